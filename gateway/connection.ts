@@ -181,9 +181,11 @@ export class ClientConnection {
       head: renderRequestHead(head, upstream.host, client, body.length),
       body,
       isHead: head.method === "HEAD",
+      turnMs: timeouts.turnMs,
       abandonMs: timeouts.abandonMs,
     };
     const answer = await upstream.send(request, client.shareKey);
+    if (!answer.ok && answer.error === "busy") return this.#decline(BUSY, head);
     if (!answer.ok) {
       const reason = unavailable();
       if (reason !== undefined) return this.#decline({ status: 503, message: reason }, head);

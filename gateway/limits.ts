@@ -26,7 +26,7 @@ export const MAX_CONNECTIONS = 4096;
  * Requests with the service at a time, each on its own connection; more wait for their turn. workerd runs one request after the other,
  * so what is there already is what the request of another client has to wait for.
  */
-export const MAX_UPSTREAM_CONNECTIONS = 64;
+export const MAX_UPSTREAM_CONNECTIONS = 32;
 
 /**
  * Requests with the service and waiting for their turn. More are refused at once: a client that comes again in a second is served
@@ -52,6 +52,8 @@ export const TIMEOUTS = {
   headMs: 15_000,
   /** From the end of the headers to the end of the body, besides a second for each LEAST_BYTES_PER_SECOND of it. */
   bodyMs: 10_000,
+  /** For the turn of a request. One that is served is answered within a second then, unless the answer itself takes longer. */
+  turnMs: 750,
   /** From the end of the body to the start of the answer: what Vault's server takes at most. */
   answerMs: 90_000,
   /** For what was written last of an answer to be read, besides a second for each LEAST_BYTES_PER_SECOND of it. */

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { MAX_PATH_LENGTH } from "../src/base/limits.ts";
 import { auditPath, unservedPath } from "../src/wire/audit.ts";
+import { operationOfMethod } from "../src/wire/method.ts";
 import { RETRY_AFTER_SECONDS } from "./limits.ts";
 
 /** An answer that the gateway gives itself. It never repeats what the client sent. */
@@ -32,11 +33,11 @@ const REASONS: Readonly<Record<number, string>> = {
   504: "Gateway Timeout",
 };
 
-export const BUSY: Refusal = {
+export const BUSY = {
   status: 503,
   message: "the service is busy; try again",
   retryAfterSeconds: RETRY_AFTER_SECONDS,
-};
+} satisfies Refusal;
 export const LATE: Refusal = { status: 408, message: "the request did not arrive in time" };
 export const TOO_LARGE: Refusal = { status: 413, message: "http: request body too large" };
 
@@ -70,16 +71,6 @@ export function renderRefusal(refusal: Refusal, head: RefusedRequest | undefined
   return `${lines.join("\r\n")}\r\n\r\n${head?.method === "HEAD" ? "" : body}`;
 }
 
-const OPERATIONS: Readonly<Record<string, string>> = {
-  GET: "read",
-  HEAD: "read",
-  LIST: "list",
-  POST: "update",
-  PUT: "update",
-  PATCH: "patch",
-  DELETE: "delete",
-};
-
 /**
  * The line of the audit log for a request that the gateway answers itself, in the terms of the service's own lines. It holds no
  * secret and no field of a body.
@@ -97,7 +88,7 @@ export function refusalLine(
     type: "gateway",
     time: new Date(now).toISOString(),
     request_id: randomUUID(),
-    operation: OPERATIONS[head?.method ?? ""] ?? "unknown",
+    operation: head?.method === "LIST" ? "list" : (operationOfMethod(head?.method ?? "") ?? "unknown"),
     path: head === undefined ? "" : loggedPath(head.target),
     status,
     ...(message !== undefined && { error: message }),

@@ -110,7 +110,9 @@ export async function startGateway(options: GatewayOptions): Promise<Result<Gate
 
   const failure = await new Promise<string | undefined>((resolve) => {
     server.once("error", (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
-    server.listen(options.listen.port, options.listen.host, () => resolve(undefined));
+    const { port, host } = options.listen;
+    // The default of 511 would drop connections of a burst, and their clients try again only after a second.
+    server.listen({ port, host, backlog: MAX_CONNECTIONS }, () => resolve(undefined));
   });
   if (failure !== undefined) return err(failure);
   server.on("error", (error) => options.log(`a connection could not be accepted: ${error.message}`));

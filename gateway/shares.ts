@@ -1,3 +1,5 @@
+import type { Deadline } from "./deadline.ts";
+
 /** The client that a share is counted for. null has no share of its own, for example a trusted proxy. */
 export type ShareKey = string | null;
 
@@ -61,25 +63,31 @@ export class Shares {
 
 /** Requests that wait: the next is one of the client that was served longest ago. */
 export class Turns {
-  readonly #byKey = new Map<ShareKey, (() => void)[]>();
+  readonly #byKey = new Map<ShareKey, Set<(isTurn: boolean) => void>>();
 
-  /** Resolves when it is the turn of a request of this client. */
-  wait(key: ShareKey): Promise<void> {
+  /** Resolves to true when it is the turn of a request of this client; to false when that takes longer than `ms`. */
+  wait(key: ShareKey, deadline: Deadline, ms: number): Promise<boolean> {
     return new Promise((resolve) => {
-      const waiting = this.#byKey.get(key);
-      if (waiting === undefined) this.#byKey.set(key, [resolve]);
-      else waiting.push(resolve);
+      const waiting = this.#byKey.get(key) ?? new Set();
+      const end = (isTurn: boolean): void => {
+        deadline.disarm();
+        waiting.delete(end);
+        resolve(isTurn);
+      };
+      this.#byKey.set(key, waiting.add(end));
+      deadline.arm(ms, () => end(false));
     });
   }
 
   /** Lets requests go on as long as there is something for them to take. */
   goOn(takes: (key: ShareKey) => boolean): void {
     for (const [key, waiting] of this.#byKey) {
-      if (!takes(key)) continue;
-      waiting.shift()?.();
+      const [next] = waiting;
+      if (next !== undefined && !takes(key)) continue;
+      next?.(true);
       this.#byKey.delete(key);
       // At the end: the loop comes to it again after all others.
-      if (waiting.length > 0) this.#byKey.set(key, waiting);
+      if (waiting.size > 0) this.#byKey.set(key, waiting);
     }
   }
 }

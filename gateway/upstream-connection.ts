@@ -19,6 +19,8 @@ export interface UpstreamRequest {
   readonly body: Buffer;
   /** True when no body follows the head of the answer, whatever it says. */
   readonly isHead: boolean;
+  /** Milliseconds for which the request waits for its turn. */
+  readonly turnMs: number;
   /** Milliseconds after which the answer is not waited for any more. */
   readonly abandonMs: number;
 }

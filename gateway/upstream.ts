@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { err, ok, type Result } from "../src/base/result.ts";
 import { NOT_BEGUN_STATUS } from "../src/wire/exchange.ts";
+import { Deadline } from "./deadline.ts";
 import { MessageBody } from "./message-body.ts";
 import type { ResponseHead } from "./response-head.ts";
 import { type ShareKey, Shares, Turns } from "./shares.ts";
@@ -49,9 +50,11 @@ export class Upstream {
    * closed its connection, and the service refuses it (421) unless it is certain that it has not begun it.
    *
    * @param key whose share the request is in until its answer is released
+   * @returns "busy" when the request has waited for its turn for too long, and was not sent.
    */
-  async send(request: UpstreamRequest, key: ShareKey): Promise<Result<UpstreamAnswer, "unavailable">> {
-    if (!this.#places.take(key, 1)) await this.#waiting.wait(key);
+  async send(request: UpstreamRequest, key: ShareKey): Promise<Result<UpstreamAnswer, "busy" | "unavailable">> {
+    const isTurn = this.#places.take(key, 1) || (await this.#waiting.wait(key, new Deadline(), request.turnMs));
+    if (!isTurn) return err("busy");
     let connection = this.#takeIdle() ?? this.#connect();
     const exchange = this.#repeats ? connection.nextExchange() : null;
     let head = await connection.exchange(request, exchange);

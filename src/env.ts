@@ -1,9 +1,7 @@
-import type { OidcIssuer } from "./issuer/oidc-issuer.ts";
+import type { IssuerEnv } from "./issuer/env.ts";
 import type { AwsEnv } from "./methods/aws/env.ts";
 import type { JwtEnv } from "./methods/jwt/env.ts";
-import type { OrganizationDirectory } from "./team/directory.ts";
-import type { Organization } from "./team/organization.ts";
-import type { Team } from "./team/team.ts";
+import type { TeamEnv } from "./team/env.ts";
 import type { ShardTidy } from "./tidy/shard-tidy.ts";
 import type { Tidy } from "./tidy/tidy.ts";
 import type { TreeEnv } from "./tree/env.ts";
@@ -12,13 +10,9 @@ import type { TreeEnv } from "./tree/env.ts";
  * What the Worker is given: its objects (wrangler.toml) and its settings (docs/operations.md lists every one). A room declares
  * what it uses; what is declared here is still to find its room.
  */
-export interface Env extends TreeEnv, AwsEnv, JwtEnv {
+export interface Env extends TreeEnv, AwsEnv, JwtEnv, IssuerEnv, TeamEnv {
   readonly TIDY: DurableObjectNamespace<Tidy>;
   readonly SHARD_TIDY: DurableObjectNamespace<ShardTidy>;
-  readonly OIDC_ISSUER: DurableObjectNamespace<OidcIssuer>;
-  readonly TEAM: DurableObjectNamespace<Team>;
-  readonly ORGANIZATION: DurableObjectNamespace<Organization>;
-  readonly ORGANIZATION_DIRECTORY: DurableObjectNamespace<OrganizationDirectory>;
 
   /** What a request to `sys/init` must bring as its token; without it anybody may send one, and the first gets root. A secret. */
   readonly GROVE_INIT_TOKEN?: string;
@@ -34,6 +28,8 @@ export interface Env extends TreeEnv, AwsEnv, JwtEnv {
    * and by nothing else: on Cloudflare's network an object can be in another isolate.
    */
   readonly ONE_PROCESS?: string;
+  /** "true" where all objects run on one thread and share nothing else: clean-ups leave it to requests. Set by `npm run dev` and in .dev.vars. */
+  readonly ONE_THREAD?: string;
   /** Largest request body in bytes. */
   readonly MAX_BODY_BYTES?: string;
   /** The header that carries the client's address, set by whatever stands in front and can't be spoofed. */

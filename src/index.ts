@@ -1,11 +1,13 @@
 import { env } from "cloudflare:workers";
 import { app } from "./app/app.ts";
-import { runInOneProcess } from "./app/assemble.ts";
+import { runInOneProcess, runOnOneThread } from "./app/assemble.ts";
 import { hourly } from "./app/cron.ts";
 import type { Env } from "./env.ts";
 
 // Here and nowhere else: everything below has an implementation for the network and one for a single process.
-if ((env as Env).ONE_PROCESS === "true") runInOneProcess();
+const { ONE_PROCESS, ONE_THREAD } = env as Env;
+if (ONE_PROCESS === "true") runInOneProcess();
+else if (ONE_THREAD === "true") runOnOneThread();
 
 export type * from "../client/types.ts";
 export { CronTrigger } from "./app/cron.ts";

@@ -1,8 +1,4 @@
 import { Hono } from "hono";
-import { TEAM_PLACES } from "../api/json-api/dialect.ts";
-import { DISCOVERY_ROUTES } from "../api/team/discovery.ts";
-import { TEAM_ROUTES } from "../api/team/routes.ts";
-import type { Route } from "../auth/route.ts";
 import { err } from "../base/result.ts";
 import { failureOfException } from "../wire/exception.ts";
 import { BASE_PATHS } from "../wire/request.ts";
@@ -17,8 +13,7 @@ import { installation } from "./middleware/installation.ts";
 import { limitRequests } from "./middleware/limits.ts";
 import { metrics } from "./middleware/metrics.ts";
 import { request } from "./middleware/request.ts";
-import { RouteTable } from "./route-table.ts";
-import { FIXED_ROUTES } from "./routes.ts";
+import { TABLES } from "./routes.ts";
 import { routingPath } from "./routing-path.ts";
 import { serveMount, serveNothing, serveTable } from "./serve.ts";
 
@@ -41,14 +36,8 @@ app.use(
   request, // reads token and fields in the dialect of the path
 );
 
-const partOf = (routes: readonly Route[]) => new Hono<AppEnv>().all("*", serveTable(new RouteTable(routes)));
-const teams = partOf(TEAM_ROUTES);
-const fixed = partOf(FIXED_ROUTES);
-
 const api = new Hono<AppEnv>();
-for (const place of TEAM_PLACES) api.route(place, teams);
-for (const place of ["sys", "identity", "cubbyhole"]) api.route(place, fixed);
-api.route("/.well-known", partOf(DISCOVERY_ROUTES));
+for (const [place, table] of TABLES.byPlace) api.route(place, new Hono<AppEnv>().all("*", serveTable(table)));
 api.all("/auth/*", serveMount);
 for (const base of BASE_PATHS) app.route(base, api);
 

@@ -11,6 +11,15 @@ export function runOnNetwork(): void {
   useTreeReuse(DELETED_TREES);
 }
 
+/**
+ * Puts the application together for `wrangler dev`. Its objects share nothing, as on the network, but the thread of one process: sweeps
+ * take turns.
+ */
+export function runOnOneThread(): void {
+  runOnNetwork();
+  useSweepThreads(SHARED_THREAD);
+}
+
 /** Puts the application together for one process that has the Worker and all its objects in one isolate. */
 export function runInOneProcess(): void {
   useIsolates(ONE_ISOLATE);

@@ -1,6 +1,6 @@
+import { policyWarnings } from "../auth/policy-warning.ts";
 import { wrapAnswer } from "../auth/wrap.ts";
 import { ok } from "../base/result.ts";
-import type { Env } from "../env.ts";
 import { policiesOfEntity } from "../identity/standing.ts";
 import { answerToWrap } from "../wire/envelope.ts";
 import type { Reply } from "../wire/reply.ts";
@@ -16,20 +16,24 @@ import type { Answer, AppContext } from "./context.ts";
 export async function complete(c: AppContext, answer: Answer, loggedPath: string): Promise<Response> {
   const { result } = answer;
   const whole =
-    result.ok && result.value.kind === "auth" ? await withIdentityPolicies(c.env, answer, result.value) : answer;
+    result.ok && result.value.kind === "auth" ? await withIdentityPolicies(c, answer, result.value) : answer;
   const wraps = c.get("request").wrapTtlSeconds > 0;
   return respond(c, wraps ? await wrapped(c, whole, loggedPath) : whole);
 }
 
-/** An answer that hands out or renews a token also states the policies of its entity. */
+/** An answer that hands out or renews a token also states the policies of its entity. That of a login warns when there are none to speak of. */
 async function withIdentityPolicies(
-  env: Env,
+  c: AppContext,
   answer: Answer,
   reply: Extract<Reply, { kind: "auth" }>,
 ): Promise<Answer> {
   const { auth } = reply;
-  const identityPolicies = await policiesOfEntity(env, auth.entityId);
-  return { ...answer, result: ok({ ...reply, auth: { ...auth, identityPolicies } }) };
+  const installation = c.get("installation");
+  const identityPolicies = await policiesOfEntity(c.env, auth.entityId);
+  const warned = answer.endpoint?.isLogin && installation.ok;
+  const policies = [...auth.tokenPolicies, ...identityPolicies];
+  const warnings = warned ? [...answer.warnings, ...policyWarnings(installation.value, policies)] : answer.warnings;
+  return { ...answer, warnings, result: ok({ ...reply, auth: { ...auth, identityPolicies } }) };
 }
 
 /**

@@ -28,12 +28,21 @@ const HEADERS = {
   "X-Frame-Options": "DENY",
 };
 
+/** What a person gets who asks for `/` without a browser. */
+const GREETING = `This is Grove, a token authority that speaks the HTTP API of Vault and OpenBao.
+
+  Is it ready?   GET /v1/sys/health
+  Clients        VAULT_ADDR is this address, without a path
+  Console        /ui/, in a browser
+  The API        GET /v1/sys/internal/specs/openapi
+`;
+
 /**
- * The console and its files, below `/ui/`; a browser that opens `/` is sent there. It needs neither keys nor objects, so it is
- * there while the service is sealed.
+ * The console and its files, below `/ui/`; a browser that opens `/` is sent there, and other clients get a text. It needs neither keys
+ * nor objects, so it is there while the service is sealed.
  */
 export const consolePages = new Hono<AppEnv>()
-  .get("/", (c, next) => ((c.req.raw.headers.get("Accept") ?? "").includes("text/html") ? toConsole() : next()))
+  .get("/", (c) => ((c.req.raw.headers.get("Accept") ?? "").includes("text/html") ? toConsole() : greeting(c.req.raw)))
   .get("/ui", () => toConsole())
   .get("/ui/*", (c) => {
     const name = c.req.path.slice(BASE.length);
@@ -46,6 +55,11 @@ export const consolePages = new Hono<AppEnv>()
 
 function toConsole(): Response {
   return new Response(null, { status: 302, headers: { ...HEADERS, Location: BASE, "Cache-Control": "no-store" } });
+}
+
+function greeting({ method }: Request): Response {
+  const headers = { ...HEADERS, "Content-Type": "text/plain; charset=utf-8", "Cache-Control": "no-store" };
+  return new Response(method === "HEAD" ? null : GREETING, { headers });
 }
 
 function file(request: Request, name: string): Response {

@@ -75,8 +75,8 @@ function mountText(routes: readonly Route[]): string {
   const lines = [...byPath]
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([path, all]) => {
-      const told = all.map((route) => `${methodsOf(route.operations).join(", ")}: ${route.description.summary}`);
-      return [path, ...told].join("\n        ");
+      const lines = all.map((route) => `${methodsOf(route.operations).join(", ")}: ${route.description.summary}`);
+      return [path, ...lines].join("\n        ");
     });
   return section("PATHS", lines);
 }
@@ -99,17 +99,17 @@ function pattern(route: Route): string {
 function parametersOf(route: Route): [string, string][] {
   const inPath = pathParameters(route).map((name): [string, string] => [
     name,
-    told("string", undefined, parameterDescription(route, name)),
+    described("string", undefined, parameterDescription(route, name)),
   ]);
   const fields = fieldsOf(route).map(({ name, shape, format, description }): [string, string] => [
     name,
-    told(shape, format, description),
+    described(shape, format, description),
   ]);
   return [...fields, ...inPath];
 }
 
 /** A type, in the words that the reference uses, and what the parameter means. */
-function told(shape: Shape, format: string | undefined, description: string): string {
+function described(shape: Shape, format: string | undefined, description: string): string {
   return `(${typeName(shape, format)})\n\n        ${description}`;
 }
 

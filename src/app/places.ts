@@ -2,12 +2,20 @@ import type { Route } from "../auth/route.ts";
 import type { Failure } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import type { Installation } from "../system/installation.ts";
-import { unservedPath } from "../wire/audit.ts";
 import type { GroveRequest } from "../wire/request.ts";
-import type { AppContext } from "./context.ts";
 import { type Help, helpOf } from "./help.ts";
 import type { RouteTable } from "./route-table.ts";
-import { tableOfMount } from "./routes.ts";
+
+/** All routes, by where they are. */
+export interface Tables {
+  /** Those at fixed places, by the first segment of their paths. */
+  readonly byPlace: ReadonlyMap<string, RouteTable>;
+  /** Those of an auth mount, by the path below it. */
+  readonly ofMount: (type: string) => RouteTable;
+}
+
+/** What finding a route looks at. */
+type Asked = Pick<GroveRequest, "operation" | "path">;
 
 /** The routes of a part of the service, and where that part is. */
 export interface Place {
@@ -29,14 +37,27 @@ export interface FoundRoute<R extends Route = Route> {
 }
 
 /** The auth mount that serves the path, or null. Help is given for the path of the mount itself, too. */
-export function placeOfMount(installation: Installation, { operation, path }: GroveRequest): Place | null {
+export function placeOfMount(tables: Tables, installation: Installation, { operation, path }: Asked): Place | null {
   const below = path.slice("auth/".length);
   const mount = installation.mountServing(operation === "help" ? `${below}/` : below);
-  return mount ? { table: tableOfMount(mount.type), mount: `auth/${mount.path}`, idPrefix: `${mount.type}-` } : null;
+  return mount ? { table: tables.ofMount(mount.type), mount: `auth/${mount.path}`, idPrefix: `${mount.type}-` } : null;
+}
+
+/** The place of a table whose routes have full paths. */
+export function fixedPlace(table: RouteTable): Place {
+  return { table, mount: "", idPrefix: "" };
+}
+
+/** The place that serves a path, or null. */
+export function placeOf(tables: Tables, installation: Installation, asked: Asked): Place | null {
+  const [first = ""] = asked.path.split("/", 1);
+  if (first === "auth") return placeOfMount(tables, installation, asked);
+  const table = tables.byPlace.get(first);
+  return table ? fixedPlace(table) : null;
 }
 
 /** The route at a place that serves a request, or the 404 or 405 that says why there is none. */
-export function findRoute(place: Place | null, { operation, path }: GroveRequest): Result<FoundRoute, Failure> {
+export function findRoute(place: Place | null, { operation, path }: Asked): Result<FoundRoute, Failure> {
   if (!place) return err({ code: "no_route", path });
   const mountPath = path.slice(place.mount.length);
   const match = place.table.match(operation, mountPath);
@@ -51,15 +72,4 @@ export function findHelp(place: Place | null, path: string, version: string): Re
   if (!place) return err({ code: "no_route", path });
   const help = helpOf(place.table, path.slice(place.mount.length), place.idPrefix, version);
   return help === null ? err({ code: "unsupported_path" }) : ok(help);
-}
-
-/** The path of a request that no endpoint serves, for the log. */
-export function unservedPathOf(c: AppContext): string {
-  const { path } = c.get("head");
-  // One that can't be decoded could hold a token in a spelling that nothing here knows.
-  if (!path.ok) return "<malformed>";
-  const loaded = c.get("installation");
-  const below = loaded.ok && path.value.startsWith("auth/") ? path.value.slice("auth/".length) : null;
-  const mount = loaded.ok && below !== null ? loaded.value.mountServing(below) : undefined;
-  return unservedPath(path.value, mount && `auth/${mount.path}`);
 }

@@ -1,6 +1,8 @@
 import { CUBBYHOLE_ROUTES } from "../api/cubbyhole.ts";
 import { IDENTITY_ROUTES } from "../api/identity/routes.ts";
+import { TEAM_PLACES } from "../api/json-api/dialect.ts";
 import { AUDIT_ROUTES } from "../api/sys/audit.ts";
+import { BACKUP_ROUTES } from "../api/sys/backup.ts";
 import { CAPABILITY_ROUTES } from "../api/sys/capabilities.ts";
 import { GENERATE_ROOT_ROUTES } from "../api/sys/generate-root.ts";
 import { KEY_ROUTES } from "../api/sys/keys.ts";
@@ -10,6 +12,7 @@ import { REMOUNT_ROUTES } from "../api/sys/mounts/remount.ts";
 import { MOUNT_ROUTES } from "../api/sys/mounts/routes.ts";
 import { POLICY_ROUTES } from "../api/sys/policies/routes.ts";
 import { QUOTA_ROUTES } from "../api/sys/quotas.ts";
+import { RESTORE_ROUTES } from "../api/sys/restore.ts";
 import { REVOCATION_ROUTES } from "../api/sys/revocations.ts";
 import { STATUS_ROUTES } from "../api/sys/status/routes.ts";
 import { INVENTORY_ROUTES } from "../api/sys/tokens/routes.ts";
@@ -20,7 +23,9 @@ import { TEAM_ROUTES } from "../api/team/routes.ts";
 import { TOKEN_ROUTES } from "../api/token/routes.ts";
 import type { Route } from "../auth/route.ts";
 import { AUTH_METHODS } from "../methods/registry.ts";
+import { explainRoutes } from "./explain/routes.ts";
 import { openApiRoutes, type RoutesByPlace } from "./openapi/routes.ts";
+import type { Tables } from "./places.ts";
 import { RouteTable } from "./route-table.ts";
 
 /** Routes at fixed places, by full path. */
@@ -34,6 +39,8 @@ export const FIXED_ROUTES: readonly Route[] = [
   ...REMOUNT_ROUTES,
   ...QUOTA_ROUTES,
   ...AUDIT_ROUTES,
+  ...BACKUP_ROUTES,
+  ...RESTORE_ROUTES,
   ...LEASE_ROUTES,
   ...INVENTORY_ROUTES,
   ...REVOCATION_ROUTES,
@@ -44,6 +51,7 @@ export const FIXED_ROUTES: readonly Route[] = [
   ...METRICS_ROUTES,
   ...CUBBYHOLE_ROUTES,
   ...openApiRoutes(() => ROUTES_BY_PLACE),
+  ...explainRoutes(() => TABLES),
 ];
 /** Routes of each type of auth mount, by the path below the mount. */
 const ROUTES_BY_MOUNT_TYPE: ReadonlyMap<string, readonly Route[]> = new Map([
@@ -55,10 +63,18 @@ const BY_MOUNT_TYPE: ReadonlyMap<string, RouteTable> = new Map(
 );
 const NO_ROUTES = new RouteTable([]);
 
-/** The routes of an auth mount, by the path below it. */
-export function tableOfMount(type: string): RouteTable {
-  return BY_MOUNT_TYPE.get(type) ?? NO_ROUTES;
-}
+const FIXED_TABLE = new RouteTable(FIXED_ROUTES);
+const TEAM_TABLE = new RouteTable(TEAM_ROUTES);
+
+/** All routes, by where they are. */
+export const TABLES: Tables = {
+  byPlace: new Map([
+    ...[...TEAM_PLACES].map((place) => [place, TEAM_TABLE] as const),
+    ...["sys", "identity", "cubbyhole"].map((place) => [place, FIXED_TABLE] as const),
+    [".well-known", new RouteTable(DISCOVERY_ROUTES)],
+  ]),
+  ofMount: (type) => BY_MOUNT_TYPE.get(type) ?? NO_ROUTES,
+};
 
 /** Everything that is served, for what describes it. */
 export const ROUTES_BY_PLACE: RoutesByPlace = {

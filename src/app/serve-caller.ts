@@ -6,15 +6,16 @@ import { DENIED, type Failure, UNAUTHENTICATED } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import { groveVersion } from "../base/version.ts";
 import { AUTH_METHODS } from "../methods/registry.ts";
-import type { AccessRequest } from "../policy/acl.ts";
 import type { Installation } from "../system/installation.ts";
 import { plainReply, type Reply } from "../wire/reply.ts";
 import { type GroveRequest, isListing, mayAct } from "../wire/request.ts";
+import { accessOf } from "./access.ts";
 import { endpointOf, respond, UNANSWERED } from "./answer.ts";
 import { complete } from "./complete.ts";
 import type { Answer, AppContext } from "./context.ts";
 import { fieldWarnings } from "./field-warnings.ts";
-import { type FoundRoute, findHelp, type Place, unservedPathOf } from "./places.ts";
+import { type FoundRoute, findHelp, type Place } from "./places.ts";
+import { unservedPathOf } from "./unserved-path.ts";
 
 /**
  * Answers a caller with a token: reads the token, has its tree authenticate, authorize and act in one hop, then has the route
@@ -44,8 +45,7 @@ export async function answerCaller(
   // Input is read before the hop, so that the action can travel with it. The caller learns afterwards what is wrong with it.
   const context = { env, request, installation, methods: AUTH_METHODS, params, mountPath, presented };
   const opened = found.ok ? await found.value.route.open(context, request.data) : found;
-  const alternatePath = (await route?.alternatePath?.(context, request.path)) ?? null;
-  const access = { ...accessOf(request, route, mountPath), ...(alternatePath !== null && { alternatePath }) };
+  const access = await accessOf(context, request, found.ok ? found.value : null);
   const call = { presented, access, clientAddress: request.clientAddress, line };
   const authorized = await authorizeCall(env, installation, call, async () =>
     opened.ok ? opened.value.action() : null,
@@ -75,17 +75,6 @@ function help(place: Place | null, path: string, version: string): Result<Reply,
 function refusalOf(failure: Failure, request: GroveRequest, route: TokenRoute | null): Failure {
   const refused = failure.code === DENIED.code || failure.code === UNAUTHENTICATED.code;
   return (refused && route?.refusal?.(request)) || failure;
-}
-
-function accessOf(request: GroveRequest, route: TokenRoute | null, mountPath: string): AccessRequest {
-  const mount = request.path.slice(0, request.path.length - mountPath.length);
-  const path = mount + (route?.canonicalPath?.(mountPath, request.data) ?? mountPath);
-  return {
-    operation: request.operation === "update" && route?.createsOrUpdates ? "create_or_update" : request.operation,
-    path: isListing(request.operation) ? `${path}/` : path,
-    data: request.data,
-    ...(request.wrapTtlSeconds > 0 && { wrapTtlSeconds: request.wrapTtlSeconds }),
-  };
 }
 
 /** Paths that hold a token are logged by their pattern. */

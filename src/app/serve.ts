@@ -10,13 +10,14 @@ import { endpointOf, refuse, respond, UNANSWERED } from "./answer.ts";
 import { complete } from "./complete.ts";
 import type { AppContext, AppHandler } from "./context.ts";
 import { fieldWarnings } from "./field-warnings.ts";
-import { type FoundRoute, findRoute, type Place, placeOfMount } from "./places.ts";
+import { type FoundRoute, findRoute, fixedPlace, type Place, placeOfMount } from "./places.ts";
 import type { RouteTable } from "./route-table.ts";
+import { TABLES } from "./routes.ts";
 import { answerCaller } from "./serve-caller.ts";
 
 /** Serves the routes of a table by their full paths. */
 export function serveTable(table: RouteTable): AppHandler {
-  const place: Place = { table, mount: "", idPrefix: "" };
+  const place = fixedPlace(table);
   return (c) => serve(c, place);
 }
 
@@ -24,7 +25,7 @@ export function serveTable(table: RouteTable): AppHandler {
 export const serveMount: AppHandler = (c) => {
   const loaded = c.get("installation");
   if (!loaded.ok) return refuse(c, loaded.error);
-  const place = placeOfMount(loaded.value, c.get("request"));
+  const place = placeOfMount(TABLES, loaded.value, c.get("request"));
   return place ? serve(c, place) : c.notFound();
 };
 

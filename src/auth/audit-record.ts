@@ -95,7 +95,8 @@ export class AuditRecord {
   async end({ status, result, reply }: AuditEnd): Promise<void> {
     const now = currentTime();
     const error = firstError(result, this.#subject.data);
-    const { auth: caller, targetAccessor: target, targetAccessors, role, roleExists, principal } = this.#subject.notes;
+    const { auth: caller, targetAccessor: target, targetAccessors, revocation, ...login } = this.#subject.notes;
+    const { role, roleExists, principal } = login;
     const issued = await this.#issued(reply);
     const auth = caller ?? issued?.auth;
     writeAuditLine({
@@ -110,6 +111,7 @@ export class AuditRecord {
       ...(issued && { response: issued }),
       ...(target !== undefined && caller?.accessor !== target && { target_accessor: target }),
       ...(targetAccessors && { target_accessors: targetAccessors }),
+      ...(revocation && { revocation }),
       ...(role !== undefined && { role: roleExists ? role : await this.#hashed(role) }),
       ...(principal !== undefined && { principal }),
     });

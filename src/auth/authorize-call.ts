@@ -40,7 +40,8 @@ export interface CallRequest extends Call {
 
 /**
  * Authenticates the caller and evaluates its policies. Counts one use. For a service token its tree does both, and performs
- * an action in the same hop. Whoever finds the token good writes `line`, before anything is changed.
+ * an action in the same hop. `line` is written where the token is
+ * accepted, before anything is changed.
  *
  * @param nextAction the action.
  */

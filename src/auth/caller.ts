@@ -6,6 +6,7 @@ import type { Keys } from "../crypto/key-ring.ts";
 import type { Env } from "../env.ts";
 import { loadActiveEntity } from "../identity/standing.ts";
 import type { Verdict } from "../policy/acl.ts";
+import { type Asker, type EndRequest, MAX_KEPT_PATH } from "../system/end-request.ts";
 import { type Installation, MAX_CACHED_TOKEN_CHARACTERS } from "../system/installation.ts";
 import { isEnded } from "../system/watermarks.ts";
 import { looksLikeTeamToken, readTeamToken, type TeamCredential } from "../team/ids.ts";
@@ -16,6 +17,8 @@ import { BATCH_PREFIX, readServiceToken, SERVICE_PREFIX, type TokenCredential } 
 import type { TokenRecord, TokenView } from "../token/record.ts";
 import { addressAllowed } from "../token/rules/address.ts";
 import { isKnownAlive, knownToken } from "../tree/known-tokens.ts";
+import { auditPath } from "../wire/audit.ts";
+import type { GroveRequest } from "../wire/request.ts";
 import { readCustomId } from "./custom-id-tokens.ts";
 import { authenticateTeam, type TeamCaller } from "./team-caller.ts";
 
@@ -53,6 +56,17 @@ export function callerAccessor(caller: Caller): string {
     case "team":
       return caller.token.tokenId;
   }
+}
+
+/** Who asks, and with what, for the record of what the request ends. */
+export function endRequestOf(caller: Caller, { id, path }: Pick<GroveRequest, "id" | "path">): EndRequest {
+  return { by: askerOf(caller), request: id, path: auditPath(path).slice(0, MAX_KEPT_PATH), job: "" };
+}
+
+/** Who a caller is, for the record of what it ends. */
+export function askerOf(caller: Caller): Asker {
+  const { displayName, entityId } = callerRecord(caller);
+  return { accessor: callerAccessor(caller), displayName, entityId };
 }
 
 /**

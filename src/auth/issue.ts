@@ -140,7 +140,10 @@ async function issueWithCustomId(
       prepare,
       location: locationOf(installation, spec),
     });
-    return started.ok ? ok(authOfToken(started.value.token, customId)) : started;
+    if (started.ok) return ok(authOfToken(started.value.token, customId));
+    // Else the client that tries again would be refused: the id would count as taken for a minute.
+    if (reserved) await release(reserved);
+    return started;
   }
   let above = 0;
   for (let draw = 1; draw <= MAX_ROW_ATTEMPTS; draw++) {

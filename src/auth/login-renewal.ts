@@ -16,10 +16,12 @@ export interface LoginRenewal {
   readonly internal: Readonly<Record<string, string>>;
 }
 
-/** Auth methods by their type, as far as renewals need them. */
+/** Auth methods by their type, as far as requests at any path need them. */
 export type LoginRenewers = ReadonlyMap<string, LoginRenewer>;
 
 export interface LoginRenewer {
+  /** Names of the roles of a mount that give tokens this policy. */
+  rolesGiving(env: Env, mount: Mount, policy: string): Promise<readonly string[]>;
   /** Checks whether the login would still be allowed. Runs in the Worker. Returns the current terms, or the refusal. */
   renew(renewal: LoginRenewal): Promise<Result<RenewTerms, Failure>>;
 }

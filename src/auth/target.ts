@@ -7,7 +7,7 @@ import { treeOf } from "../token/find-tree.ts";
 import { readAccessor } from "../token/ids.ts";
 import { knownToken } from "../tree/known-tokens.ts";
 import type { AuditNotes } from "../wire/audit.ts";
-import { callerOf, type ParsedToken, readToken } from "./caller.ts";
+import { askerOf, callerOf, type ParsedToken, readToken } from "./caller.ts";
 import type { CallContext, PresentedContext } from "./route.ts";
 
 /** A token that a request is about, and what to do with it, in the tree where it lives. */
@@ -47,8 +47,14 @@ export async function readTargetToken(
   return ok(await readToken(context.env, context.installation, value.trim()));
 }
 
+/** A token that a request names by its text or its accessor, and the tree where it lives. */
+export interface NamedTarget {
+  readonly treeId: string;
+  readonly target: Exclude<Target, { readonly by: "self" }>;
+}
+
 /** The target of a service token. */
-export function tokenTarget(presented: Extract<ParsedToken, { kind: "service" }>): { treeId: string; target: Target } {
+export function tokenTarget(presented: Extract<ParsedToken, { kind: "service" }>): NamedTarget {
   const { treeId, row, verifier } = presented.credential;
   return { treeId, target: { by: "token", row, verifier } };
 }
@@ -57,7 +63,7 @@ export function tokenTarget(presented: Extract<ParsedToken, { kind: "service" }>
 export async function accessorTarget(
   context: PresentedContext<unknown>,
   accessor: string,
-): Promise<{ treeId: string; target: Target } | null> {
+): Promise<NamedTarget | null> {
   const read = await readAccessor(context.installation.keys, accessor);
   return read && { treeId: read.treeId, target: { by: "accessor", row: read.row, tail: read.tail } };
 }
@@ -76,7 +82,7 @@ export async function outcomeOf(
 ): Promise<Result<Outcome, Failure>> {
   const { env, outcome: inHop } = context;
   const outcome =
-    inHop ?? knownOutcome(context, targeted) ?? (await treeOf(env, targeted.treeId)?.act(targeted.action));
+    inHop ?? knownOutcome(context, targeted) ?? (await treeOf(env, targeted.treeId)?.act(ofCaller(context, targeted)));
   if (!outcome) return err({ code: "not_found" });
   if (outcome.ok) noteTarget(context.request.notes, outcome.value);
   if (outcome.ok && outcome.value.kind === "renewed") noteChange(targeted.treeId, currentTime());
@@ -91,6 +97,11 @@ function knownOutcome(
   if (action.kind !== "lookup" || action.target.by !== "token") return null;
   const token = knownToken({ ...action.target, treeId }, installation.watermarks, currentTime());
   return token && ok({ kind: "token", token });
+}
+
+/** The action for a tree that does not know the caller. */
+function ofCaller({ caller }: CallContext<unknown, unknown>, { action }: TargetedAction): TargetAction {
+  return "asked" in action ? { ...action, asked: { ...action.asked, by: askerOf(caller) } } : action;
 }
 
 /** Puts the token that a request was about on record. */

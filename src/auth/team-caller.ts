@@ -4,6 +4,7 @@ import { err, ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import { type AccessRequest, REFUSED, type Verdict } from "../policy/acl.ts";
 import { isDenied } from "../policy/evaluate.ts";
+import type { Trace } from "../policy/trace.ts";
 import type { Installation } from "../system/installation.ts";
 import { teamAt } from "../team/find.ts";
 import { readTeamToken, type TeamCredential } from "../team/ids.ts";
@@ -55,12 +56,21 @@ export async function authorizeTeam(
 ): Promise<Result<{ readonly caller: TeamCaller; readonly verdict: Verdict | null }, Failure>> {
   const caller = await authenticateTeam(env, credential, "use");
   if (!caller) return err(UNAUTHENTICATED);
-  if (looksAtItself(caller, access)) return ok({ caller, verdict: OWN_READ });
-  if (manages(caller.team, access) && !isDeniedToTeam(installation, caller, access))
-    return ok({ caller, verdict: MANAGE });
-  const call = { access, clientAddress: null };
-  const decided = decide(caller.record, call, { installation, entity: ok(null), now: currentTime() });
+  const decided = decideTeam(installation, caller, access);
   return decided.ok ? ok({ caller, verdict: decided.value }) : decided;
+}
+
+/** Decides about a request of a team token that was found good. See `decide`. */
+export function decideTeam(
+  installation: Installation,
+  caller: TeamCaller,
+  access: AccessRequest,
+  trace?: Trace,
+): Result<Verdict | null, Failure> {
+  if (looksAtItself(caller, access)) return ok(OWN_READ);
+  if (manages(caller.team, access) && !isDeniedToTeam(installation, caller, access)) return ok(MANAGE);
+  const facts = { installation, entity: ok(null), now: currentTime() };
+  return decide(caller.record, { access, clientAddress: null }, facts, trace);
 }
 
 /** True when a policy of the team denies it in so many words. */

@@ -39,7 +39,7 @@ export type Failure =
   | { readonly code: "invalid_parameter"; readonly message: string; readonly parameter: string }
   /** The service can't work until an operator acts: 503. */
   | { readonly code: "sealed"; readonly message: string }
-  /** Nobody has initialised the service: 503. */
+  /** The service is not initialised: 503. */
   | { readonly code: "uninitialized" }
   /** Something that the request needs does not answer now; the same request may succeed later: 503 with Retry-After. */
   | { readonly code: "unavailable"; readonly message: string; readonly retryAfterSeconds: number }
@@ -59,7 +59,7 @@ export function invalid(message: string): Failure {
   return { code: "invalid_request", message };
 }
 
-/** The one refusal for everything that must not be told apart by a caller without rights. */
+/** The one refusal for all cases that a caller without rights must not distinguish. */
 export const DENIED: Failure = { code: "permission_denied" };
 
 /** The refusal of a token that can't be used. */

@@ -4,6 +4,8 @@ import { inTime } from "./in-time.ts";
 
 /** How long (ms) a request waits for an answer that another request asked for. */
 const MAX_UPDATE_DELAY_MS = 1_000;
+/** Readings that others can wait for, in one generation. */
+const MAX_PENDING = 1024;
 /** The share of its time after which a copy may be read again while requests go on with it. */
 const RENEWAL_SHARE = 0.8;
 
@@ -45,17 +47,24 @@ export class IsolateCopy<K, V extends NonNullable<unknown> | null> {
   readonly #entries: GenerationalCache<K, Entry<V>>;
   readonly #pending: GenerationalCache<K, Pending<V>>;
   readonly #isSame: (one: V, other: V) => boolean;
+  readonly #sizeOf: (value: V) => number;
   #writes = 0;
   #steps = 0;
 
   /**
-   * @param maxSize of the copies together, in what `keep` gives their sizes in; at most twice as much is kept.
+   * @param maxSize of the copies together, in what their sizes are given in; at most twice as much is kept.
    * @param isSame true for two values that say the same; none do unless given.
+   * @param sizeOf the size of a value; 1 unless given.
    */
-  constructor(maxSize: number, isSame: (one: V, other: V) => boolean = () => false) {
+  constructor(
+    maxSize: number,
+    isSame: (one: V, other: V) => boolean = () => false,
+    sizeOf: (value: V) => number = () => 1,
+  ) {
     this.#entries = new GenerationalCache(maxSize);
-    this.#pending = new GenerationalCache(maxSize);
+    this.#pending = new GenerationalCache(Math.min(maxSize, MAX_PENDING));
     this.#isSame = isSame;
+    this.#sizeOf = sizeOf;
   }
 
   /** The copy of `key`, when the reading of it began less than `maxAgeMs` ago. */
@@ -74,7 +83,7 @@ export class IsolateCopy<K, V extends NonNullable<unknown> | null> {
    * it fails or is late each of them asks. The runtime drops the answer of a request that was cancelled, so that none may
    * wait for it for ever.
    *
-   * @param read asks for the value; undefined for one that is not to be kept. It is counted with a size of 1.
+   * @param read asks for the value; undefined for one that is not to be kept.
    * @param inBackground keeps work going after the request, when a copy shall be read again shortly before it is too old, so that
    * no request waits for it.
    */
@@ -108,12 +117,15 @@ export class IsolateCopy<K, V extends NonNullable<unknown> | null> {
   }
 
   /** Keeps an answer in place of an older one, unless something may be newer than it. undefined: there is nothing to keep. */
-  keep(key: K, value: V | undefined, reading: Reading, size = 1): void {
+  keep(key: K, value: V | undefined, reading: Reading): void {
     if (reading.writes !== this.#writes) return;
     const meanwhile = this.#entries.get(key);
     const crossed = meanwhile && meanwhile.step > reading.step;
     if (value === undefined || (crossed && !this.#isSame(meanwhile.value, value))) this.#entries.forget(key);
-    else if (!crossed) this.#entries.set(key, { value, readAt: reading.beganAt, step: ++this.#steps }, size);
+    else if (!crossed) {
+      const entry = { value, readAt: reading.beganAt, step: ++this.#steps };
+      this.#entries.set(key, entry, this.#sizeOf(value));
+    }
   }
 
   /** Drops the copy of `key`. Called after every write of this isolate, so that it sees its own at once. */

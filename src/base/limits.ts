@@ -12,6 +12,11 @@ export const MAX_JSON_VALUES = 20_000;
 export const MAX_PATH_LENGTH = 2048;
 /** Characters of a token header; a batch token is the longest token. */
 export const MAX_TOKEN_LENGTH = 8192;
+/**
+ * Tokens that one request names by their accessors, and that one page of a receipt names: a page can be sent as it is. Each may
+ * ask a tree of its own, and the platform allows a request 1,000 calls; a body has 1,000 strings.
+ */
+export const MAX_NAMED_TOKENS = 900;
 /** Tokens that a team can have. */
 export const MAX_TEAM_TOKENS = 1000;
 /** Characters of all metadata of one token together. */

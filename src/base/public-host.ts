@@ -22,8 +22,8 @@ export function outboundProblem(url: URL, listed: PrivateHosts): "scheme" | "hos
 }
 
 /**
- * True for a host of the public internet, by its name or address. Whoever may name a host that requests go to is not
- * thereby someone who may reach what only this service can reach. A public name that leads to a private address is for the
+ * True for a host of the public internet, by its name or address. A caller that chooses the host of a request must not
+ * reach hosts that only this service can reach. A public name that leads to a private address is for the
  * network that the service runs in to refuse: the platform's edge reaches public addresses only.
  *
  * @param host as the URL parser gives it, which turns every spelling of an IPv4 address into four decimal parts.

@@ -57,6 +57,7 @@ export type SealedKind =
   | "issuer role"
   | "watermark"
   | "key rotation"
+  | "list opening"
   | "rate limit quota"
   | "quota setting";
 

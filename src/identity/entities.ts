@@ -1,5 +1,6 @@
 import { nameKey } from "../base/name.ts";
 import { inGroups, MAX_PARALLEL_CALLS } from "../base/parallel.ts";
+import { joinedHolders, type PolicyHolders } from "../policy/holders.ts";
 import type { IdOrName } from "./directory/identity.ts";
 import { identityOf } from "./directory/stub.ts";
 import type { IdentityEnv } from "./env.ts";
@@ -88,6 +89,12 @@ export async function countEntities(env: IdentityEnv, most: number): Promise<num
     count += await entityShard(env, shard).countEntities(most - count);
   }
   return count;
+}
+
+/** The entities that give their tokens this policy by themselves. Each shard is asked, and looks at a bounded number. */
+export async function entitiesGiving(env: IdentityEnv, policy: string): Promise<PolicyHolders> {
+  const shards = await identityOf(env).shards();
+  return joinedHolders(await inGroups(shards, (shard) => entityShard(env, shard).withPolicy(policy)));
 }
 
 /** Those of the ids that no entity has. */

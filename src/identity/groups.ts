@@ -27,11 +27,29 @@ export class Groups {
     return [...found.values()];
   }
 
+  /** Names of those that give their members this policy. */
+  giving(policy: string): string[] {
+    return [...this.#byId.values()].filter(({ policies }) => policies.includes(policy)).map(({ group }) => group.name);
+  }
+
   /** True when an entity in these groups is in exactly those external ones of a mount that the mount knows by these names. */
   areThoseOf(mountAccessor: string, names: readonly string[], groupIds: readonly string[]): boolean {
-    const named = new Set(names.flatMap((name) => this.#byAlias.get(aliasKey(mountAccessor, name)) ?? []));
-    const ofMount = groupIds.filter((id) => this.#byId.get(id)?.alias?.mountAccessor === mountAccessor);
+    const named = this.#named(mountAccessor, names);
+    const ofMount = groupIds.filter((id) => this.#isOf(mountAccessor, id));
     return ofMount.length === named.size && ofMount.every((id) => named.has(id));
+  }
+
+  /** The groups of an entity in `groupIds` after a login at a mount that says it is in these. */
+  afterLogin(mountAccessor: string, names: readonly string[], groupIds: readonly string[]): string[] {
+    return [...groupIds.filter((id) => !this.#isOf(mountAccessor, id)), ...this.#named(mountAccessor, names)];
+  }
+
+  #named(mountAccessor: string, names: readonly string[]): ReadonlySet<string> {
+    return new Set(names.flatMap((name) => this.#byAlias.get(aliasKey(mountAccessor, name)) ?? []));
+  }
+
+  #isOf(mountAccessor: string, id: string): boolean {
+    return this.#byId.get(id)?.alias?.mountAccessor === mountAccessor;
   }
 }
 

@@ -12,6 +12,7 @@ import type { AliasPlace, EntityState, EntityView, Metadata } from "./model.ts";
 import { sameMetadata } from "./shard/entity.ts";
 import { drawEntityId, shardOfAlias } from "./shard/place.ts";
 import { beginReading, forgetEntity, freshState, learnEntity, loadState, loadView } from "./standing.ts";
+import { policiesWith } from "./view.ts";
 
 /** Aliases in one generation of those whose entities an isolate remembers. */
 const MAX_ALIASES = 1024;
@@ -45,17 +46,30 @@ export async function entityForLogin(env: IdentityEnv, alias: LoginAlias): Promi
   return view && !view.disabled ? ok(view) : err(DENIED);
 }
 
+/** The entity that a login would find. */
+export interface FoundEntity {
+  /** null when the login would make it. */
+  readonly id: string | null;
+  /** What it adds to those of the token, with its groups as the login would leave them. */
+  readonly policies: readonly string[];
+}
+
 /**
- * What a login by the alias would find: the id of its entity, null when the login would make one. Changes nothing.
+ * What a login by the alias would find. Changes nothing.
  *
- * @returns "permission_denied" when the entity is disabled.
+ * @returns "permission_denied" when the entity is disabled, or a group of it was tampered with.
  */
 export async function findEntityForLogin(
   env: IdentityEnv,
-  { mountAccessor, aliasName }: Pick<LoginAlias, "mountAccessor" | "aliasName">,
-): Promise<Result<string | null, Failure>> {
+  { mountAccessor, aliasName, groups: names }: Omit<LoginAlias, "metadata">,
+): Promise<Result<FoundEntity, Failure>> {
   const found = await findEntity(env, { mountAccessor, aliasName });
-  return found?.disabled ? err(DENIED) : ok(found?.id ?? null);
+  if (found?.disabled) return err(DENIED);
+  const held = found?.directGroupIds ?? [];
+  const groups = held.length > 0 || names !== undefined ? await loadGroups(env) : null;
+  const groupIds = groups && names ? groups.afterLogin(mountAccessor, names, held) : held;
+  const policies = policiesWith(found?.policies ?? [], groups?.above(groupIds) ?? []);
+  return policies ? ok({ id: found?.id ?? null, policies }) : err(DENIED);
 }
 
 /** The entity of the alias as this isolate knows it; null when it has to be asked for, or the login would change the alias. */

@@ -10,11 +10,15 @@ import type { EntityState, EntityView } from "./model.ts";
 import { homeOf } from "./shard/stub.ts";
 import { entityView } from "./view.ts";
 
-/** Entities in one generation of the copies of an isolate. */
-const MAX_ENTITIES = 1024;
+/** Characters of the entities in one generation of the copies of an isolate, as JSON. */
+const MAX_ENTITY_CHARACTERS = 2 ** 20;
 
 /** Entities as this isolate knows them; null: there is none (any more). */
-const copies = new IsolateCopy<string, EntityState | null>(MAX_ENTITIES, (a, b) => a?.revision === b?.revision);
+const copies = new IsolateCopy<string, EntityState | null>(
+  MAX_ENTITY_CHARACTERS,
+  (a, b) => a?.revision === b?.revision,
+  (state) => JSON.stringify(state).length,
+);
 /** What was made of them and of the groups of a revision, -1 for an entity that is in none. */
 const views = new WeakMap<EntityState, { readonly groupsRevision: number; readonly view: EntityView | null }>();
 

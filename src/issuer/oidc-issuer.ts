@@ -2,9 +2,9 @@ import { currentTime } from "../base/clock.ts";
 import { type Failure, invalid } from "../base/errors.ts";
 import { within } from "../base/location.ts";
 import { err, ok, type Result } from "../base/result.ts";
-import type { Env } from "../env.ts";
 import { GroveObject } from "../system/grove-object.ts";
 import { loadInstallation } from "../system/installation.ts";
+import type { IssuerEnv } from "./env.ts";
 import { ISSUER_MIGRATIONS, IssuerStore } from "./issuer-store.ts";
 import { newKeyPair } from "./key-pair.ts";
 import {
@@ -45,10 +45,10 @@ export type KeyWritten = "written" | "needs_versions";
  * A version is published as "next" for a whole rotation period before it signs, so that verifiers know it in time,
  * and for the verification TTL after its last signature.
  */
-export class OidcIssuer extends GroveObject<Env> {
+export class OidcIssuer extends GroveObject<IssuerEnv> {
   readonly #store: IssuerStore;
 
-  constructor(ctx: DurableObjectState, env: Env) {
+  constructor(ctx: DurableObjectState, env: IssuerEnv) {
     super(ctx, env, ISSUER_MIGRATIONS);
     this.#store = new IssuerStore(this.tables, this.seals);
     this.alarms.add("issuer_rotation", {
@@ -279,6 +279,6 @@ function firstOf(times: readonly number[]): number | null {
 }
 
 /** The issuer of the installation. */
-export function issuerOf(env: Env): DurableObjectStub<OidcIssuer> {
+export function issuerOf(env: IssuerEnv): DurableObjectStub<OidcIssuer> {
   return within(env, env.OIDC_ISSUER).getByName("issuer");
 }

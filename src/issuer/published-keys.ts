@@ -1,8 +1,8 @@
 import type { JWK } from "jose";
 import { IsolateCopy } from "../base/isolate-copy.ts";
-import type { Env } from "../env.ts";
 import type { Installation } from "../system/installation.ts";
 import { snapshotMaxAgeMs } from "../system/snapshot-age.ts";
+import type { IssuerEnv } from "./env.ts";
 import { openPublicKey } from "./key-pair.ts";
 import { issuerOf } from "./oidc-issuer.ts";
 
@@ -28,7 +28,7 @@ interface Copy {
 const copies = new IsolateCopy<"issuer", Copy>(1, (one, other) => one.revision === other.revision);
 
 /** The issuer's public keys as this isolate knows them, no older than POLICY_CACHE_SECONDS: usually without a call. */
-export async function loadPublishedKeys(env: Env, installation: Installation): Promise<KnownIssuer> {
+export async function loadPublishedKeys(env: IssuerEnv, installation: Installation): Promise<KnownIssuer> {
   const copy = await copies.load("issuer", snapshotMaxAgeMs(env), () => read(env, installation));
   if (!copy) throw new Error("the issuer answered nothing to an isolate that knows nothing");
   return copy.known;
@@ -39,7 +39,7 @@ export function forgetPublishedKeys(): void {
   copies.clear();
 }
 
-async function read(env: Env, installation: Installation): Promise<Copy | undefined> {
+async function read(env: IssuerEnv, installation: Installation): Promise<Copy | undefined> {
   const before = copies.copied("issuer")?.value;
   const answer = await issuerOf(env).published(before?.revision ?? null);
   if (answer === null) return before;

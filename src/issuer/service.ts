@@ -2,7 +2,7 @@ import { currentTime } from "../base/clock.ts";
 import { type Failure, invalid } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import type { Keys } from "../crypto/key-ring.ts";
-import type { Env } from "../env.ts";
+import type { IssuerEnv } from "./env.ts";
 import { newKeyPair } from "./key-pair.ts";
 import { DEFAULT_KEY, type KeyWrite } from "./model.ts";
 import { type FirstVersions, issuerOf } from "./oidc-issuer.ts";
@@ -11,7 +11,7 @@ import { pluginIssuerUrl, signToken } from "./tokens.ts";
 
 /** Writes a key, and generates key pairs for it when it needs them, which is the slow part. */
 export async function writeSigningKey(
-  env: Env,
+  env: IssuerEnv,
   keys: Keys,
   name: string,
   write: KeyWrite,
@@ -28,7 +28,7 @@ export async function writeSigningKey(
 }
 
 /** Creates the default key unless it exists. */
-export async function ensureDefaultKey(env: Env, keys: Keys): Promise<Result<null, Failure>> {
+export async function ensureDefaultKey(env: IssuerEnv, keys: Keys): Promise<Result<null, Failure>> {
   if (await issuerOf(env).readKey(DEFAULT_KEY)) return ok(null);
   const write: KeyWrite = { algorithm: null, rotationPeriod: null, verificationTtl: null, allowedClientIds: ["*"] };
   return writeSigningKey(env, keys, DEFAULT_KEY, write);
@@ -48,7 +48,7 @@ export interface MountToken {
  * Signs a token with which an auth mount proves to a cloud who it is: the subject is `plugin-identity:root:auth:` and the
  * accessor of the mount, as Vault's workload identity federation has it.
  */
-export async function signMountToken(env: Env, keys: Keys, token: MountToken): Promise<Result<string, Failure>> {
+export async function signMountToken(env: IssuerEnv, keys: Keys, token: MountToken): Promise<Result<string, Failure>> {
   if (token.key === DEFAULT_KEY) {
     const made = await ensureDefaultKey(env, keys);
     if (!made.ok) return made;

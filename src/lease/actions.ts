@@ -1,3 +1,4 @@
+import type { EndRequest } from "../system/end-request.ts";
 import type { RowAndTail } from "../token/ids.ts";
 import type { LeaseView, NewLeaseIds } from "./record.ts";
 import type { LeaseRequest } from "./rules.ts";
@@ -58,4 +59,13 @@ export interface WalkAnswer {
   readonly failures: readonly { readonly row: number; readonly error: string }[];
   /** True when the tree has something to sweep now. */
   readonly hasDead: boolean;
+}
+
+/** What a walk is for. */
+export interface WalkPurpose {
+  readonly mode: WalkMode;
+  /** The number of the watermark after which it cleans up: only tokens that are ended by this or another one are revoked. null: all are. */
+  readonly watermark: number | null;
+  /** Who asked for the end of tokens that no watermark ends. */
+  readonly asked: EndRequest;
 }

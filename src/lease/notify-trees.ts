@@ -2,8 +2,9 @@ import { cleanUpTrees } from "../base/turns/clean-up.ts";
 import type { IndexedLease } from "../listing/lease-index.ts";
 import { treeOf } from "../token/find-tree.ts";
 import { type AccessorCredential, decodeStoredId } from "../token/ids.ts";
-import type { WalkAnswer, WalkMode } from "./actions.ts";
+import type { WalkAnswer } from "./actions.ts";
 import type { LeaseEnv } from "./env.ts";
+import type { Walk } from "./walk-store.ts";
 
 interface RoutedLease {
   readonly lease: IndexedLease;
@@ -28,13 +29,12 @@ interface Marked {
  * Has the trees of some leases do what a walk is for, and sweep what died of it, few at a time. A tree that does not answer is reported as not reached: it must not keep
  * the walk from the others.
  *
- * @param watermark number of the watermark whose tokens are meant; null: all of the leases are.
+ * @param walk with the watermark whose tokens are meant; without one all of the leases are.
  */
 export async function notifyTrees(
   env: LeaseEnv,
   leases: readonly IndexedLease[],
-  mode: WalkMode,
-  watermark: number | null,
+  { mode, watermark, asked }: Pick<Walk, "asked" | "mode" | "watermark">,
 ): Promise<TreeReport[]> {
   const byTree = new Map<string, RoutedLease[]>();
   for (const lease of leases) {
@@ -47,7 +47,7 @@ export async function notifyTrees(
       found.filter(({ lease }) => lease.kind === kind).map(({ route: { row, tail } }) => ({ row, tail }));
     try {
       const known = { tokens: of("token"), secrets: of("secret") };
-      const answer = await treeOf(env, treeId)?.walk(known, mode, watermark);
+      const answer = await treeOf(env, treeId)?.walk(known, { mode, watermark: watermark?.number ?? null, asked });
       return answer
         ? { report: reportOf(found, answer), hasDead: answer.hasDead }
         : { report: { reached: true, unknown: found.map(({ lease }) => lease), failure: null }, hasDead: false };

@@ -1,6 +1,6 @@
-import { inGroups } from "../base/parallel.ts";
 import type { Keys } from "../crypto/key-ring.ts";
-import { ACCESSOR_SHARDS, type AccessorShard, accessorShard } from "../listing/accessor-shard.ts";
+import { accessorShard, shardNumbers } from "../listing/accessor-shard.ts";
+import { askShards } from "../listing/ask-shards.ts";
 import { type IndexedLease, type IrrevocableLease, orderOfIndexed } from "../listing/lease-index.ts";
 import type { LeaseEnv } from "./env.ts";
 import { leaseIdOfIndexed, orderOfName } from "./ids.ts";
@@ -17,7 +17,7 @@ export async function listLeases(
   limit: number,
 ): Promise<string[]> {
   const start = orderOfName(after);
-  const levels = await fromShards(env, (shard) => shard.leaseLevel(prefix, start, limit));
+  const levels = await askShards(env, (shard) => shard.leaseLevel(prefix, start, limit));
   const names = new Map<string, IndexedLease | string>();
   for (const { leases, folders } of levels) {
     for (const lease of leases) names.set(orderOfIndexed(lease), lease);
@@ -37,7 +37,7 @@ export async function listLeases(
  */
 export async function listIrrevocable(env: LeaseEnv, limit: number): Promise<IrrevocableLease[]> {
   let first: IrrevocableLease[] = [];
-  for (let number = 0; number < ACCESSOR_SHARDS; number++) {
+  for (const number of shardNumbers()) {
     const more = await accessorShard(env, number).irrevocableLeases(limit);
     if (more.length === 0) continue;
     first = [...first, ...more]
@@ -50,7 +50,7 @@ export async function listIrrevocable(env: LeaseEnv, limit: number): Promise<Irr
 /** How many leases were given up, by engine: the first segment of their path. */
 export async function countIrrevocable(env: LeaseEnv): Promise<Record<string, number>> {
   const total: Record<string, number> = {};
-  for (const counts of await fromShards(env, (shard) => shard.countIrrevocable())) {
+  for (const counts of await askShards(env, (shard) => shard.countIrrevocable())) {
     for (const [engine, count] of Object.entries(counts)) total[engine] = (total[engine] ?? 0) + count;
   }
   return total;
@@ -58,7 +58,7 @@ export async function countIrrevocable(env: LeaseEnv): Promise<Record<string, nu
 
 /** How many leases of secrets there are. A shard counts up to so many: each costs the reading of a row. */
 export async function countLeases(env: LeaseEnv): Promise<number> {
-  const counts = await fromShards(env, (shard) => shard.countLeases(MAX_COUNTED));
+  const counts = await askShards(env, (shard) => shard.countLeases(MAX_COUNTED));
   return counts.reduce((sum, count) => sum + count, 0);
 }
 
@@ -66,21 +66,13 @@ const MAX_COUNTED = 10_000;
 
 /** How many leases and tokens are listed at or below `prefix`; null when there are too many to be counted. */
 export async function countBelow(env: LeaseEnv, prefix: string): Promise<number | null> {
-  const counts = await fromShards(env, (shard) => shard.countBelow(prefix, MAX_COUNTED_BELOW + 1));
+  const counts = await askShards(env, (shard) => shard.countBelow(prefix, MAX_COUNTED_BELOW + 1));
   if (counts.some((count) => count > MAX_COUNTED_BELOW)) return null;
   return counts.reduce((sum, count) => sum + count, 0);
 }
 
 /** Of each shard. So many entries of an index are counted within some 20 ms, in which the shard does nothing else. */
 const MAX_COUNTED_BELOW = 200_000;
-
-async function fromShards<T>(
-  env: LeaseEnv,
-  ask: (shard: DurableObjectStub<AccessorShard>) => Promise<T>,
-): Promise<T[]> {
-  const shards = Array.from({ length: ACCESSOR_SHARDS }, (_, number) => number);
-  return inGroups(shards, (number) => ask(accessorShard(env, number)));
-}
 
 function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;

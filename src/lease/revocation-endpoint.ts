@@ -1,7 +1,7 @@
 import { type PrivateHosts, privateHosts } from "../base/private-hosts.ts";
 import { outboundProblem } from "../base/public-host.ts";
 import { err, ok, type Result } from "../base/result.ts";
-import type { LeaseEnv } from "./env.ts";
+import type { EndpointEnv } from "./env.ts";
 
 /** Where revocations may be sent, as operators set it. */
 export interface EndpointSettings {
@@ -17,7 +17,7 @@ const MAX_TARGET = 2048;
 const SERVICE = /^service:\/\/([A-Za-z_][A-Za-z0-9_]*)(\/[A-Za-z0-9_.~/-]*)?$/;
 
 /** The settings of this deployment. */
-export function endpointSettings(env: LeaseEnv): EndpointSettings {
+export function endpointSettings(env: EndpointEnv): EndpointSettings {
   return {
     hosts: names(env.LEASE_TARGET_HOSTS).map((host) => host.toLowerCase()),
     services: names(env.LEASE_SERVICES),

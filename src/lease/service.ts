@@ -1,5 +1,6 @@
 import { type Failure, invalid } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
+import type { EndRequest } from "../system/end-request.ts";
 import type { Installation } from "../system/installation.ts";
 import { treeOf } from "../token/find-tree.ts";
 import type { TokenView } from "../token/record.ts";
@@ -67,7 +68,7 @@ export async function renewLease(
  * Revokes a lease; that of a token with everything below the token. Revoking what is not there is no error.
  *
  * `wait` sends the revocation of a secret before the answer, else the tree does it after; `force` sends it once and forgets
- * the lease whatever the target says.
+ * the lease whatever the target says. `asked` is kept with the end of a token.
  *
  * @param notes get the accessor of the token that goes.
  * @returns whether there was such a lease; a failure with the target's refusal, after which the tree goes on trying.
@@ -76,7 +77,7 @@ export async function revokeLease(
   env: LeaseEnv,
   installation: Installation,
   leaseId: string,
-  { wait, force }: { readonly wait: boolean; readonly force: boolean },
+  { wait, force, asked }: { readonly wait: boolean; readonly force: boolean; readonly asked: EndRequest },
   notes: AuditNotes,
 ): Promise<Result<boolean, Failure>> {
   const named = await readLeaseId(installation.keys, leaseId);
@@ -87,7 +88,7 @@ export async function revokeLease(
     const token = tree && (await leasedToken(env, named));
     if (!token) return ok(false);
     notes.targetAccessor = token.accessor;
-    const revoked = await tree.act({ kind: "revoke", target: { by: "lease", row } });
+    const revoked = await tree.act({ kind: "revoke", target: { by: "lease", row }, asked });
     return revoked.ok || revoked.error.code === "not_found" ? ok(revoked.ok) : revoked;
   }
   const outcome = await treeOf(env, named.credential.treeId)?.lease({

@@ -4,6 +4,8 @@ import { err, ok, type Result } from "../base/result.ts";
 import { equalBytes } from "../crypto/bytes.ts";
 import { accessorShard, accessorShardNumber } from "../listing/accessor-shard.ts";
 import type { SchemaVersions } from "../storage/schema.ts";
+import type { EndRequest } from "../system/end-request.ts";
+import type { HowEnded } from "../token/end-record.ts";
 import { routedIdText } from "../token/ids.ts";
 import type { TokenRecord } from "../token/record.ts";
 import { LIVE, REVOKED } from "../token/state.ts";
@@ -14,7 +16,7 @@ import type {
   LeaseOutcome,
   LeaseReference,
   WalkAnswer,
-  WalkMode,
+  WalkPurpose,
 } from "./actions.ts";
 import type { LeaseEnv } from "./env.ts";
 import { LeaseOutbox } from "./outbox.ts";
@@ -51,7 +53,7 @@ interface LeaseTokens {
   find(row: number): LeaseTokenRow | null;
   live(row: number, now: number): LeaseTokenRow | null;
   exists(row: number): boolean;
-  revoke(row: number, state: typeof REVOKED): void;
+  revoke(row: number, state: typeof REVOKED, how: HowEnded, asked: EndRequest): void;
   revokeEnded(from: number, to: number): number;
   nextSweepAt(now: number): number | null;
 }
@@ -163,14 +165,12 @@ export class TreeLeases {
   /**
    * Does to leases of this tree, which a walk over a prefix found, what the walk is for. All are ended at once; the first
    * revocations of secrets are sent before the answer, so that the walk can report what fails, the others by the alarm.
-   *
-   * @param endedOnly true: of the tokens, those that a watermark ends.
    */
-  walk(found: FoundInTree, mode: WalkMode, endedOnly: boolean): Promise<WalkAnswer> {
-    return this.#busy(() => this.#walk(found, mode, endedOnly));
+  walk(found: FoundInTree, purpose: WalkPurpose): Promise<WalkAnswer> {
+    return this.#busy(() => this.#walk(found, purpose));
   }
 
-  async #walk({ tokens, secrets }: FoundInTree, mode: WalkMode, endedOnly: boolean): Promise<WalkAnswer> {
+  async #walk({ tokens, secrets }: FoundInTree, { mode, watermark, asked }: WalkPurpose): Promise<WalkAnswer> {
     const now = currentTime();
     const unknownTokens: number[] = [];
     for (const { row, tail } of tokens) {
@@ -178,9 +178,9 @@ export class TreeLeases {
       // A row whose seal does not hold is no token any more, but others may hang below it.
       const isForged = !token && this.#tree.tokens.exists(row);
       if (!isForged && (!token || !equalBytes(token.fixed.accessorTail, tail))) unknownTokens.push(row);
-      else if (endedOnly) this.#tree.tokens.revokeEnded(row, row);
+      else if (watermark !== null) this.#tree.tokens.revokeEnded(row, row);
       else if (mode !== "tidy" && (!token || (token.state === LIVE && token.fixed.record.leased)))
-        this.#tree.tokens.revoke(row, REVOKED);
+        this.#tree.tokens.revoke(row, REVOKED, "revoked by path or entity", asked);
     }
     const known = secrets.filter(({ row, tail }) => {
       const lease = this.#store.find(row);

@@ -1,3 +1,4 @@
+import type { EndRequest } from "../system/end-request.ts";
 import type { WalkMode } from "./actions.ts";
 
 /** A mount that leaves its place. */
@@ -37,6 +38,8 @@ export interface EndJob extends WalkJob {
   readonly createdBefore: number | null;
   /** A mount that goes, or goes elsewhere, when what it issued ends. */
   readonly mount: LeavingMount | null;
+  /** Who asked. */
+  readonly asked: EndRequest;
 }
 
 /** How far the clean-up after tokens were ended is. */

@@ -2,6 +2,7 @@ import type { PagePosition } from "../listing/lease-index.ts";
 import type { Migration } from "../storage/schema.ts";
 import { storedJson } from "../storage/stored-json.ts";
 import type { Tables } from "../storage/tables.ts";
+import type { EndRequest } from "../system/end-request.ts";
 import type { WalkMode } from "./actions.ts";
 import type { EndJob, LeavingMount, WalkFailure, WalkJob } from "./walk-job.ts";
 
@@ -33,6 +34,8 @@ export interface Walk {
   /** Entries that were listed when it began; null: not counted, or too many. */
   readonly total: number | null;
   readonly progress: WalkPosition;
+  /** Who asked for the end of the tokens. */
+  readonly asked: EndRequest;
 }
 
 /** How far a walk is. */
@@ -68,7 +71,8 @@ export const LEASE_WALK_MIGRATIONS: readonly Migration[] = [
         seen INTEGER NOT NULL,
         failure TEXT,
         watermark TEXT,
-        total INTEGER
+        total INTEGER,
+        asked TEXT NOT NULL
       );
     `,
   },
@@ -92,6 +96,8 @@ interface WalkRow extends Record<string, SqlStorageValue> {
   /** JSON of a `WalkWatermark`. */
   watermark: string | null;
   total: number | null;
+  /** JSON of an `EndRequest`. */
+  asked: string;
 }
 
 /** The row of the walk of one object, while one is under way. */
@@ -109,20 +115,22 @@ export class WalkStore {
   }
 
   /** Stores a walk at its start, also in place of one that is under way. A forced walk stays forced. */
-  start(job: WalkJob & Pick<EndJob, "mount">, watermark: WalkWatermark | null): void {
+  start(job: WalkJob & Pick<EndJob, "asked" | "mount">, watermark: WalkWatermark | null): void {
     this.#tables.exec(
-      `INSERT INTO walk (id, generation, mode, prefix, mount, watermark, unit, incomplete, seen)
-       VALUES (1, 1, ?, ?, ?, ?, 0, 0, 0)
+      `INSERT INTO walk (id, generation, mode, prefix, mount, watermark, asked, unit, incomplete, seen)
+       VALUES (1, 1, ?, ?, ?, ?, ?, 0, 0, 0)
        ON CONFLICT (id) DO UPDATE SET
          generation = generation + 1,
          mode = CASE mode WHEN 'force' THEN mode ELSE excluded.mode END,
          mount = COALESCE(excluded.mount, mount),
          watermark = excluded.watermark,
+         asked = excluded.asked,
          unit = 0, position = NULL, incomplete = 0, seen = 0, failure = NULL, total = NULL`,
       job.mode,
       job.prefix,
       json(job.mount),
       json(watermark),
+      JSON.stringify(job.asked),
     );
   }
 
@@ -158,6 +166,7 @@ function walkOfRow(row: WalkRow): Walk {
     mount: parsed<LeavingMount>(row.mount),
     watermark: parsed<WalkWatermark>(row.watermark),
     total: row.total,
+    asked: storedJson<EndRequest>(row.asked),
     progress: {
       phase: row.unit,
       shards: parsed<readonly ShardPosition[]>(row.position),

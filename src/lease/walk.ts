@@ -3,9 +3,11 @@ import type { Failure } from "../base/errors.ts";
 import { within } from "../base/location.ts";
 import { MAX_PARALLEL_CALLS } from "../base/parallel.ts";
 import { ok, type Result } from "../base/result.ts";
-import { ACCESSOR_SHARDS, accessorShard } from "../listing/accessor-shard.ts";
+import { accessorShard, shardNumbers } from "../listing/accessor-shard.ts";
 import type { IndexPage } from "../listing/lease-index.ts";
+import { MAX_ACCESSOR_SHARDS } from "../listing/shard-generations.ts";
 import { publishRecent } from "../listing/updates/recent.ts";
+import { type EndRequest, UNASKED } from "../system/end-request.ts";
 import { GroveObject } from "../system/grove-object.ts";
 import type { Mount } from "../system/mount.ts";
 import { maxSnapshotAgeMs } from "../system/snapshot-age.ts";
@@ -40,9 +42,12 @@ const PARALLEL = MAX_PARALLEL_CALLS;
 const PAGE = 25;
 /** Steps of one alarm: with a call to a tree for each lease, below the platform's limit of calls in one invocation. */
 const STEPS_PER_ALARM = 6;
-const GROUPS_OF_SHARDS = Math.ceil(ACCESSOR_SHARDS / PARALLEL);
+/** Trees that the steps of one alarm call at most. */
+export const MAX_TREES_OF_ALARM = STEPS_PER_ALARM * PARALLEL * PAGE;
+/** Groups of shards that there can be. Numbered so, a walk goes on where it was although a generation of shards opens meanwhile. */
+const MAX_GROUPS = Math.ceil(MAX_ACCESSOR_SHARDS / PARALLEL);
 /** The tokens of each group of shards, then the secrets of each. */
-const PHASES = 2 * GROUPS_OF_SHARDS;
+const PHASES = 2 * MAX_GROUPS;
 /** How long a request waits for a walk before it is answered that the walk goes on without it. */
 export const MAX_WAIT_MS = 20_000;
 /** So much later than the answer (ms) the clean-up begins, about. */
@@ -83,10 +88,10 @@ export class LeaseScanJob extends GroveObject<LeaseEnv> {
 
   /**
    * Starts a walk over what is listed, and waits at most `waitMs` for its end. From the answer on the walk happens, whatever
-   * fails meanwhile.
+   * fails meanwhile. `asked` is kept with the end of tokens.
    */
-  async start(job: WalkJob, waitMs: number): Promise<WalkProgress> {
-    this.#store.start({ ...job, mount: null }, null);
+  async start(job: WalkJob, asked: EndRequest, waitMs: number): Promise<WalkProgress> {
+    this.#store.start({ ...job, mount: null, asked }, null);
     const end = waitMs > 0 ? this.#end(waitMs) : null;
     this.alarms.pause(DUTY, 0);
     await this.alarms.set();
@@ -119,7 +124,7 @@ export class LeaseScanJob extends GroveObject<LeaseEnv> {
   /** Starts a walk unless one is under way. Returns whether it did. */
   async startUnlessRunning(job: WalkJob): Promise<boolean> {
     if (this.#store.read()) return false;
-    await this.start(job, 0);
+    await this.start(job, UNASKED, 0);
     return true;
   }
 
@@ -181,30 +186,31 @@ export class LeaseScanJob extends GroveObject<LeaseEnv> {
 
   /** Has the system make the watermark of a walk, which ends here when that is refused. Safe to repeat. Returns its number. */
   async #makeWatermark(walk: Walk): Promise<Result<number | null, Failure>> {
-    const { mount, watermark } = walk;
+    const { mount, watermark, asked } = walk;
     if (!watermark) return ok(null);
     const { id, createdBefore } = watermark;
+    const request = { id, scope: pathScope(walk.prefix), createdBefore, asked };
     const made = mount
-      ? await this.#takeAway(mount)
-      : await systemOf(this.env).addWatermark({ id, scope: pathScope(walk.prefix), createdBefore }, currentTime());
+      ? await this.#takeAway(mount, asked)
+      : await systemOf(this.env).addWatermark(request, currentTime());
     if (!made.ok && this.#store.read()?.generation === walk.generation) await this.wipe();
     return made;
   }
 
   /** Has the system take a mount from its place, with a watermark for what it issued there. Safe to repeat. */
-  #takeAway(mount: LeavingMount): Promise<Result<number, Failure>> {
+  #takeAway(mount: LeavingMount, asked: EndRequest): Promise<Result<number, Failure>> {
     const { path, uuid } = mount;
     const system = systemOf(this.env);
-    if (!isMoving(mount)) return system.disableMount(path, uuid, currentTime());
+    if (!isMoving(mount)) return system.disableMount(path, uuid, asked, currentTime());
     const { id, issuer, to } = mount.move;
-    return system.moveMount(id, issuer, path, to, currentTime());
+    return system.moveMount({ id, issuer, from: path, to, asked }, currentTime());
   }
 
   /** One page of each shard of a group. */
   async #step(walk: Walk): Promise<void> {
     const { progress } = walk;
-    const kind = progress.phase < GROUPS_OF_SHARDS ? "token" : "secret";
-    const shards = shardsOfGroup(progress.phase % GROUPS_OF_SHARDS);
+    const kind = progress.phase < MAX_GROUPS ? "token" : "secret";
+    const shards = shardsOfGroup(progress.phase % MAX_GROUPS);
     const pages = await Promise.all(
       shards.map((shard, at): Promise<IndexPage> | IndexPage => {
         const position = progress.shards?.[at] ?? null;
@@ -213,7 +219,7 @@ export class LeaseScanJob extends GroveObject<LeaseEnv> {
       }),
     );
     const leases = pages.flatMap((page) => page.leases);
-    const answers = await notifyTrees(this.env, leases, walk.mode, walk.watermark?.number ?? null);
+    const answers = await notifyTrees(this.env, leases, walk);
     const unknown = new Set(answers.flatMap((answer) => answer.unknown.map(({ id }) => id)));
     await Promise.all(
       shards.map((shard, at) => {
@@ -233,7 +239,7 @@ export class LeaseScanJob extends GroveObject<LeaseEnv> {
       error: failed.error,
     };
     this.#store.move(walk, {
-      phase: atEnd ? progress.phase + 1 : progress.phase,
+      phase: atEnd ? phaseAfter(progress.phase) : progress.phase,
       shards: atEnd ? null : next,
       incomplete: progress.incomplete || answers.some(({ reached }) => !reached),
       seen: progress.seen + leases.length,
@@ -278,8 +284,13 @@ function isPassStart({ phase, shards }: WalkPosition): boolean {
 }
 
 function shardsOfGroup(group: number): number[] {
-  const first = group * PARALLEL;
-  return Array.from({ length: Math.min(PARALLEL, ACCESSOR_SHARDS - first) }, (_, i) => first + i);
+  return shardNumbers().slice(group * PARALLEL, (group + 1) * PARALLEL);
+}
+
+/** Behind the last group of shards that there is, the first phase of the secrets, or the end. */
+function phaseAfter(phase: number): number {
+  const next = phase + 1;
+  return shardsOfGroup(next % MAX_GROUPS).length > 0 ? next : Math.ceil(next / MAX_GROUPS) * MAX_GROUPS;
 }
 
 /**

@@ -1,5 +1,5 @@
-import { inGroups } from "../base/parallel.ts";
-import { ACCESSOR_SHARDS, accessorShard } from "./accessor-shard.ts";
+import type { AccessorShard } from "./accessor-shard.ts";
+import { askShards } from "./ask-shards.ts";
 import type { ListingEnv } from "./env.ts";
 
 /** Accessors that one call to a shard brings. */
@@ -10,14 +10,12 @@ const PAGE = 1000;
  * at most, so the cost follows the answer.
  */
 export async function listAccessors(env: ListingEnv, after: string, limit: number): Promise<string[]> {
-  const numbers = Array.from({ length: ACCESSOR_SHARDS }, (_, number) => number);
-  const lists = await inGroups(numbers, (number) => listShard(env, number, after, limit));
+  const lists = await askShards(env, (shard) => listShard(shard, after, limit));
   const all = lists.flat().sort();
   return limit > 0 ? all.slice(0, limit) : all;
 }
 
-async function listShard(env: ListingEnv, number: number, after: string, limit: number): Promise<string[]> {
-  const shard = accessorShard(env, number);
+async function listShard(shard: DurableObjectStub<AccessorShard>, after: string, limit: number): Promise<string[]> {
   if (limit > 0) return shard.list(after, limit);
   const all: string[] = [];
   for (let from = after; ; ) {

@@ -1,22 +1,33 @@
 import { DurableObject } from "cloudflare:workers";
 import { currentTime } from "../base/clock.ts";
 import { within } from "../base/location.ts";
+import { objectIdOf } from "../base/object-id.ts";
 import { EarliestAlarm } from "../storage/earliest-alarm.ts";
 import type { Migration } from "../storage/schema.ts";
 import { Tables } from "../storage/tables.ts";
-import { ACCESSOR_SHARDS, accessorShardName, accessorShardNumber } from "./accessor-shard-number.ts";
-import type { ListingEnv } from "./env.ts";
+import { mustLoadInstallation } from "../system/installation.ts";
+import { accessorShardName, accessorShardNumber } from "./accessor-shard-number.ts";
+import { keepEndedMs, type ListingEnv } from "./env.ts";
 import { SingleTokenWalk } from "./expiry/single-token-walk.ts";
 import { describeListed } from "./inventory/describe.ts";
 import type { ListedToken } from "./inventory/entry.ts";
-import type { TokenFilter } from "./inventory/filter.ts";
 import type { ListedClaim } from "./inventory/listed-claim.ts";
 import type { GroupCount } from "./inventory/shard/counts.ts";
+import {
+  ENDED_SQL,
+  type EndedFilter,
+  type EndedPage,
+  type EndedQuery,
+  type EndedToken,
+  type Ending,
+} from "./inventory/shard/ended.ts";
+import { type EndsQuery, endsByGroup, type ShardEnds } from "./inventory/shard/group-ends.ts";
 import { InventoryStore } from "./inventory/shard/inventory-store.ts";
-import type { PageQuery, ShardCount, ShardPage } from "./inventory/shard/pages.ts";
+import type { PageQuery, ShardPage } from "./inventory/shard/pages.ts";
 import { INVENTORY_SQL } from "./inventory/shard/tables.ts";
+import { type TreeGroup, treeGroups, type WantedTreeGroups } from "./inventory/shard/tree-groups.ts";
 import type { TreeSize } from "./inventory/shard/tree-size.ts";
-import type { CountKind } from "./inventory/terms.ts";
+import type { CountKind, TreeGrouping } from "./inventory/terms.ts";
 import {
   type IndexPage,
   type IrrevocableLease,
@@ -27,18 +38,20 @@ import {
   type PagePosition,
 } from "./lease-index.ts";
 import { ListedTokens } from "./listed-tokens.ts";
+import { MAX_ACCESSOR_SHARDS } from "./shard-generations.ts";
 import { AllocatedTrees } from "./tree-ids/allocated-trees.ts";
 import { ALLOCATED_TREES_SQL, TreePool } from "./tree-ids/tree-pool.ts";
 import type { ShardUpdates } from "./updates/shard-updates.ts";
 
-export { ACCESSOR_SHARDS, accessorShardNumber, treeShardNumber } from "./accessor-shard-number.ts";
+export { accessorShardNumber, shardCount, shardNumbers, treeShardNumber } from "./accessor-shard-number.ts";
+export { ACCESSOR_SHARDS } from "./shard-generations.ts";
 
 export const ACCESSOR_SHARD_MIGRATIONS: readonly Migration[] = [
   {
     version: 1,
     description:
-      "tokens and leases of this shard, the inventory, ids of trees that were handed out and of whose tokens none is known",
-    sql: `${LEASE_INDEX_SQL} ${INVENTORY_SQL} ${ALLOCATED_TREES_SQL}`,
+      "tokens and leases of this shard, the inventory, what ended lately, ids of trees that were handed out and of whose tokens none is known",
+    sql: `${LEASE_INDEX_SQL} ${INVENTORY_SQL} ${ENDED_SQL} ${ALLOCATED_TREES_SQL}`,
   },
 ];
 
@@ -46,7 +59,7 @@ export const ACCESSOR_SHARD_MIGRATIONS: readonly Migration[] = [
 const RETRY_MS = 15_000;
 
 /**
- * One of 16 parts of the list of accessors. It serves listing, and finding tokens by the path that made them: a look-up by
+ * One part of the list of accessors: see `shardNumbers`. It serves listing, and finding tokens by the path that made them: a look-up by
  * accessor goes straight to the tree, which the accessor names. Trees publish a new token after its creation was answered.
  */
 export class AccessorShard extends DurableObject<ListingEnv> {
@@ -64,7 +77,7 @@ export class AccessorShard extends DurableObject<ListingEnv> {
     super(ctx, env);
     const { storage } = ctx;
     const objects = within(env, env.TOKEN_TREE);
-    const treeAt = (treeId: string) => objects.get(objects.idFromString(treeId));
+    const treeAt = (treeId: string) => objects.get(objectIdOf(objects, treeId));
     this.#tables = new Tables(storage.sql, ACCESSOR_SHARD_MIGRATIONS);
     this.#alarm = new EarliestAlarm(storage);
     this.#leases = new LeaseIndex(this.#tables);
@@ -116,23 +129,35 @@ export class AccessorShard extends DurableObject<ListingEnv> {
     return this.#tokens.relist(tokens);
   }
 
-  /** Drops `accessors` from the list. Safe to repeat. @param freed trees that end with them: see `releaseTree`. */
-  remove(accessors: readonly string[], freed: readonly string[] = []): void {
+  /**
+   * Drops tokens from the list and keeps how they ended, where that is known. Safe to repeat.
+   *
+   * @param tokens an accessor alone: its tree does not have it.
+   * @param freed trees that end with them: see `releaseTree`.
+   */
+  remove(tokens: readonly (string | Ending)[], freed: readonly string[] = []): void {
     this.#trees.release(freed);
-    this.#tokens.remove(accessors);
+    this.#drop(tokens);
+  }
+
+  /** A token that has ended lately; null when there is none, or it is kept no longer. */
+  findEnded(accessor: string): EndedToken | null {
+    return this.#inventory.ended.find(accessor, this.#keptFrom);
+  }
+
+  /** A page of the tokens that have ended lately. */
+  endedPage(query: EndedQuery): EndedPage {
+    return this.#inventory.ended.page({ ...query, filter: this.#kept(query.filter) });
+  }
+
+  /** How many of the tokens that have ended lately a filter means. */
+  countEnded(filter: EndedFilter): number {
+    return this.#inventory.ended.count(this.#kept(filter));
   }
 
   /** A page of the inventory of this shard. */
   inventoryPage(query: PageQuery): ShardPage {
     return this.#inventory.page(query);
-  }
-
-  /**
-   * How many tokens a filter means here, of the `limit` that can be meant after the one with the id `last` (null: from the
-   * first on), and how many of them are root tokens.
-   */
-  countInventory(filter: TokenFilter, now: number, last: number | null, limit: number): ShardCount {
-    return this.#inventory.count(filter, now, last, limit);
   }
 
   /** What the inventory has of these accessors. */
@@ -155,6 +180,16 @@ export class AccessorShard extends DurableObject<ListingEnv> {
     return mounts.flatMap((mount) => this.#inventory.counts.of(kind, mount, keys));
   }
 
+  /** Groups of trees, by what their first tokens have in common; null when they are too many to be read. */
+  treeGroups(grouping: TreeGrouping, wanted: readonly WantedTreeGroups[]): TreeGroup[] | null {
+    return treeGroups(this.#tables, this.#inventory.counts, grouping, wanted);
+  }
+
+  /** Which tokens of this shard end when, by group; null when they are too many to be read. */
+  endsByGroup(query: EndsQuery): ShardEnds | null {
+    return endsByGroup(this.#tables, query);
+  }
+
   /** The largest trees of a mount that are kept here. */
   largestTrees(mount: string): TreeSize[] {
     return this.#inventory.largestTrees(mount);
@@ -166,6 +201,7 @@ export class AccessorShard extends DurableObject<ListingEnv> {
     try {
       await this.#trees.askDue();
       await this.#endTokens();
+      this.#inventory.ended.forget(this.#keptFrom);
     } catch (error) {
       console.error(JSON.stringify({ type: "list of accessors", error: String(error) }));
       return this.#alarm.atLatest(currentTime() + RETRY_MS);
@@ -174,13 +210,16 @@ export class AccessorShard extends DurableObject<ListingEnv> {
   }
 
   /** What is listed after `after`, at most `limit` tokens in order, for tidy to compare with their trees. */
-  claims(after: string, limit: number): ListedClaim[] {
+  async claims(after: string, limit: number): Promise<ListedClaim[]> {
+    await mustLoadInstallation(this.env);
     return this.#tokens.claims(after, limit);
   }
 
   /** Asks trees about tokens that the inventory lacks or has otherwise than they. See `ListedTokens.describeAnew`. */
   async describeAnew(stale: readonly string[], wrong: readonly string[]): Promise<void> {
-    if (this.#tables.exist) await this.#tokens.describeAnew(stale, wrong);
+    if (!this.#tables.exist) return;
+    await mustLoadInstallation(this.env);
+    await this.#tokens.describeAnew(stale, wrong);
   }
 
   /** Ends tokens that are the only ones of their trees, a turn at a time. Their trees have no alarms. */
@@ -188,11 +227,33 @@ export class AccessorShard extends DurableObject<ListingEnv> {
     const { gone, free } = await this.#expiry.turn(currentTime(), (entry) => this.#tokens.put([], [entry]));
     // What a crash before this leaves on the list is asked for again.
     this.#trees.release(free);
-    if (gone.length > 0) this.#tokens.remove(gone);
+    if (gone.length > 0) this.#drop(gone);
+  }
+
+  #drop(tokens: readonly (string | Ending)[]): void {
+    const now = currentTime();
+    const keep = keepEndedMs(this.env);
+    this.#tokens.remove(tokens, keep > 0, now);
+    if (keep > 0) void this.#alarm.atLatest(now + keep);
+  }
+
+  get #keptFrom(): number {
+    return currentTime() - keepEndedMs(this.env) + 1;
+  }
+
+  #kept(filter: EndedFilter): EndedFilter {
+    return { ...filter, from: Math.max(filter.from, this.#keptFrom) };
   }
 
   #arm(): Promise<void> {
-    return this.#alarm.atLatest(this.#trees.nextDueAt, this.#expiry.nextAt(currentTime()));
+    const now = currentTime();
+    const forgetAt = this.#inventory.ended.nextDueAt(keepEndedMs(this.env), now);
+    return this.#alarm.atLatest(this.#trees.nextDueAt, this.#expiry.nextAt(now), forgetAt);
+  }
+
+  /** Bytes that it stores. */
+  storedBytes(): number {
+    return this.#tables.exist ? this.ctx.storage.sql.databaseSize : 0;
   }
 
   get #ownNumber(): number {
@@ -203,6 +264,25 @@ export class AccessorShard extends DurableObject<ListingEnv> {
   /** At most `limit` accessors after `after`, in order. */
   list(after: string, limit: number): string[] {
     return this.#tokens.list(after, limit);
+  }
+
+  /** The first trees with listed tokens after that of `after`, at most `limit`: an accessor of each, in order. */
+  treesAfter(after: string, limit: number): string[] {
+    return this.#tokens.treesAfter(after, limit);
+  }
+
+  /** Ids of trees that were handed out, and whose first token is not known to be listed. */
+  allocatedTrees(): string[] {
+    return this.#trees.allocated();
+  }
+
+  /** Indexes leases of secrets of a tree that was restored. Safe to repeat. */
+  restoreLeases(
+    held: readonly { readonly tail: string; readonly path: string }[],
+    givenUp: readonly IrrevocableLease[],
+  ): void {
+    for (const { tail, path } of held) this.#leases.add(tail, path);
+    for (const lease of givenUp) this.#leases.giveUp(lease);
   }
 
   /** Indexes a secret's lease from now on. Safe to repeat. */
@@ -240,6 +320,11 @@ export class AccessorShard extends DurableObject<ListingEnv> {
     return this.#leases.count(most);
   }
 
+  /** Which of these trees have leases of secrets here. Trees are named by the beginning of their ids: see `treeBeginning`. */
+  treesWithLeases(beginnings: readonly string[]): string[] {
+    return this.#leases.beginningsOf(beginnings);
+  }
+
   /** How many leases of both kinds are at or below `prefix`, of each counted up to `most`. */
   countBelow(prefix: string, most: number): number {
     return this.#leases.countBelow(prefix, most);
@@ -254,8 +339,10 @@ export class AccessorShard extends DurableObject<ListingEnv> {
 /** The number of the shard that is this object. */
 function numberOf(env: ListingEnv, id: DurableObjectId): number {
   const shards = within(env, env.ACCESSOR_SHARD);
-  const numbers = Array.from({ length: ACCESSOR_SHARDS }, (_, number) => number);
-  return numbers.find((number) => shards.idFromName(accessorShardName(number)).equals(id)) ?? 0;
+  for (let number = 0; number < MAX_ACCESSOR_SHARDS; number++) {
+    if (shards.idFromName(accessorShardName(number)).equals(id)) return number;
+  }
+  throw new Error("no shard has this name");
 }
 
 /** The shard object with this number. */

@@ -146,6 +146,19 @@ export class LeaseIndex {
     return this.#sql.exec<{ n: number }>(query, most).toArray()[0]?.n ?? 0;
   }
 
+  /** Which of these trees have leases of secrets here, by the beginning that the tails of each have. */
+  beginningsOf(beginnings: readonly string[]): string[] {
+    if (this.count(1) === 0) return [];
+    return this.#sql
+      .exec<{ value: string }>(
+        `SELECT j.value FROM json_each(?) j
+         WHERE EXISTS (SELECT 1 FROM leases WHERE tail >= j.value AND tail < j.value || ?)`,
+        ...[JSON.stringify(beginnings), END],
+      )
+      .toArray()
+      .map(({ value }) => value);
+  }
+
   /** How many leases of both kinds are at or below `prefix`, of each counted up to `most`. */
   countBelow(prefix: string, most: number): number {
     const counts = KINDS.flatMap((kind) => {

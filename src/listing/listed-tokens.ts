@@ -1,7 +1,10 @@
 import type { Sql } from "../storage/tables.ts";
 import { reportTampering } from "../storage/tampering.ts";
+import { UNASKED } from "../system/end-request.ts";
+import { TREE_CHARACTERS, treePartOf } from "../token/ids.ts";
 import type { InventoryEntry } from "./inventory/entry.ts";
 import type { ListedClaim } from "./inventory/listed-claim.ts";
+import type { Ending } from "./inventory/shard/ended.ts";
 import type { InventoryStore } from "./inventory/shard/inventory-store.ts";
 import type { TreeSize } from "./inventory/shard/tree-size.ts";
 import { LISTED } from "./lease-index.ts";
@@ -48,15 +51,53 @@ export class ListedTokens {
     return missing.length;
   }
 
-  /** Drops `accessors` from the list. Safe to repeat. */
-  remove(accessors: readonly string[]): void {
+  /**
+   * Drops tokens from the list and, if `keeps`, keeps how they ended: of one that is named by its accessor alone, the way in which it
+   * ended is not known. Safe to repeat.
+   */
+  remove(tokens: readonly (string | Ending)[], keeps: boolean, now: number): void {
+    const accessors = tokens.map((token) => (typeof token === "string" ? token : token.accessor));
     if (this.#hasUnknown) this.#forgetUnknown(accessors);
-    this.#shard.inventory.remove(accessors);
+    this.#shard.inventory.remove(accessors, (gone) => {
+      if (!keeps) return [];
+      const had = new Set(gone.map(({ accessor }) => accessor));
+      return tokens.flatMap((token): Ending[] => {
+        if (typeof token !== "string") return [token];
+        return had.has(token) ? [{ accessor: token, end: { ...UNASKED, at: now, how: "tidy", cause: token } }] : [];
+      });
+    });
   }
 
   /** At most `limit` accessors after `after`, in order. */
   list(after: string, limit: number): string[] {
     return this.#accessors(LISTED, after, limit);
+  }
+
+  /** The first accessors that are listed of trees, at most `limit`, one of each, in order: those of trees after that of `after`. */
+  treesAfter(after: string, limit: number): string[] {
+    const found = new Map<string, string>();
+    for (const table of ["inventory", "accessors"]) {
+      for (const accessor of this.#treesIn(table, after, limit)) found.set(treePartOf(accessor), accessor);
+    }
+    return [...found.values()].sort().slice(0, limit);
+  }
+
+  #treesIn(table: string, after: string, limit: number): string[] {
+    // From tree to tree by the index: "~" comes after all characters of an accessor.
+    return this.#shard.sql
+      .exec<{ a: string }>(
+        `WITH RECURSIVE firsts (a) AS (
+           SELECT MIN(accessor) FROM ${table} WHERE accessor > ?
+           UNION ALL
+           SELECT (SELECT MIN(accessor) FROM ${table} WHERE accessor > substr(a, 1, ${TREE_CHARACTERS}) || '~')
+           FROM firsts WHERE a IS NOT NULL LIMIT ?
+         )
+         SELECT a FROM firsts WHERE a IS NOT NULL`,
+        after === "" ? "" : `${treePartOf(after)}~`,
+        limit,
+      )
+      .toArray()
+      .map(({ a }) => a);
   }
 
   /** What is listed after `after`, at most `limit` tokens in order, for tidy to compare with their trees. */

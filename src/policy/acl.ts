@@ -1,10 +1,12 @@
+import { ok } from "../base/result.ts";
 import { type Grant, listCapabilities, type SourcedRule } from "./grant.ts";
 import { pageLimit } from "./pagination.ts";
-import { parametersPermit } from "./parameters.ts";
+import { parameterRefusal } from "./parameters.ts";
 import { hasForbiddenWildcards } from "./pattern.ts";
 import type { Capability, NamedPolicy, PathRule } from "./rule.ts";
 import { RuleIndex } from "./rule-index.ts";
 import { resolveTemplates, type TemplateContext } from "./template.ts";
+import type { Refusal, Trace } from "./trace.ts";
 
 /**
  * What a request wants to do. `create_or_update` is a write whose target may or may not exist; `help` is open to every
@@ -72,7 +74,8 @@ const ROOT: Verdict = {
   grantedBy: ["root"],
 };
 
-const NEEDED: Readonly<Record<Operation, readonly Capability[]>> = {
+/** What an operation needs: one of these. */
+export const NEEDED: Readonly<Record<Operation, readonly Capability[]>> = {
   read: ["read"],
   list: ["list"],
   scan: ["scan"],
@@ -84,6 +87,9 @@ const NEEDED: Readonly<Record<Operation, readonly Capability[]>> = {
   help: [],
   head: [],
 };
+
+/** Of an operation that is no listing. */
+const NO_PAGE = ok(null);
 
 /** The rules of a set of policies, ready to be asked. Make it with `compileAcl`. */
 export class Acl {
@@ -103,8 +109,12 @@ export class Acl {
     this.deniesAnything = rules.some(({ rule }) => rule.capabilities.includes("deny"));
   }
 
-  /** Evaluates the rules for a request at the moment `now` (ms). Protected paths, which need `sudo` too, are up to `evaluateAcl`. */
-  check(request: AccessRequest, now: number): Verdict {
+  /**
+   * Evaluates the rules for a request at the moment `now` (ms). Protected paths, which need `sudo` too, are up to `evaluateAcl`.
+   *
+   * @param trace receives what decided, unless no rule was asked.
+   */
+  check(request: AccessRequest, now: number, trace?: Trace): Verdict {
     const { operation } = request;
     const listing = operation === "list" || operation === "scan";
     const data = request.data ?? {};
@@ -113,26 +123,20 @@ export class Acl {
       return page?.ok ? { ...ROOT, limit: page.value } : ROOT;
     }
     if (operation === "help") return { ...REFUSED, allowed: true };
-    const grant = this.#indexAt(now).find(withoutLeadingSlashes(request.path), listing);
-    if (!grant) return REFUSED;
-    const refused = grant.capabilities.has("sudo") ? { ...REFUSED, sudo: true } : REFUSED;
-    const given = NEEDED[operation].filter((capability) => grant.capabilities.has(capability));
-    if (given.length === 0 || !wrappingPermits(grant, request.wrapTtlSeconds)) return refused;
-    let limit: number | null = null;
-    if (listing) {
-      const page = pageLimit(grant.paginationLimit, grant.parameters.required, data);
-      if (!page.ok) return refused;
-      limit = page.value;
-    } else if (operation !== "delete" && !parametersPermit(grant.parameters, data)) {
-      return refused;
-    }
+    const grant = this.find(request.path, listing, now);
+    const page = listing && grant ? pageLimit(grant.paginationLimit, grant.parameters.required, data) : NO_PAGE;
+    const given = NEEDED[operation].filter((capability) => grant?.capabilities.has(capability));
+    const refusal = refusalOf(grant, request, given, page.ok);
+    trace?.({ path: request.path, grant, refusal });
+    const refused = grant?.capabilities.has("sudo") ? { ...REFUSED, sudo: true } : REFUSED;
+    if (!grant || refusal) return refused;
     return {
       allowed: true,
       isRoot: false,
       sudo: refused.sudo,
       create: given.includes("create"),
       update: given.includes("update"),
-      limit,
+      limit: page.ok ? page.value : null,
       grantedBy: policiesThatGive(grant, given),
     };
   }
@@ -143,13 +147,23 @@ export class Acl {
    */
   capabilities(path: string, now: number): string[] {
     if (this.isRoot) return ["root"];
-    return listCapabilities(this.#indexAt(now).find(withoutLeadingSlashes(path), true));
+    return listCapabilities(this.find(path, true, now));
   }
 
-  /** True when a rule with `deny` decides about `path` at the moment `now` (ms). Evaluated as a listing, like `capabilities`. */
-  denies(path: string, now: number): boolean {
-    if (!this.deniesAnything) return false;
-    return this.#indexAt(now).find(withoutLeadingSlashes(path), true)?.capabilities.has("deny") ?? false;
+  /** What decides about `path` at the moment `now` (ms), if that is a `deny`, else null. Evaluated as a listing, like `capabilities`. */
+  denial(path: string, now: number): Grant | null {
+    const grant = this.deniesAnything ? this.find(path, true, now) : null;
+    return grant?.capabilities.has("deny") ? grant : null;
+  }
+
+  /** What the rules of the path that decide about `path` at the moment `now` (ms) grant together; null where no rule matches. */
+  find(path: string, listing: boolean, now: number): Grant | null {
+    return this.#indexAt(now).find(withoutLeadingSlashes(path), listing) ?? null;
+  }
+
+  /** These rules and those of one policy more. */
+  with({ name, rules }: NamedPolicy): Acl {
+    return new Acl(this.isRoot, [...this.#rules, ...rules.map((rule) => sourced(name, rule, rule.path))]);
   }
 
   /** True when anything is granted on the mount at `mountPath` (which ends in `/`) or below it. */
@@ -184,10 +198,14 @@ export function compileAcl(policies: readonly NamedPolicy[], context: TemplateCo
   for (const policy of policies) {
     for (const rule of policy.rules) {
       const resolved = resolveRule(policy, rule, context);
-      if (resolved) rules.push({ policy: policy.name, rule: resolved });
+      if (resolved) rules.push(sourced(policy.name, resolved, rule.path));
     }
   }
   return new Acl(false, rules);
+}
+
+function sourced(policy: string, rule: PathRule, writtenPath: string): SourcedRule {
+  return { policy, rule, writtenPath };
 }
 
 function resolveRule(policy: NamedPolicy, rule: PathRule, context: TemplateContext): PathRule | null {
@@ -200,6 +218,21 @@ function withoutLeadingSlashes(path: string): string {
   let start = 0;
   while (path.charAt(start) === "/") start++;
   return start === 0 ? path : path.slice(start);
+}
+
+/** Why what decides about the path of a request refuses it; null when it permits it. */
+function refusalOf(
+  grant: Grant | null,
+  { operation, data = {}, wrapTtlSeconds }: AccessRequest,
+  given: readonly Capability[],
+  pagePermits: boolean,
+): Refusal | null {
+  if (!grant) return { kind: "no_rule", missing: NEEDED[operation] };
+  if (grant.capabilities.has("deny")) return { kind: "deny" };
+  if (given.length === 0) return { kind: "capability", missing: NEEDED[operation] };
+  if (!wrappingPermits(grant, wrapTtlSeconds)) return { kind: "wrapping" };
+  if (operation === "list" || operation === "scan") return pagePermits ? null : { kind: "page" };
+  return operation === "delete" ? null : parameterRefusal(grant.parameters, data);
 }
 
 /** With either limit set, the answer must be asked for wrapped, and for a time within both. */

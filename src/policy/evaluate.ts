@@ -1,19 +1,22 @@
-import { type AccessRequest, type Acl, REFUSED, type Verdict } from "./acl.ts";
+import { type AccessRequest, type Acl, NEEDED, REFUSED, type Verdict } from "./acl.ts";
 import { requiresSudo } from "./protected.ts";
 import { otherSpellings } from "./spellings.ts";
+import type { Trace } from "./trace.ts";
 
 /**
  * Evaluates an ACL for a request at the moment `now` (ms): the capability of its operation, the limits of the deciding rule, and on a
  * protected path `sudo` as well. Where there is an alternate path, what is granted on either is granted. `deny` on any
  * spelling of the path refuses.
+ *
+ * @param trace receives the steps, of which `decisiveStep` chooses.
  */
-export function evaluateAcl(acl: Acl, request: AccessRequest, now: number): Verdict {
+export function evaluateAcl(acl: Acl, request: AccessRequest, now: number, trace?: Trace): Verdict {
   const { alternatePath } = request;
-  const verdict = evaluatePath(acl, request, now);
+  const verdict = evaluatePath(acl, request, now, trace);
   if (verdict.isRoot || request.operation === "help") return verdict;
-  if (isDenied(acl, request, now)) return REFUSED;
+  if (isDenied(acl, request, now, trace)) return REFUSED;
   if (alternatePath === undefined) return verdict;
-  const alternate = evaluatePath(acl, { ...request, path: alternatePath }, now);
+  const alternate = evaluatePath(acl, { ...request, path: alternatePath }, now, trace);
   if (!verdict.allowed) return alternate;
   if (!alternate.allowed) return verdict;
   return {
@@ -30,10 +33,15 @@ export function isDenied(
   acl: Acl,
   { path, alternatePath, data = {} }: Pick<AccessRequest, "path" | "data"> & { alternatePath?: string | undefined },
   now: number,
+  trace?: Trace,
 ): boolean {
   if (!acl.deniesAnything) return false;
   const paths = [path, ...(alternatePath === undefined ? [] : [alternatePath]), ...otherSpellings(path, data)];
-  return paths.some((each) => acl.denies(each, now));
+  return paths.some((each) => {
+    const grant = acl.denial(each, now);
+    if (grant) trace?.({ path: each, grant, refusal: { kind: "deny" } });
+    return grant !== null;
+  });
 }
 
 /** What a caller may do on a path and its alternate, if there is one, as `Acl.capabilities` gives it for one. */
@@ -46,8 +54,11 @@ export function capabilitiesOf(acl: Acl, path: string, alternatePath: string | u
   return given.length === 0 ? ["deny"] : given;
 }
 
-function evaluatePath(acl: Acl, request: AccessRequest, now: number): Verdict {
-  const verdict = acl.check(request, now);
-  if (!verdict.allowed || verdict.sudo || !requiresSudo(request.operation, request.path)) return verdict;
+function evaluatePath(acl: Acl, request: AccessRequest, now: number, trace?: Trace): Verdict {
+  const { operation, path } = request;
+  const verdict = acl.check(request, now, trace);
+  if (!verdict.allowed || verdict.sudo || !requiresSudo(operation, path)) return verdict;
+  const grant = acl.find(path, operation === "list" || operation === "scan", now);
+  trace?.({ path, grant, refusal: { kind: "sudo", needed: NEEDED[operation] } });
   return REFUSED;
 }

@@ -6,13 +6,15 @@ import { CAPABILITIES, type Capability, type ParameterRule, type ParameterValue,
 export interface SourcedRule {
   readonly policy: string;
   readonly rule: PathRule;
+  /** The path of the rule with its templates, as the policy has it. */
+  readonly writtenPath: string;
 }
 
 /** What all rules of one path, from one policy or several, grant together. */
 export interface Grant {
   readonly pattern: Pattern;
   readonly capabilities: ReadonlySet<Capability>;
-  /** The rules that add up to this, for the audit line; empty when one of them denies. */
+  /** The rules that add up to this; those that deny, when one of them does. */
   readonly sources: readonly SourcedRule[];
   /** Seconds; null when there is no limit. */
   readonly minWrappingTtlSeconds: number | null;
@@ -28,11 +30,12 @@ export interface Grant {
  * everything; of two limits the smaller holds, of each kind by itself, so that a minimum may end up above a maximum.
  */
 export function mergeRules(pattern: Pattern, sources: readonly SourcedRule[]): Grant {
-  if (sources.some(({ rule }) => rule.capabilities.includes("deny"))) {
+  const denying = sources.filter(({ rule }) => rule.capabilities.includes("deny"));
+  if (denying.length > 0) {
     return {
       pattern,
       capabilities: new Set(["deny"]),
-      sources: [],
+      sources: denying,
       minWrappingTtlSeconds: null,
       maxWrappingTtlSeconds: null,
       parameters: { allowed: null, denied: null, required: [] },
@@ -56,7 +59,7 @@ export function mergeRules(pattern: Pattern, sources: readonly SourcedRule[]): G
 }
 
 /** The capabilities as clients see them: sorted; `["deny"]` when nothing is granted. */
-export function listCapabilities(grant: Grant | undefined): Capability[] {
+export function listCapabilities(grant: Grant | null): Capability[] {
   if (!grant || grant.capabilities.size === 0) return ["deny"];
   return CAPABILITIES.filter((capability) => grant.capabilities.has(capability));
 }

@@ -17,6 +17,13 @@ export interface ParameterLimits {
   readonly required: readonly string[];
 }
 
+/** A parameter that is missing though required, denied, or not among the allowed ones. `name` is `*` where every one is denied. */
+export interface ParameterRefusal {
+  readonly kind: "parameter";
+  readonly problem: "required" | "denied" | "not_allowed";
+  readonly name: string;
+}
+
 /**
  * Adds the parameter list of another rule of the same path to `merged`: the values of a name in both are put together,
  * newer first, and an empty list, which means any value, wins on either side.
@@ -29,26 +36,31 @@ export function addParameters(merged: Map<string, readonly ParameterValue[]>, ne
   }
 }
 
-/** True when `limits` let a request with these fields through. A denied field decides before an allowed one. */
-export function parametersPermit(limits: ParameterLimits, data: Readonly<Record<string, unknown>>): boolean {
-  if (!limits.required.every((name) => Object.hasOwn(data, name))) return false;
+/** Why `limits` refuse a request with these fields; null when they let it through. A denied field decides before an allowed one. */
+export function parameterRefusal(
+  limits: ParameterLimits,
+  data: Readonly<Record<string, unknown>>,
+): ParameterRefusal | null {
+  const absent = limits.required.find((name) => !Object.hasOwn(data, name));
+  if (absent !== undefined) return { kind: "parameter", problem: "required", name: absent };
   const fields = Object.entries(data);
-  if (fields.length === 0) return true;
+  if (fields.length === 0) return null;
   const { allowed, denied } = limits;
   if (denied && denied.size > 0) {
-    if (denied.has("*")) return false;
+    if (denied.has("*")) return { kind: "parameter", problem: "denied", name: "*" };
     for (const [name, value] of fields) {
       const values = denied.get(name.toLowerCase());
-      if (values && isDenied(value, values)) return false;
+      if (values && isDenied(value, values)) return { kind: "parameter", problem: "denied", name };
     }
   }
-  if (!allowed || allowed.size === 0) return true;
+  if (!allowed || allowed.size === 0) return null;
   const anyName = allowed.has("*");
-  if (anyName && allowed.size === 1) return true;
-  return fields.every(([name, value]) => {
+  if (anyName && allowed.size === 1) return null;
+  const other = fields.find(([name, value]) => {
     const values = allowed.get(name.toLowerCase());
-    return values === undefined ? anyName : listed(value, values);
+    return values === undefined ? !anyName : !listed(value, values);
   });
+  return other ? { kind: "parameter", problem: "not_allowed", name: other[0] } : null;
 }
 
 function listed(value: unknown, values: readonly ParameterValue[]): boolean {

@@ -50,7 +50,7 @@ export function hasBalancedBraces(path: string): boolean {
 /**
  * Puts values in the place of the templates of a path.
  *
- * A value comes from whoever can edit an identity and is often chosen by its owner: one that holds `/` would reach
+ * A value is set by the editors of an identity and is often chosen by its owner: one that holds `/` would reach
  * another folder, one that holds `*` or `+` many of them. Unless the policy allows such values, they count as missing.
  * Values are inserted once and never read as templates themselves.
  *

@@ -1,7 +1,7 @@
 import { ok, type Result } from "../base/result.ts";
 import { RANDOM_REVISION } from "../storage/revision.ts";
 import type { RowSeals } from "../storage/row-seals.ts";
-import { SealedTable, type TableShape, type WithSeal } from "../storage/sealed-table.ts";
+import { SealedTable, type TableShape } from "../storage/sealed-table.ts";
 import { storedJson } from "../storage/stored-json.ts";
 import { DEFAULT_QUOTA_CONFIG, type QuotaConfig, type RateLimitQuota } from "./quota.ts";
 import { checkQuotaConfig, newQuota, type QuotaPlace, type QuotaWrite } from "./rules.ts";
@@ -41,8 +41,7 @@ export class QuotaStore {
 
   /** All quotas, by name. */
   all(): RateLimitQuota[] {
-    const rows = this.#sql.exec<WithSeal<QuotaRow>>("SELECT * FROM rate_limit_quotas ORDER BY name").toArray();
-    return this.sealed.admitted(rows).map(({ quota }) => storedJson<RateLimitQuota>(quota));
+    return this.sealed.list("ORDER BY name").map(({ quota }) => storedJson<RateLimitQuota>(quota));
   }
 
   /** Makes or replaces a quota. The error says why it is refused. */
@@ -57,7 +56,7 @@ export class QuotaStore {
 
   /** Deletes the quota `name`. Safe to repeat. */
   delete(name: string): void {
-    this.#sql.exec("DELETE FROM rate_limit_quotas WHERE name = ?", name);
+    this.sealed.delete(name);
   }
 
   /** Deletes the quotas of a mount that is gone. */
@@ -71,27 +70,19 @@ export class QuotaStore {
   }
 
   config(): QuotaConfig {
-    const row = this.#sql.exec<WithSeal<ConfigRow>>("SELECT * FROM quota_config").toArray()[0];
-    return row && this.sealedConfig.admits(row) ? storedJson<QuotaConfig>(row.config) : DEFAULT_QUOTA_CONFIG;
+    const row = this.sealedConfig.find(1);
+    return row ? storedJson<QuotaConfig>(row.config) : DEFAULT_QUOTA_CONFIG;
   }
 
   /** Replaces the configuration. The error says why it is refused. */
   configure(config: QuotaConfig): Result<null, string> {
     const checked = checkQuotaConfig(config);
     if (!checked.ok) return checked;
-    const row = { id: 1, config: JSON.stringify(checked.value) };
-    const seal = this.sealedConfig.sealOf(row);
-    this.#sql.exec("INSERT OR REPLACE INTO quota_config (id, config, seal) VALUES (1, ?, ?)", row.config, seal);
+    this.sealedConfig.put({ id: 1, config: JSON.stringify(checked.value) });
     return ok(null);
   }
 
   #put(quota: RateLimitQuota): void {
-    const row = { name: quota.name, quota: JSON.stringify(quota) };
-    this.#sql.exec(
-      "INSERT OR REPLACE INTO rate_limit_quotas (name, quota, seal) VALUES (?, ?, ?)",
-      row.name,
-      row.quota,
-      this.sealed.sealOf(row),
-    );
+    this.sealed.put({ name: quota.name, quota: JSON.stringify(quota) });
   }
 }

@@ -6,6 +6,7 @@ import { err, ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import { type LeaseView, leaseIdOf } from "../lease/record.ts";
 import { type GrantedLease, lookupLease, renewLease, revokeLease, type ShownLease } from "../lease/service.ts";
+import { UNASKED } from "../system/end-request.ts";
 import type { Installation } from "../system/installation.ts";
 import type { AuditNotes } from "../wire/audit.ts";
 import { type Asked, audited } from "./audited.ts";
@@ -55,7 +56,15 @@ export class LeaseAuthority extends WorkerEntrypoint<Env> implements LeaseAuthor
   async revoke(leaseId: string): Promise<LeaseRevocation> {
     const asked = { ...NO_OBSERVER, operation: "update", path: "sys/leases/revoke", acts: true } as const;
     const result = await audited(this.env, this.ctx, { ...asked, data: { lease_id: leaseId } }, (installation, notes) =>
-      onId(leaseId, (id) => revokeLease(this.env, installation, id, { wait: true, force: false }, notes)),
+      onId(leaseId, (id) =>
+        revokeLease(
+          this.env,
+          installation,
+          id,
+          { wait: true, force: false, asked: { ...UNASKED, path: "sys/leases/revoke" } },
+          notes,
+        ),
+      ),
     );
     return result.ok ? { done: true } : { done: false, ...refusalOf(result.error) };
   }

@@ -104,12 +104,7 @@ export class SealedTable<Row extends Columns> implements CheckedTable {
   /** Seals all rows, when the installation gets its keys. */
   sealAll(): void {
     const rows = this.#sql.exec<WithSeal<Row>>(`SELECT * FROM ${this.#shape.table}`).toArray();
-    for (const row of rows) this.seal(row);
-  }
-
-  /** Seals a row that was just written. */
-  seal(row: Row): void {
-    this.#writeSeal(row, this.sealOf(row));
+    for (const row of rows) this.#writeSeal(row, this.sealOf(row));
   }
 
   /** See `CheckedTable`. Rows with a seal of an older term are sealed again. */

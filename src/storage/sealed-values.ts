@@ -72,6 +72,12 @@ export class SealedValues<T> {
     return this.#sealed.list("ORDER BY name").map((row) => storedJson<T>(row.value));
   }
 
+  /** Names and values of those whose JSON has `item` somewhere as a text, in the order of their names. Reads the whole table. */
+  holding(item: string): (readonly [name: string, value: T])[] {
+    const rows = this.#sealed.list("WHERE instr(value, ?) > 0 ORDER BY name", JSON.stringify(item));
+    return rows.map(({ name, value }) => [name, storedJson<T>(value)]);
+  }
+
   count(): number {
     return this.#sealed.count();
   }

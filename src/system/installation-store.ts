@@ -30,8 +30,8 @@ export class InstallationStore {
     this.#sql.exec("INSERT INTO installation (id, cluster_id, longest_ttl) VALUES (1, ?, 0)", crypto.randomUUID());
   }
 
-  /** The part of the snapshot with the wrapped keys. */
-  keys(): SnapshotParts["keys"] {
+  /** The wrapped keys, as the snapshot has them. */
+  keys(): Omit<SnapshotParts["keys"], "restoring"> {
     const { cluster_id: clusterId, sealed_key_ring: sealedKeyRing } = this.#row();
     return { clusterId, sealedKeyRing };
   }

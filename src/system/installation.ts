@@ -1,15 +1,17 @@
 import { currentTime, isWithin } from "../base/clock.ts";
 import type { Failure } from "../base/errors.ts";
 import { GenerationalCache } from "../base/generational-cache.ts";
-import { ok, type Result } from "../base/result.ts";
+import { err, ok, type Result } from "../base/result.ts";
 import { importKeys, type Keys, sealedWithVersion, sealKeyRing } from "../crypto/key-ring.ts";
 import type { Acl } from "../policy/acl.ts";
 import { QuotaTable } from "../quota/quota-table.ts";
+import type { TakesPages } from "../storage/stored-object.ts";
 import { useOfCopy } from "./copy-age.ts";
 import { CopySource } from "./copy-source.ts";
 import { type CustomIdFilter, changedFilter } from "./custom-id-filter.ts";
 import type { SystemEnv } from "./env.ts";
 import { reportKeyUse } from "./key-rotation.ts";
+import { noteListOpenings } from "./list-openings.ts";
 import type { Mount } from "./mount.ts";
 import { openKeyRing } from "./open-ring.ts";
 import { type PolicyEntity, PolicySet } from "./policy-set.ts";
@@ -29,6 +31,8 @@ const USE_REPORT_MS = 60_000;
 export class Installation {
   readonly versions: PartVersions;
   readonly clusterId: string;
+  /** The backup that it is being restored from; null: it serves requests. */
+  readonly restoring: string | null;
   readonly keys: Keys;
   /** The version of the seal key that wraps the key ring. */
   readonly sealKeyVersion: number;
@@ -38,6 +42,8 @@ export class Installation {
   readonly quotas: QuotaTable;
   /** Which tokens were ended together. */
   readonly watermarks: Watermarks;
+  /** See `listOpenings`. */
+  readonly listOpenings: readonly number[];
   /** Hashes of tokens for the audit log, which follow from the token and the keys alone. */
   readonly tokenHashes: GenerationalCache<string, string>;
   /** Hashes of texts that fields repeat, for the same log. */
@@ -53,6 +59,7 @@ export class Installation {
     this.versions = versions;
     this.keys = keys;
     this.clusterId = parts.keys?.clusterId ?? kept(before).clusterId;
+    this.restoring = parts.keys ? (parts.keys.restoring ?? null) : kept(before).restoring;
     this.sealKeyVersion = parts.keys
       ? (sealedWithVersion(parts.keys.sealedKeyRing ?? "") ?? 0)
       : kept(before).sealKeyVersion;
@@ -67,6 +74,8 @@ export class Installation {
     this.watermarks = parts.watermarks
       ? indexWatermarks(parts.watermarks.list, parts.watermarks.newest, before?.watermarks)
       : kept(before).watermarks;
+    // The System object of the release before knows nothing of generations.
+    this.listOpenings = parts.lists?.openings ?? before?.listOpenings ?? [];
     this.#policies = parts.policies ? new PolicySet(parts.policies) : kept(before).#policies;
   }
 
@@ -119,13 +128,41 @@ const source = new CopySource("system");
  * @returns "sealed" while there is no seal key, a wrong one, or nothing is initialised, with the command that helps.
  */
 export async function loadInstallation(env: SystemEnv): Promise<Result<Installation, Failure>> {
-  if (!cached) return refreshInstallation(env);
+  return served(await loadCopy(env));
+}
+
+/** Nothing is answered, and nothing decided, from an installation that is not there as a whole. */
+function served(loaded: Result<Installation, Failure>): Result<Installation, Failure> {
+  return loaded.ok && loaded.value.restoring !== null ? err(BEING_RESTORED) : loaded;
+}
+
+const BEING_RESTORED: Failure = { code: "sealed", message: "Grove is sealed: it is being restored from a backup" };
+
+async function loadCopy(env: SystemEnv): Promise<Result<Installation, Failure>> {
+  if (!cached) return readInstallation(env);
   const { installation, checkedAt } = cached;
   const now = currentTime();
   const copy = { checkedAt, ...copyLimits(env) };
   const { renewalBegan, troubleAt } = source;
   const use = useOfCopy({ checkedAt, renewalBegan, troubleAt }, copy, now);
-  return source.serve(use, copy, ok(installation), () => refreshInstallation(env));
+  return source.serve(use, copy, ok(installation), () => readInstallation(env));
+}
+
+/** The installation that is being restored; "not restoring" for one that serves requests, and for a new one. */
+export async function loadRestoring(
+  env: SystemEnv,
+): Promise<Result<Installation & { readonly restoring: string }, "not restoring">> {
+  const loaded = await loadCopy(env);
+  const { restoring = null } = loaded.ok ? loaded.value : {};
+  return loaded.ok && restoring !== null
+    ? ok(loaded.value as Installation & { readonly restoring: string })
+    : err("not restoring");
+}
+
+/** Lets an object that holds nothing take pages of a backup. @throws unless the installation is being restored. */
+export async function takesPages(env: SystemEnv): Promise<TakesPages> {
+  if (!(await loadRestoring(env)).ok) throw new Error("the installation is not being restored");
+  return "empty";
 }
 
 /**
@@ -134,8 +171,12 @@ export async function loadInstallation(env: SystemEnv): Promise<Result<Installat
  * @param watermark 0 when there was none.
  */
 export async function loadInstallationSince(env: SystemEnv, watermark: number): Promise<Result<Installation, Failure>> {
-  const loaded = await loadInstallation(env);
-  return loaded.ok && loaded.value.watermarks.newest < watermark ? refreshInstallation(env) : loaded;
+  return served(await loadCopySince(env, watermark));
+}
+
+async function loadCopySince(env: SystemEnv, watermark: number): Promise<Result<Installation, Failure>> {
+  const loaded = await loadCopy(env);
+  return loaded.ok && loaded.value.watermarks.newest < watermark ? readInstallation(env) : loaded;
 }
 
 /** How old what this isolate works with is, in ms; 0 before anything was read. `now` in ms. */
@@ -145,6 +186,10 @@ export function installationAgeMs(now: number): number {
 
 /** Reads the installation again when it changed. Called after every own write, so that the writer sees it at once. */
 export async function refreshInstallation(env: SystemEnv): Promise<Result<Installation, Failure>> {
+  return served(await readInstallation(env));
+}
+
+async function readInstallation(env: SystemEnv): Promise<Result<Installation, Failure>> {
   const checkedAt = currentTime();
   const reading = ++readings;
   const known = cached;
@@ -176,19 +221,22 @@ async function reportUse(env: SystemEnv, keys: Keys, now: number): Promise<void>
 
 /** Two readings can end in the other order than they began; what the later one brought stays. */
 function remember(read: NonNullable<typeof cached>): Installation {
-  if (!cached || cached.reading < read.reading) cached = read;
+  if (!cached || cached.reading < read.reading) {
+    cached = read;
+    noteListOpenings(read.installation.listOpenings);
+  }
   return read.installation;
 }
 
 /**
- * The installation for objects, which check rows with it. They await it before a transaction: within one nothing can be
- * waited for.
+ * The installation for objects, which check rows with it, also while it is being restored. They await it before a transaction: within
+ * one nothing can be waited for.
  *
  * @param watermark see `loadInstallationSince`.
  * @throws while the service is sealed: no request gets to an object then.
  */
 export async function mustLoadInstallation(env: SystemEnv, watermark = 0): Promise<Installation> {
-  const loaded = await loadInstallationSince(env, watermark);
+  const loaded = await loadCopySince(env, watermark);
   if (!loaded.ok) throw new Error(`rows can't be checked: ${loaded.error.code}`);
   return loaded.value;
 }

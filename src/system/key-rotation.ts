@@ -35,7 +35,7 @@ export async function rotateKeys(env: SystemEnv, now: number): Promise<Result<nu
  *
  * @param change returns null when there is nothing to change.
  */
-export async function changeKeyRing(
+async function changeKeyRing(
   env: SystemEnv,
   change: (ring: KeyRing) => KeyRing | null,
 ): Promise<Result<null, Failure>> {

@@ -1,5 +1,5 @@
 import type { RowSeals } from "../storage/row-seals.ts";
-import { SealedTable, type TableShape, type WithSeal } from "../storage/sealed-table.ts";
+import { SealedTable, type TableShape } from "../storage/sealed-table.ts";
 import { storedJson } from "../storage/stored-json.ts";
 import { type Mount, SYSTEM_TTL_SECONDS } from "./mount.ts";
 
@@ -17,19 +17,16 @@ const SHAPE: TableShape = { table: "mounts", kind: "mount", key: ["path"], seale
 
 /** Reads and writes auth mounts. One that was tampered with counts as absent. */
 export class MountStore {
-  readonly #sql: SqlStorage;
   /** The table as seals see it. */
   readonly sealed: SealedTable<MountRow>;
 
   constructor(sql: SqlStorage, seals: RowSeals) {
-    this.#sql = sql;
     this.sealed = new SealedTable(sql, seals, SHAPE);
   }
 
   /** All mounts, by path. */
   all(): Mount[] {
-    const rows = this.#sql.exec<WithSeal<MountRow>>("SELECT * FROM mounts ORDER BY path").toArray();
-    return this.sealed.admitted(rows).map(({ mount }) => storedJson<Mount>(mount));
+    return this.sealed.list("ORDER BY path").map(({ mount }) => storedJson<Mount>(mount));
   }
 
   /** The mount at `path`, or null. */
@@ -49,13 +46,11 @@ export class MountStore {
 
   /** Writes a mount at its path, in the place of whatever is there. */
   put(mount: Mount): void {
-    const row = { path: mount.path, mount: JSON.stringify(mount) };
-    const seal = this.sealed.sealOf(row);
-    this.#sql.exec("INSERT OR REPLACE INTO mounts (path, mount, seal) VALUES (?, ?, ?)", row.path, row.mount, seal);
+    this.sealed.put({ path: mount.path, mount: JSON.stringify(mount) });
   }
 
   /** Deletes the mount at `path`. Safe to repeat. */
   delete(path: string): void {
-    this.#sql.exec("DELETE FROM mounts WHERE path = ?", path);
+    this.sealed.delete(path);
   }
 }

@@ -1,11 +1,23 @@
 import { type Failure, invalid } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
+import type { EndRequest } from "./end-request.ts";
 import type { Mount } from "./mount.ts";
 import { moveMount } from "./mount-move.ts";
 import { type MountChange, newMountProblem, tuneMount } from "./mount-rules.ts";
 import type { SystemStores } from "./system-stores.ts";
 import type { WatermarkWriter } from "./watermark-writer.ts";
 import { pathScope } from "./watermarks.ts";
+
+/** A mount that is to go from one path to another. */
+export interface MoveRequest {
+  readonly id: string;
+  /** Under which it issues at `from`: nothing else that is there by now is meant. */
+  readonly issuer: string;
+  readonly from: string;
+  readonly to: string;
+  /** Who asks. */
+  readonly asked: EndRequest;
+}
 
 /** Enables, tunes, disables and moves auth mounts, and what hangs on their paths: quotas, and the end of what they issued. */
 export class MountWriter {
@@ -42,13 +54,13 @@ export class MountWriter {
   }
 
   /** Removes a mount and ends all that it issued, see `System.disableMount`. */
-  disable(path: string, uuid: string, now: number): Result<number, Failure> {
+  disable(path: string, uuid: string, asked: EndRequest, now: number): Result<number, Failure> {
     const { mounts, quotas, versions, watermarks } = this.#stores;
     const done = watermarks.numberOf(uuid);
     if (done !== null) return ok(done);
     const mount = mounts.at(path);
     if (mount?.uuid !== uuid) return err(noMountAt(path));
-    const added = this.#watermarks.add({ id: uuid, scope: pathScope(`auth/${path}`), createdBefore: null }, now);
+    const added = this.#watermarks.add({ id: uuid, scope: pathScope(`auth/${path}`), createdBefore: null, asked }, now);
     if (!added.ok) return added;
     quotas.deleteOfMount(`auth/${path}`);
     mounts.delete(path);
@@ -57,13 +69,13 @@ export class MountWriter {
   }
 
   /** Moves a mount and ends all that it issued at the old place, see `System.moveMount`. */
-  move(id: string, issuer: string, from: string, to: string, now: number): Result<number, Failure> {
+  move({ id, issuer, from, to, asked }: MoveRequest, now: number): Result<number, Failure> {
     const { mounts, quotas, versions, watermarks } = this.#stores;
     const done = watermarks.numberOf(id);
     if (done !== null) return ok(done);
     const moved = moveMount(mounts.all(), issuer, { id, from, to });
     if (!moved.ok) return moved;
-    const added = this.#watermarks.add({ id, scope: pathScope(`auth/${from}`), createdBefore: null }, now);
+    const added = this.#watermarks.add({ id, scope: pathScope(`auth/${from}`), createdBefore: null, asked }, now);
     if (!added.ok) return added;
     quotas.moveMount(`auth/${from}`, `auth/${to}`);
     mounts.delete(from);

@@ -23,6 +23,17 @@ export class ObjectKeys {
     this.#keys = (await mustLoadInstallation(this.#env)).keys.rows;
   }
 
+  /**
+   * The same for what an object does by itself.
+   *
+   * @throws while the installation is being restored, too: what it would notify may not be there yet.
+   */
+  async openForAlarm(): Promise<void> {
+    const { restoring, keys } = await mustLoadInstallation(this.#env);
+    if (restoring !== null) throw new Error("the installation is being restored");
+    this.#keys = keys.rows;
+  }
+
   /** The keys as they were last opened. */
   get(): RowKeys {
     if (!this.#keys) throw new Error("a row was read before the keys for its seal");

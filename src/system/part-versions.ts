@@ -38,6 +38,7 @@ export class PartVersionStore {
       customIds: version("customIds"),
       quotas: version("quotas"),
       watermarks: version("watermarks"),
+      lists: version("lists"),
     };
   }
 

@@ -140,8 +140,7 @@ export class PolicyStore {
 
   /** All policies for isolates, which look at the expiry themselves. */
   rules(): PoliciesForIsolates {
-    const rows = this.#sql.exec<PolicyRow>("SELECT * FROM policies ORDER BY name").toArray();
-    const { good = [], tampered = [] } = Object.groupBy(rows, (row) => (this.sealed.admits(row) ? "good" : "tampered"));
+    const { good, tampered } = this.sealed.judged("ORDER BY name");
     return {
       policies: good.map((row) => ({ ...settingsOfRow(row), name: row.name, rulesJson: row.rules })),
       tampered: tampered.map(({ name }) => name),
@@ -171,15 +170,20 @@ export class PolicyStore {
     return problem ? err(invalid(problem)) : this.#put(name, write, now);
   }
 
-  /** Deletes the policy `name`. Safe to repeat. */
-  delete(name: string): void {
-    this.#sql.exec("DELETE FROM policies WHERE name = ?", name);
+  /**
+   * Deletes the policy `name`. Safe to repeat without `cas`.
+   *
+   * @param cas the version that the caller has seen: another one is not deleted; null for any. `now` in ms.
+   */
+  delete(name: string, cas: number | null, now: number): Result<null, Failure> {
+    const problem = cas === null ? null : checkAndSetProblem(this.read(name, now), { cas, casRequired: false });
+    if (problem) return err(invalid(problem));
+    this.sealed.delete(name);
+    return ok(null);
   }
 
   #find(name: string, now: number): PolicyRow | null {
-    const found = this.#sql.exec<PolicyRow>(`SELECT * FROM policies WHERE name = ? AND ${ALIVE}`, name, now);
-    const row = found.toArray()[0];
-    return row && this.sealed.admits(row) ? row : null;
+    return this.sealed.list(`WHERE name = ? AND ${ALIVE}`, name, now)[0] ?? null;
   }
 
   #put(name: string, write: PolicyWrite, now: number): Result<null, Failure> {
@@ -190,23 +194,20 @@ export class PolicyStore {
     if ((others ?? 0) + write.content.rulesJson.length > MAX_RULES_LENGTH) {
       return err(invalid("the policies of this installation would be too large; delete or shorten some"));
     }
-    this.#sql.exec(
-      `INSERT INTO policies
-         (name, text, rules, version, modified_at, expires_at, cas_required, allow_slashes, allow_wildcards)
-       VALUES (?, ?, ?, 1, ?, ?, ?, ?, ?)
-       ON CONFLICT (name) DO UPDATE SET text = excluded.text, rules = excluded.rules, version = version + 1,
-         modified_at = excluded.modified_at, expires_at = excluded.expires_at, cas_required = excluded.cas_required,
-         allow_slashes = excluded.allow_slashes, allow_wildcards = excluded.allow_wildcards`,
+    const { version } = this.#sql
+      .exec<{ version: number | null }>("SELECT MAX(version) AS version FROM policies WHERE name = ?", name)
+      .one();
+    this.sealed.put({
       name,
-      write.content.text,
-      write.content.rulesJson,
-      now,
-      write.expiresAt,
-      write.casRequired ? 1 : 0,
-      write.allowSlashes ? 1 : 0,
-      write.allowWildcards ? 1 : 0,
-    );
-    this.sealed.seal(this.#sql.exec<PolicyRow>("SELECT * FROM policies WHERE name = ?", name).one());
+      text: write.content.text,
+      rules: write.content.rulesJson,
+      version: (version ?? 0) + 1,
+      modified_at: now,
+      expires_at: write.expiresAt,
+      cas_required: write.casRequired ? 1 : 0,
+      allow_slashes: write.allowSlashes ? 1 : 0,
+      allow_wildcards: write.allowWildcards ? 1 : 0,
+    });
     return ok(null);
   }
 }

@@ -38,6 +38,14 @@ export function maxSnapshotAgeMs(env: SystemEnv): number {
   return maxAgeMs + graceMs + LONGEST_REQUEST_MS;
 }
 
+/** An object that is in use keeps the code of the release before for minutes after a deployment, and may not know of generations. */
+const OLD_CODE_MS = 15 * 60_000;
+
+/** How long (ms) before a generation of shards opens it is known: by then all isolates list tokens with it. */
+export function listOpeningLeadMs(env: SystemEnv): number {
+  return OLD_CODE_MS + maxSnapshotAgeMs(env);
+}
+
 /** What an answer says about a change that other isolates learn of later; nothing where one process serves. */
 export function stalenessWarnings(env: SystemEnv): string[] {
   const ms = snapshotMaxAgeMs(env);

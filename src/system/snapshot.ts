@@ -10,6 +10,8 @@ export interface SnapshotParts {
     readonly clusterId: string;
     /** The wrapped key ring; null until the service is initialised. */
     readonly sealedKeyRing: string | null;
+    /** The backup that the installation is being restored from; null: it serves requests. Absent where the object is of an older release. */
+    readonly restoring?: string | null;
   };
   readonly policies: PoliciesForIsolates;
   readonly mounts: readonly Mount[];
@@ -21,11 +23,15 @@ export interface SnapshotParts {
     /** The number of the newest that there ever was; 0 before the first. */
     readonly newest: number;
   };
+  readonly lists: {
+    /** When the generations of shards after the first one open (ms), the earliest first. */
+    readonly openings: readonly number[];
+  };
 }
 
 export type PartName = keyof SnapshotParts;
 
-export const PART_NAMES: readonly PartName[] = ["keys", "policies", "mounts", "customIds", "quotas", "watermarks"];
+const PART_NAMES: readonly PartName[] = ["keys", "policies", "mounts", "customIds", "quotas", "watermarks", "lists"];
 
 /**
  * The version of each part, another one after every change of it. Random, not counted: an object that is restored and changes

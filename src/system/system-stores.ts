@@ -5,10 +5,12 @@ import { QuotaStore } from "../quota/quota-store.ts";
 import type { RowSeals } from "../storage/row-seals.ts";
 import { CustomIdStore } from "./custom-id-store.ts";
 import { InstallationStore } from "./installation-store.ts";
+import { ListOpeningStore } from "./list-opening-store.ts";
 import { tokenMount } from "./mount.ts";
 import { MountStore } from "./mount-store.ts";
 import { PartVersionStore } from "./part-versions.ts";
 import { PolicyStore } from "./policy-store.ts";
+import { RestoreStore } from "./restore-store.ts";
 import { RootGenerationStore } from "./root-generation-store.ts";
 import { RotationStore } from "./rotation-store.ts";
 import { WatermarkStore } from "./watermark-store.ts";
@@ -23,6 +25,8 @@ export interface SystemStores {
   readonly rootGeneration: RootGenerationStore;
   readonly quotas: QuotaStore;
   readonly watermarks: WatermarkStore;
+  readonly listOpenings: ListOpeningStore;
+  readonly restore: RestoreStore;
   /** A change of a part of the snapshot renews the version of that part in the same transaction. */
   readonly versions: PartVersionStore;
 }
@@ -38,6 +42,8 @@ export function systemStores(sql: SqlStorage, seals: RowSeals): SystemStores {
     rootGeneration: new RootGenerationStore(sql),
     quotas: new QuotaStore(sql, seals),
     watermarks: new WatermarkStore(sql, seals),
+    listOpenings: new ListOpeningStore(sql, seals),
+    restore: new RestoreStore(sql),
     versions: new PartVersionStore(sql),
   };
 }
@@ -48,7 +54,7 @@ export function longestTtl({ installation, mounts }: SystemStores): number {
 }
 
 /** The tables whose rows carry a seal. */
-export function sealedTables({ policies, mounts, watermarks, quotas, rotation }: SystemStores) {
+export function sealedTables({ policies, mounts, watermarks, quotas, rotation, listOpenings }: SystemStores) {
   return [
     policies.sealed,
     mounts.sealed,
@@ -56,6 +62,7 @@ export function sealedTables({ policies, mounts, watermarks, quotas, rotation }:
     quotas.sealed,
     quotas.sealedConfig,
     rotation.sealed,
+    listOpenings.sealed,
   ] as const;
 }
 

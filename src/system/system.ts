@@ -1,30 +1,31 @@
-import { DurableObject } from "cloudflare:workers";
 import { type Failure, invalid } from "../base/errors.ts";
 import { within } from "../base/location.ts";
 import { err, ok, type Result } from "../base/result.ts";
-import { DEFAULT_QUOTA_CONFIG, type QuotaConfig, type RateLimitQuota } from "../quota/quota.ts";
+import type { QuotaConfig, RateLimitQuota } from "../quota/quota.ts";
 import type { QuotaWrite } from "../quota/rules.ts";
 import { RowSeals } from "../storage/row-seals.ts";
 import { Schema } from "../storage/schema.ts";
 import { checkSeals, type SealPosition, type SealStep } from "../storage/seal-check.ts";
+import { StoredObject } from "../storage/stored-object.ts";
+import type { EndRequest } from "./end-request.ts";
 import type { SystemEnv } from "./env.ts";
 import { FilterJournal } from "./filter-journal.ts";
 import type { Mount } from "./mount.ts";
 import { type MountChange, placesOfQuotas } from "./mount-rules.ts";
-import { MountWriter } from "./mount-writer.ts";
-import { openKeyRing } from "./open-ring.ts";
+import { MountWriter, type MoveRequest } from "./mount-writer.ts";
 import type { PolicyPatch, PolicyWrite, StoredPolicy } from "./policy-store.ts";
 import type { RootGeneration, TriedGeneration } from "./root-generation-store.ts";
 import { changeRotation, type RotationChange, type RotationSettings } from "./rotation-rules.ts";
+import { Setup } from "./setup.ts";
 import { changedParts, type PartVersions, type SystemSnapshot } from "./snapshot.ts";
+import { listOpeningLeadMs } from "./snapshot-age.ts";
+import { snapshotParts } from "./snapshot-parts.ts";
 import { SystemKeys } from "./system-keys.ts";
 import { SYSTEM_MIGRATIONS } from "./system-migrations.ts";
 import { fillNewInstallation, longestTtl, type SystemStores, sealedTables, systemStores } from "./system-stores.ts";
 import type { StoredWatermark, WatermarkRequest } from "./watermark-store.ts";
 import { WatermarkWriter } from "./watermark-writer.ts";
 import type { WatermarkScope } from "./watermarks.ts";
-
-const NO_QUOTAS = { list: [], config: DEFAULT_QUOTA_CONFIG };
 
 /** What decides about the end of a term of keys. */
 export interface KeyUse {
@@ -34,21 +35,25 @@ export interface KeyUse {
 }
 
 /** The one object of an installation: initialised or not, key ring, policies, mounts. Small and read-mostly. */
-export class System extends DurableObject<SystemEnv> {
+export class System extends StoredObject<SystemEnv> {
+  /** A new installation takes the rows of the backup that it is restored from in the place of its own. */
+  protected override readonly takesPages = async () => this.#setup.takesPages();
   readonly #stores: SystemStores;
   readonly #keys: SystemKeys;
   readonly #watermarks: WatermarkWriter;
   readonly #mounts: MountWriter;
+  readonly #setup: Setup;
   readonly #filterJournal = new FilterJournal();
 
   constructor(ctx: DurableObjectState, env: SystemEnv) {
     super(ctx, env);
     const { sql } = ctx.storage;
-    const seals = new RowSeals(ctx.id.toString(), () => this.#keys.rowKeys);
+    const seals = new RowSeals(this.origin.id, () => this.#keys.rowKeys);
     this.#stores = systemStores(sql, seals);
     this.#keys = new SystemKeys(env, this.#stores.installation);
     this.#watermarks = new WatermarkWriter(this.#stores, env);
     this.#mounts = new MountWriter(this.#stores, this.#watermarks);
+    this.#setup = new Setup(env, this.#stores, this.#keys, this.#watermarks);
     const schema = new Schema(sql, SYSTEM_MIGRATIONS);
     if (schema.exists) return;
     ctx.storage.transactionSync(() => {
@@ -64,37 +69,24 @@ export class System extends DurableObject<SystemEnv> {
   async snapshot(known: PartVersions | null): Promise<SystemSnapshot | null> {
     if (changedParts(known, this.#stores.versions.now).size === 0) return null;
     const opened = await this.#keys.open();
-    const { installation, customIds, policies, mounts, quotas, watermarks } = this.#stores;
     const versions = this.#stores.versions.now;
     const changed = changedParts(known, versions);
-    return {
-      versions,
-      parts: {
-        ...(changed.has("keys") && { keys: installation.keys() }),
-        // Rows whose seals can't be checked are not returned. Isolates with the same settings can't open the ring either.
-        ...(changed.has("policies") && { policies: opened ? policies.rules() : { policies: [], tampered: [] } }),
-        ...(changed.has("mounts") && { mounts: opened ? mounts.all() : [] }),
-        ...(changed.has("customIds") && {
-          customIds: customIds.change(known && this.#filterJournal.since(known.customIds)),
-        }),
-        ...(changed.has("quotas") && { quotas: opened ? { list: quotas.all(), config: quotas.config() } : NO_QUOTAS }),
-        ...(changed.has("watermarks") && {
-          watermarks: opened ? watermarks.snapshot() : { list: [], newest: 0 },
-        }),
-      },
-    };
+    return { versions, parts: snapshotParts(this.#stores, this.#filterJournal, changed, opened, known) };
   }
 
   /** Stores the wrapped key ring of a new installation. False when there is one already; then nothing changes. */
-  async initialize(sealedKeyRing: string): Promise<boolean> {
-    const opened = await openKeyRing(this.env, sealedKeyRing);
-    const { installation, versions } = this.#stores;
-    if (!opened.ok || installation.sealedKeyRing !== null) return false;
-    this.#keys.take(opened.value.ring, sealedKeyRing);
-    for (const table of sealedTables(this.#stores)) table.sealAll();
-    installation.writeKeyRing(sealedKeyRing);
-    versions.change("keys");
-    return true;
+  initialize(sealedKeyRing: string): Promise<boolean> {
+    return this.#setup.begin(sealedKeyRing, null);
+  }
+
+  /** Begins to restore a new installation from the backup of a run. See `Setup.begin`. */
+  beginRestore(run: string, sealedKeyRing: string): Promise<boolean> {
+    return this.#setup.begin(sealedKeyRing, run);
+  }
+
+  /** Ends the restore of a run at `now` (ms). See `Setup.finish`. False also while the rows of this object are missing. */
+  async finishRestore(run: string, notBefore: number | null | undefined, now: number): Promise<boolean> {
+    return this.origin.restored?.nextPage === null && this.#setup.finish(run, notBefore, now);
   }
 
   /** The wrapped key ring; null until the service is initialised. */
@@ -213,10 +205,12 @@ export class System extends DurableObject<SystemEnv> {
     return patched;
   }
 
-  /** Deletes the policy `name`. Safe to repeat. */
-  deletePolicy(name: string): void {
-    this.#stores.policies.delete(name);
-    this.#stores.versions.change("policies");
+  /** Deletes the policy `name`, see `PolicyStore.delete`. `now` in ms. */
+  async deletePolicy(name: string, cas: number | null, now: number): Promise<Result<null, Failure>> {
+    await this.#keys.mustOpen();
+    const deleted = this.#stores.policies.delete(name, cas, now);
+    if (deleted.ok) this.#stores.versions.change("policies");
+    return deleted;
   }
 
   /** Adds a mount. Two that are enabled at once can't both get one place. */
@@ -246,12 +240,13 @@ export class System extends DurableObject<SystemEnv> {
   /**
    * Removes the mount with this uuid and ends all that it issued; its place is free. Safe to repeat.
    *
+   * @param asked who asks.
    * @param now ms.
    * @returns the number of the watermark; a refusal when the mount is not at `path`, or moves to another place.
    */
-  async disableMount(path: string, uuid: string, now: number): Promise<Result<number, Failure>> {
+  async disableMount(path: string, uuid: string, asked: EndRequest, now: number): Promise<Result<number, Failure>> {
     await this.#keys.mustOpen();
-    return this.#mounts.disable(path, uuid, now);
+    return this.#mounts.disable(path, uuid, asked, now);
   }
 
   /**
@@ -284,19 +279,30 @@ export class System extends DurableObject<SystemEnv> {
    * Puts the mount at `from` to `to` and ends all that it issued at the old place, whose path is free from then on. Safe
    * to repeat with one `id`.
    *
-   * @param issuer under which it issues at `from`: nothing else that is there by now is meant.
    * @param now ms.
    * @returns the number of the watermark; a refusal when the mount is not at `from`, or nothing may be at `to`.
    */
-  async moveMount(id: string, issuer: string, from: string, to: string, now: number): Promise<Result<number, Failure>> {
+  async moveMount(move: MoveRequest, now: number): Promise<Result<number, Failure>> {
     await this.#keys.mustOpen();
-    return this.#mounts.move(id, issuer, from, to, now);
+    return this.#mounts.move(move, now);
   }
 
   /** The mount whose last move has this id. */
   async findMove(id: string): Promise<Mount | null> {
     await this.#keys.mustOpen();
     return this.#stores.mounts.ofMove(id);
+  }
+
+  /**
+   * Has another generation of shards of the lists open, as soon as every isolate knows of it. Safe to repeat.
+   *
+   * @param generation its number: 1 for the first that opens after the one of every installation. Nothing happens when it has one.
+   * @param now ms.
+   */
+  async openListGeneration(generation: number, now: number): Promise<void> {
+    await this.#keys.mustOpen();
+    const opensAt = now + listOpeningLeadMs(this.env);
+    if (this.#stores.listOpenings.add(generation, opensAt)) this.#stores.versions.change("lists");
   }
 
   /** All rate limit quotas, by name. */

@@ -1,7 +1,9 @@
 import { type Failure, invalid } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import type { RowSeals } from "../storage/row-seals.ts";
-import { SealedTable, type TableShape, type WithSeal } from "../storage/sealed-table.ts";
+import { SealedTable, type TableShape } from "../storage/sealed-table.ts";
+import { storedJson } from "../storage/stored-json.ts";
+import { type EndRequest, UNASKED } from "./end-request.ts";
 import type { SnapshotParts } from "./snapshot.ts";
 import { covers, isSuperseded, type Watermark, type WatermarkScope } from "./watermarks.ts";
 
@@ -14,6 +16,7 @@ export const WATERMARK_TABLE = `
     created_before INTEGER,
     made_at INTEGER NOT NULL,
     cleaned_at INTEGER,
+    asked TEXT NOT NULL,
     seal BLOB
   );
 `;
@@ -32,11 +35,14 @@ export interface WatermarkRequest {
   readonly scope: WatermarkScope;
   /** ms; null: whatever was made before now. */
   readonly createdBefore: number | null;
+  /** Who asks; absent: it is not known. */
+  readonly asked?: EndRequest;
 }
 
 /** A watermark with what operators see of it. Times in ms. */
 export interface StoredWatermark extends Watermark {
   readonly id: string;
+  readonly asked: EndRequest;
   readonly madeAt: number;
   readonly cleanedAt: number | null;
 }
@@ -48,6 +54,8 @@ interface WatermarkRow extends Record<string, SqlStorageValue> {
   created_before: number | null;
   made_at: number;
   cleaned_at: number | null;
+  /** JSON of an `EndRequest`. */
+  asked: string;
 }
 
 /** What changes when the clean-up is over is not sealed: who can write it could as well delete the row. */
@@ -55,7 +63,7 @@ const SHAPE: TableShape = {
   table: "watermarks",
   kind: "watermark",
   key: ["number"],
-  sealed: ["id", "scope", "created_before", "made_at"],
+  sealed: ["id", "scope", "created_before", "made_at", "asked"],
 };
 
 /**
@@ -74,19 +82,22 @@ export class WatermarkStore {
 
   /** All watermarks, the oldest first. */
   all(): StoredWatermark[] {
-    return this.#rows("TRUE");
+    return this.sealed.list("ORDER BY number").map(storedWatermark);
   }
 
   /** The part that the check of tokens needs. */
   snapshot(): SnapshotParts["watermarks"] {
     const stored = this.all();
-    const list = stored.map(({ number, scope, createdBefore, cleaned }) => ({ number, scope, createdBefore, cleaned }));
+    const list = stored.map(({ number, scope, createdBefore, cleaned, asked }) => {
+      // Of stored tokens none is left that a cleaned one ends.
+      return { number, scope, createdBefore, cleaned, ...(!cleaned && { asked }) };
+    });
     return { list, newest: newestOf(stored) };
   }
 
   /** The number of the watermark that was made with this id, or null. */
   numberOf(id: string): number | null {
-    return this.#rows("id = ?", id)[0]?.number ?? null;
+    return this.sealed.list("WHERE id = ?", id)[0]?.number ?? null;
   }
 
   /**
@@ -96,7 +107,7 @@ export class WatermarkStore {
    * @param now ms.
    * @returns its number; a refusal when there are too many.
    */
-  add({ id, scope, createdBefore }: WatermarkRequest, now: number): Result<number, Failure> {
+  add({ id, scope, createdBefore, asked = UNASKED }: WatermarkRequest, now: number): Result<number, Failure> {
     const stored = this.all();
     const known = stored.find((other) => other.id === id);
     if (known) return ok(known.number);
@@ -104,21 +115,14 @@ export class WatermarkStore {
     const enough = others.find((other) => covers(other, createdBefore));
     if (enough) return ok(enough.number);
     const superseded = others.filter((other) => isSuperseded(other.createdBefore, createdBefore));
-    if (this.#count() - superseded.length >= MAX_WATERMARKS) return err(TOO_MANY);
-    for (const { number } of superseded) this.#sql.exec("DELETE FROM watermarks WHERE number = ?", number);
+    if (this.sealed.count() - superseded.length >= MAX_WATERMARKS) return err(TOO_MANY);
+    for (const { number } of superseded) this.sealed.delete(number);
     // Not below the time: an object that is restored to an earlier state repeats no number.
     const number = Math.max(newestOf(stored) + 1, now);
+    // Another one with the id can only be one that was tampered with.
+    this.#sql.exec("DELETE FROM watermarks WHERE id = ?", id);
     const row = { number, id, scope, created_before: createdBefore, made_at: now, cleaned_at: null };
-    // In the place of one that was tampered with, if that has the id.
-    this.#sql.exec(
-      "INSERT OR REPLACE INTO watermarks (number, id, scope, created_before, made_at, seal) VALUES (?, ?, ?, ?, ?, ?)",
-      number,
-      id,
-      scope,
-      createdBefore,
-      now,
-      this.sealed.sealOf(row),
-    );
+    this.sealed.put({ ...row, asked: JSON.stringify(asked) });
     return ok(number);
   }
 
@@ -153,17 +157,6 @@ export class WatermarkStore {
       ).rowsWritten > 0
     );
   }
-
-  #rows(where: "TRUE" | "id = ?", ...values: string[]): StoredWatermark[] {
-    const rows = this.#sql
-      .exec<WithSeal<WatermarkRow>>(`SELECT * FROM watermarks WHERE ${where} ORDER BY number`, ...values)
-      .toArray();
-    return this.sealed.admitted(rows).map(storedWatermark);
-  }
-
-  #count(): number {
-    return this.#sql.exec<{ n: number }>("SELECT COUNT(*) AS n FROM watermarks").one().n;
-  }
 }
 
 /** The number of the newest of `stored`, which are sorted by number; 0 without any. */
@@ -180,5 +173,6 @@ function storedWatermark(row: WatermarkRow): StoredWatermark {
     cleaned: row.cleaned_at !== null,
     madeAt: row.made_at,
     cleanedAt: row.cleaned_at,
+    asked: storedJson<EndRequest>(row.asked),
   };
 }

@@ -1,3 +1,5 @@
+import type { EndRequest } from "./end-request.ts";
+
 /**
  * Watermarks end tokens in constant time, however many there are. A watermark has a number; a token has the number of the
  * newest watermark that its maker knew. A watermark ends the tokens in its scope that have a smaller number. So the
@@ -41,6 +43,8 @@ export interface Watermark {
   readonly createdBefore: number | null;
   /** True when every stored token that it ends has been revoked in its tree: only batch tokens need it then. */
   readonly cleaned: boolean;
+  /** Who asked for it; absent when it is cleaned. */
+  readonly asked?: EndRequest;
 }
 
 /** The properties of a token that watermarks are compared with. They never change. */
@@ -94,6 +98,14 @@ export function isEnded(watermarks: Watermarks, which: "all" | "open", token: Ju
   if (index.size === 0) return false;
   const known = knownWatermark(token, watermarks.newest);
   return scopesOf(token).some((scope) => index.get(scope)?.some((mark) => ends(mark, known, token.createdAt)));
+}
+
+/** The first of all watermarks that ends the token; null when none does. */
+export function endingWatermark(watermarks: Watermarks, token: JudgedToken): Watermark | null {
+  const known = knownWatermark(token, watermarks.newest);
+  const marks = scopesOf(token).flatMap((scope) => watermarks.all.get(scope) ?? []);
+  const ending = marks.filter((mark) => ends(mark, known, token.createdAt));
+  return ending.sort((a, b) => a.number - b.number)[0] ?? null;
 }
 
 /**

@@ -1,6 +1,6 @@
 import { GenerationalCache } from "../base/generational-cache.ts";
 import type { Keys } from "../crypto/key-ring.ts";
-import type { Env } from "../env.ts";
+import type { TeamEnv } from "./env.ts";
 import { teamAt } from "./find.ts";
 import { readTeamId, readTokenId } from "./ids.ts";
 
@@ -21,7 +21,7 @@ const places = new GenerationalCache<string, Place>(MAX_PLACES);
  * tokens at `authentication-tokens/:id` and `authentication-token`. Policies can name it instead of the path itself.
  * null for other paths, and for teams that do not exist.
  */
-export async function canonicalTeamPath(env: Env, keys: Keys, path: string): Promise<string | null> {
+export async function canonicalTeamPath(env: TeamEnv, keys: Keys, path: string): Promise<string | null> {
   const [, kind, id = "", rest = ""] = PATH.exec(path) ?? [];
   if (!kind) return null;
   const tokenRoute = kind === "authentication-tokens" ? await readTokenId(keys, id) : null;
@@ -38,7 +38,7 @@ export function canonicalPathOf({ organization, teamId }: Place, rest: string): 
   return `organizations/${organization}/teams/${teamId}${rest}`;
 }
 
-async function placeOf(env: Env, route: string): Promise<Place | null> {
+async function placeOf(env: TeamEnv, route: string): Promise<Place | null> {
   const known = places.get(route);
   if (known) return known;
   const team = await teamAt(env, route).show();

@@ -1,9 +1,9 @@
 import { nameKey } from "../base/name.ts";
-import type { Env } from "../env.ts";
 import { readPageOf } from "../storage/pages.ts";
 import type { Migration } from "../storage/schema.ts";
 import { storedJson } from "../storage/stored-json.ts";
 import { GroveObject } from "../system/grove-object.ts";
+import type { TeamEnv } from "./env.ts";
 import type { OrganizationPage, OrganizationRecord, Page, PageRequest } from "./record.ts";
 
 export const ORGANIZATION_DIRECTORY_MIGRATIONS: readonly Migration[] = [
@@ -30,8 +30,8 @@ interface OrganizationRow extends Record<string, SqlStorageValue> {
  * The list of all organizations, for listings only. All other requests go to the organization itself, which is the
  * authority: it adds itself to this list and removes itself.
  */
-export class OrganizationDirectory extends GroveObject<Env> {
-  constructor(ctx: DurableObjectState, env: Env) {
+export class OrganizationDirectory extends GroveObject<TeamEnv> {
+  constructor(ctx: DurableObjectState, env: TeamEnv) {
     super(ctx, env, ORGANIZATION_DIRECTORY_MIGRATIONS);
   }
 

@@ -1,21 +1,31 @@
 import { within } from "../base/location.ts";
 import { nameKey } from "../base/name.ts";
-import type { Env } from "../env.ts";
+import type { TeamEnv } from "./env.ts";
 
 /** The team at `route`. A team that does not exist answers so, and its object stores nothing. */
-export function teamAt(env: Env, route: string): ReturnType<Env["TEAM"]["getByName"]> {
-  return within(env, env.TEAM).getByName(`team-${route}`);
+export function teamAt(env: TeamEnv, route: string): ReturnType<TeamEnv["TEAM"]["getByName"]> {
+  return within(env, env.TEAM).getByName(teamObjectName(route));
+}
+
+/** The name of the object of the team at `route`. */
+export function teamObjectName(route: string): string {
+  return `team-${route}`;
 }
 
 /**
  * The organization of this name, if there is one. Names that differ only in case share an object, so only one of them
  * can be taken. The object answers only to its exact name, since policies compare exact names.
  */
-export function organizationNamed(env: Env, name: string): ReturnType<Env["ORGANIZATION"]["getByName"]> {
-  return within(env, env.ORGANIZATION).getByName(`organization-${nameKey(name)}`);
+export function organizationNamed(env: TeamEnv, name: string): ReturnType<TeamEnv["ORGANIZATION"]["getByName"]> {
+  return within(env, env.ORGANIZATION).getByName(organizationObjectName(name));
+}
+
+/** The name of the object of the organization `name`. */
+export function organizationObjectName(name: string): string {
+  return `organization-${nameKey(name)}`;
 }
 
 /** The list of all organizations. */
-export function organizationDirectory(env: Env): ReturnType<Env["ORGANIZATION_DIRECTORY"]["getByName"]> {
+export function organizationDirectory(env: TeamEnv): ReturnType<TeamEnv["ORGANIZATION_DIRECTORY"]["getByName"]> {
   return within(env, env.ORGANIZATION_DIRECTORY).getByName("organizations");
 }

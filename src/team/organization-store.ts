@@ -98,6 +98,15 @@ export class OrganizationStore {
       .map(teamOf);
   }
 
+  /** Names of the teams whose tokens have this policy. Reads all teams. */
+  teamsWithPolicy(policy: string): string[] {
+    return this.#sql
+      .exec<TeamRow>("SELECT * FROM teams WHERE instr(team, ?) > 0 ORDER BY name_key", JSON.stringify(policy))
+      .toArray()
+      .map(teamOf)
+      .flatMap(({ name, tokenPolicies }) => (tokenPolicies.includes(policy) ? [name] : []));
+  }
+
   /** At most `limit` teams whose row comes after `row`. */
   teamsAfter(row: number, limit: number): KnownTeam[] {
     return this.#sql

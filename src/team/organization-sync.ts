@@ -1,4 +1,4 @@
-import type { Env } from "../env.ts";
+import type { TeamEnv } from "./env.ts";
 import { organizationNamed } from "./find.ts";
 import type { TeamStore } from "./team-store.ts";
 
@@ -17,7 +17,7 @@ export type SyncResult = "sent" | "ended" | "no_organization";
 
 /** What telling the organization needs of the team. */
 export interface OrganizationSyncDeps {
-  readonly env: Env;
+  readonly env: TeamEnv;
   readonly store: TeamStore;
   /** False once the team was wiped. */
   exists(): boolean;

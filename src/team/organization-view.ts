@@ -1,8 +1,8 @@
 import { currentTime, isWithin } from "../base/clock.ts";
 import type { Failure } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
-import type { Env } from "../env.ts";
 import { snapshotMaxAgeMs } from "../system/snapshot-age.ts";
+import type { TeamEnv } from "./env.ts";
 import { organizationNamed } from "./find.ts";
 import type { TeamRecord } from "./record.ts";
 import { type LifetimeRules, NO_RULES } from "./rules/lifetime.ts";
@@ -16,12 +16,12 @@ export const NO_ANSWER: Failure = {
 
 /** What a team knows of its organization: whether it exists, and its rules for the lifetimes of tokens. */
 export class OrganizationView {
-  readonly #env: Env;
+  readonly #env: TeamEnv;
   #rules: LifetimeRules = NO_RULES;
   /** When the rules were read (ms). */
   #readAt = Number.NEGATIVE_INFINITY;
 
-  constructor(env: Env) {
+  constructor(env: TeamEnv) {
     this.#env = env;
   }
 

@@ -4,9 +4,10 @@ import { nameKey } from "../base/name.ts";
 import { inGroups } from "../base/parallel.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import type { AgedTerm } from "../crypto/key-terms.ts";
-import type { Env } from "../env.ts";
+import { holdersOf, type PolicyHolders } from "../policy/holders.ts";
 import { GroveObject } from "../system/grove-object.ts";
 import { loadInstallation } from "../system/installation.ts";
+import type { TeamEnv } from "./env.ts";
 import { NAME_TAKEN, NO_ORGANIZATION } from "./failures.ts";
 import { organizationDirectory, teamAt } from "./find.ts";
 import { newTeamId, teamRoute } from "./ids.ts";
@@ -47,7 +48,7 @@ const CHECK_TEAMS = 500;
  *
  * An object that was never given an organization writes nothing, whatever it is asked.
  */
-export class Organization extends GroveObject<Env> {
+export class Organization extends GroveObject<TeamEnv> {
   readonly #store: OrganizationStore;
   readonly #webhooks: WebhookStore;
   /** null when there is none, or none any more. */
@@ -56,7 +57,7 @@ export class Organization extends GroveObject<Env> {
   /** True while the directory is being notified. */
   #isListing = false;
 
-  constructor(ctx: DurableObjectState, env: Env) {
+  constructor(ctx: DurableObjectState, env: TeamEnv) {
     super(ctx, env, ORGANIZATION_MIGRATIONS);
     this.#store = new OrganizationStore(this.tables);
     this.#row = new OrganizationRow(this.tables, this.seals);
@@ -203,6 +204,13 @@ export class Organization extends GroveObject<Env> {
     return this.show(name) ? ok(this.#store.teamsNamed(names)) : err(NO_ORGANIZATION);
   }
 
+  /** The teams whose tokens have this policy, by the names of the organization and of the team. */
+  teamsWithPolicy(policy: string): PolicyHolders {
+    const { name } = this.#record ?? {};
+    const teams = name === undefined ? [] : this.#store.teamsWithPolicy(policy);
+    return holdersOf(teams.map((team) => `${name}/${team}`));
+  }
+
   /** A page of the tokens. `part` is text that the name of the team must hold, "" for none. */
   listTokens(name: string, page: PageRequest, order: TokenOrder, part: string): Result<Page<ListedToken>, Failure> {
     return this.show(name) ? ok(this.#store.tokens.list(page, order, part)) : err(NO_ORGANIZATION);
@@ -219,6 +227,13 @@ export class Organization extends GroveObject<Env> {
     if (organizationId === undefined) return { next: null, sealed: 0, tampered: 0, terms: [], failures: 0 };
     const deps = { env: this.env, store: this.#store, has: (id: string) => this.has(id) };
     return checkTeams(deps, organizationId, after, limit, aged);
+  }
+
+  /** Routes of at most `limit` teams after the row `after`, and the row to go on after; null at the end. */
+  teamRoutes(after: number, limit: number): { readonly routes: string[]; readonly next: number | null } {
+    const teams = this.#store.teamsAfter(after, limit);
+    const routes = teams.map(({ teamId }) => teamRoute(teamId));
+    return { routes, next: teams.length < limit ? null : (teams.at(-1)?.row ?? null) };
   }
 
   async #check(): Promise<void> {

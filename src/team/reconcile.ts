@@ -1,6 +1,6 @@
 import type { AgedTerm } from "../crypto/key-terms.ts";
-import type { Env } from "../env.ts";
 import type { CheckedRows } from "../storage/row-seals.ts";
+import type { TeamEnv } from "./env.ts";
 import { organizationDirectory, organizationNamed } from "./find.ts";
 import type { OrganizationPage } from "./record.ts";
 import type { Reconciled } from "./team-check.ts";
@@ -25,7 +25,7 @@ export interface TeamsReconciled extends CheckedRows {
  *
  * @param aged terms that may go when nothing needs them.
  */
-export async function reconcileTeams(env: Env, aged: readonly AgedTerm[] = []): Promise<TeamsReconciled> {
+export async function reconcileTeams(env: TeamEnv, aged: readonly AgedTerm[] = []): Promise<TeamsReconciled> {
   const directory = organizationDirectory(env);
   let organizations = 0;
   let vanished = 0;

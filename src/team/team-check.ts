@@ -1,7 +1,7 @@
 import { inGroups } from "../base/parallel.ts";
 import type { AgedTerm } from "../crypto/key-terms.ts";
-import type { Env } from "../env.ts";
 import type { CheckedRows } from "../storage/row-seals.ts";
+import type { TeamEnv } from "./env.ts";
 import { teamAt } from "./find.ts";
 import { teamRoute } from "./ids.ts";
 import type { KnownTeam, OrganizationStore } from "./organization-store.ts";
@@ -16,7 +16,7 @@ export interface Reconciled extends CheckedRows {
 
 /** What the check of teams needs of the organization whose teams they are. */
 export interface TeamCheckDeps {
-  readonly env: Env;
+  readonly env: TeamEnv;
   readonly store: OrganizationStore;
   /** True while the organization with this id exists. */
   has(organizationId: string): boolean;

@@ -4,9 +4,9 @@ import { MAX_TEAM_TOKENS } from "../base/limits.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import { equalBytes } from "../crypto/bytes.ts";
 import type { AgedTerm } from "../crypto/key-terms.ts";
-import type { Env } from "../env.ts";
 import type { SealPosition } from "../storage/seal-check.ts";
 import { GroveObject } from "../system/grove-object.ts";
+import type { TeamEnv } from "./env.ts";
 import {
   ALREADY_ROTATED,
   badExpiry,
@@ -53,14 +53,14 @@ const NOT_FOUND = err({ code: "not_found" } as const);
  *
  * An object that was never given a team writes nothing, whatever it is asked.
  */
-export class Team extends GroveObject<Env> {
+export class Team extends GroveObject<TeamEnv> {
   readonly #store: TeamStore;
   readonly #notices: NoticeOutbox;
   readonly #lastUses = new LastUses();
   readonly #organization: OrganizationView;
   readonly #sync: OrganizationSync;
 
-  constructor(ctx: DurableObjectState, env: Env) {
+  constructor(ctx: DurableObjectState, env: TeamEnv) {
     super(ctx, env, TEAM_MIGRATIONS);
     this.#organization = new OrganizationView(env);
     this.#store = new TeamStore(this.tables, this.seals);

@@ -1,5 +1,5 @@
 import type { Env } from "../env.ts";
-import { ACCESSOR_SHARDS, accessorShard } from "../listing/accessor-shard.ts";
+import { accessorShard, shardCount } from "../listing/accessor-shard.ts";
 import type { ListedClaim } from "../listing/inventory/listed-claim.ts";
 import { decodeStoredId, rowGeneratedAt } from "../token/ids.ts";
 import { CUSTOM_ID_SHARDS, customIdsShard } from "../tree/custom-ids.ts";
@@ -96,7 +96,7 @@ async function accessorPage(env: Env, position: ListPosition, now: number): Prom
     else if (isOld(route.row, now)) claimsOf(claims, route.treeId).accessors.push(claim);
   }
   const examined = { accessorsExamined: accessors.length };
-  return { examined, claims, broken, next: after(position, accessors, ACCESSOR_SHARDS) };
+  return { examined, claims, broken, next: after(position, accessors, shardCount()) };
 }
 
 async function customIdPage(env: Env, position: ListPosition, now: number): Promise<ListPage> {

@@ -1,4 +1,4 @@
-import { ACCESSOR_SHARDS } from "../listing/accessor-shard.ts";
+import { shardCount } from "../listing/accessor-shard.ts";
 import type { Migration } from "../storage/schema.ts";
 import { storedJson } from "../storage/stored-json.ts";
 import type { Tables } from "../storage/tables.ts";
@@ -78,10 +78,11 @@ export class ShardCheckStore {
   /** The last checks of all shards. */
   all(): ShardChecks {
     const rows = this.#rows("TRUE");
+    const shards = shardCount();
     return {
       checked: rows.length,
-      shards: ACCESSOR_SHARDS,
-      since: rows.length === ACCESSOR_SHARDS ? Math.min(...rows.map(({ started_at }) => started_at)) : null,
+      shards,
+      since: rows.length >= shards ? Math.min(...rows.map(({ started_at }) => started_at)) : null,
       failures: rows.reduce((sum, row) => sum + reportOf(row).failures, 0),
     };
   }

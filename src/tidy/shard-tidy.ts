@@ -3,10 +3,11 @@ import { currentTime } from "../base/clock.ts";
 import { within } from "../base/location.ts";
 import type { AgedTerm } from "../crypto/key-terms.ts";
 import type { Env } from "../env.ts";
-import { ACCESSOR_SHARDS } from "../listing/accessor-shard.ts";
+import { shardCount, shardNumbers } from "../listing/accessor-shard.ts";
 import { pendingAlarm } from "../storage/pending-alarm.ts";
 import { type Migration, Schema } from "../storage/schema.ts";
 import { storedJson } from "../storage/stored-json.ts";
+import { mustLoadInstallation } from "../system/installation.ts";
 import { termsToDrop } from "../system/key-rotation.ts";
 import { addToReport, NO_REPORT, type TidyReport } from "../tree/tidy/report.ts";
 import { TREES_PER_STEP, tidyPage, tidyTrees } from "./list-steps.ts";
@@ -98,13 +99,14 @@ export class ShardTidy extends DurableObject<Env> {
     }
     if (!this.#read()?.progress.running) return;
     const now = currentTime();
-    const pause = pauseAfter(now - began, shareOf(ACCESSOR_SHARDS));
+    const pause = pauseAfter(now - began, shareOf(shardCount()));
     await this.ctx.storage.setAlarm(now + pause);
   }
 
   async #step(now: number): Promise<void> {
     const stored = this.#read();
     if (!stored) return;
+    await mustLoadInstallation(this.env);
     const { shard, progress } = stored;
     const running = progress.running ?? beginCheck(shard, progress, now, await termsToDrop(this.env, now));
     const { work, position } = running;
@@ -167,8 +169,7 @@ export function shardTidy(env: Env, shard: number): DurableObjectStub<ShardTidy>
 
 /** Begins a check of every shard. One that fails is tried again with the next call. */
 export async function startShardChecks(env: Env): Promise<void> {
-  const shards = Array.from({ length: ACCESSOR_SHARDS }, (_, shard) => shard);
-  const started = await Promise.allSettled(shards.map((shard) => shardTidy(env, shard).start(shard)));
+  const started = await Promise.allSettled(shardNumbers().map((shard) => shardTidy(env, shard).start(shard)));
   for (const [shard, { status }] of started.entries()) {
     if (status === "rejected")
       console.error(JSON.stringify({ type: "tidy", shard, error: "its check could not be begun" }));

@@ -2,6 +2,7 @@ import { currentTime } from "../base/clock.ts";
 import { within } from "../base/location.ts";
 import { logInfo } from "../base/log.ts";
 import type { Env } from "../env.ts";
+import { growLists } from "../listing/growth.ts";
 import { Tables } from "../storage/tables.ts";
 import { GroveObject } from "../system/grove-object.ts";
 import { dropTerms, termsToDrop } from "../system/key-rotation.ts";
@@ -69,7 +70,9 @@ export class Tidy extends GroveObject<Env> {
 
   /** Begins the hourly run, unless a run is in progress. Safe to repeat. */
   async startHourly(): Promise<void> {
+    await this.keys.open();
     await startShardChecks(this.env);
+    await growWhereFull(this.env);
     await this.#begin(FIRST_WITHOUT_ACCESSORS);
   }
 
@@ -147,6 +150,15 @@ export class Tidy extends GroveObject<Env> {
   async #goOnInTrees(run: TidyRun, work: readonly TreeWork[]): Promise<void> {
     const { left, done } = await tidyTrees(this.env, run, work);
     this.#store.treesDone(run, work, left, done);
+  }
+}
+
+/** Tidy goes on when a shard does not say how large it is: it is asked again with the next run. */
+async function growWhereFull(env: Env): Promise<void> {
+  try {
+    await growLists(env, currentTime());
+  } catch (error) {
+    console.error(JSON.stringify({ type: "growth of lists", error: String(error) }));
   }
 }
 

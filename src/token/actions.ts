@@ -1,6 +1,7 @@
 import type { Failure } from "../base/errors.ts";
 import type { Result } from "../base/result.ts";
 import type { AccessRequest, Verdict } from "../policy/acl.ts";
+import type { EndRequest } from "../system/end-request.ts";
 import type { MountTtl } from "../system/mount.ts";
 import type { AuditLine } from "../wire/audit.ts";
 import type { NewTokenIds } from "./ids.ts";
@@ -35,8 +36,14 @@ export type TargetAction =
     }
   /** Reads the answer that a wrapping token holds; with `take` the token dies by it. */
   | { readonly kind: "unwrap"; readonly target: Target; readonly take: boolean }
-  | { readonly kind: "revoke"; readonly target: Target }
-  | { readonly kind: "revoke_orphan"; readonly target: Target };
+  | RevokeAction;
+
+/** Ends a token, with what is below it or alone. In the hop that authenticates the tree knows the caller, and says who asked. */
+export interface RevokeAction {
+  readonly kind: "revoke" | "revoke_orphan";
+  readonly target: Target;
+  readonly asked: EndRequest;
+}
 
 /** What a tree can be asked to do for the token that makes the request, after its policies allowed it. */
 export type CallerAction =

@@ -5,6 +5,7 @@ import { aclOf } from "../identity/access.ts";
 import type { EntityView } from "../identity/model.ts";
 import type { AccessRequest, Verdict } from "../policy/acl.ts";
 import { evaluateAcl } from "../policy/evaluate.ts";
+import type { Trace } from "../policy/trace.ts";
 import type { Installation } from "../system/installation.ts";
 import type { TokenRecord } from "./record.ts";
 import { addressAllowed } from "./rules/address.ts";
@@ -31,15 +32,17 @@ export interface Circumstances {
  *
  * @returns what the policies grant on the path, or null when they refuse the request. A failure when the token can't be used
  *   at all: from this address, or by this entity.
+ * @param trace receives what the rules came to, where they were asked.
  */
 export function decide(
   token: Pick<TokenRecord, "policies" | "boundCidrs">,
   { access, clientAddress }: Call,
   { installation, entity, now }: Circumstances,
+  trace?: Trace,
 ): Result<Verdict | null, Failure> {
   if (!addressAllowed(token.boundCidrs, clientAddress)) return err(UNAUTHENTICATED);
   if (!entity.ok) return entity;
-  const verdict = evaluateAcl(aclOf(installation, token.policies, entity.value, now), access, now);
+  const verdict = evaluateAcl(aclOf(installation, token.policies, entity.value, now), access, now, trace);
   return ok(verdict.allowed ? verdict : null);
 }
 

@@ -1,14 +1,15 @@
 import { type LocationHint, within } from "../base/location.ts";
+import { objectIdOf } from "../base/object-id.ts";
 import type { TokenEnv } from "./env.ts";
 
 /** A tree as it is called. */
 type TreeStub = ReturnType<TokenEnv["TOKEN_TREE"]["get"]>;
 
-/** The tree with this id, or null when this installation never made such an id: then nothing wakes. */
+/** The tree with this id, which is from a token, an accessor or a list of this installation; null for what is no id. */
 export function treeOf(env: TokenEnv, treeId: string): TreeStub | null {
   const trees = within(env, env.TOKEN_TREE);
   try {
-    return trees.get(trees.idFromString(treeId));
+    return trees.get(objectIdOf(trees, treeId));
   } catch {
     return null;
   }

@@ -158,7 +158,20 @@ export function routedIdText(treeId: string, row: number, tail: Uint8Array): str
   return toBase64Url(concat(addressBytes(treeId, row), tail));
 }
 
-/** The same for many rows of one tree, whose id is read once. All tails are as long as those of accessors. */
+/** Characters of an id that hold nothing else than the tree. */
+export const TREE_CHARACTERS = Math.floor((TREE_BYTES * 4) / 3);
+
+/** The part of an accessor, or of the id of a lease, that says which tree it is of. */
+export function treePartOf(id: string): string {
+  return id.slice(0, TREE_CHARACTERS);
+}
+
+/** What all accessors, and ids of leases, of a tree begin with, and those of no other tree. */
+export function treeBeginning(treeId: string): string {
+  return treePartOf(routedIdText(treeId, 0, new Uint8Array()));
+}
+
+/** `routedIdText` for many rows of one tree, whose id is read once. All tails are as long as those of accessors. */
 export function accessorTexts(treeId: string): (row: number, tail: Uint8Array) => string {
   const bytes = concat(addressBytes(treeId, 0), new Uint8Array(RANDOM_BYTES + TAG_BYTES));
   return (row, tail) => {

@@ -1,7 +1,8 @@
-import { DurableObject } from "cloudflare:workers";
 import { within } from "../base/location.ts";
 import type { Migration } from "../storage/schema.ts";
+import { StoredObject } from "../storage/stored-object.ts";
 import { Tables } from "../storage/tables.ts";
+import { takesPages } from "../system/installation.ts";
 import type { TokenAddress } from "../token/ids.ts";
 import type { TreeEnv } from "./env.ts";
 
@@ -28,7 +29,8 @@ export const CUSTOM_ID_MIGRATIONS: readonly Migration[] = [
  *
  * The tree is the authority: an entry whose row is gone is stale and may be replaced.
  */
-export class CustomIds extends DurableObject<TreeEnv> {
+export class CustomIds extends StoredObject<TreeEnv> {
+  protected override readonly takesPages = () => takesPages(this.env);
   readonly #tables: Tables;
 
   constructor(ctx: DurableObjectState, env: TreeEnv) {
@@ -89,7 +91,12 @@ export function customIdsShardNumber(key: string): number {
 
 /** The object with this number. */
 export function customIdsShard(env: TreeEnv, number: number): DurableObjectStub<CustomIds> {
-  return within(env, env.CUSTOM_IDS).getByName(`custom-ids-${number.toString(16)}`);
+  return within(env, env.CUSTOM_IDS).getByName(customIdsName(number));
+}
+
+/** The name of the object with this number. */
+export function customIdsName(number: number): string {
+  return `custom-ids-${number.toString(16)}`;
 }
 
 /** The object that holds `key`. */

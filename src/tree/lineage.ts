@@ -5,6 +5,7 @@ import type { TreeLeases } from "../lease/tree-leases.ts";
 import type { InventoryEntry, ListedToken } from "../listing/inventory/entry.ts";
 import { decodeStoredId } from "../token/ids.ts";
 import type { CubbyholeStore } from "./cubbyhole/store.ts";
+import type { Descendants } from "./descendants.ts";
 import type { TokenRow } from "./token-rows.ts";
 import type { TreeStore } from "./tree-store.ts";
 
@@ -16,6 +17,8 @@ export const MAX_COUNTED = 10_000;
 const MAX_PICTURED = 500;
 /** Descendants that are counted for each child in a picture. */
 const COUNTED_OF_CHILD = 1000;
+/** Descendants that are counted of the children of one page together. */
+const COUNTED_OF_PAGE = 100_000;
 /** Leases that are named. */
 const MAX_LEASES = 100;
 
@@ -32,7 +35,7 @@ export interface Lineage {
   readonly ancestors: readonly ListedToken[];
   /** True when there are older ones. */
   readonly ancestorsMore: boolean;
-  readonly children: readonly ListedToken[];
+  readonly children: readonly { readonly token: ListedToken; readonly descendants: BoundedCount }[];
   /** Row of the last child of the page; null when it was the last of all. */
   readonly next: number | null;
   readonly descendants: BoundedCount;
@@ -61,7 +64,7 @@ export interface PicturedChild {
 
 /** What lineage needs of the tree around it. */
 interface LineageDeps {
-  readonly sql: SqlStorage;
+  readonly descendants: Descendants;
   readonly tokens: TreeStore;
   readonly cubbyhole: CubbyholeStore;
   readonly describe: (rows: readonly number[]) => InventoryEntry[];
@@ -89,16 +92,18 @@ export class TreeLineage {
     const [listed] = token ? this.#listed([row]) : [];
     if (!token || !listed) return null;
     const ancestors = this.#ancestors(token, now);
-    const children = this.#childrenOf(row, now, after, limit + 1);
-    const below = this.#below(row, now, MAX_COUNTED + 1);
+    const { descendants } = this.#tree;
+    const children = descendants.children(row, now, after, limit + 1);
+    const below = descendants.below(row, now, MAX_COUNTED + 1);
     const counted = [row, ...below.slice(0, MAX_COUNTED)];
     const leases = this.#tree.leases.countOfTokens(counted, MAX_COUNTED + 1);
     const page = children.slice(0, limit);
+    const most = Math.min(MAX_COUNTED, Math.floor(COUNTED_OF_PAGE / Math.max(1, page.length)));
     return {
       token: listed,
       ancestors: this.#listed(ancestors.rows),
       ancestorsMore: ancestors.more,
-      children: this.#listed(page),
+      children: this.#listed(page).map((child) => ({ token: child, descendants: this.#count(child.id, now, most) })),
       next: children.length > limit ? (page.at(-1) ?? null) : null,
       descendants: boundedCount(below.length, MAX_COUNTED),
       leases: boundedCount(leases, MAX_COUNTED),
@@ -112,23 +117,19 @@ export class TreeLineage {
     const now = currentTime();
     const [listed] = this.#find(row, tail, now) ? this.#listed([row]) : [];
     if (!listed) return null;
-    const children = this.#childrenOf(row, now, 0, MAX_PICTURED);
+    const children = this.#tree.descendants.children(row, now, 0, MAX_PICTURED);
     const shown = children.slice(0, Math.floor(MAX_PICTURED / 5));
     let left = MAX_PICTURED - shown.length;
     let more = children.length > shown.length;
     const pictured = this.#listed(shown).map((token): PicturedChild => {
-      const descendants = this.#below(token.id, now, COUNTED_OF_CHILD + 1);
-      const below = this.#childrenOf(token.id, now, 0, left + 1);
+      const below = this.#tree.descendants.children(token.id, now, 0, left + 1);
       more ||= below.length > left;
       const nodes = this.#listed(below.slice(0, left));
       left -= nodes.length;
       return {
         token,
-        descendants: boundedCount(descendants.length, COUNTED_OF_CHILD),
-        children: nodes.map((node) => ({
-          token: node,
-          descendants: boundedCount(this.#below(node.id, now, MAX_ANCESTORS + 1).length, MAX_ANCESTORS),
-        })),
+        descendants: this.#count(token.id, now, COUNTED_OF_CHILD),
+        children: nodes.map((node) => ({ token: node, descendants: this.#count(node.id, now, MAX_ANCESTORS) })),
       };
     });
     return { token: listed, children: pictured, more };
@@ -142,13 +143,31 @@ export class TreeLineage {
     return [...rows, row].flatMap((one) => this.#tree.tokens.find(one)?.fixed.accessor ?? []);
   }
 
+  /** True when `isOne` is of a token above the one in `row`. `known` keeps what was found, for rows of the same question. */
+  hasAbove(row: number, isOne: (row: number) => boolean, known: Map<number, boolean>): boolean {
+    const passed: number[] = [];
+    let found = false;
+    const now = currentTime();
+    for (let token = this.#tree.tokens.find(row); token; ) {
+      const above = this.#parentOf(token, now);
+      found = known.get(token.row) ?? (above !== null && isOne(above.row));
+      if (found || known.has(token.row)) break;
+      // Also ends in a circle.
+      known.set(token.row, false);
+      passed.push(token.row);
+      token = above;
+    }
+    if (found) for (const one of [row, ...passed]) known.set(one, true);
+    return found;
+  }
+
   /** The row of a token and those above it, to the top of the tree: what may not die if the token is to live. */
   rowsAbove(row: number): number[] {
-    const rows: number[] = [];
-    for (let token = this.#tree.tokens.find(row); token; token = this.#parentOf(token, currentTime())) {
-      rows.push(token.row);
-    }
-    return rows;
+    const rows = new Set<number>();
+    let token = this.#tree.tokens.find(row);
+    // Parents have no seal: a circle that somebody has written ends too.
+    for (; token && !rows.has(token.row); token = this.#parentOf(token, currentTime())) rows.add(token.row);
+    return [...rows];
   }
 
   #find(row: number, tail: Uint8Array, now: number): TokenRow | null {
@@ -171,35 +190,8 @@ export class TreeLineage {
     return this.#tree.tokens.find(token.parent);
   }
 
-  /** Live children after the row `after`, in order of creation. */
-  #childrenOf(row: number, now: number, after: number, limit: number): number[] {
-    return this.#tree.sql
-      .exec<{ row: number }>(
-        `SELECT row FROM tokens WHERE parent = ? AND row > ? AND state = 0 AND (expires_at IS NULL OR expires_at > ?)
-         ORDER BY row LIMIT ?`,
-        row,
-        after,
-        now,
-        limit,
-      )
-      .toArray()
-      .map((child) => child.row);
-  }
-
-  /** At most `limit` live tokens below, level by level, each parent with what is left of the limit. */
-  #below(row: number, now: number, limit: number): number[] {
-    const found: number[] = [];
-    let parents = [row];
-    while (parents.length > 0 && found.length < limit) {
-      const level: number[] = [];
-      for (const parent of parents) {
-        if (found.length + level.length >= limit) break;
-        level.push(...this.#childrenOf(parent, now, 0, limit - found.length - level.length));
-      }
-      found.push(...level);
-      parents = level;
-    }
-    return found;
+  #count(row: number, now: number, most: number): BoundedCount {
+    return boundedCount(this.#tree.descendants.count(row, now, most + 1), most);
   }
 
   #listed(rows: readonly number[]): ListedToken[] {

@@ -1,58 +1,35 @@
-import { equalBytes } from "../crypto/bytes.ts";
-import { isEverMeant, matches, type TokenFilter } from "../listing/inventory/filter.ts";
 import type { RevokedInTree, RevokeInTree } from "../listing/inventory/revoke-in-tree.ts";
-import { ROOT_POLICY } from "../policy/name.ts";
-import { reportTampering } from "../storage/tampering.ts";
 import { REVOKED } from "../token/state.ts";
-import type { TreeLineage } from "./lineage.ts";
-import type { TokenRow } from "./token-rows.ts";
-import type { TreeStore } from "./tree-store.ts";
-import type { TreeUpdates } from "./updates/tree-updates.ts";
+import type { Descendants } from "./descendants.ts";
+import { type MeantDeps, MeantTokens } from "./meant-tokens.ts";
 
 /** What a revocation needs of the tree around it. */
-interface RevokeDeps {
-  readonly treeId: string;
-  readonly tokens: TreeStore;
-  readonly lineage: TreeLineage;
-  readonly inventory: TreeUpdates;
+interface RevokeDeps extends MeantDeps {
+  readonly descendants: Descendants;
 }
 
-/**
- * Revokes the tokens. Synchronous: of what the tree is asked either all is done or nothing.
- *
- * The list that the tokens were found in has no seals: who writes the storage could otherwise choose what is revoked. Only
- * the hour of the last use is the list's alone.
- */
+/** Revokes the tokens. Synchronous: of what the tree is asked either all is done or nothing. */
 export function revokeFiltered(
-  { treeId, tokens, lineage, inventory }: RevokeDeps,
-  { tokens: wanted, filter, includeRoot, spare }: Omit<RevokeInTree, "sweptByCaller">,
+  tree: RevokeDeps,
+  request: Omit<RevokeInTree, "sweptByCaller">,
   now: number,
 ): RevokedInTree {
-  const done = { revoked: 0, gone: 0, spared: 0, mismatched: 0 };
-  if (!tokens.isCreated) return { ...done, gone: wanted.length };
-  const entries = new Map(
-    (filter ? inventory.describe(wanted.map(({ row }) => row)) : []).map((entry) => [entry.accessor, entry]),
-  );
-  const isMeant = ({ row, fixed }: TokenRow, { unusedSince, ...rest }: TokenFilter): boolean => {
-    const entry = entries.get(fixed.accessor);
-    if (!entry) return false;
-    const token = { ...entry, id: row };
-    if (!isEverMeant(rest, token, treeId)) {
-      reportTampering({ kind: "inventory entry", object: treeId, row });
-      return false;
-    }
-    return matches(token.lastUsed === null ? rest : { ...rest, unusedSince }, token, treeId, now);
-  };
-  const spared = new Set(spare === null ? [] : lineage.rowsAbove(spare));
-  for (const { row, tail } of wanted) {
-    const token = tokens.live(row, now);
-    if (!token || !equalBytes(token.fixed.accessorTail, tail)) done.gone++;
-    else if (filter && !isMeant(token, filter)) done.mismatched++;
-    else if (spared.has(row) || (!includeRoot && token.fixed.record.policies.includes(ROOT_POLICY))) done.spared++;
-    else {
-      tokens.revoke(row, REVOKED);
-      done.revoked++;
-    }
+  const done = { revoked: 0, total: 0, gone: 0, spared: 0, mismatched: 0 };
+  const { tokens, lineage, descendants } = tree;
+  if (!tokens.isCreated) return { ...done, gone: request.tokens.length };
+  const meant = new MeantTokens(tree, request, now, new Map());
+  const taken = new Set<number>();
+  for (const token of request.tokens) {
+    const verdict = meant.verdict(token);
+    if (verdict === "taken") taken.add(token.row);
+    else if (verdict === "root" || verdict === "self") done.spared++;
+    else done[verdict]++;
   }
-  return done;
+  const known = new Map<number, boolean>();
+  for (const row of taken) {
+    if (lineage.hasAbove(row, (above) => taken.has(above), known)) continue;
+    done.total += 1 + descendants.count(row, now, Number.MAX_SAFE_INTEGER);
+  }
+  if (!request.dry) for (const row of taken) tokens.revoke(row, REVOKED, "revoked", request.asked);
+  return { ...done, revoked: taken.size };
 }

@@ -6,10 +6,13 @@ import type { TokenRow, TokenRows } from "./token-rows.ts";
 /** Rows of which an object remembers that no watermark ends them. */
 const MAX_VALIDATED_ROWS = 2 ** 12;
 
-/** SQL: a row and those above it, up to one that was revoked alone: what is below that has no parent any more. */
+/**
+ * SQL: a row and those above it, up to one that was revoked alone: what is below that has no parent any more. Parents have no seal: in a
+ * circle that somebody has written UNION ends, and UNION ALL would not.
+ */
 const UP = `WITH RECURSIVE up (row, parent, state, expires_at) AS (
   SELECT row, parent, state, expires_at FROM tokens WHERE row = ?1
-  UNION ALL
+  UNION
   SELECT t.row, t.parent, t.state, t.expires_at
   FROM up JOIN tokens t ON t.row = up.parent WHERE up.state <> ${REVOKED_ALONE}
 )`;
@@ -38,17 +41,18 @@ export class TokenAncestors {
     if (watermarks.open.size === 0) return false;
     if (this.#validatedBy !== watermarks) this.#validated = new GenerationalCache(MAX_VALIDATED_ROWS);
     this.#validatedBy = watermarks;
-    const passed: number[] = [];
-    for (let at: number | null = row; at !== null && !this.#validated.get(at); ) {
+    const passed = new Set<number>();
+    // Parents have no seal: a circle that somebody has written ends too.
+    for (let at: number | null = row; at !== null && !passed.has(at) && !this.#validated.get(at); ) {
       const found: TokenRow | null = this.#rows.find(at);
       // A watermark may end a token whose record was changed.
       if (!found && this.#rows.exists(at)) return true;
       if (!found || found.state === REVOKED_ALONE) break;
       if (isEnded(watermarks, "open", found.fixed.record)) return true;
-      passed.push(at);
+      passed.add(at);
       at = found.parent;
     }
-    for (const above of passed.slice(0, MAX_VALIDATED_ROWS)) this.#validated.set(above, true, 1);
+    for (const above of [...passed].slice(0, MAX_VALIDATED_ROWS)) this.#validated.set(above, true, 1);
     return false;
   }
 

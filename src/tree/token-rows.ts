@@ -5,7 +5,7 @@ import type { RowKeys, RowPlace, SealVerdict } from "../crypto/row-keys.ts";
 import type { Migration } from "../storage/schema.ts";
 import { storedJson } from "../storage/stored-json.ts";
 import { reportTampering } from "../storage/tampering.ts";
-import { isEnded, type Watermarks } from "../system/watermarks.ts";
+import { endingWatermark, type Watermark, type Watermarks } from "../system/watermarks.ts";
 import { type NewTokenIds, routedIdText } from "../token/ids.ts";
 import type { TokenRecord } from "../token/record.ts";
 import { LIVE } from "../token/state.ts";
@@ -29,7 +29,8 @@ export const TOKEN_MIGRATIONS: readonly Migration[] = [
         granted_ttl INTEGER NOT NULL,
         expires_at INTEGER,
         renewed_at INTEGER,
-        record TEXT NOT NULL
+        record TEXT NOT NULL,
+        ended TEXT
       );
     `,
   },
@@ -78,6 +79,8 @@ type ChangingColumns = {
   granted_ttl: number;
   expires_at: number | null;
   renewed_at: number | null;
+  /** JSON of a `EndRecord`, of a token with a mark. */
+  ended: string | null;
 };
 
 /** All columns. */
@@ -102,7 +105,7 @@ export interface RowValidation {
 /** A token as it is stored. */
 export type TokenRow = ChangingColumns & { readonly fixed: FixedPart };
 
-const CHANGING = "row, parent, state, uses_left, granted_ttl, expires_at, renewed_at";
+const CHANGING = "row, parent, state, uses_left, granted_ttl, expires_at, renewed_at, ended";
 /** Characters of the records of tokens in use that an object keeps read; there are many objects in one isolate. */
 const MAX_FIXED_CHARACTERS = 2 ** 17;
 
@@ -158,21 +161,20 @@ export class TokenRows {
   }
 
   /**
-   * The live rows from `first` to `last` that watermarks end. While a watermark is open also those whose seal does not hold: what
-   * hangs below them is refused for as long.
+   * The live rows from `first` to `last` that watermarks end, with the first that does. While a watermark is open also those whose seal
+   * does not hold, without one: what hangs below them is refused for as long.
    */
-  endedByWatermarks(first: number, last: number): number[] {
+  endedByWatermarks(first: number, last: number): { readonly row: number; readonly mark: Watermark | null }[] {
     const watermarks = this.#validation.watermarks();
     if (watermarks.all.size === 0) return [];
     return this.#sql
       .exec<Columns>(`SELECT * FROM tokens WHERE row >= ? AND row <= ? AND state = ${LIVE}`, first, last)
       .toArray()
-      .filter(
-        (row) =>
-          isEnded(watermarks, "all", storedJson<TokenRecord>(row.record)) ||
-          (watermarks.open.size > 0 && this.#checkSeal(row) === "forged"),
-      )
-      .map(({ row }) => row);
+      .flatMap((row) => {
+        const mark = endingWatermark(watermarks, storedJson<TokenRecord>(row.record));
+        const isForged = !mark && watermarks.open.size > 0 && this.#checkSeal(row) === "forged";
+        return mark || isForged ? [{ row: row.row, mark }] : [];
+      });
   }
 
   #read(row: number): TokenRow | null {

@@ -1,21 +1,34 @@
-import { DurableObject } from "cloudflare:workers";
 import { currentTime } from "../base/clock.ts";
 import { type Failure, UNAUTHENTICATED } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
+import { equalBytes } from "../crypto/bytes.ts";
 import { loadActiveEntity } from "../identity/standing.ts";
-import type { FoundInTree, LeaseAction, LeaseOutcome, WalkAnswer, WalkMode } from "../lease/actions.ts";
+import type { FoundInTree, LeaseAction, LeaseOutcome, WalkAnswer, WalkPurpose } from "../lease/actions.ts";
 import type { SingleTokenEnd } from "../listing/expiry/single-token-end.ts";
 import type { InventoryEntry } from "../listing/inventory/entry.ts";
-import type { RevokedInTree, RevokeInTree } from "../listing/inventory/revoke-in-tree.ts";
-import { loadInstallationSince } from "../system/installation.ts";
+import { findInInventory } from "../listing/inventory/queries.ts";
+import type {
+  CountCursor,
+  CountedInTree,
+  MeantInTree,
+  RevokedInTree,
+  RevokeInTree,
+} from "../listing/inventory/revoke-in-tree.ts";
+import type { Ending } from "../listing/inventory/shard/ended.ts";
+import type { ObjectPage } from "../storage/object-pages.ts";
+import { readVersions } from "../storage/schema.ts";
+import { type PageRefusal, StoredObject } from "../storage/stored-object.ts";
+import { loadInstallationSince, takesPages } from "../system/installation.ts";
 import { isEnded } from "../system/watermarks.ts";
-import type { Outcome, TargetAction, TreeAnswer, TreeCall } from "../token/actions.ts";
+import type { Outcome, Target, TargetAction, TreeAnswer, TreeCall } from "../token/actions.ts";
 import { auditAuth } from "../token/audit-auth.ts";
 import { findAndDecide } from "../token/decide.ts";
 import type { NewTokenIds, RowAndTail } from "../token/ids.ts";
 import type { TokenSpec, TokenView } from "../token/record.ts";
 import { REVOKED_MEANWHILE } from "../token/rules/revoked-meanwhile.ts";
+import type { TokenEnd } from "../token/state.ts";
 import { writeAuditLine } from "../wire/audit.ts";
+import { countMeant } from "./count-meant.ts";
 import type { CubbyholeValue } from "./cubbyhole/store.ts";
 import type { TreeEnv } from "./env.ts";
 import type { Lineage, TreePicture } from "./lineage.ts";
@@ -23,6 +36,7 @@ import { revokeFiltered } from "./revoke-filtered.ts";
 import type { TidyStep, TidyStepResult } from "./tidy/step.ts";
 import { nothingHere } from "./tidy/tree-tidy.ts";
 import { assembleTree, type TreeParts } from "./tree-parts.ts";
+import { unsweptEnd } from "./unswept-end.ts";
 
 /** The answer for every token that can't be used, whatever the reason. */
 const REFUSED = err(UNAUTHENTICATED);
@@ -35,12 +49,14 @@ const NOT_FOUND = err({ code: "not_found" } as const);
  * Methods that change something do all their reading and writing without an `await` in between, which makes them one
  * transaction; what they wait for (the installation) comes before.
  */
-export class TokenTree extends DurableObject<TreeEnv> {
-  readonly #tree: TreeParts;
+export class TokenTree extends StoredObject<TreeEnv> {
+  protected override readonly takesPages = () => takesPages(this.env);
+  #tree: TreeParts;
 
   constructor(ctx: DurableObjectState, env: TreeEnv) {
-    super(ctx, env);
-    this.#tree = assembleTree(ctx, env);
+    const versions = readVersions(ctx.storage.sql);
+    super(ctx, env, versions);
+    this.#tree = assembleTree(ctx.storage, this.origin, env, versions);
     if (this.#tree.tokens.isCreated) ctx.blockConcurrencyWhile(() => this.#tree.upkeep.wake());
   }
 
@@ -121,6 +137,12 @@ export class TokenTree extends DurableObject<TreeEnv> {
     return outcome;
   }
 
+  /** Why a token of this tree can't be used; null while it is alive. "gone" after the sweep, too. */
+  async endOf(target: Exclude<Target, { by: "self" }>): Promise<TokenEnd | null> {
+    await this.#tree.keys.open();
+    return this.#tree.targets.endOf(target, currentTime());
+  }
+
   /**
    * Writes a token that was planned here before, now that everything outside this tree is ready for it.
    *
@@ -159,6 +181,27 @@ export class TokenTree extends DurableObject<TreeEnv> {
     return this.#tree.lineage.of(row, tail, limit, after);
   }
 
+  /** Rows of those of the tokens that are alive. */
+  async aliveOf(tokens: readonly RowAndTail[]): Promise<number[]> {
+    await this.#tree.keys.open();
+    const { isCreated } = this.#tree.tokens;
+    const now = currentTime();
+    return tokens.flatMap(({ row, tail }) => {
+      const token = isCreated ? this.#tree.tokens.live(row, now) : null;
+      return token && equalBytes(token.fixed.accessorTail, tail) ? [row] : [];
+    });
+  }
+
+  /** How a token ended that its tree has not swept yet; null when it is alive, or not here. */
+  async unsweptEnd(row: number, tail: Uint8Array): Promise<Ending | null> {
+    await this.#tree.keys.open();
+    const { tokens } = this.#tree;
+    const token = tokens.isCreated ? tokens.find(row) : null;
+    return token && equalBytes(token.fixed.accessorTail, tail)
+      ? unsweptEnd(tokens, this.#tree.keys.watermarks(), token, currentTime())
+      : null;
+  }
+
   /** A token with two levels below it; null when it is not alive. */
   async picture(row: number, tail: Uint8Array): Promise<TreePicture | null> {
     await this.#tree.keys.open();
@@ -171,19 +214,35 @@ export class TokenTree extends DurableObject<TreeEnv> {
     return this.#tree.tokens.isCreated ? this.#tree.lineage.accessorsFrom(row) : [];
   }
 
+  /** Counts what a revocation of tokens of this tree would end, from `from` on (null: from the beginning). See `countMeant`. */
+  async countMeant(request: MeantInTree, from: CountCursor | null): Promise<CountedInTree> {
+    await this.#tree.keys.open();
+    // The hour of the last use is the list's: of tokens above, only a filter by it makes it worth asking.
+    const asked = request.filter?.unusedSince === undefined ? [] : this.#accessorsAbove(request.tokens);
+    const listed = await findInInventory(this.env, asked);
+    const lastUses = new Map([...listed].map(([accessor, { lastUsed }]) => [accessor, lastUsed]));
+    return countMeant(this.#tree, request, from, lastUses, currentTime());
+  }
+
+  #accessorsAbove(tokens: readonly RowAndTail[]): string[] {
+    const rows = new Set(tokens.flatMap(({ row }) => this.#tree.lineage.rowsAbove(row)));
+    return [...rows].flatMap((row) => this.#tree.tokens.accessorOf(row) ?? []);
+  }
+
   /** Revokes tokens of this tree that a filter matched, with everything below them. Safe to repeat. */
   async revokeFiltered({ sweptByCaller, ...request }: RevokeInTree): Promise<RevokedInTree> {
     await this.#tree.keys.open();
     const revoked = revokeFiltered(this.#tree, request, currentTime());
     const { upkeep } = this.#tree;
+    if (request.dry) return revoked;
     if (revoked.revoked > 0 && sweptByCaller) upkeep.armBehindSweep();
     else if (revoked.revoked > 0) upkeep.arm();
     return revoked;
   }
 
-  /** Sweeps what is dead, as far as one alarm does, for a caller who waits so that not too many trees sweep at a time. */
-  async sweep(): Promise<void> {
-    await this.#tree.upkeep.sweep();
+  /** Sweeps what is dead, as far as one alarm does, for a caller who waits so that not too many trees sweep at a time. See `TreeUpkeep.sweep`. */
+  async sweep(): Promise<boolean> {
+    return this.#tree.upkeep.sweep();
   }
 
   /** Sends all updates to the lists now: from the answer on the lists have them, unless one does not answer. */
@@ -205,12 +264,10 @@ export class TokenTree extends DurableObject<TreeEnv> {
   /**
    * Does to leases of this tree, of tokens and of secrets, what a walk over a path prefix is for. Safe to repeat. The caller has
    * what died of it swept.
-   *
-   * @param watermark of a walk that cleans up after one: only tokens that are ended by this or another one are revoked.
    */
-  async walk(found: FoundInTree, mode: WalkMode, watermark: number | null): Promise<WalkAnswer> {
-    await this.#tree.keys.open(watermark ?? 0);
-    if (this.#tree.tokens.isCreated) return this.#tree.leases.walk(found, mode, watermark !== null);
+  async walk(found: FoundInTree, purpose: WalkPurpose): Promise<WalkAnswer> {
+    await this.#tree.keys.open(purpose.watermark ?? 0);
+    if (this.#tree.tokens.isCreated) return this.#tree.leases.walk(found, purpose);
     const rows = (list: readonly RowAndTail[]) => list.map(({ row }) => row);
     return { unknownTokens: rows(found.tokens), unknownSecrets: rows(found.secrets), failures: [], hasDead: false };
   }
@@ -223,5 +280,19 @@ export class TokenTree extends DurableObject<TreeEnv> {
 
   override async alarm(): Promise<void> {
     await this.#tree.upkeep.alarm();
+  }
+
+  /**
+   * Writes pages of a backup, all of them or the next one. See `StoredObject.importPage`.
+   *
+   * @returns what the list keeps of the token of a tree of one; null where the tree has itself listed later.
+   */
+  async restore(page: ObjectPage): Promise<Result<InventoryEntry | null, PageRefusal>> {
+    const written = await this.importPage(page);
+    if (!written.ok || !page.isLast) return written;
+    const { sql } = this.ctx.storage;
+    this.#tree = assembleTree(this.ctx.storage, this.origin, this.env, readVersions(sql));
+    await this.#tree.keys.open();
+    return ok(await this.#tree.upkeep.restored());
   }
 }

@@ -2,6 +2,7 @@ import type { Failure } from "../base/errors.ts";
 import { ok, type Result } from "../base/result.ts";
 import { equalBytes } from "../crypto/bytes.ts";
 import type { Verdict } from "../policy/acl.ts";
+import type { Asker } from "../system/end-request.ts";
 import type { Watermarks } from "../system/watermarks.ts";
 import type { CallerAction, Outcome, TreeAnswer, TreeCall } from "../token/actions.ts";
 import type { Decided } from "../token/decide.ts";
@@ -75,7 +76,8 @@ export class TreeCallers {
     const { action } = call;
     if (row) this.#used(row, caller, now, action === null || !WITHDRAWS.has(action.kind));
     // A use counts as soon as the token was good, also when the policies refuse the request.
-    const usesLeft = !row || row.uses_left === 0 ? 0 : this.#tree.tokens.countUse(row.row, row.uses_left);
+    const usesLeft =
+      !row || row.uses_left === 0 ? 0 : this.#tree.tokens.countUse(row.row, row.uses_left, askerOf(caller));
     if (usesLeft < 0) this.#tree.arm();
     const used = { ...caller, usesLeft };
     if (!verdict) return { caller: used, verdict: null, outcome: null };
@@ -115,6 +117,11 @@ export class TreeCallers {
       case "cubbyhole_write":
       case "cubbyhole_delete":
         return performCubbyhole(this.#tree.cubbyhole, action, caller.row, verdict);
+      case "revoke":
+      case "revoke_orphan": {
+        const asked = { ...action.asked, by: askerOf(caller) };
+        return this.#tree.targets.perform({ ...action, asked }, callerRow, now);
+      }
       default:
         return this.#tree.targets.perform(action, callerRow, now);
     }
@@ -133,6 +140,10 @@ export class TreeCallers {
     if (!action.ids || isMadeElsewhere(spec, action.request)) return ok({ kind: "planned", spec, warnings });
     return this.insert(spec, action.ids, caller.row, warnings);
   }
+}
+
+function askerOf({ accessor, displayName, entityId }: TokenView): Asker {
+  return { accessor, displayName, entityId };
 }
 
 function earlier(a: number | null, b: number | null): number | null {

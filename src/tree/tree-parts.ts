@@ -1,7 +1,9 @@
 import { TreeLeases } from "../lease/tree-leases.ts";
 import { EarliestAlarm } from "../storage/earliest-alarm.ts";
-import { readVersions } from "../storage/schema.ts";
+import type { Origin } from "../storage/origin.ts";
+import type { SchemaVersions } from "../storage/schema.ts";
 import { CubbyholeStore } from "./cubbyhole/store.ts";
+import { Descendants } from "./descendants.ts";
 import type { TreeEnv } from "./env.ts";
 import { knownTokens } from "./known-tokens.ts";
 import { TreeLineage } from "./lineage.ts";
@@ -21,10 +23,10 @@ import { TreeUpdates } from "./updates/tree-updates.ts";
 export type TreeParts = ReturnType<typeof assembleTree>;
 
 /** Puts the parts of a token tree together. */
-export function assembleTree({ id, storage }: Pick<DurableObjectState, "id" | "storage">, env: TreeEnv) {
+export function assembleTree(storage: DurableObjectStorage, origin: Origin, env: TreeEnv, versions: SchemaVersions) {
   const { sql } = storage;
-  const treeId = id.toString();
-  const versions = readVersions(sql);
+  // Tokens, accessors and seals name the tree where it was made, wherever it was restored.
+  const treeId = origin.id;
   const arm = () => upkeep.arm();
   const keys = new TreeKeys(env);
   const { watermarks } = keys;
@@ -37,7 +39,7 @@ export function assembleTree({ id, storage }: Pick<DurableObjectState, "id" | "s
   const leases = new TreeLeases({ env, sql, versions, treeId, tokens, arm, armBehindSweep });
   const writer = new TokenWriter({ treeId, tokens, cubbyhole, inventory, arm });
   const targets = new TreeTargets({ tokens, cubbyhole, arm });
-  const end = new TreeEnd({ env, storage, treeId, tokens, cubbyhole, leases, inventory });
+  const end = new TreeEnd({ env, storage, origin, treeId, tokens, cubbyhole, leases, inventory });
   const single = new SingleTokenExpiry(tokens, leases);
   const callers = new TreeCallers({
     treeId,
@@ -51,7 +53,8 @@ export function assembleTree({ id, storage }: Pick<DurableObjectState, "id" | "s
     arm,
   });
   const describe = (rows: readonly number[]) => inventory.describe(rows);
-  const lineage = new TreeLineage({ sql, tokens, cubbyhole, describe, leases });
+  const descendants = new Descendants(sql);
+  const lineage = new TreeLineage({ descendants, tokens, cubbyhole, describe, leases });
   const sweep = new TreeSweep({ env, sql, treeId, tokens, cubbyhole, inventory, leases, end });
   const endLeasesOf = (rows: readonly number[], limit: number) => leases.endSomeOf(rows, limit);
   const tidy = new TreeTidy({ env, sql, treeId, tokens, endLeasesOf });
@@ -68,5 +71,19 @@ export function assembleTree({ id, storage }: Pick<DurableObjectState, "id" | "s
     tidy,
     alarm,
   });
-  return { treeId, keys, tokens, writer, targets, callers, leases, inventory, lineage, single, end, upkeep };
+  return {
+    treeId,
+    keys,
+    tokens,
+    writer,
+    targets,
+    callers,
+    leases,
+    inventory,
+    lineage,
+    descendants,
+    single,
+    end,
+    upkeep,
+  };
 }

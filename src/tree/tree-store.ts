@@ -1,9 +1,12 @@
+import { currentTime } from "../base/clock.ts";
 import { concat } from "../crypto/bytes.ts";
 import { readVersions, Schema } from "../storage/schema.ts";
+import { type Asker, type EndRequest, UNASKED } from "../system/end-request.ts";
 import { isEnded } from "../system/watermarks.ts";
+import type { EndRecord, HowEnded } from "../token/end-record.ts";
 import { firstRowAt, type NewTokenIds } from "../token/ids.ts";
 import type { TokenSpec, TokenView } from "../token/record.ts";
-import { LIVE, REVOKED, REVOKED_ALONE } from "../token/state.ts";
+import { LIVE, REVOKED, REVOKED_ALONE, type TokenEnd } from "../token/state.ts";
 import { RowFloor } from "./supply/row-floor.ts";
 import { TokenAncestors } from "./token-ancestors.ts";
 import {
@@ -15,6 +18,7 @@ import {
   TokenRows,
 } from "./token-rows.ts";
 import { ListingMark } from "./updates/listing-mark.ts";
+import { endByWatermark } from "./watermark-end.ts";
 
 /** Notified of every change to a token that others are shown. */
 export interface TokenObserver {
@@ -134,11 +138,17 @@ export class TreeStore {
   /** The row with this number if its token is alive at `now`, with every ancestor. */
   live(row: number, now: number): TokenRow | null {
     const found = this.find(row);
-    if (!found || found.state !== LIVE) return null;
-    if (found.expires_at !== null && found.expires_at <= now) return null;
-    if (isEnded(this.#validation.watermarks(), "all", found.fixed.record)) return null;
-    if (found.parent !== null && this.#mayHaveDead(now) && this.#ancestors.isDead(found.parent, now)) return null;
-    return found.parent !== null && this.#ancestors.isEnded(found.parent) ? null : found;
+    return found && this.endOf(found, now) === null ? found : null;
+  }
+
+  /** Why the token of a row can't be used at `now` (ms); null while it is alive, with every ancestor. */
+  endOf({ state, uses_left: usesLeft, expires_at: expiresAt, parent, fixed }: TokenRow, now: number): TokenEnd | null {
+    if (state !== LIVE) return usesLeft < 0 ? "spent" : "revoked";
+    if (expiresAt !== null && expiresAt <= now) return "expired";
+    if (isEnded(this.#validation.watermarks(), "all", fixed.record)) return "ended_together";
+    if (parent === null) return null;
+    if (this.#mayHaveDead(now) && this.#ancestors.isDead(parent, now)) return "parent_ended";
+    return this.#ancestors.isEnded(parent) ? "parent_ended" : null;
   }
 
   /**
@@ -280,24 +290,28 @@ export class TreeStore {
     this.#observer.changed(row);
   }
 
-  /** Counts one use. `left` is what remains before it; the last use turns into -1 and ends the token. */
-  countUse(row: number, left: number): number {
+  /** Counts one use. `left` is what remains before it; the last use turns into -1 and ends the token, which is `by`. */
+  countUse(row: number, left: number, by: Asker): number {
     if (left > 1) {
       this.#sql.exec("UPDATE tokens SET uses_left = ? WHERE row = ?", left - 1, row);
       this.#observer.changed(row);
       return left - 1;
     }
-    this.#voidViews();
-    this.#sql.exec("UPDATE tokens SET uses_left = -1, state = ? WHERE row = ?", REVOKED, row);
-    this.#hasDead = true;
+    this.#mark(row, REVOKED, { ...UNASKED, by, at: currentTime(), how: "uses spent" }, -1);
     return -1;
   }
 
-  /** Marks the token dead, alone or with everything below it: one row, whatever hangs below. */
-  revoke(row: number, state: typeof REVOKED | typeof REVOKED_ALONE): void {
-    this.#voidViews();
-    this.#sql.exec("UPDATE tokens SET state = ? WHERE row = ?", state, row);
-    this.#hasDead = true;
+  /**
+   * Marks the token dead, alone or with everything below it: one row, whatever hangs below. The mark says how and by whom, so that
+   * a sweep after a crash still knows.
+   */
+  revoke(
+    row: number,
+    state: typeof REVOKED | typeof REVOKED_ALONE,
+    how: HowEnded = "revoked",
+    asked: EndRequest = UNASKED,
+  ): void {
+    this.#mark(row, state, { ...asked, at: currentTime(), how });
   }
 
   /** See `TokenRows.checkSeals`. */
@@ -313,8 +327,18 @@ export class TreeStore {
    */
   revokeEnded(first: number, last: number): number {
     const ended = this.#rows.endedByWatermarks(first, last);
-    for (const row of ended) this.revoke(row, REVOKED);
+    for (const { row, mark } of ended) this.#mark(row, REVOKED, endByWatermark(mark, currentTime()));
     return ended.length;
+  }
+
+  #mark(row: number, state: number, end: Omit<EndRecord, "cause">, usesLeft: number | null = null): void {
+    this.#voidViews();
+    // The seal of one that was never issued may be by keys that no installation has.
+    const cause = end.how === "never issued" ? "" : (this.accessorOf(row) ?? "");
+    const text = JSON.stringify({ ...end, cause } satisfies EndRecord);
+    const marked = "state = ?, uses_left = COALESCE(?, uses_left), ended = COALESCE(ended, ?)";
+    this.#sql.exec(`UPDATE tokens SET ${marked} WHERE row = ?`, state, usesLeft, text, row);
+    this.#hasDead = true;
   }
 
   #countUpTo(most: number): number {

@@ -1,10 +1,12 @@
 import type { Failure } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import { equalBytes } from "../crypto/bytes.ts";
+import { type EndRequest, UNASKED } from "../system/end-request.ts";
 import type { Outcome, Target, TargetAction } from "../token/actions.ts";
+import type { HowEnded } from "../token/end-record.ts";
 import type { TokenView } from "../token/record.ts";
 import { ownTerms, planRenew, refuseRenewal } from "../token/rules/renew.ts";
-import { REVOKED, REVOKED_ALONE } from "../token/state.ts";
+import { REVOKED, REVOKED_ALONE, type TokenEnd } from "../token/state.ts";
 import { isWrappingToken } from "../token/wrapping-token.ts";
 import { RESPONSE_PATH } from "../wire/stored-answer.ts";
 import type { CubbyholeStore } from "./cubbyhole/store.ts";
@@ -44,14 +46,21 @@ export class TreeTargets {
       case "lookup":
         return ok({ kind: "token", token: tokens.view(row, now) });
       case "revoke":
-        return this.#revoke(row, REVOKED, now);
+        return this.#revoke(row, REVOKED, "revoked", action.asked);
       case "revoke_orphan":
-        return this.#revoke(row, REVOKED_ALONE, now);
+        return this.#revoke(row, REVOKED_ALONE, "revoked", action.asked);
       case "renew":
         return this.#renew(action, tokens.view(row, now), now);
       case "unwrap":
         return this.#unwrap(row, action.take, now);
     }
+  }
+
+  /** Why a token can't be used at `now` (ms); null while it is alive. */
+  endOf(target: Exclude<Target, { by: "self" }>, now: number): TokenEnd | null {
+    const { tokens } = this.#tree;
+    const row = tokens.isCreated ? tokens.find(target.row) : null;
+    return row && matches(row, target) ? tokens.endOf(row, now) : "gone";
   }
 
   #find(target: Target, callerRow: TokenRow | null, now: number): TokenRow | null {
@@ -61,18 +70,22 @@ export class TreeTargets {
     return matches(row, target) ? row : null;
   }
 
-  #revoke(row: TokenRow, state: typeof REVOKED | typeof REVOKED_ALONE, now: number): Result<Outcome, never> {
-    const { accessor } = this.#tree.tokens.view(row, now);
-    this.#tree.tokens.revoke(row.row, state);
+  #revoke(
+    { row, fixed }: TokenRow,
+    state: typeof REVOKED | typeof REVOKED_ALONE,
+    how: HowEnded,
+    asked: EndRequest,
+  ): Result<Outcome, never> {
+    this.#tree.tokens.revoke(row, state, how, asked);
     this.#tree.arm();
-    return ok({ kind: "revoked", accessor });
+    return ok({ kind: "revoked", accessor: fixed.accessor });
   }
 
   #unwrap(row: TokenRow, take: boolean, now: number): Result<Outcome, Failure> {
     const token = this.#tree.tokens.view(row, now);
     const sealed = isWrappingToken(token) ? this.#tree.cubbyhole.read(row.row, RESPONSE_PATH) : null;
     if (!sealed) return NOT_FOUND;
-    if (take) this.#revoke(row, REVOKED, now);
+    if (take) this.#revoke(row, REVOKED, "unwrapped", UNASKED);
     return ok({ kind: "wrapped", token, sealed });
   }
 

@@ -1,6 +1,7 @@
 import { currentTime } from "../base/clock.ts";
 import type { TreeLeases } from "../lease/tree-leases.ts";
 import type { SingleTokenEnd } from "../listing/expiry/single-token-end.ts";
+import type { InventoryEntry } from "../listing/inventory/entry.ts";
 import type { EarliestAlarm } from "../storage/earliest-alarm.ts";
 import { REVOKED } from "../token/state.ts";
 import type { TokenPublisher } from "./known-tokens.ts";
@@ -50,10 +51,27 @@ export class TreeUpkeep {
     this.arm();
   }
 
+  /**
+   * The tree was restored, and no list has its tokens: they are published again.
+   *
+   * @returns the entry of the only token of a tree, for a caller that has it listed; null where the alarm does.
+   */
+  async restored(): Promise<InventoryEntry | null> {
+    if (!this.#tree.tokens.isCreated) return null;
+    this.#tree.tokens.listing.listAgain();
+    await this.wake();
+    if (!this.#tree.tokens.isSingle) this.#tree.inventory.sizeIsWanted();
+    const only = this.#tree.tokens.isSingle ? this.#tree.tokens.oldest() : null;
+    const [entry = null] = this.#tree.inventory.describe(only === null ? [] : [only]);
+    this.#tree.single.listed(entry !== null);
+    this.arm();
+    return entry;
+  }
+
   /** Ends a tree whose first token, the one in this row, no client will ever have. Safe to repeat. */
   async abandon(row: number): Promise<void> {
     if (!this.#tree.tokens.isCreated || !this.#tree.tokens.exists(row)) return;
-    this.#tree.tokens.revoke(row, REVOKED);
+    this.#tree.tokens.revoke(row, REVOKED, "never issued");
     this.armBehindSweep();
     await this.#tree.sweep.run();
     await this.#settle();
@@ -77,35 +95,39 @@ export class TreeUpkeep {
    * other call is needed. Safe to repeat: an answer that was lost is given again.
    */
   async endSingleToken(row: number): Promise<SingleTokenEnd> {
-    if (!this.#tree.tokens.isCreated) return { kind: "gone", isFree: this.#tree.end.isFree };
+    if (!this.#tree.tokens.isCreated) return { kind: "gone", isFree: this.#tree.end.isFree, end: null };
     if (this.#tree.tokens.live(row, currentTime())) {
       const [entry] = this.#tree.inventory.describe([row]);
       if (entry) return { kind: "alive", entry };
     }
-    const isSwept = this.#tree.tokens.hasOnly([row]) && (await this.#tree.sweep.stepFor(row));
-    if (!isSwept && this.#tree.tokens.isCreated && this.#tree.tokens.exists(row)) {
+    const end = this.#tree.tokens.hasOnly([row]) ? await this.#tree.sweep.stepFor(row) : null;
+    if (!end && this.#tree.tokens.isCreated && this.#tree.tokens.exists(row)) {
       // Others are left in the tree, or the token ends in another way than by its time.
       this.#tree.single.listed(false);
       this.arm();
       return { kind: "ending" };
     }
-    return { kind: "gone", isFree: await this.#tree.end.offersByAnswer(() => this.#settle()) };
+    return { kind: "gone", isFree: await this.#tree.end.offersByAnswer(() => this.#settle()), end };
   }
 
   /**
    * Sweeps what is dead, as far as one alarm does, for a caller who waits so that not too many trees sweep at a time. Whatever goes
    * wrong, and what is left, is the alarm's.
+   *
+   * @returns whether nothing dead is left.
    */
-  async sweep(): Promise<void> {
-    if (!this.#tree.tokens.isCreated) return;
+  async sweep(): Promise<boolean> {
+    if (!this.#tree.tokens.isCreated) return true;
+    let isDone: boolean;
     try {
       await this.#tree.keys.open();
-      await this.#tree.sweep.run();
+      isDone = await this.#tree.sweep.run();
     } catch (error) {
       console.error(JSON.stringify({ type: "sweep", error: String(error) }));
-      return;
+      return false;
     }
     await this.#settle();
+    return isDone;
   }
 
   /**

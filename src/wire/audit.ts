@@ -60,10 +60,24 @@ export interface AuditLine {
   readonly target_accessor?: string;
   /** Ids of the teams' tokens that one request deleted. */
   readonly target_accessors?: readonly string[];
+  /** What a revocation of many tokens was asked for, and what it comes to. */
+  readonly revocation?: AuditRevocation;
   /** The role that a login asked for. */
   readonly role?: string;
   /** The identity that the login proved: the ARN of a principal, or the id of an instance. */
   readonly principal?: string;
+}
+
+/** A revocation of many tokens: nothing of it is secret, and its filter is in the fields of the request, hashed. */
+export interface AuditRevocation {
+  readonly dry_run: boolean;
+  /** Names of the fields that say which tokens are meant. */
+  readonly fields: readonly string[];
+  /** Tokens that match, and all that end with them; absent while that is counted. */
+  readonly count?: number;
+  readonly total?: number;
+  /** The job that counts or revokes; absent when there is none. */
+  readonly job?: string;
 }
 
 /** Fields of a request whose strings are keyed hashes. */
@@ -79,6 +93,7 @@ export interface AuditNotes {
   targetAccessor?: string;
   /** Of several tokens of teams that the request deletes. */
   targetAccessors?: readonly string[];
+  revocation?: AuditRevocation;
   /** The team's token that is handed out. */
   issuedTeamToken?: AuditAuth;
   role?: string;

@@ -1,8 +1,6 @@
 import type { Failure } from "../base/errors.ts";
+import { failureOfPlatform } from "../base/platform-errors.ts";
 import { isStorageFailure } from "../storage/failure.ts";
-
-/** What the platform sets on the error of an object that cannot answer now. */
-const PASSING = ["overloaded", "retryable", "durableObjectReset"];
 
 /**
  * The failure that a caller gets for a thrown error, which also goes to the error log: a bug, or the platform saying that an object
@@ -16,14 +14,7 @@ export function failureOfException(error: unknown, requestId: string): Failure {
   if (isStorageFailure(error)) {
     return { code: "unavailable", message: "the storage does not work now; try again", retryAfterSeconds: 5 };
   }
-  if (PASSING.some((flag) => isFlagged(error, flag))) {
-    return { code: "unavailable", message: "the service is busy; try again", retryAfterSeconds: 1 };
-  }
-  return { code: "internal" };
-}
-
-function isFlagged(error: unknown, flag: string): boolean {
-  return typeof error === "object" && error !== null && Reflect.get(error, flag) === true;
+  return failureOfPlatform(error) ?? { code: "internal" };
 }
 
 /** The type, the beginning of the message, and the stack. Our own messages hold no values; the ends of others might. */

@@ -47,7 +47,7 @@ export interface FieldSchema<F> {
   /** The same by name, in order. */
   readonly entries: readonly (readonly [name: string, field: Field<unknown>])[];
   /** What becomes of fields with other names. */
-  readonly others: "ignored" | "refused" | "kept";
+  readonly others: "ignored" | "bounds refused" | "refused" | "kept";
   /** The values when no field is sent, which are always the same; without those that are undefined. */
   readonly absent: Readonly<Record<string, unknown>>;
   /** Names of the fields that must be sent. */
@@ -80,6 +80,14 @@ export function fieldSchema<F>(
  */
 export function strictSchema<F>(shape: FieldSchema<F>["shape"]): FieldSchema<F> {
   return fieldSchema(shape, "refused");
+}
+
+/**
+ * Fields of a role, of which other names are ignored, but not that of a bound (`bound_claim`, `token_bound_cidr`): one that is
+ * ignored would let more clients in.
+ */
+export function roleSchema<F>(shape: FieldSchema<F>["shape"]): FieldSchema<F> {
+  return fieldSchema(shape, "bounds refused");
 }
 
 /** The fields of a request that has none. */

@@ -28,11 +28,21 @@ export function readFields<F>(
   const names = schema.others === "kept" ? [] : Object.keys(data).sort();
   const known = names.filter((name) => Object.hasOwn(schema.shape, name));
   const unknown = known.length === names.length ? [] : names.filter((name) => !known.includes(name));
-  if (unknown.length + unreadNames.length > 0 && schema.others === "refused") {
-    return err({ code: "unknown_fields", names: [...unknown, ...unreadNames] });
-  }
+  const refused = refusedNames(schema.others, unknown, unreadNames);
+  if (refused.length > 0) return err({ code: "unknown_fields", names: refused });
   const read = readValues(schema, data);
   if (read.ok) return ok({ values: read.value, unknown, known });
   const { name, message } = read.error;
   return err(invalid(`Field validation failed: error converting input for field "${name}": ${message}`));
+}
+
+const NONE: readonly string[] = [];
+
+function refusedNames(
+  others: FieldSchema<unknown>["others"],
+  unknown: readonly string[],
+  unreadNames: readonly string[],
+): readonly string[] {
+  if (others === "refused") return [...unknown, ...unreadNames];
+  return others === "bounds refused" ? unknown.filter((name) => /(^|_)bound_/.test(name)) : NONE;
 }

@@ -7,6 +7,7 @@ import type { Env } from "../env.ts";
 import type { Operation } from "../policy/acl.ts";
 import type { AuditNotes } from "./audit.ts";
 import { parseJsonObject } from "./json.ts";
+import { operationOfMethod } from "./method.ts";
 import { readSender, type Sender } from "./sender.ts";
 
 /** A request in the terms of the service. */
@@ -141,28 +142,16 @@ function basePathOf(pathname: string): string {
 
 /** What the client wants to do, from method and query. */
 export function readOperation(method: string, query: URLSearchParams): Result<Operation, Failure> {
-  switch (method) {
-    case "GET": {
-      if (query === NO_QUERY) return ok("read");
-      if (parseFlag(query.get("help") ?? "")) return ok("help");
-      const list = parseFlag(query.get("list") ?? "");
-      const scan = parseFlag(query.get("scan") ?? "");
-      if (list === null || scan === null) return err(invalid("list and scan must be true or false"));
-      if (list && scan) return err(invalid("list and scan can't be asked for together"));
-      return ok(list ? "list" : scan ? "scan" : "read");
-    }
-    case "POST":
-    case "PUT":
-      return ok("update");
-    case "PATCH":
-      return ok("patch");
-    case "DELETE":
-      return ok("delete");
-    case "HEAD":
-      return ok("head");
-    default:
-      return err({ code: "unknown_method" });
+  if (method !== "GET" || query === NO_QUERY) {
+    const operation = operationOfMethod(method);
+    return operation ? ok(operation) : err({ code: "unknown_method" });
   }
+  if (parseFlag(query.get("help") ?? "")) return ok("help");
+  const list = parseFlag(query.get("list") ?? "");
+  const scan = parseFlag(query.get("scan") ?? "");
+  if (list === null || scan === null) return err(invalid("list and scan must be true or false"));
+  if (list && scan) return err(invalid("list and scan can't be asked for together"));
+  return ok(list ? "list" : scan ? "scan" : "read");
 }
 
 /** The address of the client as the platform or the gateway reports it, or null. */

@@ -1,5 +1,6 @@
 import { runInDurableObject } from "cloudflare:test";
 import { vi } from "vitest";
+import { accessorShard, shardNumbers } from "../../src/listing/accessor-shard.ts";
 import { publishRecent } from "../../src/listing/updates/recent.ts";
 import "./targets.ts";
 import { TokenTree } from "../../src/tree/token-tree.ts";
@@ -50,8 +51,8 @@ export function advance(seconds: number): void {
 export async function indexedPaths(kind: "token" | "secret"): Promise<string[]> {
   await publishRecent(bindings, Date.now());
   const paths: string[] = [];
-  for (let shard = 0; shard < 16; shard++) {
-    const page = await bindings.ACCESSOR_SHARD.getByName(`accessors-${shard}`).leasesBelow(kind, "", null, 1000);
+  for (const number of shardNumbers()) {
+    const page = await accessorShard(bindings, number).leasesBelow(kind, "", null, 1000);
     paths.push(...page.leases.map(({ path }) => path));
   }
   return paths.sort();

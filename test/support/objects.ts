@@ -1,9 +1,16 @@
 import { runInDurableObject } from "cloudflare:test";
 import type { DurableObject } from "cloudflare:workers";
+import { vi } from "vitest";
+import { ObjectAlarm } from "../../src/storage/object-alarm.ts";
 
 /** The state of an object, from inside one of its methods that a test replaces. */
 export function stateOf(object: DurableObject): DurableObjectState {
   return Reflect.get(object, "ctx");
+}
+
+/** No object does anything by its alarm until the test ends. `beforeEach(holdAlarms)` */
+export function holdAlarms(): void {
+  vi.spyOn(ObjectAlarm.prototype, "run").mockResolvedValue(undefined);
 }
 
 /**

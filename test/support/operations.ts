@@ -54,7 +54,7 @@ export const OPERATIONS = {
   },
   createOrphan: {
     title: "creation of an orphan",
-    calls: { "TokenTree.run": cost(1, 0), "TokenTree.create": cost(3, 5) },
+    calls: { "TokenTree.run": cost(1, 0), "TokenTree.create": cost(2, 3) },
     afterwards: { "AccessorShard.applyUpdates": cost(12, 6, 2) },
   },
   createBatch: {
@@ -75,8 +75,8 @@ export const OPERATIONS = {
     title: "revocation of a leaf, and its sweep",
     calls: { "TokenTree.run": cost(2, 2) },
     afterwards: {
-      "TokenTree.alarm": cost(16, 2),
-      "AccessorShard.remove": cost(4, 2),
+      "TokenTree.alarm": cost(17, 2),
+      "AccessorShard.remove": cost(6, 4),
       "AccessorShard.applyUpdates": cost(5, 1),
     },
   },
@@ -86,7 +86,7 @@ export const OPERATIONS = {
       "CloudLookups.ask": cost(0, 0),
       "CloudAccessList.enterLogin": cost(3, 2),
       "EntityShard.logIn": cost(1, 0),
-      "TokenTree.create": cost(3, 5),
+      "TokenTree.create": cost(2, 3),
     },
     afterwards: { "AccessorShard.applyUpdates": cost(12, 6, 2) },
   },
@@ -94,7 +94,7 @@ export const OPERATIONS = {
     title: "login by a signed request",
     calls: {
       "EntityShard.logIn": cost(1, 0),
-      "TokenTree.create": cost(3, 5),
+      "TokenTree.create": cost(2, 3),
     },
     afterwards: { "AccessorShard.applyUpdates": cost(12, 6, 2) },
   },
@@ -115,8 +115,8 @@ export const OPERATIONS = {
  * asks for all that end in about the same second.
  */
 export const END_OF_LONE = {
-  "AccessorShard.alarm": cost(9, 2),
-  "TokenTree.endSingleToken": cost(13, 1),
+  "AccessorShard.alarm": cost(9, 4),
+  "TokenTree.endSingleToken": cost(14, 1),
 } as const satisfies Calls;
 
 export type OperationName = keyof typeof OPERATIONS;

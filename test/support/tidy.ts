@@ -1,6 +1,6 @@
 import { runInDurableObject } from "cloudflare:test";
 import { vi } from "vitest";
-import { ACCESSOR_SHARDS, accessorShard, accessorShardNumber } from "../../src/listing/accessor-shard.ts";
+import { accessorShard, accessorShardNumber, shardNumbers } from "../../src/listing/accessor-shard.ts";
 import { publishRecent } from "../../src/listing/updates/recent.ts";
 import { ShardTidy, shardTidy } from "../../src/tidy/shard-tidy.ts";
 import { Tidy, type TidyStatus, tidyOf } from "../../src/tidy/tidy.ts";
@@ -38,9 +38,7 @@ export async function shardTidyAlarm(shard: number): Promise<void> {
 }
 
 /** Has each of `shards` checked once. */
-export async function checkShards(
-  shards = Array.from({ length: ACCESSOR_SHARDS }, (_, shard) => shard),
-): Promise<void> {
+export async function checkShards(shards = shardNumbers()): Promise<void> {
   for (const shard of shards) {
     const before = await lastCheck(shard);
     for (let step = 0; (await lastCheck(shard)) === before; step++) {
@@ -86,7 +84,7 @@ export async function tidyNow(between: (report: TidyReport) => Promise<void> = a
 /** Every accessor of the list, sorted. */
 export async function listedAccessors(): Promise<string[]> {
   await listsKnowAll();
-  const shards = Array.from({ length: ACCESSOR_SHARDS }, (_, number) => accessorShard(bindings, number));
+  const shards = shardNumbers().map((number) => accessorShard(bindings, number));
   const lists = await Promise.all(shards.map((shard) => shard.list("", 100_000)));
   return lists.flat().sort();
 }

@@ -1,7 +1,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { vi } from "vitest";
 import { concat } from "../../src/crypto/bytes.ts";
-import { ACCESSOR_SHARDS, accessorShard } from "../../src/listing/accessor-shard.ts";
+import { accessorShard, shardNumbers } from "../../src/listing/accessor-shard.ts";
 import { SingleTokenWalk } from "../../src/listing/expiry/single-token-walk.ts";
 import { publishRecent } from "../../src/listing/updates/recent.ts";
 import { loadInstallation } from "../../src/system/installation.ts";
@@ -134,7 +134,7 @@ const turn = SingleTokenWalk.prototype.turn;
 /** Does what the alarms of all shards do about tokens that have ended, in trees of one token. `beforeEach(holdSweeps)` */
 export async function endSingleTokens(): Promise<void> {
   vi.mocked(SingleTokenWalk.prototype.turn).mockImplementation(turn);
-  for (let number = 0; number < ACCESSOR_SHARDS; number++) {
+  for (const number of shardNumbers()) {
     await runInDurableObject(accessorShard(bindings, number), (shard) => shard.alarm());
   }
   vi.mocked(SingleTokenWalk.prototype.turn).mockResolvedValue({ gone: [], free: [] });

@@ -1,3 +1,4 @@
+import { endRequestOf } from "../../auth/caller.ts";
 import { type CallContext, type Route, simpleRoute } from "../../auth/route.ts";
 import { DONE_OR_WARNED, dataAnswer, NO_CONTENT } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
@@ -125,13 +126,14 @@ async function write({ env }: WriteContext, fields: Fields): Promise<Result<Show
 
 /** Ends the tokens of an entity, which stays as it is. What is stored of them goes with the next tidy run. */
 async function endTokens(context: CallContext<{ not_before: string }, null>): Promise<Result<Reply, Failure>> {
-  const { env, params, fields } = context;
+  const { env, params, fields, caller, request: asking } = context;
   const id = params.id ?? "";
   const now = currentTime();
   const createdBefore = readNotBefore(fields.not_before || "now", now);
   if (!createdBefore.ok) return createdBefore;
   if (!(await findEntity(env, { id }))) return err({ code: "not_found" });
-  const request = { id: crypto.randomUUID(), scope: entityScope(id), createdBefore: createdBefore.value };
+  const asked = endRequestOf(caller, asking);
+  const request = { id: crypto.randomUUID(), scope: entityScope(id), createdBefore: createdBefore.value, asked };
   const added = await systemOf(env).addWatermark(request, now);
   return added.ok ? endedReply(env) : added;
 }

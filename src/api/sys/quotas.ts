@@ -1,13 +1,13 @@
-import { showRoute } from "../../auth/record-routes.ts";
+import { listRoute, showRoute } from "../../auth/record-routes.ts";
 import { type Route, simpleRoute } from "../../auth/route.ts";
-import { dataAnswer, KEYS, NO_CONTENT } from "../../auth/route-description.ts";
+import { dataAnswer, NO_CONTENT } from "../../auth/route-description.ts";
 import { ok } from "../../base/result.ts";
 import { DEFAULT_QUOTA_CONFIG, type QuotaConfig, type RateLimitQuota } from "../../quota/quota.ts";
 import { systemOf } from "../../system/system.ts";
 import { decimal, duration, fieldSchema, flag, list, NO_FIELDS, sent, text } from "../../wire/fields.ts";
-import { PAGE, pageOf } from "../../wire/page.ts";
+import { pageOf } from "../../wire/page.ts";
 import { namedSegment } from "../../wire/path-name.ts";
-import { dataReply, keysReply } from "../../wire/reply.ts";
+import { dataReply } from "../../wire/reply.ts";
 import { changedReply } from "../changed-reply.ts";
 
 const QUOTA = `sys/quotas/rate-limit/${namedSegment("name")}`;
@@ -39,15 +39,15 @@ const NAMED = { parameters: { name: "Name of the quota" } };
 
 /** Rate limit quotas: how many requests of one kind each client address may send. */
 export const QUOTA_ROUTES: readonly Route[] = [
-  simpleRoute(
-    "list",
+  listRoute(
     "sys/quotas/rate-limit",
-    { summary: "Lists the names of all rate limit quotas.", operationId: "rate-limit-quotas-list", answers: KEYS },
-    fieldSchema(PAGE),
-    async ({ env, fields }) => {
+    { summary: "Lists the names of all rate limit quotas.", operationId: "rate-limit-quotas-list" },
+    async ({ env }, after, limit) => {
       const quotas = await systemOf(env).listQuotas();
-      const names = quotas.map(({ name }) => name);
-      return ok(keysReply(pageOf(names, fields)));
+      return pageOf(
+        quotas.map(({ name }) => name),
+        { after, limit },
+      );
     },
   ),
 

@@ -12,8 +12,11 @@ import {
 } from "../../auth/target.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
+import { type EndRequest, UNASKED } from "../../system/end-request.ts";
+import type { TargetAction } from "../../token/actions.ts";
 import { type FieldSchema, fieldSchema, NO_FIELDS, text, unread } from "../../wire/fields.ts";
 import { EMPTY, type Reply } from "../../wire/reply.ts";
+import type { GroveRequest } from "../../wire/request.ts";
 
 /**
  * `revoke`, `revoke-self`, `revoke-accessor` and `revoke-orphan` (also with the token in the URL).
@@ -43,10 +46,11 @@ export const REVOKE_ROUTES: readonly Route[] = [
     },
     fieldSchema({ token: unread("string").describe("The token") }),
     {
-      async prepare({ presented }) {
+      async prepare({ presented, request }) {
         if (presented.kind !== "service") return err(invalid(`${presented.kind} tokens cannot be revoked`));
         const { treeId } = presented.credential;
-        return ok({ treeId, action: { kind: "revoke", target: { by: "self" } } } satisfies TargetedAction);
+        const action: TargetAction = { kind: "revoke", target: { by: "self" }, asked: askedBy(request) };
+        return ok({ treeId, action } satisfies TargetedAction);
       },
       action: async (context) => inCallersTree(context, context.prepared),
       handle: (context) => revoke(context, ok(EMPTY)),
@@ -67,7 +71,8 @@ export const REVOKE_ROUTES: readonly Route[] = [
         const { accessor } = context.fields;
         if (accessor === "") return err(invalid("missing accessor"));
         const found = await accessorTarget(context, accessor);
-        return ok(found && { treeId: found.treeId, action: { kind: "revoke", target: found.target } });
+        const asked = askedBy(context.request);
+        return ok(found && { treeId: found.treeId, action: { kind: "revoke", target: found.target, asked } });
       },
       action: async (context) => inCallersTree(context, context.prepared),
       handle: (context) => revoke(context, ok({ kind: "empty", warnings: ["No token found with this accessor"] })),
@@ -121,7 +126,14 @@ async function prepareByToken(
   if (!read.value) return ok(null);
   if (read.value.kind !== "service") return ok({ unstored: read.value });
   const { treeId, target } = tokenTarget(read.value);
-  return ok({ treeId, action: { kind, target } });
+  // Not the path of the request: it can hold the token.
+  const path = kind === "revoke" ? "auth/token/revoke" : "auth/token/revoke-orphan";
+  return ok({ treeId, action: { kind, target, asked: askedBy({ id: context.request.id, path }) } });
+}
+
+/** The request that asks; by whom is added where the caller is known. */
+function askedBy({ id, path }: Pick<GroveRequest, "id" | "path">): EndRequest {
+  return { ...UNASKED, request: id, path };
 }
 
 async function revoke(

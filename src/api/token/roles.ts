@@ -1,6 +1,7 @@
-import { removeRoute, showRoute } from "../../auth/record-routes.ts";
+import { endRequestOf } from "../../auth/caller.ts";
+import { listRoute, removeRoute, showRoute } from "../../auth/record-routes.ts";
 import { type Route, simpleRoute, tokenRoute } from "../../auth/route.ts";
-import { DONE_OR_WARNED, KEYS } from "../../auth/route-description.ts";
+import { DONE_OR_WARNED } from "../../auth/route-description.ts";
 import { invalid } from "../../base/errors.ts";
 import { err, ok } from "../../base/result.ts";
 import { walkOf } from "../../lease/walk.ts";
@@ -8,10 +9,8 @@ import { mountTtl } from "../../system/mount.ts";
 import { ROLE_FIELDS } from "../../token/roles/fields.ts";
 import { forgetRole } from "../../token/roles/known-roles.ts";
 import { tokenRoles } from "../../token/roles/token-roles.ts";
-import { fieldSchema, strictSchema } from "../../wire/fields.ts";
-import { PAGE } from "../../wire/page.ts";
+import { strictSchema } from "../../wire/fields.ts";
 import { namedSegment } from "../../wire/path-name.ts";
-import { keysReply } from "../../wire/reply.ts";
 import { endedReply } from "../changed-reply.ts";
 import { ROLE_SHAPE, renderRole } from "./role-view.ts";
 
@@ -22,12 +21,8 @@ const ROLE_PARAMETER = { role_name: "The name of the role" };
 
 /** `roles` and `roles/:role_name`. */
 export const ROLE_ROUTES: readonly Route[] = [
-  simpleRoute(
-    "list",
-    "roles",
-    { summary: "Lists the token roles.", operationId: "list-roles", answers: KEYS },
-    fieldSchema(PAGE),
-    async ({ env, fields }) => ok(keysReply(await tokenRoles(env).list(fields.after, fields.limit))),
+  listRoute("roles", { summary: "Lists the token roles.", operationId: "list-roles" }, async ({ env }, after, limit) =>
+    tokenRoles(env).list(after, limit),
   ),
 
   showRoute(
@@ -81,11 +76,12 @@ export const ROLE_ROUTES: readonly Route[] = [
     },
     // A field that would narrow this down, as others have, must not be ignored.
     strictSchema({}),
-    async ({ env, params, verdict }) => {
+    async ({ env, params, verdict, caller, request }) => {
       // As for a revocation by prefix: who may write a role may not end what it made.
       if (!verdict.sudo) return err({ code: "permission_denied" });
       const job = { mode: "revoke", prefix: `auth/token/create/${params.role_name ?? ""}/` } as const;
-      const ended = await walkOf(env, job).endTokens({ ...job, createdBefore: null, mount: null });
+      const asked = endRequestOf(caller, request);
+      const ended = await walkOf(env, job).endTokens({ ...job, createdBefore: null, mount: null, asked });
       return ended.ok ? endedReply(env) : ended;
     },
   ),

@@ -1,7 +1,7 @@
 import { AuditRecord } from "../../auth/audit-record.ts";
 import { operationOf, type RequestHead } from "../../wire/request.ts";
 import type { Answer, Middleware } from "../context.ts";
-import { unservedPathOf } from "../places.ts";
+import { unservedPathOf } from "../unserved-path.ts";
 
 /** Opens the audit record of a request, and writes its last line. Endpoints write the line before they act. */
 export const audit: Middleware = async (c, next) => {

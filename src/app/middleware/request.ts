@@ -1,11 +1,23 @@
 import { currentTime } from "../../base/clock.ts";
-import { loadInstallation } from "../../system/installation.ts";
+import type { Env } from "../../env.ts";
+import { loadInstallation, loadRestoring } from "../../system/installation.ts";
 import { refuse } from "../answer.ts";
-import type { Middleware } from "../context.ts";
+import type { AppContext, Middleware } from "../context.ts";
 import { limitRole, withLimits } from "./limits.ts";
 
 /** A client that takes so long (ms) to send its body does not keep the policies of when it began. */
 const SLOW_BODY_MS = 1_000;
+
+/** Bytes of the body that brings a part of a backup. */
+const MAX_RESTORED_BYTES = 64 * 2 ** 20;
+
+/** The settings that a request is read with. Only a deployment that is being restored takes larger bodies, of which it needs them. */
+async function settingsFor(c: AppContext): Promise<Env> {
+  const { path } = c.get("head");
+  const isPart = path.ok && path.value === "sys/restore/part" && !c.get("installation").ok;
+  if (!isPart || !(await loadRestoring(c.env)).ok) return c.env;
+  return { ...c.env, MAX_BODY_BYTES: String(MAX_RESTORED_BYTES) };
+}
 
 /**
  * Reads the request in its dialect: the token, the fields of body or query, and what else its head says. A login with a limit for
@@ -13,7 +25,7 @@ const SLOW_BODY_MS = 1_000;
  */
 export const request: Middleware = async (c, next) => {
   const began = currentTime();
-  const read = await c.get("dialect").readRequest(c.req.raw, c.get("head"), c.env, c.get("requestId"));
+  const read = await c.get("dialect").readRequest(c.req.raw, c.get("head"), await settingsFor(c), c.get("requestId"));
   const { byRole } = c.get("admission");
   if (!read.ok) return (byRole ? await limitRole(c, null) : null) ?? refuse(c, read.error);
   if (currentTime() - began >= SLOW_BODY_MS) c.set("installation", await loadInstallation(c.env));

@@ -5,11 +5,14 @@ import { pauseAfter, wasBusy } from "./pace.ts";
 /** A piece is over after this time (ms), whatever has become of the object that began it. */
 const LONGEST_PIECE_MS = 1000;
 /** Between two looks whether it is one's turn (ms). */
-const LOOK_MS = 5;
-/** Trees that sweep by their own alarms at a time. */
-const MOST_SWEEPS = 8;
-/** From the alarm of one tree that was put off to that of the next (ms). */
-const SLOT_MS = 25;
+const LOOK_MS = 10;
+/**
+ * Trees that sweep by their own alarms at a time. They call each list together: the more of them, the less a tree costs, and the sooner
+ * it is handed out again. Each is an object that stays awake.
+ */
+const MOST_SWEEPS = 32;
+/** From the alarm of one tree that was put off to that of the next (ms): less than a sweep takes, or those that wait grow in number. */
+const SLOT_MS = 10;
 /** A sweep that has taken no step for so long (ms) has ended with its object. */
 const LOST_SWEEP_MS = 60_000;
 

@@ -35,76 +35,74 @@ export class GroupAliasStore {
   }
 
   byId(id: string): GroupAliasRecord | null {
-    return this.#read("SELECT * FROM group_aliases WHERE id = ?", id)[0] ?? null;
+    return this.#read("WHERE id = ?", id)[0] ?? null;
   }
 
   /** The alias with this name on this mount, whatever the case of the name. */
   byName(mountAccessor: string, name: string): GroupAliasRecord | null {
-    const query = "SELECT * FROM group_aliases WHERE mount_accessor = ? AND name_key = ?";
-    return this.#read(query, mountAccessor, nameKey(name))[0] ?? null;
+    return this.#read("WHERE mount_accessor = ? AND name_key = ?", mountAccessor, nameKey(name))[0] ?? null;
   }
 
   ofGroup(groupId: string): GroupAliasRecord | null {
-    return this.#read("SELECT * FROM group_aliases WHERE group_id = ?", groupId)[0] ?? null;
+    return this.#read("WHERE group_id = ?", groupId)[0] ?? null;
   }
 
   /** All of them. */
   all(): GroupAliasRecord[] {
-    return this.#read("SELECT * FROM group_aliases");
+    return this.#read("");
   }
 
   /** At most `limit` after the id `after`. */
   list(after: string, limit: number): GroupAliasRecord[] {
-    return this.#read("SELECT * FROM group_aliases WHERE id > ? ORDER BY id LIMIT ?", after, limit);
+    return this.#read("WHERE id > ? ORDER BY id LIMIT ?", after, limit);
   }
 
   /** The groups that a mount knows by these names. */
   groupIdsOf(mountAccessor: string, names: readonly string[]): string[] {
-    const query =
-      "SELECT * FROM group_aliases WHERE mount_accessor = ? AND name_key IN (SELECT value FROM json_each(?))";
-    return this.#read(query, mountAccessor, JSON.stringify(names.map(nameKey))).map(({ groupId }) => groupId);
+    const keys = JSON.stringify(names.map(nameKey));
+    const named = "WHERE mount_accessor = ? AND name_key IN (SELECT value FROM json_each(?))";
+    return this.#read(named, mountAccessor, keys).map(({ groupId }) => groupId);
   }
 
   /** The groups of an entity that it is in by the word of a mount. */
   groupIdsOfMember(mountAccessor: string, entityId: string): string[] {
-    return this.#read(
+    const rows = this.#sql.exec<WithSeal<GroupAliasRow>>(
       `SELECT a.* FROM group_entities e JOIN group_aliases a ON a.group_id = e.group_id
        WHERE e.entity_id = ? AND a.mount_accessor = ?`,
       entityId,
       mountAccessor,
-    ).map(({ groupId }) => groupId);
+    );
+    return this.sealed.admitted(rows.toArray()).map(({ group_id }) => group_id);
   }
 
-  /** Creates or replaces an alias. A group has one: its other one is dropped. */
+  /** Creates or replaces an alias. A group has one, and a name on a mount is one group's: the other ones are dropped. */
   write(alias: GroupAliasRecord): void {
-    const row: GroupAliasRow = {
-      id: alias.id,
-      group_id: alias.groupId,
-      name: alias.name,
-      name_key: nameKey(alias.name),
-      mount_accessor: alias.mountAccessor,
+    const { id, groupId, mountAccessor, name } = alias;
+    const name_key = nameKey(name);
+    this.#sql.exec("DELETE FROM group_aliases WHERE group_id = ? AND id <> ?", groupId, id);
+    const named = "mount_accessor = ? AND name_key = ?";
+    this.#sql.exec(`DELETE FROM group_aliases WHERE ${named} AND id <> ?`, mountAccessor, name_key, id);
+    this.sealed.put({
+      id,
+      group_id: groupId,
+      name,
+      name_key,
+      mount_accessor: mountAccessor,
       created_at: alias.createdAt,
       updated_at: alias.updatedAt,
-    };
-    this.#sql.exec(
-      `INSERT OR REPLACE INTO group_aliases
-         (id, group_id, name, name_key, mount_accessor, created_at, updated_at, seal)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-      ...[row.id, row.group_id, row.name, row.name_key, row.mount_accessor, row.created_at, row.updated_at],
-      this.sealed.sealOf(row),
-    );
+    });
   }
 
   delete(id: string): void {
-    this.#sql.exec("DELETE FROM group_aliases WHERE id = ?", id);
+    this.sealed.delete(id);
   }
 
   deleteOfGroup(groupId: string): void {
     this.#sql.exec("DELETE FROM group_aliases WHERE group_id = ?", groupId);
   }
 
-  #read(query: string, ...values: (string | number)[]): GroupAliasRecord[] {
-    return this.sealed.admitted(this.#sql.exec<WithSeal<GroupAliasRow>>(query, ...values).toArray()).map(aliasOfRow);
+  #read(which: string, ...values: (string | number)[]): GroupAliasRecord[] {
+    return this.sealed.list(which, ...values).map(aliasOfRow);
   }
 }
 

@@ -65,11 +65,11 @@ export class GroupStore {
   }
 
   byId(id: string): GroupRow | null {
-    return this.#read("SELECT * FROM groups WHERE id = ?", id)[0] ?? null;
+    return this.sealed.find(id);
   }
 
   byName(name: string): GroupRow | null {
-    return this.#read("SELECT * FROM groups WHERE name_key = ?", nameKey(name))[0] ?? null;
+    return this.sealed.list("WHERE name_key = ?", nameKey(name))[0] ?? null;
   }
 
   /** The id of the group with this name, also when it was tampered with. */
@@ -81,8 +81,8 @@ export class GroupStore {
   /** At most `limit` after `after`, which is an id or a name like the order. */
   list(order: "id" | "name", after: string, limit: number): GroupRow[] {
     const column = order === "id" ? "id" : "name_key";
-    const query = `SELECT * FROM groups WHERE ${column} > ? ORDER BY ${column} LIMIT ?`;
-    return this.#read(query, order === "id" ? after : nameKey(after), limit);
+    const from = order === "id" ? after : nameKey(after);
+    return this.sealed.list(`WHERE ${column} > ? ORDER BY ${column} LIMIT ?`, from, limit);
   }
 
   /** All groups as requests need them. @param aliases of external groups, by their ids. */
@@ -125,12 +125,9 @@ export class GroupStore {
       updated_at: now,
       type: before?.type ?? type,
     };
-    this.#sql.exec(
-      `INSERT OR REPLACE INTO groups (id, name, name_key, metadata, policies, created_at, updated_at, type, seal)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      ...[row.id, row.name, row.name_key, row.metadata, row.policies, row.created_at, row.updated_at, row.type],
-      this.sealed.sealOf(row),
-    );
+    // Another one of this name can only be one that was tampered with.
+    this.#sql.exec("DELETE FROM groups WHERE name_key = ? AND id <> ?", row.name_key, id);
+    this.sealed.put(row);
     if (write.memberEntityIds) this.members.replaceEntities(id, write.memberEntityIds);
     if (write.memberGroupIds) this.members.replaceGroups(id, write.memberGroupIds);
     const isSame = before?.name === row.name && before.metadata === row.metadata && before.policies === row.policies;
@@ -138,13 +135,9 @@ export class GroupStore {
   }
 
   delete(id: string): void {
-    this.#sql.exec("DELETE FROM groups WHERE id = ?", id);
+    this.sealed.delete(id);
     this.members.forgetGroup(id);
     this.noteChange();
-  }
-
-  #read(query: string, ...values: (string | number)[]): GroupRow[] {
-    return this.sealed.admitted(this.#sql.exec<WithSeal<GroupRow>>(query, ...values).toArray());
   }
 }
 

@@ -1,9 +1,10 @@
-import { DurableObject } from "cloudflare:workers";
 import type { Failure } from "../../base/errors.ts";
 import type { Result } from "../../base/result.ts";
 import { RowSeals } from "../../storage/row-seals.ts";
 import { Schema } from "../../storage/schema.ts";
 import { checkSeals, NOTHING_TO_CHECK, type SealPosition, type SealStep } from "../../storage/seal-check.ts";
+import { StoredObject } from "../../storage/stored-object.ts";
+import { takesPages } from "../../system/installation.ts";
 import { ObjectKeys } from "../../system/object-keys.ts";
 import type { IdentityEnv } from "../env.ts";
 import type {
@@ -33,7 +34,8 @@ export type IdOrName = { readonly id: string } | { readonly name: string };
  * entities, all groups and who is in them, each in one transaction, and sends what it decided about an entity to the entity's
  * home. Requests read groups here, through their isolate's copy, and entities at their homes.
  */
-export class Identity extends DurableObject<IdentityEnv> {
+export class Identity extends StoredObject<IdentityEnv> {
+  protected override readonly takesPages = () => takesPages(this.env);
   readonly #names: NameStore;
   readonly #groups: GroupStore;
   readonly #groupAliases: GroupAliasStore;
@@ -48,7 +50,7 @@ export class Identity extends DurableObject<IdentityEnv> {
     super(ctx, env);
     const { sql } = ctx.storage;
     this.#keys = new ObjectKeys(env);
-    const seals = new RowSeals(ctx.id.toString(), () => this.#keys.get());
+    const seals = new RowSeals(this.origin.id, () => this.#keys.get());
     this.#names = new NameStore(sql, seals);
     this.#groups = new GroupStore(sql, seals, (entityId) => void this.#changed.add(entityId));
     this.#groupAliases = new GroupAliasStore(sql, seals);
@@ -60,7 +62,7 @@ export class Identity extends DurableObject<IdentityEnv> {
   /** Sends what a crash or an outage kept from being sent. */
   override async alarm(): Promise<void> {
     if (!this.#schema.exists) return;
-    await this.#keys.open();
+    await this.#keys.openForAlarm();
     await this.#outbox.retry();
   }
 
@@ -104,6 +106,12 @@ export class Identity extends DurableObject<IdentityEnv> {
     return this.#schema.exists ? this.#names.list(after, limit) : [];
   }
 
+  /** At most `limit` ids of entities that operators gave names of which `key` is a part. Reads all names. */
+  async searchNames(key: string, limit: number): Promise<string[]> {
+    await this.#keys.open();
+    return this.#schema.exists ? this.#names.search(key, limit) : [];
+  }
+
   /** Takes entities that are gone out of the names and the groups. Safe to repeat. */
   async forgetEntities(entityIds: readonly string[]): Promise<void> {
     if (!this.#schema.exists) return;
@@ -125,10 +133,10 @@ export class Identity extends DurableObject<IdentityEnv> {
   /** Makes an entity a member of exactly those external groups of a mount that the mount's method named at its login. */
   async setLoginGroups(entityId: string, mountAccessor: string, names: readonly string[]): Promise<void> {
     await this.#change(() => {
-      const before = new Set(this.#groupAliases.groupIdsOfMember(mountAccessor, entityId));
+      const previous = new Set(this.#groupAliases.groupIdsOfMember(mountAccessor, entityId));
       const after = new Set(this.#groupAliases.groupIdsOf(mountAccessor, names));
-      for (const id of before) if (!after.has(id)) this.#groups.members.removeEntity(id, entityId);
-      for (const id of after) if (!before.has(id)) this.#groups.members.addEntity(id, entityId);
+      for (const id of previous) if (!after.has(id)) this.#groups.members.removeEntity(id, entityId);
+      for (const id of after) if (!previous.has(id)) this.#groups.members.addEntity(id, entityId);
     });
   }
 

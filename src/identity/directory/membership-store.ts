@@ -50,10 +50,8 @@ export class MembershipStore {
 
   /** Ids of the groups that an entity is in itself, sorted; null when a row that says so was tampered with: then they are unknown. */
   ofEntity(entityId: string): string[] | null {
-    const query = "SELECT * FROM group_entities WHERE entity_id = ? ORDER BY group_id";
-    const rows = this.#sql.exec<WithSeal<EntityMember>>(query, entityId).toArray();
-    const groupIds = this.entities.admitted(rows).map(({ group_id }) => group_id);
-    return groupIds.length < rows.length ? null : groupIds;
+    const { good, tampered } = this.entities.judged("WHERE entity_id = ? ORDER BY group_id", entityId);
+    return tampered.length > 0 ? null : good.map(({ group_id }) => group_id);
   }
 
   /** All groups that are in groups. */
@@ -69,24 +67,20 @@ export class MembershipStore {
 
   /** Ids of the entities in a group, sorted. */
   entitiesOf(groupId: string): string[] {
-    const query = "SELECT * FROM group_entities WHERE group_id = ? ORDER BY entity_id";
-    return this.entities
-      .admitted(this.#sql.exec<WithSeal<EntityMember>>(query, groupId).toArray())
-      .map(({ entity_id }) => entity_id);
+    const members = this.entities.list("WHERE group_id = ? ORDER BY entity_id", groupId);
+    return members.map(({ entity_id }) => entity_id);
   }
 
   /** Ids of the groups in a group, sorted. */
   groupsOf(groupId: string): string[] {
-    return this.#groups("SELECT * FROM group_groups WHERE group_id = ? ORDER BY member_id", groupId).map(
-      ({ member_id }) => member_id,
-    );
+    const members = this.groups.list("WHERE group_id = ? ORDER BY member_id", groupId);
+    return members.map(({ member_id }) => member_id);
   }
 
   /** Ids of the groups that a group is in, sorted. */
   parentsOf(groupId: string): string[] {
-    return this.#groups("SELECT * FROM group_groups WHERE member_id = ? ORDER BY group_id", groupId).map(
-      ({ group_id }) => group_id,
-    );
+    const parents = this.groups.list("WHERE member_id = ? ORDER BY group_id", groupId);
+    return parents.map(({ group_id }) => group_id);
   }
 
   /** True when `id` is one of `groups` or a member of them, directly or through others. */
@@ -106,34 +100,29 @@ export class MembershipStore {
 
   addEntity(groupId: string, entityId: string): void {
     this.#onChange(entityId);
-    const seal = this.entities.sealOf({ entity_id: entityId, group_id: groupId });
-    const statement = "INSERT OR REPLACE INTO group_entities (entity_id, group_id, seal) VALUES (?, ?, ?)";
-    this.#sql.exec(statement, entityId, groupId, seal);
+    this.entities.put({ entity_id: entityId, group_id: groupId });
   }
 
   removeEntity(groupId: string, entityId: string): void {
     this.#onChange(entityId);
-    this.#sql.exec("DELETE FROM group_entities WHERE group_id = ? AND entity_id = ?", groupId, entityId);
+    this.entities.delete(entityId, groupId);
   }
 
   /** Makes these the entities in a group. Rows that stay are left alone. */
   replaceEntities(groupId: string, entityIds: readonly string[]): void {
-    const query = "SELECT * FROM group_entities WHERE group_id = ?";
-    const rows = this.#sql.exec<WithSeal<EntityMember>>(query, groupId).toArray();
-    const before = new Set(this.entities.admitted(rows).map(({ entity_id }) => entity_id));
+    const { good, tampered } = this.entities.judged("WHERE group_id = ?", groupId);
+    const before = new Set(good.map(({ entity_id }) => entity_id));
     const after = new Set(entityIds);
-    for (const { entity_id } of rows) if (!after.has(entity_id)) this.removeEntity(groupId, entity_id);
+    for (const { entity_id } of [...good, ...tampered]) {
+      if (!after.has(entity_id)) this.removeEntity(groupId, entity_id);
+    }
     for (const entityId of after) if (!before.has(entityId)) this.addEntity(groupId, entityId);
   }
 
   /** Makes these the groups in a group. */
   replaceGroups(groupId: string, memberIds: readonly string[]): void {
     this.#sql.exec("DELETE FROM group_groups WHERE group_id = ?", groupId);
-    for (const memberId of memberIds) {
-      const seal = this.groups.sealOf({ member_id: memberId, group_id: groupId });
-      const statement = "INSERT OR REPLACE INTO group_groups (member_id, group_id, seal) VALUES (?, ?, ?)";
-      this.#sql.exec(statement, memberId, groupId, seal);
-    }
+    for (const memberId of memberIds) this.groups.put({ member_id: memberId, group_id: groupId });
   }
 
   /** Takes an entity that is gone out of its groups. */
@@ -148,9 +137,5 @@ export class MembershipStore {
   forgetGroup(groupId: string): void {
     this.#sql.exec("DELETE FROM group_entities WHERE group_id = ?", groupId);
     this.#sql.exec("DELETE FROM group_groups WHERE group_id = ?1 OR member_id = ?1", groupId);
-  }
-
-  #groups(query: string, id: string): WithSeal<GroupMember>[] {
-    return this.groups.admitted(this.#sql.exec<WithSeal<GroupMember>>(query, id).toArray());
   }
 }

@@ -26,7 +26,7 @@ export class Outbox {
     this.#entryOf = entryOf;
   }
 
-  /** Notes in the transaction of a change that the shards of these entities have to hear of it. */
+  /** Notes in the transaction of a change that the shards of these entities must be notified. */
   note(entityIds: Iterable<string>): void {
     const { sql } = this.#storage;
     let version: number | null = null;

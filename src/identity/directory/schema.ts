@@ -4,7 +4,7 @@ import type { Migration } from "../../storage/schema.ts";
 export const IDENTITY_MIGRATIONS: readonly Migration[] = [
   {
     version: 1,
-    description: "names of entities, groups with their members and aliases, and what shards have to hear of it",
+    description: "names of entities, groups with their members and aliases, and what shards must be notified of",
     sql: `
       CREATE TABLE entity_names (
         entity_id TEXT PRIMARY KEY,

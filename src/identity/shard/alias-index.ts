@@ -9,6 +9,14 @@ export interface Holder {
   readonly claim: string | null;
 }
 
+/** A part of a name that is looked for. */
+export interface NamePart {
+  /** In the form in which names are compared. */
+  readonly key: string;
+  /** Digits of an id, without dashes; null for a text that is no part of one. */
+  readonly id: string | null;
+}
+
 /**
  * Which entities the names of aliases lead to, in the shard that the names say. An alias holds when its name leads to an entity
  * which has it: what only one of the two says counts for nothing. So the pointers need no seals.
@@ -73,6 +81,28 @@ export class AliasIndex {
         ...[mountAccessor, after, limit],
       )
       .toArray();
+  }
+
+  /** At most `limit` ids of entities that may have an alias with the part in its name, or have it in their ids. */
+  search({ key, id }: NamePart, limit: number): string[] {
+    return this.#sql
+      .exec<{ id: string }>(
+        `SELECT id FROM entities WHERE instr(alias_key, ?1) > 0 OR instr(replace(id, '-', ''), ?2) > 0
+         UNION SELECT entity_id FROM pointers WHERE alias_mount <> '' AND instr(alias_key, ?1) > 0 LIMIT ?3`,
+        ...[key, id, limit],
+      )
+      .toArray()
+      .map((row) => row.id);
+  }
+
+  /** Those of the entities that have the part in their ids, or in the names of their aliases. */
+  havingPart(ids: readonly string[], { key, id: digits }: NamePart): string[] {
+    return ids.filter((id) => {
+      const found = this.#entities.byId(id);
+      if (found === null || found === "tampered") return false;
+      const isInId = digits !== null && id.replaceAll("-", "").includes(digits);
+      return isInId || found.entity.aliases.some(({ name }) => nameKey(name).includes(key));
+    });
   }
 
   #pointer({ mountAccessor, name }: AliasPlace): Holder | null {

@@ -1,9 +1,11 @@
-import { DurableObject } from "cloudflare:workers";
 import { DENIED, type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
+import { holdersOf, type PolicyHolders } from "../../policy/holders.ts";
 import { RowSeals } from "../../storage/row-seals.ts";
 import { Schema } from "../../storage/schema.ts";
 import { checkSeals, NOTHING_TO_CHECK, type SealPosition, type SealStep } from "../../storage/seal-check.ts";
+import { StoredObject } from "../../storage/stored-object.ts";
+import { takesPages } from "../../system/installation.ts";
 import { ObjectKeys } from "../../system/object-keys.ts";
 import { identityOf } from "../directory/stub.ts";
 import type { IdentityEnv } from "../env.ts";
@@ -18,7 +20,7 @@ import type {
   Metadata,
   SaidOfAlias,
 } from "../model.ts";
-import { AliasIndex, type Holder } from "./alias-index.ts";
+import { AliasIndex, type Holder, type NamePart } from "./alias-index.ts";
 import { type AliasOrMoved, findAlias, listAliases } from "./alias-list.ts";
 import {
   afterLogin,
@@ -43,6 +45,9 @@ import { ENTITY_SHARD_MIGRATIONS } from "./schema.ts";
 const MAX_ALIAS_CHARACTERS = 2 ** 18;
 const TOO_LARGE = invalid(`the aliases of an entity must not have more than ${MAX_ALIAS_CHARACTERS} characters`);
 
+/** Entities that a search without an index looks at: a few ms of the object's thread. */
+const MAX_SEARCHED = 5000;
+
 const NOTHING = { metadata: null, policies: null, disabled: null } as const;
 
 /**
@@ -50,7 +55,8 @@ const NOTHING = { metadata: null, policies: null, disabled: null } as const;
  * is in the shard that the name of its alias leads to, so that a first login is one transaction in one object. To other
  * aliases the shards of their names have pointers.
  */
-export class EntityShard extends DurableObject<IdentityEnv> {
+export class EntityShard extends StoredObject<IdentityEnv> {
+  protected override readonly takesPages = () => takesPages(this.env);
   readonly #entities: EntityStore;
   readonly #index: AliasIndex;
   readonly #schema: Schema;
@@ -60,7 +66,7 @@ export class EntityShard extends DurableObject<IdentityEnv> {
     super(ctx, env);
     const { sql } = ctx.storage;
     this.#keys = new ObjectKeys(env);
-    const seals = new RowSeals(ctx.id.toString(), () => this.#keys.get());
+    const seals = new RowSeals(this.origin.id, () => this.#keys.get());
     this.#entities = new EntityStore(sql, seals);
     this.#index = new AliasIndex(sql, this.#entities);
     this.#schema = new Schema(sql, ENTITY_SHARD_MIGRATIONS);
@@ -261,6 +267,29 @@ export class EntityShard extends DurableObject<IdentityEnv> {
   /** Drops the pointer from the name of an alias to an entity, in the shard that the name leads to. Safe to repeat. */
   releaseAlias(place: AliasPlace, entityId: string): void {
     if (this.#schema.exists) this.#index.release(place, entityId);
+  }
+
+  /** The entities with this policy in themselves, among the first of a bounded number. */
+  async withPolicy(policy: string): Promise<PolicyHolders> {
+    await this.#keys.open();
+    if (!this.#schema.exists) return holdersOf([]);
+    const found = this.#entities.withPolicy(policy, MAX_SEARCHED);
+    const isMore = this.#entities.count(MAX_SEARCHED + 1) > MAX_SEARCHED;
+    return holdersOf(
+      found.map((entity) => recordOf(entity).name),
+      isMore,
+    );
+  }
+
+  /** At most `limit` ids of entities that may have the part in the name of an alias which leads here. Reads all names. */
+  searchAliases(part: NamePart, limit: number): string[] {
+    return this.#schema.exists ? this.#index.search(part, limit) : [];
+  }
+
+  /** Those of the ids for which the shard has an entity with the part: see `AliasIndex.havingPart`. */
+  async havingPart(ids: readonly string[], part: NamePart): Promise<string[]> {
+    await this.#keys.open();
+    return this.#schema.exists ? this.#index.havingPart(ids, part) : [];
   }
 
   /** Checks the seals of some rows, for tidy. */

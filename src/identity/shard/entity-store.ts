@@ -53,14 +53,13 @@ export class EntityStore {
   }
 
   byId(id: string): FoundEntity {
-    return this.#one("SELECT * FROM entities WHERE id = ?", id);
+    return this.#one("WHERE id = ?", id);
   }
 
   /** The entity that is found by the name of an alias without a pointer. */
   byAlias({ mountAccessor, name }: AliasPlace): FoundEntity {
     // Without the limit SQLite looks at the next row too: a unique index of columns that can be null does not end a search.
-    const query = "SELECT * FROM entities WHERE alias_mount = ? AND alias_key = ? LIMIT 1";
-    return this.#one(query, mountAccessor, nameKey(name));
+    return this.#one("WHERE alias_mount = ? AND alias_key = ? LIMIT 1", mountAccessor, nameKey(name));
   }
 
   /** The id of that entity, also when its row was tampered with. */
@@ -71,17 +70,27 @@ export class EntityStore {
 
   /** At most `limit` with ids from `first` on, in their order. */
   list(first: string, limit: number): Entity[] {
-    return this.#all("SELECT * FROM entities WHERE id >= ? ORDER BY id LIMIT ?", first, limit);
+    return this.sealed.list("WHERE id >= ? ORDER BY id LIMIT ?", first, limit).map(entityOf);
   }
 
   /** Those of them that no operator has named. */
   listUnnamed(first: string, limit: number): Entity[] {
-    return this.#all("SELECT * FROM entities WHERE id >= ? AND name IS NULL ORDER BY id LIMIT ?", first, limit);
+    return this.sealed.list("WHERE id >= ? AND name IS NULL ORDER BY id LIMIT ?", first, limit).map(entityOf);
   }
 
   /** How many there are, counted up to `most`: each costs the reading of a row. */
   count(most: number): number {
     return this.#sql.exec<{ n: number }>("SELECT COUNT(*) AS n FROM (SELECT 1 FROM entities LIMIT ?)", most).one().n;
+  }
+
+  /** Those with this policy among the first `most`. */
+  withPolicy(policy: string, most: number): Entity[] {
+    const rows = this.#sql.exec<WithSeal<Columns>>(
+      "SELECT * FROM (SELECT * FROM entities ORDER BY id LIMIT ?) WHERE instr(content, ?) > 0",
+      ...[most, JSON.stringify(policy)],
+    );
+    const entities = this.sealed.admitted(rows.toArray()).map(entityOf);
+    return entities.filter(({ policies }) => policies.includes(policy));
   }
 
   /** Adds an entity. @param indexed the alias by whose name this shard shall find it. */
@@ -113,7 +122,7 @@ export class EntityStore {
 
   /** Deletes an entity, also one that was tampered with. */
   delete(id: string): void {
-    this.#sql.exec("DELETE FROM entities WHERE id = ?", id);
+    this.sealed.delete(id);
   }
 
   /** Apart from `#write`, which so leaves the index alone. */
@@ -135,17 +144,14 @@ export class EntityStore {
     return { entity, indexed, directoryVersion, revision };
   }
 
-  #one(query: string, ...values: string[]): FoundEntity {
-    const [row] = this.#sql.exec<WithSeal<Columns>>(query, ...values).toArray();
+  #one(which: string, ...values: string[]): FoundEntity {
+    const { good, tampered } = this.sealed.judged(which, ...values);
+    if (tampered.length > 0) return "tampered";
+    const [row] = good;
     if (!row) return null;
-    if (!this.sealed.admits(row)) return "tampered";
     const { alias_mount: mountAccessor, alias_key: name, directory_version: directoryVersion, revision } = row;
     const indexed = mountAccessor === null || name === null ? null : { mountAccessor, name };
     return { entity: entityOf(row), indexed, directoryVersion, revision };
-  }
-
-  #all(query: string, first: string, limit: number): Entity[] {
-    return this.sealed.admitted(this.#sql.exec<WithSeal<Columns>>(query, first, limit).toArray()).map(entityOf);
   }
 }
 

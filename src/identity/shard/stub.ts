@@ -5,7 +5,12 @@ import { shardOfAlias, shardOfAliasId, shardOfEntity } from "./place.ts";
 
 /** A shard of entities by its number. */
 export function entityShard(env: IdentityEnv, number: number) {
-  return within(env, env.ENTITY_SHARD).getByName(`entities-${number.toString(16).padStart(2, "0")}`);
+  return within(env, env.ENTITY_SHARD).getByName(entityShardName(number));
+}
+
+/** The name of the shard with this number. */
+export function entityShardName(number: number): string {
+  return `entities-${number.toString(16).padStart(2, "0")}`;
 }
 
 /** The shard that the name of an alias leads to. */

@@ -1,9 +1,12 @@
 import { inTime } from "../../base/in-time.ts";
 import { inPool, MAX_PARALLEL_CALLS } from "../../base/parallel.ts";
 import type { Sql } from "../../storage/tables.ts";
+import { UNASKED } from "../../system/end-request.ts";
+import type { EndRecord } from "../../token/end-record.ts";
 import { decodeStoredId, type TokenAddress } from "../../token/ids.ts";
 import type { InventoryEntry, ListedToken } from "../inventory/entry.ts";
 import { NEVER } from "../inventory/order.ts";
+import type { Ending } from "../inventory/shard/ended.ts";
 import { type TokenRowOfShard, tokenOf } from "../inventory/shard/row.ts";
 import type { SingleTokenEnd } from "./single-token-end.ts";
 
@@ -30,7 +33,7 @@ export type AskEnd = (place: TokenAddress) => Promise<SingleTokenEnd>;
 /** What came of a turn. */
 export interface EndedTokens {
   /** Tokens that are no more. */
-  readonly gone: readonly string[];
+  readonly gone: readonly Ending[];
   /** Ids of those of their trees that can be handed out again. */
   readonly free: readonly string[];
 }
@@ -97,15 +100,17 @@ export class SingleTokenWalk {
     this.#passed = rows.at(-1) ?? this.#passed;
     this.#isThrough = rows.length < PAGE;
     const due = rows.map(tokenOf).filter((token) => isLone(token) && !this.#isLeftAlone(token, now));
-    const gone: string[] = [];
+    const gone: Ending[] = [];
     const free: string[] = [];
-    await inPool(due, MAX_PARALLEL_CALLS, async ({ accessor }) => {
+    await inPool(due, MAX_PARALLEL_CALLS, async ({ accessor, expiresAt }) => {
       const place = decodeStoredId(accessor);
       if (!place) return;
       const end = await this.#ask(place);
       if (end.kind === "gone") {
         this.#waiting.delete(accessor);
-        gone.push(accessor);
+        // One that had gone before was asked for because its end had come.
+        const lost: EndRecord = { ...UNASKED, at: expiresAt ?? now, how: "expired", cause: accessor };
+        gone.push({ accessor, end: end.end ?? lost });
         if (end.isFree) free.push(place.treeId);
         return;
       }

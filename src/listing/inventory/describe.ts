@@ -1,4 +1,5 @@
 import { within } from "../../base/location.ts";
+import { objectIdOf } from "../../base/object-id.ts";
 import { inGroups } from "../../base/parallel.ts";
 import { decodeStoredId } from "../../token/ids.ts";
 import type { ListingEnv } from "../env.ts";
@@ -14,7 +15,7 @@ export async function describeListed(env: ListingEnv, accessors: readonly string
   const byTree = Map.groupBy(places, ({ treeId }) => treeId);
   const described = await inGroups([...byTree], async ([treeId, inTree]) => {
     try {
-      return await trees.get(trees.idFromString(treeId)).describe(inTree.map(({ row }) => row));
+      return await trees.get(objectIdOf(trees, treeId)).describe(inTree.map(({ row }) => row));
     } catch (error) {
       console.error(JSON.stringify({ type: "inventory", tree: treeId, error: String(error) }));
       return [];

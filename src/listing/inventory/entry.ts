@@ -2,6 +2,14 @@ import type { JudgedToken } from "../../system/watermarks.ts";
 import { rowGeneratedAt } from "../../token/ids.ts";
 import type { TokenRecord, TokenSpec } from "../../token/record.ts";
 
+/** Texts by name. */
+export type Metadata = Readonly<Record<string, string>>;
+
+/** Characters of the metadata of one token, names included, that the inventory keeps: a page has up to a thousand tokens. */
+const MAX_METADATA = 4096;
+/** Pairs likewise: each may be a row of a list of ids and of a counter. */
+const MAX_PAIRS = 64;
+
 /** What the inventory keeps of a live service token. Times in ms, durations in seconds. Holds nothing secret. */
 export interface InventoryEntry {
   readonly accessor: string;
@@ -34,6 +42,8 @@ export interface InventoryEntry {
   readonly leased: boolean;
   /** The newest watermark that its maker knew; absent when there was none. */
   readonly watermark?: number;
+  /** What was said of it when it was made: by its maker, or by the login. Bounded; absent when there is none. */
+  readonly metadata?: Metadata;
   /** To the hour; null: not known to have been used. */
   readonly lastUsed: number | null;
 }
@@ -71,13 +81,25 @@ export function fixedPart(record: TokenRecord) {
     explicitMaxTtl: record.explicitMaxTtl,
     leased: record.leased,
     ...(record.watermark !== undefined && { watermark: record.watermark }),
+    ...keptMetadata(record.meta ?? {}),
   };
+}
+
+/** The metadata as the inventory has it: the pairs that fit, in their order. */
+function keptMetadata(meta: Metadata): Pick<InventoryEntry, "metadata"> {
+  let room = MAX_METADATA;
+  const pairs = Object.entries(meta).slice(0, MAX_PAIRS);
+  const kept = pairs.filter(([name, value]) => {
+    room -= name.length + value.length;
+    return room >= 0;
+  });
+  return kept.length === 0 ? {} : { metadata: Object.fromEntries(kept) };
 }
 
 /** The same as text, to be compared: of two entries it is equal when all of that is. */
 export function fixedText(entry: ReturnType<typeof fixedPart>): string {
   const { mount, path, role, displayName, policies, entityId, numUses, period, explicitMaxTtl, leased } = entry;
-  const { watermark = null } = entry;
+  const { watermark = null, metadata = {} } = entry;
   const fixed = [
     mount,
     path,
@@ -90,6 +112,7 @@ export function fixedText(entry: ReturnType<typeof fixedPart>): string {
     explicitMaxTtl,
     leased,
     watermark,
+    metadata,
   ];
   return JSON.stringify(fixed);
 }
@@ -104,7 +127,7 @@ export interface ListedToken extends InventoryEntry {
 export const TOKEN_MOUNT = "token";
 
 /** The mount that a token belongs to in the inventory. */
-export function mountIdOf(record: Pick<TokenRecord, "login">): string {
+function mountIdOf(record: Pick<TokenRecord, "login">): string {
   return record.login?.mount ?? TOKEN_MOUNT;
 }
 

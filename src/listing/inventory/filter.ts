@@ -1,4 +1,5 @@
-import { createdAtOf, type ListedToken } from "./entry.ts";
+import { createdAtOf, type ListedToken, type Metadata } from "./entry.ts";
+import { isFound, type Search } from "./search.ts";
 
 /** Uses are known to the hour (ms). */
 const USE_HOUR_MS = 3_600_000;
@@ -13,6 +14,9 @@ export interface TokenFilter {
   readonly entityId?: string | undefined;
   readonly displayName?: string | undefined;
   readonly displayNamePrefix?: string | undefined;
+  /** All of these pairs. */
+  readonly metadata?: Metadata | undefined;
+  readonly search?: Search | undefined;
   /** Id of the tree. */
   readonly tree?: string | undefined;
   readonly createdAfter?: number | undefined;
@@ -54,8 +58,15 @@ function hasNames(filter: TokenFilter, token: ListedToken, tree: string): boolea
     is(filter.tree, tree) &&
     token.path.startsWith(filter.pathPrefix ?? "") &&
     token.displayName.startsWith(filter.displayNamePrefix ?? "") &&
-    (filter.policy === undefined || token.policies.includes(filter.policy))
+    (filter.policy === undefined || token.policies.includes(filter.policy)) &&
+    (filter.search === undefined || isFound(filter.search, token)) &&
+    Object.entries(filter.metadata ?? {}).every(([name, value]) => metadataAt(token, name) === value)
   );
+}
+
+/** undefined: the token's metadata has no such name. */
+function metadataAt({ metadata = {} }: ListedToken, name: string): string | undefined {
+  return Object.hasOwn(metadata, name) ? metadata[name] : undefined;
 }
 
 function hasChanging(filter: TokenFilter, token: ListedToken): boolean {

@@ -1,11 +1,13 @@
 import { inGroups } from "../../base/parallel.ts";
-import { ACCESSOR_SHARDS, type AccessorShard, accessorShard, accessorShardNumber } from "../accessor-shard.ts";
+import { treeBeginning } from "../../token/ids.ts";
+import { accessorShard, accessorShardNumber } from "../accessor-shard.ts";
+import { generationOfShard } from "../accessor-shard-number.ts";
+import { askShards } from "../ask-shards.ts";
 import type { ListingEnv } from "../env.ts";
 import type { ListedToken } from "./entry.ts";
 import type { TokenFilter } from "./filter.ts";
 import { comparePositions, keyOf, type Order, type Position } from "./order.ts";
 import type { GroupCount } from "./shard/counts.ts";
-import type { ShardCount, ShardPage } from "./shard/pages.ts";
 import type { TreeSize } from "./shard/tree-size.ts";
 import type { CountKind } from "./terms.ts";
 
@@ -42,20 +44,31 @@ export async function pageOfInventory(
   limit: number,
   now: number,
 ): Promise<InventoryPage> {
-  // Accessors are spread evenly; a shard that has more of the page than this makes the page shorter, not wrong.
-  const share = Math.min(limit, Math.ceil((1.5 * limit) / ACCESSOR_SHARDS) + 12);
   const pages = await askShards(env, (shard, number) =>
-    shard.inventoryPage({ filter, order, after, shard: number, limit: share, now }),
+    shard.inventoryPage({ filter, order, after, shard: number, limit: shareOfShard(limit, number), now }),
   );
-  return mergePages(pages, order, limit);
+  return mergePages(pages, order, limit, (token) => keyOf(token, order.by));
+}
+
+/**
+ * What a shard is asked for: tokens of one generation can make the whole page, and are spread evenly over its shards. A shard that
+ * has more of the page makes it shorter, not wrong.
+ */
+export function shareOfShard(limit: number, number: number): number {
+  return Math.min(limit, Math.ceil((1.5 * limit) / generationOfShard(number).shards) + 12);
 }
 
 /** The pages of all shards as one. */
-export function mergePages(pages: readonly ShardPage[], order: Order, limit: number): InventoryPage {
+export function mergePages<T extends { readonly id: number }>(
+  pages: readonly { readonly tokens: readonly T[]; readonly upTo: Position | null; readonly scanned: number }[],
+  order: Order,
+  limit: number,
+  key: (token: T) => number,
+): { readonly tokens: readonly T[]; readonly next: Position | null; readonly scanned: number } {
   const reached = pages.flatMap(({ upTo }) => upTo ?? []).sort((a, b) => comparePositions(a, b, order))[0] ?? null;
   const placed = pages
     .flatMap(({ tokens }, shard) =>
-      tokens.map((token) => ({ token, position: { key: keyOf(token, order.by), id: token.id, shard } })),
+      tokens.map((token) => ({ token, position: { key: key(token), id: token.id, shard } })),
     )
     .filter(({ position }) => reached === null || comparePositions(position, reached, order) <= 0)
     .sort((a, b) => comparePositions(a.position, b.position, order));
@@ -67,37 +80,12 @@ export function mergePages(pages: readonly ShardPage[], order: Order, limit: num
   };
 }
 
-/** Tokens of one shard that a count looks at in one call, so that other calls come in between. */
-const COUNTED_AT_ONCE = 5000;
-/** Calls that a count makes to one shard at most: the platform limits the calls of one request. */
-const MAX_COUNT_CALLS = 40;
-
-/** How many tokens a filter means; `more` when there are too many to count, and how many are root tokens. */
-export async function countMeant(
-  env: ListingEnv,
-  filter: TokenFilter,
-  now: number,
-): Promise<{ count: number; roots: number; more: boolean }> {
-  const counts = await askShards(env, (shard) => countInShard(shard, filter, now));
-  return {
-    count: counts.reduce((sum, { count }) => sum + count, 0),
-    roots: counts.reduce((sum, { roots }) => sum + roots, 0),
-    more: counts.some(({ last }) => last !== null),
-  };
-}
-
-async function countInShard(
-  shard: DurableObjectStub<AccessorShard>,
-  filter: TokenFilter,
-  now: number,
-): Promise<ShardCount> {
-  let sum: ShardCount = { count: 0, roots: 0, last: null };
-  for (let calls = 0; calls < MAX_COUNT_CALLS; calls++) {
-    const { count, roots, last } = await shard.countInventory(filter, now, sum.last, COUNTED_AT_ONCE);
-    sum = { count: sum.count + count, roots: sum.roots + roots, last };
-    if (last === null) break;
-  }
-  return sum;
+/** Which of these trees have leases of secrets, by the list of leases: it can name a tree whose last lease has just ended. */
+export async function treesWithLeases(env: ListingEnv, trees: readonly string[]): Promise<ReadonlySet<string>> {
+  if (trees.length === 0) return new Set();
+  const byBeginning = new Map(trees.map((tree) => [treeBeginning(tree), tree]));
+  const found = await askShards(env, (shard) => shard.treesWithLeases([...byBeginning.keys()]));
+  return new Set(found.flat().flatMap((beginning) => byBeginning.get(beginning) ?? []));
 }
 
 /** What the inventory has of these accessors, by accessor. */
@@ -133,9 +121,22 @@ export async function countByGroup(env: ListingEnv, kind: CountKind, mount: stri
 
 /** How many tokens are listed of each of these entities, by id; of one without tokens nothing is said. */
 export async function countOfEntities(env: ListingEnv, ids: readonly string[]): Promise<ReadonlyMap<string, number>> {
-  if (ids.length === 0) return new Map();
+  return countOf(env, "entity", ids);
+}
+
+/** How many tokens are listed that have this policy, by themselves or by their role. */
+export async function countOfPolicy(env: ListingEnv, policy: string): Promise<number> {
+  return (await countOf(env, "policy", [policy])).get(policy) ?? 0;
+}
+
+async function countOf(
+  env: ListingEnv,
+  kind: CountKind,
+  keys: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  if (keys.length === 0) return new Map();
   const mounts = (await countByMount(env, "tokens")).map(({ key }) => key);
-  const counts = await askShards(env, (shard) => shard.countGroups("entity", mounts, [...ids]));
+  const counts = await askShards(env, (shard) => shard.countGroups(kind, mounts, [...keys]));
   return new Map(addUp(counts.flat()).map(({ key, count }) => [key, count]));
 }
 
@@ -146,14 +147,6 @@ export async function largestTrees(env: ListingEnv, mount: string, limit: number
     .flat()
     .sort((a, b) => b.count - a.count || (a.root < b.root ? -1 : 1))
     .slice(0, limit);
-}
-
-async function askShards<T>(
-  env: ListingEnv,
-  ask: (shard: DurableObjectStub<AccessorShard>, number: number) => Promise<T>,
-): Promise<T[]> {
-  const numbers = Array.from({ length: ACCESSOR_SHARDS }, (_, number) => number);
-  return inGroups(numbers, (number) => ask(accessorShard(env, number), number));
 }
 
 function addUp(groups: readonly GroupCount[]): GroupCount[] {

@@ -1,45 +1,35 @@
 import { currentTime } from "../../base/clock.ts";
 import { within } from "../../base/location.ts";
+import { objectIdOf } from "../../base/object-id.ts";
+import { inGroups } from "../../base/parallel.ts";
 import { cleanUpTrees } from "../../base/turns/clean-up.ts";
-import type { Migration } from "../../storage/schema.ts";
 import { storedJson } from "../../storage/stored-json.ts";
 import { GroveObject } from "../../system/grove-object.ts";
-import { type AccessorCredential, decodeStoredId, type TokenAddress } from "../../token/ids.ts";
+import { decodeStoredId } from "../../token/ids.ts";
 import type { ListingEnv } from "../env.ts";
-import type { TokenFilter } from "./filter.ts";
+import { byTree, type CountState, countStep, isCounted, isSingle } from "./counting.ts";
+import type { ListedToken } from "./entry.ts";
 import type { Position } from "./order.ts";
-import { pageOfInventory } from "./queries.ts";
+import { findInInventory, pageOfInventory } from "./queries.ts";
+import {
+  type Expected,
+  grownBeyond,
+  type JobRow,
+  type JobState,
+  jobOf,
+  type ListedJob,
+  listedJobOf,
+  type PlannedStep,
+  type RevocationJob,
+  TOKEN_REVOCATION_MIGRATIONS,
+} from "./revocation-job.ts";
 import type { RevokedInTree } from "./revoke-in-tree.ts";
-
-export const TOKEN_REVOCATION_MIGRATIONS: readonly Migration[] = [
-  {
-    version: 1,
-    description: "jobs that revoke tokens by a filter, and where they stand",
-    sql: `
-      CREATE TABLE jobs (
-        id TEXT PRIMARY KEY,
-        number INTEGER NOT NULL,
-        state TEXT NOT NULL,
-        selection TEXT NOT NULL,
-        started_at INTEGER NOT NULL,
-        finished_at INTEGER,
-        expected INTEGER NOT NULL,
-        position TEXT,
-        revoked INTEGER NOT NULL,
-        gone INTEGER NOT NULL,
-        spared INTEGER NOT NULL,
-        mismatched INTEGER NOT NULL,
-        failures TEXT NOT NULL
-      ) WITHOUT ROWID;
-      CREATE INDEX jobs_by_number ON jobs (number);
-    `,
-  },
-];
+import { isRoot, madeUntil, type Selection } from "./selection.ts";
 
 /** What the alarm does, and the type of its log lines. */
 const DUTY = "token revocation";
 /** Tokens that one step revokes: with a call to a tree for each, far below the platform's limit of calls. */
-const STEP = 200;
+export const STEP = 200;
 /** Pause between two steps (ms), so that requests come in between. */
 const PAUSE_MS = 5;
 /** Pause after a step that failed (ms). */
@@ -49,57 +39,10 @@ const KEPT_JOBS = 100;
 /** Steps in a row that may fail before a job is given up. */
 const MAX_FAILURES = 20;
 
-/** What a job revokes. */
-export interface Selection {
-  /** As the client sent it, in JSON. */
-  readonly sent: string;
-  /** The tokens, by a filter or by name. */
-  readonly filter: TokenFilter | null;
-  readonly accessors: readonly string[] | null;
-  readonly includeRoot: boolean;
-  /** The token that stays, with all above it; null: none. */
-  readonly spare: TokenAddress | null;
-}
-
-export type JobState = "running" | "done" | "stopped" | "failed";
-
-/** A job and where it stands. Times in ms. */
-export interface RevocationJob {
-  readonly id: string;
-  readonly state: JobState;
-  readonly selection: Selection;
-  readonly startedAt: number;
-  readonly finishedAt: number | null;
-  readonly expected: number;
-  readonly revoked: number;
-  /** Tokens that had ended when the job came to them, often with another one that it revoked. */
-  readonly gone: number;
-  readonly spared: number;
-  /** Tokens that the list had for the filter, and that are not meant by what their trees know of them. */
-  readonly mismatched: number;
-  /** The last steps that failed, and are repeated. */
-  readonly failures: readonly string[];
-}
-
-interface JobRow extends Record<string, SqlStorageValue> {
-  id: string;
-  state: JobState;
-  selection: string;
-  started_at: number;
-  finished_at: number | null;
-  expected: number;
-  /** JSON of a `Position`, or the number of accessors that are done. */
-  position: string | null;
-  revoked: number;
-  gone: number;
-  spared: number;
-  mismatched: number;
-  failures: string;
-}
-
 /**
- * Revokes many tokens, a step at a time, one job after the other. Where a job stands is in its row, written after each step:
- * a crash repeats one step, which finds its tokens dead. Tokens that are made after the start are not meant.
+ * Counts and revokes many tokens, a step at a time, one job after the other, counts first. Where a job stands is in its row,
+ * written after each step. What a step is to end is written before it: a step that a crash repeats finds its tokens dead, and counts
+ * them all the same. Tokens that are made after the start are not meant.
  */
 export class TokenRevocations extends GroveObject<ListingEnv> {
   constructor(ctx: DurableObjectState, env: ListingEnv) {
@@ -112,34 +55,40 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
     if (this.#next()) ctx.blockConcurrencyWhile(() => this.alarms.restore());
   }
 
-  /** Starts a job and answers with its id. From the answer on it happens, whatever fails meanwhile. */
-  async start(selection: Selection, expected: number): Promise<string> {
-    const now = currentTime();
+  /**
+   * Starts a job and answers with its id. From the answer on it happens, whatever fails meanwhile.
+   *
+   * @param count what is counted of it by now. When that is all, it is no more than `expected`.
+   * @param expected the most that the job may end; null: it counts, and ends nothing.
+   */
+  async start(selection: Selection, count: CountState, expected: Expected | null): Promise<string> {
     const id = crypto.randomUUID();
-    const bounded =
-      selection.filter === null
-        ? selection
-        : { ...selection, filter: { ...selection.filter, createdBefore: beforeNow(selection.filter, now) } };
+    const dry = expected === null ? 1 : 0;
+    const now = currentTime();
+    const ofJob: Selection = { ...madeUntil(selection, now), asked: { ...selection.asked, job: id } };
     this.tables.exec(
-      `INSERT INTO jobs (id, number, state, selection, started_at, expected, revoked, gone, spared, mismatched, failures)
-       VALUES (?, (SELECT COALESCE(MAX(number), 0) + 1 FROM jobs), 'running', ?, ?, ?, 0, 0, 0, 0, '[]')`,
-      id,
-      JSON.stringify(bounded),
-      now,
-      expected,
+      `INSERT INTO jobs (id, number, dry, state, selection, started_at, expected, expected_total, count,
+         revoked, total, gone, spared, mismatched, failures)
+       VALUES (?, (SELECT COALESCE(MAX(number), 0) + 1 FROM jobs), ?, ?, ?, ?, ?, ?, ?, 0, 0, 0, 0, 0, '[]')`,
+      ...[id, dry, isCounted(count) ? "running" : "counting", JSON.stringify(ofJob), now],
+      ...[expected?.count ?? null, expected?.total ?? null, JSON.stringify(count)],
     );
     this.tables.exec(
-      "DELETE FROM jobs WHERE state <> 'running' AND number <= (SELECT MAX(number) FROM jobs) - ?",
-      KEPT_JOBS,
+      `DELETE FROM jobs WHERE dry = ? AND state NOT IN ('counting', 'running') AND number <=
+         (SELECT number FROM jobs WHERE dry = ? ORDER BY number DESC LIMIT 1 OFFSET ?)`,
+      ...[dry, dry, KEPT_JOBS],
     );
     this.alarms.pause(DUTY, 0);
     await this.alarms.set();
     return id;
   }
 
-  /** All jobs that are kept, the newest first. */
-  list(): RevocationJob[] {
-    return this.tables.exec<JobRow>("SELECT * FROM jobs ORDER BY number DESC").toArray().map(jobOf);
+  /** All revocations that are kept, the newest first. Dry runs are found by their ids alone. */
+  list(): ListedJob[] {
+    // A row can be much larger than what is listed of it: they are read one by one.
+    return Array.from(this.tables.exec<JobRow>("SELECT * FROM jobs WHERE dry = 0 ORDER BY number DESC"), (row) =>
+      listedJobOf(row),
+    );
   }
 
   /** The job with this id, or null. */
@@ -150,7 +99,8 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
 
   /** Stops a job that is running, after the step that it is at. What is revoked stays so. Null when there is no such job. */
   stop(id: string): RevocationJob | null {
-    if (this.#find(id)?.state === "running") this.#end(id, "stopped");
+    const row = this.#find(id);
+    if (row && isUnderWay(row)) this.#end(id, "stopped");
     return this.read(id);
   }
 
@@ -159,7 +109,7 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
     const job = this.#next();
     if (!job) return;
     try {
-      await this.#step(job);
+      await (job.state === "counting" ? this.#count(job) : this.#step(job));
     } catch (error) {
       this.#failed(job);
       throw new Error(`job ${job.id}: ${String(error)}`);
@@ -167,82 +117,135 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
     this.alarms.pause(DUTY, PAUSE_MS);
   }
 
-  async #step(job: JobRow): Promise<void> {
+  async #count(job: JobRow): Promise<void> {
     const selection = storedJson<Selection>(job.selection);
-    const { accessors, next } = await this.#nextTokens(selection, job.position);
-    const done = await this.#revoke(selection, accessors);
-    this.tables.exec(
-      `UPDATE jobs SET position = ?, revoked = revoked + ?, gone = gone + ?, spared = spared + ?,
-         mismatched = mismatched + ?, failures = '[]'
-       WHERE id = ?`,
-      next,
-      done.revoked,
-      done.gone,
-      done.spared,
-      done.mismatched,
-      job.id,
-    );
-    if (next === null && this.#find(job.id)?.state === "running") this.#end(job.id, "done");
+    const count = await countStep(this.env, selection, storedJson<CountState>(job.count), currentTime());
+    this.tables.exec("UPDATE jobs SET count = ?, failures = '[]' WHERE id = ?", JSON.stringify(count), job.id);
+    if (!isCounted(count) || this.#find(job.id)?.state !== "counting") return;
+    const expected = { count: job.expected, total: job.expected_total };
+    if (job.dry === 1) this.#end(job.id, "counted");
+    else if (grownBeyond(expected, count.tally)) this.#end(job.id, "refused");
+    else this.tables.exec("UPDATE jobs SET state = 'running' WHERE id = ?", job.id);
   }
 
-  /** The tokens of the next step, and the position after them; null at the end. */
+  async #step(job: JobRow): Promise<void> {
+    const selection = storedJson<Selection>(job.selection);
+    const repeated = job.step === null ? null : storedJson<PlannedStep>(job.step);
+    const step = repeated ?? (await this.#plan(selection, job.position));
+    if (!repeated) this.tables.exec("UPDATE jobs SET step = ? WHERE id = ?", JSON.stringify(step), job.id);
+    const done = await this.#revoke(selection, step, repeated !== null);
+    this.tables.exec(
+      `UPDATE jobs SET position = ?, step = NULL, revoked = revoked + ?, total = total + ?, gone = gone + ?,
+         spared = spared + ?, mismatched = mismatched + ?, failures = '[]'
+       WHERE id = ?`,
+      ...[step.next, done.revoked, done.total, done.gone, done.spared, done.mismatched, job.id],
+    );
+    if (step.next === null && this.#find(job.id)?.state === "running") this.#end(job.id, "done");
+  }
+
+  /** The tokens of the next step, and what it is to end. */
+  async #plan(selection: Selection, position: string | null): Promise<PlannedStep> {
+    const { accessors, listed, next } = await this.#nextTokens(selection, position);
+    const singles = listed.filter((token) => isSingle(token, selection));
+    const isKnown = new Set(singles.map(({ accessor }) => accessor));
+    const others = byTree(accessors.filter((accessor) => !isKnown.has(accessor)));
+    const asked = await inGroups(others, async ([treeId, of]): Promise<PlannedStep["ends"][number]> => {
+      const { revoked, total } = await this.#revokeInTree(selection, treeId, of, true);
+      return [treeId, revoked, total];
+    });
+    const taken = singles.filter((token) => selection.includeRoot || !isRoot(token));
+    const ends = taken.map(({ accessor }) => [decodeStoredId(accessor)?.treeId ?? "", 1, 1] as const);
+    return { accessors, next, ends: [...asked, ...ends] };
+  }
+
+  /** The tokens of the next step, what the list has of them, and the position after them; null at the end. */
   async #nextTokens(
     { filter, accessors }: Selection,
     position: string | null,
-  ): Promise<{ accessors: readonly string[]; next: string | null }> {
+  ): Promise<{ accessors: readonly string[]; listed: readonly ListedToken[]; next: string | null }> {
     if (filter === null) {
       const from = Number(position ?? "0");
       const rest = accessors ?? [];
       const next = from + STEP < rest.length ? String(from + STEP) : null;
-      return { accessors: rest.slice(from, from + STEP), next };
+      const named = rest.slice(from, from + STEP);
+      return { accessors: named, listed: [...(await findInInventory(this.env, named)).values()], next };
     }
     const after = position === null ? null : storedJson<Position>(position);
-    const page = await pageOfInventory(
-      this.env,
-      filter,
-      { by: "created", descending: false },
-      after,
-      STEP,
-      currentTime(),
-    );
+    const order = { by: "created", descending: false } as const;
+    const { tokens, next } = await pageOfInventory(this.env, filter, order, after, STEP, currentTime());
     return {
-      accessors: page.tokens.map(({ accessor }) => accessor),
-      next: page.next === null ? null : JSON.stringify(page.next),
+      accessors: tokens.map(({ accessor }) => accessor),
+      listed: tokens,
+      next: next === null ? null : JSON.stringify(next),
     };
   }
 
-  async #revoke({ filter, includeRoot, spare }: Selection, accessors: readonly string[]): Promise<RevokedInTree> {
-    const places = accessors.flatMap((accessor) => decodeStoredId(accessor) ?? []);
+  /** @param repeated true when the step was begun before: tokens that have ended since then ended with it. */
+  async #revoke(selection: Selection, { accessors, ends }: PlannedStep, repeated: boolean): Promise<RevokedInTree> {
+    const mark = ([treeId, of]: [string, string[]]) => this.#revokeInTree(selection, treeId, of, false);
+    const sweep = async ([treeId]: [string, string[]], { revoked }: RevokedInTree): Promise<void> => {
+      if (revoked > 0) await this.#treeAt(treeId).sweep();
+    };
+    const trees = byTree(accessors);
+    const answers = await cleanUpTrees(trees, { mark, sweep });
+    const planned = new Map(ends.map(([treeId, revoked, total]) => [treeId, { revoked, total }]));
+    const counted = answers.map((answer, at) => {
+      const plan = planned.get(trees[at]?.[0] ?? "");
+      return repeated && plan ? withLostAnswer(answer, plan) : answer;
+    });
+    const sum = (name: keyof RevokedInTree) => counted.reduce((total, answer) => total + answer[name], 0);
+    return {
+      revoked: sum("revoked"),
+      total: sum("total"),
+      gone: sum("gone"),
+      spared: sum("spared"),
+      mismatched: sum("mismatched"),
+    };
+  }
+
+  #revokeInTree(
+    { filter, includeRoot, spare, asked }: Selection,
+    treeId: string,
+    accessors: readonly string[],
+    dry: boolean,
+  ): Promise<RevokedInTree> {
+    const tokens = accessors
+      .flatMap((accessor) => decodeStoredId(accessor) ?? [])
+      .map(({ row, tail }) => ({ row, tail }));
+    const spared = spare?.treeId === treeId ? spare.row : null;
+    return this.#treeAt(treeId).revokeFiltered({
+      tokens,
+      filter,
+      includeRoot,
+      spare: spared,
+      dry,
+      asked,
+      sweptByCaller: true,
+    });
+  }
+
+  #treeAt(treeId: string) {
     const trees = within(this.env, this.env.TOKEN_TREE);
-    const treeAt = (treeId: string) => trees.get(trees.idFromString(treeId));
-    const byTree = [...Map.groupBy(places, ({ treeId }) => treeId)];
-    const mark = ([treeId, of]: [string, AccessorCredential[]]): Promise<RevokedInTree> => {
-      const tokens = of.map(({ row, tail }) => ({ row, tail }));
-      const spared = spare?.treeId === treeId ? spare.row : null;
-      return treeAt(treeId).revokeFiltered({ tokens, filter, includeRoot, spare: spared, sweptByCaller: true });
-    };
-    const sweep = async ([treeId]: [string, AccessorCredential[]], { revoked }: RevokedInTree): Promise<void> => {
-      if (revoked > 0) await treeAt(treeId).sweep();
-    };
-    const answers = await cleanUpTrees(byTree, { mark, sweep });
-    const sum = (name: keyof RevokedInTree) => answers.reduce((total, answer) => total + answer[name], 0);
-    return { revoked: sum("revoked"), gone: sum("gone"), spared: sum("spared"), mismatched: sum("mismatched") };
+    return trees.get(objectIdOf(trees, treeId));
   }
 
   /** The step is repeated; a job that fails again and again is given up. Messages of errors are in the log alone. */
   #failed(job: JobRow): void {
     const failures = [...storedJson<string[]>(job.failures), `${new Date(currentTime()).toISOString()}: a step failed`];
     this.tables.exec("UPDATE jobs SET failures = ? WHERE id = ?", JSON.stringify(failures), job.id);
-    if (failures.length >= MAX_FAILURES && this.#find(job.id)?.state === "running") this.#end(job.id, "failed");
+    const row = this.#find(job.id);
+    if (failures.length >= MAX_FAILURES && row && isUnderWay(row)) this.#end(job.id, "failed");
   }
 
-  #end(id: string, state: Exclude<JobState, "running">): void {
+  #end(id: string, state: Exclude<JobState, "running" | "counting">): void {
     this.tables.exec("UPDATE jobs SET state = ?, finished_at = ? WHERE id = ?", state, currentTime(), id);
   }
 
   #next(): JobRow | null {
-    const running = "SELECT * FROM jobs WHERE state = 'running' ORDER BY number LIMIT 1";
-    return this.tables.exec<JobRow>(running).toArray()[0] ?? null;
+    // Somebody waits for a count, and it is short.
+    const query = "SELECT * FROM jobs WHERE state = ? ORDER BY number LIMIT 1";
+    const first = (state: JobState) => this.tables.exec<JobRow>(query, state).toArray()[0] ?? null;
+    return first("counting") ?? first("running");
   }
 
   #find(id: string): JobRow | null {
@@ -255,22 +258,14 @@ export function revocationsOf(env: ListingEnv): DurableObjectStub<TokenRevocatio
   return within(env, env.TOKEN_REVOCATIONS).getByName("revocations");
 }
 
-function beforeNow({ createdBefore }: TokenFilter, now: number): number {
-  return Math.min(createdBefore ?? now + 1, now + 1);
+function isUnderWay({ state }: JobRow): boolean {
+  return state === "counting" || state === "running";
 }
 
-function jobOf(row: JobRow): RevocationJob {
-  return {
-    id: row.id,
-    state: row.state,
-    selection: storedJson<Selection>(row.selection),
-    startedAt: row.started_at,
-    finishedAt: row.finished_at,
-    expected: row.expected,
-    revoked: row.revoked,
-    gone: row.gone,
-    spared: row.spared,
-    mismatched: row.mismatched,
-    failures: storedJson<string[]>(row.failures),
-  };
+/** What a step has done in a tree whose answer to the first attempt may be lost: then its tokens had ended already. */
+function withLostAnswer(answer: RevokedInTree, plan: { revoked: number; total: number }): RevokedInTree {
+  const lost = Math.min(answer.gone, plan.revoked - answer.revoked);
+  if (lost <= 0) return answer;
+  const total = Math.max(answer.total, plan.total);
+  return { ...answer, revoked: answer.revoked + lost, total, gone: answer.gone - lost };
 }

@@ -1,9 +1,31 @@
 import { hourKey, type InventoryEntry } from "./entry.ts";
 import type { TokenFilter } from "./filter.ts";
+import { pairText, searchedTexts } from "./search.ts";
 
-/** What tokens are counted by. `first`: one token of each tree, by mount. */
-const COUNT_KINDS = ["mount", "role", "policy", "entity", "end_hour", "created_hour", "first"] as const;
-export type CountKind = (typeof COUNT_KINDS)[number];
+/** What tokens are counted by. `first`: one token of each tree, by mount. `ended`: those that have ended, of jobs and others. */
+const COUNT_KINDS = [
+  "mount",
+  "role",
+  "policy",
+  "entity",
+  "name",
+  "end_hour",
+  "created_hour",
+  "first",
+  "ended",
+] as const;
+
+/** What trees can be grouped by: what their first tokens have. */
+export type TreeGrouping = "mount" | "name" | "role" | `metadata.${string}`;
+
+/** `trees`: one token of each tree, by something else than the mount. */
+export type CountKind = (typeof COUNT_KINDS)[number] | `metadata.${string}` | `trees.${TreeGrouping}`;
+
+/** Groups of tokens that a reader can choose. */
+export type GroupKind = TreeGrouping | "entity" | "policy";
+
+/** Characters by which values of metadata are counted. */
+const MAX_KEY = 256;
 
 /** A counter: of the tokens of one mount that have something in common. */
 export interface CountKey {
@@ -21,26 +43,71 @@ const UNINDEXED_POLICY = "default";
 /** The texts that a token is found by, besides its tree: that is in its accessor. */
 export function termsOf(entry: InventoryEntry): string[] {
   const terms = [`mount:${entry.mount}`];
-  if (entry.role !== "") terms.push(`role:${entry.role}`);
   if (entry.entityId !== "") terms.push(`entity:${entry.entityId}`);
-  terms.push(`name:${entry.displayName}`);
+  for (const [kind, text] of searchedTexts(entry)) if (text !== "") terms.push(`${kind}:${text}`);
   for (const policy of entry.policies) if (policy !== UNINDEXED_POLICY) terms.push(`policy:${policy}`);
   return terms;
 }
 
 /** The counters that a token adds one to. */
 export function countsOf(entry: InventoryEntry, createdAt: number): CountKey[] {
-  const { mount, expiresAt, policies, role, entityId, first } = entry;
+  const { mount, expiresAt, policies, role, entityId, first, displayName, metadata = {} } = entry;
   const counts: Omit<CountKey, "mount">[] = [
     { kind: "mount", key: mount },
+    { kind: "name", key: displayName },
     { kind: "created_hour", key: hourKey(createdAt) },
     { kind: "end_hour", key: expiresAt === null ? NEVER_KEY : hourKey(expiresAt) },
   ];
   for (const policy of policies) counts.push({ kind: "policy", key: policy });
   if (role !== "") counts.push({ kind: "role", key: role });
   if (entityId !== "") counts.push({ kind: "entity", key: entityId });
-  if (first) counts.push({ kind: "first", key: mount });
+  for (const [name, value] of Object.entries(metadata)) {
+    counts.push({ kind: `metadata.${name}`, key: metadataKey(value) });
+  }
+  if (first) for (const [grouping, key] of treeGroupsOf(entry)) counts.push({ kind: treesKind(grouping), key });
   return counts.map((count) => ({ ...count, mount }));
+}
+
+/** The groups that a tree is in, by its first token. */
+function treeGroupsOf({ mount, role, displayName, metadata = {} }: InventoryEntry): [TreeGrouping, string][] {
+  const groups: [TreeGrouping, string][] = [
+    ["mount", mount],
+    ["name", displayName],
+  ];
+  if (role !== "") groups.push(["role", role]);
+  for (const [name, value] of Object.entries(metadata)) groups.push([`metadata.${name}`, metadataKey(value)]);
+  return groups;
+}
+
+/** The kind of the counters of trees by `grouping`. */
+export function treesKind(grouping: TreeGrouping): CountKind {
+  return grouping === "mount" ? "first" : `trees.${grouping}`;
+}
+
+/** What a token is counted by under a kind of group; a token has several policies. */
+export function groupKeysOf(entry: InventoryEntry, kind: GroupKind): readonly string[] {
+  switch (kind) {
+    case "mount":
+      return [entry.mount];
+    case "name":
+      return [entry.displayName];
+    case "role":
+      return entry.role === "" ? [] : [entry.role];
+    case "entity":
+      return entry.entityId === "" ? [] : [entry.entityId];
+    case "policy":
+      return entry.policies;
+    default: {
+      const name = kind.slice("metadata.".length);
+      const { metadata = {} } = entry;
+      return Object.hasOwn(metadata, name) ? [metadataKey(metadata[name] ?? "")] : [];
+    }
+  }
+}
+
+/** The value of a pair of metadata as counters have it. */
+function metadataKey(value: string): string {
+  return value.slice(0, MAX_KEY).toWellFormed();
 }
 
 /** Terms that every token meant by a filter has: `end` is set for a range of terms. */
@@ -54,13 +121,16 @@ export interface TermRange {
 export function rangesOf(filter: TokenFilter): TermRange[] {
   const exact = (name: string, value: string | undefined): TermRange[] =>
     value === undefined || value === "" ? [] : [{ term: `${name}:${value}` }];
-  const prefix = filter.displayNamePrefix ?? "";
+  const beginning = (name: string, value = ""): TermRange[] =>
+    value === "" ? [] : [{ term: `${name}:${value}`, end: `${name}:${value}\u{10ffff}` }];
   return [
     ...exact("name", filter.displayName),
     ...exact("entity", filter.entityId),
     ...exact("role", filter.role),
     ...(filter.policy === UNINDEXED_POLICY ? [] : exact("policy", filter.policy)),
+    ...Object.entries(filter.metadata ?? {}).flatMap(([name, value]) => exact("meta", pairText(name, value))),
     ...exact("mount", filter.mount),
-    ...(prefix === "" ? [] : [{ term: `name:${prefix}`, end: `name:${prefix}\u{10ffff}` }]),
+    ...beginning("name", filter.displayNamePrefix),
+    ...beginning("path", filter.pathPrefix),
   ];
 }

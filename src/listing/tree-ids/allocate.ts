@@ -1,6 +1,7 @@
 import { currentTime } from "../../base/clock.ts";
 import { within } from "../../base/location.ts";
-import { ACCESSOR_SHARDS, accessorShard } from "../accessor-shard.ts";
+import { accessorShard } from "../accessor-shard.ts";
+import { generationAt } from "../accessor-shard-number.ts";
 import type { ListingEnv } from "../env.ts";
 import { noteAllocated, shardWithFreed } from "./freed-trees.ts";
 
@@ -22,7 +23,7 @@ const DRAWING_MS = 1000;
 let stock: (AllocatedTree & { readonly at: number })[] = [];
 let lastDraw = { count: FEWEST, at: 0 };
 let drawingSince = 0;
-let nextShard = Math.floor(Math.random() * ACCESSOR_SHARDS);
+let turn = Math.floor(Math.random() * 2 ** 16);
 
 /** An id for a tree that there never was, and that no shard knows. */
 export function unpooledTree(env: ListingEnv): AllocatedTree {
@@ -39,8 +40,9 @@ export async function allocateTree(env: ListingEnv): Promise<AllocatedTree> {
   stock = stock.filter(({ at }) => isGood(at));
   const known = stock.pop();
   if (known) return known;
-  const allocatedBy = shardWithFreed() ?? nextShard;
-  nextShard = (nextShard + 1) % ACCESSOR_SHARDS;
+  const { first: firstShard, shards } = generationAt(now);
+  const allocatedBy = shardWithFreed() ?? firstShard + (turn % shards);
+  turn++;
   const isAlone = drawingSince < now - DRAWING_MS || drawingSince > now;
   const next = isGood(lastDraw.at) ? Math.min(MOST, lastDraw.count * 2) : FEWEST;
   const count = isAlone ? next : 1;

@@ -53,6 +53,11 @@ export class AllocatedTrees {
     return trees;
   }
 
+  /** Ids that were handed out, and whose first token is not known to be listed. */
+  allocated(): string[] {
+    return this.#shard.pool.allocatedUntil(Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
+  }
+
   /** The first tokens of these trees are listed. */
   started(trees: readonly StartedTree[]): void {
     this.#shard.pool.started(trees, isolates().clockSkewMs);

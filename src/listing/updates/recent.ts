@@ -1,5 +1,6 @@
 import { isolates } from "../../base/isolates.ts";
 import { within } from "../../base/location.ts";
+import { objectIdOf } from "../../base/object-id.ts";
 import { inGroups } from "../../base/parallel.ts";
 import type { ListingEnv } from "../env.ts";
 import { FRESHNESS_MS } from "./delays.ts";
@@ -37,7 +38,7 @@ export async function publishRecent(env: ListingEnv, now: number): Promise<void>
   const changed = [...recent].filter(([, at]) => at >= now - FRESHNESS_MS).map(([treeId]) => treeId);
   recent.clear();
   const all = within(env, env.TOKEN_TREE);
-  const treeOf = (treeId: string) => all.get(all.idFromString(treeId));
+  const treeOf = (treeId: string) => all.get(objectIdOf(all, treeId));
   await inGroups([...waiting], (treeId) => treeOf(treeId).enqueueUpdates());
   // Where one process serves everything their updates are in the queue by now.
   const elsewhere = !isolates().areMany ? [] : changed.filter((treeId) => !waiting.has(treeId));

@@ -1,22 +1,26 @@
 import { accessorShardNumber } from "../accessor-shard-number.ts";
+import type { Ending } from "../inventory/shard/ended.ts";
 import { ShardCalls } from "../shard-calls.ts";
 
 /** Accessors that take as long as a commit. */
 const COMMIT = 50;
 
-/** Takes accessors off the list of one shard. Rejects when they may still be on it. */
-export type Remove = (shard: number, accessors: readonly string[]) => Promise<void>;
+/** Takes tokens off the list of one shard. Rejects when they may still be on it. */
+export type Remove = (shard: number, tokens: readonly Ending[]) => Promise<void>;
+
+/** By accessor. */
+type Endings = Map<string, Ending>;
 
 /** What sweeps of many trees take off the lists: one call to a shard for all that has come together. */
 export class RemovalQueue {
-  readonly #waiting = new Map<number, Set<string>>();
+  readonly #waiting = new Map<number, Endings>();
   #additions = 0;
-  readonly #calls = new ShardCalls<ReadonlySet<string>>((shard, accessors) => this.#putBack(shard, accessors));
+  readonly #calls = new ShardCalls<Endings>((shard, tokens) => this.#putBack(shard, tokens));
 
   /** These are to go. */
-  add(accessors: readonly string[]): void {
+  add(tokens: readonly Ending[]): void {
     this.#additions++;
-    for (const accessor of accessors) this.#of(accessorShardNumber(accessor)).add(accessor);
+    for (const token of tokens) this.#of(accessorShardNumber(token.accessor)).set(token.accessor, token);
   }
 
   /** How often something was added. */
@@ -52,19 +56,19 @@ export class RemovalQueue {
   async send(shard: number, most: number, remove: Remove, now: number): Promise<void> {
     const waiting = this.#waiting.get(shard);
     if (!waiting || this.#calls.has(shard)) return;
-    const accessors = new Set([...waiting].slice(0, most));
-    for (const accessor of accessors) waiting.delete(accessor);
+    const sent: Endings = new Map([...waiting].slice(0, most));
+    for (const accessor of sent.keys()) waiting.delete(accessor);
     if (waiting.size === 0) this.#waiting.delete(shard);
-    await this.#calls.make(shard, accessors, now, () => remove(shard, [...accessors]));
+    await this.#calls.make(shard, sent, now, () => remove(shard, [...sent.values()]));
   }
 
-  #putBack(shard: number, accessors: ReadonlySet<string>): void {
+  #putBack(shard: number, tokens: Endings): void {
     const waiting = this.#of(shard);
-    for (const accessor of accessors) waiting.add(accessor);
+    for (const [accessor, token] of tokens) waiting.set(accessor, token);
   }
 
-  #of(shard: number): Set<string> {
-    const known = this.#waiting.get(shard) ?? new Set<string>();
+  #of(shard: number): Endings {
+    const known = this.#waiting.get(shard) ?? new Map<string, Ending>();
     this.#waiting.set(shard, known);
     return known;
   }

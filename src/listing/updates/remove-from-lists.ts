@@ -5,6 +5,7 @@ import type { SweepTurns } from "../../base/turns/turns.ts";
 import { decodeStoredId } from "../../token/ids.ts";
 import { accessorShard, accessorShardNumber } from "../accessor-shard.ts";
 import type { ListingEnv } from "../env.ts";
+import type { Ending } from "../inventory/shard/ended.ts";
 import { cancelUpdatesOf } from "./publish.ts";
 import { RemovalQueue, type Remove } from "./removal-queue.ts";
 
@@ -24,30 +25,32 @@ const QUEUE = new RemovalQueue();
 const LAST_OF_TREES = new Set<string>();
 
 /**
- * Takes dead tokens off the lists: from the answer on the shards do not know them any more. Safe to repeat. Where one process
- * serves everything, sweeps of many trees call the shards together.
+ * Takes tokens that have ended off the lists, which keep for some time how they did. Safe to repeat. Where one process serves
+ * everything, sweeps of many trees call the shards together.
  *
  * @param areLast true when their tree has no others, and can be taken again: from the answer on a shard hands it out.
  * @throws when a shard does not answer.
  */
 export async function removeFromLists(
   env: ListingEnv,
-  accessors: readonly string[],
+  tokens: readonly Ending[],
   turns: SweepTurns,
   areLast: boolean,
 ): Promise<void> {
+  const accessors = tokens.map(({ accessor }) => accessor);
   // What was said about them before must not arrive afterwards.
   await cancelUpdatesOf(accessors);
-  const remove = async (shard: number, of: readonly string[]) => accessorShard(env, shard).remove(of, treesThatEnd(of));
+  const remove = async (shard: number, of: readonly Ending[]) =>
+    accessorShard(env, shard).remove(of, treesThatEnd(of.map(({ accessor }) => accessor)));
   if (!sweepThreads().shared) {
-    const byShard = [...Map.groupBy(accessors, accessorShardNumber)];
+    const byShard = [...Map.groupBy(tokens, ({ accessor }) => accessorShardNumber(accessor))];
     await Promise.all(byShard.map(([shard, of]) => remove(shard, of)));
     return;
   }
   const [first] = accessors;
   if (first === undefined) return;
   if (areLast) LAST_OF_TREES.add(first);
-  QUEUE.add(accessors);
+  QUEUE.add(tokens);
   try {
     await sendUntilGone(accessors, remove, turns);
   } finally {

@@ -12,6 +12,7 @@ function cloudMethod(type: CloudMountType): AuthMethod {
     type,
     routes: withVocabulary(type, CLOUD_ROUTES),
     renew: renewCloudLogin,
+    rolesGiving: (env, mount, policy) => cloudAuthAt(env, mount).rolesGiving(policy),
     async erase(env, mount) {
       await Promise.all([cloudAuthAt(env, mount), ...accessShardsOf(env, mount).map(({ list }) => list)].map(eraseOf));
     },

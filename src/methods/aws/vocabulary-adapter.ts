@@ -74,5 +74,8 @@ function translateResult(type: CloudMountType, result: Result<Reply, Failure>): 
 }
 
 function translateFailure(type: CloudMountType, failure: Failure): Failure {
+  if (failure.code === "unknown_fields") {
+    return { ...failure, names: failure.names.map((name) => translateFieldName(type, name)) };
+  }
   return "message" in failure ? { ...failure, message: translateMessage(type, failure.message) } : failure;
 }

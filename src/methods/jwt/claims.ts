@@ -1,5 +1,7 @@
 import { err, ok, type Result } from "../../base/result.ts";
 
+const MAX_HOLDER_LENGTH = 512;
+
 /** The claims of a token whose signature is good. */
 export type Claims = Readonly<Record<string, unknown>>;
 
@@ -51,20 +53,21 @@ export type Scalar = string | number | boolean;
 /** The values that a role takes for its bound claims, by claim. */
 export type BoundClaims = Readonly<Record<string, Scalar | readonly Scalar[]>>;
 
-/** Why a claim that the role binds does not fit, or null. Every bound claim must have one of its values. */
-export function boundClaimsProblem(claims: Claims, bound: BoundClaims, type: BoundClaimsType): string | null {
-  for (const [name, expected] of Object.entries(bound)) {
-    const value = claimAt(claims, name);
-    if (value === undefined || value === null) return `claim "${name}" is missing`;
-    const actual = scalars(value);
-    const wanted = scalars(expected);
-    if (!actual || !wanted) return `claim "${name}" is not a string, bool, number or list`;
-    const matches = type === "glob" ? matchesGlob : (a: Scalar, b: Scalar) => a === b;
-    if (!wanted.some((one) => actual.some((other) => matches(one, other)))) {
-      return `claim "${name}" does not match any associated bound claim values`;
-    }
-  }
-  return null;
+/** Why a claim that the role binds does not have one of the values that are asked for, or null. */
+export function boundClaimProblem(
+  claims: Claims,
+  name: string,
+  expected: BoundClaims[string],
+  type: BoundClaimsType,
+): string | null {
+  const value = claimAt(claims, name);
+  if (value === undefined || value === null) return `claim "${name}" is missing`;
+  const actual = scalars(value);
+  const wanted = scalars(expected);
+  if (!actual || !wanted) return `claim "${name}" is not a string, bool, number or list`;
+  const matches = type === "glob" ? matchesGlob : (a: Scalar, b: Scalar) => a === b;
+  const fits = wanted.some((one) => actual.some((other) => matches(one, other)));
+  return fits ? null : `claim "${name}" does not match any associated bound claim values`;
 }
 
 /** The bound claims of a write; null when a value is neither a scalar nor a list of them, or a glob no string. */
@@ -78,19 +81,19 @@ export function readBoundClaims(sent: Readonly<Record<string, unknown>>, type: B
   return Object.fromEntries(read);
 }
 
-/** Metadata from claims: only strings can be copied, a claim that is missing is left out. */
-export function mappedMetadata(
-  claims: Claims,
-  mappings: Readonly<Record<string, string>>,
-): Result<Record<string, string>, string> {
-  const metadata: Record<string, string> = {};
-  for (const [name, key] of Object.entries(mappings)) {
-    const value = claimAt(claims, name);
-    if (value === undefined || value === null) continue;
-    if (typeof value !== "string") return err(`error converting claim '${name}' to string`);
-    metadata[key] = value;
-  }
-  return ok(metadata);
+/** A claim as metadata: only a string can be copied, null for one that is missing. */
+export function mappedText(claims: Claims, name: string): Result<string | null, string> {
+  const value = claimAt(claims, name);
+  if (value === undefined || value === null) return ok(null);
+  return typeof value === "string" ? ok(value) : err(`error converting claim '${name}' to string`);
+}
+
+/** The name of the holder, which the mount knows it by. */
+export function holderOf(claims: Claims, name: string, isPointer: boolean): Result<string, string> {
+  const value = isPointer ? claimAt(claims, name) : own(claims, name);
+  if (value === undefined || value === null) return err(`claim "${name}" not found in token`);
+  const fits = typeof value === "string" && value.trim() !== "" && value.length <= MAX_HOLDER_LENGTH;
+  return fits ? ok(value) : err(`claim "${name}" could not be converted to string`);
 }
 
 /** The names of the groups that a claim lists; a claim that is missing is a failure, as in the reference. */

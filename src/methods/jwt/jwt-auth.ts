@@ -1,9 +1,12 @@
+import { RefusalKeeper } from "../../auth/refused/keeper.ts";
+import type { Refusal } from "../../auth/refused/refusals.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
 import { within } from "../../base/location.ts";
 import { err, ok, type Result } from "../../base/result.ts";
-import type { Env } from "../../env.ts";
 import type { Migration } from "../../storage/schema.ts";
-import { SealedValues } from "../../storage/sealed-values.ts";
+import { SealedTable, type TableShape } from "../../storage/sealed-table.ts";
+import { SealedValues, type ValueRow } from "../../storage/sealed-values.ts";
+import { Setting } from "../../storage/setting.ts";
 import { GroveObject } from "../../system/grove-object.ts";
 import type { Mount, MountTtl } from "../../system/mount.ts";
 import type { JwtConfig } from "./config.ts";
@@ -23,8 +26,8 @@ export const JWT_AUTH_MIGRATIONS: readonly Migration[] = [
   },
 ];
 
-/** The one value of the table of settings. */
-const CONFIG = "config";
+/** Rows of values of different types, by name. */
+const SETTINGS: TableShape = { table: "settings", kind: "jwt setting", key: ["name"], sealed: ["value"] };
 
 /** What a login has to know of its mount. */
 export interface JwtLoginView {
@@ -36,32 +39,36 @@ export interface JwtLoginView {
 }
 
 /** One mount of the jwt method: its configuration and roles. What was tampered with counts as absent. */
-export class JwtAuth extends GroveObject<Env> {
-  readonly #settings: SealedValues<JwtConfig>;
+export class JwtAuth extends GroveObject<JwtEnv> {
+  readonly #config: Setting<JwtConfig>;
   readonly #roles: SealedValues<JwtRole>;
+  readonly #refused: RefusalKeeper;
 
-  constructor(ctx: DurableObjectState, env: Env) {
+  constructor(ctx: DurableObjectState, env: JwtEnv) {
     super(ctx, env, JWT_AUTH_MIGRATIONS);
-    this.#settings = new SealedValues(this.tables, this.seals, "settings", "jwt setting");
+    const settings = new SealedTable<ValueRow>(this.tables, this.seals, SETTINGS);
+    this.#config = new Setting(settings, "config");
     this.#roles = new SealedValues(this.tables, this.seals, "roles", "jwt role");
+    const setting = new Setting<readonly Refusal[]>(settings, "refused logins");
+    this.#refused = new RefusalKeeper({ tables: this.tables, open: () => this.keys.open(), setting });
   }
 
   /** The configuration; null while there is none. */
   async readConfig(): Promise<JwtConfig | null> {
     await this.keys.open();
-    return this.#settings.read(CONFIG);
+    return this.#config.read();
   }
 
   /** Replaces the configuration. */
   async writeConfig(config: JwtConfig): Promise<void> {
     await this.keys.open();
-    this.#settings.write(CONFIG, config);
+    this.#config.write(config);
   }
 
   /** What a login by the role `name` (in lower case; "" for the default one) has to know. */
   async readLogin(name: string): Promise<JwtLoginView> {
     await this.keys.open();
-    const config = this.#settings.read(CONFIG);
+    const config = this.#config.read();
     const roleName = name || (config?.defaultRole ?? "");
     return { config, roleName, role: roleName === "" ? null : this.#roles.read(roleName) };
   }
@@ -88,6 +95,13 @@ export class JwtAuth extends GroveObject<Env> {
     return ok(changed.value.warnings);
   }
 
+  /** Names of the roles that give tokens this policy. */
+  async rolesGiving(policy: string): Promise<string[]> {
+    await this.keys.open();
+    const roles = this.#roles.holding(policy).filter(([, role]) => role.token.policies.includes(policy));
+    return roles.map(([name]) => name);
+  }
+
   /** Deletes a role. Safe to repeat. */
   deleteRole(name: string): void {
     this.#roles.delete(name);
@@ -96,6 +110,16 @@ export class JwtAuth extends GroveObject<Env> {
   /** At most `limit` names of roles after `after`, in order. */
   listRoles(after: string, limit: number): string[] {
     return this.#roles.names(after, limit);
+  }
+
+  /** Keeps refused logins, with what is known of earlier ones. */
+  addRefusals(more: readonly Refusal[]): Promise<void> {
+    return this.#refused.add(more);
+  }
+
+  /** The logins that were refused lately. */
+  refusals(): Promise<readonly Refusal[]> {
+    return this.#refused.read();
   }
 
   /** Deletes everything when the mount is removed. Safe to repeat. */

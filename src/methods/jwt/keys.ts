@@ -18,8 +18,8 @@ const COOL_DOWN_MS = 30_000;
 /** The same after a fetch that failed. */
 const FAILED_COOL_DOWN_MS = 2_000;
 const MAX_KEYS = 128;
-/** Configurations in one generation of the cache. */
-const MAX_SOURCES = 128;
+/** Characters of the keys in one generation of the cache, as JSON. */
+const MAX_KEPT_CHARACTERS = 2 ** 19;
 
 interface Fetched {
   /** The last keys that were got; null while there were none. */
@@ -31,7 +31,7 @@ interface Fetched {
 }
 
 /** Keys of issuers that this isolate has fetched, by the revision of the configuration that names them. */
-const fetched = new GenerationalCache<string, Fetched>(MAX_SOURCES);
+const fetched = new GenerationalCache<string, Fetched>(MAX_KEPT_CHARACTERS);
 
 /**
  * The keys that may have signed a token.
@@ -106,5 +106,5 @@ function isCoolingDown({ triedAt, failed }: Fetched, now: number): boolean {
 }
 
 function remember(revision: string, entry: Fetched): void {
-  fetched.set(revision, entry, 1);
+  fetched.set(revision, entry, JSON.stringify(entry).length);
 }

@@ -8,5 +8,6 @@ export const JWT_METHOD: AuthMethod = {
   type: "jwt",
   routes: JWT_ROUTES,
   renew: renewJwtLogin,
+  rolesGiving: (env, mount, policy) => jwtAuthAt(env, mount).rolesGiving(policy),
   erase: (env, mount) => jwtAuthAt(env, mount).erase(),
 };

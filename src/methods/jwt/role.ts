@@ -11,10 +11,10 @@ import type { MountTtl } from "../../system/mount.ts";
 import {
   anyObject,
   duration,
-  fieldSchema,
   flag,
   list,
   pairs,
+  roleSchema,
   sent,
   text,
   unread,
@@ -56,7 +56,7 @@ const NEW_ROLE: JwtRole = {
   token: DEFAULT_TOKEN_SETTINGS,
 };
 
-export const ROLE_FIELDS = fieldSchema({
+export const ROLE_FIELDS = roleSchema({
   role_type: sent(text()).describe("`jwt`, the only type"),
   bound_audiences: sent(list()).describe("Audiences of which a token must name one"),
   bound_subject: sent(text()).describe("The subject that a token must name"),

@@ -1,7 +1,8 @@
 import { type AtMount, mountOf } from "../../auth/mount-of.ts";
 import { listRoute, removeRoute, showRoute } from "../../auth/record-routes.ts";
-import { loginRoute, type Route, simpleRoute, withCanonicalPath } from "../../auth/route.ts";
-import { AUTH, DONE_OR_WARNED } from "../../auth/route-description.ts";
+import { refusedRoute } from "../../auth/refused/route.ts";
+import { type Route, simpleRoute, withCanonicalPath } from "../../auth/route.ts";
+import { DONE_OR_WARNED } from "../../auth/route-description.ts";
 import { invalid } from "../../base/errors.ts";
 import { privateHosts } from "../../base/private-hosts.ts";
 import { err, ok } from "../../base/result.ts";
@@ -10,9 +11,10 @@ import { namedSegment } from "../../wire/path-name.ts";
 import { EMPTY } from "../../wire/reply.ts";
 import { CONFIG_FIELDS, CONFIG_SHAPE, readConfig, renderConfig } from "./config.ts";
 import type { JwtEnv } from "./env.ts";
+import { EXPLAIN_LOGIN } from "./explain.ts";
 import { jwtAuthAt } from "./jwt-auth.ts";
 import { fetchKeys } from "./keys.ts";
-import { LOGIN_FIELDS, loginByJwt } from "./login.ts";
+import { LOGIN_ROUTE } from "./login.ts";
 import { canonicalPath, isRoleName } from "./path.ts";
 import { ROLE_FIELDS, ROLE_SHAPE, renderRole } from "./role.ts";
 
@@ -80,16 +82,9 @@ export const JWT_ROUTES: readonly Route[] = withCanonicalPath(canonicalPath, [
     at(context).deleteRole(nameOf(context)),
   ),
 
-  loginRoute(
-    "login",
-    {
-      summary: "Gives a token in exchange for a signed token of a trusted issuer.",
-      operationId: "login",
-      answers: AUTH,
-    },
-    LOGIN_FIELDS,
-    loginByJwt,
-  ),
+  LOGIN_ROUTE,
+  EXPLAIN_LOGIN,
+  refusedRoute(jwtAuthAt),
 ]);
 
 function at(context: AtMount & { readonly env: JwtEnv }) {

@@ -31,6 +31,26 @@ export function validityProblem(claims: Claims, leeways: Leeways, now: number): 
   return null;
 }
 
+/** The leeways that hold, in words, with the names of the fields of a role. */
+export function leewaysInForce({ expiration, notBefore, clockSkew }: Leeways): string[] {
+  return [
+    `expiration_leeway ${leewayOf(expiration, DEFAULT_LEEWAY)} s`,
+    `not_before_leeway ${leewayOf(notBefore, DEFAULT_LEEWAY)} s`,
+    `clock_skew_leeway ${leewayOf(clockSkew, DEFAULT_CLOCK_SKEW)} s`,
+  ];
+}
+
+/** The times that a token has, to be read; null for none. */
+export function timesOf(claims: Claims): string | null {
+  const times = ["iat", "nbf", "exp"].flatMap((name) => {
+    const value = claims[name];
+    if (value === undefined || value === null) return [];
+    const date = new Date(typeof value === "number" ? value * 1000 : Number.NaN);
+    return `${name} ${Number.isNaN(date.getTime()) ? JSON.stringify(value) : date.toISOString()}`;
+  });
+  return times.length === 0 ? null : times.join(", ");
+}
+
 function leewayOf(leeway: number, otherwise: number): number {
   if (leeway < 0) return 0;
   return leeway === 0 ? otherwise : leeway;

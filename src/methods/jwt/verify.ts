@@ -1,10 +1,10 @@
-import { compactVerify, createLocalJWKSet, decodeProtectedHeader, errors, type JWK } from "jose";
+import { compactVerify, createLocalJWKSet, decodeJwt, decodeProtectedHeader, errors, type JWK } from "jose";
 import { err, ok, type Result } from "../../base/result.ts";
 import type { Claims } from "./claims.ts";
 import { JWT_ALGORITHMS, type JwtAlgorithm } from "./config.ts";
 
-/** Characters of a token. */
-const MAX_JWT_LENGTH = 16_384;
+/** Most characters of a token. */
+export const MAX_JWT_LENGTH = 16_384;
 const MAX_CANDIDATES = 8;
 
 /** The header of a token; nothing of it is verified yet. */
@@ -67,6 +67,15 @@ async function tryEach(
     }
   }
   return err("failed to verify id token signature");
+}
+
+/** The claims of a token that is not verified: for explanations only. null where it has none. */
+export function unverifiedClaims(token: string): Claims | null {
+  try {
+    return token.length > MAX_JWT_LENGTH ? null : { ...decodeJwt(token) };
+  } catch {
+    return null;
+  }
 }
 
 function readClaims(payload: Uint8Array): Result<Claims, string> {

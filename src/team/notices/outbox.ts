@@ -1,11 +1,11 @@
 import { currentTime } from "../../base/clock.ts";
 import { inGroups } from "../../base/parallel.ts";
-import type { Env } from "../../env.ts";
 import type { RowSeals } from "../../storage/row-seals.ts";
 import { SealedTable, type TableShape } from "../../storage/sealed-table.ts";
 import { storedJson } from "../../storage/stored-json.ts";
 import type { Sql } from "../../storage/tables.ts";
 import { loadInstallation } from "../../system/installation.ts";
+import type { TeamEnv } from "../env.ts";
 import { organizationNamed } from "../find.ts";
 import type { TeamRecord, TeamToken } from "../record.ts";
 import type { TeamStore } from "../team-store.ts";
@@ -43,12 +43,12 @@ const NOTICE: TableShape = {
  * deleted when the organization has recorded the result.
  */
 export class NoticeOutbox {
-  readonly #env: Env;
+  readonly #env: TeamEnv;
   readonly #sql: Sql;
   readonly #store: TeamStore;
   readonly #notices: SealedTable<NoticeRow>;
 
-  constructor(env: Env, sql: Sql, seals: RowSeals, store: TeamStore) {
+  constructor(env: TeamEnv, sql: Sql, seals: RowSeals, store: TeamStore) {
     this.#env = env;
     this.#sql = sql;
     this.#store = store;

@@ -1,8 +1,8 @@
 import { toHex } from "../../crypto/bytes.ts";
 import type { Keys } from "../../crypto/key-ring.ts";
 import { openData, sealData } from "../../crypto/sealed-data.ts";
-import type { Env } from "../../env.ts";
 import { endpointSettings, readRevocationEndpoint } from "../../lease/revocation-endpoint.ts";
+import type { TeamEnv } from "../env.ts";
 import type { SealedWebhook } from "./record.ts";
 
 /** How long a webhook may take. */
@@ -21,7 +21,7 @@ export interface Attempt {
 }
 
 /** The canonical URL of a webhook, or why it is refused. The rules are those of revocation endpoints. */
-export function readWebhookUrl(env: Env, url: string): ReturnType<typeof readRevocationEndpoint> {
+export function readWebhookUrl(env: TeamEnv, url: string): ReturnType<typeof readRevocationEndpoint> {
   return readRevocationEndpoint(url, { ...endpointSettings(env), services: [] });
 }
 
@@ -51,7 +51,7 @@ export async function moveSecret(
  * @param id of what is sent: the same again in every attempt.
  */
 export async function sendToWebhook(
-  env: Env,
+  env: TeamEnv,
   keys: Keys,
   webhook: SealedWebhook,
   id: string,

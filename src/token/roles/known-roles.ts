@@ -4,10 +4,14 @@ import type { TokenEnv } from "../env.ts";
 import type { TokenRole } from "../role.ts";
 import { tokenRoles } from "./token-roles.ts";
 
-/** Roles in one generation of the copies of an isolate. */
-const MAX_ROLES = 1024;
+/** Characters of the roles in one generation of the copies of an isolate, as JSON. */
+const MAX_ROLE_CHARACTERS = 2 ** 19;
 
-const copies = new IsolateCopy<string, TokenRole>(MAX_ROLES);
+const copies = new IsolateCopy<string, TokenRole>(
+  MAX_ROLE_CHARACTERS,
+  () => false,
+  (role) => JSON.stringify(role).length,
+);
 
 /**
  * The token role as this isolate knows it, no older than POLICY_CACHE_SECONDS; null when there is none. That there is none is

@@ -1,6 +1,7 @@
 import { DENIED, type Failure, invalid } from "../../base/errors.ts";
 import { within } from "../../base/location.ts";
 import { err, ok, type Result } from "../../base/result.ts";
+import { holdersOf, type PolicyHolders } from "../../policy/holders.ts";
 import type { Migration } from "../../storage/schema.ts";
 import { SealedValues, valuesTable } from "../../storage/sealed-values.ts";
 import { GroveObject } from "../../system/grove-object.ts";
@@ -65,9 +66,16 @@ export class TokenRoles extends GroveObject<TokenEnv> {
     this.#roles.delete(name);
   }
 
-  /** At most `limit` names after `after`, in order; 0 means all. */
+  /** The roles whose tokens may have the policy `name`, by their paths; patterns of names do not count. */
+  async allowing(name: string): Promise<PolicyHolders> {
+    await this.keys.open();
+    const roles = this.#roles.holding(name).filter(([, role]) => role.allowedPolicies.includes(name));
+    return holdersOf(roles.map(([role]) => `auth/token/roles/${role}`));
+  }
+
+  /** At most `limit` names after `after`, in order. */
   list(after: string, limit: number): string[] {
-    return this.#roles.names(after, limit > 0 ? limit : MAX_ROLES);
+    return this.#roles.names(after, limit);
   }
 }
 

@@ -1,6 +1,8 @@
 import { currentTime } from "../../base/clock.ts";
 import type { Failure } from "../../base/errors.ts";
 import { type LocationHint, within } from "../../base/location.ts";
+import { objectIdOf } from "../../base/object-id.ts";
+import { failureOfPlatform, isRefusedCall } from "../../base/platform-errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import type { Keys } from "../../crypto/key-ring.ts";
 import { allocateTree, unpooledTree } from "../../listing/tree-ids/allocate.ts";
@@ -51,13 +53,25 @@ export async function startTree(
     const prepared = prepare ? await prepare({ treeId, row: ids.row }) : ok([]);
     if (!prepared.ok) return prepared;
     const trees = within(env, env.TOKEN_TREE);
-    const id = trees.idFromString(treeId);
+    const id = objectIdOf(trees, treeId);
     const tree = location ? trees.get(id, { locationHint: location }) : trees.get(id);
-    const created = await tree.create(spec, ids, allocatedBy, prepared.value);
+    const created = await unlessRefused(() => tree.create(spec, ids, allocatedBy, prepared.value));
     if (!created.ok) return created;
     if (created.value === "taken") continue;
     noteChange(treeId, currentTime());
     return ok({ token: created.value, ids });
   }
   return err(NOT_STORED);
+}
+
+/** A refusal of the platform as a failure: nothing was written, so the caller can undo what came before. */
+async function unlessRefused<T>(create: () => Promise<Result<T, Failure>>): Promise<Result<T, Failure>> {
+  try {
+    return await create();
+  } catch (error) {
+    const failure = isRefusedCall(error) ? failureOfPlatform(error) : null;
+    if (!failure) throw error;
+    console.error(JSON.stringify({ type: "creation of a tree", error: String(error) }));
+    return err(failure);
+  }
 }

@@ -1,6 +1,7 @@
 import { currentTime } from "../../base/clock.ts";
 import type { TreeLeases } from "../../lease/tree-leases.ts";
 import { accessorShard } from "../../listing/accessor-shard.ts";
+import type { Origin } from "../../storage/origin.ts";
 import { firstRowAt } from "../../token/ids.ts";
 import type { CubbyholeStore } from "../cubbyhole/store.ts";
 import type { TreeEnv } from "../env.ts";
@@ -15,6 +16,7 @@ const CLOCK_MS = 86_400_000;
 interface TreeEndDeps {
   readonly env: TreeEnv;
   readonly storage: DurableObjectStorage;
+  readonly origin: Origin;
   readonly treeId: string;
   readonly tokens: TreeStore;
   readonly cubbyhole: CubbyholeStore;
@@ -90,11 +92,12 @@ export class TreeEnd implements EmptyTree {
   }
 
   async deleteStorage(keepsFloor: boolean): Promise<void> {
-    const { storage, tokens, cubbyhole, leases } = this.#tree;
+    const { storage, origin, tokens, cubbyhole, leases } = this.#tree;
     const deleted = storage.deleteAll();
     cubbyhole.forget();
     leases.forget();
     tokens.forget(keepsFloor);
+    if (keepsFloor) origin.keep();
     await deleted;
   }
 

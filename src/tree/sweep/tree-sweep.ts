@@ -4,16 +4,19 @@ import { FIRST_PIECE, rowsOfNextPiece } from "../../base/turns/pace.ts";
 import { sweepThreads } from "../../base/turns/threads.ts";
 import type { SweepTurns } from "../../base/turns/turns.ts";
 import type { TreeLeases } from "../../lease/tree-leases.ts";
+import type { Ending } from "../../listing/inventory/shard/ended.ts";
 import { cancelUpdatesOf } from "../../listing/updates/publish.ts";
 import { removeFromLists } from "../../listing/updates/remove-from-lists.ts";
 import { countEvent } from "../../metrics/events.ts";
-import { accessorTexts } from "../../token/ids.ts";
+import type { EndRecord } from "../../token/end-record.ts";
+import { accessorTexts, rowGeneratedAt } from "../../token/ids.ts";
 import type { CubbyholeStore } from "../cubbyhole/store.ts";
 import { customIdsShard, customIdsShardNumber } from "../custom-ids.ts";
 import type { TreeEnv } from "../env.ts";
 import type { TreeEnd } from "../supply/tree-end.ts";
 import { treeReuse } from "../supply/tree-reuse.ts";
 import type { TreeStore } from "../tree-store.ts";
+import { endingOf } from "../unswept-end.ts";
 import type { TreeUpdates } from "../updates/tree-updates.ts";
 import { DeadTokens, deleteVictims, type SweepCandidate } from "./dead-tokens.ts";
 
@@ -27,8 +30,8 @@ const PLAN_ROWS = 500;
  */
 const SWEEP_STEPS = 30;
 
-/** A token that a step deletes, as it is kept until then: without the bytes that its accessor was made of. */
-type Victim = Omit<SweepCandidate, "accessorTail"> & { readonly accessor: string };
+/** So long after its creation (ms) a token is on the list, unless something failed. */
+const LISTED_AFTER_MS = 60_000;
 
 /** What one step did. */
 interface SweepStep {
@@ -36,6 +39,8 @@ interface SweepStep {
   readonly swept: number;
   /** True when nothing dead was left before it. */
   readonly done: boolean;
+  /** How the token ended that the caller takes off the list; absent when it is still there. */
+  readonly end?: EndRecord;
 }
 
 /** What the sweep needs of the tree around it. */
@@ -63,7 +68,7 @@ export class TreeSweep {
   constructor(tree: SweepDeps) {
     this.#tree = tree;
     this.#turns = sweepThreads().turnsOfTree();
-    this.#dead = new DeadTokens(tree.sql, tree.inventory);
+    this.#dead = new DeadTokens(tree.sql, accessorTexts(tree.treeId), tree.inventory);
   }
 
   /** When a tree whose alarm has come shall sweep (ms), while many others do; null: now. */
@@ -71,17 +76,21 @@ export class TreeSweep {
     return this.#turns.putOffTo();
   }
 
-  /** As many steps as one alarm takes, with requests served in between. Of several callers each has its turn. */
-  run(): Promise<void> {
+  /**
+   * As many steps as one alarm takes, with requests served in between. Of several callers each has its turn.
+   *
+   * @returns whether nothing dead is left.
+   */
+  run(): Promise<boolean> {
     return this.#inTurn(() => this.#run());
   }
 
-  /** One step for a caller that takes the token of this row, the only one, off the list itself. False when it is still there. */
-  stepFor(row: number): Promise<boolean> {
+  /** One step for a caller that takes the token of this row, the only one, off the list itself: how it ended. null: it is still there. */
+  stepFor(row: number): Promise<EndRecord | null> {
     return this.#inTurn(async () => {
-      const { swept } = await this.step(row);
+      const { swept, end = null } = await this.step(row);
       countEvent("tokens_swept", [], swept);
-      return swept > 0;
+      return end;
     });
   }
 
@@ -94,15 +103,16 @@ export class TreeSweep {
     return done;
   }
 
-  async #run(): Promise<void> {
+  async #run(): Promise<boolean> {
     countEvent("sweep", [], 1);
     try {
       for (let step = 0; step < SWEEP_STEPS; step++) {
         this.#turns.began(this.#tree.treeId);
         const { swept, done } = await this.step();
         countEvent("tokens_swept", [], swept);
-        if (done) return;
+        if (done) return true;
       }
+      return false;
     } finally {
       this.#turns.ended(this.#tree.treeId);
       countEvent("sweep", [], -1);
@@ -137,18 +147,19 @@ export class TreeSweep {
         tokens.deleted(rows, currentTime(), treeReuse().reuses);
       });
     }
-    return { swept: victims.length, done: false };
+    const end = victims.find(({ row }) => row === delisted)?.end;
+    return { swept: victims.length, done: false, ...(end && { end }) };
   }
 
   /** The tokens that a step deletes; null when nothing dead is left. */
-  async #find(): Promise<Victim[] | null> {
+  async #find(): Promise<SweepCandidate[] | null> {
     const isGone = () => !this.#tree.tokens.isCreated;
     while (this.#dead.isPlanning && !isGone()) await this.#piece(() => this.#dead.planOn(PLAN_ROWS));
-    const victims = await this.#piece(() => this.#named(isGone() ? null : this.#dead.next(currentTime(), this.#rows)));
+    const victims = await this.#piece(() => (isGone() ? null : this.#dead.next(currentTime(), this.#rows)));
     if (victims === null) this.#dead.forget();
     while (victims && victims.length > 0 && victims.length < STEP_ROWS) {
-      const more = await this.#piece(() => this.#named(isGone() ? [] : this.#dead.more(this.#rows)));
-      if (!more || more.length === 0) break;
+      const more = await this.#piece(() => (isGone() ? [] : this.#dead.more(currentTime(), this.#rows)));
+      if (more.length === 0) break;
       victims.push(...more);
     }
     return victims;
@@ -164,15 +175,7 @@ export class TreeSweep {
     });
   }
 
-  #named(candidates: readonly SweepCandidate[] | null): Victim[] | null {
-    if (candidates === null) return null;
-    const accessorOf = accessorTexts(this.#tree.treeId);
-    return candidates.map(({ row, parent, isBelowDead, customIdKey, accessorTail }) => {
-      return { row, parent, isBelowDead, customIdKey, accessor: accessorOf(row, new Uint8Array(accessorTail)) };
-    });
-  }
-
-  async #forgetElsewhere(victims: readonly Victim[], delisted: number | null): Promise<void> {
+  async #forgetElsewhere(victims: readonly SweepCandidate[], delisted: number | null): Promise<void> {
     const { env, treeId } = this.#tree;
     const customIds = victims.flatMap(({ row, customIdKey }) =>
       customIdKey === null ? [] : [{ key: customIdKey, treeId, row }],
@@ -183,13 +186,26 @@ export class TreeSweep {
     );
   }
 
-  async #removeFromLists(victims: readonly Victim[], delisted: number | null): Promise<void> {
+  async #removeFromLists(victims: readonly SweepCandidate[], delisted: number | null): Promise<void> {
     const { env, end } = this.#tree;
-    const accessorsOf = (some: readonly Victim[]) => some.map(({ accessor }) => accessor);
-    await cancelUpdatesOf(accessorsOf(victims.filter(({ row }) => row === delisted)));
-    const others = accessorsOf(victims.filter(({ row }) => row !== delisted));
+    await cancelUpdatesOf(victims.filter(({ row }) => row === delisted).map(({ accessor }) => accessor));
+    const others = victims.filter(({ row }) => row !== delisted);
     if (others.length === 0) return;
     const isLast = end.offersWith(victims.map(({ row }) => row));
-    await removeFromLists(env, others, this.#turns, isLast);
+    await removeFromLists(
+      env,
+      others.map((victim) => this.#endingOf(victim)),
+      this.#turns,
+      isLast,
+    );
+  }
+
+  /** What the lists keep of a token that has ended. They need not know of one that was just made. */
+  #endingOf({ row, accessor, end }: SweepCandidate): Ending {
+    const { tokens } = this.#tree;
+    // One that ended before it was described counts as listed.
+    const mayBeUnlisted = row > (tokens.listing.upTo ?? 0) || rowGeneratedAt(row) > end.at - LISTED_AFTER_MS;
+    const token = mayBeUnlisted && end.how !== "never issued" ? tokens.find(row) : null;
+    return token ? endingOf(tokens, token, end) : { accessor, end };
   }
 }

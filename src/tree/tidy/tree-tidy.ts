@@ -35,6 +35,11 @@ interface WalkProgress {
   readonly terms: ReadonlySet<number>;
 }
 
+/** A wrong entry may be in the place of another shard, which then has none. */
+function listedOf({ accessors }: TidyStep): ReadonlySet<string> {
+  return new Set(accessors.filter(({ entry }) => entry !== "wrong").map(({ accessor }) => accessor));
+}
+
 function walkOf({ run, aged }: TidyStep): string {
   return JSON.stringify([run, aged]);
 }
@@ -84,7 +89,7 @@ export class TreeTidy {
   async #batch(step: TidyStep, from: TreePosition): Promise<TableStep> {
     switch (from.table) {
       case "tokens":
-        return this.#tokens(from.after, new Set(step.accessors.map(({ accessor }) => accessor)));
+        return this.#tokens(from.after, listedOf(step));
       case "cubbyhole":
         return this.#cubbyhole(from.after);
       case "leases":

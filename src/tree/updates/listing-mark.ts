@@ -45,6 +45,11 @@ export class ListingMark {
     if (this.#upTo !== null && row > this.#upTo) this.#set(row);
   }
 
+  /** No list has a token of this tree any more. A tree of one token has no mark. */
+  listAgain(): void {
+    if (this.#upTo !== null) this.#set(0);
+  }
+
   /** Rows after the mark and after `after`: the first ones, at most `limit`. */
   outbox(after: number, limit: number): number[] {
     if (this.#upTo === null) return [];

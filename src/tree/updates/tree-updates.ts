@@ -117,6 +117,11 @@ export class TreeUpdates implements TokenObserver, SweepObserver {
     this.#lookIn(READ_DELAY_MS);
   }
 
+  /** The hour in which a token was used last (ms); null: not known here. */
+  lastUsed(row: number): number | null {
+    return this.#uses.get(row) ?? null;
+  }
+
   /** Until when (ms) another use of a token that was used at `now` is nothing new; null: for ever. */
   usedUntil(now: number): number | null {
     return tracksLastUse(this.#tree.env) ? hourOf(now) + USE_HOUR_MS : null;
@@ -264,7 +269,7 @@ export class TreeUpdates implements TokenObserver, SweepObserver {
       renewedAt: token.renewed_at,
       usesLeft: token.uses_left,
       children: this.#countChildren(token.row),
-      lastUsed: this.#uses.get(token.row) ?? null,
+      lastUsed: this.lastUsed(token.row),
     };
   }
 

@@ -20,6 +20,8 @@ const NULL_WHEN_EMPTY = [
   "member_group_ids",
   // The last run of tidy: not a setting, but something that may not have happened yet.
   "last",
+  // Who asked for the end of a token: nobody, when its time was over.
+  "by",
 ];
 
 /** Names of the lists and maps of a shape that can be null. */

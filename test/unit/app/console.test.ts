@@ -38,7 +38,6 @@ describe("the console", () => {
   });
 
   it.each<[string, RequestInit]>([
-    ["/", {}],
     ["/", { headers: BROWSER, method: "POST" }],
     ["/ui/tokens", { headers: BROWSER, method: "POST" }],
     ["/v1/sys/health", { headers: BROWSER }],

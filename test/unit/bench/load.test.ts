@@ -45,6 +45,14 @@ describe("a stream of requests", () => {
     expect(result.p50).toBeGreaterThan(0);
   });
 
+  it("counts a request that was refused for overload, and leaves its wait out", async () => {
+    const url = await serve((_, __, response) => response.writeHead(503).end());
+    const requests = [{ method: "GET", path: "/" }] as const;
+    const result = await runStream(url, { connections: 1, requests }, 0.3);
+    expect(result).toMatchObject({ p50: 0, longest: 0, lost: 0, statuses: { 503: result.answers } });
+    expect(result.answers).toBeGreaterThan(0);
+  });
+
   it("sends the token that a connection was given with the requests that follow on it, and with no other", async () => {
     const lives: string[] = [];
     let given = 0;

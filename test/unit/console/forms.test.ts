@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ISSUER_PARTS } from "../../../console/issuer/parts.ts";
 import { ROLE_TAG } from "../../../console/methods/cloud-parts.ts";
-import { identityFields } from "../../../console/methods/identity-fields.ts";
+import { identityFields, tokenFields } from "../../../console/methods/identity-fields.ts";
 import { LEFT_OUT, PARTS, tuningOf } from "../../../console/methods/parts.ts";
 import {
   bodyOf,
@@ -14,6 +14,7 @@ import {
   shownValue,
   typedDuration,
 } from "../../../console/records/field.ts";
+import { unknownPoliciesText } from "../../../console/records/known-policies.ts";
 import { newNameMistake } from "../../../console/records/new-name.ts";
 import { parseDuration } from "../../../src/base/duration.ts";
 import { openApiOfUsualMounts } from "../../support/open-api.ts";
@@ -59,7 +60,7 @@ describe("forms of the console", () => {
   ];
   const forms = scopes.flatMap(([scope, parts]) =>
     parts.flatMap((part) => {
-      if (part.kind === "login check") return [];
+      if (part.kind === "login check" || part.kind === "refused logins") return [];
       const below = part.kind === "settings" ? part.path : `${part.itemPath}/`;
       const path = Object.keys(document.paths).find((one) =>
         part.kind === "settings"
@@ -95,6 +96,13 @@ describe("the login check", () => {
     expect(identityFields("eyJ4")).toEqual({ identity: "eyJ4" });
     expect(identityFields('{"role": "ci", "pkcs7": "MII"}')).toEqual({ role: "ci", pkcs7: "MII" });
     expect(identityFields("{broken")).toEqual({ identity: "{broken" });
+  });
+
+  it("tells a signed token, its claims and the body of a login apart", () => {
+    expect(tokenFields(" a.b.c\n")).toEqual({ jwt: "a.b.c" });
+    expect(tokenFields('{"sub": "job"}')).toEqual({ claims: { sub: "job" } });
+    expect(tokenFields('{"role": "ci", "jwt": "a.b.c"}')).toEqual({ role: "ci", jwt: "a.b.c" });
+    expect(tokenFields("{broken")).toEqual({ jwt: "{broken" });
   });
 });
 
@@ -166,4 +174,23 @@ it("a record that is there already is not made again, which would change it", ()
     expect.stringContaining("web already"),
     expect.stringContaining("Key already"),
   ]);
+});
+
+it("a role gets no name that no path can hold", () => {
+  const mistakes = ["ci", "a.b-c_9", "bad name/!", "-a", "a.", "é"].map(
+    (name) => newNameMistake(name, [], true) !== "",
+  );
+  expect(mistakes).toEqual([false, false, true, true, true, true]);
+  expect(newNameMistake("YWJj/+=", [], false)).toBe("");
+});
+
+it("a form warns of policies that there are not, where they are known, and not of patterns", () => {
+  const field: Field = { name: "token_policies", label: "Policies", kind: "names" };
+  const known = new Set(["web", "root"]);
+  expect(unknownPoliciesText(field, "web, Root\nwbe", known)).toBe(
+    "There is no policy wbe: it grants nothing until it is made.",
+  );
+  expect(unknownPoliciesText(field, "web", known)).toBe("");
+  expect(unknownPoliciesText(field, "wbe", null)).toBe("");
+  expect(unknownPoliciesText({ ...field, name: "allowed_policies_glob" }, "wbe*", known)).toBe("");
 });

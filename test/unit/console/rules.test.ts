@@ -1,10 +1,21 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { compact, duration, relative } from "../../../console/format.ts";
+import { queryOf } from "../../../console/href.ts";
 import { localTime, queryTime } from "../../../console/local-time.ts";
 import { offsetOf, placeIn } from "../../../console/policies/place.ts";
-import { filterBody, filterOf, filterText, isMeant } from "../../../console/tokens/filter.ts";
-import { isConfirmed } from "../../../console/tokens/model.ts";
+import {
+  filterBody,
+  filterOf,
+  filterOfBody,
+  filterText,
+  isMeant,
+  linesOfPairs,
+  pairsOfLines,
+} from "../../../console/tokens/filter.ts";
+import { childrenText, descendantsText, isConfirmed } from "../../../console/tokens/model.ts";
+import { endsText, groupsText, jobText, percentOf } from "../../../console/tokens/numbers.ts";
+import { consoleToken } from "../../support/console-token.ts";
 
 describe("times and numbers of the console", () => {
   it("tells a duration by its two largest units", () => {
@@ -31,6 +42,40 @@ describe("times and numbers of the console", () => {
   });
 });
 
+describe("the numbers of a revocation", () => {
+  const preview = {
+    ...{ count: 38, total: 1168, more: false, leases: { count: 0, more: false }, skipped: { root: 0, self: 0 } },
+    by: { mount: [], type: [], role: [], owner: [] },
+  };
+  const job = {
+    ...({ id: "j", state: "done", counted: 1168, preview, matched: 38, total: 1168, revoked: 38 } as const),
+    ...{ ended_before: 0, mismatched: 0, remaining: null, failures: [] },
+  };
+
+  it("are what match, and all that end with them, before and after", () => {
+    expect(endsText(preview)).toBe("38 tokens match; 1,168 tokens end in all, with everything below.");
+    expect(endsText({ count: 1, total: 1 })).toBe("1 token matches; 1 token ends in all, with everything below.");
+    expect(jobText(job)).toBe("1,168 of 1,168 tokens ended: 38 that matched, with everything below");
+    expect(percentOf({ ...job, total: 584 })).toBe(50);
+    const { preview: _, ...uncounted } = job;
+    expect(jobText({ ...uncounted, state: "counting", counted: 600, matched: null })).toBe(
+      "Counting: 600 tokens so far",
+    );
+  });
+
+  it("name the greatest groups of the total, and say how many are in none", () => {
+    const owners = ["a", "", "b", "c", "d", "e"].map((key, at) => ({ key, count: 100 - at }));
+    expect(groupsText(owners, 600)).toBe("100 a, 99 without, 98 b, 97 c, 96 d, 110 others");
+    expect(groupsText([{ key: "", count: 3 }], 3)).toBeNull();
+  });
+
+  it("of one token are its children, right below it, and its descendants, all below", () => {
+    expect([childrenText(1), childrenText(8), childrenText(0)]).toEqual(["1 child", "8 children", ""]);
+    expect(descendantsText({ count: 56, more: false })).toBe("56 descendants");
+    expect(descendantsText({ count: 10_000, more: true })).toBe("10,000+ descendants");
+  });
+});
+
 describe("the confirmation of a bulk revocation", () => {
   it("is the exact number, and never one for no tokens or for too many to count", () => {
     expect(isConfirmed({ count: 12, more: false }, "12")).toBe(true);
@@ -43,29 +88,22 @@ describe("the confirmation of a bulk revocation", () => {
 });
 
 describe("the filter of the tokens page", () => {
+  it("has several pairs of metadata, each a parameter of its own in addresses and an entry of a list in bodies", () => {
+    const lines = linesOfPairs(" owner=billing,  note=a, b , run_id=12");
+    expect(lines.split("\n")).toEqual(["owner=billing", "note=a, b", "run_id=12"]);
+    expect(pairsOfLines(lines)).toBe("owner=billing, note=a, b, run_id=12");
+    const address = queryOf({ metadata: lines, policy: "", role: undefined });
+    expect(address).toBe("?metadata=owner%3Dbilling&metadata=note%3Da%2C+b&metadata=run_id%3D12");
+    const filter = filterOf(new URLSearchParams(address));
+    expect(filterBody(filter)).toEqual({ metadata: ["owner=billing", "note=a, b", "run_id=12"] });
+    expect(filterOfBody(filterBody(filter))).toEqual(filter);
+    const token = consoleToken({ metadata: { owner: "billing", run_id: "12" } });
+    expect(isMeant({ metadata: ["owner=billing", "run_id=12"] }, token)).toBe(true);
+    expect(isMeant({ metadata: ["owner=billing", "run_id=13"] }, token)).toBe(false);
+  });
+
   it("tells which tokens of a map a revocation means", () => {
-    const token = {
-      accessor: "a1",
-      display_name: "aws-web",
-      path: "auth/aws/login",
-      role: "web",
-      mount: "auth/aws/",
-      type: "service",
-      policies: ["default", "fleet"],
-      entity_id: "",
-      created: "2026-11-22T10:00:00Z",
-      expires: "2026-11-23T10:00:00Z",
-      renewed: null,
-      num_uses: 0,
-      uses_left: 0,
-      period: 0,
-      explicit_max_ttl: 0,
-      orphan: true,
-      parent: null,
-      children: 3,
-      last_used: null,
-      tree: "t1",
-    };
+    const token = consoleToken();
     const meant = [
       { accessors: ["a0", "a1"] },
       { policy: "fleet", mount: "aws" },
@@ -87,6 +125,7 @@ describe("the filter of the tokens page", () => {
     const filter = filterOf(query);
     expect(filter).toEqual({ policy: "web", orphan: "true" });
     expect(filterBody(filter)).toEqual({ policy: "web", orphan: true });
+    expect(filterOfBody(filterBody(filter))).toEqual(filter);
     expect(filterText(filter)).toBe("policy web, without a parent true");
     expect(filterText({})).toBe("all tokens");
   });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { MAX_UPSTREAM_CONNECTIONS } from "../../../gateway/limits.ts";
 import { RawClient, request, startRecorder, startService, startTestGateway } from "./support.ts";
 
 describe("limits of the head", () => {
@@ -80,6 +81,30 @@ describe("the limit of requests under way", () => {
         return waiting.length;
       })
       .toBe(2);
+  });
+});
+
+describe("the turn of a request", () => {
+  it("is waited for no longer than the limit: then the request is refused, not sent, and the connection goes on", async () => {
+    const waiting: (() => void)[] = [];
+    const { url } = await startService((_, response) => waiting.push(() => response.end("done")));
+    const { port } = await startTestGateway(url, { timeouts: { turnMs: 0 } });
+    for (let sent = 0; sent < MAX_UPSTREAM_CONNECTIONS; sent++) {
+      await (await RawClient.connect(port)).send(request("GET /v1/a"));
+    }
+    await expect.poll(() => waiting.length).toBe(MAX_UPSTREAM_CONNECTIONS);
+
+    const late = await RawClient.connect(port);
+    await late.send(request("GET /v1/late"));
+    const refused = await late.answer();
+    expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "1"]);
+    expect(JSON.parse(refused.body)).toEqual({ errors: ["the service is busy; try again"] });
+
+    for (const answer of waiting.splice(0)) answer();
+    await late.send(request("GET /v1/again"));
+    await expect.poll(() => waiting.length).toBe(1);
+    waiting[0]?.();
+    expect((await late.answer()).body).toBe("done");
   });
 });
 

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { Shares } from "../../../gateway/shares.ts";
+import { Deadline } from "../../../gateway/deadline.ts";
+import { Shares, Turns } from "../../../gateway/shares.ts";
 
 /** Takes one after the other for a client until it gets no more; the number that it got. */
 function takeAll(shares: Shares, key: string | null): number {
@@ -67,5 +68,52 @@ describe("shares", () => {
         expect([shares.used, shares.take("a", 6), shares.take(null, 6)]).toEqual([0, true, true]);
       }),
     );
+  });
+});
+
+describe("turns", () => {
+  const LIMIT_MS = 600_000;
+
+  /** Requests of clients that wait, in the order in which they came; `ended` gets the number and the outcome of each. */
+  function waiting(clients: string) {
+    const turns = new Turns();
+    const ended: [number, boolean][] = [];
+    const deadlines = [...clients].map((client, number) => {
+      const deadline = new Deadline();
+      void turns.wait(client, deadline, LIMIT_MS).then((isTurn) => ended.push([number, isTurn]));
+      return deadline;
+    });
+    const letGo = async (count: number): Promise<void> => {
+      let left = count;
+      turns.goOn(() => left-- > 0);
+      await Promise.resolve();
+    };
+    return { deadlines, ended, letGo };
+  }
+
+  it("are those of one client after the other, whatever each has waiting", async () => {
+    const { ended, letGo } = waiting("aaabc");
+    await letGo(4);
+    expect(ended.map(([number]) => number)).toEqual([0, 3, 4, 1]);
+  });
+
+  it("are over for a request that has waited for too long, and the others keep theirs", async () => {
+    const { deadlines, ended, letGo } = waiting("aab");
+    const late = performance.now() + LIMIT_MS;
+    deadlines[0]?.look(late - 60_000);
+    await letGo(0);
+    expect(ended).toEqual([]);
+    deadlines[0]?.look(late + 60_000);
+    deadlines[2]?.look(late + 60_000);
+    await letGo(2);
+    expect(ended).toEqual([
+      [0, false],
+      [2, false],
+      [1, true],
+    ]);
+    // One whose turn has come is not refused later.
+    deadlines[1]?.look(late + 60_000);
+    await letGo(1);
+    expect(ended).toHaveLength(3);
   });
 });

@@ -40,7 +40,7 @@ describe("a client that does not read", () => {
     await ask();
     expect(gateway.figures().answerBytes).toBeLessThan(ANSWER_ROOM_BYTES);
     expect(counts.unfinished).toBeLessThan(MAX_UPSTREAM_CONNECTIONS);
-  }, 60_000);
+  });
 
   it("is asked for nothing more while an answer waits for it", async () => {
     const { url, counts } = await startLongAnswers();
@@ -54,7 +54,7 @@ describe("a client that does not read", () => {
     const { asked } = counts;
     client.socket.resume();
     for (let count = 0; count <= asked; count++) expect((await client.answer()).body).toHaveLength(400_000);
-  }, 60_000);
+  });
 
   it("loses the connection, also when it reads a byte now and then", async () => {
     const { url, counts } = await startLongAnswers(16_384);
@@ -65,7 +65,7 @@ describe("a client that does not read", () => {
     clearInterval(drip);
     expect(gateway.figures()).toMatchObject({ answerBytes: 0, requests: 0 });
     expect(counts.asked).toBeLessThan(4_000);
-  }, 60_000);
+  });
 });
 
 let before = -1;

@@ -58,7 +58,7 @@ describe("the lifetime of a lease", () => {
     });
   });
 
-  it("is extended by nobody when the lease is not renewable or its maximum has passed", () => {
+  it("is not extended when the lease is not renewable or its maximum has passed", () => {
     const fixed = { ...granted({ ttl: 60, renewable: false }).record, grantedTtl: 60, expiresAt: NOW + 60_000 };
     expect(planLeaseRenewal(fixed, 10, NOW)).toMatchObject({ error: { message: "lease is not renewable" } });
     const capped = { ...granted({ ttl: 60, maxTtl: 60 }).record, grantedTtl: 60, expiresAt: NOW + 90_000 };

@@ -11,6 +11,7 @@ describe("paths that need sudo", () => {
     ["update", "sys/auth/token/tune"],
     ["delete", "sys/auth/x"],
     ["read", "sys/audit"],
+    ["read", "sys/policies/usage/acl/x"],
     ["update", "sys/audit/file"],
     ["update", "sys/remount"],
     ["read", "sys/raw"],

@@ -35,6 +35,7 @@ describe("the secrets of a plain `wrangler dev`", () => {
   it("are a seal key that only this user can read, made once", () => {
     build("dev");
     const made = readFileSync(file(), "utf8");
+    expect(made).toContain("ONE_THREAD='true'\n");
     expect(made).toMatch(/^GROVE_SEAL_KEY='1:[A-Za-z0-9+/]{43}='$/m);
     expect(statSync(file()).mode & 0o777).toBe(0o600);
     build("dev");

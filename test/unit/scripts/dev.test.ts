@@ -22,6 +22,10 @@ describe("sortLine", () => {
     ['    curl "http://127.0.0.1:38043/cdn-cgi/local/scheduled"', "chatter"],
     ['{"type":"exception","request_id":"x"}', "message"],
     ["    src/index.ts:9:10:", "message"],
+    [
+      "  stack: /grove/bin/workerd@553261e /grove/bin/workerd@5533110; sentryErrorContext = jsgInternalError",
+      "chatter",
+    ],
     ["The file src/base/clock.ts changed, restarting build...", "chatter"],
   ])("knows what %s is", (line, kind) => expect(sortLine(line).kind).toBe(kind));
 });

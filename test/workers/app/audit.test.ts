@@ -158,6 +158,27 @@ describe("the audit log", () => {
     expect((await call("GET", "auth/token/lookup-self", { token: client_token })).status).toBe(403);
   });
 
+  it("names what a revocation of many was asked for, and its numbers, and keeps the values of its filter hashed", async () => {
+    const made = { ttl: "1h", policies: ["root"], no_parent: true, display_name: "leaked" };
+    const { client_token } = await createToken(root, made);
+    await createToken(client_token, { ttl: "1h" });
+    const filter = { display_name: "token-leaked", include_root: true };
+    lines = [];
+    await call("POST", "sys/tokens/revoke", { token: root, body: filter });
+    const fields = ["display_name", "include_root"];
+    expect(parsed().at(-1)?.revocation).toEqual({ dry_run: true, fields, count: 1, total: 2 });
+    const real = { ...filter, dry_run: false, expected_count: 1, expected_total: 1 };
+    expect((await call("POST", "sys/tokens/revoke", { token: root, body: real })).status).toBe(400);
+    expect(parsed().at(-1)).toMatchObject({ status: 400, revocation: { dry_run: false, count: 1, total: 2 } });
+    const { job } = (await call("POST", "sys/tokens/revoke", { token: root, body: { ...real, expected_total: 2 } }))
+      .body.data;
+    expect(parsed().at(-1)?.revocation).toEqual({ dry_run: false, fields, count: 1, total: 2, job });
+    expect(lines.join()).not.toContain("token-leaked");
+    await expect
+      .poll(async () => (await call("GET", `sys/tokens/jobs/${job}`, { token: root })).body.data.state)
+      .toBe("done");
+  });
+
   it("names every token of teams that one request deletes, and none when it deletes none", async () => {
     const organization = await createOrganization(root, "audited");
     const ids: string[] = [];

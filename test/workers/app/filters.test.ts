@@ -98,6 +98,12 @@ describe("a parameter that an endpoint with filters does not know", () => {
       { accessors: [accessor], token, dry_run: false, expected_count: 1 },
       { mount: "auth/token/", display_name: "", dry_run: false, expected_count: 1000 },
       { mount: "auth/token/", created_before: null, dry_run: false, expected_count: 1000 },
+      { mount: "auth/token/", search: "  ", dry_run: false, expected_count: 1000 },
+      { mount: "auth/token/", accessors: [], dry_run: false, expected_count: 1000 },
+      { mount: "auth/token/", accessors: [""], dry_run: false, expected_count: 1000 },
+      { display_name: "*", dry_run: false, expected_count: 1000 },
+      // A list of jobs shows a hundred filters: none of them may be as large as a body.
+      { path_prefix: '"'.repeat(400_000), dry_run: false, expected_count: 1000 },
     ]) {
       expect((await call("POST", "sys/tokens/revoke", { token: root, body })).status).toBe(400);
     }

@@ -1,6 +1,6 @@
 import { runInDurableObject } from "cloudflare:test";
 import fc from "fast-check";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { randomBytes, toHex } from "../../../src/crypto/bytes.ts";
 import { type AccessorShard, accessorShard } from "../../../src/listing/accessor-shard.ts";
 import {
@@ -12,8 +12,9 @@ import {
 import { matches, type TokenFilter } from "../../../src/listing/inventory/filter.ts";
 import { keyOf, type Order, type Position } from "../../../src/listing/inventory/order.ts";
 import { mergePages } from "../../../src/listing/inventory/queries.ts";
+import type { EndsQuery } from "../../../src/listing/inventory/shard/group-ends.ts";
 import { InventoryStore } from "../../../src/listing/inventory/shard/inventory-store.ts";
-import { countsOf } from "../../../src/listing/inventory/terms.ts";
+import { countsOf, type TreeGrouping } from "../../../src/listing/inventory/terms.ts";
 import type { ShardUpdates } from "../../../src/listing/updates/shard-updates.ts";
 import { firstRowAt, routedIdText } from "../../../src/token/ids.ts";
 import { costOf } from "../../support/costs.ts";
@@ -21,6 +22,8 @@ import { bindings } from "../../support/service.ts";
 
 const BEGIN = Date.UTC(2026, 5, 1);
 const HOUR = 3_600_000;
+/** No alarm ends what ends then. */
+const LATER = Date.UTC(2090, 0, 1);
 const TREES = [1, 2, 3].map(() => toHex(randomBytes(32)));
 
 const NO_UPDATES: ShardUpdates = { made: [], changed: [], sizes: [], started: [] };
@@ -85,10 +88,22 @@ it("a page costs the same however many tokens there are, in every order and with
   expect(await costs({ role: "builder" }, "created")).toEqual([101, 101]);
   expect(await costs({ policy: "rare" }, "end")).toEqual([13, 40]);
   expect(await costs({ mount: TOKEN_MOUNT }, "end")).toEqual([25, 25]);
+  expect(await costs({ pathPrefix: "auth/aws/" }, "created")).toEqual([2, 2]);
   // What no index has is looked for in a bounded number of tokens.
-  expect(await costs({ pathPrefix: "auth/aws/" }, "created")).toEqual([1002, 1002]);
+  expect(await costs({ orphan: false }, "created")).toEqual([1002, 1002]);
   expect(await costs({ neverEnds: true }, "created")).toEqual([323, 323]);
   expect(await costs({ endsBefore: BEGIN + 2 * HOUR }, "created")).toEqual([98, 98]);
+  const search = (text: string, entities: string[] = []) => ({ search: { text, entities } });
+  expect(await costs(search("NODE-299"), "created")).toEqual([133, 133]);
+  expect(await costs(search("NODE-299"), "end")).toEqual([133, 133]);
+  expect(await costs(search("not there at all"), "end")).toEqual([2, 2]);
+  // Terms, and tokens of a term, are read up to a bound: whether all that is found can be put in order.
+  expect(await costs(search("builder"), "created")).toEqual([111, 66]);
+  expect(await costs(search("node-"), "created")).toEqual([322, 322]);
+  // An accessor is found by its beginning at once. For any other part of one all accessors are read, and nothing else of the tokens.
+  const accessor = entries[2]?.accessor ?? "";
+  expect(await costs(search(accessor), "created")).toEqual([7, 7]);
+  expect(await costs(search(accessor.slice(60, 80)), "created")).toEqual([3007, 12_007]);
   const never = { filter: { neverEnds: true }, order: { by: "created", descending: true }, shard: 1 } as const;
   const newest = await large.inventoryPage({ ...never, after: null, limit: 3, now: BEGIN });
   const next = await large.inventoryPage({ ...never, after: newest.upTo, limit: 2, now: BEGIN });
@@ -100,7 +115,7 @@ it("a page costs the same however many tokens there are, in every order and with
   expect([await counters(small), await counters(large)]).toEqual([8, 8]);
 });
 
-it("a token costs a shard five rows when it is made alone and two when it goes, and many at once four each", async () => {
+it("a token costs a shard five rows when it is made alone and four when it goes, and many at once four each", async () => {
   const shard = accessorShard(bindings, 5);
   let row = firstRowAt(BEGIN);
   const entry = (facts: Facts = {}) => {
@@ -121,11 +136,13 @@ it("a token costs a shard five rows when it is made alone and two when it goes, 
     await written(() => hear({ changed: [{ ...first, children: 2 }], sizes: [{ root: first.accessor, count: 9 }] })),
   ).toBe(1);
   expect(await written(() => hear({ changed: [{ ...alone, renewedAt: BEGIN }] }))).toBe(1);
-  expect(await written(async () => shard.remove([alone.accessor]))).toBe(2);
-  // Tokens of one kind share the rows of lists and counters: 18 of them for all that changed so far.
+  // Its own row, that of the batch, and the one that says how it ended, with an index.
+  expect(await written(async () => shard.remove([alone.accessor]))).toBe(4);
+  // Tokens of one kind share the rows of lists and counters: 24 of them for all that changed so far, and three for texts that
+  // searches find and that no token had before.
   const many = Array.from({ length: 200 }, () => entry());
   const cost = await written(() => hear({ made: many }));
-  expect(cost).toBe(4 * many.length + 18);
+  expect(cost).toBe(4 * many.length + 27);
 });
 
 it("trees are named by their size, the largest first, and with the size goes its name", async () => {
@@ -173,25 +190,6 @@ it("tokens of one tree are found in order, however many others there are", async
   expect(last.tokens.map(({ accessor }) => accessors.indexOf(accessor))).toEqual([1497, 1494]);
 });
 
-it("tokens are counted a bounded number at a time, each once", async () => {
-  const entries = Array.from({ length: 25 }, (_, i) =>
-    entryAt(firstRowAt(BEGIN) + i * 4096, { policies: i % 5 ? ["web"] : ["root", "web"] }),
-  );
-  const shard = await filled(4, entries);
-  const counts = [];
-  let last: number | null = null;
-  do {
-    const step = await shard.countInventory({ policy: "web" }, BEGIN, last, 10);
-    counts.push([step.count, step.roots]);
-    last = step.last;
-  } while (last !== null);
-  expect(counts).toEqual([
-    [10, 2],
-    [10, 2],
-    [5, 1],
-  ]);
-});
-
 it("what is told about a token twice is counted once, and what changes moves from group to group", async () => {
   const entry = entryAt(firstRowAt(BEGIN), { role: "builder", first: true });
   const shard = await filled(2, [entry, entryAt(firstRowAt(BEGIN + 1))]);
@@ -222,13 +220,33 @@ it("pages of several shards give what the filter means, each token once and in o
     row: fc.integer({ min: 0, max: 60 }),
     tree: fc.integer({ min: 0, max: 2 }),
     mount: fc.constantFrom(TOKEN_MOUNT, "a mount"),
-    displayName: fc.constantFrom("token", "token-a", "token-ab"),
+    displayName: fc.constantFrom("token", "token-a", "Token-AB", '\u0130zm\u0130r 100%_"x"', "a\u0000bc"),
+    path: fc.constantFrom("auth/token/create", "auth/jwt/login"),
+    metadata: fc.constantFrom({}, { owner: "payments" }, { owner: "Payments", run: "Stra\u00dfe" }, { "a=b": "c" }),
+    entityId: fc.constantFrom("", "entity_1", "entity_2"),
     role: fc.constantFrom("", "builder"),
     policies: fc.constantFrom(["default"], ["default", "web"], ["web", "db"]),
     expiresAt: fc.option(fc.integer({ min: -2, max: 6 }).map((n) => BEGIN + n * HOUR)),
     lastUsed: fc.option(fc.integer({ min: -2, max: 2 }).map((n) => BEGIN + n * HOUR)),
     shard: fc.integer({ min: 0, max: 2 }),
     goes: fc.boolean(),
+  });
+  const searches = fc.record({
+    text: fc.constantFrom(
+      "token",
+      "KEN-A",
+      "pay",
+      "owner=P",
+      "a=b=c",
+      "stra",
+      "100%_",
+      '"x"',
+      "\u0130ZM",
+      "zzz",
+      "abc",
+      "login",
+    ),
+    entities: fc.subarray(["entity_1", "entity_2"]),
   });
   const filters = fc.record(
     {
@@ -237,6 +255,9 @@ it("pages of several shards give what the filter means, each token once and in o
       policy: fc.constantFrom("default", "web", "db"),
       displayName: fc.constantFrom("token", "token-a"),
       displayNamePrefix: fc.constantFrom("token", "token-a"),
+      pathPrefix: fc.constantFrom("auth/j", "auth/token/create"),
+      metadata: fc.constantFrom({ owner: "payments" }, { a: "b=c" }, { "a=b": "c" }),
+      search: searches,
       tree: fc.constantFrom(...TREES),
       createdAfter: fc.integer({ min: -1, max: 3 }).map((n) => BEGIN + n),
       createdBefore: fc.integer({ min: -1, max: 3 }).map((n) => BEGIN + n),
@@ -254,7 +275,8 @@ it("pages of several shards give what the filter means, each token once and in o
     fc.assert(
       fc.property(
         fc.array(facts, { maxLength: 40 }),
-        filters,
+        // Alone a search is answered from its own index.
+        fc.oneof(filters, fc.record({ search: searches })),
         orders,
         fc.integer({ min: 1, max: 7 }),
         fc.integer({ min: 1, max: 30 }),
@@ -267,7 +289,8 @@ it("pages of several shards give what the filter means, each token once and in o
             entry: entryAt(firstRowAt(BEGIN) + row * 200, { tree, ...rest }),
           }));
           const inShard = <T>(shard: number, read: (store: InventoryStore) => T): T => {
-            for (const table of ["inventory", "postings", "counts", "pending"]) sql.exec(`DELETE FROM ${table}`);
+            for (const table of ["inventory", "postings", "searched_terms", "counts", "pending"])
+              sql.exec(`DELETE FROM ${table}`);
             const store = new InventoryStore(sql, batch);
             const inside = entries.filter((one) => one.shard === shard);
             // Some come, go and come back, so that changes wait and are written in every order.
@@ -284,7 +307,7 @@ it("pages of several shards give what the filter means, each token once and in o
               store.find(entries.map(({ entry }) => entry.accessor)).map((token) => ({ token, shard })),
             ),
           );
-          for (const kind of ["mount", "policy", "role", "end_hour"] as const) {
+          for (const kind of ["mount", "policy", "role", "end_hour", "name", "metadata.owner"] as const) {
             for (const mount of [TOKEN_MOUNT, "a mount"]) {
               const counted = shards.flatMap((shard) => inShard(shard, ({ counts }) => counts.greatest(kind, mount)));
               const groups = all.flatMap(({ token }) => countsOf(token, createdAtOf(token)));
@@ -302,7 +325,7 @@ it("pages of several shards give what the filter means, each token once and in o
             const pages = shards.map((shard) =>
               inShard(shard, (store) => store.page({ filter, order, after, shard, limit, now: BEGIN })),
             );
-            const page = mergePages(pages, order, limit);
+            const page = mergePages(pages, order, limit, (token) => keyOf(token, order.by));
             found.push(...page.tokens);
             after = page.next;
           } while (after !== null);
@@ -316,5 +339,89 @@ it("pages of several shards give what the filter means, each token once and in o
       ),
       { numRuns: 80 },
     );
+  });
+});
+
+describe("groups of trees", () => {
+  const tree = (at: number, tree: number, size: number, facts: Facts = {}) => {
+    const root = entryAt(firstRowAt(BEGIN) + at * 4096, { tree, first: true, expiresAt: null, ...facts });
+    return { root, size: { root: root.accessor, count: size } };
+  };
+  const groupsOf = async (shard: DurableObjectStub<AccessorShard>, grouping: TreeGrouping, keys: string[] | null) =>
+    ((await shard.treeGroups(grouping, [{ mount: TOKEN_MOUNT, keys }])) ?? []).map(({ mount: _, ...group }) => group);
+
+  it("are counted with what is below their first tokens, as those change and go", async () => {
+    const shard = accessorShard(bindings, 8);
+    const metadata = { owner: "payments" };
+    const trees = [
+      tree(1, 0, 30, { displayName: "api", metadata }),
+      tree(2, 1, 1, { displayName: "api", role: "web" }),
+      tree(3, 2, 5, { displayName: "cron", role: "web" }),
+    ];
+    const child = entryAt(firstRowAt(BEGIN) + 9 * 4096, { displayName: "api", expiresAt: null });
+    const made = [...trees.map(({ root }) => root), child];
+    await shard.applyUpdates({ ...NO_UPDATES, made, sizes: trees.map(({ size }) => size) });
+    const names = () => groupsOf(shard, "name", null);
+    expect(await names()).toEqual(
+      expect.arrayContaining([
+        { key: "api", trees: 2, below: 29 },
+        { key: "cron", trees: 1, below: 4 },
+      ]),
+    );
+    expect(await groupsOf(shard, "role", ["web", "none"])).toEqual([
+      { key: "web", trees: 2, below: 4 },
+      { key: "none", trees: 0, below: 0 },
+    ]);
+    expect(await groupsOf(shard, "metadata.owner", null)).toEqual([{ key: "payments", trees: 1, below: 29 }]);
+    expect(await groupsOf(shard, "mount", [TOKEN_MOUNT])).toEqual([{ key: TOKEN_MOUNT, trees: 3, below: 33 }]);
+    // What a tree says again changes nothing.
+    const [api, single, cron] = trees;
+    await shard.applyUpdates({ ...NO_UPDATES, changed: made, sizes: trees.map(({ size }) => size) });
+    expect(await groupsOf(shard, "mount", [TOKEN_MOUNT])).toEqual([{ key: TOKEN_MOUNT, trees: 3, below: 33 }]);
+    await shard.applyUpdates({ ...NO_UPDATES, sizes: [{ root: api?.root.accessor ?? "", count: 3 }] });
+    await shard.applyUpdates({ ...NO_UPDATES, sizes: [{ root: single?.root.accessor ?? "", count: 2 }] });
+    expect(await groupsOf(shard, "name", ["api"])).toEqual([{ key: "api", trees: 2, below: 3 }]);
+    await shard.remove([api?.root.accessor ?? "", cron?.root.accessor ?? ""]);
+    expect(await names()).toEqual([{ key: "api", trees: 1, below: 1 }]);
+    // Many at once go by another statement.
+    await shard.remove([...made.map(({ accessor }) => accessor), ...Array.from({ length: 20 }, (_, at) => `x${at}`)]);
+    expect(await names()).toEqual([]);
+  });
+
+  it("cost the same with three thousand tokens and with twelve thousand, and the ends of a time what ends in it", async () => {
+    const facts = (i: number): Facts => ({
+      displayName: `name-${i % 7}`,
+      first: i % 2 === 0,
+      expiresAt: LATER + i * 1000,
+    });
+    const entries = Array.from({ length: 12_000 }, (_, i) => entryAt(firstRowAt(BEGIN) + i * 4096, facts(i)));
+    const shards = [await filled(9, entries.slice(0, 3000)), await filled(10, entries)];
+    const wanted = [{ mount: TOKEN_MOUNT, keys: null }];
+    const read = (work: (shard: DurableObjectStub<AccessorShard>) => Promise<unknown>) =>
+      Promise.all(shards.map(async (shard) => (await costOf(shard, () => work(shard))).rowsRead));
+    const [few = 0, many = 0] = await read(async (shard) => shard.treeGroups("name", wanted));
+    expect(many).toBe(few);
+    expect(many).toBeLessThanOrEqual(60);
+    // Each tree with several tokens is read in the index and in the table.
+    const roots = entries.filter(({ first }) => first).slice(0, 10);
+    const sizes = roots.map(({ accessor }) => ({ root: accessor, count: 7 }));
+    await shards[1]?.applyUpdates({ ...NO_UPDATES, sizes });
+    const [, grown = 0] = await read(async (shard) => shard.treeGroups("name", wanted));
+    expect(grown - many).toBeGreaterThanOrEqual(10);
+    expect(grown - many).toBeLessThanOrEqual(20);
+    const query: EndsQuery = {
+      ...{ kind: "name", mount: null, from: LATER, step: 60_000, parts: 10, now: BEGIN, keys: null },
+    };
+    // Each of the 600 tokens in the index and in the table, and the one after them.
+    for (const rows of await read(async (shard) => shard.endsByGroup(query))) expect(rows).toBeLessThanOrEqual(1202);
+    const ends = await shards[1]?.endsByGroup(query);
+    expect(ends).toMatchObject({ all: Array.from({ length: 10 }, () => 60), isWhole: true });
+    expect(ends?.groups.map(({ count }) => count).sort()).toEqual([85, 85, 86, 86, 86, 86, 86]);
+    expect(ends?.groups.find(({ key }) => key === "name-3")?.parts).toHaveLength(10);
+    // What has ended by now is not counted, and of keys that are asked for the others are counted apart.
+    const asked = await shards[1]?.endsByGroup({ ...query, now: LATER + 299_999, keys: ["name-3", "none"] });
+    expect(asked?.all).toEqual([0, 0, 0, 0, 0, 60, 60, 60, 60, 60]);
+    const sum = (counts: readonly number[] = []) => counts.reduce((total, count) => total + count, 0);
+    expect(sum(asked?.other) + sum(asked?.groups[0]?.parts)).toBe(300);
   });
 });

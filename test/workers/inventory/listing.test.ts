@@ -43,7 +43,8 @@ async function accessorsOf(query: string): Promise<unknown[]> {
 
 describe("the page of tokens", () => {
   it("shows a token right after its creation with all that is known about it", async () => {
-    const parent = await createToken(root, { display_name: "deployer", policies: ["web"], ttl: "2h", no_parent: true });
+    const meta = { owner: "payments", ticket: "a=b" };
+    const parent = await createToken(root, { display_name: "deployer", policies: ["web"], meta, no_parent: true });
     const child = await createToken(parent.client_token, { num_uses: 9, period: "1h", ttl: "1h", policies: ["web"] });
     await call("GET", "auth/token/lookup-self", { token: child.client_token });
     const { tokens } = await listed("display_name=token-deployer");
@@ -58,6 +59,7 @@ describe("the page of tokens", () => {
         policies: ["default", "web"],
         role: "",
         entity_id: "",
+        metadata: meta,
         renewed: null,
         num_uses: 0,
         uses_left: 0,
@@ -74,6 +76,9 @@ describe("the page of tokens", () => {
     expect(below.tokens).toMatchObject([
       { accessor: child.accessor, parent: parent.accessor, orphan: false, num_uses: 9, uses_left: 8, children: 0 },
     ]);
+    expect(below.tokens[0]?.metadata).toEqual({});
+    const place = await call("GET", `sys/tokens/${parent.accessor}`, { token: root });
+    expect(place.body.data.token.metadata).toEqual(meta);
     expect(JSON.stringify([tokens, below])).not.toContain(parent.client_token);
   });
 
@@ -109,6 +114,10 @@ describe("the page of tokens", () => {
     ["a mount that is not there", "mount=auth/nothing/"],
     ["a time that is none", "created_after=yesterday"],
     ["a tree that is none", "tree=x"],
+    ["a pair without a value", "metadata=owner"],
+    ["a pair without a name", "metadata==payments"],
+    ["a name with two values", "metadata=owner=a&metadata=owner=b"],
+    ["too many pairs", Array.from({ length: 33 }, (_, i) => `metadata=n${i}=v`).join("&")],
   ])("refuses %s", async (_, query) => {
     expect((await call("GET", `sys/tokens?${query}`, { token: root })).status).toBe(400);
   });
@@ -121,8 +130,11 @@ describe("filters", () => {
     await call("POST", "auth/token/roles/builder", { token: root, body: {} });
     const orphan = await createToken(root, { display_name: "f-orphan", no_parent: true, ttl: "5h", policies: ["one"] });
     made.orphan = orphan.accessor;
-    made.child = (await createToken(root, { display_name: "f-child", ttl: "50h", policies: ["one", "two"] })).accessor;
-    made.below = (await createToken(orphan.client_token, { display_name: "f-below", ttl: "4h" })).accessor;
+    const ofChild = { display_name: "f-child", ttl: "50h", policies: ["one", "two"], meta: { owner: "a=b", run: "7" } };
+    made.child = (await createToken(root, ofChild)).accessor;
+    made.below = (
+      await createToken(orphan.client_token, { display_name: "f-below", ttl: "4h", meta: { owner: "a=b" } })
+    ).accessor;
     const byRole = await call("POST", "auth/token/create/builder", { token: root, body: { display_name: "f-role" } });
     made.role = byRole.body.auth.accessor;
   });
@@ -133,6 +145,10 @@ describe("filters", () => {
     ["policy=one", ["orphan", "child", "below"]],
     ["policy=two", ["child"]],
     ["role=builder", ["role"]],
+    ["metadata=owner=a=b", ["child", "below"]],
+    ["metadata=owner=a%3Db&metadata=run=7", ["child"]],
+    ["metadata=owner=a", []],
+    ["metadata=toString=", []],
     ["path_prefix=auth/token/create/builder", ["role"]],
     ["display_name=token-f-*&orphan=true", ["orphan"]],
     ["display_name=token-f-*&mount=token&role=builder", ["role"]],
@@ -178,12 +194,22 @@ describe("summaries", () => {
     expect(await summary("group_by=mount")).toMatchObject({ groups: [{ key: "auth/token/", count: total }], total });
     const byPolicy = await summary("group_by=policy");
     expect(byPolicy.groups.find(({ key }) => key === "two")?.count).toBe(1);
-    expect((await summary("group_by=role&mount=token")).groups).toEqual([{ key: "builder", count: 1 }]);
-    for (const kind of ["end_hour", "created_hour"]) {
+    expect((await summary("group_by=role&mount=token")).groups).toMatchObject([{ key: "builder", count: 1 }]);
+    expect((await summary("group_by=metadata.owner")).groups).toMatchObject([
+      { key: "a=b", count: 2 },
+      { key: "payments", count: 1 },
+    ]);
+    expect((await summary("group_by=metadata.owner&mount=token")).total).toBe(total);
+    expect((await summary("group_by=metadata.nothing")).groups).toEqual([]);
+    const byName = await summary("group_by=display_name");
+    expect(byName.groups.find(({ key }) => key === "token-f-child")?.count).toBe(1);
+    for (const kind of ["end_hour", "created_hour", "display_name"]) {
       const { groups } = await summary(`group_by=${kind}`);
       expect(groups.reduce((sum, { count }) => sum + count, 0)).toBe(total);
     }
-    expect((await call("GET", "sys/tokens/summary?group_by=colour", { token: root })).status).toBe(400);
+    for (const by of ["__proto__", "constructor", "colour"]) {
+      expect((await call("GET", `sys/tokens/summary?group_by=${by}`, { token: root })).status).toBe(400);
+    }
   });
 
   it("the map names the largest trees and counts the rest", async () => {

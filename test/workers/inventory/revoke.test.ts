@@ -1,11 +1,15 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { accessorShard, accessorShardNumber } from "../../../src/listing/accessor-shard.ts";
+import { NOT_COUNTED } from "../../../src/listing/inventory/counting.ts";
 import type { InventoryEntry } from "../../../src/listing/inventory/entry.ts";
 import { revocationsOf, TokenRevocations } from "../../../src/listing/inventory/revocations.ts";
+import { NO_TALLY } from "../../../src/listing/inventory/tally.ts";
+import { UNASKED } from "../../../src/system/end-request.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
+import { crash } from "../../support/objects.ts";
 import { bindings, call, createToken, dataOf, initialized } from "../../support/service.ts";
-import { growTree, holdSweeps, locate, sweep } from "../../support/trees.ts";
+import { evictTree, growTree, holdSweeps, locate, sweep } from "../../support/trees.ts";
 
 let root: string;
 
@@ -53,7 +57,7 @@ describe("the lineage of a token", () => {
       token: { accessor: middle.accessor, parent: top.accessor, children: 2 },
       ancestors: [{ accessor: top.accessor }],
       ancestors_more: false,
-      children: [{ accessor: low.accessor }],
+      children: [{ accessor: low.accessor, children: 1, descendants: { count: 1, more: false } }],
       descendants: { count: 3, more: false },
       leases: { count: 1, more: false },
       held_leases: [],
@@ -82,8 +86,10 @@ describe("the lineage of a token", () => {
       more: false,
     });
     await call("POST", "auth/token/revoke", { token: root, body: { token: middle.client_token } });
-    expect((await call("GET", `sys/tokens/${middle.accessor}`, { token: root })).status).toBe(404);
-    expect((await call("GET", `sys/tokens/${low.accessor}`, { token: root })).status).toBe(404);
+    for (const { accessor } of [middle, low]) {
+      expect(await read(`sys/tokens/${accessor}`)).toMatchObject({ ended: { cause: middle.accessor } });
+      expect((await call("GET", `sys/tokens/${accessor}/tree`, { token: root })).status).toBe(404);
+    }
     expect((await call("GET", "sys/tokens/garbage", { token: root })).status).toBe(404);
   });
 });
@@ -101,7 +107,10 @@ describe("revocation by a filter", () => {
       await createToken(root, { display_name: "b-a", policies: ["maker"] }),
       await createToken(root, { display_name: "b-b", no_parent: true, policies: ["maker"] }),
     ];
-    const below = await createToken(victims[1]?.client_token ?? "", { display_name: "other" });
+    const below = await createToken(victims[1]?.client_token ?? "", {
+      display_name: "other",
+      meta: { owner: "payments" },
+    });
     const bystander = await createToken(root, { display_name: "c", policies: ["maker"] });
     const filter = { display_name: "token-b-*" };
     const preview = await post("sys/tokens/revoke", filter);
@@ -111,11 +120,22 @@ describe("revocation by a filter", () => {
       sample: victims.map(({ accessor }) => ({ accessor })),
       leases: { count: 0, more: false },
       skipped: { root: 0, self: 0 },
+      total: 3,
+      by: {
+        mount: [{ key: "auth/token/", count: 3 }],
+        type: [{ key: "service", count: 3 }],
+        owner: [
+          { key: "", count: 2 },
+          { key: "payments", count: 1 },
+        ],
+      },
     });
     expect(await Promise.all(victims.map(isAlive))).toEqual([true, true]);
-    const { data } = await post("sys/tokens/revoke", { ...filter, dry_run: false, expected_count: 2 });
+    const real = { ...filter, dry_run: false, expected_count: 2, expected_total: 3 };
+    const { data } = await post("sys/tokens/revoke", real);
     const job = await finished(data.job);
-    expect(job).toMatchObject({ state: "done", expected: 2, revoked: 2, remaining: null, failures: [] });
+    expect(job).toMatchObject({ state: "done", expected: 2, expected_total: 3, revoked: 2, remaining: null });
+    expect(job).toMatchObject({ matched: 2, total: 3, preview: { count: 2, total: 3 }, failures: [] });
     // A job shows what was meant, and keeps nothing else of the request.
     expect(job.filter).toEqual(filter);
     expect(await Promise.all([...victims, below, bystander].map(isAlive))).toEqual([false, false, false, true]);
@@ -137,6 +157,168 @@ describe("revocation by a filter", () => {
     const real = { display_name: "token-grow", dry_run: false, expected_count: 1 };
     expect((await post("sys/tokens/revoke", real)).status).toBe(400);
     expect(await isAlive(first)).toBe(true);
+    const parent = await createToken(root, { display_name: "grow-below", policies: ["maker"] });
+    const below = { display_name: "token-grow-below", dry_run: false, expected_count: 1, expected_total: 1 };
+    await createToken(parent.client_token, { display_name: "other" });
+    const refused = await call("POST", "sys/tokens/revoke", { token: root, body: below });
+    expect([refused.status, refused.body.errors]).toEqual([
+      400,
+      ["1 tokens match now, and 2 would end in all, which is more than expected_total"],
+    ]);
+    expect(await isAlive(parent)).toBe(true);
+  });
+
+  it("the number is true: 38 tokens of a service and all 1,130 below them, each once, wherever it is asked for", async () => {
+    holdSweeps();
+    const roots: Made[] = [];
+    for (let at = 0; at < 38; at++) {
+      const made = await createToken(root, { no_parent: true, policies: ["maker"], display_name: "payments-api" });
+      roots.push(made);
+      // 28 trees with 30 below the first token, and 10 with 29: some wide, some deep.
+      await growTree(made.client_token, at < 28 ? 30 : 29, at % 3 === 0 ? "chain" : "wide");
+      const { stub, row } = await locate(made.client_token);
+      await listAgain(await stub.describe([row]));
+    }
+    const [first] = roots;
+    const register = {
+      accessor: first?.accessor,
+      path: "db/creds/x",
+      ttl: "1h",
+      target: "https://db.example.com/revoke",
+    };
+    expect((await post("sys/leases/register", register)).status).toBe(200);
+    const single = await createToken(root, { no_parent: true, policies: ["default"], display_name: "single-holder" });
+    await post("sys/leases/register", { ...register, accessor: single.accessor });
+
+    const filter = { display_name: "token-payments-api", orphan: true };
+    const preview = await post("sys/tokens/revoke", filter);
+    expect(preview.data).toMatchObject({ count: 38, total: 1168, leases: { count: 1, more: false } });
+    expect(preview.data.by).toMatchObject({ mount: [{ key: "auth/token/", count: 1168 }] });
+    // Of a token that the list says to be alone the leases are known, too.
+    const alone = await post("sys/tokens/revoke", { accessors: [single.accessor] });
+    expect(alone.data).toMatchObject({ count: 1, total: 1, leases: { count: 1, more: false } });
+    const lineages = await Promise.all(roots.map(({ accessor }) => read(`sys/tokens/${accessor}`)));
+    const below = lineages.map(({ descendants }) => (descendants as { count: number }).count);
+    expect(below.reduce((sum, count) => sum + count + 1, 0)).toBe(1168);
+
+    const real = { ...filter, dry_run: false, expected_count: 38, expected_total: 1168 };
+    const { data } = await post("sys/tokens/revoke", real);
+    expect(await finished(data.job)).toMatchObject({ state: "done", matched: 38, revoked: 38, total: 1168 });
+    expect(await Promise.all(roots.map(isAlive))).not.toContain(true);
+  });
+
+  it("counts a token once that matches below another one that does", async () => {
+    const top = await createToken(root, { no_parent: true, policies: ["maker"], display_name: "nested" });
+    const middle = await createToken(top.client_token, { policies: ["maker"], display_name: "between" });
+    const low = await createToken(middle.client_token, { policies: ["maker"], display_name: "nested" });
+    await createToken(low.client_token, { display_name: "leaf" });
+    const byName = await post("sys/tokens/revoke", { display_name: "token-nested" });
+    expect(byName.data).toMatchObject({ count: 2, total: 4 });
+    const named = { accessors: [low.accessor, middle.accessor] };
+    expect((await post("sys/tokens/revoke", named)).data).toMatchObject({ count: 2, total: 3 });
+    const { data } = await post("sys/tokens/revoke", {
+      ...named,
+      dry_run: false,
+      expected_count: 2,
+      expected_total: 3,
+    });
+    expect(await finished(data.job)).toMatchObject({ matched: 2, revoked: 2, total: 3, ended_before: 0 });
+    expect(await isAlive(top)).toBe(true);
+  });
+
+  it("counts an unused token by itself when the one above it matches but for its use", async () => {
+    const top = await createToken(root, { no_parent: true, policies: ["maker"], display_name: "idle" });
+    await createToken(top.client_token, { policies: ["maker"], display_name: "idle" });
+    const lastUse = async () => {
+      const { token } = await read(`sys/tokens/${top.accessor}`);
+      return (token as { last_used: string | null }).last_used;
+    };
+    await expect.poll(lastUse).not.toBeNull();
+    // The tree has forgotten the use, and the list has not.
+    await evictTree((await locate(top.client_token)).stub);
+    const hour = Date.parse((await lastUse()) ?? "");
+    const filter = { display_name: "token-idle", unused_since: new Date(hour + 3_599_999).toISOString() };
+    expect((await post("sys/tokens/revoke", filter)).data).toMatchObject({ count: 1, total: 1 });
+  });
+
+  it("goes on counting in a job when one request can't, and the job goes on after a crash", async () => {
+    const held = vi.spyOn(TokenRevocations.prototype, "alarm").mockResolvedValue();
+    const made: Made[] = [];
+    for (let at = 0; at < 3; at++) {
+      made.push(await createToken(root, { no_parent: true, policies: ["maker"], display_name: "many" }));
+      await createToken(made[at]?.client_token ?? "", { display_name: "below" });
+    }
+    // Publishes what was made.
+    expect((await post("sys/tokens/revoke", { display_name: "token-many" })).data).toMatchObject({
+      count: 3,
+      total: 6,
+    });
+    const selection = (sent: string) => ({
+      ...{ sent, filter: { displayName: "token-many" }, accessors: null, includeRoot: false, spare: null },
+      asked: UNASKED,
+    });
+    const start = (expected: { count: number; total: number } | null) =>
+      revocationsOf(bindings).start(selection('{"display_name":"token-many"}'), NOT_COUNTED, expected);
+    const step = async (id: string) => {
+      await runInDurableObject(revocationsOf(bindings), (object) => ALARM.call(object));
+      return read(`sys/tokens/jobs/${id}`);
+    };
+    const dry = await start(null);
+    expect(await read(`sys/tokens/jobs/${dry}`)).toMatchObject({ state: "counting", dry_run: true, matched: null });
+    await step(dry);
+    await crash(revocationsOf(bindings));
+    expect(await step(dry)).toMatchObject({
+      ...{ state: "counted", counted: 6, matched: 3, total: 0, preview: { count: 3, total: 6, skipped: { root: 0 } } },
+    });
+    const refused = await start({ count: 3, total: 5 });
+    await step(refused);
+    expect(await step(refused)).toMatchObject({ state: "refused", matched: 3, revoked: 0 });
+    expect(await Promise.all(made.map(isAlive))).not.toContain(false);
+    const real = await start({ count: 3, total: 6 });
+    await step(real);
+    expect(await step(real)).toMatchObject({ state: "running", matched: 3 });
+    expect(await step(real)).toMatchObject({ state: "done", matched: 3, revoked: 3, total: 6 });
+    expect(await Promise.all(made.map(isAlive))).not.toContain(true);
+    // Counts are found by their ids, and are not among the revocations.
+    const ids = (await read("sys/tokens/jobs")).jobs as { id: string }[];
+    expect(ids.map(({ id }) => id)).toEqual(expect.arrayContaining([real, refused]));
+    expect(ids.map(({ id }) => id)).not.toContain(dry);
+    held.mockRestore();
+  });
+
+  it("is listed without the tokens that it named and without its groups, of which a hundred jobs would have megabytes", async () => {
+    const accessors = Array.from({ length: 900 }, (_, at) => String(at).padStart(112, "a"));
+    const groups = { named: Array.from({ length: 300 }, (_, at) => ({ key: `group-${at}`, count: 3 })), other: 0 };
+    const selection = { sent: JSON.stringify({ accessors, include_root: true }), filter: null, accessors };
+    const tally = { ...NO_TALLY, matched: 900, total: 900, by: { mount: groups, role: groups, owner: groups } };
+    await runInDurableObject(revocationsOf(bindings), (_, { storage: { sql } }) => {
+      for (let at = 0; at < 100; at++) {
+        sql.exec(
+          `INSERT INTO jobs (id, number, dry, state, selection, started_at, count, revoked, total, gone, spared, mismatched, failures)
+           VALUES (?, ?, 0, 'done', ?, 0, ?, 900, 900, 0, 0, 0, '[]')`,
+          ...[
+            `large-${at}`,
+            1000 + at,
+            JSON.stringify(selection),
+            JSON.stringify({ ...NOT_COUNTED, isRead: true, tally }),
+          ],
+        );
+      }
+    });
+    const { jobs } = (await read("sys/tokens/jobs")) as { jobs: Record<string, unknown>[] };
+    const large = jobs.filter(({ id }) => String(id).startsWith("large-"));
+    expect(large).toHaveLength(100);
+    expect(large[0]).toMatchObject({ id: "large-99", named: 900, filter: { include_root: true }, matched: 900 });
+    expect(large[0]?.preview).toEqual({
+      ...{ count: 900, total: 900, leases: { count: 0, more: false }, skipped: { root: 0, self: 0 } },
+    });
+    expect(JSON.stringify(large).length).toBeLessThan(100 * 700);
+    expect(await read("sys/tokens/jobs/large-0")).toMatchObject({
+      ...{ named: 900, filter: { accessors }, preview: { by: { role: { length: 300 } } } },
+    });
+    await runInDurableObject(revocationsOf(bindings), (_, { storage: { sql } }) => {
+      sql.exec("DELETE FROM jobs WHERE id LIKE 'large-%'");
+    });
   });
 
   it("spares the caller with all above it and root tokens, unless they are named", async () => {
@@ -195,30 +377,34 @@ describe("revocation by a filter", () => {
     const rows = await runInDurableObject(stub, (_, { storage: { sql } }) =>
       sql.exec<{ row: number }>("SELECT row FROM tokens WHERE parent IS NOT NULL").toArray(),
     );
-    await listAgain(await stub.describe(rows.map(({ row }) => row)));
+    const entries = await stub.describe(rows.map(({ row }) => row));
+    await listAgain(entries);
     // Their row numbers are up to half a second ahead, and tokens made after the start are not meant.
     const aheadUntil = Date.now() + 500;
     await expect.poll(() => Date.now() > aheadUntil).toBe(true);
     const filter = { display_name: "token-k", orphan: false };
     expect((await post("sys/tokens/revoke", filter)).data).toMatchObject({ count: 450 });
     const { data } = await post("sys/tokens/revoke", { ...filter, dry_run: false, expected_count: 450 });
-    const jobs = revocationsOf(bindings);
+    let jobs = revocationsOf(bindings);
     const step = async () => {
       await runInDurableObject(jobs, (object) => ALARM.call(object));
       return read(`sys/tokens/jobs/${data.job}`);
     };
     expect(await step()).toMatchObject({ state: "running", revoked: 200, remaining: 250 });
-    // The tree does its part, and the job can't write that down.
+    // The tree does its part, and the job can't write that down. It knows what it meant to end.
     const original = TokenTree.prototype.revokeFiltered;
     const failing = vi.spyOn(TokenTree.prototype, "revokeFiltered");
-    failing.mockImplementationOnce(async function lost(this: TokenTree, request) {
-      await original.call(this, request);
+    failing.mockImplementation(async function lost(this: TokenTree, request) {
+      const answer = await original.call(this, request);
+      if (request.dry) return answer;
       throw new Error("the answer is lost");
     });
     expect(await step()).toMatchObject({ state: "running", revoked: 200, failures: [expect.any(String)] });
     failing.mockRestore();
-    expect(await step()).toMatchObject({ revoked: 200, ended_before: 200, failures: [] });
-    expect(await step()).toMatchObject({ state: "done", revoked: 250, ended_before: 200 });
+    await crash(jobs);
+    jobs = revocationsOf(bindings);
+    expect(await step()).toMatchObject({ revoked: 400, total: 400, ended_before: 0, failures: [] });
+    expect(await step()).toMatchObject({ state: "done", matched: 450, revoked: 450, total: 450, ended_before: 0 });
     expect(await Promise.all(grown.map((client_token) => isAlive({ client_token })))).toEqual([false, false, false]);
     expect(await Promise.all([parent, bystander].map(isAlive))).toEqual([true, true]);
 
@@ -232,6 +418,16 @@ describe("revocation by a filter", () => {
     expect((await call("POST", "sys/tokens/jobs/nothing/stop", { token: root })).status).toBe(404);
     held.mockRestore();
     await runDurableObjectAlarm(jobs);
+
+    // A receipt has the numbers of the dry run, also when an earlier step ended a token with the one above it.
+    const top = await createToken(root, { no_parent: true, policies: ["maker"] });
+    const low = await createToken(top.client_token, { display_name: "low" });
+    const ended = entries.slice(0, 250).flatMap((entry) => entry?.accessor ?? []);
+    const named = { accessors: [top.accessor, ...ended, low.accessor] };
+    expect((await post("sys/tokens/revoke", named)).data).toMatchObject({ count: 2, total: 2 });
+    const last = await post("sys/tokens/revoke", { ...named, dry_run: false, expected_count: 2, expected_total: 2 });
+    expect(await finished(last.data.job)).toMatchObject({ state: "done", matched: 2, revoked: 1, total: 2 });
+    expect((await read(`sys/tokens/jobs/${last.data.job}/receipt`)).numbers).toEqual({ matched: 2, total: 2 });
   });
 });
 

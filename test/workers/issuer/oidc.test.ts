@@ -92,7 +92,7 @@ describe("a token of the issuer", () => {
       const answer = await vi.waitUntil(async () => {
         const made = await get(oidc("token/keyed"), token);
         return made.status === status && made;
-      });
+      }, 20_000);
       if (status === 200) expect(decodeJwt(answer.body.data.token)).toMatchObject({ team: "red", harmless: "x" });
     }
     for (const bad of ['{"a": "{{identity.entity.metadata}}"}', "{ {{identity.entity.metadata}}: 1 }"]) {
@@ -137,6 +137,7 @@ describe("the issuer", () => {
   });
 
   it("answers discovery and keys without asking an object in the usual case", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
     await jwks();
     const asked = vi.spyOn(OidcIssuer.prototype, "published");
     for (let i = 0; i < 3; i++) {

@@ -72,7 +72,7 @@ describe("the index of leases by path", () => {
       ),
       { numRuns: 25 },
     );
-  }, 60_000);
+  });
 
   it("gives one level page by page, each lease and folder once and in order", async () => {
     const name = fc.stringMatching(/^[a!.0-]{1,3}$/);
@@ -102,7 +102,7 @@ describe("the index of leases by path", () => {
       ),
       { numRuns: 30 },
     );
-  }, 60_000);
+  });
 
   it("costs a token one row and its entry by path", async () => {
     const shard = shardNamed("costs");

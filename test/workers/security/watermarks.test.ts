@@ -27,8 +27,8 @@ it.each([
   {
     where: "a row of its own",
     number: HIGH,
-    raise: `INSERT INTO watermarks (number, id, scope, made_at, seal)
-      SELECT ${HIGH}, 'x', scope, made_at, seal FROM watermarks WHERE id = 'newest'`,
+    raise: `INSERT INTO watermarks (number, id, scope, made_at, asked, seal)
+      SELECT ${HIGH}, 'x', scope, made_at, asked, seal FROM watermarks WHERE id = 'newest'`,
     setBack: `DELETE FROM watermarks WHERE number = ${HIGH}`,
   },
   {

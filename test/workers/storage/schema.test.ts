@@ -35,6 +35,18 @@ describe("the tables of an object", () => {
       expect(schema.exists).toBe(true);
       expect(new Schema(sql, [FIRST]).exists).toBe(true);
       expect(sql.exec("SELECT name FROM things").toArray()).toEqual([{ name: "a" }]);
+      expect(tables(sql)).toEqual([{ name: "things" }]);
+    }));
+
+  it("of several schemas are known apart, those of an index alone too", () =>
+    inNewObject((sql) => {
+      const byName = { version: 1, description: "things by name", sql: "CREATE INDEX things_by_name ON things (name)" };
+      new Schema(sql, [FIRST]).create();
+      expect(new Schema(sql, [byName], "indexes").exists).toBe(false);
+      new Schema(sql, [byName], "indexes").create();
+      expect(new Schema(sql, [byName], "indexes").exists).toBe(true);
+      const odd = { version: 1, description: "nothing", sql: "SELECT 1" };
+      expect(() => new Schema(sql, [odd], "odd")).toThrow("begins with a table");
     }));
 
   it("of an earlier version are brought up to date before anything is read", () =>
@@ -45,6 +57,36 @@ describe("the tables of an object", () => {
       expect(sql.exec("SELECT * FROM things").toArray()).toEqual([{ name: "a", size: 7 }]);
       expect(sql.exec("SELECT version FROM schema_version").toArray()).toEqual([{ version: 2 }]);
       expect(new Schema(sql, [FIRST, SECOND]).exists).toBe(true);
+    }));
+
+  it("of a later version that only adds are worked with by the version that it names, and by no older one", () =>
+    inNewObject((sql) => {
+      const adding = { ...SECOND, readableFrom: 1 };
+      const third: Migration = {
+        version: 3,
+        description: "their colour",
+        sql: "ALTER TABLE things ADD COLUMN colour",
+        readableFrom: 2,
+      };
+      new Schema(sql, [FIRST, adding]).create();
+      const older = new Schema(sql, [FIRST]);
+      older.create();
+      sql.exec("INSERT INTO things (name) VALUES ('a')");
+      expect(sql.exec("SELECT * FROM schema_version").toArray()).toEqual([{ version: 2, readable_from: 1 }]);
+      expect(new Schema(sql, [FIRST, adding, third]).exists).toBe(true);
+      expect(sql.exec("SELECT * FROM schema_version").toArray()).toEqual([{ version: 3, readable_from: 2 }]);
+      expect(new Schema(sql, [FIRST, adding]).exists).toBe(true);
+      expect(() => new Schema(sql, [FIRST])).toThrow("version 3");
+      expect(sql.exec("SELECT name, size FROM things").toArray()).toEqual([{ name: "a", size: 7 }]);
+    }));
+
+  it("whose first version is in a view, as some were stored, are brought up to date alike", () =>
+    inNewObject((sql) => {
+      new Schema(sql, [FIRST]).create();
+      sql.exec("CREATE VIEW schema_version AS SELECT 1 AS version");
+      expect(new Schema(sql, [FIRST]).exists).toBe(true);
+      expect(new Schema(sql, [FIRST, SECOND]).exists).toBe(true);
+      expect(sql.exec("SELECT version FROM schema_version").toArray()).toEqual([{ version: 2 }]);
     }));
 
   it("of a version that is not known are refused, and stay as they are", () =>

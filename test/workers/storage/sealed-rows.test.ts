@@ -529,6 +529,28 @@ describe.each(CASES)("a row of the kind $kind", ({ kind, table, object, make, fo
   });
 });
 
+describe("a row without a seal", () => {
+  const aliased = async () => {
+    const group = (await post("identity/group", { type: "external" })).body.data.id;
+    return post("identity/group-alias", { name: "again", mount_accessor: people.mount, canonical_id: group });
+  };
+  const watermark = { id: "again", scope: "entity:again", createdBefore: null } as const;
+
+  it.each([
+    ["entity_names", "name", identityOf, () => post("identity/entity", { name: "again" })],
+    ["groups", "name", identityOf, () => post("identity/group", { name: "again" })],
+    ["group_aliases", "name", identityOf, aliased],
+    ["watermarks", "id", systemOf, () => systemOf(bindings).addWatermark(watermark, Date.now())],
+  ] as const)("of %s gives way to one of the same %s", async (table, column, objectOf, write) => {
+    vi.spyOn(console, "error").mockReturnValue(undefined);
+    const first = await write();
+    await writeStorage(objectOf(bindings), `UPDATE ${table} SET seal = NULL WHERE ${column} = 'again'`);
+    const second = await write();
+    const done = "ok" in first ? { ok: true } : { status: 200 };
+    expect([first, second]).toMatchObject([done, done]);
+  });
+});
+
 it("tidy checks them all, and gives no row a seal that lacks one", async () => {
   expect(await tidyNow()).toMatchObject({ sealed: 0, tampered: 0, failures: 0 });
   for (const { object, table } of CASES) await writeStorage(await object(), `UPDATE ${table} SET seal = NULL`);

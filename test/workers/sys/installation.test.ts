@@ -1,5 +1,5 @@
 import { createExecutionContext, runInDurableObject } from "cloudflare:test";
-import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Env } from "../../../src/env.ts";
 import worker from "../../../src/index.ts";
 import { Schema } from "../../../src/storage/schema.ts";
@@ -8,8 +8,9 @@ import { CustomIdStore } from "../../../src/system/custom-id-store.ts";
 import { loadInstallation, loadInstallationSince, refreshInstallation } from "../../../src/system/installation.ts";
 import { System, systemOf } from "../../../src/system/system.ts";
 import { SYSTEM_MIGRATIONS } from "../../../src/system/system-migrations.ts";
-import { crash } from "../../support/objects.ts";
+import { crash, holdAlarms } from "../../support/objects.ts";
 import { bindings, call, initialized } from "../../support/service.ts";
+import { holdInventory } from "../../support/trees.ts";
 import { holdWalks } from "../../support/walks.ts";
 
 afterEach(() => {
@@ -17,6 +18,10 @@ afterEach(() => {
 });
 
 let root: string;
+
+// An object that works by itself reads the installation too.
+beforeEach(holdAlarms);
+beforeEach(holdInventory);
 
 beforeAll(async () => {
   root = await initialized();
@@ -58,11 +63,12 @@ it("of many requests at once one reads the copy anew before it is too old, and n
   later(4_100);
   asked.mockRejectedValueOnce(new Error("gone"));
   expect((await loadInstallation(bindings)).ok).toBe(true);
-  await vi.waitFor(() => expect(asked).toHaveBeenCalled());
+  await vi.waitFor(() => expect(asked).toHaveBeenCalled(), 20_000);
   expect(await askedBy(30)).toBe(0);
   later(501);
   expect(await askedBy(30)).toBe(1);
 
+  // The copy is too old: a request reads it first.
   later(5_000);
   expect(await askedBy(1)).toBe(1);
 });

@@ -115,7 +115,7 @@ describe("policies over HTTP", () => {
     };
     expect(await status("3600")).toBe(200);
     // What another isolate does: the object changes, and nobody tells this one.
-    await systemOf(bindings).deletePolicy("elsewhere");
+    await systemOf(bindings).deletePolicy("elsewhere", null, Date.now());
     expect(await status("3600")).toBe(200);
     expect(await status("0")).toBe(403);
     forgetInstallation();

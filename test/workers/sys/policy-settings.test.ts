@@ -59,6 +59,24 @@ describe("check and set", () => {
     expect((await call("GET", "sys/policy/older", { token: root })).body).toMatchObject({ version: 1, rules: TEXT });
   });
 
+  it("a deletion takes only the version that was seen, when it says which", async () => {
+    const remove = (query: string) => call("DELETE", `${ACL}/leaving${query}`, { token: root });
+    await write("leaving");
+    await write("leaving");
+    expect(refusal(await remove("?cas=1"))).toEqual([
+      400,
+      ["check-and-set parameter did not match the current version"],
+    ]);
+    expect((await read("leaving")).body.data.version).toBe(2);
+    expect((await remove("?cas=two")).status).toBe(400);
+    const answers = await Promise.all([remove("?cas=2"), write("leaving", { cas: 2 })]);
+    expect(answers.map(({ status }) => status).sort()).toEqual([204, 400]);
+    expect((await remove("")).status).toBe(204);
+    expect((await remove("")).status).toBe(204);
+    expect((await remove("?cas=1")).status).toBe(400);
+    expect((await read("leaving")).status).toBe(404);
+  });
+
   it("a failed write changes nothing", async () => {
     await write("kept", { cas_required: true, cas: -1, ttl: "1h" });
     const before = (await read("kept")).body.data;

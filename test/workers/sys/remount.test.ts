@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import { LeaseWalk } from "../../../src/app/lease-walk.ts";
 import { walkOfMount } from "../../../src/lease/walk.ts";
+import { UNASKED } from "../../../src/system/end-request.ts";
 import { forgetInstallation } from "../../../src/system/installation.ts";
 import { System, systemOf } from "../../../src/system/system.ts";
 import { issuingMount } from "../../support/logins.ts";
@@ -39,7 +40,7 @@ async function walkOn(id: string): Promise<void> {
 
 const statusOf = async (id: string) => (await get(`sys/remount/status/${id}`)).body.data.migration_info;
 
-describe("moving an auth mount", { timeout: 30_000 }, () => {
+describe("moving an auth mount", () => {
   it("takes configuration, roles, ids and aliases along, and ends what was issued at the old place", async () => {
     await enable("old/place");
     await post("auth/old/place/config/client", { access_key: "AKIAEXAMPLE" });
@@ -149,7 +150,7 @@ describe("moving an auth mount", { timeout: 30_000 }, () => {
   });
 });
 
-describe("a move that crashes", { timeout: 30_000 }, () => {
+describe("a move that crashes", () => {
   const failing = () => {
     throw new Error("the process ends here");
   };
@@ -196,7 +197,8 @@ describe("a move that crashes", { timeout: 30_000 }, () => {
     const { uuid: issuer } = (await issuingMount("late")).mount;
     const id = await move("late", "late-moved");
     const token = await (await issuingMount("late-moved", ["default"])).token();
-    const again = () => systemOf(bindings).moveMount(id, issuer, "late/", "late-moved/", Date.now());
+    const request = { id, issuer, from: "late/", to: "late-moved/", asked: UNASKED };
+    const again = () => systemOf(bindings).moveMount(request, Date.now());
     const first = await again();
     expect(first.ok).toBe(true);
     expect(await again()).toEqual(first);

@@ -244,7 +244,7 @@ describe("the end of a token that is alone in its tree", () => {
   ])("comes after a crash %s", async (_, step) => {
     const { accessor, stub } = await alone({ ttl: "60s" });
     pass(62);
-    const ends = step().mockImplementationOnce(() => {
+    const ends = step().mockImplementation(() => {
       throw new Error("the process ends");
     });
     await endSingleTokens();

@@ -2,7 +2,6 @@ import { beforeAll, describe, expect, it, vi } from "vitest";
 import { issueLogin } from "../../../src/auth/login.ts";
 import type { LoginRenewal } from "../../../src/auth/login-renewal.ts";
 import { ok } from "../../../src/base/result.ts";
-import { AccessorShard } from "../../../src/listing/accessor-shard.ts";
 import { CLOUD_METHOD } from "../../../src/methods/aws/method.ts";
 import { type Installation, loadInstallation } from "../../../src/system/installation.ts";
 import type { Mount } from "../../../src/system/mount.ts";
@@ -10,6 +9,7 @@ import type { Login } from "../../../src/token/rules/login.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { PLAIN_LOGIN } from "../../support/plain-login.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
+import { listedAccessors } from "../../support/tidy.ts";
 import { rewriteRecord } from "../../support/trees.ts";
 
 const LOGIN: Login = {
@@ -77,13 +77,13 @@ describe("a login", () => {
   it("that is refused leaves no token behind (CVE-2026-46405)", async () => {
     const mount = await enable("refusing");
     const create = vi.spyOn(TokenTree.prototype, "create");
-    const list = vi.spyOn(AccessorShard.prototype, "applyUpdates");
+    const listed = await listedAccessors();
     for (const changes of [{ policies: ["root"] }, { tokenType: "batch", numUses: 1 }] as const) {
       expect(await login(mount, changes)).toMatchObject({ ok: false, error: { code: "invalid_request" } });
     }
     expect(create).not.toHaveBeenCalled();
-    expect(list).not.toHaveBeenCalled();
     vi.restoreAllMocks();
+    expect(await listedAccessors()).toEqual(listed);
   });
 
   it("refuses metadata that is too large", async () => {

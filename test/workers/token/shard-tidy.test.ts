@@ -19,7 +19,6 @@ import {
 import { holdInventory, holdSweeps, locate } from "../../support/trees.ts";
 
 const HOUR_MS = 3_600_000;
-vi.setConfig({ testTimeout: 60_000 });
 
 let root: string;
 let clock = Date.now();

@@ -22,7 +22,6 @@ import { growTree, holdInventory, holdSweeps, isCreated, locate, runAlarm } from
 const HOUR_MS = 3_600_000;
 
 // Runs go through every tree of this file, which takes a while on a busy machine.
-vi.setConfig({ testTimeout: 60_000 });
 
 let root: string;
 let clock: number;
@@ -207,7 +206,7 @@ describe("what tidy repairs", () => {
     for (const { client_token } of children.slice(0, 3)) expect((await self(client_token)).body.data.orphan).toBe(true);
   });
 
-  it("of 14 cubbyholes 4 belong to nobody", async () => {
+  it("of 14 cubbyholes 4 have no token", async () => {
     const tree = (await orphan()).client_token;
     await Promise.all(Array.from({ length: 10 }, async () => keep((await child(tree)).client_token, "x")));
     for (const row of [1, 2, 3, 4]) {

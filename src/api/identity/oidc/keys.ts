@@ -1,6 +1,6 @@
-import { showRoute } from "../../../auth/record-routes.ts";
+import { listRoute, showRoute } from "../../../auth/record-routes.ts";
 import { type CallContext, type Route, simpleRoute } from "../../../auth/route.ts";
-import { KEYS, NO_CONTENT } from "../../../auth/route-description.ts";
+import { NO_CONTENT } from "../../../auth/route-description.ts";
 import { currentTime } from "../../../base/clock.ts";
 import { invalid } from "../../../base/errors.ts";
 import { err, ok } from "../../../base/result.ts";
@@ -11,8 +11,8 @@ import { forgetPublishedKeys } from "../../../issuer/published-keys.ts";
 import { issuerNameProblem } from "../../../issuer/rules.ts";
 import { writeSigningKey } from "../../../issuer/service.ts";
 import { commaList, fieldSchema, NO_FIELDS, sent, sentDuration, text, type Values } from "../../../wire/fields.ts";
-import { PAGE, pageOf } from "../../../wire/page.ts";
-import { EMPTY, keysReply } from "../../../wire/reply.ts";
+import { pageOf } from "../../../wire/page.ts";
+import { EMPTY } from "../../../wire/reply.ts";
 
 const KEY_NAME = { name: "The name of the key" };
 const KEY_FIELDS = fieldSchema({
@@ -27,12 +27,10 @@ const ROTATE_FIELDS = fieldSchema({
 
 /** The signing keys of the issuer. */
 export const KEY_ROUTES: readonly Route[] = [
-  simpleRoute(
-    "list",
+  listRoute(
     "identity/oidc/key",
-    { summary: "Lists the signing keys.", operationId: "oidc-list-keys", answers: KEYS },
-    fieldSchema(PAGE),
-    async ({ env, fields }) => ok(keysReply(pageOf(await issuerOf(env).listKeys(), fields))),
+    { summary: "Lists the signing keys.", operationId: "oidc-list-keys" },
+    async ({ env }, after, limit) => pageOf(await issuerOf(env).listKeys(), { after, limit }),
   ),
   showRoute(
     "identity/oidc/key/:name",

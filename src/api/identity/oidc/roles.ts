@@ -1,6 +1,6 @@
-import { removeRoute, showRoute } from "../../../auth/record-routes.ts";
+import { listRoute, removeRoute, showRoute } from "../../../auth/record-routes.ts";
 import { type CallContext, type Route, simpleRoute } from "../../../auth/route.ts";
-import { KEYS, NO_CONTENT } from "../../../auth/route-description.ts";
+import { NO_CONTENT } from "../../../auth/route-description.ts";
 import { invalid } from "../../../base/errors.ts";
 import { err, ok } from "../../../base/result.ts";
 import { randomBase62 } from "../../../crypto/base62.ts";
@@ -11,8 +11,8 @@ import { issuerNameProblem } from "../../../issuer/rules.ts";
 import { ensureDefaultKey } from "../../../issuer/service.ts";
 import { templateProblem } from "../../../issuer/template.ts";
 import { fieldSchema, optionalText, sentDuration, type Values } from "../../../wire/fields.ts";
-import { PAGE, pageOf } from "../../../wire/page.ts";
-import { EMPTY, keysReply } from "../../../wire/reply.ts";
+import { pageOf } from "../../../wire/page.ts";
+import { EMPTY } from "../../../wire/reply.ts";
 
 const ROLE_NAME = { name: "The name of the role" };
 const ROLE_FIELDS = fieldSchema({
@@ -24,12 +24,10 @@ const ROLE_FIELDS = fieldSchema({
 
 /** The roles of the issuer: the claims and the audience of tokens. */
 export const ROLE_ROUTES: readonly Route[] = [
-  simpleRoute(
-    "list",
+  listRoute(
     "identity/oidc/role",
-    { summary: "Lists the roles of the issuer.", operationId: "oidc-list-roles", answers: KEYS },
-    fieldSchema(PAGE),
-    async ({ env, fields }) => ok(keysReply(pageOf(await issuerOf(env).listRoles(), fields))),
+    { summary: "Lists the roles of the issuer.", operationId: "oidc-list-roles" },
+    async ({ env }, after, limit) => pageOf(await issuerOf(env).listRoles(), { after, limit }),
   ),
   showRoute(
     "identity/oidc/role/:name",

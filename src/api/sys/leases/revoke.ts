@@ -1,4 +1,5 @@
-import { type ReadyContext, type Route, simpleRoute } from "../../../auth/route.ts";
+import { endRequestOf } from "../../../auth/caller.ts";
+import { type CallContext, type Route, simpleRoute } from "../../../auth/route.ts";
 import { ACCEPTED, ENVELOPE, NO_CONTENT, type RouteDescription } from "../../../auth/route-description.ts";
 import { currentTime } from "../../../base/clock.ts";
 import { type Failure, invalid } from "../../../base/errors.ts";
@@ -10,6 +11,7 @@ import { revokeLease } from "../../../lease/service.ts";
 import { MAX_WAIT_MS, walkOf } from "../../../lease/walk.ts";
 import type { WalkJob } from "../../../lease/walk-job.ts";
 import { publishRecent } from "../../../listing/updates/recent.ts";
+import type { EndRequest } from "../../../system/end-request.ts";
 import { fieldSchema, flag } from "../../../wire/fields.ts";
 import { EMPTY, type Reply } from "../../../wire/reply.ts";
 import { endedReply } from "../../changed-reply.ts";
@@ -76,21 +78,22 @@ function revokeBelowRoute(
     },
     fieldSchema({ sync: flag(true).describe("False: the answer does not wait for the end") }),
     async (context) => {
-      const { env, installation, fields, params } = context;
+      const { env, installation, fields, params, caller, request } = context;
       const prefix = params.prefix ?? "";
       if (await readLeaseId(installation.keys, prefix)) {
         return revokeOne(context, prefix, { wait: fields.sync, force: mode === "force" });
       }
       if (prefix.length > MAX_PREFIX) return err(invalid("the prefix is too long"));
       const job: WalkJob = { mode, prefix: `${prefix}/` };
+      const asked = endRequestOf(caller, request);
       if (job.prefix.startsWith(TOKEN_PATHS)) {
-        const ended = await endTokens(env, job);
+        const ended = await endTokens(env, job, asked);
         // With too many watermarks the walk alone is left; batch tokens are not in its reach.
         if (ended.ok) return ok(fields.sync ? ended.value : GOES_ON);
       }
       // So that it meets the tokens that were just made, too.
       await publishRecent(env, currentTime());
-      const { finished, failure } = await walkOf(env, job).start(job, fields.sync ? MAX_WAIT_MS : 0);
+      const { finished, failure } = await walkOf(env, job).start(job, asked, fields.sync ? MAX_WAIT_MS : 0);
       if (!failure) return ok(finished ? EMPTY : GOES_ON);
       const { leaseId, number, of, error } = failure;
       return err(invalid(`failed to revoke ${JSON.stringify(leaseId)} (${number} / ${of}): ${error}`));
@@ -99,17 +102,23 @@ function revokeBelowRoute(
 }
 
 /** Ends the tokens below a prefix, whatever their number, before the answer. */
-async function endTokens(env: Env, job: WalkJob): Promise<Result<Reply, Failure>> {
-  const ended = await walkOf(env, job).endTokens({ ...job, createdBefore: null, mount: null });
+async function endTokens(env: Env, job: WalkJob, asked: EndRequest): Promise<Result<Reply, Failure>> {
+  const ended = await walkOf(env, job).endTokens({ ...job, createdBefore: null, mount: null, asked });
   return ended.ok ? endedReply(env) : ended;
 }
 
 async function revokeOne(
-  { env, installation, request }: Pick<ReadyContext, "env" | "installation" | "request">,
+  {
+    env,
+    installation,
+    request,
+    caller,
+  }: Pick<CallContext<unknown, null>, "caller" | "env" | "installation" | "request">,
   leaseId: string,
   how: { readonly wait: boolean; readonly force: boolean },
 ): Promise<Result<Reply, Failure>> {
-  const revoked = await revokeLease(env, installation, leaseId, how, request.notes);
+  const asked = endRequestOf(caller, request);
+  const revoked = await revokeLease(env, installation, leaseId, { ...how, asked }, request.notes);
   if (!revoked.ok) return revoked;
   return ok(how.wait ? EMPTY : GOES_ON);
 }

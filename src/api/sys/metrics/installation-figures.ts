@@ -49,7 +49,7 @@ let readingSince = Number.NEGATIVE_INFINITY;
 
 /**
  * The figures of the installation, at most half a minute old. Of many requests at once one reads them again; the others
- * have those of before.
+ * get the previous ones.
  */
 export async function installationFigures(env: Env, installation: Installation): Promise<InstallationFigures> {
   const now = currentTime();

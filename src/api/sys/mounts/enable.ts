@@ -1,3 +1,4 @@
+import { endRequestOf } from "../../../auth/caller.ts";
 import type { CallContext } from "../../../auth/route.ts";
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
@@ -53,13 +54,21 @@ export async function enableMount({
 export async function disableMount({
   env,
   params,
-}: Pick<CallContext<object, null>, "env" | "params">): Promise<Result<Reply, Failure>> {
+  caller,
+  request,
+}: Pick<CallContext<object, null>, "caller" | "env" | "params" | "request">): Promise<Result<Reply, Failure>> {
   const path = normalizeMountPath(params.path ?? "");
   if (path === "token/") return err(invalid("token credential backend cannot be disabled"));
   const mount = await systemOf(env).findMount(path);
   if (!mount) return ok(EMPTY);
   const { uuid, type } = mount;
-  const job: EndJob = { mode: "revoke", prefix: `auth/${path}`, createdBefore: null, mount: { path, uuid, type } };
+  const job: EndJob = {
+    mode: "revoke",
+    prefix: `auth/${path}`,
+    createdBefore: null,
+    mount: { path, uuid, type },
+    asked: endRequestOf(caller, request),
+  };
   const ended = await walkOfMount(env, uuid).endTokens(job);
   // Without a warning about other isolates: clients expect 204.
   return ended.ok ? changedReply(env) : ended;

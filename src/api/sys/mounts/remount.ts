@@ -1,3 +1,4 @@
+import { endRequestOf } from "../../../auth/caller.ts";
 import { type Route, simpleRoute } from "../../../auth/route.ts";
 import { dataAnswer, injectedAnswer } from "../../../auth/route-description.ts";
 import { type Failure, invalid } from "../../../base/errors.ts";
@@ -31,7 +32,7 @@ export const REMOUNT_ROUTES: readonly Route[] = [
       answers: injectedAnswer({ migration_id: "string" }),
     },
     FIELDS,
-    async ({ env, fields }) => {
+    async ({ env, fields, caller, request }) => {
       const paths = readPaths(fields.from, fields.to);
       if (!paths.ok) return paths;
       const { from, to } = paths.value;
@@ -43,6 +44,7 @@ export const REMOUNT_ROUTES: readonly Route[] = [
         prefix: `auth/${from}`,
         createdBefore: null,
         mount: { path: from, uuid: mount.uuid, type: mount.type, move: { id, to, issuer: issuerOf(mount) } },
+        asked: endRequestOf(caller, request),
       });
       if (!ended.ok) return ended;
       const warnings = [MOVED, ...stalenessWarnings(env)];

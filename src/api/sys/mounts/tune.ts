@@ -1,3 +1,4 @@
+import { endRequestOf } from "../../../auth/caller.ts";
 import { type Route, simpleRoute } from "../../../auth/route.ts";
 import { DONE_OR_WARNED, injectedAnswer } from "../../../auth/route-description.ts";
 import { currentTime } from "../../../base/clock.ts";
@@ -58,7 +59,7 @@ export function tuneMountRoutes(path: string, ids: Readonly<Record<"read" | "wri
         answers: DONE_OR_WARNED,
       },
       TUNE_FIELDS,
-      async ({ env, params, fields, verdict }) => {
+      async ({ env, params, fields, verdict, caller, request }) => {
         const change = readSettings(fields, fields.description);
         if (!change.ok) return change;
         // It revokes, and below sys/mounts/ tuning asks for no sudo.
@@ -70,7 +71,9 @@ export function tuneMountRoutes(path: string, ids: Readonly<Record<"read" | "wri
         if (!tuned.ok) return tuned;
         if (fields.not_before === "") return changedReply(env);
         const job = { mode: "revoke", prefix: `auth/${mountPath}` } as const;
-        const ended = await walkOf(env, job).endTokens({ ...job, createdBefore: createdBefore.value, mount: null });
+        const asked = endRequestOf(caller, request);
+        const end = { ...job, createdBefore: createdBefore.value, mount: null, asked };
+        const ended = await walkOf(env, job).endTokens(end);
         return ended.ok ? endedReply(env) : ended;
       },
     ),

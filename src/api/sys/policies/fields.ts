@@ -33,6 +33,11 @@ export const PATCH_FIELDS = fieldSchema({
   allow_wildcards_in_identity_templates: sent(flag(false)).describe("True: values of templates may hold `*` and `+`"),
 });
 
+/** Fields of a deletion. */
+export const DELETE_FIELDS = fieldSchema({
+  cas: sent(integer()).describe("Only if the policy has this version"),
+});
+
 /**
  * Reads a write. `policyText` is the text under whichever name it came; `now` in ms.
  * Messages are the reference's (sys/policies/acl).

@@ -12,8 +12,9 @@ import { normalizePolicyName } from "../../../policy/name.ts";
 import { fieldSchema, NO_FIELDS } from "../../../wire/fields.ts";
 import { PAGE } from "../../../wire/page.ts";
 import { dataReply, injectedReply } from "../../../wire/reply.ts";
-import { OLD_WRITE_FIELDS, PATCH_FIELDS, WRITE_FIELDS } from "./fields.ts";
+import { DELETE_FIELDS, OLD_WRITE_FIELDS, PATCH_FIELDS, WRITE_FIELDS } from "./fields.ts";
 import { listDetailedPolicies, listPoliciesBelow, listPolicyNames, POLICY_SHAPE, readPolicy } from "./read.ts";
+import { readPolicyUsage, USAGE_SHAPE } from "./usage.ts";
 import { deletePolicy, patchPolicy, withWarning, writePolicy } from "./write.ts";
 
 const NAMES = fieldSchema(PAGE);
@@ -137,6 +138,19 @@ export const POLICY_ROUTES: readonly Route[] = withCanonicalPath(canonicalPolicy
     NAMES,
     listDetailedPolicies,
   ),
+
+  simpleRoute(
+    "read",
+    "sys/policies/usage/acl/:name{.+}",
+    {
+      summary: "Shows how many tokens have a policy, and which roles, entities, groups and teams give it.",
+      operationId: "policies-read-acl-usage",
+      parameters: POLICY,
+      answers: dataAnswer(USAGE_SHAPE),
+    },
+    NO_FIELDS,
+    readPolicyUsage,
+  ),
 ]);
 
 /** The routes that are the same at the older place of policies and at the newer one. `ids` are their operation ids. */
@@ -158,7 +172,7 @@ function routesOfBothPlaces(path: string, ids: { readonly listBelow: string; rea
       "delete",
       `${path}/:name{.+}`,
       { summary: "Deletes a policy.", operationId: ids.delete, parameters: POLICY, answers: NO_CONTENT },
-      NO_FIELDS,
+      DELETE_FIELDS,
       deletePolicy,
     ),
   ];
@@ -166,5 +180,5 @@ function routesOfBothPlaces(path: string, ids: { readonly listBelow: string; rea
 
 /** The path with the name of the policy as it is stored. */
 function canonicalPolicyPath(path: string): string {
-  return path.replace(/(?<=^sys\/(?:policy|policies\/acl|policies\/detailed\/acl)\/).*$/s, normalizePolicyName);
+  return path.replace(/(?<=^sys\/(?:policy|policies\/(?:detailed\/|usage\/)?acl)\/).*$/s, normalizePolicyName);
 }

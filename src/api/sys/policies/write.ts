@@ -8,7 +8,7 @@ import { systemOf } from "../../../system/system.ts";
 import type { Values } from "../../../wire/fields.ts";
 import { EMPTY, type Reply } from "../../../wire/reply.ts";
 import { changedReply } from "../../changed-reply.ts";
-import { type PATCH_FIELDS, readPatch, readWrite, type WRITE_FIELDS } from "./fields.ts";
+import { type DELETE_FIELDS, type PATCH_FIELDS, readPatch, readWrite, type WRITE_FIELDS } from "./fields.ts";
 
 type PolicyCall = Pick<CallContext<unknown, unknown>, "env" | "params">;
 
@@ -46,12 +46,18 @@ export async function patchPolicy({
 }
 
 /** Deletes a policy; one that does not exist is no error. */
-export async function deletePolicy({ env, params }: PolicyCall): Promise<Result<Reply, Failure>> {
+export async function deletePolicy({
+  env,
+  params,
+  fields,
+}: Pick<CallContext<Values<typeof DELETE_FIELDS>, unknown>, "env" | "params" | "fields">): Promise<
+  Result<Reply, Failure>
+> {
   const name = normalizePolicyName(params.name ?? "");
   const refusal = policyDeleteRefusal(name);
   if (refusal) return err(invalid(refusal));
-  await systemOf(env).deletePolicy(name);
-  return changedReply(env);
+  const deleted = await systemOf(env).deletePolicy(name, fields.cas ?? null, currentTime());
+  return deleted.ok ? changedReply(env) : deleted;
 }
 
 function writableName(params: PolicyCall["params"]): Result<string, Failure> {

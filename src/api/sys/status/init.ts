@@ -6,6 +6,7 @@ import { err, ok } from "../../../base/result.ts";
 import { equalBytes } from "../../../crypto/bytes.ts";
 import type { Env } from "../../../env.ts";
 import { plainReply } from "../../../wire/reply.ts";
+import type { GroveRequest } from "../../../wire/request.ts";
 import { canBeRebound } from "../../../wire/sender.ts";
 import { stateOf } from "./state.ts";
 
@@ -58,15 +59,21 @@ export const INIT_ROUTES: readonly Route[] = [
       answers: plainAnswer({ keys: ["string"], keys_base64: ["string"], root_token: "string" }),
     },
     async ({ env, request, loaded }) => {
-      if (!mayInitialize(env, request.token)) return err(NEEDS_INIT_TOKEN);
-      if (!env.GROVE_INIT_TOKEN && request.sender() !== "program" && canBeRebound(request.baseUrl()))
-        return err(REBINDABLE_PAGE);
+      const refusal = refusalOfStranger(env, request);
+      if (refusal) return err(refusal);
       const root = await initialize(env, loaded, "");
       // No unseal keys exist: the seal key is the deployment's secret. Clients expect the lists all the same.
       return root.ok ? ok(plainReply({ keys: [], keys_base64: [], root_token: root.value })) : root;
     },
   ),
 ];
+
+/** Why the sender of a request may not initialize this deployment, or restore a backup into it; null when it may. */
+export function refusalOfStranger(env: Env, request: GroveRequest): Failure | null {
+  if (!mayInitialize(env, request.token)) return NEEDS_INIT_TOKEN;
+  const isRebindable = request.sender() !== "program" && canBeRebound(request.baseUrl());
+  return !env.GROVE_INIT_TOKEN && isRebindable ? REBINDABLE_PAGE : null;
+}
 
 /** A deployment is reachable before its operator gets to `sys/init`; without a secret the first caller gets root. */
 function mayInitialize(env: Env, token: string): boolean {

@@ -2,7 +2,7 @@ import { currentTime, isWithin } from "../../../base/clock.ts";
 import { inTime } from "../../../base/in-time.ts";
 import type { Env } from "../../../env.ts";
 import { identityOf } from "../../../identity/directory/stub.ts";
-import { ACCESSOR_SHARDS, accessorShard } from "../../../listing/accessor-shard.ts";
+import { accessorShard, shardNumbers } from "../../../listing/accessor-shard.ts";
 import { systemOf } from "../../../system/system.ts";
 import { tidyOf } from "../../../tidy/tidy.ts";
 
@@ -41,7 +41,7 @@ export async function readiness(env: Env): Promise<Readiness> {
 }
 
 async function failingObjects(env: Env): Promise<string[]> {
-  const shards = Array.from({ length: ACCESSOR_SHARDS }, (_, number): [string, () => Promise<unknown>] => [
+  const shards = shardNumbers().map((number): [string, () => Promise<unknown>] => [
     `accessor shard ${number}`,
     () => accessorShard(env, number).countLeases(1),
   ]);

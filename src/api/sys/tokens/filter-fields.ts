@@ -1,10 +1,19 @@
+import { readToken } from "../../../auth/caller.ts";
+import type { CallContext } from "../../../auth/route.ts";
 import { type Failure, invalid } from "../../../base/errors.ts";
+import { hasUnprintable } from "../../../base/name.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
-import { TOKEN_MOUNT } from "../../../listing/inventory/entry.ts";
+import type { Env } from "../../../env.ts";
+import { MAX_FOUND_ENTITIES, searchEntities } from "../../../identity/search.ts";
+import { type Metadata, TOKEN_MOUNT } from "../../../listing/inventory/entry.ts";
 import type { TokenFilter } from "../../../listing/inventory/filter.ts";
+import { lowered, MAX_SEARCH, MIN_SEARCH, type Search } from "../../../listing/inventory/search.ts";
 import type { Installation } from "../../../system/installation.ts";
 import { issuerOf } from "../../../system/mount.ts";
-import { flag, sent, text, time, type Values } from "../../../wire/fields.ts";
+import { Field, flag, isObject, sent, text, time, type Values } from "../../../wire/fields.ts";
+
+/** Pairs that one filter names. */
+const MAX_PAIRS = 32;
 
 /** The fields of a filter. An empty text is as none. */
 export const FILTER = {
@@ -14,6 +23,14 @@ export const FILTER = {
   policy: text().describe("A policy that the token has."),
   entity_id: text().describe("Entity that the token belongs to."),
   display_name: text().describe("Display name; with * at the end, the beginning of it."),
+  search: text().describe(
+    "Part of the display name, of a pair of metadata, the role, the path that made the token, the name of its entity or of an alias of that, in any case, or of the accessor: 3 to 128 characters.",
+  ),
+  metadata: new Field(
+    { shape: ["string"], format: "kvpairs" },
+    readPairs,
+    "A name and value that the token's metadata has, as name=value; may be repeated, and then all have to apply.",
+  ),
   type: text().describe("Type of the token: service, the only one that is listed."),
   created_after: time().describe("The token was made after this moment."),
   created_before: time().describe("The token was made before this moment."),
@@ -30,13 +47,19 @@ export type FilterFields = Values<typeof FILTER>;
 
 const TREE_ID = /^[0-9a-f]{64}$/;
 
-/** The filter that the fields say, or why there is none. */
-export function readFilter(fields: FilterFields, installation: Installation): Result<TokenFilter, Failure> {
+/** The filter that the fields say, or why there is none. Asks which entities a search finds. */
+export async function readFilter({
+  env,
+  installation,
+  fields,
+}: Pick<CallContext<FilterFields, null>, "env" | "installation" | "fields">): Promise<Result<TokenFilter, Failure>> {
   if (fields.type !== "" && fields.type !== "service")
     return err(invalid('only tokens of the type "service" are listed'));
   if (fields.tree !== "" && !TREE_ID.test(fields.tree)) return err(invalid("tree is not the id of a tree"));
   const mount = fields.mount === "" ? ok(undefined) : readMount(fields.mount, installation);
   if (!mount.ok) return mount;
+  const search = await readSearch(env, installation, fields.search.trim());
+  if (!search.ok) return search;
   const isPrefix = fields.display_name.endsWith("*");
   return ok({
     mount: mount.value,
@@ -46,6 +69,8 @@ export function readFilter(fields: FilterFields, installation: Installation): Re
     entityId: fields.entity_id || undefined,
     displayName: isPrefix ? undefined : fields.display_name || undefined,
     displayNamePrefix: isPrefix ? fields.display_name.slice(0, -1) : undefined,
+    search: search.value,
+    metadata: fields.metadata,
     tree: fields.tree || undefined,
     createdAfter: fields.created_after,
     createdBefore: fields.created_before,
@@ -63,4 +88,49 @@ export function readMount(path: string, installation: Installation): Result<stri
   if (plain === "token/") return ok(TOKEN_MOUNT);
   const mount = installation.mountAt(plain);
   return mount ? ok(issuerOf(mount)) : err(invalid("no auth method is mounted at the path in mount"));
+}
+
+/** What a text searches for; undefined for an empty one. */
+async function readSearch(
+  env: Env,
+  installation: Installation,
+  text: string,
+): Promise<Result<Search | undefined, Failure>> {
+  if (text === "") return ok(undefined);
+  const length = text.length > 2 * MAX_SEARCH ? text.length : [...lowered(text)].length;
+  if (length < MIN_SEARCH || length > MAX_SEARCH) {
+    return err(invalid(`search has ${MIN_SEARCH} to ${MAX_SEARCH} characters`));
+  }
+  if (hasUnprintable(text)) return err(invalid("search has a character that is not seen"));
+  // What is searched for is in addresses, and shown with the job of a revocation.
+  if (await readToken(env, installation, text)) {
+    return err(invalid("search takes no token: sys/tokens/find takes one in its body"));
+  }
+  const entities = await searchEntities(env, text);
+  if (entities) return ok({ text, entities });
+  return err(invalid(`search finds more than ${MAX_FOUND_ENTITIES} entities by their names: make it longer`));
+}
+
+/**
+ * Pairs as `name=value`, one or a list of them, or an object. undefined when absent or empty. A name with two values is refused: no
+ * token has both, and either of them alone would mean more tokens.
+ */
+function readPairs(value: unknown): Result<Metadata | undefined, string> {
+  if (value === undefined || value === null || value === "") return ok(undefined);
+  const items = isObject(value) ? Object.entries(value) : [value].flat().map(splitPair);
+  const pairs = items.filter(isPair);
+  const read = Object.fromEntries(pairs);
+  if (pairs.length < items.length || items.length === 0) return err("expected name=value");
+  if (Object.keys(read).length < items.length) return err("expected each name once");
+  return items.length > MAX_PAIRS ? err(`expected at most ${MAX_PAIRS} pairs`) : ok(read);
+}
+
+function splitPair(item: unknown): readonly unknown[] {
+  const text = typeof item === "string" ? item : "";
+  const at = text.indexOf("=");
+  return at < 1 ? [] : [text.slice(0, at), text.slice(at + 1)];
+}
+
+function isPair(pair: readonly unknown[]): pair is readonly [string, string] {
+  return pair.length === 2 && pair.every((part) => typeof part === "string") && pair[0] !== "";
 }

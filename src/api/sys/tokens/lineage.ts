@@ -4,11 +4,14 @@ import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { formatRfc3339 } from "../../../base/rfc3339.ts";
 import { leaseIdOf } from "../../../lease/record.ts";
+import type { ListedToken } from "../../../listing/inventory/entry.ts";
+import { findInInventory } from "../../../listing/inventory/queries.ts";
 import { treeOf } from "../../../token/find-tree.ts";
 import { readAccessor } from "../../../token/ids.ts";
 import { fieldSchema, NO_FIELDS } from "../../../wire/fields.ts";
 import { PAGE } from "../../../wire/page.ts";
 import { dataReply, type Reply } from "../../../wire/reply.ts";
+import { END_SHAPE, endedReply } from "./ended.ts";
 import { mountNames, TOKEN_SHAPE, tokenObject } from "./token-view.ts";
 
 const DEFAULT_CHILDREN = 100;
@@ -25,19 +28,21 @@ export const TOKEN_LINEAGE_ROUTES: readonly Route[] = [
     "read",
     "sys/tokens/:accessor",
     {
-      summary: "A token with its ancestors, its children by page, and what a revocation would take along.",
+      summary:
+        "A token with its ancestors, its children by page, and what a revocation would take along; or how it ended.",
       operationId: "inventory-read-lineage",
       parameters: PARAMETERS,
       answers: dataAnswer({
         token: TOKEN_SHAPE,
-        ancestors: [TOKEN_SHAPE],
-        ancestors_more: "boolean",
-        children: [TOKEN_SHAPE],
-        children_next: "string",
-        descendants: COUNT_SHAPE,
-        leases: COUNT_SHAPE,
-        held_leases: [{ lease_id: "string", expire_time: "string" }],
-        cubbyhole: { values: "integer", bytes: "integer", more: "boolean" },
+        "ended?": END_SHAPE,
+        "ancestors?": [TOKEN_SHAPE],
+        "ancestors_more?": "boolean",
+        "children?": [{ ...TOKEN_SHAPE, descendants: COUNT_SHAPE }],
+        "children_next?": "string",
+        "descendants?": COUNT_SHAPE,
+        "leases?": COUNT_SHAPE,
+        "held_leases?": [{ lease_id: "string", expire_time: "string" }],
+        "cubbyhole?": { values: "integer", bytes: "integer", more: "boolean" },
       }),
     },
     fieldSchema({
@@ -88,14 +93,25 @@ async function readLineage({
   const limit = fields.limit || DEFAULT_CHILDREN;
   const tree = address && treeOf(env, address.treeId);
   const found = await tree?.lineage(address?.row ?? 0, address?.tail ?? new Uint8Array(), limit, Number(fields.after));
-  if (!found) return err({ code: "not_found" });
   const mounts = mountNames(installation);
+  if (!found) {
+    const ended = address && (await endedReply(env, address, mounts));
+    return ended ? ok(ended) : err({ code: "not_found" });
+  }
+  const tokens = [found.token, ...found.ancestors, ...found.children.map(({ token }) => token)];
+  const listed = await findInInventory(
+    env,
+    tokens.flatMap(({ accessor, lastUsed }) => (lastUsed === null ? [accessor] : [])),
+  );
+  // A tree keeps the last use in memory alone, and the list has it from then on.
+  const shown = (token: ListedToken) =>
+    tokenObject({ ...token, lastUsed: token.lastUsed ?? listed.get(token.accessor)?.lastUsed ?? null }, mounts);
   return ok(
     dataReply({
-      token: tokenObject(found.token, mounts),
-      ancestors: found.ancestors.map((token) => tokenObject(token, mounts)),
+      token: shown(found.token),
+      ancestors: found.ancestors.map(shown),
       ancestors_more: found.ancestorsMore,
-      children: found.children.map((token) => tokenObject(token, mounts)),
+      children: found.children.map(({ token, descendants }) => ({ ...shown(token), descendants })),
       children_next: found.next === null ? "" : String(found.next),
       descendants: found.descendants,
       leases: found.leases,

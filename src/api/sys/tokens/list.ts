@@ -70,11 +70,9 @@ export const TOKEN_LIST_ROUTES: readonly Route[] = [
 
 type ListFields = FilterFields & { readonly sort: string; readonly after: string; readonly limit: number };
 
-async function listed(
-  { env, installation, fields }: CallContext<ListFields, null>,
-  withKeys: boolean,
-): Promise<Result<Reply, Failure>> {
-  const filter = readFilter(fields, installation);
+async function listed(context: CallContext<ListFields, null>, withKeys: boolean): Promise<Result<Reply, Failure>> {
+  const { env, installation, fields } = context;
+  const filter = await readFilter(context);
   if (!filter.ok) return filter;
   const order = ORDERS[fields.sort === "" ? "created" : fields.sort];
   if (!order) return err(invalid("sort is one of created, -created, end and -end"));

@@ -6,6 +6,7 @@ import { inGroups } from "../../../base/parallel.ts";
 import { err, ok } from "../../../base/result.ts";
 import { formatRfc3339 } from "../../../base/rfc3339.ts";
 import type { Env } from "../../../env.ts";
+import { timesOverShards } from "../../../listing/ask-shards.ts";
 import {
   countByGroup,
   countByMount,
@@ -14,29 +15,41 @@ import {
   MAX_SHOWN_GROUPS,
 } from "../../../listing/inventory/queries.ts";
 import type { GroupCount } from "../../../listing/inventory/shard/counts.ts";
-import type { CountKind } from "../../../listing/inventory/terms.ts";
+import type { TreeSize } from "../../../listing/inventory/shard/tree-size.ts";
+import type { CountKind, TreeGrouping } from "../../../listing/inventory/terms.ts";
+import {
+  greatestTreeGroups,
+  type Trees,
+  treesOfGroups,
+  treesOfMounts,
+} from "../../../listing/inventory/tree-groups.ts";
 import { FRESHNESS_MS } from "../../../listing/updates/delays.ts";
 import { publishRecent } from "../../../listing/updates/recent.ts";
 import type { Installation } from "../../../system/installation.ts";
 import { decodeStoredId } from "../../../token/ids.ts";
-import { NO_FIELDS, strictSchema, text } from "../../../wire/fields.ts";
+import { strictSchema, text } from "../../../wire/fields.ts";
 import { readMount } from "./filter-fields.ts";
+import { GROUP_NAMES, readGroupBy, treeGroupingOf } from "./group-by.ts";
 import { type MappedMount, withRest } from "./map-rest.ts";
 import { mountNames, TOKEN_SHAPE, tokenObject } from "./token-view.ts";
 
 /** Trees that the map names for each mount. */
 const TREES_OF_MOUNT = 200;
-/** Mounts that the map names trees of. */
+/** Mounts that the map has, the largest first. */
 const MAPPED_MOUNTS = 50;
+/** Mounts whose trees are named: for each of them all shards are asked for those, and then for their first tokens. */
+const mountsWithTrees = () => Math.min(MAPPED_MOUNTS, timesOverShards(2));
 
-const KINDS: Readonly<Record<string, CountKind>> = {
-  mount: "mount",
-  role: "role",
-  policy: "policy",
-  end_hour: "end_hour",
-  created_hour: "created_hour",
-  entity: "entity",
-};
+/** Groups of trees that the map names for each mount. */
+const GROUPS_OF_MOUNT = 200;
+
+/** What tokens are counted by besides groups. */
+const HOURS: ReadonlyMap<string, CountKind> = new Map([
+  ["end_hour", "end_hour"],
+  ["created_hour", "created_hour"],
+]);
+
+const COUNTED_BY = `${GROUP_NAMES}, ${[...HOURS.keys()].join(", ")}, tree`;
 
 /** `sys/tokens/summary` and `sys/tokens/map`: numbers of tokens, from counters that every change keeps. */
 export const TOKEN_SUMMARY_ROUTES: readonly Route[] = [
@@ -44,37 +57,42 @@ export const TOKEN_SUMMARY_ROUTES: readonly Route[] = [
     "read",
     "sys/tokens/summary",
     {
-      summary: "Numbers of tokens by mount, role, policy, entity, tree, or hour of creation or end.",
+      summary:
+        "Numbers of tokens by mount, role, policy, entity, display name, metadata, tree, or hour of creation or end.",
       operationId: "inventory-count-tokens",
       answers: dataAnswer({
-        groups: [{ key: "string", count: "integer" }],
+        groups: [{ key: "string", count: "integer", "trees?": "integer", "in_trees?": "integer" }],
         total: "integer",
         "other?": "integer",
+        "other_trees?": { trees: "integer", count: "integer" },
         fresh_as_of: "string",
       }),
     },
     strictSchema({
-      group_by: text().describe("What is counted by: mount, role, policy, end_hour, created_hour, entity or tree."),
+      group_by: text().describe(`What is counted by: one of ${COUNTED_BY}.`),
       mount: text().describe("Path of an auth mount, whose tokens alone are counted."),
     }),
     async ({ env, installation, fields }) => {
       const by = fields.group_by === "" ? "mount" : fields.group_by;
       const mount = fields.mount === "" ? ok(null) : readMount(fields.mount, installation);
       if (!mount.ok) return mount;
-      const kind = KINDS[by];
-      if (!kind && by !== "tree") {
-        return err(invalid("group_by is one of mount, role, policy, end_hour, created_hour, entity and tree"));
-      }
+      const group = readGroupBy(by);
+      const kind = group ?? HOURS.get(by);
+      if (!kind && by !== "tree") return err(invalid(`group_by is one of ${COUNTED_BY}`));
       const now = currentTime();
       await publishRecent(env, now);
       const counted = kind ? await countByGroup(env, kind, mount.value) : await countByTree(env, mount.value);
-      const named = by === "mount" ? withMountNames(counted.groups, installation) : counted.groups;
+      const grouping = treeGroupingOf(group);
+      const ofTrees = grouping && (await withTrees(env, grouping, mount.value, counted.groups));
+      const groups = ofTrees?.groups ?? counted.groups;
+      const named = by === "mount" ? withMountNames(groups, installation) : groups;
       // A token has several policies, so that of those groups there is no rest.
       const shown = counted.groups.reduce((sum, { count }) => sum + count, 0);
       const data = {
         groups: named,
         total: counted.total,
         ...(by !== "policy" && { other: Math.max(0, counted.total - shown) }),
+        ...(ofTrees && { other_trees: ofTrees.other }),
         fresh_as_of: formatRfc3339(now - FRESHNESS_MS),
       };
       return ok({ kind: "data", data });
@@ -95,37 +113,98 @@ export const TOKEN_SUMMARY_ROUTES: readonly Route[] = [
             trees: "integer",
             largest: [{ tree: "string", root: TOKEN_SHAPE, count: "integer" }],
             rest: { trees: "integer", count: "integer", estimated: "boolean" },
+            "by_group?": [{ key: "string", trees: "integer", count: "integer" }],
+            "by_group_other?": { trees: "integer", count: "integer" },
           },
         ],
         total: "integer",
         fresh_as_of: "string",
       }),
     },
-    NO_FIELDS,
-    async ({ env, installation }) => {
+    strictSchema({
+      group_by: text().describe(
+        "What the trees of each mount are grouped by as well: display_name, role, mount or metadata.NAME of their first tokens.",
+      ),
+    }),
+    async ({ env, installation, fields }) => {
+      const grouping = treeGroupingOf(readGroupBy(fields.group_by));
+      if (!grouping && fields.group_by !== "")
+        return err(invalid("group_by is one of display_name, role, mount, metadata.NAME"));
       const now = currentTime();
       await publishRecent(env, now);
       const counts = await countByMount(env, "tokens");
       const trees = new Map((await countByMount(env, "trees")).map(({ key, count }) => [key, count]));
-      const groups = await inGroups(counts.slice(0, MAPPED_MOUNTS), ({ key, count }) =>
-        mapOfMount(env, installation, key, count, trees.get(key) ?? 0),
-      );
+      const named = new Set(counts.slice(0, mountsWithTrees()));
+      const groups = await inGroups(counts.slice(0, MAPPED_MOUNTS), async (counted) => {
+        const largest = named.has(counted) ? await largestTrees(env, counted.key, TREES_OF_MOUNT) : [];
+        return mapOfMount(env, installation, counted, trees.get(counted.key) ?? 0, largest);
+      });
       const total = counts.reduce((sum, { count }) => sum + count, 0);
-      const data = { groups: withRest(groups), total, fresh_as_of: formatRfc3339(now - FRESHNESS_MS) };
+      const mapped = withRest(groups);
+      const byGroup =
+        grouping &&
+        (await groupsOfMounts(
+          env,
+          grouping,
+          counts.map(({ key }) => key),
+        ));
+      const data = {
+        groups: byGroup ? mapped.map((one, at) => ({ ...one, ...byGroup[at] })) : mapped,
+        total,
+        fresh_as_of: formatRfc3339(now - FRESHNESS_MS),
+      };
       return ok({ kind: "data", data });
     },
   ),
 ];
 
+/** The groups with the trees that begin with one of their tokens, and what is in the trees of the others. null: too many trees. */
+async function withTrees(env: Env, grouping: TreeGrouping, mount: string | null, groups: readonly GroupCount[]) {
+  const mounts = (await countByMount(env, "tokens")).map(({ key }) => key).filter((key) => (mount ?? key) === key);
+  const keys = groups.map(({ key }) => key);
+  const found = await treesOfGroups(env, grouping, mounts, keys);
+  const ofMounts = found && (await treesOfMounts(env, mounts));
+  if (!ofMounts) return null;
+  const all = sumOfTrees([...ofMounts.values()]);
+  const named = sumOfTrees([...found.values()]);
+  return {
+    groups: groups.map((group) => {
+      const { trees, count: inTrees } = found.get(group.key) ?? NO_TREES;
+      return { ...group, trees, in_trees: inTrees };
+    }),
+    other: { trees: Math.max(0, all.trees - named.trees), count: Math.max(0, all.count - named.count) },
+  };
+}
+
+/** The groups of the trees of each mount, in the order of the mounts. null: too many trees. */
+async function groupsOfMounts(env: Env, grouping: TreeGrouping, all: readonly string[]) {
+  const mounts = all.slice(0, MAPPED_MOUNTS);
+  const groups = await greatestTreeGroups(env, grouping, mounts, GROUPS_OF_MOUNT);
+  const trees = groups && (await treesOfMounts(env, mounts));
+  if (!trees) return null;
+  return mounts.map((mount) => {
+    const named = groups.get(mount) ?? [];
+    const all = trees.get(mount) ?? NO_TREES;
+    const { trees: few, count } = sumOfTrees(named);
+    const other = { trees: Math.max(0, all.trees - few), count: Math.max(0, all.count - count) };
+    return { by_group: named, by_group_other: other };
+  });
+}
+
+const NO_TREES: Trees = { trees: 0, count: 0 };
+
+function sumOfTrees(all: readonly Trees[]): Trees {
+  return all.reduce((sum, { trees, count }) => ({ trees: sum.trees + trees, count: sum.count + count }), NO_TREES);
+}
+
 async function mapOfMount(
   env: Env,
   installation: Installation,
-  mount: string,
-  count: number,
+  { key: mount, count }: GroupCount,
   trees: number,
+  largest: readonly TreeSize[],
 ): Promise<MappedMount> {
   const mounts = mountNames(installation);
-  const largest = await largestTrees(env, mount, TREES_OF_MOUNT);
   const roots = await findInInventory(
     env,
     largest.map(({ root }) => root),
@@ -145,7 +224,9 @@ async function mapOfMount(
 /** The largest trees. A tree of one token is not named: there may be as many as tokens. */
 async function countByTree(env: Env, mount: string | null): Promise<{ groups: GroupCount[]; total: number }> {
   const counts = (await countByMount(env, "tokens")).filter(({ key }) => mount === null || key === mount);
-  const lists = await inGroups(counts.slice(0, MAPPED_MOUNTS), ({ key }) => largestTrees(env, key, MAX_SHOWN_GROUPS));
+  const lists = await inGroups(counts.slice(0, mountsWithTrees()), ({ key }) =>
+    largestTrees(env, key, MAX_SHOWN_GROUPS),
+  );
   const groups = lists
     .flat()
     .sort((a, b) => b.count - a.count)
@@ -161,5 +242,5 @@ function treeIdOf(accessor: string): string {
 
 function withMountNames(groups: readonly GroupCount[], installation: Installation): GroupCount[] {
   const mounts = mountNames(installation);
-  return groups.map(({ key, count }) => ({ key: mounts.get(key)?.path ?? key, count }));
+  return groups.map((group) => ({ ...group, key: mounts.get(group.key)?.path ?? group.key }));
 }

@@ -85,13 +85,13 @@ export class InventoryCounts {
 /** Writes changes of counters; one that comes to nothing goes. */
 export function writeCounts(sql: Sql, deltas: Iterable<CountDelta>): void {
   for (const { kind, mount, key, n } of deltas) {
+    const emptied = "DELETE FROM counts WHERE kind = ? AND mount = ? AND key = ? AND n <= ?";
+    if (n < 0 && sql.exec(emptied, ...[kind, mount, key, -n]).rowsWritten > 0) continue;
     sql.exec(
       `INSERT INTO counts (kind, mount, key, n) VALUES (?, ?, ?, ?)
        ON CONFLICT (kind, mount, key) DO UPDATE SET n = n + excluded.n`,
       ...[kind, mount, key, n],
     );
-    if (n > 0) continue;
-    sql.exec("DELETE FROM counts WHERE kind = ? AND mount = ? AND key = ? AND n <= 0", ...[kind, mount, key]);
   }
 }
 

@@ -2,14 +2,13 @@ import type { Sql } from "../../../storage/tables.ts";
 import { decodeStoredId } from "../../../token/ids.ts";
 import { listedPath } from "../../updates/shard-updates.ts";
 import { createdAtOf, fixedText, type InventoryEntry, type ListedToken } from "../entry.ts";
-import type { TokenFilter } from "../filter.ts";
 import type { ListedClaim } from "../listed-claim.ts";
 import { keyOf } from "../order.ts";
 import { countsOf, termsOf } from "../terms.ts";
 import { InventoryCounts } from "./counts.ts";
-import { type PageQuery, type ShardCount, type ShardPage, ShardPages } from "./pages.ts";
+import { EndedTokens, type Ending } from "./ended.ts";
+import { type PageQuery, type ShardPage, ShardPages } from "./pages.ts";
 import { Pending } from "./pending.ts";
-import { Postings } from "./postings.ts";
 import { type TokenRowOfShard, tokenOf } from "./row.ts";
 import { classOfSize, MAX_TREES, type TreeSize } from "./tree-size.ts";
 
@@ -47,13 +46,19 @@ export class InventoryStore {
   readonly #pending: Pending;
   readonly #pages: ShardPages;
   readonly counts: InventoryCounts;
+  /** What has ended lately. */
+  readonly ended: EndedTokens;
 
-  /** @param batch changes of tokens that lists of ids and counters are written for together; absent: as many as fit a row. */
-  constructor(sql: Sql, batch?: number) {
+  /**
+   * @param batch changes of tokens that lists of ids and counters are written for together; absent: as many as fit a row.
+   * @param most tokens that are kept after their end.
+   */
+  constructor(sql: Sql, batch?: number, most?: ConstructorParameters<typeof EndedTokens>[3]) {
     this.#sql = sql;
     this.#pending = new Pending(sql, batch);
-    this.#pages = new ShardPages(sql, new Postings(sql, this.#pending));
     this.counts = new InventoryCounts(sql, this.#pending);
+    this.#pages = new ShardPages(sql, this.#pending, this.counts);
+    this.ended = new EndedTokens(sql, this.#pending, this.counts, most);
   }
 
   /** Keeps what is known of tokens now, and of trees whose oldest token is here. Safe to repeat. */
@@ -73,11 +78,19 @@ export class InventoryStore {
     this.#pending.write();
   }
 
-  /** Forgets tokens. Safe to repeat. */
-  remove(accessors: readonly string[]): void {
+  /**
+   * Forgets tokens, and keeps how they ended. Safe to repeat.
+   *
+   * @param endingsOf what is to be kept, of the tokens that were here; absent: nothing.
+   */
+  remove(
+    accessors: readonly string[],
+    endingsOf: (gone: readonly TokenRowOfShard[]) => readonly Ending[] = () => [],
+  ): void {
     const gone =
       accessors.length > FEW ? this.#delete(accessors) : accessors.flatMap((accessor) => this.#deleteOne(accessor));
     for (const { id, terms, counts } of gone.flatMap(foundBy)) this.#pending.token(id, terms, counts, -1);
+    this.ended.add(endingsOf(gone), gone);
     this.#pending.write();
   }
 
@@ -136,11 +149,6 @@ export class InventoryStore {
   /** At most `limit` tokens that the filter means, in order. Looks at a bounded number of tokens, however many there are. */
   page(query: PageQuery): ShardPage {
     return this.#pages.page(query);
-  }
-
-  /** Counts the tokens that a filter means. See `ShardPages.count`. */
-  count(filter: TokenFilter, now: number, last: number | null, limit: number): ShardCount {
-    return this.#pages.count(filter, now, last, limit);
   }
 
   /** The largest trees whose first token is of a mount, at most `MAX_TREES`. Of about equal ones any are named. */

@@ -1,22 +1,30 @@
-import { ROOT_POLICY } from "../../../policy/name.ts";
 import type { Sql } from "../../../storage/tables.ts";
-import { decodeStoredId, firstRowAt, routedIdText } from "../../../token/ids.ts";
+import { decodeStoredId, firstRowAt, treeBeginning } from "../../../token/ids.ts";
 import type { ListedToken } from "../entry.ts";
 import { matches, type TokenFilter } from "../filter.ts";
 import { comparePositions, keyOf, NEVER, type Order, type Position } from "../order.ts";
+import { isAccessorBeginning, isAccessorPart } from "../search.ts";
 import { rangesOf } from "../terms.ts";
-import type { Postings } from "./postings.ts";
+import type { Changes } from "./changes.ts";
+import type { InventoryCounts } from "./counts.ts";
+import { Postings } from "./postings.ts";
 import { type TokenRowOfShard as Row, tokenOf } from "./row.ts";
+import { TermSearch } from "./term-search.ts";
 
 /** So many tokens of a term, of a tree, or of a range of ends, are read all at once and sorted. */
 const READ_ALL = 300;
 /** Tokens that one page looks at in one shard, whether the filter means them or not. */
 const MAX_SCANNED = 1000;
-/** Tokens of one tree that are put in order for a page. Those of a tree with more are looked for among all tokens. */
+/** Tokens of one tree, or of a search, that are put in order for a page. Where there are more they are looked for among all tokens. */
 const MAX_SORTED = 5000;
 /** Tokens of a term that are read at once: few at first, as the page may be full soon. */
 const FIRST_READ = 32;
 const NEXT_READ = 256;
+
+/** Terms that a search reads the tokens of. Where there are more, many tokens have one: those are looked for among all. */
+const MAX_SEARCHED_TERMS = 300;
+/** Tokens of one shard whose accessors a search for a part of one reads. */
+const MAX_SEARCHED_ACCESSORS = 200_000;
 
 /** A page of one shard. */
 export interface PageQuery {
@@ -40,13 +48,9 @@ export interface ShardPage {
   readonly scanned: number;
 }
 
-/** How many tokens of one shard a filter means. */
-export interface ShardCount {
-  readonly count: number;
-  /** Root tokens among them. */
-  readonly roots: number;
-  /** Id of the last token that was looked at; null when there are no more. */
-  readonly last: number | null;
+/** A query with the ids of the tokens that its search may find, in no order; null: they are too many, or it has none. */
+interface Query extends PageQuery {
+  readonly found: readonly number[] | null;
 }
 
 const COLUMNS = "i.id, i.accessor, i.entry";
@@ -55,46 +59,27 @@ const COLUMNS = "i.id, i.accessor, i.entry";
 export class ShardPages {
   readonly #sql: Sql;
   readonly #postings: Postings;
+  readonly #terms: TermSearch;
+  readonly #counts: InventoryCounts;
 
-  constructor(sql: Sql, postings: Postings) {
+  constructor(sql: Sql, pending: Changes, counts: InventoryCounts) {
     this.#sql = sql;
-    this.#postings = postings;
+    this.#postings = new Postings(sql, pending);
+    this.#terms = new TermSearch(sql, pending);
+    this.#counts = counts;
   }
 
   /** At most `limit` tokens that the filter means, in order. Looks at a bounded number of tokens, however many there are. */
   page(query: PageQuery): ShardPage {
     const few = this.#fewEnds(query) ?? this.#fewOfTree(query.filter) ?? this.#fewOfTerms(query.filter);
-    return few ? sorted(query, few) : this.#walk(query);
-  }
-
-  /**
-   * Counts the tokens that the filter means, of the `limit` that an index has after a token.
-   *
-   * @param last id of that token; null: from the first one on.
-   * @returns `last` from which to go on; null when nothing comes after.
-   */
-  count(filter: TokenFilter, now: number, last: number | null, limit: number): ShardCount {
-    const order: Order = { by: "created", descending: false };
-    const after = last === null ? null : { key: last, id: last, shard: 0 };
-    const query: PageQuery = { filter, order, after, shard: 0, limit, now };
-    let scanned = 0;
-    let count = 0;
-    let roots = 0;
-    let id = 0;
-    for (const row of this.#byCreation(query)) {
-      if (scanned === limit) return { count, roots, last: id };
-      scanned++;
-      id = row.id;
-      const token = tokenOf(row);
-      if (!isMeant(query, token)) continue;
-      count++;
-      if (token.policies.includes(ROOT_POLICY)) roots++;
-    }
-    return { count, roots, last: null };
+    if (few) return sorted(query, few);
+    const found = this.#found(query.filter);
+    if (found && found.length <= READ_ALL) return sorted(query, [...this.#rowsOf(found)]);
+    return this.#walk({ ...query, found });
   }
 
   /** Tokens in the order of an index, until the page is full or enough were looked at. */
-  #walk(query: PageQuery): ShardPage {
+  #walk(query: Query): ShardPage {
     const { order, limit, shard } = query;
     const tokens: ListedToken[] = [];
     let scanned = 0;
@@ -110,7 +95,7 @@ export class ShardPages {
     return { tokens, upTo: null, scanned };
   }
 
-  #byCreation({ filter, order, after, shard }: PageQuery): Iterable<Row> {
+  #byCreation({ filter, order, after, shard, found }: Query): Iterable<Row> {
     const { createdAfter, createdBefore } = filter;
     // Of the same id in a later shard the page still has to come.
     const seen = after === null ? null : { id: after.id, own: comesAfter(shard, after, order) };
@@ -121,6 +106,10 @@ export class ShardPages {
     const direction = order.descending ? "DESC" : "ASC";
     const ofTree = filter.tree === undefined ? null : this.#idsOfTree(filter.tree, low, high, direction);
     if (ofTree) return this.#rowsOf(ofTree);
+    if (found) {
+      const between = found.filter((id) => id >= low && id <= high);
+      return this.#rowsOf(between.sort((a, b) => (order.descending ? b - a : a - b)));
+    }
     const term = rangesOf(filter).find(({ end }) => end === undefined)?.term;
     if (term !== undefined) return this.#rowsOf(this.#postings.ids(term, low, high, order.descending));
     if (filter.neverEnds === true) {
@@ -177,6 +166,32 @@ export class ShardPages {
     return null;
   }
 
+  /** Ids of tokens among which are all that the search of a filter finds; null when there is none, or they are many. */
+  #found({ search }: TokenFilter): number[] | null {
+    if (!search) return null;
+    const terms = this.#terms.containing(search.text, MAX_SEARCHED_TERMS);
+    if (terms === null) return null;
+    const entities = search.entities.map((id) => `entity:${id}`);
+    const ids = this.#postings.fewOfAny([...terms, ...entities], MAX_SORTED);
+    const byAccessor = this.#withAccessorPart(search.text);
+    return ids && byAccessor && [...new Set([...ids, ...byAccessor])];
+  }
+
+  /** Ids of the tokens whose accessors have a part, or begin with it; null when they, or those to look at, are too many. */
+  #withAccessorPart(text: string): number[] | null {
+    if (!isAccessorPart(text)) {
+      return isAccessorBeginning(text) ? this.#idsBetween([text, `${text}\u{10ffff}`]) : [];
+    }
+    const tokens = this.#counts.mounts("mount").reduce((sum, { count }) => sum + count, 0);
+    if (tokens > MAX_SEARCHED_ACCESSORS) return null;
+    // The index of accessors has all that is read.
+    const query = "SELECT id FROM inventory INDEXED BY inventory_by_accessor WHERE instr(accessor, ?) > 0";
+    return this.#sql
+      .exec<{ id: number }>(query, text)
+      .toArray()
+      .map(({ id }) => id);
+  }
+
   /** The rows of an index to which `where` applies; null when they are more than `READ_ALL`. */
   #few(where: string, values: readonly SqlStorageValue[]): Row[] | null {
     const query = `SELECT COUNT(*) AS n FROM (SELECT 1 FROM inventory i WHERE ${where} LIMIT ${READ_ALL + 1})`;
@@ -187,13 +202,16 @@ export class ShardPages {
 
   /** Ids of the tokens of a tree, in order; null when there are too many to be put in order. */
   #idsOfTree(tree: string, low: number, high: number, direction: "ASC" | "DESC"): number[] | null {
-    const range = accessorsOfTree(tree);
+    const ids = this.#idsBetween(accessorsOfTree(tree))?.filter((id) => id >= low && id <= high);
+    return ids?.sort((a, b) => (direction === "ASC" ? a - b : b - a)) ?? null;
+  }
+
+  /** Ids of the tokens with accessors of a range, in no order; null when they are many. */
+  #idsBetween(range: readonly [string, string]): number[] | null {
     const all = this.#sql
       .exec<{ id: number }>(`SELECT i.id FROM inventory i WHERE ${IN_TREE} LIMIT ?`, ...range, MAX_SORTED + 1)
       .toArray();
-    if (all.length > MAX_SORTED) return null;
-    const ids = all.map(({ id }) => id).filter((id) => id >= low && id <= high);
-    return ids.sort((a, b) => (direction === "ASC" ? a - b : b - a));
+    return all.length > MAX_SORTED ? null : all.map(({ id }) => id);
   }
 
   /** The rows with these ids, in their order. Reads as it goes. */
@@ -221,12 +239,10 @@ export class ShardPages {
   }
 }
 
-/** The accessors of a tree begin with its id: so many characters of them hold nothing else. */
-const TREE_CHARACTERS = 42;
 const IN_TREE = "i.accessor >= ? AND i.accessor < ?";
 
 function accessorsOfTree(tree: string): [string, string] {
-  const beginning = routedIdText(tree, 0, new Uint8Array()).slice(0, TREE_CHARACTERS);
+  const beginning = treeBeginning(tree);
   return [beginning, `${beginning}\u{10ffff}`];
 }
 

@@ -3,7 +3,8 @@ import type { Sql } from "../../../storage/tables.ts";
 import type { CountKey } from "../terms.ts";
 import type { Changes, CountDelta, TermDelta } from "./changes.ts";
 import { writeCounts } from "./counts.ts";
-import { writePostings } from "./postings.ts";
+import { hasPostings, writePostings } from "./postings.ts";
+import { writeSearchedTerm } from "./term-search.ts";
 
 /** So many changes of tokens are written together. */
 const BATCH = 128;
@@ -52,6 +53,13 @@ export class Pending implements Changes {
     this.#changed();
   }
 
+  /** A counter that costs no place in a batch changes. */
+  count(counter: CountKey, by: number): void {
+    this.#read();
+    this.#count(counter, by);
+    this.#isDirty = true;
+  }
+
   /** A token leaves some groups and comes to others. */
   moved(from: readonly CountKey[], to: readonly CountKey[]): void {
     this.#read();
@@ -74,7 +82,12 @@ export class Pending implements Changes {
 
   #fold(): void {
     writeCounts(this.#sql, this.#counts.values());
-    for (const [term, delta] of this.#terms) writePostings(this.#sql, term, delta);
+    for (const [term, delta] of this.#terms) {
+      const wasUsed = hasPostings(this.#sql, term);
+      writePostings(this.#sql, term, delta);
+      const isUsed = hasPostings(this.#sql, term);
+      if (isUsed !== wasUsed) writeSearchedTerm(this.#sql, term, isUsed);
+    }
     this.#counts.clear();
     this.#terms.clear();
     this.#changes = 0;

@@ -39,11 +39,23 @@ export class Postings {
 
   /** The ids of a range of terms, each once and in no order; null when there may be more than `most`. */
   fewOf({ term, end }: TermRange, most: number): number[] | null {
-    const where = end === undefined ? "term = ?" : "term >= ? AND term < ?";
-    const values = end === undefined ? [term] : [term, end];
-    const deltas = [...this.#pending.terms].filter(([one]) =>
-      end === undefined ? one === term : one >= term && one < end,
+    if (end === undefined) return this.#few("term = ?", [term], (one) => one === term, most);
+    return this.#few("term >= ? AND term < ?", [term, end], (one) => one >= term && one < end, most);
+  }
+
+  /** The same of some terms. */
+  fewOfAny(terms: readonly string[], most: number): number[] | null {
+    const wanted = new Set(terms);
+    return this.#few(
+      "term IN (SELECT value FROM json_each(?))",
+      [JSON.stringify(terms)],
+      (one) => wanted.has(one),
+      most,
     );
+  }
+
+  #few(where: string, values: readonly string[], isWanted: (term: string) => boolean, most: number): number[] | null {
+    const deltas = [...this.#pending.terms].filter(([term]) => isWanted(term));
     let count = deltas.reduce((sum, [, { added }]) => sum + added.size, 0);
     for (const { n } of this.#sql.exec<{ n: number }>(`SELECT n FROM postings WHERE ${where}`, ...values)) {
       count += n;
@@ -86,6 +98,11 @@ export class Postings {
     const query = `SELECT first, ids FROM postings WHERE term = ? AND ${where} LIMIT 1`;
     return this.#sql.exec<PostingRow>(query, ...values).toArray()[0];
   }
+}
+
+/** True when tokens have the term, by what is written. */
+export function hasPostings(sql: Sql, term: string): boolean {
+  return sql.exec("SELECT 1 FROM postings WHERE term = ? LIMIT 1", term).toArray().length > 0;
 }
 
 /** Writes changes of the ids of one term: ids that are near each other are in one row. */

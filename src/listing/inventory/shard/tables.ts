@@ -1,6 +1,7 @@
 /**
  * One row for each listed token with what the inventory keeps of it. `accessors` has tokens that tidy has found missing on the
- * list, until their trees are asked. The columns `tree_...` are set for the oldest token of a tree of several.
+ * list, until their trees are asked. `searched_terms` has each term of `postings` that a search finds, once: its text in lower case by
+ * trigrams, which say nothing about where in the text they are. The columns `tree_...` are set for the oldest token of a tree of several.
  */
 export const INVENTORY_SQL = `
   CREATE TABLE accessors (accessor TEXT PRIMARY KEY, path TEXT NOT NULL) WITHOUT ROWID;
@@ -17,6 +18,9 @@ export const INVENTORY_SQL = `
     term TEXT NOT NULL, first INTEGER NOT NULL, n INTEGER NOT NULL, ids TEXT NOT NULL,
     PRIMARY KEY (term, first)
   ) WITHOUT ROWID;
+  CREATE VIRTUAL TABLE searched_terms USING fts5(
+    text, term UNINDEXED, tokenize = 'trigram case_sensitive 1', detail = 'none', columnsize = 0
+  );
   CREATE TABLE counts (
     kind TEXT NOT NULL, mount TEXT NOT NULL, key TEXT NOT NULL, n INTEGER NOT NULL,
     PRIMARY KEY (kind, mount, key)

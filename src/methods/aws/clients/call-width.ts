@@ -1,5 +1,5 @@
 /** Most calls of one group that are under way at the same time. */
-export const FULL_WIDTH = 4;
+const FULL_WIDTH = 4;
 /** So long (ms) after a refusal nothing of it is remembered. */
 const REMEMBERED_MS = 60_000;
 

@@ -1,7 +1,7 @@
 import { type IssuedLogin, issueLogin, planIssue } from "../../../auth/login.ts";
 import { currentTime } from "../../../base/clock.ts";
 import { type Failure, invalid } from "../../../base/errors.ts";
-import { err, type Result } from "../../../base/result.ts";
+import { err, ok, type Result } from "../../../base/result.ts";
 import { entityForLogin, findEntityForLogin } from "../../../identity/login.ts";
 import type { Mount } from "../../../system/mount.ts";
 import type { Login, LoginPlan } from "../../../token/rules/login.ts";
@@ -48,33 +48,44 @@ export async function issueVerifiedLogin(
   if (!signature) return issue(attempt, login);
   // Counted before anything is waited for: of many logins at once no more than the allowed ones get past here.
   const most = tokensPerSignature(attempt.env.TOKENS_PER_SIGNATURE);
-  if (!signatureUses.take(signature, most, currentTime())) return err(SIGNATURE_USED_UP);
+  if (!signatureUses.take(signature, most, currentTime())) {
+    return attempt.steps.record("signature_uses", {}, err(SIGNATURE_USED_UP));
+  }
   const issued = await issue(attempt, login);
   if (!issued.ok) signatureUses.giveBack(signature, currentTime());
   return issued;
 }
 
 async function issue(attempt: Attempt, login: VerifiedLogin): Promise<Result<IssuedLogin, Failure>> {
-  const { env, installation, mount } = attempt;
-  const entity = await entityForLogin(env, {
+  const { env, installation, mount, steps } = attempt;
+  const found = await entityForLogin(env, {
     mountAccessor: mount.accessor,
     aliasName: login.alias,
     metadata: translateMetadata(mountTypeOf(mount), login.aliasMetadata),
   });
+  const entity = steps.record("entity", {}, found);
   if (!entity.ok) return entity;
-  return issueLogin(env, installation, mount, tokenOf(mount, login, entity.value.entity.id));
+  const issued = await issueLogin(env, installation, mount, tokenOf(mount, login, entity.value.entity.id));
+  return steps.record("token", {}, issued);
+}
+
+/** The token that a login would get. */
+export interface PlannedLogin {
+  readonly plan: LoginPlan;
+  readonly identityPolicies: readonly string[];
 }
 
 /** Records the checks of the last step and gives the token that would be made. Makes nothing. */
 export async function planVerifiedLogin(
   { env, installation, mount, steps }: Attempt,
   login: VerifiedLogin,
-): Promise<Result<LoginPlan, Failure>> {
+): Promise<Result<PlannedLogin, Failure>> {
   const found = await findEntityForLogin(env, { mountAccessor: mount.accessor, aliasName: login.alias });
   const entity = steps.record("entity", { actual: login.alias }, found);
   if (!entity.ok) return entity;
-  const plan = planIssue(installation, mount, tokenOf(mount, login, entity.value ?? ""));
-  return steps.record("token", {}, plan);
+  const { id, policies: identityPolicies } = entity.value;
+  const plan = steps.record("token", {}, planIssue(installation, mount, tokenOf(mount, login, id ?? "")));
+  return plan.ok ? ok({ plan: plan.value, identityPolicies }) : plan;
 }
 
 function tokenOf(mount: Mount, { terms, displayName, metadata, internal }: VerifiedLogin, entityId: string): Login {

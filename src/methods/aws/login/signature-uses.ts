@@ -15,8 +15,8 @@ export interface Signature {
  */
 const DEFAULT_TOKENS = 100;
 
-/** Signatures that are remembered at least; 25 MB at most. */
-const MAX_SIGNATURES = 2 ** 16;
+/** Signatures that are remembered at least; 12.5 MB at most. */
+const MAX_SIGNATURES = 2 ** 15;
 
 /** Bytes of a signature that identify it. They are too few to show it again. */
 const KEPT_BYTES = 16;

@@ -52,7 +52,8 @@ export async function loginByInstance(attempt: Attempt, fields: LoginFields): Pr
   const { document, entry, generatedNonce, login } = verified.value;
   const { instanceId } = document;
   const { list, place } = accessShardFor(attempt.env, attempt.mount, instanceId);
-  const entered = await list.enterLogin(place, instanceId, entry, currentTime());
+  const decided = await list.enterLogin(place, instanceId, entry, currentTime());
+  const entered = attempt.steps.record<EnteredLogin>("access_list", {}, decided);
   if (!entered.ok) return entered;
   const issued = await issueOrUndo(attempt, instanceId, entered.value, () => issueVerifiedLogin(attempt, login));
   const mayReturn = entered.value.entry.nonceHash !== null;

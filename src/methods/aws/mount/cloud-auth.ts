@@ -1,3 +1,5 @@
+import { RefusalKeeper } from "../../../auth/refused/keeper.ts";
+import type { Refusal } from "../../../auth/refused/refusals.ts";
 import { DENIED, type Failure, invalid } from "../../../base/errors.ts";
 import { logInfo } from "../../../base/log.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
@@ -27,6 +29,7 @@ export type CloudTable = "certificates" | "stsRoles" | "roles" | "denyList";
 export class CloudAuth extends GroveObject<Env> {
   readonly #store: CloudStore;
   readonly #tidy: ListTidy<DenyEntry>;
+  readonly #refused: RefusalKeeper;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env, CLOUD_AUTH_MIGRATIONS);
@@ -40,12 +43,24 @@ export class CloudAuth extends GroveObject<Env> {
       stays: (tag, entry) => isStillGenuine(tag, entry, (name) => roles.read(name)),
       pace: () => tidy.deny.read() ?? DEFAULT_TIDY,
     });
+    const setting = this.#store.refused;
+    this.#refused = new RefusalKeeper({ tables: this.tables, open: () => this.keys.open(), setting });
     if (this.tables.exist) {
       ctx.blockConcurrencyWhile(async () => {
         await this.keys.open();
         await this.#tidy.restore();
       });
     }
+  }
+
+  /** Keeps refused logins, with what is known of earlier ones. */
+  addRefusals(more: readonly Refusal[]): Promise<void> {
+    return this.#refused.add(more);
+  }
+
+  /** The logins that were refused lately. */
+  refusals(): Promise<readonly Refusal[]> {
+    return this.#refused.read();
   }
 
   /** At most `limit` names of a table after `after`, in order. */
@@ -166,6 +181,13 @@ export class CloudAuth extends GroveObject<Env> {
   async readRole(name: string): Promise<CloudRole | null> {
     await this.keys.open();
     return this.#store.roles.read(name);
+  }
+
+  /** Names of the roles that give tokens this policy. */
+  async rolesGiving(policy: string): Promise<string[]> {
+    await this.keys.open();
+    const roles = this.#store.roles.holding(policy).filter(([, role]) => role.token.policies.includes(policy));
+    return roles.map(([name]) => name);
   }
 
   /**

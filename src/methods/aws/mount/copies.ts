@@ -56,7 +56,11 @@ class PartCopies<T> {
 
   /** @param maxCharacters of the copies together, as JSON; at most twice as much is kept. */
   constructor(maxCharacters: number) {
-    this.#copies = new IsolateCopy(maxCharacters, (one, other) => one.state === other.state);
+    this.#copies = new IsolateCopy(
+      maxCharacters,
+      (one, other) => one.state === other.state,
+      ({ part }) => JSON.stringify(part).length + 256,
+    );
   }
 
   /**
@@ -89,7 +93,7 @@ class PartCopies<T> {
     const reading = this.#copies.begin();
     return (part, state) => {
       if (part === undefined) return this.#copies.keep(keyOf(of, name), undefined, reading);
-      this.#copies.keep(keyOf(of, name), { part, state }, reading, JSON.stringify(part).length + 256);
+      this.#copies.keep(keyOf(of, name), { part, state }, reading);
     };
   }
 
@@ -99,11 +103,11 @@ class PartCopies<T> {
 }
 
 /** By "": each mount has one. */
-export const SETTINGS_COPIES = new PartCopies<LoginSettings>(2 ** 20);
+export const SETTINGS_COPIES = new PartCopies<LoginSettings>(2 ** 18);
 /** By the name of the role. It has 131,072 characters at most, and usually less than 2,000. */
-export const ROLE_COPIES = new PartCopies<CloudRole>(2 ** 21);
+export const ROLE_COPIES = new PartCopies<CloudRole>(2 ** 20);
 /** By the id of the account; null where no role is configured. */
-export const STS_ROLE_COPIES = new PartCopies<StsRole | null>(2 ** 20);
+export const STS_ROLE_COPIES = new PartCopies<StsRole | null>(2 ** 18);
 
 /** Drops all copies. Called with every change that this isolate makes, so that it sees its own at once. */
 export function forgetCopies(): void {

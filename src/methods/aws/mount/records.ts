@@ -67,37 +67,6 @@ export class Records<T> extends SealedValues<T> {
   }
 }
 
-/** One value of a table of settings, whose rows have values of different types. */
-export class Setting<T> {
-  readonly #rows: SealedTable<ValueRow>;
-  readonly #name: string;
-
-  constructor(rows: SealedTable<ValueRow>, name: string) {
-    this.#rows = rows;
-    this.#name = name;
-  }
-
-  /** null when there is none, or when it was tampered with. */
-  read(): T | null {
-    const row = this.#rows.find(this.#name);
-    return row && JSON.parse(row.value);
-  }
-
-  /** True when there is a value that was tampered with. */
-  get isTampered(): boolean {
-    return this.read() === null && this.#rows.count("WHERE name = ?", this.#name) > 0;
-  }
-
-  write(value: T): void {
-    this.#rows.put({ name: this.#name, value: JSON.stringify(value) });
-  }
-
-  /** Safe to repeat. */
-  delete(): void {
-    this.#rows.delete(this.#name);
-  }
-}
-
 /** The rows of a table of settings. */
 export function settingRows(sql: Sql, seals: RowSeals, table: string, kind: SealedKind): SealedTable<ValueRow> {
   const values = ({ value }: Record<string, SqlStorageValue>) => sealedTexts(String(value));

@@ -1,6 +1,8 @@
+import type { Refusal } from "../../../auth/refused/refusals.ts";
 import { currentTime } from "../../../base/clock.ts";
 import type { RowSeals } from "../../../storage/row-seals.ts";
 import type { Migration } from "../../../storage/schema.ts";
+import { Setting } from "../../../storage/setting.ts";
 import type { Tables } from "../../../storage/tables.ts";
 import type { ClientConfig } from "../clients/config.ts";
 import type { StsRole } from "../clients/sts-role.ts";
@@ -12,7 +14,7 @@ import type { TidyList, TidySettings } from "../rules/tidy-settings.ts";
 import { forgetCopies } from "./copies.ts";
 import { ExpiringValues } from "./expiring-values.ts";
 import { TIDY_JOBS_TABLE } from "./list-tidy.ts";
-import { Records, Setting, settingRows } from "./records.ts";
+import { Records, settingRows } from "./records.ts";
 
 const VALUES = "(name TEXT PRIMARY KEY, value TEXT NOT NULL, seal BLOB) WITHOUT ROWID";
 
@@ -41,6 +43,7 @@ const ROLES = { table: "roles", kind: "cloud role", max: 10_000, plural: "roles"
 export class CloudStore {
   readonly client: Setting<ClientConfig>;
   readonly identity: Setting<IdentityConfig>;
+  readonly refused: Setting<readonly Refusal[]>;
   readonly tidy: Readonly<Record<TidyList, Setting<TidySettings>>>;
   readonly certificates: Records<RegisteredCertificate>;
   /** The roles to assume, by account id. */
@@ -59,6 +62,7 @@ export class CloudStore {
     this.client = new Setting(settings, "client");
     this.identity = new Setting(settings, "identity");
     this.#state = new Setting(settings, "state");
+    this.refused = new Setting(settings, "refused logins");
     this.tidy = { access: new Setting(settings, "tidy access"), deny: new Setting(settings, "tidy deny") };
     this.certificates = new Records(tables, seals, CERTIFICATES, changed);
     this.stsRoles = new Records(tables, seals, STS_ROLES, changed);

@@ -1,10 +1,10 @@
+import { CHECKS_SHAPE, PLANNED_TOKEN_SHAPE, renderPlannedToken } from "../../../auth/login-explanation.ts";
 import { mountOf } from "../../../auth/mount-of.ts";
 import { type CallContext, type PreparedContext, type PresentedContext, tokenRoute } from "../../../auth/route.ts";
 import { dataAnswer } from "../../../auth/route-description.ts";
 import { currentTime } from "../../../base/clock.ts";
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
-import type { LoginPlan } from "../../../token/rules/login.ts";
 import { fieldSchema, sent, text, type Values } from "../../../wire/fields.ts";
 import { dataReply, type Reply } from "../../../wire/reply.ts";
 import type { CallerIdentity } from "../answers/sts.ts";
@@ -14,7 +14,7 @@ import { fromWrappedBase64 } from "../encoding.ts";
 import type { Attempt } from "../login/attempt.ts";
 import { chooseKind, LOGIN_FIELDS } from "../login/fields.ts";
 import { type CallerProof, signedCaller, verifyPrincipal } from "../login/iam.ts";
-import { planVerifiedLogin } from "../login/issue.ts";
+import { type PlannedLogin, planVerifiedLogin } from "../login/issue.ts";
 import { type InstanceProof, signedDocument, verifyInstance } from "../login/vm.ts";
 import { accessShardFor } from "../mount/access-shards.ts";
 import { configurationForLogin } from "../mount/for-login.ts";
@@ -54,17 +54,8 @@ export const EXPLAIN_LOGIN = tokenRoute(
     answers: dataAnswer({
       auth_type: "string",
       allowed: "boolean",
-      checks: [
-        {
-          name: "string",
-          description: "string",
-          outcome: "string",
-          bound: ["string"],
-          actual: "string | null",
-          message: "string | null",
-        },
-      ],
-      "token?": { token_policies: ["string"], token_type: "string", expiration_time: "string | null" },
+      checks: CHECKS_SHAPE,
+      "token?": PLANNED_TOKEN_SHAPE,
     }),
   },
   FIELDS,
@@ -108,13 +99,16 @@ async function explain(context: CallContext<Fields, Explained>): Promise<Result<
   const plan = await planOf(attempt, steps, context);
   const order = checksOf(prepared.kind, prepared.kind === "iam" && (await infersInstance(attempt)));
   const type = mountTypeOf(attempt.mount);
+  const planned = plan.ok
+    ? renderPlannedToken(context.installation, plan.value.plan, plan.value.identityPolicies)
+    : null;
   const data = {
     auth_type: prepared.kind,
     allowed: plan.ok,
     checks: steps.list(order).map((step) => renderStep(type, step)),
-    ...(plan.ok && { token: renderToken(plan.value) }),
+    ...(planned && { token: planned.token }),
   };
-  return ok(dataReply(data));
+  return ok(dataReply(data, planned?.warnings));
 }
 
 function attemptOf(context: PreparedContext<Fields, Explained>, steps: RecordedSteps): Attempt {
@@ -135,7 +129,7 @@ async function planOf(
   attempt: Attempt,
   steps: RecordedSteps,
   { fields, prepared }: PreparedContext<Fields, Explained>,
-): Promise<Result<LoginPlan, Failure>> {
+): Promise<Result<PlannedLogin, Failure>> {
   if (prepared.kind === "iam") {
     const { claim } = prepared;
     const prove = claim ? assumedCaller(claim, steps) : signedCaller(attempt, fields);
@@ -183,14 +177,5 @@ function renderStep(type: CloudMountType, { check, outcome, bound, actual, messa
     bound: bound.map(words),
     actual: actual === null ? null : words(actual),
     message: message === null ? null : translateMessage(type, message),
-  };
-}
-
-/** Times in RFC 3339; null for a token that does not end. */
-function renderToken({ spec: { record, type, expiresAt } }: LoginPlan): Record<string, unknown> {
-  return {
-    token_policies: record.policies,
-    token_type: type,
-    expiration_time: expiresAt === null ? null : new Date(expiresAt).toISOString(),
   };
 }

@@ -75,9 +75,9 @@ function nameOf({ params }: Pick<RequestContext, "params">): string {
 }
 
 async function readWrite(
-  context: PresentedContext<RoleFields & { readonly role?: unknown }>,
+  context: PresentedContext<RoleFields & { readonly role?: unknown; readonly bound_iam_principal_id?: unknown }>,
 ): Promise<Result<RoleFields, Failure>> {
-  const { role: _, ...sent } = context.fields;
+  const { role: _, bound_iam_principal_id: __, ...sent } = context.fields;
   if (nameOf(context).length <= MAX_ROLE_NAME) return ok(sent);
   return err(invalid(`role name must not be longer than ${MAX_ROLE_NAME} characters`));
 }

@@ -1,10 +1,10 @@
 import { renderTokenSettings, TOKEN_FIELDS, TOKEN_SETTINGS_SHAPE } from "../../../auth/token-settings.ts";
-import { fieldSchema, flag, list, sent, text, unread, type Values } from "../../../wire/fields.ts";
+import { flag, list, roleSchema, sent, text, unread, type Values } from "../../../wire/fields.ts";
 import type { Shape } from "../../../wire/shape.ts";
 import { BOUND_FIELDS, type CloudRole } from "./role.ts";
 
 /** The fields of a role as a client sends them; undefined when not sent. Durations in seconds, possibly negative. */
-export const ROLE_FIELDS = fieldSchema({
+export const ROLE_FIELDS = roleSchema({
   role: unread("string").describe("The name of the role"),
   auth_type: sent(text()).describe("Who logs in: principals or instances; it can't be changed"),
   bound_account_id: sent(list()).describe("Accounts that may log in"),
@@ -14,6 +14,7 @@ export const ROLE_FIELDS = fieldSchema({
   bound_vm_instance_id: sent(list()).describe("Instances that may log in"),
   bound_iam_role_arn: sent(list()).describe("Roles whose instances may log in"),
   bound_iam_principal_arn: sent(list()).describe("Principals that may log in; `*` at the end for all below"),
+  bound_iam_principal_id: unread(["string"]).describe("Without effect: a read shows it"),
   bound_vpc_id: sent(list()).describe("VPCs whose instances may log in"),
   bound_subnet_id: sent(list()).describe("Subnets whose instances may log in"),
   role_tag: sent(text()).describe("The key of the tag that narrows the role for an instance"),
@@ -26,7 +27,7 @@ export const ROLE_FIELDS = fieldSchema({
 });
 
 /** A write of a role, parsed but not validated. */
-export type RoleFields = Omit<Values<typeof ROLE_FIELDS>, "role">;
+export type RoleFields = Omit<Values<typeof ROLE_FIELDS>, "role" | "bound_iam_principal_id">;
 
 /** Characters of a role's name. */
 export const MAX_ROLE_NAME = 128;

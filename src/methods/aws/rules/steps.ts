@@ -1,9 +1,11 @@
+import { failureText } from "../../../auth/login-explanation.ts";
 import type { Failure } from "../../../base/errors.ts";
 import type { Result } from "../../../base/result.ts";
 import type { AuthType, BoundField } from "./role.ts";
 
 /** The checks of a login, by name, in words. */
 const CHECKS = {
+  request: "The request has the fields of one kind of login.",
   role: "The role exists.",
   address: "The client's address is in a network that the role is bound to.",
   auth_type: "The role takes this kind of login.",
@@ -25,6 +27,7 @@ const CHECKS = {
   role_tag: "The instance has a genuine role tag, where the role wants one.",
   deny_list: "The role tag is not on the deny list.",
   access_list: "The access list lets the instance log in: it is its first login, or it knows the nonce.",
+  signature_uses: "The signed request has not given as many tokens as it may.",
   entity: "The entity of the holder is not disabled.",
   token: "The role and the mount can give a token.",
 } as const satisfies Readonly<Record<string, string>>;
@@ -74,8 +77,16 @@ export interface LoginSteps {
   record<T>(check: CheckName, compared: Compared, result: Result<T, Failure>): Result<T, Failure>;
 }
 
-/** For logins, whose steps are not read. */
-export const UNRECORDED: LoginSteps = { record: (_check, _compared, result) => result };
+/** For logins: which check refused one. */
+export class LastFailure implements LoginSteps {
+  /** The last check that failed. */
+  failed: CheckName = "token";
+
+  record<T>(check: CheckName, _compared: Compared, result: Result<T, Failure>): Result<T, Failure> {
+    if (!result.ok) this.failed = check;
+    return result;
+  }
+}
 
 /** How a check ended. `assumed`: the claim was taken as true, since there is no proof to check. */
 export type StepOutcome = "passed" | "failed" | "assumed" | "not_reached";
@@ -95,7 +106,7 @@ export class RecordedSteps implements LoginSteps {
   readonly #steps = new Map<CheckName, Step>();
 
   record<T>(check: CheckName, { bound = [], actual = null }: Compared, result: Result<T, Failure>): Result<T, Failure> {
-    const message = result.ok ? null : textOf(result.error);
+    const message = result.ok ? null : failureText(result.error);
     this.#steps.set(check, { check, outcome: result.ok ? "passed" : "failed", bound, actual, message });
     return result;
   }
@@ -111,8 +122,4 @@ export class RecordedSteps implements LoginSteps {
       (check) => this.#steps.get(check) ?? { check, outcome: "not_reached", bound: [], actual: null, message: null },
     );
   }
-}
-
-function textOf(failure: Failure): string {
-  return "message" in failure ? failure.message : failure.code.replaceAll("_", " ");
 }

@@ -20,9 +20,25 @@ describe("the command line of grove", () => {
     ["revoke --job 7", { kind: "job", id: "7", json: false }],
     ["revoke --stop 7", { kind: "stop", id: "7", json: false }],
     ["doctor", { kind: "doctor", json: false }],
+    [
+      "explain sys/mounts --operation update --accessor a --parameter x=1=2",
+      {
+        kind: "explain",
+        accessor: "a",
+        path: "sys/mounts",
+        operation: "update",
+        parameters: { x: "1=2" },
+        json: false,
+      },
+    ],
   ])("reads %s", (words, command) => {
     const read = parseGroveArguments(words.replace("--sort =", "--sort=").split(" "));
     expect(read).toEqual({ ok: true, value: command });
+  });
+
+  it("takes pairs of metadata more than once", () => {
+    const read = parseGroveArguments(["tokens", "--metadata", "owner=a", "--metadata", "run=7"]);
+    expect(read).toMatchObject({ ok: true, value: { filter: { metadata: ["owner=a", "run=7"] } } });
   });
 
   it("takes accessors more than once", () => {
@@ -46,6 +62,9 @@ describe("the command line of grove", () => {
     [["revoke", "--dry-run"], "revoke needs a filter or --accessor: without one it would end everything"],
     [["revoke", "--role", "a", "--accessor", "b"], "revoke takes a filter or --accessor, not both"],
     [["revoke", "--job", "a", "--role", "b"], "--job and --stop stand alone"],
+    [["explain"], "explain needs a path"],
+    [["explain", "a", "--parameter", "b"], "--parameter takes NAME=VALUE"],
+    [["explain", "a", "--accessor", "b", "--accessor", "c"], "explain takes one --accessor"],
     [["doctor", "--wrong"], "Unknown option '--wrong'"],
   ])("%j is refused", (words, error) => expect(parseGroveArguments(words)).toEqual({ ok: false, error }));
 });

@@ -2,6 +2,8 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { parseGroveArguments } from "../../../../scripts/grove/arguments.ts";
+import { GroveClient } from "../../../../scripts/grove/client.ts";
+import { CHECKS } from "../../../../scripts/grove/commands/doctor-checks.ts";
 import { runGrove } from "../../../../scripts/grove/run.ts";
 import { type Terminal, wantsColours } from "../../../../scripts/grove/terminal.ts";
 
@@ -55,10 +57,10 @@ const terminal = (change: Partial<Terminal> = {}): Terminal => ({
   ask: async () => "",
   ...change,
 });
-const grove = (words: string, change: Partial<Terminal> = {}, url = address) => {
+const grove = (words: string, change: Partial<Terminal> = {}, url = address, VAULT_TOKEN = "s.own") => {
   const command = parseGroveArguments(words.split(" "));
   if (!command.ok) throw new Error(`the command line is not taken: ${command.error}`);
-  return runGrove(command.value, { VAULT_ADDR: url, VAULT_TOKEN: "s.own" }, terminal(change));
+  return runGrove(command.value, { VAULT_ADDR: url, VAULT_TOKEN }, terminal(change));
 };
 const data = (value: unknown): Reply => ({ body: { data: value } });
 const token = (accessor: string, change: Record<string, unknown> = {}) => ({
@@ -90,9 +92,9 @@ describe("grove tokens", () => {
       "GET /v1/sys/tokens?role=ci&sort=created&limit=1000&after=c2",
     ]);
     expect(out).toEqual([
-      "ACCESSOR  NAME    PATH               ROLE  POLICIES  CREATED           ENDS              USES LEFT  CHILDREN  LAST USED",
-      "a         name-a  auth/token/create  -     default   2026-11-22 01:02  2026-11-23 04:05  -          0         -",
-      "b         name-b  auth/token/create  ci    default   2026-11-22 01:02  never             2          3         -",
+      "ACCESSOR  NAME    PATH               ROLE  POLICIES  CREATED            ENDS               USES LEFT  CHILDREN  LAST USED",
+      "a         name-a  auth/token/create  -     default   2026-11-22 01:02Z  2026-11-23 04:05Z  -          0         -",
+      "b         name-b  auth/token/create  ci    default   2026-11-22 01:02Z  never              2          3         -",
     ]);
     expect(said).toEqual(["2 tokens"]);
   });
@@ -120,6 +122,8 @@ describe("grove tokens", () => {
     expect(await grove("tokens")).toBe(1);
     expect(asked).toHaveLength(2);
     expect(said.at(-1)).toMatch(/^grove: permission denied \(VAULT_TOKEN needs/);
+    await grove("tokens", {}, address, "");
+    expect(said.at(-1)).toBe("grove: permission denied (VAULT_TOKEN is not set)");
   });
 });
 
@@ -146,7 +150,7 @@ describe("grove tree", () => {
     expect(out).toEqual([
       "9 tokens",
       "├── auth/aws/ 8 tokens in 4 trees",
-      "│   ├── 5 root a auth/token/create, default, ends 2026-11-23 04:05",
+      "│   ├── 5 root a auth/token/create, default, ends 2026-11-23 04:05Z",
       "│   ├── 1 tree t2",
       "│   └── 2 more trees with 2 tokens",
       "└── auth/x/ 1 token in 1 tree",
@@ -168,55 +172,99 @@ describe("grove tree", () => {
       more: true,
     });
     expect(await grove("tree b")).toBe(0);
-    expect(out.map((line) => line.replace(/ auth\/token.*?04:05/, ""))).toEqual([
+    expect(out.map((line) => line.replace(/ auth\/token.*?04:05Z/, ""))).toEqual([
       "older ancestors",
       "└── name-a a",
-      "    └── name-b b  <- with it would end: more than 100 tokens, 2 leases, 1 values in its cubbyhole",
-      "        ├── name-c c (7 below)",
+      "    └── name-b b  <- with it would end: more than 100 descendants, 2 leases, 1 value in its cubbyhole",
+      "        ├── name-c c (7 descendants)",
       "        └── more that is not shown",
     ]);
   });
 });
 
+describe("grove tree of a token that has ended", () => {
+  const end = (by: unknown, others: number) =>
+    data({ token: token("b"), ended: { at: "2026-11-22T05:06:07.000Z", how: "revoked", by, with: others } });
+
+  it("says when, how and by whom", async () => {
+    replies["GET /v1/sys/tokens/b"] = [end({ accessor: "a", display_name: "token-on-call" }, 1), end(null, 0)];
+    expect(await grove("tree b")).toBe(0);
+    expect(await grove("tree b")).toBe(0);
+    const token = "name-b b auth/token/create, default, ends 2026-11-23 04:05Z";
+    expect(out).toEqual([
+      `${token}  <- ended 2026-11-22 05:06Z: revoked by token-on-call a, with 1 other`,
+      `${token}  <- ended 2026-11-22 05:06Z: revoked`,
+    ]);
+  });
+});
+
 describe("grove revoke", () => {
-  const preview = (change: Record<string, unknown> = {}) =>
-    data({
-      count: 2,
-      more: false,
-      sample: [token("a"), token("b")],
-      leases: { count: 0, more: false },
-      skipped: { root: 1, self: 0 },
-      ...change,
-    });
+  const numbers = (change: Record<string, unknown> = {}) => ({
+    count: 38,
+    total: 1168,
+    leases: { count: 2, more: false },
+    by: {
+      mount: [{ key: "auth/token/", count: 1168 }],
+      type: [{ key: "service", count: 1168 }],
+      role: [{ key: "", count: 1168 }],
+      owner: [
+        { key: "payments", count: 1100 },
+        { key: "", count: 68 },
+      ],
+    },
+    skipped: { root: 1, self: 0 },
+    ...change,
+  });
+  const preview = (change: Record<string, unknown> = {}) => data({ ...numbers(), sample: [token("a")], ...change });
+  const job = (change: Record<string, unknown>) =>
+    data({ id: "j1", counted: 1168, matched: 38, total: 0, preview: numbers(), failures: [], ...change });
   const writes = () => asked.filter(({ request }) => request === "POST /v1/sys/tokens/revoke").map(({ body }) => body);
 
   it("shows what would end and stops there with --dry-run", async () => {
     replies["POST /v1/sys/tokens/revoke"] = preview();
     expect(await grove("revoke --role ci --dry-run")).toBe(0);
     expect(writes()).toEqual([{ role: "ci", include_root: false, include_self: false, dry_run: true }]);
-    expect(out.slice(3)).toEqual([
-      "2 tokens, with everything below them, and 0 leases would end",
+    expect(out.slice(2)).toEqual([
+      "... and 37 others",
+      "38 tokens match; 1168 end in all, with everything below, and 2 leases",
+      "by mount: auth/token/ 1168",
+      "by type: service 1168",
+      "by owner: payments 1100, (none) 68",
       "left out: 1 root token (--include-root)",
     ]);
   });
 
-  it("tells the server the number that was shown, and follows the job to its end", async () => {
-    replies["POST /v1/sys/tokens/revoke"] = [preview(), data({ job: "j1" })];
-    replies["GET /v1/sys/tokens/jobs/j1"] = data({ id: "j1", state: "done", expected: 2, revoked: 2, failures: [] });
+  it("sends the numbers that were shown, and follows the job to its end", async () => {
+    replies["POST /v1/sys/tokens/revoke"] = [preview(), data({ job: "j1", state: "running" })];
+    replies["GET /v1/sys/tokens/jobs/j1"] = job({ state: "done", total: 1168 });
     expect(await grove("revoke --accessor a --accessor b --yes")).toBe(0);
     expect(writes()[1]).toEqual({
       accessors: ["a", "b"],
       include_root: false,
       include_self: false,
       dry_run: false,
-      expected_count: 2,
+      expected_count: 38,
+      expected_total: 1168,
     });
-    expect(out.at(-1)).toBe("done: 2 of 2 revoked, 0 failures");
+    expect(out.at(-1)).toBe("done: 1168 of 1168 ended, 38 that matched and everything below, 0 failures");
+  });
+
+  it("follows a count that the server goes on with, and shows its numbers", async () => {
+    replies["POST /v1/sys/tokens/revoke"] = data({ job: "j1", state: "counting", counted: 500 });
+    replies["GET /v1/sys/tokens/jobs/j1"] = [
+      job({ state: "counting", counted: 800, matched: null, preview: undefined }),
+      job({ state: "counted" }),
+    ];
+    const progress: (string | null)[] = [];
+    const shown = { progress: (text: string | null) => void progress.push(text) };
+    expect(await grove("revoke --role ci --dry-run", shown)).toBe(0);
+    expect(progress).toContain("800 counted so far");
+    expect(out).toContain("38 tokens match; 1168 end in all, with everything below, and 2 leases");
   });
 
   it.each([
     ["without anybody to ask", {}],
-    ["with another answer than the number", { interactive: true, ask: async () => "yes" }],
+    ["with another answer than the number of all that end", { interactive: true, ask: async () => "38" }],
   ])("revokes nothing %s", async (_, change) => {
     replies["POST /v1/sys/tokens/revoke"] = preview();
     expect(await grove("revoke --role ci", change)).toBe(1);
@@ -224,22 +272,17 @@ describe("grove revoke", () => {
   });
 
   it("goes on when the number is typed, and ends with 1 when something failed", async () => {
-    replies["POST /v1/sys/tokens/revoke"] = [preview(), data({ job: "j1" })];
-    replies["GET /v1/sys/tokens/jobs/j1"] = data({
-      id: "j1",
-      state: "failed",
-      expected: 2,
-      revoked: 1,
-      failures: ["x"],
-    });
-    expect(await grove("revoke --role ci", { interactive: true, ask: async () => " 2\n" })).toBe(1);
-    expect(out.at(-1)).toBe("failed: 1 of 2 revoked, 1 failures");
+    replies["POST /v1/sys/tokens/revoke"] = [preview(), data({ job: "j1", state: "running" })];
+    replies["GET /v1/sys/tokens/jobs/j1"] = job({ state: "failed", total: 40, failures: ["x"] });
+    expect(await grove("revoke --role ci", { interactive: true, ask: async () => " 1168\n" })).toBe(1);
+    expect(out.at(-1)).toBe("failed: 40 of 1168 ended, 38 that matched and everything below, 1 failure");
   });
 
-  it("refuses to go on when nobody knows how many it would be", async () => {
-    replies["POST /v1/sys/tokens/revoke"] = preview({ count: 1000, more: true });
+  it("says that nothing was revoked when more would end by then", async () => {
+    replies["POST /v1/sys/tokens/revoke"] = [preview(), data({ job: "j1", state: "counting", counted: 1 })];
+    replies["GET /v1/sys/tokens/jobs/j1"] = job({ state: "refused" });
     expect(await grove("revoke --role ci --yes")).toBe(1);
-    expect(writes()).toHaveLength(1);
+    expect(said.at(-1)).toContain("nothing was revoked");
   });
 });
 
@@ -256,13 +299,16 @@ describe("grove doctor", () => {
       expire_time: "2026-11-22T01:02:03Z",
     });
     replies["GET /v1/sys/key-status"] = { status: 403, body: { errors: ["permission denied"] } };
+    // The server of this test is one that refuses LIST.
     replies["GET /v1/sys/quotas/config"] = data({ rate_limit_exempt_paths: [] });
     expect(await grove("doctor --json")).toBe(0);
     const findings = JSON.parse(out[0] ?? "") as { about: string; state: string }[];
     expect(Object.fromEntries(findings.map(({ about, state }) => [about, state]))).toEqual({
       server: "ok",
+      address: "ok",
       clock: "ok",
       token: "ok",
+      LIST: "note",
       keys: "skipped",
       "root tokens": "skipped",
       "tokens without end": "skipped",
@@ -279,6 +325,13 @@ describe("grove doctor", () => {
     expect(await grove("doctor")).toBe(1);
     expect(out).toHaveLength(2);
     expect(out[1]).toMatch(line);
+  });
+
+  it("finds an address without TLS that is not of this machine", async () => {
+    const asked = new GroveClient("http://grove.example.com", "");
+    const { check } = CHECKS.find(({ about }) => about === "address") ?? {};
+    expect(await check?.(asked)).toMatchObject({ state: "fault", text: expect.stringContaining("no TLS") });
+    expect(await check?.(new GroveClient("https://grove.example.com", ""))).toMatchObject({ state: "ok" });
   });
 
   it("ends with 1 when nobody answers", async () => {
@@ -301,4 +354,48 @@ it.each([
   [{ TERM: "dumb" }, true, false],
 ])("with %j and a terminal %j there are colours: %j", (environment, isTerminal, colours) => {
   expect(wantsColours(environment, isTerminal)).toBe(colours);
+});
+
+describe("grove explain", () => {
+  const refused = {
+    allowed: false,
+    reason: "capability",
+    message: "The rule sys/* (ours) lacks read.",
+    operation: "read",
+    path: "sys/mounts",
+    endpoint: "sys/mounts",
+    policies: ["ours", "gone"],
+    missing_policies: ["gone"],
+    rule: { path: "sys/*", capabilities: ["list"], policies: [{ name: "ours", path: "sys/*", lines: [6] }] },
+    missing_capabilities: ["read"],
+    parameter: null,
+    hcl: 'path "sys/mounts" {\n  capabilities = ["read"]\n}\n',
+  };
+
+  it("asks about its own token, says why, and writes the policy to standard output", async () => {
+    replies["POST /v1/sys/explain/access-self"] = data(refused);
+    expect(await grove("explain sys/mounts")).toBe(1);
+    expect(asked[0]?.body).toEqual({ path: "sys/mounts", operation: "read", parameters: {} });
+    expect(said).toEqual([
+      "refused: read sys/mounts",
+      "The rule sys/* (ours) lacks read.",
+      '  policy ours, path "sys/*", line 6',
+      "policies of the token: ours, gone",
+      "there is no policy gone",
+      "This policy, given to the token besides the others, would allow it:",
+    ]);
+    expect(out).toEqual(['path "sys/mounts" {', '  capabilities = ["read"]', "}"]);
+  });
+
+  it("asks about another token by its accessor, and says what that needs", async () => {
+    replies["POST /v1/sys/explain/access"] = data({ ...refused, allowed: true, hcl: null });
+    expect(await grove("explain sys/mounts --accessor abc --json")).toBe(0);
+    expect(asked[0]?.body).toMatchObject({ accessor: "abc" });
+    replies["POST /v1/sys/explain/access"] = { status: 403, body: { errors: ["permission denied"] } };
+    expect(await grove("explain sys/mounts --accessor abc")).toBe(1);
+    expect(said.at(-1)).toContain("needs update and sudo on sys/explain/access");
+    replies["POST /v1/sys/explain/access-self"] = { status: 403, body: { errors: ["permission denied"] } };
+    expect(await grove("explain sys/mounts")).toBe(1);
+    expect(said.at(-1)).toBe("grove: permission denied (VAULT_TOKEN is no token of this server, or has ended)");
+  });
 });

@@ -27,7 +27,7 @@ describe("without the lists of a role", () => {
     ["a subset of the caller's policies is given", { requested: ["test1"] }, ["default", "test1"]],
     ["more than the caller has is refused", { requested: ["test1", "test4"] }, NOT_SUBSET],
     [
-      "the policy of wrapping is given to nobody",
+      "the policy of response wrapping can't be assigned",
       { requested: ["response-wrapping"], sudo: true },
       'cannot assign policy "response-wrapping"',
     ],

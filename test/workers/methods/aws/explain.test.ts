@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { checksOf } from "../../../../src/methods/aws/rules/steps.ts";
 import { DocumentSigner, documentOf, signCaller } from "../../../support/cloud-login.ts";
 import { type CloudMount, HOME, mountCloud } from "../../../support/cloud-mount.ts";
+import type { LoginExplanation } from "../../../support/explanation.ts";
 import { FakeCloud } from "../../../support/fake-cloud/fake-cloud.ts";
 import { replaceInternet } from "../../../support/fake-cloud/outbound.ts";
 import { roleArn, userArn } from "../../../support/fake-cloud/world.ts";
@@ -12,18 +13,8 @@ const signer = new DocumentSigner();
 let root: string;
 let mount: CloudMount;
 
-interface Explanation {
+interface Explanation extends LoginExplanation {
   readonly auth_type: string;
-  readonly allowed: boolean;
-  readonly checks: readonly {
-    readonly name: string;
-    readonly description: string;
-    readonly outcome: string;
-    readonly bound: readonly string[];
-    readonly actual: string | null;
-    readonly message: string | null;
-  }[];
-  readonly token?: Record<string, unknown>;
 }
 
 beforeAll(async () => {

@@ -93,6 +93,8 @@ describe("calls to the objects of a mount", () => {
   it("a refused login of an unknown role asks once each time", async () => {
     const login = () => mount.login({ role: "nobody", pkcs7: "MIA" });
     await login();
+    // Reports the first refusal. The next report is not due before some seconds have passed.
+    await mount.call("GET", "explain/refused");
     expect(await callsOf(login)).toEqual(["CloudAuth.readForLogin"]);
   });
 

@@ -70,7 +70,7 @@ describe("an instance inferred from a session", () => {
     expect(refusalOf(await login(user))[1]).toBe("only an assumed role can be inferred to be an instance");
   });
 
-  it("must have the caller's role in its profile: whoever assumes a role names the session", async () => {
+  it("must have the caller's role in its profile: the caller of AssumeRole chooses the session name", async () => {
     const other = cloud.world.addRole(HOME, "Other");
     expect(refusalOf(await login(sessionOf(other, instance.id)))).toEqual([
       400,

@@ -3,7 +3,7 @@ import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { invalid } from "../../../../src/base/errors.ts";
 import { cloudApi } from "../../../../src/methods/aws/operator/cloud-api.ts";
 import { cloudAt, cloudObject, enableCloud, VOCABULARIES } from "../../../support/cloud.ts";
-import { call, createToken, initialized } from "../../../support/service.ts";
+import { call, createToken, dataOf, initialized } from "../../../support/service.ts";
 
 const ARN = "arn:aws:iam::123456789012:role/app";
 let root: string;
@@ -46,6 +46,20 @@ describe.each(VOCABULARIES)("roles of a mount of the type $type", (words) => {
     await at.remove("role/a");
     await at.post("role/a", vmRole);
     expect((await at.get("role/a")).body.data.role_id).not.toBe(first);
+  });
+
+  it("are refused with a misspelled bound, in the client's word, and taken as they were read", async () => {
+    await at.post("role/a", vmRole);
+    for (const name of ["bound_regoin", "token_bound_cidr"]) {
+      const answer = await at.post("role/a", { [name]: "x", token_ttl: 5 });
+      expect([answer.status, answer.body.errors]).toEqual([
+        400,
+        [`this endpoint does not know these parameters: [${name}]`],
+      ]);
+    }
+    const data = dataOf<Record<string, unknown>>(await at.get("role/a"));
+    expect(data).toMatchObject({ token_ttl: 0, bound_iam_principal_id: [] });
+    expect((await at.post("role/b", { ...data, colour: "red" })).status).toBe(204);
   });
 
   it("are told what is wrong with them in the mount's words, and are not stored", async () => {

@@ -266,7 +266,7 @@ it("a role is one in every casing", async () => {
   expect(entry.role).toBe("web");
 });
 
-it("a document by another signer lets nobody in, wherever its certificate stands", async () => {
+it("a document by another signer is refused, wherever its certificate stands", async () => {
   const forger = new DocumentSigner();
   const forged = forger.sign(documentOf(instance));
   const genuine = signer.sign(documentOf(instance));

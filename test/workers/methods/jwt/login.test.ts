@@ -1,18 +1,11 @@
-import { exportJWK, exportSPKI, generateKeyPair, type JWK, type JWTPayload, SignJWT } from "jose";
+import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { EntityShard } from "../../../../src/identity/shard/entity-shard.ts";
 import { JwtAuth } from "../../../../src/methods/jwt/jwt-auth.ts";
+import { ISSUER, type Issuer, newIssuer } from "../../../support/issuer.ts";
 import { call, initialized } from "../../../support/service.ts";
 
-const ISSUER = "https://issuer.example.com";
 let root: string;
-
-/** An issuer with one key, and the pages that it serves. */
-interface Issuer {
-  readonly jwk: JWK;
-  readonly pem: string;
-  sign(claims: Record<string, unknown>, header?: Record<string, unknown>): Promise<string>;
-}
 
 let issuer: Issuer;
 /** What the outside answers, by URL; a request to anything else fails. */
@@ -35,21 +28,6 @@ beforeAll(async () => {
 afterEach(() => {
   vi.useRealTimers();
 });
-
-async function newIssuer(algorithm: string, kid?: string): Promise<Issuer> {
-  const { publicKey, privateKey } = await generateKeyPair(algorithm, { extractable: true });
-  const jwk = { ...(await exportJWK(publicKey)), ...(kid !== undefined && { kid }) };
-  return {
-    jwk,
-    pem: await exportSPKI(publicKey),
-    sign: (claims, header = {}) =>
-      new SignJWT({ iss: ISSUER, sub: "job", aud: "grove", ...claims } as JWTPayload)
-        .setProtectedHeader({ alg: algorithm, ...(kid !== undefined && { kid }), ...header })
-        .setIssuedAt()
-        .setExpirationTime("10m")
-        .sign(privateKey),
-  };
-}
 
 const post = (path: string, body: unknown = {}, token = root) => call("POST", path, { token, body });
 const json = (body: unknown) => () => Response.json(body);
@@ -109,6 +87,7 @@ describe("a login by JWT", () => {
   });
 
   it("asks the mount's object once, and nobody for an entity that is known", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
     const login = await mount("hops", byKey());
     const jwt = await issuer.sign({});
     await login(jwt);
@@ -484,6 +463,7 @@ describe("the configuration and roles", () => {
   it.each<[Record<string, unknown>, RegExp]>([
     [{ bound_audiences: "x" }, /a user claim must be defined/],
     [{ user_claim: "sub" }, /at least one bound constraint/],
+    [{ user_claim: "sub", bound_subject: "x", bound_claim: { ref: "main" } }, /parameters: \[bound_claim\]/],
     [{ user_claim: "sub", bound_subject: "x", role_type: "oidc" }, /only jwt/],
     [{ user_claim: "sub", bound_subject: "x", bound_claims_type: "regex" }, /bound_claims_type/],
     [{ user_claim: "sub", bound_claims: { a: 1 }, bound_claims_type: "glob" }, /glob/],

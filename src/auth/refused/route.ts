@@ -1,0 +1,31 @@
+import type { Env } from "../../env.ts";
+import type { Mount } from "../../system/mount.ts";
+import { mountOf } from "../mount-of.ts";
+import { showRoute } from "../record-routes.ts";
+import type { Route } from "../route.ts";
+import { REFUSALS_SHAPE, renderRefusals } from "./refusals.ts";
+import { type RefusalStub, readRefusals } from "./report.ts";
+
+/**
+ * `explain/refused` of an auth method: the logins that its mount refused lately.
+ *
+ * @param stubAt the object that keeps them. @param nameOf a check, as clients of the mount call it.
+ */
+export function refusedRoute(
+  stubAt: (env: Env, mount: Mount) => RefusalStub,
+  nameOf: (mount: Mount, check: string) => string = (_mount, check) => check,
+): Route {
+  return showRoute(
+    "explain/refused",
+    {
+      summary: "Shows the logins that were refused lately, by role and failing check.",
+      operationId: "list-refused-logins",
+      shape: REFUSALS_SHAPE,
+    },
+    async (context) => {
+      const mount = mountOf(context);
+      const refusals = await readRefusals(mount, stubAt(context.env, mount));
+      return renderRefusals(refusals, (check) => nameOf(mount, check));
+    },
+  );
+}

@@ -1,0 +1,162 @@
+import { within } from "../base/location.ts";
+import { objectIdOf } from "../base/object-id.ts";
+import { inGroups } from "../base/parallel.ts";
+import type { Result } from "../base/result.ts";
+import type { Env } from "../env.ts";
+import { identityOf } from "../identity/directory/stub.ts";
+import { entityShardName } from "../identity/shard/stub.ts";
+import { accessorShard } from "../listing/accessor-shard.ts";
+import { shardNumbers } from "../listing/accessor-shard-number.ts";
+import type { ObjectPage, PagePosition, PageRead } from "../storage/object-pages.ts";
+import type { PageRefusal } from "../storage/stored-object.ts";
+import { accessShardNames } from "../system/access-shards.ts";
+import type { Installation } from "../system/installation.ts";
+import { organizationDirectory, organizationNamed, organizationObjectName, teamObjectName } from "../team/find.ts";
+import { decodeStoredId } from "../token/ids.ts";
+import { CUSTOM_ID_SHARDS, customIdsName } from "../tree/custom-ids.ts";
+import { beginningOf, keyOf, keyOfTree, NAMED_CLASSES, type ObjectPlace, type SavedClass } from "./object-keys.ts";
+
+/** Teams and organizations that one call brings. */
+const PAGE = 200;
+
+/** An object as backups call it. */
+export interface SavedObject {
+  exportPage(from: PagePosition | null, maxCharacters: number): Promise<PageRead | "changed" | null>;
+  importPage(page: ObjectPage): Promise<Result<null, PageRefusal>>;
+  restart(): Promise<void>;
+}
+
+/** The object at a place. */
+export function objectAt(env: Env, { className, name }: ObjectPlace): SavedObject {
+  switch (className) {
+    case "TokenTree":
+      return treeNamed(env, name);
+    case "CustomIds":
+      return within(env, env.CUSTOM_IDS).getByName(name);
+    case "Team":
+      return within(env, env.TEAM).getByName(name);
+    case "Organization":
+      return within(env, env.ORGANIZATION).getByName(name);
+    case "OrganizationDirectory":
+      return within(env, env.ORGANIZATION_DIRECTORY).getByName(name);
+    case "EntityShard":
+      return within(env, env.ENTITY_SHARD).getByName(name);
+    case "Identity":
+      return within(env, env.IDENTITY).getByName(name);
+    case "TokenRoles":
+      return within(env, env.TOKEN_ROLES).getByName(name);
+    case "TokenRevocations":
+      return within(env, env.TOKEN_REVOCATIONS).getByName(name);
+    case "CloudAccessList":
+      return within(env, env.CLOUD_ACCESS_LIST).getByName(name);
+    case "CloudAuth":
+      return within(env, env.CLOUD_AUTH).getByName(name);
+    case "JwtAuth":
+      return within(env, env.JWT_AUTH).getByName(name);
+    case "OidcIssuer":
+      return within(env, env.OIDC_ISSUER).getByName(name);
+    case "System":
+      return within(env, env.SYSTEM).getByName(name);
+  }
+}
+
+function treeNamed(env: Env, treeId: string): SavedObject {
+  const trees = within(env, env.TOKEN_TREE);
+  return trees.get(objectIdOf(trees, treeId));
+}
+
+/** Keys of the objects after `after`, at most `limit`, in order. Some of them may have stored nothing. */
+export async function objectsAfter(
+  env: Env,
+  installation: Installation,
+  after: string,
+  limit: number,
+): Promise<string[]> {
+  const keys = after < beginningOf(NAMED_CLASSES[0]) ? await treesAfter(env, after, limit) : [];
+  for (const className of NAMED_CLASSES) {
+    if (keys.length >= limit) break;
+    // No object of an earlier class comes after it.
+    if (after.slice(0, 1) > beginningOf(className).slice(0, 1)) continue;
+    const names = await namesOf(env, installation, className);
+    keys.push(
+      ...names
+        .map((name) => keyOf(className, name))
+        .filter((key) => key > after)
+        .sort(),
+    );
+  }
+  return keys.slice(0, limit);
+}
+
+/**
+ * Trees are known by what is listed of their tokens; one whose first token is not listed yet, by the shard that handed out its id.
+ * That is asked before: it forgets an id once the token is listed.
+ */
+async function treesAfter(env: Env, after: string, limit: number): Promise<string[]> {
+  const shards = shardNumbers().map((number) => accessorShard(env, number));
+  const begun = await inGroups(shards, (shard) => shard.allocatedTrees());
+  const from = after.slice(beginningOf("TokenTree").length);
+  const listed = await inGroups(shards, (shard) => shard.treesAfter(from, limit));
+  const ids = listed.flat().flatMap((accessor) => decodeStoredId(accessor)?.treeId ?? []);
+  const keys = [...ids, ...begun.flat()].map(keyOfTree).filter((key) => key > after);
+  return [...new Set(keys)].sort().slice(0, limit);
+}
+
+async function namesOf(env: Env, installation: Installation, className: SavedClass): Promise<string[]> {
+  switch (className) {
+    case "TokenTree":
+      return [];
+    case "CustomIds":
+      return Array.from({ length: CUSTOM_ID_SHARDS }, (_, number) => customIdsName(number));
+    case "Team":
+      return teamNames(env);
+    case "Organization":
+      return (await organizationNames(env)).map(organizationObjectName);
+    case "OrganizationDirectory":
+      return ["organizations"];
+    case "EntityShard":
+      return (await identityOf(env).shards()).map(entityShardName);
+    case "Identity":
+      return ["identity"];
+    case "TokenRoles":
+      return ["token"];
+    case "TokenRevocations":
+      return ["revocations"];
+    case "CloudAccessList":
+      return installation.mounts.flatMap(accessShardNames);
+    case "CloudAuth":
+    case "JwtAuth":
+      // Of a mount's objects only that of its method has anything.
+      return installation.mounts.map(({ uuid }) => uuid);
+    case "OidcIssuer":
+      return ["issuer"];
+    case "System":
+      return ["system"];
+  }
+}
+
+async function organizationNames(env: Env): Promise<string[]> {
+  const names: string[] = [];
+  for (let after: number | null = 0; after !== null; ) {
+    const page: { readonly items: readonly { readonly name: string }[]; readonly next: number | null } =
+      await organizationDirectory(env).after(after, PAGE);
+    names.push(...page.items.map(({ name }) => name));
+    after = page.next;
+  }
+  return names;
+}
+
+async function teamNames(env: Env): Promise<string[]> {
+  const names: string[] = [];
+  for (const organization of await organizationNames(env)) {
+    for (let after: number | null = 0; after !== null; ) {
+      const page: { readonly routes: string[]; readonly next: number | null } = await organizationNamed(
+        env,
+        organization,
+      ).teamRoutes(after, PAGE);
+      names.push(...page.routes.map(teamObjectName));
+      after = page.next;
+    }
+  }
+  return names;
+}

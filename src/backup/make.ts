@@ -1,0 +1,146 @@
+import { currentTime } from "../base/clock.ts";
+import { type Failure, invalid } from "../base/errors.ts";
+import { err, ok, type Result } from "../base/result.ts";
+import { formatRfc3339 } from "../base/rfc3339.ts";
+import { groveVersion } from "../base/version.ts";
+import { randomBytes, toBase64, toBase64Url } from "../crypto/bytes.ts";
+import type { Env } from "../env.ts";
+import { publishRecent } from "../listing/updates/recent.ts";
+import type { Installation } from "../system/installation.ts";
+import { systemOf } from "../system/system.ts";
+import { compress, sha256Of } from "./compress.ts";
+import type { Part, Position } from "./part.ts";
+import { readPart } from "./read-part.ts";
+import { sealOfBackup, sealOfPart } from "./seals.ts";
+
+/** The form of backups that this release makes. */
+export const FORMAT = 1;
+
+const RESTLESS_RETRY_SECONDS = 10;
+
+/** `<begin in ms>.<terms of keys at the begin>.<random>` */
+const RUN = /^(\d{13})\.(\d{1,6}(?:-\d{1,6}){0,99})\.[A-Za-z0-9_-]{22}$/;
+
+/** A part that was made. */
+export interface MadePart {
+  readonly run: string;
+  readonly number: number;
+  readonly next: Position | null;
+  /** Of its text, in hex. */
+  readonly sha256: string;
+  readonly seal: string;
+  /** True for the rows of the System object, which are restored first. */
+  readonly isFirst: boolean;
+  readonly objects: number;
+  readonly rows: number;
+  /** Compressed; null when the caller has it already. */
+  readonly bytes: Uint8Array<ArrayBuffer> | null;
+}
+
+/** Which part is wanted. */
+export interface WantedPart {
+  /** "" for a new run. */
+  readonly run: string;
+  readonly number: number;
+  readonly from: Position;
+  /** See `readPart`. */
+  readonly until: string;
+  /** SHA-256 of a part that the caller has; "" for none. */
+  readonly known: string;
+}
+
+/** Names a run that begins at `now` (ms). */
+export function newRun({ keys }: Installation, now: number): string {
+  return `${now}.${versionsOf(keys).join("-")}.${toBase64Url(randomBytes(16))}`;
+}
+
+/** Reads and seals the next part of a backup. Safe to repeat: what changed meanwhile is in it as it is then. */
+export async function makePart(
+  env: Env,
+  installation: Installation,
+  { run: given, number, from, until, known }: WantedPart,
+): Promise<Result<MadePart, Failure>> {
+  const now = currentTime();
+  if (given !== "" && !RUN.test(given)) return err(invalid("run is none that this server has named"));
+  // What was answered before the run is in it.
+  if (number === 0) await publishRecent(env, now);
+  const run = given || newRun(installation, now);
+  const read = await readPart(env, installation, from, until);
+  if (!read.ok) return err(restless(read.error.key));
+  const { part, rows, next } = read.value;
+  const text = JSON.stringify(part);
+  const sha256 = await sha256Of(text);
+  return ok({
+    run,
+    number,
+    next,
+    sha256,
+    seal: toBase64(await sealOfPart(installation.keys, { run, number }, sha256)),
+    isFirst: isSystemPart(part),
+    objects: part.objects.length,
+    rows,
+    bytes: known === sha256 ? null : await compress(text),
+  });
+}
+
+/** A backup of which all parts are made, as its manifest begins. */
+export interface SealedBackup {
+  readonly format: number;
+  readonly run: string;
+  readonly parts: number;
+  readonly started_at: string;
+  readonly finished_at: string;
+  readonly release: string;
+  readonly cluster_id: string;
+  /** Version of the seal key that wraps the key ring. */
+  readonly seal_key_version: number;
+  /** Wrapped. */
+  readonly key_ring: string;
+  readonly seal: string;
+}
+
+/** Seals a backup whose parts are all made. */
+export async function sealBackup(
+  env: Env,
+  installation: Installation,
+  run: string,
+  parts: number,
+): Promise<Result<SealedBackup, Failure>> {
+  const [, startedAt, terms = ""] = RUN.exec(run) ?? [];
+  if (startedAt === undefined) return err(invalid("run is none that this server has named"));
+  if (parts < 1) return err(invalid("parts must be the number of parts of the run"));
+  // A row that was sealed under a key that is gone would be refused.
+  const now = versionsOf(installation.keys);
+  if (!terms.split("-").every((term) => now.includes(Number(term))))
+    return err(invalid("old keys were dropped while the backup was made: begin again"));
+  const keyRing = await systemOf(env).sealedKeyRing();
+  if (keyRing === null) return err({ code: "uninitialized" });
+  return ok({
+    format: FORMAT,
+    run,
+    parts,
+    started_at: formatRfc3339(Number(startedAt)),
+    finished_at: formatRfc3339(currentTime()),
+    release: groveVersion(env),
+    cluster_id: installation.clusterId,
+    seal_key_version: installation.sealKeyVersion,
+    key_ring: keyRing,
+    seal: toBase64(await sealOfBackup(installation.keys, run, parts)),
+  });
+}
+
+function versionsOf({ terms }: Installation["keys"]): number[] {
+  return terms.map(({ version }) => version);
+}
+
+function isSystemPart({ objects }: Part): boolean {
+  return objects.some(({ className }) => className === "System");
+}
+
+function restless(key: string): Failure {
+  return {
+    code: "unavailable",
+    message: `an object changed each time that it was read: ${key}`,
+    retryAfterSeconds: RESTLESS_RETRY_SECONDS,
+  };
+}

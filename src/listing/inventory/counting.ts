@@ -1,0 +1,144 @@
+import { within } from "../../base/location.ts";
+import { objectIdOf } from "../../base/object-id.ts";
+import { inGroups } from "../../base/parallel.ts";
+import { loadInstallation } from "../../system/installation.ts";
+import { isEnded } from "../../system/watermarks.ts";
+import { decodeStoredId } from "../../token/ids.ts";
+import type { ListingEnv } from "../env.ts";
+import { judged, type ListedToken } from "./entry.ts";
+import type { Position } from "./order.ts";
+import { findInInventory, pageOfInventory, treesWithLeases } from "./queries.ts";
+import type { CountCursor } from "./revoke-in-tree.ts";
+import { isRoot, type Selection } from "./selection.ts";
+import { addTally, groupsOf, NO_TALLY, type Tally } from "./tally.ts";
+
+/** Tokens of the list that one step reads. */
+const PAGE = 2000;
+/** Trees that one step asks. What is counted of unfinished ones is stored with the rest: a row has at most 2 MB. */
+const TREES_AT_ONCE = 12;
+
+/** Tokens of one tree that the tree still has to count. */
+interface TreeShare {
+  readonly treeId: string;
+  readonly accessors: readonly string[];
+  /** null: nothing is counted yet. */
+  readonly from: CountCursor | null;
+  /** What is counted. */
+  readonly tally: Tally;
+}
+
+/** How far the count of what a revocation would end is. Is stored as JSON between steps: a step that is repeated counts nothing twice. */
+export interface CountState {
+  /** The list is read up to here; null: from the beginning. */
+  readonly after: Position | null;
+  /** True when the list was read to its end. */
+  readonly isRead: boolean;
+  /** Of the page that was read last. */
+  readonly left: readonly TreeShare[];
+  /** Without what is counted of `left`. */
+  readonly tally: Tally;
+}
+
+/** Before the first step. */
+export const NOT_COUNTED: CountState = { after: null, isRead: false, left: [], tally: NO_TALLY };
+
+/** True when nothing is left to count: then the tally is what the revocation would end. */
+export function isCounted({ isRead, left }: CountState): boolean {
+  return isRead && left.length === 0;
+}
+
+/** How many tokens are counted, those of trees that are not finished included. */
+export function countedSoFar({ tally, left }: CountState): number {
+  return left.reduce((sum, share) => sum + share.tally.total, tally.total);
+}
+
+/**
+ * One bounded step of a count. What the list says is enough for a token that has nothing above or below it and no lease; of all
+ * others their trees are asked, which know what counts with another.
+ *
+ * @param now ms.
+ */
+export async function countStep(
+  env: ListingEnv,
+  selection: Selection,
+  state: CountState,
+  now: number,
+): Promise<CountState> {
+  if (state.left.length === 0) return readPage(env, selection, state, now);
+  const asked = state.left.slice(0, TREES_AT_ONCE);
+  const answers = await inGroups(asked, (share) => countInTree(env, selection, share));
+  const done = answers.filter(({ from }) => from === null);
+  return {
+    ...state,
+    left: [...answers.filter(({ from }) => from !== null), ...state.left.slice(TREES_AT_ONCE)],
+    tally: done.reduce((sum, { tally }) => addTally(sum, tally), state.tally),
+  };
+}
+
+/** True when the list says that a token has nothing above or below it, and it is in no tree of one that is to be spared. */
+export function isSingle({ parent, children, accessor }: ListedToken, { spare }: Selection): boolean {
+  return parent === null && children === 0 && treeIdOf(accessor) !== spare?.treeId;
+}
+
+/** Accessors by the id of their tree. */
+export function byTree(accessors: readonly string[]): [string, string[]][] {
+  return [...Map.groupBy(accessors, treeIdOf)].filter(([treeId]) => treeId !== "");
+}
+
+async function readPage(env: ListingEnv, selection: Selection, state: CountState, now: number): Promise<CountState> {
+  const { tokens, unlisted, next } = await listedPage(env, selection, state.after, now);
+  const singles = tokens.filter((token) => isSingle(token, selection));
+  const leased = await treesWithLeases(
+    env,
+    singles.map(({ accessor }) => treeIdOf(accessor)),
+  );
+  const alone = new Set(singles.filter(({ accessor }) => !leased.has(treeIdOf(accessor))));
+  const asked = tokens.filter((token) => !alone.has(token)).map(({ accessor }) => accessor);
+  const left = byTree([...asked, ...unlisted]).map(([treeId, accessors]) => ({
+    treeId,
+    accessors,
+    from: null,
+    tally: NO_TALLY,
+  }));
+  const tally = addTally(state.tally, await tallyOf(env, selection, [...alone]));
+  return { after: next, isRead: next === null, left, tally };
+}
+
+async function listedPage(env: ListingEnv, { filter, accessors }: Selection, after: Position | null, now: number) {
+  if (filter !== null) {
+    const order = { by: "created", descending: false } as const;
+    return { ...(await pageOfInventory(env, filter, order, after, PAGE, now)), unlisted: [] };
+  }
+  const found = await findInInventory(env, accessors ?? []);
+  const unlisted = (accessors ?? []).filter((accessor) => !found.has(accessor));
+  return { tokens: [...found.values()].filter(({ expiresAt }) => (expiresAt ?? now + 1) > now), unlisted, next: null };
+}
+
+/** What the list says of tokens that have nothing above or below them. */
+async function tallyOf(env: ListingEnv, { includeRoot }: Selection, tokens: readonly ListedToken[]): Promise<Tally> {
+  if (tokens.length === 0) return NO_TALLY;
+  const loaded = await loadInstallation(env);
+  if (!loaded.ok) throw new Error(`the installation does not answer: ${loaded.error.code}`);
+  const { watermarks } = loaded.value;
+  const alive = tokens.filter((token) => !isEnded(watermarks, "all", judged(token)));
+  const taken = alive.filter((token) => includeRoot || !isRoot(token));
+  const root = alive.length - taken.length;
+  return { ...NO_TALLY, matched: taken.length, total: taken.length, by: groupsOf(taken), root };
+}
+
+async function countInTree(env: ListingEnv, selection: Selection, share: TreeShare): Promise<TreeShare> {
+  const { treeId, accessors, from } = share;
+  const { filter, includeRoot, spare } = selection;
+  const trees = within(env, env.TOKEN_TREE);
+  const tokens = accessors
+    .flatMap((accessor) => decodeStoredId(accessor) ?? [])
+    .map(({ row, tail }) => ({ row, tail }));
+  const request = { tokens, filter, includeRoot, spare: spare?.treeId === treeId ? spare.row : null };
+  const counted = await trees.get(objectIdOf(trees, treeId)).countMeant(request, from);
+  const before = counted.anew ? NO_TALLY : share.tally;
+  return { ...share, from: counted.next, tally: addTally(before, counted.tally) };
+}
+
+function treeIdOf(accessor: string): string {
+  return decodeStoredId(accessor)?.treeId ?? "";
+}

@@ -1,0 +1,70 @@
+import { askShards } from "../ask-shards.ts";
+import type { ListingEnv } from "../env.ts";
+import type { EndsQuery, GroupEnds, ShardEnds } from "./shard/group-ends.ts";
+
+/** What ends in a time, by group. */
+export interface EndsOfGroups {
+  /** All tokens that end in each part. */
+  readonly all: readonly number[];
+  /** The groups with the most tokens, the greatest first: exact. */
+  readonly groups: readonly GroupEnds[];
+  /** Tokens that are in none of them. */
+  readonly other: readonly number[];
+}
+
+/** Which tokens end when, by group, at most `limit` groups. null when they are too many to be read, see `MAX_ENDING`. */
+export async function endsOfGroups(
+  env: ListingEnv,
+  query: Omit<EndsQuery, "keys">,
+  limit: number,
+): Promise<EndsOfGroups | null> {
+  const first = await askAll(env, { ...query, keys: null });
+  if (!first) return null;
+  const keys = topOf(addUp(first), limit).map(({ key }) => key);
+  // A shard with more groups than it names is asked for those that are shown. Tokens with several policies are not all in the rest.
+  const isEnough = query.kind !== "policy" && first.every(({ isWhole }) => isWhole);
+  const exact = isEnough ? first : await askAll(env, { ...query, keys });
+  if (!exact) return null;
+  const all = sumOf(
+    exact.map((one) => one.all),
+    query.parts,
+  );
+  const groups = topOf(addUp(exact), limit);
+  const other = isEnough
+    ? groups.reduce((left, { parts }) => left.map((count, at) => count - (parts[at] ?? 0)), all)
+    : sumOf(
+        exact.map((one) => one.other),
+        query.parts,
+      );
+  return { all, groups, other };
+}
+
+async function askAll(env: ListingEnv, query: EndsQuery): Promise<ShardEnds[] | null> {
+  const answers = await askShards(env, (shard) => shard.endsByGroup(query));
+  const ends = answers.flatMap((answer) => answer ?? []);
+  return ends.length < answers.length ? null : ends;
+}
+
+function addUp(shards: readonly ShardEnds[]): GroupEnds[] {
+  const groups = Map.groupBy(
+    shards.flatMap((shard) => shard.groups),
+    ({ key }) => key,
+  );
+  return [...groups].map(([key, of]) => ({
+    key,
+    count: of.reduce((sum, { count }) => sum + count, 0),
+    parts: sumOf(
+      of.map(({ parts }) => parts),
+      of[0]?.parts.length ?? 0,
+    ),
+  }));
+}
+
+function sumOf(lists: readonly (readonly number[])[], parts: number): number[] {
+  return Array.from({ length: parts }, (_, at) => lists.reduce((sum, list) => sum + (list[at] ?? 0), 0));
+}
+
+function topOf(groups: readonly GroupEnds[], limit: number): GroupEnds[] {
+  const ending = groups.filter(({ count }) => count > 0);
+  return ending.sort((a, b) => b.count - a.count || (a.key < b.key ? -1 : 1)).slice(0, limit);
+}

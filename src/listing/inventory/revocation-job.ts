@@ -1,0 +1,156 @@
+import type { Migration } from "../../storage/schema.ts";
+import { storedJson } from "../../storage/stored-json.ts";
+import { type CountState, countedSoFar, isCounted } from "./counting.ts";
+import type { Selection } from "./selection.ts";
+import type { Tally } from "./tally.ts";
+
+export const TOKEN_REVOCATION_MIGRATIONS: readonly Migration[] = [
+  {
+    version: 1,
+    description: "jobs that count and revoke tokens by a filter, and where they stand",
+    sql: `
+      CREATE TABLE jobs (
+        id TEXT PRIMARY KEY,
+        number INTEGER NOT NULL,
+        dry INTEGER NOT NULL,
+        state TEXT NOT NULL,
+        selection TEXT NOT NULL,
+        started_at INTEGER NOT NULL,
+        finished_at INTEGER,
+        expected INTEGER,
+        expected_total INTEGER,
+        count TEXT NOT NULL,
+        position TEXT,
+        step TEXT,
+        revoked INTEGER NOT NULL,
+        total INTEGER NOT NULL,
+        gone INTEGER NOT NULL,
+        spared INTEGER NOT NULL,
+        mismatched INTEGER NOT NULL,
+        failures TEXT NOT NULL
+      ) WITHOUT ROWID;
+      CREATE INDEX jobs_by_number ON jobs (number);
+    `,
+  },
+];
+
+/** `counting` and `running` are under way. `counted` ends a dry run; `refused` says that there is more than was expected. */
+export type JobState = "counting" | "counted" | "refused" | "running" | "done" | "stopped" | "failed";
+
+/** The most that a job may end; null: no limit. */
+export interface Expected {
+  readonly count: number | null;
+  readonly total: number | null;
+}
+
+/** A job and where it stands, as far as a list of jobs has it: its size does not depend on how many tokens were named. Times in ms. */
+export interface ListedJob {
+  readonly id: string;
+  /** True: it counts, and revokes nothing. */
+  readonly dry: boolean;
+  readonly state: JobState;
+  /** What the client sent, in JSON, without the accessors. */
+  readonly sent: string;
+  /** How many tokens it named; 0: it sent a filter. */
+  readonly named: number;
+  readonly startedAt: number;
+  readonly finishedAt: number | null;
+  readonly expected: Expected;
+  /** How many tokens are counted by now. */
+  readonly counted: number;
+  /** What there was to end; null while that is counted. */
+  readonly numbers: Omit<Tally, "by"> | null;
+  /** Tokens that the selection meant and that it ended. One that ended with another one above it in an earlier step is not among them. */
+  readonly revoked: number;
+  /** Those and everything below them. */
+  readonly total: number;
+  /** Tokens that had ended when the job came to them, often with another one that it revoked. */
+  readonly gone: number;
+  readonly spared: number;
+  /** Tokens that the list had for the filter, and that are not meant by what their trees know of them. */
+  readonly mismatched: number;
+  /** The last steps that failed, and are repeated. */
+  readonly failures: readonly string[];
+}
+
+/** A job with all that is known of it. */
+export interface RevocationJob extends ListedJob {
+  readonly selection: Selection;
+  /** The numbers by group too. */
+  readonly tally: Tally | null;
+}
+
+/** A step as it was planned, before any of it is done. */
+export interface PlannedStep {
+  readonly accessors: readonly string[];
+  /** The position after it; null at the end. */
+  readonly next: string | null;
+  /** What it is to end in each tree, by the id of the tree. */
+  readonly ends: readonly (readonly [treeId: string, revoked: number, total: number])[];
+}
+
+/** A row of the table. */
+export interface JobRow extends Record<string, SqlStorageValue> {
+  id: string;
+  dry: number;
+  state: JobState;
+  selection: string;
+  started_at: number;
+  finished_at: number | null;
+  expected: number | null;
+  expected_total: number | null;
+  /** JSON of a `CountState`. */
+  count: string;
+  /** JSON of a `Position`, or the number of accessors that are done. */
+  position: string | null;
+  /** JSON of the `PlannedStep` that is under way. */
+  step: string | null;
+  revoked: number;
+  total: number;
+  gone: number;
+  spared: number;
+  mismatched: number;
+  failures: string;
+}
+
+/** The job of a row. */
+export function jobOf(row: JobRow): RevocationJob {
+  const selection = storedJson<Selection>(row.selection);
+  const count = storedJson<CountState>(row.count);
+  const tally = isCounted(count) ? count.tally : null;
+  return { ...partsOf(row, selection, count), selection, tally };
+}
+
+/** The job of a row, as a list has it. */
+export function listedJobOf(row: JobRow): ListedJob {
+  return partsOf(row, storedJson<Selection>(row.selection), storedJson<CountState>(row.count));
+}
+
+function partsOf(row: JobRow, { sent, accessors }: Selection, count: CountState): ListedJob {
+  const { accessors: _, ...words } = storedJson<Record<string, unknown>>(sent);
+  const { by: _by, ...numbers } = count.tally;
+  return {
+    id: row.id,
+    dry: row.dry === 1,
+    state: row.state,
+    sent: JSON.stringify(words),
+    named: accessors?.length ?? 0,
+    startedAt: row.started_at,
+    finishedAt: row.finished_at,
+    expected: { count: row.expected, total: row.expected_total },
+    counted: countedSoFar(count),
+    numbers: isCounted(count) ? numbers : null,
+    revoked: row.revoked,
+    total: row.total,
+    gone: row.gone,
+    spared: row.spared,
+    mismatched: row.mismatched,
+    failures: storedJson<string[]>(row.failures),
+  };
+}
+
+/** Which number is larger than it may be; null: none. */
+export function grownBeyond({ count, total }: Expected, tally: Tally): "expected_count" | "expected_total" | null {
+  if (count !== null && tally.matched > count) return "expected_count";
+  return total !== null && tally.total > total ? "expected_total" : null;
+}

@@ -1,0 +1,267 @@
+import { storedJson } from "../../../storage/stored-json.ts";
+import type { Sql } from "../../../storage/tables.ts";
+import type { EndRecord } from "../../../token/end-record.ts";
+import { decodeStoredId } from "../../../token/ids.ts";
+import type { InventoryEntry, ListedToken } from "../entry.ts";
+import { comparePositions, type Order, type Position } from "../order.ts";
+import type { InventoryCounts } from "./counts.ts";
+import type { Pending } from "./pending.ts";
+import type { TokenRowOfShard } from "./row.ts";
+
+/**
+ * The table of tokens that have ended. The id is the first free one from the number of the token's row on, so that an accessor leads
+ * to it without an index. `of_job` is 1 for tokens that a job revoked: they have a bound of their own.
+ */
+export const ENDED_SQL = `
+  CREATE TABLE ended (
+    id INTEGER PRIMARY KEY, accessor TEXT NOT NULL, of_job INTEGER NOT NULL, at INTEGER NOT NULL,
+    job TEXT NOT NULL, cause TEXT NOT NULL, how TEXT NOT NULL, entry TEXT
+  );
+  CREATE INDEX ended_by_time ON ended (of_job, at);
+`;
+
+/** A token that has ended. */
+export interface Ending {
+  readonly accessor: string;
+  readonly end: EndRecord;
+  /** What the inventory would keep of it; absent where it has the token. */
+  readonly entry?: InventoryEntry;
+}
+
+/** A token that has ended, as it is kept for some time. */
+export interface EndedToken {
+  /** Unique in its shard. */
+  readonly id: number;
+  /** What the inventory had of it; names are empty when it knew nothing. Its id is the number of its row. */
+  readonly token: ListedToken;
+  readonly end: EndRecord;
+}
+
+/** Which of them are meant. */
+export interface EndedFilter {
+  /** Only those of this job. */
+  readonly job?: string;
+  /** Only those that ended with this token, itself included. */
+  readonly cause?: string;
+  /** Ended at or after, and at or before (ms). */
+  readonly from: number;
+  readonly to: number;
+}
+
+/** A page of one shard. */
+export interface EndedQuery {
+  readonly filter: EndedFilter;
+  readonly after: Position | null;
+  readonly shard: number;
+  readonly limit: number;
+}
+
+/** Tokens of one shard that have ended, the last first. */
+export interface EndedPage {
+  readonly tokens: readonly EndedToken[];
+  /** All that is meant up to here is in the page; null: to the end. */
+  readonly upTo: Position | null;
+  readonly scanned: number;
+}
+
+/** The last first. */
+export const LAST_FIRST: Order = { by: "end", descending: true };
+
+/** Tokens that one shard keeps: those of jobs, and the others. */
+const MAX_ENDED = { job: 65_536, other: 16_384 };
+/** Rows that one page looks at. */
+const MAX_SCANNED = 2000;
+/** Rows of one step of the clean-up. */
+const STEP = 500;
+/** Ends of an hour (ms) are forgotten together. */
+const PAUSE_MS = 3_600_000;
+const ID_PROBES = 64;
+
+/** What is known of a token that ended before the list heard of it, and whose tree says nothing. */
+const UNKNOWN: Omit<InventoryEntry, "accessor"> = {
+  ...{ parent: null, first: false, leased: true, mount: "", path: "", role: "", displayName: "", policies: [] },
+  ...{ entityId: "", expiresAt: null, renewedAt: null, numUses: 0, usesLeft: 0, period: 0, explicitMaxTtl: 0 },
+  ...{ children: 0, lastUsed: null },
+};
+
+type Row = { id: number; accessor: string; at: number; how: string; entry: string | null };
+type Class = keyof typeof MAX_ENDED;
+type Stored = Omit<EndRecord, "at">;
+
+const COLUMNS = "id, accessor, at, how, entry";
+
+/** The tokens of one shard that have ended lately. None of it decides about access. */
+export class EndedTokens {
+  readonly #sql: Sql;
+  readonly #pending: Pending;
+  readonly #counts: InventoryCounts;
+  readonly #most: Readonly<Record<Class, number>>;
+  /** How many are kept; null before they were read. */
+  #kept: Record<Class, number> | null = null;
+  /** No token that is kept ended before this (ms); null: none is kept. Undefined before it was read. */
+  #oldest: number | null | undefined;
+
+  /** @param most tokens that are kept. */
+  constructor(sql: Sql, pending: Pending, counts: InventoryCounts, most: Readonly<Record<Class, number>> = MAX_ENDED) {
+    this.#sql = sql;
+    this.#pending = pending;
+    this.#counts = counts;
+    this.#most = most;
+  }
+
+  /**
+   * Keeps tokens that leave the inventory; one that is kept stays as it is. Belongs to the transaction of their removal.
+   *
+   * @param rows what the inventory had of those that were in it.
+   */
+  add(endings: readonly Ending[], rows: readonly TokenRowOfShard[]): void {
+    const entries = new Map(rows.map(({ accessor, entry }) => [accessor, entry]));
+    for (const { accessor, end, entry } of endings) {
+      const id = this.#freeId(accessor);
+      if (id === null) continue;
+      const { at, ...stored } = end;
+      const ofJob = end.job === "" ? 0 : 1;
+      this.#sql.exec(
+        "INSERT INTO ended (id, accessor, of_job, at, job, cause, how, entry) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        ...[id, accessor, ofJob, at, end.job, end.cause, JSON.stringify(stored satisfies Stored)],
+        entries.get(accessor) ?? (entry ? JSON.stringify(entry) : null),
+      );
+      this.#count(ofJob, 1);
+      if (this.#oldest !== undefined) this.#oldest = Math.min(this.#oldest ?? at, at);
+    }
+    const kept = this.#keptOf();
+    for (const ofJob of [0, 1]) {
+      const name = classOf(ofJob);
+      if (kept[name] > this.#most[name]) this.#drop("of_job = ?", ofJob, kept[name] - this.#most[name]);
+    }
+  }
+
+  /** The token with this accessor, when it ended at `from` (ms) or later. */
+  find(accessor: string, from: number): EndedToken | null {
+    const found = this.#near(accessor).find((row) => row.accessor === accessor);
+    return found && found.at >= from ? endedOf(found) : null;
+  }
+
+  /** At most `limit` of the tokens that the filter means, the last first. Looks at a bounded number of them. */
+  page({ filter, after, shard, limit }: EndedQuery): EndedPage {
+    const tokens: EndedToken[] = [];
+    let upTo: Position | null = null;
+    let scanned = 0;
+    // Rows are read one after the other, so that those are not read that the page has no room for.
+    for (const row of this.#lastFirst(filter, after)) {
+      const position = { key: row.at, id: row.id, shard };
+      if (after !== null && comparePositions(position, after, LAST_FIRST) <= 0) continue;
+      if (tokens.length >= limit || scanned >= MAX_SCANNED) return { tokens, upTo, scanned };
+      scanned++;
+      upTo = position;
+      const token = endedOf(row);
+      if (isMeant(filter, token)) tokens.push(token);
+    }
+    return { tokens, upTo: scanned < MAX_SCANNED ? null : upTo, scanned };
+  }
+
+  /** How many tokens the filter means. */
+  count({ job = "", cause = "", from, to }: EndedFilter): number {
+    return this.#sql
+      .exec<{ n: number }>(
+        `SELECT COUNT(*) AS n FROM ended WHERE of_job IN (0, 1) AND of_job >= ? AND at BETWEEN ? AND ?
+           AND ? IN ('', job) AND ? IN ('', cause)`,
+        ...[job === "" ? 0 : 1, from, to, job, cause],
+      )
+      .toArray()
+      .reduce((sum, { n }) => sum + n, 0);
+  }
+
+  /** When the clean-up has work (ms); null: nothing is kept. @param keep ms. */
+  nextDueAt(keep: number, now: number): number | null {
+    if (this.#oldest === undefined) this.#oldest = this.#readOldest();
+    return this.#oldest === null ? null : Math.max(now, this.#oldest + keep + PAUSE_MS);
+  }
+
+  /** One step of the clean-up: forgets some of the tokens that ended before `before` (ms). */
+  forget(before: number): void {
+    if (this.#oldest === undefined) this.#oldest = this.#readOldest();
+    if (this.#oldest === null || this.#oldest >= before) return;
+    this.#oldest = undefined;
+    for (const ofJob of [0, 1]) this.#drop("of_job = ? AND at < ?", ofJob, STEP, before);
+    this.#pending.write();
+  }
+
+  #readOldest(): number | null {
+    const oldest = this.#sql
+      .exec<{ at: number }>(
+        `SELECT * FROM (SELECT at FROM ended WHERE of_job = 0 ORDER BY at LIMIT 1)
+         UNION ALL SELECT * FROM (SELECT at FROM ended WHERE of_job = 1 ORDER BY at LIMIT 1)`,
+      )
+      .toArray();
+    return oldest.length === 0 ? null : Math.min(...oldest.map(({ at }) => at));
+  }
+
+  #drop(where: string, ofJob: number, most: number, ...values: readonly number[]): void {
+    const gone = this.#sql
+      .exec<{ id: number }>(
+        `DELETE FROM ended WHERE id IN (SELECT id FROM ended WHERE ${where} ORDER BY at LIMIT ?) RETURNING id`,
+        ...[ofJob, ...values, most],
+      )
+      .toArray();
+    if (gone.length > 0) this.#count(ofJob, -gone.length);
+  }
+
+  /** Both kinds in the order of their ends: each comes from the index in that order, and the two are merged as they are read. */
+  #lastFirst({ job, from, to }: EndedFilter, after: Position | null): Iterable<Row> {
+    const [at, id] = after !== null && after.key <= to ? [after.key, after.id] : [to, Number.MAX_SAFE_INTEGER];
+    // Many can have ended at one moment: the place among those is in the index too.
+    const atOnce = `SELECT ${COLUMNS} FROM ended WHERE of_job = ? AND at = ? AND at >= ? AND id <= ?`;
+    const earlier = `SELECT ${COLUMNS} FROM ended WHERE of_job = ? AND at < ? AND at >= ?`;
+    const kinds = job === undefined ? [0, 1] : [1];
+    return this.#sql.exec<Row>(
+      `${kinds.map(() => `${atOnce} UNION ALL ${earlier}`).join(" UNION ALL ")} ORDER BY at DESC, id DESC`,
+      ...kinds.flatMap((ofJob) => [ofJob, at, from, id, ofJob, at, from]),
+    );
+  }
+
+  /** Null when the token is kept, or nothing is free near its place. */
+  #freeId(accessor: string): number | null {
+    const row = decodeStoredId(accessor)?.row;
+    if (row === undefined) return null;
+    let free = row;
+    for (const known of this.#near(accessor)) {
+      if (known.accessor === accessor) return null;
+      if (known.id === free) free++;
+    }
+    return free < row + ID_PROBES ? free : null;
+  }
+
+  #near(accessor: string): Row[] {
+    const row = decodeStoredId(accessor)?.row ?? 0;
+    return this.#sql
+      .exec<Row>(`SELECT ${COLUMNS} FROM ended WHERE id BETWEEN ? AND ? ORDER BY id`, ...[row, row + ID_PROBES - 1])
+      .toArray();
+  }
+
+  #count(ofJob: number, by: number): void {
+    this.#keptOf()[classOf(ofJob)] += by;
+    this.#pending.count({ kind: "ended", mount: "", key: classOf(ofJob) }, by);
+  }
+
+  #keptOf(): Record<Class, number> {
+    if (this.#kept) return this.#kept;
+    const stored = new Map(this.#counts.of("ended", "", ["job", "other"]).map(({ key, count }) => [key, count]));
+    this.#kept = { job: stored.get("job") ?? 0, other: stored.get("other") ?? 0 };
+    return this.#kept;
+  }
+}
+
+function classOf(ofJob: number): Class {
+  return ofJob === 1 ? "job" : "other";
+}
+
+function isMeant({ job, cause }: EndedFilter, { end }: EndedToken): boolean {
+  return (job === undefined || end.job === job) && (cause === undefined || end.cause === cause);
+}
+
+function endedOf({ id, accessor, at, how, entry }: Row): EndedToken {
+  const known = entry === null ? UNKNOWN : storedJson<typeof UNKNOWN>(entry);
+  const token = { ...known, accessor, id: decodeStoredId(accessor)?.row ?? 0 };
+  return { id, token, end: { ...storedJson<Stored>(how), at } };
+}

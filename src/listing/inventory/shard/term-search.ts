@@ -1,0 +1,66 @@
+import type { Sql } from "../../../storage/tables.ts";
+import { hasPart, lowered, MIN_SEARCH, textOfTerm } from "../search.ts";
+import type { Changes } from "./changes.ts";
+
+/** Finds the terms whose texts a search finds: a shard has few of them where tokens are alike. */
+export class TermSearch {
+  readonly #sql: Sql;
+  readonly #pending: Changes;
+
+  constructor(sql: Sql, pending: Changes) {
+    this.#sql = sql;
+    this.#pending = pending;
+  }
+
+  /** The terms of which `text` is a part; null when they may be more than `most`. */
+  containing(text: string, most: number): string[] | null {
+    const stored = matching(this.#sql, text, most + 1);
+    if (stored.length > most) return null;
+    const terms = [...new Set([...stored, ...this.#pending.terms.keys()])];
+    return terms.filter((term) => hasPart(textOfTerm(term) ?? "", text));
+  }
+}
+
+/** Keeps the list of searched terms in step with the postings. @param isUsed whether a token has the term now. */
+export function writeSearchedTerm(sql: Sql, term: string, isUsed: boolean): void {
+  const text = textOfTerm(term);
+  if (text === null || trigramsOf(text).length === 0) return;
+  const place = placeOf(sql, term);
+  if (!isUsed) sql.exec("DELETE FROM searched_terms WHERE rowid = ? AND term = ?", place, term);
+  else
+    sql.exec("INSERT OR REPLACE INTO searched_terms (rowid, text, term) VALUES (?, ?, ?)", place, lowered(text), term);
+}
+
+/** The terms with all trigrams of a text, at most `limit`. */
+function matching(sql: Sql, text: string, limit: number): string[] {
+  const query = "SELECT term FROM searched_terms WHERE searched_terms MATCH ? LIMIT ?";
+  const quoted = trigramsOf(text).map((trigram) => `"${trigram.replaceAll('"', '""')}"`);
+  return sql
+    .exec<{ term: string }>(query, quoted.join(" AND "), limit)
+    .toArray()
+    .map(({ term }) => term);
+}
+
+/** Terms of one hash. A shard has no more of them by chance. */
+const PLACES = 4;
+
+/** The id that a term has, or the first free one of its hash: an index of the terms would cost a row each. null: none is free. */
+function placeOf(sql: Sql, term: string): number | null {
+  let hash = 0x811c9dc5;
+  for (const unit of new TextEncoder().encode(term)) hash = Math.imul(hash ^ unit, 0x01000193);
+  let free: number | null = null;
+  for (let at = 0; at < PLACES; at++) {
+    const id = (hash >>> 0) * PLACES + at;
+    const [row] = sql.exec<{ term: string }>("SELECT term FROM searched_terms WHERE rowid = ?", id).toArray();
+    if (row?.term === term) return id;
+    if (!row) free ??= id;
+  }
+  return free;
+}
+
+/** Each sequence of three characters, once. The tokenizer leaves out the character NUL. */
+function trigramsOf(text: string): string[] {
+  const characters = [...lowered(text).replaceAll("\0", "")];
+  const trigrams = characters.slice(MIN_SEARCH - 1).map((_, at) => characters.slice(at, at + MIN_SEARCH).join(""));
+  return [...new Set(trigrams)];
+}

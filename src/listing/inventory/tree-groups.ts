@@ -1,0 +1,85 @@
+import { askShards } from "../ask-shards.ts";
+import type { ListingEnv } from "../env.ts";
+import type { TreeGroup, WantedTreeGroups } from "./shard/tree-groups.ts";
+import type { TreeGrouping } from "./terms.ts";
+
+/** Trees and all of their tokens. */
+export interface Trees {
+  readonly trees: number;
+  readonly count: number;
+}
+
+/** A group of the trees of one mount. */
+export interface GroupOfTrees extends Trees {
+  readonly key: string;
+}
+
+/** The greatest groups of trees of each of some mounts, at most `limit` of each: exact for every group that is named. null: too many trees. */
+export async function greatestTreeGroups(
+  env: ListingEnv,
+  grouping: TreeGrouping,
+  mounts: readonly string[],
+  limit: number,
+): Promise<ReadonlyMap<string, readonly GroupOfTrees[]> | null> {
+  const first = await ask(
+    env,
+    grouping,
+    mounts.map((mount) => ({ mount, keys: null })),
+  );
+  if (!first) return null;
+  // A shard names its own greatest groups; of those that are shown every shard is asked.
+  const wanted = [...byMount(first)].map(([mount, groups]) => ({
+    mount,
+    keys: topOf(groups, limit).map(({ key }) => key),
+  }));
+  const exact = await ask(env, grouping, wanted);
+  return exact && new Map([...byMount(exact)].map(([mount, of]) => [mount, topOf(of, limit)]));
+}
+
+/** How many trees begin with a token of each of these groups, and how many tokens those have, by key. null: too many trees. */
+export async function treesOfGroups(
+  env: ListingEnv,
+  grouping: TreeGrouping,
+  mounts: readonly string[],
+  keys: readonly string[],
+): Promise<ReadonlyMap<string, Trees> | null> {
+  const wanted = mounts.map((mount) => ({ mount, keys }));
+  const found = await ask(env, grouping, wanted);
+  return found && new Map(addUp(found).map((group) => [group.key, group]));
+}
+
+/** How many trees each mount has, and how many tokens those have. null: too many trees. */
+export async function treesOfMounts(
+  env: ListingEnv,
+  mounts: readonly string[],
+): Promise<ReadonlyMap<string, Trees> | null> {
+  const wanted = mounts.map((mount) => ({ mount, keys: [mount] }));
+  const found = await ask(env, "mount", wanted);
+  return found && new Map(addUp(found).map((group) => [group.key, group]));
+}
+
+async function ask(env: ListingEnv, grouping: TreeGrouping, wanted: WantedTreeGroups[]): Promise<TreeGroup[] | null> {
+  if (wanted.length === 0) return [];
+  const answers = await askShards(env, (shard) => shard.treeGroups(grouping, wanted));
+  return answers.includes(null) ? null : answers.flatMap((answer) => answer ?? []);
+}
+
+function byMount(groups: readonly TreeGroup[]): Map<string, GroupOfTrees[]> {
+  const mounts = Map.groupBy(groups, ({ mount }) => mount);
+  return new Map([...mounts].map(([mount, of]) => [mount, addUp(of)]));
+}
+
+/** The groups with the same key as one. */
+function addUp(groups: readonly TreeGroup[]): GroupOfTrees[] {
+  const sums = new Map<string, GroupOfTrees>();
+  for (const { key, trees, below } of groups) {
+    const { trees: before = 0, count = 0 } = sums.get(key) ?? {};
+    sums.set(key, { key, trees: before + trees, count: count + trees + below });
+  }
+  return [...sums.values()];
+}
+
+function topOf(groups: readonly GroupOfTrees[], limit: number): GroupOfTrees[] {
+  const named = groups.filter(({ trees }) => trees > 0);
+  return named.sort((a, b) => b.count - a.count || (a.key < b.key ? -1 : 1)).slice(0, limit);
+}

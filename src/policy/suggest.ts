@@ -1,0 +1,173 @@
+import type { AccessRequest, Acl } from "./acl.ts";
+import { evaluateAcl } from "./evaluate.ts";
+import type { Grant } from "./grant.ts";
+import type { ParameterMap, ParameterRefusal } from "./parameters.ts";
+import { parsePolicy } from "./parse.ts";
+import { parsePattern } from "./pattern.ts";
+import { printRules } from "./print.ts";
+import { CAPABILITIES, type Capability, type ParameterRule, type PathRule } from "./rule.ts";
+import { decisiveStep, type Step } from "./trace.ts";
+
+/** Changes to the rule that are tried. Each answers one refusal, of which there is one for each parameter at most. */
+const MAX_ATTEMPTS = 100;
+const LISTING: readonly Capability[] = ["list", "scan"];
+
+/**
+ * A policy that allows a refused request if it is added to the others of the token: a rule for the path alone. Where the
+ * rule that decides now is for more paths, the new one takes its place on this path: it repeats what holds there, with the
+ * least change. So nothing is taken from the token, and no other path is given. A `sudo` that is missing makes every capability
+ * of the path usable. The values of parameters are not repeated: a parameter is allowed with any value.
+ *
+ * @param now ms.
+ * @returns the text in HCL; null where no added policy helps, as against a `deny` on the path itself.
+ */
+export function suggestPolicy(acl: Acl, request: AccessRequest, now: number): string | null {
+  const path = request.path.replace(/^\/+/, "");
+  if (parsePattern(path).kind !== "exact" || path.includes("{{")) return null;
+  const { kept, ...start } = rulesAt(acl, path, request, now);
+  let rule: PathRule | null = start.rule;
+  for (let attempt = 0; rule && attempt < MAX_ATTEMPTS; attempt++) {
+    const rules = [rule, ...kept];
+    const step = refusalBy(acl, rules, request, now);
+    if (!step) return readable(printRules(rules), acl, request, now);
+    rule = step.path === request.path ? amended(rule, step, request) : null;
+  }
+  return null;
+}
+
+/** The text, if it means what the rules that it was printed from do. */
+function readable(text: string, acl: Acl, request: AccessRequest, now: number): string | null {
+  const rules = parsePolicy(text, now);
+  return rules.ok && !refusalBy(acl, rules.value, request, now) ? text : null;
+}
+
+/** What still refuses the request where these rules are added; null when it is allowed. */
+function refusalBy(acl: Acl, rules: readonly PathRule[], request: AccessRequest, now: number): Step | null {
+  const steps: Step[] = [];
+  const { allowed } = evaluateAcl(acl.with({ name: "", rules }), request, now, (step) => steps.push(step));
+  return allowed ? null : decisiveStep(steps, allowed);
+}
+
+/**
+ * Rules that change nothing when they are added: one for the path, and one for its listing where that is decided by a rule
+ * of its own, which the first would go before.
+ */
+function rulesAt(
+  acl: Acl,
+  path: string,
+  { operation }: AccessRequest,
+  now: number,
+): { readonly rule: PathRule; readonly kept: readonly PathRule[] } {
+  const isListing = operation === "list" || operation === "scan";
+  const grant = acl.find(path, isListing, now);
+  if (grant && isFor(grant, path)) return { rule: { path, capabilities: [] }, kept: [] };
+  if (isListing) {
+    const isAll = acl.find(path, false, now) === grant;
+    return { rule: ruleOf(path, grant, (one) => isAll || one === "sudo" || LISTING.includes(one)), kept: [] };
+  }
+  const listing = acl.find(`${path}/`, true, now);
+  if (listing === grant) return { rule: ruleOf(path, grant, () => true), kept: [] };
+  const below = `${path}/`;
+  const keeps = listing !== null && !isFor(listing, below);
+  const kept: PathRule[] = !keeps
+    ? []
+    : [listing.capabilities.has("deny") ? { path: below, capabilities: ["deny"] } : ruleOf(below, listing, () => true)];
+  return { rule: ruleOf(path, grant, (one) => !LISTING.includes(one)), kept };
+}
+
+function isFor({ pattern }: Grant, path: string): boolean {
+  return pattern.kind === "exact" && pattern.text === path;
+}
+
+/** What a grant gives, as a rule for one path. It ends with the first of the rules that the grant comes from. */
+function ruleOf(path: string, grant: Grant | null, isKept: (capability: Capability) => boolean): PathRule {
+  if (!grant) return { path, capabilities: [] };
+  const { minWrappingTtlSeconds: min, maxWrappingTtlSeconds: max, paginationLimit, parameters } = grant;
+  // Rules of several policies may together ask for more than they allow: then they give nothing, and no text says so.
+  if (min !== null && max !== null && max < min) return { path, capabilities: [] };
+  const ends = grant.sources.flatMap(({ rule }) => rule.expiresAt ?? []);
+  const given = CAPABILITIES.filter((one) => one !== "deny" && grant.capabilities.has(one) && isKept(one));
+  return {
+    path,
+    capabilities: given,
+    ...(ends.length > 0 && { expiresAt: Math.min(...ends) }),
+    ...(min !== null && { minWrappingTtlSeconds: min }),
+    ...(max !== null && { maxWrappingTtlSeconds: max }),
+    ...(parameters.allowed && { allowedParameters: listOf(parameters.allowed) }),
+    ...(parameters.denied && { deniedParameters: listOf(parameters.denied) }),
+    ...(parameters.required.length > 0 && { requiredParameters: parameters.required }),
+    ...(paginationLimit !== null && { paginationLimit }),
+  };
+}
+
+function listOf(map: ParameterMap): ParameterRule[] {
+  return [...map].map(([name, values]) => ({ name, values }));
+}
+
+/** The rule without what refused the request; null where that is not in it. */
+function amended(rule: PathRule, { refusal, grant }: Step, request: AccessRequest): PathRule | null {
+  switch (refusal?.kind) {
+    case "no_rule":
+    case "capability":
+      return refusal.missing.length > 0 ? withCapabilities(rule, refusal.missing) : null;
+    case "sudo":
+      // What was granted here without `sudo` was of no use, and must not become so.
+      return withCapabilities({ ...rule, capabilities: [] }, ["sudo", ...refusal.needed]);
+    case "wrapping":
+      return amendedWrapping(rule, grant, request.wrapTtlSeconds);
+    case "page":
+      return amendedPage(rule, request.data?.limit);
+    case "parameter":
+      return amendedParameters(rule, refusal, Object.keys(request.data ?? {}));
+    default:
+      return null;
+  }
+}
+
+function withCapabilities(rule: PathRule, more: readonly Capability[]): PathRule {
+  return {
+    ...rule,
+    capabilities: CAPABILITIES.filter((one) => rule.capabilities.includes(one) || more.includes(one)),
+  };
+}
+
+function amendedWrapping(rule: PathRule, grant: Grant | null, asked: number | undefined): PathRule | null {
+  const { minWrappingTtlSeconds: min, maxWrappingTtlSeconds: max, ...rest } = rule;
+  if (asked === undefined) return min === undefined && max === undefined ? null : rest;
+  if (grant?.minWrappingTtlSeconds != null && asked < grant.minWrappingTtlSeconds) {
+    return min === asked ? null : { ...rule, minWrappingTtlSeconds: asked };
+  }
+  return max === undefined ? null : { ...rule, maxWrappingTtlSeconds: asked };
+}
+
+function amendedPage(rule: PathRule, asked: unknown): PathRule | null {
+  const { paginationLimit, requiredParameters = [], ...rest } = rule;
+  if (paginationLimit === undefined) return null;
+  const limit = Number(asked);
+  if (Number.isSafeInteger(limit) && limit > paginationLimit) return { ...rule, paginationLimit: limit };
+  const required = requiredParameters.filter((name) => name !== "limit");
+  return asked === undefined ? { ...rest, paginationLimit, requiredParameters: required } : rest;
+}
+
+function amendedParameters(
+  rule: PathRule,
+  { problem, name }: ParameterRefusal,
+  sent: readonly string[],
+): PathRule | null {
+  const { allowedParameters: allowed = [], deniedParameters: denied = [], requiredParameters: required = [] } = rule;
+  const key = name.toLowerCase();
+  const others = (list: readonly ParameterRule[]) => list.filter((one) => one.name !== key);
+  switch (problem) {
+    case "required":
+      return required.includes(name) ? { ...rule, requiredParameters: required.filter((one) => one !== name) } : null;
+    case "not_allowed":
+      return { ...rule, allowedParameters: [...others(allowed), { name: key, values: [] }] };
+    case "denied": {
+      if (!denied.some((one) => one.name === key)) return null;
+      const lifted = { ...rule, deniedParameters: others(denied) };
+      if (name !== "*") return lifted;
+      const names = new Set(sent.map((one) => one.toLowerCase()));
+      return { ...lifted, allowedParameters: [...names].map((one) => ({ name: one, values: [] })) };
+    }
+  }
+}

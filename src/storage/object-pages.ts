@@ -1,0 +1,175 @@
+import { fromBase64, toBase64 } from "../crypto/bytes.ts";
+
+/** A value of a row, as JSON holds it: bytes in base64. */
+export type PageValue = string | number | null | { readonly b: string };
+
+/** Rows of one table. */
+export interface TablePage {
+  readonly table: string;
+  readonly columns: readonly string[];
+  readonly rows: readonly (readonly PageValue[])[];
+}
+
+/** Some of what an object stores: as it is stored, sealed and hashed, and read in one moment with the other pages of the object. */
+export interface ObjectPage {
+  /** The id under which its rows are sealed. */
+  readonly id: string;
+  /** Counts from 0. */
+  readonly page: number;
+  /** SQL that makes the tables; in the first page alone. */
+  readonly schema: readonly string[];
+  readonly tables: readonly TablePage[];
+  readonly isLast: boolean;
+}
+
+/** Where the next page of an object begins. */
+export interface PagePosition {
+  readonly page: number;
+  readonly table: string;
+  /** Key of the last row that was read of the table; null: none was. */
+  readonly after: readonly PageValue[] | null;
+  /** Differs from the mark of the object when it has changed since. */
+  readonly mark: string;
+}
+
+/** What a reading brings. */
+export interface PageRead {
+  readonly page: ObjectPage;
+  /** Characters of the page as JSON, about. */
+  readonly characters: number;
+  /** null: it was the last page. */
+  readonly next: PagePosition | null;
+}
+
+/** What belongs to the place of an object and not to its contents. */
+const NOT_SAVED = ["origin", "origin_version", "restores", "restores_version"];
+
+/** Which tables and views are of the object itself, for a query of `sqlite_master`. The runtime's own begin with an underscore. */
+const OWN = `sql IS NOT NULL AND substr(name, 1, 1) <> '_' AND substr(name, 1, 7) <> 'sqlite_'
+  AND name NOT IN (${NOT_SAVED.map((name) => `'${name}'`).join(", ")})`;
+
+/** What a page may hold besides tables and their indexes. */
+const MAKES = /^CREATE (?:TABLE|INDEX|UNIQUE INDEX|VIEW) /i;
+
+/** True when the object has stored nothing. */
+export function hasTables(sql: SqlStorage): boolean {
+  return sql.exec(`SELECT 1 FROM sqlite_master WHERE ${OWN} LIMIT 1`).toArray().length > 0;
+}
+
+/** Deletes all tables of the object. */
+export function dropTables(sql: SqlStorage): void {
+  const made = sql.exec<{ type: string; name: string }>(
+    `SELECT type, name FROM sqlite_master WHERE ${OWN} AND type IN ('table', 'view')`,
+  );
+  for (const { type, name } of made.toArray()) sql.exec(`DROP ${type} "${name}"`);
+}
+
+/**
+ * Reads a page of the object. Synchronous: what is in it was there in one moment.
+ *
+ * @param mark of the object now. @param from null: the first page.
+ * @param maxCharacters of the page as JSON; one row is read in any case.
+ * @returns "changed" when something was written since the page before; null for an object without tables.
+ */
+export function readObjectPage(
+  sql: SqlStorage,
+  id: string,
+  mark: string,
+  from: PagePosition | null,
+  maxCharacters: number,
+): PageRead | "changed" | null {
+  if (from && from.mark !== mark) return "changed";
+  const made = sql
+    .exec<{ type: string; name: string; sql: string }>(
+      `SELECT type, name, sql FROM sqlite_master WHERE ${OWN} ORDER BY rowid`,
+    )
+    .toArray();
+  if (made.length === 0) return null;
+  const schema = from ? [] : made.map((one) => one.sql);
+  const names = made.filter(({ type }) => type === "table").map(({ name }) => name);
+  const tables: TablePage[] = [];
+  const page = from?.page ?? 0;
+  let characters = 0;
+  for (const table of names.slice(from ? names.indexOf(from.table) : 0)) {
+    const after = table === from?.table ? from.after : null;
+    const read = readTable(sql, table, after, Math.max(1, maxCharacters - characters));
+    if (read.rows.length > 0) tables.push({ table, columns: read.columns, rows: read.rows });
+    characters += read.characters;
+    if (!read.isWhole) {
+      const next = { page: page + 1, table, after: read.last, mark };
+      return { page: { id, page, schema, tables, isLast: false }, characters, next };
+    }
+  }
+  return { page: { id, page, schema, tables, isLast: true }, characters, next: null };
+}
+
+/** Writes a page into the tables of an object; the first page makes them. Within a transaction. */
+export function writeObjectPage(sql: SqlStorage, page: ObjectPage): void {
+  for (const statement of page.schema) {
+    if (!MAKES.test(statement)) throw new Error("a backup makes tables and indexes alone");
+    sql.exec(statement);
+  }
+  for (const { table, columns, rows } of page.tables) {
+    const names = columns.map((column) => `"${column}"`).join(", ");
+    const insert = `INSERT INTO "${table}" (${names}) VALUES (${columns.map(() => "?").join(", ")})`;
+    for (const row of rows) sql.exec(insert, ...row.map(storedValue));
+  }
+}
+
+interface TableRead {
+  readonly columns: readonly string[];
+  readonly rows: readonly PageValue[][];
+  readonly characters: number;
+  /** False when rows are left. */
+  readonly isWhole: boolean;
+  /** Key of the last row. */
+  readonly last: readonly PageValue[];
+}
+
+function readTable(
+  sql: SqlStorage,
+  table: string,
+  after: readonly PageValue[] | null,
+  maxCharacters: number,
+): TableRead {
+  const key = sql
+    .exec<{ name: string }>("SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk", table)
+    .toArray()
+    .map(({ name }) => name);
+  // A table without a key has a row or two: it is read at once.
+  const keyNames = key.map((name) => `"${name}"`).join(", ");
+  const where = after ? `WHERE (${keyNames}) > (${key.map(() => "?").join(", ")})` : "";
+  const order = key.length === 0 ? "" : `ORDER BY ${keyNames}`;
+  const cursor = sql.exec(`SELECT * FROM "${table}" ${where} ${order}`, ...(after ?? []).map(storedValue));
+  const columns = cursor.columnNames;
+  const places = key.map((name) => columns.indexOf(name));
+  const rows: PageValue[][] = [];
+  let characters = 0;
+  for (const stored of cursor.raw()) {
+    if (characters >= maxCharacters && key.length > 0) {
+      const last = rows.at(-1) ?? [];
+      return { columns, rows, characters, isWhole: false, last: places.map((place) => last[place] ?? null) };
+    }
+    const row = stored.map(pageValue);
+    rows.push(row);
+    characters += row.reduce<number>((sum, value) => sum + charactersOf(value), 2);
+  }
+  return { columns, rows, characters, isWhole: true, last: [] };
+}
+
+function pageValue(value: SqlStorageValue): PageValue {
+  return value instanceof ArrayBuffer ? { b: toBase64(new Uint8Array(value)) } : value;
+}
+
+function storedValue(value: PageValue): SqlStorageValue | Uint8Array {
+  if (typeof value !== "object" || value === null) return value;
+  const bytes = fromBase64(value.b);
+  if (!bytes) throw new Error("a value of a backup is not base64");
+  return bytes;
+}
+
+function charactersOf(value: PageValue): number {
+  if (typeof value === "string") return value.length + 3;
+  if (typeof value === "object" && value !== null) return value.b.length + 9;
+  return 12;
+}

@@ -1,0 +1,65 @@
+import type { TakesPages } from "../storage/stored-object.ts";
+import type { SystemEnv } from "./env.ts";
+import { openKeyRing } from "./open-ring.ts";
+import type { SystemKeys } from "./system-keys.ts";
+import { type SystemStores, sealedTables } from "./system-stores.ts";
+import type { WatermarkWriter } from "./watermark-writer.ts";
+import { pathScope } from "./watermarks.ts";
+
+/** How a new installation gets its keys: new ones, or those of a backup with all that belongs to them. */
+export class Setup {
+  readonly #env: SystemEnv;
+  readonly #stores: SystemStores;
+  readonly #keys: SystemKeys;
+  readonly #watermarks: WatermarkWriter;
+
+  constructor(env: SystemEnv, stores: SystemStores, keys: SystemKeys, watermarks: WatermarkWriter) {
+    this.#env = env;
+    this.#stores = stores;
+    this.#keys = keys;
+    this.#watermarks = watermarks;
+  }
+
+  /**
+   * Stores the wrapped key ring of a new installation.
+   *
+   * @param restores the run whose backup is restored from now on, which is safe to repeat: nothing else is served until `finish`. null: none.
+   * @returns false, with nothing changed, when there is an installation already, or another run is being restored.
+   */
+  async begin(sealedKeyRing: string, restores: string | null): Promise<boolean> {
+    const { installation, restore, versions } = this.#stores;
+    if (restores !== null && restore.running === restores) return true;
+    const opened = await openKeyRing(this.#env, sealedKeyRing);
+    if (!opened.ok || installation.sealedKeyRing !== null) return false;
+    this.#keys.take(opened.value.ring, sealedKeyRing);
+    for (const table of sealedTables(this.#stores)) table.sealAll();
+    installation.writeKeyRing(sealedKeyRing);
+    if (restores !== null) restore.begin(restores);
+    versions.change("keys");
+    return true;
+  }
+
+  /** Lets a new installation take the rows of a backup in the place of its own. @throws unless it is being restored. */
+  takesPages(): TakesPages {
+    if (this.#stores.restore.running === null) throw new Error("the installation is not being restored");
+    return "new";
+  }
+
+  /**
+   * Ends the restore of a run at `now` (ms): the installation serves requests. Safe to repeat. False, with nothing changed, when that
+   * run is not being restored.
+   *
+   * @param notBefore what was issued before this moment (ms; null: before now) is ended, except for root tokens; undefined: nothing.
+   */
+  async finish(run: string, notBefore: number | null | undefined, now: number): Promise<boolean> {
+    await this.#keys.mustOpen();
+    const { restore, versions } = this.#stores;
+    if (restore.hasFinished(run)) return true;
+    if (restore.running !== run) return false;
+    const end = { id: run, scope: pathScope("auth/"), createdBefore: notBefore ?? null };
+    if (notBefore !== undefined && !this.#watermarks.add(end, now).ok) return false;
+    restore.finish(now);
+    versions.change("keys");
+    return true;
+  }
+}

@@ -1,0 +1,112 @@
+import type { TreeLeases } from "../lease/tree-leases.ts";
+import { fixedPart } from "../listing/inventory/entry.ts";
+import type { CountCursor, CountedInTree, MeantInTree } from "../listing/inventory/revoke-in-tree.ts";
+import { type GroupedToken, groupsOf, NO_TALLY, type Tally } from "../listing/inventory/tally.ts";
+import type { Descendants } from "./descendants.ts";
+import { type MeantDeps, MeantTokens, type Verdict } from "./meant-tokens.ts";
+
+/** Tokens that one step looks at. */
+const STEP = 500;
+/** Leases that one step counts. */
+const MAX_LEASES = 10_000;
+
+/** What a count needs of the tree around it. */
+export interface CountDeps extends MeantDeps {
+  readonly descendants: Descendants;
+  readonly leases: Pick<TreeLeases, "countOfTokens">;
+}
+
+/**
+ * Counts what a revocation of the tokens would end, one bounded step of it: of each that has none above it that is meant too, all
+ * that is below. So every token counts once, whatever the tokens are that one call asks for.
+ *
+ * @param lastUses what the list knows of tokens above them, by accessor.
+ */
+export function countMeant(
+  tree: CountDeps,
+  request: MeantInTree,
+  from: CountCursor | null,
+  lastUses: ReadonlyMap<string, number | null>,
+  now: number,
+): CountedInTree {
+  if (!tree.tokens.isCreated) return { tally: NO_TALLY, anew: true, next: null };
+  const { tokens } = request;
+  const meant = new MeantTokens(tree, request, now, lastUses);
+  const step = new CountStep(tree, now);
+  const known = new Map<number, boolean>();
+  const begun = from?.row == null ? null : tree.descendants.walk(tokens[from.at]?.row ?? 0, now, from.row);
+  // The row that the last step ended at was swept since.
+  const anew = from === null || (from.row !== null && begun === null);
+  let at = anew ? 0 : from.at;
+  if (begun) {
+    const row = step.count(begun);
+    if (row !== null) return { tally: step.tally(), anew, next: { at, row } };
+    at++;
+  }
+  for (; at < tokens.length; at++) {
+    const token = tokens[at];
+    if (step.isFull) return { tally: step.tally(), anew, next: { at, row: null } };
+    if (!token || !step.judge(meant.verdict(token))) continue;
+    if (tree.lineage.hasAbove(token.row, (above) => meant.takes(above), known)) continue;
+    const row = step.count(tree.descendants.walk(token.row, now, null) ?? [], token.row);
+    if (row !== null) return { tally: step.tally(), anew, next: { at, row } };
+  }
+  return { tally: step.tally(), anew, next: null };
+}
+
+/** What one step has counted. */
+class CountStep {
+  readonly #tree: CountDeps;
+  readonly #now: number;
+  readonly #rows: number[] = [];
+  readonly #counted: GroupedToken[] = [];
+  #looked = 0;
+  #tally = NO_TALLY;
+
+  constructor(tree: CountDeps, now: number) {
+    this.#tree = tree;
+    this.#now = now;
+  }
+
+  get isFull(): boolean {
+    return this.#looked >= STEP;
+  }
+
+  /** Notes what becomes of a token that is meant. True when it ends. */
+  judge(verdict: Verdict): boolean {
+    this.#looked++;
+    const { matched, root, self } = this.#tally;
+    if (verdict === "taken") this.#tally = { ...this.#tally, matched: matched + 1 };
+    if (verdict === "root") this.#tally = { ...this.#tally, root: root + 1 };
+    if (verdict === "self") this.#tally = { ...this.#tally, self: self + 1 };
+    return verdict === "taken";
+  }
+
+  /** Counts a token and those below it. Returns the last row when the step is full before the end, else null. */
+  count(below: Iterable<number>, top?: number): number | null {
+    if (top !== undefined) this.#add(top);
+    for (const row of below) {
+      this.#add(row);
+      if (this.isFull) return row;
+    }
+    return null;
+  }
+
+  tally(): Tally {
+    const leases = this.#tree.leases.countOfTokens(this.#rows, MAX_LEASES + 1);
+    return {
+      ...this.#tally,
+      total: this.#counted.length,
+      leases: { count: Math.min(leases, MAX_LEASES), more: leases > MAX_LEASES },
+      by: groupsOf(this.#counted),
+    };
+  }
+
+  #add(row: number): void {
+    this.#looked++;
+    const token = this.#tree.tokens.live(row, this.#now);
+    if (!token) return;
+    this.#rows.push(row);
+    this.#counted.push(fixedPart(token.fixed.record));
+  }
+}

@@ -1,0 +1,99 @@
+/** Children that a walk reads at once. */
+const READ_AT_ONCE = 100;
+
+const ALIVE = "state = 0 AND (expires_at IS NULL OR expires_at > ?)";
+// Parents have no seal: in a circle that somebody has written UNION ends, and UNION ALL would not.
+const BELOW = `WITH RECURSIVE below (row) AS (
+    SELECT row FROM tokens WHERE parent = ? AND ${ALIVE}
+    UNION SELECT t.row FROM below JOIN tokens t ON t.parent = below.row AND ${ALIVE}
+  )`;
+
+/** The children of a token that a walk has yet to read. */
+interface Level {
+  readonly parent: number;
+  /** The last child that was read. */
+  last: number;
+  waiting: number[];
+}
+
+/** Finds live tokens below others, by their rows. Times in ms. */
+export class Descendants {
+  readonly #sql: SqlStorage;
+
+  constructor(sql: SqlStorage) {
+    this.#sql = sql;
+  }
+
+  /** Live children after the row `after`, in order of creation. */
+  children(row: number, now: number, after: number, limit: number): number[] {
+    return this.#sql
+      .exec<{ row: number }>(
+        `SELECT row FROM tokens WHERE parent = ? AND row > ? AND ${ALIVE} ORDER BY row LIMIT ?`,
+        ...[row, after, now, limit],
+      )
+      .toArray()
+      .map((child) => child.row);
+  }
+
+  /** At most `limit` live tokens below, in no order. */
+  below(row: number, now: number, limit: number): number[] {
+    return this.#sql
+      .exec<{ row: number }>(`${BELOW} SELECT row FROM below LIMIT ?`, row, now, now, limit)
+      .toArray()
+      .map((found) => found.row);
+  }
+
+  /** How many live tokens are below, counted up to `limit`. Reads one row for each. */
+  count(row: number, now: number, limit: number): number {
+    const query = `${BELOW} SELECT COUNT(*) AS n FROM (SELECT 1 FROM below LIMIT ?)`;
+    return this.#sql.exec<{ n: number }>(query, row, now, now, limit).one().n;
+  }
+
+  /**
+   * Live tokens below `top`, each after its parent. Reads as it goes, so that it can end anywhere.
+   *
+   * @param after the last row of the walk that this one continues; null: from the beginning.
+   * @returns null when that row is no longer below `top`.
+   */
+  walk(top: number, now: number, after: number | null): Iterable<number> | null {
+    const levels = after === null ? [] : this.#levelsTo(top, after);
+    return levels && this.#walk(top, [...levels, level(after ?? top, 0)], now);
+  }
+
+  *#walk(top: number, levels: Level[], now: number): Iterable<number> {
+    for (let deepest = levels.at(-1); deepest; deepest = levels.at(-1)) {
+      if (deepest.waiting.length === 0) {
+        deepest.waiting = this.children(deepest.parent, now, deepest.last, READ_AT_ONCE).reverse();
+      }
+      const next = deepest.waiting.pop();
+      if (next === undefined) levels.pop();
+      else {
+        deepest.last = next;
+        // Each row has one parent, so a circle that can be reached from above leads through the top.
+        if (next === top) continue;
+        yield next;
+        levels.push(level(next, 0));
+      }
+    }
+  }
+
+  /** The levels from `top` down to that of `row`; null when it is not below, or in a circle of parents that somebody has written. */
+  #levelsTo(top: number, row: number): Level[] | null {
+    const levels: Level[] = [];
+    const seen = new Set<number>();
+    for (let at = row; at !== top; ) {
+      if (seen.has(at)) return null;
+      seen.add(at);
+      const query = "SELECT parent FROM tokens WHERE row = ?";
+      const parent = this.#sql.exec<{ parent: number | null }>(query, at).toArray()[0]?.parent ?? null;
+      if (parent === null) return null;
+      levels.push(level(parent, at));
+      at = parent;
+    }
+    return levels.reverse();
+  }
+}
+
+function level(parent: number, last: number): Level {
+  return { parent, last, waiting: [] };
+}

@@ -1,0 +1,104 @@
+import { listDurableObjectIds, runInDurableObject } from "cloudflare:test";
+import { compress, decompress } from "../../src/backup/compress.ts";
+import { together } from "../../src/backup/seals.ts";
+import { fromBase64, toBase64 } from "../../src/crypto/bytes.ts";
+import { forgetInstallation } from "../../src/system/installation.ts";
+import { crash } from "./objects.ts";
+import { type Answer, bindings, bodyOf, call, dataOf } from "./service.ts";
+
+/** A part, as the server answers it. */
+export interface AnsweredPart {
+  readonly run: string;
+  readonly number: number;
+  readonly position: string;
+  readonly next: string | null;
+  readonly sha256: string;
+  readonly seal: string;
+  readonly restored_first: boolean;
+  readonly objects: number;
+  readonly rows: number;
+  readonly content: string;
+}
+
+/** A backup in memory. */
+export interface Backup {
+  readonly head: { readonly run: string; readonly parts: number; readonly seal: string; readonly key_ring: string };
+  readonly parts: readonly AnsweredPart[];
+}
+
+/** Makes a backup of the installation of this test file. */
+export async function backUp(root: string): Promise<Backup> {
+  const parts: AnsweredPart[] = [];
+  for (let position: string | null = ""; position !== null; ) {
+    const body = { run: parts[0]?.run ?? "", number: parts.length, position };
+    const part: AnsweredPart = dataOf(await call("POST", "sys/backup/part", { token: root, body }));
+    parts.push(part);
+    position = part.next;
+  }
+  const body = { run: parts[0]?.run, parts: parts.length };
+  return { parts, head: dataOf(await call("POST", "sys/backup/seal", { token: root, body })) };
+}
+
+/** Deletes everything that is stored, as if the deployment was new. The ids of objects stay those of this deployment. */
+export async function loseEverything(): Promise<void> {
+  const { SYSTEM, ...others } = bindings;
+  // An object that wakes asks for the keys.
+  for (const binding of [...Object.values(others), SYSTEM]) {
+    if (binding?.constructor?.name !== "DurableObjectNamespace") continue;
+    const namespace = binding as DurableObjectNamespace;
+    for (const id of await listDurableObjectIds(namespace)) {
+      await runInDurableObject(namespace.get(id), async (_, { storage }) => {
+        await storage.deleteAll();
+        await storage.sync();
+      });
+      await crash(namespace.get(id));
+    }
+  }
+  forgetInstallation();
+}
+
+/** Begins a restore. */
+export function begin({ head }: Backup): Promise<Answer> {
+  return call("POST", "sys/restore/begin", { body: head });
+}
+
+/** Restores the parts of a backup in the order in which a client does. Returns the proof. */
+export async function restoreParts({ parts }: Backup): Promise<string> {
+  let proof: Uint8Array = new Uint8Array(32);
+  for (const part of parts.toSorted((a, b) => Number(b.restored_first) - Number(a.restored_first))) {
+    const answer = await restorePart(part);
+    if (answer.status !== 200) throw new Error(`a part was answered ${answer.status}: ${JSON.stringify(answer.body)}`);
+    proof = together(proof, fromBase64(dataOf<{ receipt: string }>(answer).receipt) ?? proof);
+  }
+  return toBase64(proof);
+}
+
+/** Restores a part. */
+export function restorePart({
+  number,
+  seal,
+  content,
+}: Pick<AnsweredPart, "number" | "seal" | "content">): Promise<Answer> {
+  return call("POST", "sys/restore/part", { body: { number, seal, content } });
+}
+
+/** Ends a restore. */
+export function finish({ head }: Backup, proof: string, notBefore = ""): Promise<Answer> {
+  return call("POST", "sys/restore/finish", { body: { ...head, proof, not_before: notBefore } });
+}
+
+/** Restores a backup into the deployment, which holds nothing. */
+export async function restore(backup: Backup, notBefore = ""): Promise<void> {
+  const begun = await begin(backup);
+  if (begun.status !== 204) throw new Error(`the begin was answered ${begun.status}: ${JSON.stringify(bodyOf(begun))}`);
+  const finished = await finish(backup, await restoreParts(backup), notBefore);
+  if (finished.status !== 204)
+    throw new Error(`the end was answered ${finished.status}: ${JSON.stringify(bodyOf(finished))}`);
+}
+
+/** A part with another text under the same seal. */
+export async function changedPart(part: AnsweredPart, change: (text: string) => string): Promise<AnsweredPart> {
+  const text = await decompress(fromBase64(part.content) ?? new Uint8Array(), 2 ** 24);
+  if (!text.ok) throw new Error(text.error);
+  return { ...part, content: toBase64(await compress(change(text.value))) };
+}

@@ -1,0 +1,61 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { type Ends, hoursInBars, partsOfBar } from "../../../console/ends/groups.ts";
+import { barAt, RANGES, rangeOf, spanOf } from "../../../console/ends/span.ts";
+
+const ranges = fc.constantFrom(...RANGES.map(([range]) => range));
+const moments = fc.integer({ min: Date.UTC(2026, 0, 1), max: Date.UTC(2090, 0, 1) });
+
+describe("what ends when", () => {
+  it("divides a time into bars without a gap, and puts each moment of it into one", () => {
+    fc.assert(
+      fc.property(ranges, moments, fc.nat({ max: 999 }), (range, now, part) => {
+        const span = spanOf(range, now);
+        expect(span.from + span.bars * span.step).toBe(span.until);
+        const time = Math.floor(span.from + (part / 1000) * (span.until - span.from));
+        const at = barAt(span, time);
+        expect(span.from + at * span.step).toBeLessThanOrEqual(time);
+        expect(span.from + (at + 1) * span.step).toBeGreaterThan(time);
+        expect([barAt(span, span.from - 1), barAt(span, span.until), barAt(span, Number.NaN)]).toEqual([-1, -1, -1]);
+      }),
+    );
+  });
+
+  it("begins tomorrow at midnight of this place, after any moment of today", () => {
+    const now = new Date(2026, 10, 22, 23, 59).getTime();
+    const { from, until } = spanOf("tomorrow", now);
+    expect(new Date(from).getDate()).toBe(23);
+    expect(until - from).toBe(24 * 3_600_000);
+  });
+
+  it("takes a range that it does not know for the next day", () => {
+    expect([rangeOf("week"), rangeOf("soon"), rangeOf(null)]).toEqual(["week", "day", "day"]);
+  });
+
+  it("gives each bar a part for each group, and one for all others", () => {
+    const ends: Ends = {
+      ...{ total: 9, parts: [5, 4] },
+      groups: [
+        { key: "api", count: 4, parts: [4, 0] },
+        { key: "cron", count: 3, parts: [0, 3] },
+      ],
+      other: { count: 2, parts: [1, 1] },
+    };
+    const parts = (at: number) => partsOfBar(ends, at, (group) => `hue-${group}`, "rest");
+    expect(parts(0)).toEqual([
+      { hue: "hue-api", value: 4 },
+      { hue: "rest", value: 1 },
+    ]);
+    expect(parts(1).map(({ value }) => value)).toEqual([3, 1]);
+  });
+
+  it("counts hours in bars where groups are not known", () => {
+    const now = Date.UTC(2026, 10, 22, 10, 30);
+    const span = spanOf("week", now);
+    const hours = [10, 11, 16, 9].map((hour) => ({
+      key: `2026-11-22T${String(hour).padStart(2, "0")}:00:00Z`,
+      count: 2,
+    }));
+    expect(hoursInBars(span, [...hours, { key: "never", count: 7 }]).slice(0, 2)).toEqual([4, 2]);
+  });
+});

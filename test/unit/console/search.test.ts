@@ -1,0 +1,46 @@
+import { describe, expect, it } from "vitest";
+import { type Found, matching, SHOWN_OF_KIND } from "../../../console/search/found.ts";
+import { isSecretLike } from "../../../console/search/secret.ts";
+
+const found = (kind: Found["kind"], name: string, detail = ""): Found => ({ kind, name, detail, href: `/ui/${name}` });
+
+describe("the search of the console", () => {
+  it("takes tokens of all kinds and accessors for secrets, and names of things for words", () => {
+    const secrets = [
+      `s.${"A".repeat(84)}`,
+      "b.AAAAAAAAAAAA",
+      "hvs.CAESIJlWVG",
+      "hvb.AAAAAQLs8TGQ",
+      "s.BbRfSCKGDl2RzEEw",
+      "TRqLLOnBPXkEFA.atlasv1.zp8jFmKCc6",
+      "x".repeat(84),
+    ];
+    for (const secret of secrets) expect(isSecretLike(secret), secret).toBe(true);
+    for (const word of ["payments-api", "alice@example.com", "s.3", "run-1004", "auth/token/create", "", "two words"]) {
+      expect(isSecretLike(word), word).toBe(false);
+    }
+  });
+
+  it("finds names whatever their case: the name itself first, then names that begin so, then names with it, then details", () => {
+    const all = [
+      found("Policies", "repayments"),
+      found("Policies", "ledger", "used by payments"),
+      found("Policies", "payments-api"),
+      found("Policies", "Payments"),
+      found("Policies", "web"),
+    ];
+    expect(matching(all, "PAYMENTS").map(({ name }) => name)).toEqual([
+      "Payments",
+      "payments-api",
+      "repayments",
+      "ledger",
+    ]);
+  });
+
+  it("shows a bounded number of each kind, in one order", () => {
+    const policies = Array.from({ length: 50 }, (_, at) => found("Policies", `a-${at}`));
+    const shown = matching([...policies, found("Entities", "alice")], "a");
+    expect(shown[0]?.kind).toBe("Entities");
+    expect(shown).toHaveLength(1 + SHOWN_OF_KIND);
+  });
+});

@@ -1,0 +1,97 @@
+import { describe, expect, it } from "vitest";
+import { categoryOf } from "../../../console/forest/colour.ts";
+import { type ForestMap, itemsOfMap, sumOf, treesIn } from "../../../console/forest/map.ts";
+import { itemsByGroup, itemsOfGroup } from "../../../console/forest/services.ts";
+import { consoleToken } from "../../support/console-token.ts";
+
+const tree = (tree: string, name: string, count: number, policy = "web") => ({
+  tree,
+  root: consoleToken({ accessor: tree, display_name: name, policies: [policy], metadata: { owner: `of ${name}` } }),
+  count,
+});
+const map: ForestMap = {
+  groups: [
+    {
+      mount: "auth/aws/",
+      count: 100,
+      trees: 14,
+      largest: [
+        tree("a", "payments", 30),
+        tree("b", "payments", 20),
+        tree("c", "search", 10),
+        { tree: "d", root: null, count: 5 },
+      ],
+      rest: { trees: 10, count: 35, estimated: false },
+    },
+  ],
+  total: 100,
+};
+const items = itemsOfMap(map);
+
+describe("the map by service", () => {
+  it("draws the trees of one group as one area, as large as all of them, and loses no token", () => {
+    const joined = itemsByGroup(map, items, "name", (mount, group) => `${mount}?${group}`);
+    expect(sumOf(joined[0]?.items ?? [])).toBe(100);
+    const area = joined[0]?.items?.find(({ name }) => name === "payments");
+    expect(area).toMatchObject({ count: 50, opens: "auth/aws/?payments" });
+    expect(area?.joined).toHaveLength(2);
+    expect(joined[0]?.items?.map(({ name }) => name)).toEqual(["payments", "search", "a tree", "10 smaller trees"]);
+  });
+
+  it("groups by a key of metadata, and leaves apart what does not have it", () => {
+    const joined = itemsByGroup(map, items, "metadata.owner", () => "");
+    expect(joined[0]?.items?.map(({ name }) => name)).toContain("of payments");
+    const without = itemsByGroup(map, items, "metadata.run", () => "");
+    expect(without[0]?.items?.map(({ key }) => key)).toEqual(items[0]?.items?.map(({ key }) => key));
+  });
+
+  it("draws the groups that the server has counted, with trees that are not named, and loses no token", () => {
+    const [group] = map.groups;
+    const counted: ForestMap = {
+      ...map,
+      groups: group
+        ? [
+            {
+              ...group,
+              by_group: [
+                { key: "payments", trees: 9, count: 70 },
+                { key: "search", trees: 1, count: 10 },
+              ],
+              by_group_other: { trees: 4, count: 20 },
+            },
+          ]
+        : [],
+    };
+    const areas = itemsByGroup(counted, itemsOfMap(counted), "name", () => "")[0]?.items ?? [];
+    expect(sumOf(areas)).toBe(100);
+    expect(areas.map((area) => [area.name, area.count, treesIn(area)])).toEqual([
+      ["payments", 70, 9],
+      ["search", 10, 1],
+      ["a tree", 5, 1],
+      ["3 smaller trees", 15, 3],
+    ]);
+    const [frame] = itemsOfGroup(counted, itemsOfMap(counted), "name", "payments");
+    expect(frame).toMatchObject({ count: 70 });
+    expect(frame?.items?.map(({ count }) => count)).toEqual([30, 20, 20]);
+  });
+
+  it("opens a group into its trees", () => {
+    const [frame] = itemsOfGroup(map, items, "name", "payments");
+    expect(frame).toMatchObject({ mount: "auth/aws/", count: 50 });
+    expect(itemsOfGroup(map, items, "name", "nothing")).toEqual([]);
+  });
+
+  it("colours an area by what its trees have in common, and by nothing else", () => {
+    const mixed: ForestMap = {
+      ...map,
+      groups: map.groups.map((group) => ({
+        ...group,
+        largest: [tree("a", "x", 2, "web"), tree("b", "x", 2, "fleet")],
+      })),
+    };
+    const categories = (of: ForestMap) =>
+      itemsByGroup(of, itemsOfMap(of), "name", () => "")[0]?.items?.map((item) => categoryOf(item, "policy", 0));
+    expect(categories(map)?.[0]).toBe("web");
+    expect(categories(mixed)?.[0]).toBe("many");
+  });
+});

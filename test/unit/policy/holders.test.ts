@@ -1,0 +1,14 @@
+import { expect, test } from "vitest";
+import { holdersOf, joinedHolders } from "../../../src/policy/holders.ts";
+
+const names = (kind: string, count: number) => Array.from({ length: count }, (_, at) => `${kind} ${at}`);
+
+test("all holders are counted, and the first hundred are named", () => {
+  const joined = joinedHolders([holdersOf(names("role", 80)), holdersOf(names("other", 150))]);
+  expect(joined).toEqual({ count: 230, more: false, names: [...names("role", 80), ...names("other", 20)] });
+});
+
+test("a count is a lower bound as soon as one place was not looked at as a whole", () => {
+  expect(joinedHolders([holdersOf([]), holdersOf(["a"], true)])).toEqual({ count: 1, more: true, names: ["a"] });
+  expect(joinedHolders([], true)).toEqual({ count: 0, more: true, names: [] });
+});

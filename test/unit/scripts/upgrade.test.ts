@@ -1,0 +1,61 @@
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { backupName, timeOfBackup } from "../../../scripts/backup/names.ts";
+import { parseUpgradeArguments } from "../../../scripts/upgrade/arguments.ts";
+import { checkUpgrade, type Situation } from "../../../scripts/upgrade/checks.ts";
+
+const HOUR = 3_600_000;
+const FINE: Situation = {
+  ours: "1.2.0",
+  theirs: "1.1.3+fcd9c58a",
+  address: "http://127.0.0.1:8200",
+  sealed: false,
+  backupAt: 100 * HOUR,
+  maxBackupAgeMs: 24 * HOUR,
+  sealKey: `1:${Buffer.alloc(32).toString("base64")}`,
+  dataBytes: 5_000_000,
+  freeBytes: 6_000_000,
+  now: 101 * HOUR,
+};
+
+const faults = (change: Partial<Situation>) =>
+  checkUpgrade({ ...FINE, ...change }).flatMap(({ about, isFault, text }) => (isFault ? [`${about}: ${text}`] : []));
+
+describe("an upgrade", () => {
+  it("goes on when nothing is in the way", () => expect(faults({})).toEqual([]));
+
+  it.each<[string, Partial<Situation>, string]>([
+    ["no server answers", { theirs: null }, "no server answers at http://127.0.0.1:8200"],
+    ["the server has data of 0.x", { theirs: "0.2.0" }, "data of 0.x"],
+    ["a minor version is left out", { theirs: "1.0.0" }, "leaves releases out"],
+    ["a major version is left out", { ours: "2.0.0" }, "leaves releases out"],
+    ["it is a way back", { ours: "1.0.0" }, "is a way back"],
+    ["the server is sealed", { sealed: true }, "is sealed"],
+    ["the seal key is not there", { sealKey: undefined }, "GROVE_SEAL_KEY is not in this environment"],
+    ["the seal key is no key", { sealKey: "1:abc" }, "is not <version>"],
+    ["there is no backup", { backupAt: null }, "there is none"],
+    ["the backup is old", { backupAt: 76 * HOUR }, "25 hours old"],
+    ["the disk has too little room", { freeBytes: 4_000_000 }, "4 MB free"],
+  ])("stops when %s", (_, change, text) => {
+    expect(faults(change)).toEqual([expect.stringContaining(text)]);
+  });
+
+  it("is refused for a directory that is none of a server", () => {
+    const words = [join(import.meta.dirname, "../../../scripts/upgrade.ts"), "--data", "/nowhere", "--backups", "b"];
+    const { status, stderr } = spawnSync(process.execPath, words, { encoding: "utf8" });
+    expect({ status, stderr }).toEqual({ status: 1, stderr: "upgrade: /nowhere is no data directory of a server\n" });
+  });
+
+  it("needs to know where the backups are", () => {
+    expect(parseUpgradeArguments([], {})).toMatchObject({ ok: false });
+    expect(parseUpgradeArguments(["--backups", "b"], {})).toMatchObject({
+      value: { address: "http://127.0.0.1:8200" },
+    });
+  });
+
+  it("knows the time of a backup by its name", () => {
+    expect(timeOfBackup(backupName(1_790_000_000_123))).toBe(1_790_000_000_123);
+    expect(timeOfBackup("something else")).toBeNull();
+  });
+});

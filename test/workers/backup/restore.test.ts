@@ -1,0 +1,120 @@
+import { runInDurableObject } from "cloudflare:test";
+import { expect, it } from "vitest";
+import { publishRecent } from "../../../src/listing/updates/recent.ts";
+import type { TokenTree } from "../../../src/tree/token-tree.ts";
+import {
+  backUp,
+  begin,
+  changedPart,
+  finish,
+  loseEverything,
+  restore,
+  restorePart,
+  restoreParts,
+} from "../../support/backups.ts";
+import { indexedPaths, leaseFor } from "../../support/leases.ts";
+import { bindings, call, createToken, initialized, keysOf, tokenUnder } from "../../support/service.ts";
+import { api, createOrganization, resource } from "../../support/teams.ts";
+import { locate } from "../../support/trees.ts";
+
+async function firstPage(stub: Awaited<ReturnType<typeof locate>>["stub"]) {
+  const read = await stub.exportPage(null, 2 ** 20);
+  if (read === null || read === "changed") throw new Error("the tree was not read");
+  return read.page;
+}
+
+const statusOf = async (token: string) => (await call("GET", "auth/token/lookup-self", { token })).status;
+
+it("brings back tokens, values, leases, teams, entities and policies, and lists them", async () => {
+  const root = await initialized();
+  const holder = await tokenUnder(root, 'path "cubbyhole/*" { capabilities = ["create", "update", "read"] }');
+  await call("POST", "cubbyhole/mine", { token: holder, body: { value: "kept" } });
+  const parent = await createToken(root, { policies: ["default"], display_name: "parent" });
+  const below = await createToken(root, { policies: ["root"] });
+  const grandchild = await createToken(below.client_token, { policies: ["default"], num_uses: 5 });
+  const orphan = await createToken(root, { no_parent: true, period: "1h" });
+  const revoked = await createToken(root, { no_parent: true });
+  await call("POST", "auth/token/revoke", { token: root, body: { token: revoked.client_token } });
+  const chosen = await createToken(root, { id: "chosen-by-root" });
+  await leaseFor(root, orphan.client_token);
+  await call("PUT", "auth/token/roles/worker", { token: root, body: { allowed_policies: "default" } });
+  await call("POST", "identity/entity", { token: root, body: { name: "somebody", policies: ["default"] } });
+  const organization = await createOrganization(root, "acme");
+  const team = await api("POST", `organizations/${organization}/teams`, {
+    token: root,
+    body: resource("teams", { name: "ops" }),
+  });
+  const teamToken = await api("POST", `teams/${team.body.data.id}/authentication-token`, { token: root });
+
+  const backup = await backUp(root);
+  const later = await createToken(root, { no_parent: true });
+  await call("POST", "auth/token/revoke", { token: root, body: { token: grandchild.client_token } });
+  await loseEverything();
+  expect((await call("GET", "sys/init")).body.initialized).toBe(false);
+  await restore(backup);
+
+  expect(await statusOf(root)).toBe(200);
+  expect((await call("GET", "cubbyhole/mine", { token: holder })).body.data.value).toBe("kept");
+  expect(await statusOf(chosen.client_token)).toBe(200);
+  expect(await statusOf(revoked.client_token)).toBe(403);
+  // What happened after the backup is not known: a token of then is unknown, and what was revoked then is back.
+  expect(await statusOf(later.client_token)).toBe(403);
+  const back = await call("GET", "auth/token/lookup-self", { token: grandchild.client_token });
+  expect(back.body.data.num_uses).toBe(4);
+  await publishRecent(bindings, Date.now());
+  const accessors = keysOf(await call("GET", "auth/token/accessors?list=true", { token: root }));
+  const tokens = [parent, below, grandchild, orphan, chosen].map(({ accessor }) => accessor);
+  expect(accessors).toEqual(expect.arrayContaining(tokens));
+  expect(accessors).not.toContain(revoked.accessor);
+  expect(await indexedPaths("secret")).toEqual(["db/creds/app"]);
+  expect((await call("GET", "auth/token/roles/worker", { token: root })).status).toBe(200);
+  expect((await call("GET", "identity/entity/name/somebody", { token: root })).status).toBe(200);
+  const secret = String(teamToken.body.data.attributes.token);
+  expect((await api("GET", `teams/${team.body.data.id}`, { token: secret })).status).toBe(200);
+  // The tree goes on: a revocation reaches what hangs below, and is durable.
+  await call("POST", "auth/token/revoke", { token: root, body: { token: below.client_token } });
+  expect(await statusOf(grandchild.client_token)).toBe(403);
+});
+
+it("answers nothing but the restore until all parts are there, and takes no part of another making", async () => {
+  await loseEverything();
+  const root = await initialized();
+  const login = await createToken(root, { no_parent: true, policies: ["default"] });
+  const { stub } = await locate(root);
+  const page = await firstPage(stub);
+  await runInDurableObject(stub, async (tree: TokenTree) => {
+    await expect(tree.restore(page)).rejects.toThrow("not being restored");
+  });
+  const backup = await backUp(root);
+  const [part] = backup.parts;
+  if (!part) throw new Error("a backup has a part");
+  expect((await restorePart(part)).body.errors).toEqual(["no restore is under way here"]);
+  expect((await begin(backup)).status).toBe(400);
+  await loseEverything();
+
+  const forged = { ...backup, head: { ...backup.head, parts: backup.head.parts - 1 } };
+  expect((await begin(forged)).status).toBe(400);
+  expect((await call("GET", "sys/init")).body.initialized).toBe(false);
+  expect((await begin(backup)).status).toBe(204);
+  expect((await begin(backup)).status).toBe(204);
+  expect((await call("GET", "auth/token/lookup-self", { token: root })).status).toBe(503);
+  expect((await call("PUT", "sys/init")).status).toBe(503);
+  expect((await restorePart(await changedPart(part, (text) => text.replace("root", "rooT")))).status).toBe(400);
+  expect((await restorePart({ ...part, number: part.number + 1 })).status).toBe(400);
+  expect((await finish(backup, "")).status).toBe(400);
+  const tree = bindings.TOKEN_TREE.get(bindings.TOKEN_TREE.newUniqueId());
+  await runInDurableObject(tree, (_, { storage }) => storage.sql.exec("CREATE TABLE other (one)"));
+  expect(await tree.importPage(page)).toEqual({ ok: false, error: "not empty" });
+  expect(await tree.importPage({ ...page, page: 1 })).toEqual({ ok: false, error: "another page is expected" });
+
+  const proof = await restoreParts(backup);
+  expect(await restoreParts(backup)).toBe(proof);
+  expect((await call("GET", "auth/token/lookup-self", { token: root })).status).toBe(503);
+  expect((await finish(backup, proof, "now")).status).toBe(204);
+  expect((await finish(backup, proof, "now")).status).toBe(204);
+  // What was issued before is ended, except for root tokens.
+  expect(await statusOf(root)).toBe(200);
+  expect(await statusOf(login.client_token)).toBe(403);
+  expect(await statusOf((await createToken(root, { no_parent: true })).client_token)).toBe(200);
+  expect((await restorePart(part)).status).toBe(400);
+});

@@ -1,0 +1,296 @@
+import { runInDurableObject } from "cloudflare:test";
+import { afterEach, beforeAll, beforeEach, expect, it, vi } from "vitest";
+import { walkOf, walkOfMount } from "../../../src/lease/walk.ts";
+import { accessorShard, accessorShardNumber } from "../../../src/listing/accessor-shard.ts";
+import { revocationsOf } from "../../../src/listing/inventory/revocations.ts";
+import { publishPending } from "../../../src/listing/updates/publish.ts";
+import { systemOf } from "../../../src/system/system.ts";
+import { issuingMount } from "../../support/logins.ts";
+import { bindings, call, createToken, dataOf, initialized } from "../../support/service.ts";
+import { holdTidy } from "../../support/tidy.ts";
+import { endSingleTokens, holdSweeps, locate, sweep } from "../../support/trees.ts";
+import { holdWalks, stepWalk } from "../../support/walks.ts";
+
+let root: string;
+let operator: { readonly client_token: string; readonly accessor: string };
+let entity: string;
+
+interface Made {
+  readonly client_token: string;
+  readonly accessor: string;
+}
+
+interface End {
+  readonly at: string;
+  readonly [name: string]: unknown;
+}
+
+beforeAll(async () => {
+  root = await initialized();
+  const policy = 'path "*" { capabilities = ["create", "read", "update", "delete", "sudo"] }';
+  await post("sys/policies/acl/operator", { policy }, root);
+  operator = await createToken(root, { display_name: "on-call", policies: ["operator"], no_parent: true });
+  await post("auth/token/roles/fleet", { orphan: true, allowed_policies: "operator", allowed_entity_aliases: "*" });
+});
+
+beforeEach(() => {
+  holdSweeps();
+  holdWalks();
+  holdTidy();
+});
+afterEach(() => vi.useRealTimers());
+
+const post = async (path: string, body: unknown = {}, token = operator.client_token) => {
+  const answer = await call("POST", path, { token, body });
+  if (answer.status >= 300) throw new Error(`${path} answered ${answer.status}: ${JSON.stringify(answer.body)}`);
+  return answer;
+};
+
+/** A token of the role. */
+const ofRole = async (fields: Record<string, unknown> = {}): Promise<Made> =>
+  (await post("auth/token/create/fleet", { policies: ["operator"], ...fields }, root)).body.auth;
+
+/** A token of an auth mount of its own. */
+async function ofMount(path: string): Promise<Made> {
+  await post(`sys/auth/${path}`, { type: "jwt" }, root);
+  const client_token = await (await issuingMount(path, ["operator"])).token();
+  const { accessor } = (await call("GET", "auth/token/lookup-self", { token: client_token })).body.data;
+  return { client_token, accessor };
+}
+
+async function mountId(path: string): Promise<string> {
+  return (await systemOf(bindings).findMount(`${path}/`))?.uuid ?? "";
+}
+
+const ended = async ({ accessor }: Made): Promise<End | undefined> =>
+  dataOf<{ ended?: End }>(await call("GET", `sys/tokens/${accessor}`, { token: root })).ended;
+
+const listed = async ({ accessor }: Made) => {
+  const { tokens } = dataOf<{ tokens: { token: { accessor: string }; ended: End }[] }>(
+    await call("GET", "sys/tokens/ended?limit=1000", { token: root }),
+  );
+  return tokens.find(({ token }) => token.accessor === accessor)?.ended;
+};
+
+/** Runs a walk to its end, the pass included that waits until every isolate knows its watermark. */
+async function walked(stub: Parameters<typeof stepWalk>[0]): Promise<void> {
+  for (let step = 0; step < 20; step++) {
+    await stepWalk(stub);
+    const due = await runInDurableObject(stub, (object) => object.progress());
+    if (!due) return;
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 61_000 });
+  }
+  throw new Error("the walk does not end");
+}
+
+const BELOW = "auth/token/create/fleet/";
+
+/** How a token ends: what is done with it, how its end is called, by which path, and what cleans up behind. */
+interface Way {
+  readonly make?: () => Promise<Made>;
+  readonly end: (made: Made) => Promise<unknown>;
+  readonly how: string;
+  /** The path of the request; "" without one. */
+  readonly path: string;
+  /** Who asked; the operator unless said. */
+  readonly by?: "itself" | null;
+  readonly settle?: () => Promise<void>;
+}
+
+const walkBelow = () => walked(walkOf(bindings, { mode: "revoke", prefix: BELOW }));
+
+const WAYS: readonly (readonly [string, Way])[] = [
+  [
+    "revoke-self",
+    {
+      end: ({ client_token }) => post("auth/token/revoke-self", {}, client_token),
+      ...{ how: "revoked", path: "auth/token/revoke-self", by: "itself" },
+    },
+  ],
+  [
+    "revoke",
+    {
+      end: ({ client_token: token }) => post("auth/token/revoke", { token }),
+      ...{ how: "revoked", path: "auth/token/revoke" },
+    },
+  ],
+  [
+    "revoke-accessor",
+    {
+      end: ({ accessor }) => post("auth/token/revoke-accessor", { accessor }),
+      ...{ how: "revoked", path: "auth/token/revoke-accessor" },
+    },
+  ],
+  [
+    "revoke-orphan, with the token in the path",
+    {
+      end: ({ client_token }) => post(`auth/token/revoke-orphan/${client_token}`),
+      ...{ how: "revoked", path: "auth/token/revoke-orphan" },
+    },
+  ],
+  [
+    "a job",
+    {
+      async end({ accessor }) {
+        const body = { accessors: [accessor], dry_run: false, expected_count: 1 };
+        const { job } = dataOf<{ job: string }>(await post("sys/tokens/revoke", body));
+        await expect
+          .poll(async () => (await revocationsOf(bindings).read(job))?.state, { timeout: 20_000 })
+          .toBe("done");
+      },
+      ...{ how: "revoked", path: "sys/tokens/revoke" },
+    },
+  ],
+  [
+    "a prefix",
+    {
+      end: () => post(`sys/leases/revoke-prefix/${BELOW.slice(0, -1)}`),
+      ...{
+        how: "revoked by path or entity",
+        path: "sys/leases/revoke-prefix/auth/token/create/fleet",
+        settle: walkBelow,
+      },
+    },
+  ],
+  [
+    "the role",
+    {
+      end: () => post("auth/token/roles/fleet/revoke-tokens"),
+      ...{ how: "revoked by path or entity", path: "auth/token/roles/fleet/revoke-tokens", settle: walkBelow },
+    },
+  ],
+  [
+    "a prefix of wrapped answers, which no watermark ends",
+    {
+      async make() {
+        const wrapped = await call("POST", "sys/wrapping/wrap", {
+          ...{ token: root, body: { a: 1 }, headers: { "X-Vault-Wrap-TTL": "60s" } },
+        });
+        const { token, accessor } = wrapped.body.wrap_info;
+        return { client_token: token, accessor };
+      },
+      async end() {
+        await post("sys/leases/revoke-prefix/sys/wrapping", { sync: false });
+        await walked(walkOf(bindings, { mode: "revoke", prefix: "sys/wrapping/" }));
+      },
+      ...{ how: "revoked by path or entity", path: "sys/leases/revoke-prefix/sys/wrapping" },
+    },
+  ],
+  [
+    "the end of its mount",
+    {
+      make: () => ofMount("gone"),
+      async end() {
+        const id = await mountId("gone");
+        expect((await call("DELETE", "sys/auth/gone", { token: operator.client_token })).status).toBe(204);
+        settleMount = () => walked(walkOfMount(bindings, id));
+      },
+      ...{ how: "revoked by path or entity", path: "sys/auth/gone", settle: () => settleMount() },
+    },
+  ],
+  [
+    "the move of its mount",
+    {
+      make: () => ofMount("moving"),
+      async end() {
+        const moved = await post("sys/remount", { from: "auth/moving", to: "auth/moved" });
+        settleMount = () => walked(walkOfMount(bindings, String(moved.body.migration_id)));
+      },
+      ...{ how: "revoked by path or entity", path: "sys/remount", settle: () => settleMount() },
+    },
+  ],
+  [
+    "not_before of its mount",
+    {
+      make: () => ofMount("tuned"),
+      end: () => post("sys/auth/tuned/tune", { not_before: "now" }),
+      ...{ how: "revoked by path or entity", path: "sys/auth/tuned/tune" },
+      settle: () => walked(walkOf(bindings, { mode: "revoke", prefix: "auth/tuned/" })),
+    },
+  ],
+  [
+    "not_before of its entity, which tidy sees to",
+    {
+      async make() {
+        const answer = await post("auth/token/create/fleet", { policies: ["operator"], entity_alias: "alice" }, root);
+        entity = String(answer.body.auth.entity_id);
+        return answer.body.auth;
+      },
+      async end() {
+        await post(`identity/entity/id/${entity}/not-before`);
+        notBefore = `identity/entity/id/${entity}/not-before`;
+      },
+      ...{ how: "revoked by path or entity", path: "not-before" },
+    },
+  ],
+  [
+    "its time",
+    {
+      make: () => createToken(root, { no_parent: true, policies: ["operator"], ttl: "60s" }),
+      async end() {
+        await publishPending(bindings);
+        vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 62_000 });
+        await endSingleTokens();
+      },
+      ...{ how: "expired", path: "", by: null },
+    },
+  ],
+  [
+    "its last use",
+    {
+      make: () => createToken(root, { no_parent: true, policies: ["operator"], num_uses: 1 }),
+      end: ({ client_token: token }) => call("GET", "auth/token/lookup-self", { token }),
+      ...{ how: "uses spent", path: "", by: "itself" },
+    },
+  ],
+  [
+    "tidy, when its tree does not have it",
+    {
+      make: () => ofRole(),
+      async end({ client_token, accessor }) {
+        await publishPending(bindings);
+        const { stub, row } = await locate(client_token);
+        await runInDurableObject(stub, (_, { storage: { sql } }) => sql.exec("DELETE FROM tokens WHERE row = ?", row));
+        await accessorShard(bindings, accessorShardNumber(accessor)).remove([accessor]);
+      },
+      ...{ how: "tidy", path: "", by: null },
+    },
+  ],
+];
+
+let settleMount: () => Promise<void> = async () => {};
+let notBefore = "";
+
+it.each(WAYS)("what ended a token is known, when, by whom and with what: %s", async (_, way) => {
+  const made = await (way.make ?? ofRole)();
+  const began = Date.now();
+  await way.end(made);
+  const asker = way.by === "itself" ? made : operator;
+  const expected = {
+    how: way.how,
+    by: way.by === null ? null : expect.objectContaining({ accessor: asker.accessor }),
+    cause: made.accessor,
+    request_path: way.path === "not-before" ? notBefore : way.path,
+    request_id: way.path === "" ? "" : expect.stringMatching(/-/),
+  };
+  // The tree says it from the answer on; the list when what is stored of it is gone.
+  expect(await ended(made)).toMatchObject(expected);
+  await way.settle?.();
+  const place = await locate(made.client_token).catch(() => null);
+  if (place) await place.stub.tidy({ run: Date.now(), from: null, accessors: [], customIds: [], aged: [] });
+  if (place) await sweep(place.stub);
+  expect(await listed(made)).toMatchObject(expected);
+  if (way.how !== "expired") expect(Date.parse((await ended(made))?.at ?? "") - began).toBeLessThan(60_000);
+});
+
+it("what hung below it has the same of the one above", async () => {
+  const top = await ofRole();
+  const child = await createToken(top.client_token, { policies: ["operator"] });
+  await post(`sys/leases/revoke-prefix/${BELOW.slice(0, -1)}`);
+  await walkBelow();
+  await sweep((await locate(top.client_token)).stub);
+  expect(await listed(child)).toMatchObject({
+    ...{ how: "ended with its parent", cause: top.accessor, by: { display_name: "token-on-call" } },
+    request_path: "sys/leases/revoke-prefix/auth/token/create/fleet",
+  });
+});
