@@ -1,9 +1,11 @@
-import { type Answer, done, failed } from "./result.ts";
+import { policyPathOf, TEAMS_BASE } from "./api-path.ts";
+import { type Parameters, queryOf } from "./href.ts";
+import { type Answer, done, failed, type Problem, type Refusal } from "./result.ts";
 
 /** How long an answer may take. The longest calls are pages over many trees. */
 const TIMEOUT_MS = 30_000;
 
-export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
+export type Query = Parameters;
 
 /** The envelope of an answer; what is in `data` depends on the endpoint. */
 export interface Envelope<T> {
@@ -79,16 +81,12 @@ export class Api {
       contentType,
       signal,
     } = options;
-    const words = Object.entries(query).flatMap(([name, value]) =>
-      value === undefined || value === "" ? [] : [[name, String(value)]],
-    );
-    const search = words.length === 0 ? "" : `?${new URLSearchParams(words)}`;
     const headers: Record<string, string> = this.#token === "" ? {} : { "X-Vault-Token": this.#token };
     if (contentType !== undefined) headers["Content-Type"] = contentType;
     if (wrapSeconds !== undefined) headers["X-Vault-Wrap-TTL"] = String(wrapSeconds);
     const limit = AbortSignal.timeout(TIMEOUT_MS);
     try {
-      const response = await fetch(`${path.startsWith("/") ? path : `/v1/${path}`}${search}`, {
+      const response = await fetch(`${path.startsWith("/") ? path : `/v1/${path}`}${queryOf(query)}`, {
         method,
         headers,
         ...(body !== undefined && { body: JSON.stringify(body) }),
@@ -97,13 +95,27 @@ export class Api {
         redirect: "error",
         signal: signal ? AbortSignal.any([signal, limit]) : limit,
       });
-      return await this.#read(response);
+      const answer = await this.#read(response);
+      if (answer.ok || this.#token === "" || !mayBeRefusal(answer.problem, path)) return answer;
+      return failed({ ...answer.problem, explain: () => this.#explain(path, method, { ...query, ...fieldsOf(body) }) });
     } catch (error) {
       if (signal?.aborted) return failed({ status: 0, messages: [], requestId: "" });
       const late = error instanceof DOMException && error.name === "TimeoutError";
       const message = late ? "The server took too long to answer." : "The server can't be reached.";
       return failed({ status: 0, messages: [message], requestId: "" });
     }
+  }
+
+  async #explain(path: string, method: string, fields: Readonly<Record<string, unknown>>): Promise<Refusal | null> {
+    const { list, ...parameters } = fields;
+    const operation = OPERATIONS[method] ?? "read";
+    const asked = {
+      path: policyPathOf(path),
+      operation: list === true && operation === "read" ? "list" : operation,
+      parameters,
+    };
+    const answer = await this.call<Refusal>("sys/explain/access-self", { body: asked });
+    return answer.ok && !answer.value.data.allowed ? answer.value.data : null;
   }
 
   async #read(response: Response): Promise<Answer<string>> {
@@ -116,6 +128,20 @@ export class Api {
       requestId: response.headers.get("X-Request-Id") ?? "",
     });
   }
+}
+
+/** What a method is for the policies. */
+const OPERATIONS: Readonly<Record<string, string>> = { GET: "read", POST: "update", PATCH: "patch", DELETE: "delete" };
+/**
+ * True for an answer that the policies of the token can be the reason of: the interface of teams answers 404 for what they refuse.
+ * A refusal to explain is not explained.
+ */
+function mayBeRefusal({ status }: Problem, path: string): boolean {
+  return (status === 403 || (status === 404 && TEAMS_BASE.test(path))) && !path.startsWith("sys/explain/");
+}
+
+function fieldsOf(body: unknown): Readonly<Record<string, unknown>> {
+  return typeof body === "object" && body !== null && !Array.isArray(body) ? { ...body } : {};
 }
 
 function parse(text: string): unknown {
@@ -138,6 +164,3 @@ function messageOf(error: unknown): string {
   const detail = typeof error === "object" && error !== null && "detail" in error ? error.detail : "";
   return typeof detail === "string" ? detail : "";
 }
-
-/** A path with each part encoded: names hold slashes and spaces. */
-export const pathOf = (...parts: readonly string[]): string => parts.map(encodeURIComponent).join("/");

@@ -1,7 +1,9 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { duration } from "./format.ts";
 import { href } from "./href.ts";
+import { firstPage, NAV, type NavItem } from "./nav.ts";
+import { EndedPage } from "./pages/ended.tsx";
 import { EndsPage } from "./pages/ends.tsx";
 import { ForestPage } from "./pages/forest.tsx";
 import { HealthPage } from "./pages/health.tsx";
@@ -15,59 +17,23 @@ import { OrganizationPage } from "./pages/organization.tsx";
 import { NewOrganizationPage, OrganizationsPage } from "./pages/organizations.tsx";
 import { PoliciesPage } from "./pages/policies.tsx";
 import { NewPolicyPage, PolicyPage } from "./pages/policy.tsx";
+import { ReceiptPage } from "./pages/receipt.tsx";
 import { SessionPage } from "./pages/session.tsx";
 import { SignIn } from "./pages/sign-in.tsx";
 import { TeamPage } from "./pages/team.tsx";
 import { TokenPage } from "./pages/token.tsx";
 import { TokensPage } from "./pages/tokens.tsx";
-import { type Place, partsOf, usePlace } from "./router.ts";
-import { ASKED_PATHS, mayDo, type Session, SessionContext, useSession, useSessionState } from "./session.ts";
+import { go, type Place, partsOf, usePlace } from "./router.ts";
+import { SearchButton } from "./search/palette.tsx";
+import { mayDo, type Session, SessionContext, useSession, useSessionState } from "./session.ts";
 import { Empty } from "./ui/controls.tsx";
-import { Icon, type IconName } from "./ui/icons.tsx";
+import { Icon } from "./ui/icons.tsx";
 import { keepFocus } from "./ui/keep-focus.ts";
 import { PageHead } from "./ui/page-head.tsx";
 import { useNow } from "./ui/time.tsx";
 
 /** With less time left than this, the end of the session is shown as a warning. */
 const ENDING_SECONDS = 300;
-
-interface NavItem {
-  readonly name: string;
-  readonly label: string;
-  readonly icon: IconName;
-  /** A path, and the capabilities there that the page needs. */
-  readonly needs?: readonly [path: string, ...capabilities: string[]];
-}
-
-const NAV: readonly { readonly title: string; readonly items: readonly NavItem[] }[] = [
-  {
-    title: "Tokens",
-    items: [
-      { name: "", label: "Forest", icon: "forest", needs: [ASKED_PATHS.map, "read", "sudo"] },
-      { name: "tokens", label: "Tokens", icon: "tokens", needs: [ASKED_PATHS.tokens, "read", "sudo"] },
-      { name: "ends", label: "What ends when", icon: "clock", needs: [ASKED_PATHS.summary, "read", "sudo"] },
-      { name: "leases", label: "Leases", icon: "lease", needs: [ASKED_PATHS.leases, "list", "sudo"] },
-      { name: "new-token", label: "New token", icon: "plus", needs: [ASKED_PATHS.create, "update"] },
-    ],
-  },
-  {
-    title: "Access",
-    items: [
-      { name: "policies", label: "Policies", icon: "policy", needs: [ASKED_PATHS.policies, "list"] },
-      { name: "methods", label: "Auth methods", icon: "enter", needs: [ASKED_PATHS.methods, "read"] },
-      { name: "identity", label: "Entities and groups", icon: "entity", needs: [ASKED_PATHS.entities, "list"] },
-      { name: "issuer", label: "Identity tokens", icon: "issuer", needs: [ASKED_PATHS.issuer, "list"] },
-      { name: "teams", label: "Teams", icon: "team", needs: [ASKED_PATHS.organizations, "read"] },
-    ],
-  },
-  {
-    title: "Service",
-    items: [
-      { name: "health", label: "Health", icon: "health" },
-      { name: "session", label: "Your session", icon: "user" },
-    ],
-  },
-];
 
 export function App() {
   const state = useSessionState();
@@ -82,8 +48,10 @@ export function App() {
 }
 
 function Shell() {
-  const place = usePlace();
   const session = useSession();
+  // Before the place is read: a page that the token may not see is not asked for.
+  useState(() => beginWhereAllowed(session));
+  const place = usePlace();
   const parts = partsOf(place);
   const page = parts[0] ?? "";
   const nav = useRef<HTMLElement>(null);
@@ -104,6 +72,7 @@ function Shell() {
           <Icon name="forest" size={20} />
           Grove
         </a>
+        <SearchButton />
         <nav class="nav" aria-label="Pages" ref={nav}>
           {NAV.map(({ title, items }) => (
             <NavGroup key={title} title={title} items={items} current={page} session={session} />
@@ -118,6 +87,12 @@ function Shell() {
   );
 }
 
+function beginWhereAllowed(session: Session): void {
+  const { pathname } = window.location;
+  const first = firstPage(session);
+  if (pathname === href([]) && first !== "") go(href([first]), "replace");
+}
+
 function pageAt([name = "", item = "", below = ""]: readonly string[], { query }: Place): ComponentChildren {
   switch (name) {
     case "":
@@ -126,7 +101,11 @@ function pageAt([name = "", item = "", below = ""]: readonly string[], { query }
     case "tokens":
       return item === "" ? <TokensPage query={query} /> : <TokenPage key={item} accessor={item} />;
     case "ends":
-      return <EndsPage />;
+      return <EndsPage query={query} />;
+    case "ended":
+      return <EndedPage key={query.toString()} query={query} />;
+    case "receipts":
+      return <ReceiptPage key={item} id={item} />;
     case "leases":
       return <LeasesPage key={query.get("prefix") ?? ""} query={query} />;
     case "new-token":

@@ -1,5 +1,5 @@
 const COUNT = new Intl.NumberFormat("en");
-const EXACT = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+const EXACT = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "long" });
 
 const UNITS = [
   ["year", 31_536_000],
@@ -55,6 +55,6 @@ export function relative(time: string, now: number): string {
 
 export const exact = (time: string): string => EXACT.format(new Date(time));
 
-/** The beginning of an accessor, enough to distinguish it on a page. */
+/** The end of an accessor: tokens of one tree begin alike. */
 export const shortAccessor = (accessor: string): string =>
-  accessor.length > 14 ? `${accessor.slice(0, 10)}…` : accessor;
+  accessor.length > 14 ? `…${accessor.slice(-10)}` : accessor;

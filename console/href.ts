@@ -1,9 +1,19 @@
 /** Where the console is. */
 export const BASE = "/ui/";
 
-/** The address of a page. Parts are encoded; parameters without a value are left out. */
-export function href(parts: readonly string[], query: Readonly<Record<string, string | undefined>> = {}): string {
-  const words = Object.entries(query).filter((entry): entry is [string, string] => Boolean(entry[1]));
-  const search = words.length === 0 ? "" : `?${new URLSearchParams(words)}`;
-  return BASE + parts.map(encodeURIComponent).join("/") + search;
+export type Parameters = Readonly<Record<string, string | number | boolean | undefined>>;
+
+/** A query with the question mark; "" without parameters. Those without a value are left out, each line of a value is one of its own. */
+export function queryOf(parameters: Parameters): string {
+  const words = Object.entries(parameters).flatMap(([name, value = ""]) =>
+    String(value)
+      .split("\n")
+      .filter((line) => line !== "")
+      .map((line) => [name, line]),
+  );
+  return words.length === 0 ? "" : `?${new URLSearchParams(words)}`;
 }
+
+/** The address of a page; parts are encoded. */
+export const href = (parts: readonly string[], parameters: Parameters = {}): string =>
+  BASE + parts.map(encodeURIComponent).join("/") + queryOf(parameters);

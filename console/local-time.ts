@@ -11,3 +11,8 @@ export function queryTime(local: string): string {
   const ms = Date.parse(local);
   return Number.isNaN(ms) ? "" : new Date(ms).toISOString();
 }
+
+/** The name of the time zone of this place: `UTC`, `GMT+1`. */
+export const ZONE =
+  new Intl.DateTimeFormat("en", { timeZoneName: "short" }).formatToParts().find(({ type }) => type === "timeZoneName")
+    ?.value ?? "local time";

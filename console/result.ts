@@ -8,6 +8,18 @@ export interface Problem {
   readonly messages: readonly string[];
   /** As in the audit log; "" when the server did not say. */
   readonly requestId: string;
+  /** Asks why the policies refused it; null when they did not, or this may not be asked. */
+  readonly explain?: () => Promise<Refusal | null>;
+}
+
+/** Why the policies refuse a request, as `sys/explain/access-self` answers it. */
+export interface Refusal {
+  readonly allowed: boolean;
+  readonly message: string;
+  readonly operation: string;
+  readonly path: string;
+  /** A policy that would allow it; null where none that is added can. */
+  readonly hcl: string | null;
 }
 
 export const done = <T>(value: T): Answer<T> => ({ ok: true, value });

@@ -1,6 +1,10 @@
 import { createContext } from "preact";
 import { useCallback, useContext, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Api } from "./api.ts";
+import { pathOf } from "./api-path.ts";
+import { Capabilities } from "./capabilities.ts";
+import { missingOf, type Needs } from "./needs.ts";
+import { dropAllUnsaved, keepUnsavedOf } from "./policies/unsaved.ts";
 import { type Answer, done, failed } from "./result.ts";
 
 /** The answer of `auth/token/lookup-self`. */
@@ -21,14 +25,17 @@ export interface Self {
   readonly explicit_max_ttl: number;
 }
 
-export type SignInWith = "token" | "wrapping token";
+/** With what somebody signs in. */
+export type Credential =
+  | { readonly kind: "token" | "wrapping token"; readonly token: string }
+  /** A token that another issuer has signed, for the auth method `mount`. */
+  | { readonly kind: "jwt"; readonly mount: string; readonly role: string; readonly token: string };
 
 /** Somebody who is signed in. */
 export interface Session {
   readonly api: Api;
   readonly self: Self;
-  /** By path, what the policies allow there. */
-  readonly capabilities: ReadonlyMap<string, readonly string[]>;
+  readonly capabilities: Capabilities;
   renew(): Promise<Answer<Self>>;
   /** With `revoke` the session goes on when the server has not revoked the token. */
   signOut(options: { readonly revoke: boolean }): Promise<Answer<void>>;
@@ -39,6 +46,7 @@ export const ASKED_PATHS = {
   tokens: "sys/tokens",
   summary: "sys/tokens/summary",
   map: "sys/tokens/map",
+  ended: "sys/tokens/ended",
   revoke: "sys/tokens/revoke",
   leases: "sys/leases/lookup/",
   create: "auth/token/create",
@@ -59,13 +67,16 @@ const STORED = "grove-token";
 async function lookUp(api: Api): Promise<Answer<Pick<Session, "self" | "capabilities">>> {
   const self = await api.read<Self>("auth/token/lookup-self");
   if (!self.ok) return self;
-  const paths = Object.values(ASKED_PATHS);
-  // Without the right to ask, nothing is known; each page then shows what the server says.
-  const asked = await api.call<Readonly<Record<string, readonly string[]>>>("sys/capabilities-self", {
-    body: { paths },
+  keepUnsavedOf(self.value.entity_id || self.value.accessor);
+  const capabilities = new Capabilities(async (paths) => {
+    const answer = await api.call<Readonly<Record<string, readonly string[]>>>("sys/capabilities-self", {
+      body: { paths },
+    });
+    return answer.ok ? answer.value.data : null;
   });
-  const known = asked.ok ? paths.map((path) => [path, asked.value.data[path] ?? []] as const) : [];
-  return done({ self: self.value, capabilities: new Map(known) });
+  // Without the right to ask, nothing is known; each page then shows what the server says.
+  await capabilities.ask(Object.values(ASKED_PATHS));
+  return done({ self: self.value, capabilities });
 }
 
 /** The token that a wrapping token stands for. */
@@ -77,13 +88,24 @@ async function unwrap(token: string): Promise<Answer<string>> {
   return failed({ status: 0, messages: ["What was wrapped is no token. It is used up now."], requestId: "" });
 }
 
+/** The token that a login by a method gives. */
+async function logIn(mount: string, role: string, jwt: string): Promise<Answer<string>> {
+  const answer = await new Api("").call(`auth/${pathOf(...mount.split("/"))}/login`, { body: { role, jwt } });
+  return answer.ok ? done(answer.value.auth?.client_token ?? "") : answer;
+}
+
+function tokenOf(credential: Credential): Promise<Answer<string>> {
+  if (credential.kind === "jwt") return logIn(credential.mount, credential.role, credential.token);
+  return credential.kind === "token" ? Promise.resolve(done(credential.token)) : unwrap(credential.token);
+}
+
 export interface SessionState {
   readonly session: Session | null;
   /** True while a token that this tab kept is looked up. */
   readonly starting: boolean;
   /** Why the last session ended, when not by its user. */
   readonly ended: string;
-  signIn(token: string, kind: SignInWith, keep: boolean): Promise<Answer<void>>;
+  signIn(credential: Credential, keep: boolean): Promise<Answer<void>>;
 }
 
 /** Holds who is signed in. The token stays in memory, and in the tab's storage only if asked. */
@@ -135,8 +157,8 @@ export function useSessionState(): SessionState {
     return () => window.clearInterval(timer);
   }, [expires, forget]);
 
-  const signIn = async (given: string, kind: SignInWith, keep: boolean): Promise<Answer<void>> => {
-    const inner = kind === "token" ? done(given) : await unwrap(given);
+  const signIn = async (credential: Credential, keep: boolean): Promise<Answer<void>> => {
+    const inner = await tokenOf(credential);
     if (!inner.ok) return inner;
     const found = await lookUp(new Api(inner.value));
     if (!found.ok) return found;
@@ -163,6 +185,7 @@ export function useSessionState(): SessionState {
         const revoked = await api.call("auth/token/revoke-self", { body: {} });
         if (!revoked.ok) return revoked;
       }
+      dropAllUnsaved();
       forget("");
       return done(undefined);
     },
@@ -180,7 +203,6 @@ export function useSession(): Session {
 }
 
 /** False when the policies are known to refuse one of the capabilities at the path. */
-export function mayDo({ capabilities }: Session, path: string, ...needed: readonly string[]): boolean {
-  const has = capabilities.get(path);
-  return !has || has.includes("root") || needed.every((one) => has.includes(one));
+export function mayDo({ capabilities }: Session, ...needs: Needs): boolean {
+  return missingOf(needs, capabilities.of(needs[0])).length === 0;
 }

@@ -23,8 +23,12 @@ const ENDS: readonly (readonly [label: string, withinMs: number])[] = [
 ];
 
 /** What an item is coloured by. */
-export function categoryOf({ token, mount, rest }: Item, by: ColourBy, now: number): string {
+export function categoryOf({ token, mount, rest, joined }: Item, by: ColourBy, now: number): string {
   if (by === "method") return mount;
+  if (joined) {
+    const [one = MANY, ...others] = new Set(joined.map((item) => categoryOf(item, by, now)));
+    return others.length === 0 ? one : MANY;
+  }
   if (rest || !token) return MANY;
   if (by === "policy") return token.policies.find((name) => name !== "default") ?? token.policies[0] ?? "none";
   if (token.expires === null) return "never";

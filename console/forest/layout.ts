@@ -1,5 +1,5 @@
 import { hierarchy, treemap, treemapSquarify } from "d3-hierarchy";
-import { type Item, restItem, sumOf } from "./map.ts";
+import { type Item, restItem, sumOf, treesIn } from "./map.ts";
 
 /** An area of the map with its place. */
 export interface Area {
@@ -57,7 +57,7 @@ function joinSmall(frame: Item, items: readonly Item[], perToken: number): reado
   const small = items.filter(isSmall);
   if (small.length < 2) return items;
   const joined = restItem(frame, {
-    trees: small.reduce((sum, { rest }) => sum + (rest?.trees ?? 1), 0),
+    trees: small.reduce((sum, item) => sum + treesIn(item), 0),
     count: sumOf(small),
     estimated: small.some(({ rest }) => rest?.estimated),
   });

@@ -1,5 +1,6 @@
 import { counted } from "../format.ts";
 import { href } from "../href.ts";
+import { isGoing } from "../tokens/going.ts";
 import { type Amount, nameOf, type Token } from "../tokens/model.ts";
 
 /** The forest by mount, from counters: as large for a million tokens as for a thousand. */
@@ -14,6 +15,17 @@ export interface MountGroup {
   readonly trees: number;
   readonly largest: readonly { readonly tree: string; readonly root: Token | null; readonly count: number }[];
   readonly rest: Rest;
+  /** Groups of the trees, where the map was asked for with them; exact. */
+  readonly by_group?: readonly TreeGroup[];
+  /** The trees that are in none of those. */
+  readonly by_group_other?: { readonly trees: number; readonly count: number };
+}
+
+/** Trees whose first tokens have something in common, with all of their tokens. */
+export interface TreeGroup {
+  readonly key: string;
+  readonly trees: number;
+  readonly count: number;
 }
 
 /** Tokens that the server counts without naming them. */
@@ -43,6 +55,10 @@ export interface Item {
   readonly mount: string;
   /** The address that a click leads to. */
   readonly opens: string;
+  /** The trees of one group that are drawn as one area: those that are named. */
+  readonly joined?: readonly Item[];
+  /** How many trees those are with the ones that are not named. */
+  readonly trees?: number;
   /** Of an area that stands for many trees or branches. */
   readonly rest?: Rest;
 }
@@ -62,13 +78,22 @@ export function itemsOfMap({ groups }: ForestMap): readonly Item[] {
 /** How many tokens are in all of them. */
 export const sumOf = (items: readonly Item[]): number => items.reduce((sum, { count }) => sum + count, 0);
 
-function itemsOfGroup({ mount, largest, rest }: MountGroup): readonly Item[] {
-  const trees = largest.map(({ tree, root, count }) => {
+function itemsOfGroup(group: MountGroup): readonly Item[] {
+  const { mount, rest } = group;
+  const trees = treeItems(group);
+  return rest.count === 0 ? trees : [...trees, restItem({ key: mount, mount, token: null }, rest)];
+}
+
+/** The trees of a mount that are named. */
+export function treeItems({ mount, largest }: MountGroup): readonly Item[] {
+  return largest.map(({ tree, root, count }) => {
     const opens = root ? openingOf(root, count > 1) : href(["tokens"], { mount, orphan: "true" });
     return { key: tree, name: root ? nameOf(root) : "a tree", count, token: root, mount, opens };
   });
-  return rest.count === 0 ? trees : [...trees, restItem({ key: mount, mount, token: null }, rest)];
 }
+
+/** How many trees an area stands for. */
+export const treesIn = ({ trees, joined, rest }: Item): number => trees ?? joined?.length ?? rest?.trees ?? 1;
 
 /** One area for all that is too small, or too much, to be named in a frame. */
 export function restItem({ key, mount, token }: Pick<Item, "key" | "mount" | "token">, rest: Rest): Item {
@@ -110,3 +135,7 @@ function itemOfBranch({ token, descendants, children = [] }: Branch): Item {
     ...(below.length > 0 && { items: below }),
   };
 }
+
+/** True when a revocation of this console meant all of an area. */
+export const goes = (item: Item): boolean =>
+  isGoing(item.token) || (item.joined?.length === treesIn(item) && item.joined.every(goes));

@@ -1,8 +1,11 @@
-import { type Api, pathOf } from "../api.ts";
+import type { Api } from "../api.ts";
+import { pathOf } from "../api-path.ts";
 import type { Answer } from "../result.ts";
 import type { Branch, ForestMap } from "./map.ts";
 
-export const readMap = (api: Api): Promise<Answer<ForestMap>> => api.read<ForestMap>("sys/tokens/map");
+/** @param groupBy what the trees are grouped by, as the API calls it; "" for nothing */
+export const readMap = (api: Api, groupBy: string): Promise<Answer<ForestMap>> =>
+  api.read<ForestMap>("sys/tokens/map", { group_by: groupBy });
 
 export const readBranch = (api: Api, accessor: string): Promise<Answer<Branch & { readonly more: boolean }>> =>
   api.read(`sys/tokens/${pathOf(accessor)}/tree`);

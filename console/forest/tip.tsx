@@ -1,5 +1,6 @@
-import { approximate } from "../format.ts";
+import { approximate, counted } from "../format.ts";
 import type { Area } from "./layout.ts";
+import { treesIn } from "./map.ts";
 
 interface TipProps {
   readonly area: Area;
@@ -22,6 +23,7 @@ export function Tip({ area, width, height }: TipProps) {
       <span class="number">{approximate(item.count, "token", item.rest?.estimated)}</span>
       <span class="muted">
         {item.mount}
+        {item.joined && ` · ${counted(treesIn(item), "tree")}`}
         {item.token && item.token.policies.length > 0 && ` · ${item.token.policies.slice(0, 4).join(", ")}`}
       </span>
     </div>

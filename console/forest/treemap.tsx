@@ -1,11 +1,10 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { approximate, compact } from "../format.ts";
+import { approximate, compact, counted } from "../format.ts";
 import { go } from "../router.ts";
-import { isGoing } from "../tokens/going.ts";
 import { type ColourBy, categoryOf, OTHER_HUE, paletteOf } from "./colour.ts";
 import { type Area, layOut, neighbour } from "./layout.ts";
 import { Legend } from "./legend.tsx";
-import type { Item } from "./map.ts";
+import { goes, type Item, treesIn } from "./map.ts";
 import { Tip } from "./tip.tsx";
 
 interface TreemapProps {
@@ -20,6 +19,9 @@ const COUNTED = { width: 38, height: 42 };
 const LINE = 15;
 /** The least width (px) at which a name is wrapped: in a narrower area it would break within a word. */
 const WRAPPED_WIDTH = 90;
+/** The least width (px) with room for what a number counts, and for the number of trees. */
+const UNIT_WIDTH = 76;
+const TREES_WIDTH = 150;
 
 /** Until when (ms) a map that appears takes the focus: it was opened from an area of another one. */
 let followUntil = 0;
@@ -45,7 +47,7 @@ export function Treemap({ items, by, label }: TreemapProps) {
   );
   // An area of the map before is none of this one.
   const shown = pointedAt && areas.includes(pointedAt) ? pointedAt : null;
-  const isMoving = useMemo(() => areas.some(({ item }) => isGoing(item.token)), [areas]);
+  const isMoving = useMemo(() => areas.some(({ item }) => goes(item)), [areas]);
 
   const elementAt = (at: number) => frame.current?.querySelector<HTMLElement>(`[data-area="${at}"]`);
   const placeOf = ({ target }: Event): number => {
@@ -146,9 +148,14 @@ function useSize(frame: { readonly current: HTMLElement | null }) {
 function drawArea({ item, x, y, width, height, isFrame }: Area, at: number, hue: string) {
   const isNamed = width > NAMED.width && height > NAMED.height;
   const isCounted = isFrame || (width > COUNTED.width && height > COUNTED.height);
-  const isGone = isGoing(item.token);
+  const isGone = goes(item);
   const label = labelOf(item);
-  const spoken = `, ${approximate(item.count, "token", item.rest?.estimated)}${isGone ? ", revoked" : ""}`;
+  const trees = isOfMethod(item, isFrame)
+    ? " in its trees"
+    : item.joined
+      ? ` in ${counted(treesIn(item), "tree")}`
+      : "";
+  const spoken = `, ${approximate(item.count, "token", item.rest?.estimated)}${trees}${isGone ? ", revoked" : ""}`;
   // The name takes the lines that the number leaves it.
   const lines =
     isFrame || width < WRAPPED_WIDTH ? 1 : Math.max(1, Math.floor((height - 6) / LINE) - (isCounted ? 1 : 0));
@@ -165,8 +172,7 @@ function drawArea({ item, x, y, width, height, isFrame }: Area, at: number, hue:
       {isNamed && <b style={lines > 1 ? { "-webkit-line-clamp": String(lines) } : ONE_LINE}>{label}</b>}
       {isNamed && isCounted && (
         <i class="number" aria-hidden="true">
-          {item.rest?.estimated && "≈ "}
-          {compact(item.count)}
+          {numberOf(item, isFrame ? Number.POSITIVE_INFINITY : width, isOfMethod(item, isFrame))}
         </i>
       )}
       {isNamed && <span class="visually-hidden">{spoken}</span>}
@@ -174,11 +180,24 @@ function drawArea({ item, x, y, width, height, isFrame }: Area, at: number, hue:
   );
 }
 
+/** True for the frame around the trees that a method began: they have tokens that other methods made. */
+const isOfMethod = ({ token }: Item, isFrame: boolean): boolean => isFrame && token === null;
+
+/** How many tokens an area stands for, with as much of what it counts as there is room for. */
+function numberOf(item: Item, width: number, isMethod: boolean): string {
+  const { count, rest, joined } = item;
+  const number = `${rest?.estimated ? "≈ " : ""}${compact(count)}`;
+  if (width < UNIT_WIDTH) return number;
+  if (isMethod) return `${number} tokens in its trees`;
+  const trees = joined && width >= TREES_WIDTH ? ` in ${counted(treesIn(item), "tree")}` : "";
+  return `${number} ${count === 1 ? "token" : "tokens"}${trees}`;
+}
+
 /** Of several lines the last one ends with the dots, a single one is cut where the area ends. */
 const ONE_LINE = { display: "block", whiteSpace: "nowrap", textOverflow: "ellipsis" };
 
 /** Names of tokens begin with that of the method, which the frame around them says already. */
-function labelOf({ name, mount, token }: Item): string {
+function labelOf({ name, mount, token, joined }: Item): string {
   const prefix = `${mount.replace(/^auth\/|\/$/g, "").replaceAll("/", "-")}-`;
-  return token && name.startsWith(prefix) && name.length > prefix.length ? name.slice(prefix.length) : name;
+  return (token || joined) && name.startsWith(prefix) && name.length > prefix.length ? name.slice(prefix.length) : name;
 }

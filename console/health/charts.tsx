@@ -66,8 +66,8 @@ export function Charts() {
           title="Time of a request"
           format={ms}
           lines={[
-            { name: "half", points: latenciesOf(samples, 0.5) },
-            { name: "99 of 100", points: latenciesOf(samples, 0.99) },
+            { name: "median", points: latenciesOf(samples, 0.5) },
+            { name: "99th percentile", points: latenciesOf(samples, 0.99) },
           ]}
         />
         <LineChart

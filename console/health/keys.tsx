@@ -1,9 +1,11 @@
 import { useState } from "preact/hooks";
 import { count } from "../format.ts";
+import { needsOf } from "../needs.ts";
 import type { FieldGroup, RecordValue } from "../records/field.ts";
 import { RecordForm } from "../records/record-form.tsx";
 import type { Problem } from "../result.ts";
-import { ASKED_PATHS, mayDo, useSession } from "../session.ts";
+import { ASKED_PATHS, useSession } from "../session.ts";
+import { AllowedButton } from "../ui/allowed.tsx";
 import { ProblemNotice } from "../ui/notice.tsx";
 import { Time } from "../ui/time.tsx";
 import { useLoad } from "../ui/use-load.ts";
@@ -28,8 +30,7 @@ const ROTATION: readonly FieldGroup[] = [
 
 /** The keys under which values are sealed: which term is used, and when the next one begins. */
 export function Keys() {
-  const session = useSession();
-  const { api } = session;
+  const { api } = useSession();
   const keys = useLoad("keys", () => api.read<KeyStatus>("sys/key-status"));
   const [problem, setProblem] = useState<Problem | null>(null);
   const rotate = async (): Promise<void> => {
@@ -41,14 +42,9 @@ export function Keys() {
     <section class="card" aria-labelledby="health-keys">
       <header>
         <h2 id="health-keys">Keys</h2>
-        <button
-          type="button"
-          class="button slim"
-          onClick={rotate}
-          disabled={!mayDo(session, ASKED_PATHS.rotate, "update", "sudo")}
-        >
+        <AllowedButton look="button slim" needs={needsOf(ASKED_PATHS.rotate)} onClick={rotate}>
           Begin a new term
-        </button>
+        </AllowedButton>
       </header>
       <LoadedPart loaded={keys}>
         {keys.value && (
@@ -84,7 +80,7 @@ function Rotation() {
           groups={ROTATION}
           record={settings.value}
           action="Save"
-          send={(body) => api.call("sys/rotate/config", { body })}
+          request={(body) => ({ path: "sys/rotate/config", body })}
           onSaved={settings.reload}
         />
       )}

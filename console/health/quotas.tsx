@@ -1,11 +1,13 @@
 import { useState } from "preact/hooks";
-import { pathOf } from "../api.ts";
-import { count } from "../format.ts";
+import { pathOf } from "../api-path.ts";
+import { count, counted } from "../format.ts";
+import { needsOf } from "../needs.ts";
 import { Confirm } from "../records/confirm.tsx";
 import type { FieldGroup } from "../records/field.ts";
 import { RecordForm } from "../records/record-form.tsx";
 import { done } from "../result.ts";
 import { useSession } from "../session.ts";
+import { AllowedButton } from "../ui/allowed.tsx";
 import { Dialog } from "../ui/controls.tsx";
 import { DataTable } from "../ui/data-table.tsx";
 import { useLoad } from "../ui/use-load.ts";
@@ -24,6 +26,7 @@ interface Quota {
 /** As many as are read at once. */
 const LISTED = 50;
 const PATH = "sys/quotas/rate-limit";
+const pathOfQuota = (name: string): string => `${PATH}/${pathOf(name)}`;
 
 const QUOTA: readonly FieldGroup[] = [
   {
@@ -47,9 +50,7 @@ export function Quotas() {
   const quotas = useLoad("quotas", async () => {
     const names = await api.list(PATH);
     if (!names.ok) return names;
-    const read = await Promise.all(
-      names.value.slice(0, LISTED).map((name) => api.read<Quota>(`${PATH}/${pathOf(name)}`)),
-    );
+    const read = await Promise.all(names.value.slice(0, LISTED).map((name) => api.read<Quota>(pathOfQuota(name))));
     return done(read.flatMap((one) => (one.ok ? [one.value] : [])));
   });
   const close = (): void => {
@@ -61,9 +62,9 @@ export function Quotas() {
     <section class="card" aria-labelledby="health-quotas">
       <header>
         <h2 id="health-quotas">Quotas</h2>
-        <button type="button" class="button slim" onClick={() => setEditing("new")}>
+        <AllowedButton look="button slim" needs={needsOf(`${PATH}/new`)} onClick={() => setEditing("new")}>
           New quota…
-        </button>
+        </AllowedButton>
       </header>
       <LoadedPart loaded={quotas}>
         {quotas.value?.length === 0 && <p class="muted">None. A quota bounds what one client address may ask.</p>}
@@ -80,20 +81,27 @@ export function Quotas() {
               },
               {
                 label: "Requests",
-                cell: ({ rate, interval }) =>
-                  `${count(rate)} a${interval && interval > 1 ? ` ${interval} s` : " second"}`,
+                cell: ({ rate, interval }) => `${count(rate)} in ${counted(interval ?? 1, "second")}`,
               },
               {
                 label: "Actions",
                 right: true,
                 cell: (quota) => (
                   <span class="row">
-                    <button type="button" class="button slim" onClick={() => setEditing(quota)}>
+                    <AllowedButton
+                      look="button slim"
+                      needs={needsOf(pathOfQuota(quota.name))}
+                      onClick={() => setEditing(quota)}
+                    >
                       Change…
-                    </button>
-                    <button type="button" class="button slim danger" onClick={() => setLeaving(quota)}>
+                    </AllowedButton>
+                    <AllowedButton
+                      look="button slim danger"
+                      needs={needsOf(pathOfQuota(quota.name), "DELETE")}
+                      onClick={() => setLeaving(quota)}
+                    >
                       Delete…
-                    </button>
+                    </AllowedButton>
                   </span>
                 ),
               },
@@ -107,14 +115,15 @@ export function Quotas() {
             groups={QUOTA}
             record={editing === "new" ? null : { ...editing }}
             action={editing === "new" ? "Make the quota" : "Save"}
-            send={(changed) => {
+            request={(changed) => {
               // A write replaces the whole quota.
               const { name, ...body } = { ...(editing === "new" ? {} : editing), ...changed } as Record<
                 string,
                 unknown
               >;
-              return api.call(`${PATH}/${pathOf(String(name))}`, { body });
+              return { path: pathOfQuota(String(name)), body };
             }}
+            terraform={{ resource: { type: "vault_quota_rate_limit" } }}
             onSaved={close}
           />
         </Dialog>
@@ -124,7 +133,7 @@ export function Quotas() {
           title="Delete the quota"
           typing={leaving.name}
           action="Delete"
-          send={() => api.call(`${PATH}/${pathOf(leaving.name)}`, { method: "DELETE" })}
+          send={() => api.call(pathOfQuota(leaving.name), { method: "DELETE" })}
           onDone={close}
           onClose={() => setLeaving(null)}
         >

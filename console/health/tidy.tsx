@@ -1,7 +1,9 @@
 import { useEffect, useState } from "preact/hooks";
 import { compact } from "../format.ts";
+import { needsOf } from "../needs.ts";
 import type { Problem } from "../result.ts";
-import { ASKED_PATHS, mayDo, useSession } from "../session.ts";
+import { ASKED_PATHS, useSession } from "../session.ts";
+import { AllowedButton } from "../ui/allowed.tsx";
 import { ProblemNotice } from "../ui/notice.tsx";
 import { Time } from "../ui/time.tsx";
 import { useLoad } from "../ui/use-load.ts";
@@ -20,8 +22,7 @@ const POLL_MS = 2_000;
 
 /** The run that compares all lists with the tokens in them. */
 export function Tidy() {
-  const session = useSession();
-  const { api } = session;
+  const { api } = useSession();
   const status = useLoad("tidy", () => api.read<TidyStatus>("auth/token/tidy-status"));
   const [problem, setProblem] = useState<Problem | null>(null);
   const value = status.value;
@@ -43,14 +44,9 @@ export function Tidy() {
     <section class="card" aria-labelledby="health-tidy">
       <header>
         <h2 id="health-tidy">Tidy</h2>
-        <button
-          type="button"
-          class="button slim"
-          onClick={begin}
-          disabled={isRunning || !mayDo(session, ASKED_PATHS.tidy, "update", "sudo")}
-        >
+        <AllowedButton look="button slim" needs={needsOf(ASKED_PATHS.tidy)} onClick={begin} disabled={isRunning}>
           {isRunning ? "Running" : "Run now"}
-        </button>
+        </AllowedButton>
       </header>
       <LoadedPart loaded={status}>
         {value && (

@@ -3,7 +3,9 @@ import { count, counted } from "../format.ts";
 import { href } from "../href.ts";
 import { done } from "../result.ts";
 import { useSession } from "../session.ts";
-import type { Job } from "../tokens/token.ts";
+import { filterOfBody, filterText } from "../tokens/filter.ts";
+import type { Selection } from "../tokens/model.ts";
+import type { Job } from "../tokens/numbers.ts";
 import { DataTable } from "../ui/data-table.tsx";
 import { ProblemNotice } from "../ui/notice.tsx";
 import { Time } from "../ui/time.tsx";
@@ -25,6 +27,9 @@ interface Revocation {
 
 interface StartedJob extends Job {
   readonly started: string;
+  readonly filter: Selection;
+  /** Tokens that were named by their accessors; 0 where a filter said which. */
+  readonly named: number;
 }
 
 /** Revocations of many tokens: by filter, with their progress, and by path, method, role or entity. */
@@ -65,11 +70,19 @@ export function Walks() {
           rows={jobs.slice(0, LISTED)}
           keyOf={({ id }) => id}
           columns={[
-            { label: "By filter", cell: ({ started }) => <Time at={started} /> },
+            {
+              label: "Which tokens",
+              cell: ({ id, filter, named }) => (
+                <a href={href(["receipts", id])}>
+                  {named > 0 ? counted(named, "selected token") : filterText(filterOfBody(filter))}
+                </a>
+              ),
+            },
+            { label: "Began", cell: ({ started }) => <Time at={started} /> },
             { label: "State", cell: ({ state }) => state },
             {
               label: "Progress",
-              cell: (job) => <Progress done={job.revoked + job.ended_before + job.mismatched} of={job.expected} />,
+              cell: ({ total, preview }) => <Progress done={total} of={preview?.total ?? 0} />,
             },
             { label: "Failures", right: true, cell: ({ failures }) => count(failures.length) },
           ]}
@@ -123,7 +136,7 @@ export function Progress({ done, of }: { readonly done: number; readonly of: num
         <span style={{ width: `${percent}%` }} />
       </span>
       <span class="number small">
-        {count(done)} of {count(of)}
+        {count(done)} of {counted(of, "token")}
       </span>
     </span>
   );

@@ -1,11 +1,13 @@
 import { useState } from "preact/hooks";
-import { pathOf } from "../api.ts";
+import { pathOf } from "../api-path.ts";
 import { href } from "../href.ts";
 import type { Mounts } from "../methods/mount.ts";
+import { needsOf } from "../needs.ts";
 import { Confirm } from "../records/confirm.tsx";
 import type { FieldGroup } from "../records/field.ts";
 import { RecordForm } from "../records/record-form.tsx";
 import { useSession } from "../session.ts";
+import { AllowedButton } from "../ui/allowed.tsx";
 import { Dialog } from "../ui/controls.tsx";
 import { DataTable } from "../ui/data-table.tsx";
 import { ProblemNotice } from "../ui/notice.tsx";
@@ -25,6 +27,7 @@ export function Aliases({ kind, owner, aliases, onChange }: AliasesProps) {
   const { api } = useSession();
   const [adding, setAdding] = useState(false);
   const [leaving, setLeaving] = useState<Alias | null>(null);
+  const pathOfAlias = ({ id }: Alias): string => `identity/${kind}/id/${pathOf(id)}`;
   const done = (): void => {
     setAdding(false);
     setLeaving(null);
@@ -35,9 +38,9 @@ export function Aliases({ kind, owner, aliases, onChange }: AliasesProps) {
       <header>
         <h2 id="aliases">Aliases</h2>
         {(kind === "entity-alias" || aliases.length === 0) && (
-          <button type="button" class="button slim" onClick={() => setAdding(true)}>
+          <AllowedButton look="button slim" needs={needsOf(`identity/${kind}`)} onClick={() => setAdding(true)}>
             New alias…
-          </button>
+          </AllowedButton>
         )}
       </header>
       {aliases.length === 0 ? (
@@ -61,9 +64,13 @@ export function Aliases({ kind, owner, aliases, onChange }: AliasesProps) {
               label: "Action",
               right: true,
               cell: (alias) => (
-                <button type="button" class="button slim danger" onClick={() => setLeaving(alias)}>
+                <AllowedButton
+                  look="button slim danger"
+                  needs={needsOf(pathOfAlias(alias), "DELETE")}
+                  onClick={() => setLeaving(alias)}
+                >
                   Delete…
-                </button>
+                </AllowedButton>
               ),
             },
           ]}
@@ -75,7 +82,7 @@ export function Aliases({ kind, owner, aliases, onChange }: AliasesProps) {
           title="Delete the alias"
           typing={leaving.name}
           action="Delete"
-          send={() => api.call(`identity/${kind}/id/${pathOf(leaving.id)}`, { method: "DELETE" })}
+          send={() => api.call(pathOfAlias(leaving), { method: "DELETE" })}
           onDone={done}
           onClose={() => setLeaving(null)}
         >
@@ -101,7 +108,7 @@ function NewAlias({ kind, owner, onMade, onClose }: NewAliasProps) {
     {
       title: "Alias",
       fields: [
-        { name: "mount", label: "Auth method", kind: "choice", choices: paths },
+        { name: "mount_accessor", label: "Auth method", kind: "choice", choices: paths },
         { name: "name", label: "Name that the method knows", kind: "text", required: true },
       ],
     },
@@ -114,11 +121,10 @@ function NewAlias({ kind, owner, onMade, onClose }: NewAliasProps) {
           groups={groups}
           record={null}
           action="Make the alias"
-          send={({ mount, name }) =>
-            api.call(`identity/${kind}`, {
-              body: { name, canonical_id: owner, mount_accessor: mounts.value?.[String(mount)]?.accessor },
-            })
-          }
+          request={({ mount_accessor: mount, name }) => ({
+            path: `identity/${kind}`,
+            body: { name, canonical_id: owner, mount_accessor: mounts.value?.[String(mount)]?.accessor },
+          })}
           onSaved={onMade}
         />
       )}

@@ -1,12 +1,17 @@
 import { useState } from "preact/hooks";
-import { pathOf } from "../api.ts";
+import { pathOf } from "../api-path.ts";
 import { href } from "../href.ts";
+import { needsOf } from "../needs.ts";
 import { Confirm } from "../records/confirm.tsx";
 import { useSession } from "../session.ts";
+import { AllowedButton } from "../ui/allowed.tsx";
 import { Aliases } from "./aliases.tsx";
 import { type CardProps, IdentityCard } from "./identity-card.tsx";
 import { ENTITY, type Entity } from "./records.ts";
 import { Related } from "./related.tsx";
+
+/** The endpoint that ends the tokens of an entity. */
+const watermarkOf = ({ id }: Entity): string => `identity/entity/id/${pathOf(id)}/not-before`;
 
 /** One entity: its fields, its aliases, its groups, and the revocation of all its tokens. */
 export function EntityCard(props: CardProps) {
@@ -25,9 +30,13 @@ export function EntityCard(props: CardProps) {
             <a class="button slim" href={href(["tokens"], { entity_id: entity.id })}>
               Its tokens
             </a>
-            <button type="button" class="button slim danger" onClick={() => setEnding(entity)}>
+            <AllowedButton
+              look="button slim danger"
+              needs={needsOf(watermarkOf(entity))}
+              onClick={() => setEnding(entity)}
+            >
               End its tokens…
-            </button>
+            </AllowedButton>
           </>
         )}
       >
@@ -43,7 +52,7 @@ export function EntityCard(props: CardProps) {
           title={`End the tokens of ${ending.name}`}
           typing={ending.name}
           action="End them"
-          send={() => api.call(`identity/entity/id/${pathOf(ending.id)}/not-before`, { body: { not_before: "now" } })}
+          send={() => api.call(watermarkOf(ending), { body: { not_before: "now" } })}
           onDone={() => setEnding(null)}
           onClose={() => setEnding(null)}
         >

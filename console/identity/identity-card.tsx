@@ -1,10 +1,12 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { pathOf } from "../api.ts";
+import { pathOf } from "../api-path.ts";
+import { needsOf } from "../needs.ts";
 import { Confirm } from "../records/confirm.tsx";
 import type { FieldGroup } from "../records/field.ts";
 import { RecordForm } from "../records/record-form.tsx";
 import { useSession } from "../session.ts";
+import { AllowedButton } from "../ui/allowed.tsx";
 import { ProblemNotice } from "../ui/notice.tsx";
 import { Time } from "../ui/time.tsx";
 import { useLoad } from "../ui/use-load.ts";
@@ -53,9 +55,9 @@ export function IdentityCard<T extends Named>(props: IdentityCardProps<T>) {
           {found && (
             <div class="row">
               {actions?.(found)}
-              <button type="button" class="button slim danger" onClick={() => setAsking(true)}>
+              <AllowedButton look="button slim danger" needs={needsOf(path, "DELETE")} onClick={() => setAsking(true)}>
                 Delete…
-              </button>
+              </AllowedButton>
             </div>
           )}
         </header>
@@ -70,7 +72,8 @@ export function IdentityCard<T extends Named>(props: IdentityCardProps<T>) {
                 groups={groups}
                 record={Object.fromEntries(Object.entries(found))}
                 action="Save"
-                send={(body) => api.call(path, { body })}
+                request={(body) => ({ path, body })}
+                terraform={{ resource: { type: `vault_identity_${kind}` } }}
                 onSaved={({ name }) => {
                   if (typeof name === "string") onRenamed(name);
                   else record.reload();

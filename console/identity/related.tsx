@@ -1,4 +1,4 @@
-import { pathOf } from "../api.ts";
+import { pathOf } from "../api-path.ts";
 import { count } from "../format.ts";
 import { href } from "../href.ts";
 import { done } from "../result.ts";

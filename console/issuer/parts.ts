@@ -14,6 +14,7 @@ export const ISSUER_PARTS: readonly Part[] = [
     canAdd: true,
     empty: "A role says which key signs, what the token says about its holder, and for whom it is meant.",
     loss: "No more tokens are signed by it. Those that were are good until they end.",
+    terraform: { type: "vault_identity_oidc_role", name: "name" },
     groups: [
       {
         title: "Tokens that it signs",
@@ -46,6 +47,7 @@ export const ISSUER_PARTS: readonly Part[] = [
       path: "rotate",
       text: "A new key signs from now on. The old one stays published until the tokens that it signed have ended.",
     },
+    terraform: { type: "vault_identity_oidc_key", name: "name" },
     groups: [
       {
         title: "Signing key",
@@ -63,6 +65,7 @@ export const ISSUER_PARTS: readonly Part[] = [
     part: "issuer",
     title: "Issuer",
     path: "config",
+    terraform: { type: "vault_identity_oidc" },
     groups: [
       {
         title: "What tokens name as their issuer",

@@ -1,6 +1,8 @@
+import type { TerraformResource } from "../records/commands.ts";
 import type { Field, FieldGroup } from "../records/field.ts";
 import type { Part } from "../records/part.ts";
-import { ROLE_LOSS, TOKENS } from "./role-fields.ts";
+import { identityFields } from "./identity-fields.ts";
+import { OPEN_BAO_ONLY, REFUSED_LOGINS, ROLE_LOSS, TOKENS } from "./role-fields.ts";
 
 /** The names that differ between the two types of the cloud method. */
 interface CloudWords {
@@ -43,11 +45,37 @@ const WORDS: Readonly<Record<"cloud" | "aws", CloudWords>> = {
   },
 };
 
+/** The provider's resources, which have the words of AWS alone. */
+const TERRAFORM = {
+  roles: {
+    type: "vault_aws_auth_backend_role",
+    mount: "backend",
+    name: "role",
+    renamed: Object.fromEntries(
+      [
+        ...["bound_iam_principal_arn", "bound_account_id", "bound_region", "bound_ami_id", "bound_ec2_instance_id"],
+        ...["bound_iam_instance_profile_arn", "bound_iam_role_arn", "bound_vpc_id", "bound_subnet_id"],
+      ].map((name) => [name, `${name}s`]),
+    ),
+    lacks: OPEN_BAO_ONLY,
+  },
+  client: {
+    type: "vault_aws_auth_backend_client",
+    mount: "backend",
+    renamed: { endpoint: "ec2_endpoint" },
+    lacks: ["identity_token_key"],
+  },
+  identity: { type: "vault_aws_auth_backend_config_identity", mount: "backend" },
+  accounts: { type: "vault_aws_auth_backend_sts_role", mount: "backend", name: "account_id" },
+  certificates: { type: "vault_aws_auth_backend_cert", mount: "backend", name: "cert_name" },
+} as const satisfies Readonly<Record<string, TerraformResource>>;
+
 /** Parts of the cloud method, in the words of one of its types. */
 export function cloudParts(type: keyof typeof WORDS): readonly Part[] {
   const words = WORDS[type];
   const ofInstances = ["auth_type", words.instances] as const;
   const ofPrincipals = ["auth_type", "iam"] as const;
+  const inTerraform = (part: keyof typeof TERRAFORM) => (type === "aws" ? { terraform: TERRAFORM[part] } : {});
   const inferring = ["inferred_entity_type", words.inferred] as const;
   const role: readonly Field[] = [
     { name: "auth_type", label: "Who logs in", kind: "choice", choices: ["iam", words.instances], fixed: true },
@@ -89,6 +117,7 @@ export function cloudParts(type: keyof typeof WORDS): readonly Part[] {
     {
       kind: "collection",
       part: "roles",
+      ...inTerraform("roles"),
       title: "Roles",
       one: "role",
       listPath: "roles",
@@ -99,10 +128,21 @@ export function cloudParts(type: keyof typeof WORDS): readonly Part[] {
       isRole: true,
       groups: [{ title: "Who may log in", fields: role }, TOKENS],
     },
-    { kind: "login check", part: "login-check", title: "Login check", path: "explain/login" },
+    {
+      kind: "login check",
+      part: "login-check",
+      title: "Login check",
+      path: "explain/login",
+      rolesPath: "roles",
+      label: "Identity",
+      hint: "The ARN of a principal, the document of an instance (JSON or base64), or the whole body of a login as JSON.",
+      fieldsOf: identityFields,
+    },
+    REFUSED_LOGINS,
     {
       kind: "settings",
       part: "client",
+      ...inTerraform("client"),
       title: "Client",
       path: "config/client",
       loss: "The mount asks the cloud without this key, at the usual addresses, until it is set again.",
@@ -161,6 +201,7 @@ export function cloudParts(type: keyof typeof WORDS): readonly Part[] {
     {
       kind: "settings",
       part: "identity",
+      ...inTerraform("identity"),
       title: "Names",
       path: "config/identity",
       groups: [
@@ -183,6 +224,7 @@ export function cloudParts(type: keyof typeof WORDS): readonly Part[] {
     {
       kind: "collection",
       part: "accounts",
+      ...inTerraform("accounts"),
       title: "Accounts",
       one: "account",
       listPath: "config/sts",
@@ -203,6 +245,7 @@ export function cloudParts(type: keyof typeof WORDS): readonly Part[] {
     {
       kind: "collection",
       part: "certificates",
+      ...inTerraform("certificates"),
       title: "Certificates",
       one: "certificate",
       listPath: "config/certificates",

@@ -1,4 +1,4 @@
-import { pathOf } from "../api.ts";
+import { pathOf } from "../api-path.ts";
 import { href } from "../href.ts";
 import type { Scope } from "../records/scope.ts";
 

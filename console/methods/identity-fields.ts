@@ -6,15 +6,26 @@ export function identityFields(pasted: string): Readonly<Record<string, unknown>
   return body ?? { identity: text };
 }
 
+/** The fields of a login for what somebody pasted: a signed token, its claims, or the body of a login itself. */
+export function tokenFields(pasted: string): Readonly<Record<string, unknown>> {
+  const text = pasted.trim();
+  const value = objectIn(text);
+  if (!value) return { jwt: text };
+  return typeof value.jwt === "string" ? value : { claims: value };
+}
+
 /** Fields that only the body of a login has, and no document. */
 const PROOFS = ["identity", "pkcs7", "iam_request_url", "arn"];
 
 function bodyOf(text: string): Readonly<Record<string, unknown>> | null {
+  const value = objectIn(text);
+  return value && PROOFS.some((name) => Object.hasOwn(value, name)) ? value : null;
+}
+
+function objectIn(text: string): Readonly<Record<string, unknown>> | null {
   if (!text.startsWith("{")) return null;
   try {
-    const value: unknown = JSON.parse(text);
-    const isBody = typeof value === "object" && value !== null && PROOFS.some((name) => Object.hasOwn(value, name));
-    return isBody ? { ...value } : null;
+    return { ...JSON.parse(text) };
   } catch {
     return null;
   }

@@ -1,5 +1,6 @@
 import type { Part } from "../records/part.ts";
-import { ROLE_LOSS, TOKENS } from "./role-fields.ts";
+import { tokenFields } from "./identity-fields.ts";
+import { OPEN_BAO_ONLY, REFUSED_LOGINS, ROLE_LOSS, TOKENS } from "./role-fields.ts";
 
 /** Parts of methods that take tokens which others sign. */
 export const JWT_PARTS: readonly Part[] = [
@@ -14,6 +15,7 @@ export const JWT_PARTS: readonly Part[] = [
     empty: "A role says whose signed tokens are taken, and what the token for them may do.",
     loss: ROLE_LOSS,
     isRole: true,
+    terraform: { type: "vault_jwt_auth_backend_role", mount: "backend", name: "role_name", lacks: OPEN_BAO_ONLY },
     groups: [
       {
         title: "Who may log in",
@@ -36,10 +38,22 @@ export const JWT_PARTS: readonly Part[] = [
     ],
   },
   {
+    kind: "login check",
+    part: "login-check",
+    title: "Login check",
+    path: "explain/login",
+    rolesPath: "role",
+    label: "Token or claims",
+    hint: "A signed token, or the claims of one as JSON: they are taken as said.",
+    fieldsOf: tokenFields,
+  },
+  REFUSED_LOGINS,
+  {
     kind: "settings",
     part: "trust",
     title: "Issuer",
     path: "config",
+    terraform: { type: "vault_jwt_auth_backend", mount: "path", lists: ["jwt_validation_pubkeys"] },
     groups: [
       {
         title: "Whose tokens are trusted: one of three ways to their keys",

@@ -1,14 +1,15 @@
 import { useState } from "preact/hooks";
+import { needsOf } from "../needs.ts";
 import type { LoginCheck as LoginCheckOfMount } from "../records/part.ts";
 import type { Problem } from "../result.ts";
 import { useSession } from "../session.ts";
+import { AllowedButton } from "../ui/allowed.tsx";
 import { Field, Tags } from "../ui/controls.tsx";
 import { Icon, type IconName } from "../ui/icons.tsx";
 import { Notice, ProblemNotice } from "../ui/notice.tsx";
 import { End } from "../ui/time.tsx";
 import { useLoad } from "../ui/use-load.ts";
 import { belowMount } from "./endpoint.ts";
-import { identityFields } from "./identity-fields.ts";
 
 type Outcome = "passed" | "assumed" | "failed" | "not_reached";
 
@@ -22,11 +23,14 @@ interface Check {
 }
 
 interface Explanation {
-  readonly auth_type: string;
+  /** Of methods that take several kinds of logins. */
+  readonly auth_type?: string;
   readonly allowed: boolean;
   readonly checks: readonly Check[];
   readonly token?: {
     readonly token_policies: readonly string[];
+    /** Of the entity; absent when it adds none. */
+    readonly identity_policies?: readonly string[];
     readonly token_type: string;
     readonly expiration_time: string | null;
   };
@@ -42,7 +46,7 @@ const WORDS: Readonly<Record<Outcome, readonly [text: string, tone: string, icon
 /** Explains a login: the result of each check, in order. No token is made. */
 export function LoginCheck({ mount, part }: { readonly mount: string; readonly part: LoginCheckOfMount }) {
   const { api } = useSession();
-  const listPath = belowMount(mount, "roles");
+  const listPath = belowMount(mount, part.rolesPath);
   const roles = useLoad(listPath, () => api.list(listPath));
   const [role, setRole] = useState("");
   const [identity, setIdentity] = useState("");
@@ -50,26 +54,28 @@ export function LoginCheck({ mount, part }: { readonly mount: string; readonly p
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<Problem | null>(null);
   const [found, setFound] = useState<Explanation | null>(null);
+  const [warnings, setWarnings] = useState<readonly string[]>([]);
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault();
     if (busy) return;
     setBusy(true);
     const body = {
       ...(role.trim() !== "" && { role: role.trim() }),
-      ...identityFields(identity),
+      ...part.fieldsOf(identity),
       ...(address.trim() !== "" && { client_address: address.trim() }),
     };
     const answer = await api.call<Explanation>(belowMount(mount, part.path), { body });
     setBusy(false);
     setProblem(answer.ok ? null : answer.problem);
     setFound(answer.ok ? answer.value.data : null);
+    setWarnings((answer.ok && answer.value.warnings) || []);
   };
   return (
     <div class="columns">
       <section class="card" aria-labelledby="login-checks" aria-live="polite">
         <header>
           <h2 id="login-checks">{found ? "Checks, in the order of a login" : "Checks"}</h2>
-          {found && <span class="muted">{found.auth_type}</span>}
+          {found?.auth_type && <span class="muted">{found.auth_type}</span>}
         </header>
         <div class="body stack">
           {!found && !problem && (
@@ -83,6 +89,9 @@ export function LoginCheck({ mount, part }: { readonly mount: string; readonly p
               {found.token && <TokenOf token={found.token} />}
             </Notice>
           )}
+          {warnings.map((warning) => (
+            <Notice key={warning} tone="warn" title={warning} />
+          ))}
           {found && !found.allowed && <Notice tone="bad" title="This login is refused" />}
           {found && (
             <ol class="checks">
@@ -98,7 +107,7 @@ export function LoginCheck({ mount, part }: { readonly mount: string; readonly p
           <h2>Who would log in</h2>
         </header>
         <div class="body stack">
-          <Field label="Role">
+          <Field label="Role" name="role">
             <input
               value={role}
               onInput={(event) => setRole(event.currentTarget.value)}
@@ -112,10 +121,7 @@ export function LoginCheck({ mount, part }: { readonly mount: string; readonly p
               <option key={name} value={name} />
             ))}
           </datalist>
-          <Field
-            label="Identity"
-            hint="The ARN of a principal, the document of an instance (JSON or base64), or the whole body of a login as JSON."
-          >
+          <Field label={part.label} hint={part.hint}>
             <textarea
               class="mono"
               rows={7}
@@ -126,7 +132,7 @@ export function LoginCheck({ mount, part }: { readonly mount: string; readonly p
               spellcheck={false}
             />
           </Field>
-          <Field label="Address that it comes from" hint="Empty: yours.">
+          <Field label="Address that it comes from" name="client_address" hint="Empty: yours.">
             <input
               value={address}
               onInput={(event) => setAddress(event.currentTarget.value)}
@@ -135,9 +141,9 @@ export function LoginCheck({ mount, part }: { readonly mount: string; readonly p
             />
           </Field>
           <div class="actions">
-            <button type="submit" class="button primary" aria-disabled={busy}>
+            <AllowedButton look="button primary" needs={needsOf(belowMount(mount, part.path))} busy={busy}>
               {busy ? "Checking…" : "Check the login"}
-            </button>
+            </AllowedButton>
           </div>
         </div>
       </form>
@@ -174,7 +180,8 @@ function CheckRow({ check }: { readonly check: Check }) {
 function TokenOf({ token }: { readonly token: NonNullable<Explanation["token"]> }) {
   return (
     <p>
-      A {token.token_type} token with <Tags names={token.token_policies} most={20} />, which ends{" "}
+      A {token.token_type} token with{" "}
+      <Tags names={[...token.token_policies, ...(token.identity_policies ?? [])]} most={20} />, which ends{" "}
       <End at={token.expiration_time} />.
     </p>
   );

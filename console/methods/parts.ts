@@ -28,7 +28,7 @@ const TUNING: readonly Field[] = [
     label: "Shown before sign-in",
     kind: "choice",
     choices: ["", "unauth", "hidden"],
-    hint: "unauth: user interfaces list it.",
+    hint: "unauth: the sign-in page of this console, and of other user interfaces, names it.",
   },
   {
     name: "audit_non_hmac_request_keys",

@@ -1,4 +1,13 @@
 import type { Field, FieldGroup } from "../records/field.ts";
+import type { RefusedLogins } from "../records/part.ts";
+
+/** Of every method whose logins this server decides. */
+export const REFUSED_LOGINS: RefusedLogins = {
+  kind: "refused logins",
+  part: "refused-logins",
+  title: "Refused logins",
+  path: "explain/refused",
+};
 
 const TOKEN_TYPES = ["default", "service", "batch", "default-service", "default-batch"];
 
@@ -26,6 +35,9 @@ export const TOKENS: FieldGroup = {
     { name: "token_no_default_policy", label: "Without the policy default", kind: "flag" },
   ],
 };
+
+/** Fields of roles that the Terraform provider, which is Vault's, has no argument for. */
+export const OPEN_BAO_ONLY = ["token_strictly_bind_ip"];
 
 /** What the deletion of a role takes away. */
 export const ROLE_LOSS =

@@ -1,6 +1,5 @@
 import { useState } from "preact/hooks";
 import { RecordForm } from "../records/record-form.tsx";
-import { useSession } from "../session.ts";
 import { Copy } from "../ui/controls.tsx";
 import { ROLE_TAG } from "./cloud-parts.ts";
 
@@ -18,7 +17,6 @@ interface RoleTagsProps {
 
 /** Makes the value of a tag that narrows a role for the instance that has it. */
 export function RoleTags({ path, keyOfTag }: RoleTagsProps) {
-  const { api } = useSession();
   const [tag, setTag] = useState<Tag | null>(null);
   return (
     <section class="card" aria-labelledby="role-tags">
@@ -40,8 +38,8 @@ export function RoleTags({ path, keyOfTag }: RoleTagsProps) {
               groups={ROLE_TAG}
               record={null}
               action="Make the tag"
-              send={(body) => api.call<Tag>(path, { body })}
-              onSaved={(_, made) => setTag(made)}
+              request={(body) => ({ path, body })}
+              onSaved={(_, made: Tag) => setTag(made)}
             />
             {tag && <Copy value={tag.tag_value} label="Value of the tag" />}
           </>

@@ -1,6 +1,6 @@
 import type { Api } from "../api.ts";
-import type { Summary } from "../pages/ends.tsx";
 import { type Answer, done } from "../result.ts";
+import type { Summary } from "../tokens/summary.ts";
 
 /** How many tokens came by each mount, by the path of the mount. */
 export async function tokensOfMounts(api: Api): Promise<Answer<ReadonlyMap<string, number>>> {

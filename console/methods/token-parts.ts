@@ -14,6 +14,7 @@ export const TOKEN_PARTS: readonly Part[] = [
     empty: "A role says which tokens may be made with it.",
     loss: "No more tokens are made by it. Those that it made stay until they end.",
     isRole: true,
+    terraform: { type: "vault_token_auth_backend_role", name: "role_name", lacks: [LOCATION.name] },
     groups: [
       {
         title: "Policies that tokens may have",

@@ -1,11 +1,13 @@
 import { useState } from "preact/hooks";
-import { count } from "../format.ts";
+import { counted } from "../format.ts";
 import { href } from "../href.ts";
+import { needsOf } from "../needs.ts";
 import { Confirm } from "../records/confirm.tsx";
 import type { RecordValue } from "../records/field.ts";
 import { RecordForm } from "../records/record-form.tsx";
 import { go } from "../router.ts";
 import { useSession } from "../session.ts";
+import { AllowedButton } from "../ui/allowed.tsx";
 import { ProblemNotice } from "../ui/notice.tsx";
 import { Time } from "../ui/time.tsx";
 import { useLoad } from "../ui/use-load.ts";
@@ -24,7 +26,7 @@ export function Tuning({ mount, type }: { readonly mount: string; readonly type:
   const counts = useLoad("counts", () => tokensOfMounts(api));
   const tokens = counts.value?.get(`auth/${mount}/`) ?? 0;
   const notBefore = tuning.value?.not_before;
-  const amount = counts.value ? `${count(tokens)} tokens` : "all tokens";
+  const amount = counts.value ? counted(tokens, "token") : "all tokens";
   return (
     <div class="columns">
       <section class="card" aria-labelledby="tuning">
@@ -38,7 +40,7 @@ export function Tuning({ mount, type }: { readonly mount: string; readonly type:
               groups={tuningOf(type)}
               record={tuning.value}
               action="Save"
-              send={(body) => api.call(path, { body })}
+              request={(body) => ({ path, body })}
               onSaved={tuning.reload}
             />
           )}
@@ -50,8 +52,8 @@ export function Tuning({ mount, type }: { readonly mount: string; readonly type:
         </header>
         <div class="body stack">
           <p>
-            {counts.value ? <strong class="number">{amount}</strong> : "Its tokens"} came by this method, and what hangs
-            below them.
+            {counts.value ? <strong class="number">{amount}</strong> : "Its tokens"} made by this method end, with
+            everything below them.
           </p>
           {typeof notBefore === "string" && (
             <p>
@@ -59,13 +61,17 @@ export function Tuning({ mount, type }: { readonly mount: string; readonly type:
             </p>
           )}
           <div class="actions">
-            <button type="button" class="button danger" onClick={() => setAsking("end")}>
+            <AllowedButton look="button danger" needs={needsOf(path)} onClick={() => setAsking("end")}>
               End all tokens…
-            </button>
+            </AllowedButton>
             {type !== "token" && (
-              <button type="button" class="button danger" onClick={() => setAsking("disable")}>
+              <AllowedButton
+                look="button danger"
+                needs={needsOf(ofMount(mount), "DELETE")}
+                onClick={() => setAsking("disable")}
+              >
                 Disable the method…
-              </button>
+              </AllowedButton>
             )}
           </div>
         </div>

@@ -1,8 +1,18 @@
-import { useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
+import { EndsTable } from "../ends/ends-table.tsx";
+import { hoursInBars, partsOfBar } from "../ends/groups.ts";
+import { readEnds } from "../ends/read.ts";
+import { RANGES, type Range, rangeOf, type Span, spanOf } from "../ends/span.ts";
+import { OTHER_HUE } from "../forest/colour.ts";
 import { compact, count, counted } from "../format.ts";
 import { href } from "../href.ts";
+import { go } from "../router.ts";
 import { useSession } from "../session.ts";
-import { Bars } from "../ui/bars.tsx";
+import type { GroupBy } from "../tokens/group.ts";
+import { GroupChoice } from "../tokens/group-choice.tsx";
+import type { Summary } from "../tokens/summary.ts";
+import { listTokens } from "../tokens/token.ts";
+import { type Bar, Bars } from "../ui/bars.tsx";
 import { Empty, Segments } from "../ui/controls.tsx";
 import { ProblemNotice } from "../ui/notice.tsx";
 import { PageHead } from "../ui/page-head.tsx";
@@ -10,118 +20,81 @@ import { useNow } from "../ui/time.tsx";
 import { useLoad } from "../ui/use-load.ts";
 
 const HOUR = 3_600_000;
-const DAY = 24 * HOUR;
-
-type Span = "day" | "week" | "month";
-
-/** How far the histogram looks, and how much time one bar is. */
-const SPANS: Readonly<Record<Span, { readonly bars: number; readonly step: number }>> = {
-  day: { bars: 24, step: HOUR },
-  week: { bars: 28, step: 6 * HOUR },
-  month: { bars: 30, step: DAY },
-};
-
-const SPAN_NAMES: readonly (readonly [Span, string])[] = [
-  ["day", "24 hours"],
-  ["week", "7 days"],
-  ["month", "30 days"],
-];
-
-export interface Summary {
-  readonly groups: readonly { readonly key: string; readonly count: number }[];
-  readonly total: number;
-  readonly other?: number;
-}
+/** Tokens whose metadata gives keys to choose from. */
+const SOME = 100;
+/** Groups that have a colour of their own. */
+const HUES = 7;
+/** Labels below the bars. */
+const LABELS = 8;
 
 const BAR_TIME = new Intl.DateTimeFormat(undefined, {
   weekday: "short",
   day: "numeric",
   month: "short",
   hour: "numeric",
+  timeZoneName: "short",
 });
 const BAR_DAY = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
 const BAR_HOUR = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
 
-/** How many tokens end when. A bar leads to the tokens in it. */
-export function EndsPage() {
+/** How many tokens end when, and whose. A bar leads to the tokens in it; range and groups are in the address. */
+export function EndsPage({ query }: { readonly query: URLSearchParams }) {
   const { api } = useSession();
-  const [span, setSpan] = useState<Span>("day");
+  const range = rangeOf(query.get("range"));
+  const by = query.get("by") ?? "name";
+  const show = (change: { readonly range?: Range; readonly by?: GroupBy }): void =>
+    go(href(["ends"], { range, by, ...change }), "replace");
   const summary = useLoad("ends", () => api.read<Summary>("sys/tokens/summary", { group_by: "end_hour" }));
   const now = useNow(60_000);
-  const { bars, step } = SPANS[span];
-  const from = Math.floor(now / HOUR) * HOUR;
-  const until = from + bars * step;
-  const groups = summary.value?.groups ?? [];
-  const never = groups.find(({ key }) => key === "never")?.count ?? 0;
-  const inSpan = new Array<number>(bars).fill(0);
-  for (const { key, count: tokens } of groups) {
-    const at = Math.floor((Date.parse(key) - from) / step);
-    if (at >= 0 && at < bars) inSpan[at] = (inSpan[at] ?? 0) + tokens;
-  }
-  const ending = inSpan.reduce((sum, one) => sum + one, 0);
-  const total = summary.value?.total ?? 0;
+  const hour = Math.floor(now / HOUR);
+  const span = useMemo(() => spanOf(range, hour * HOUR), [range, hour]);
+  const filter = filterOfSpan(span.from, span.until);
+  const ends = useLoad(JSON.stringify([span.from, span.until, by]), () => readEnds(api, span, by));
+  const groups = ends.value?.groups ?? [];
+  const ranked = groups.slice(0, HUES).map(({ key }) => key);
+  const hueOf = (group: string): string => (ranked.includes(group) ? `hue-${ranked.indexOf(group)}` : OTHER_HUE);
+  // Keys of metadata to choose from: those of some that end soon.
+  const some = useLoad(JSON.stringify(filter), () => listTokens(api, { ...filter, limit: SOME }));
+  const keys = useMemo(
+    () => [...new Set((some.value?.tokens ?? []).flatMap(({ metadata }) => Object.keys(metadata)))],
+    [some.value],
+  );
 
-  const data = inSpan.map((tokens, at) => {
-    const start = new Date(from + at * step);
-    const end = new Date(from + (at + 1) * step);
-    return {
-      key: start.toISOString(),
-      value: tokens,
-      // A line of text under every few bars.
-      label: at % Math.ceil(bars / 8) === 0 ? (span === "day" ? BAR_HOUR : BAR_DAY).format(start) : "",
-      text: `${counted(tokens, "token")} ${tokens === 1 ? "ends" : "end"} between ${BAR_TIME.format(start)} and ${BAR_TIME.format(end)}`,
-      // The API means times after and before, not the moments themselves.
-      href: href(["tokens"], {
-        ends_after: new Date(start.getTime() - 1).toISOString(),
-        ends_before: end.toISOString(),
-        sort: "end",
-      }),
-    };
-  });
+  const counts = summary.value?.groups ?? [];
+  const never = counts.find(({ key }) => key === "never")?.count ?? 0;
+  const isOfSpan = ends.value?.parts.length === span.bars;
+  const inBars = ends.value && isOfSpan ? ends.value.parts : hoursInBars(span, counts);
+  const ending = inBars.reduce((sum, one) => sum + one, 0);
+  const total = summary.value?.total ?? 0;
+  const later = counts.reduce((sum, { key, count: some }) => sum + (Date.parse(key) >= span.until ? some : 0), 0);
+  const data = barsOf(span, range, inBars, (at) =>
+    ends.value && isOfSpan ? partsOfBar(ends.value, at, hueOf, OTHER_HUE) : [],
+  );
 
   return (
     <>
       <PageHead title="What ends when">
-        <Segments legend="Time" options={SPAN_NAMES} value={span} onChange={setSpan} />
+        <Segments legend="Time" options={RANGES} value={range} onChange={(next) => show({ range: next })} />
+        <GroupChoice by={by} keys={keys} onChange={(next) => show({ by: next })} />
       </PageHead>
       <div class="stack">
         {summary.problem && <ProblemNotice problem={summary.problem} onRetry={summary.reload} />}
         {summary.value && (
           <>
             <dl class="figures">
-              <div>
-                <dt>End in this time</dt>
-                <dd>{count(ending)}</dd>
-              </div>
-              <div>
-                <dt>End later</dt>
-                <dd>
-                  <a
-                    href={href(["tokens"], {
-                      ends_after: new Date(until).toISOString(),
-                      never_ends: "false",
-                      sort: "end",
-                    })}
-                  >
-                    {compact(Math.max(0, total - never - ending))}
-                  </a>
-                </dd>
-              </div>
-              <div>
-                <dt>Never end</dt>
-                <dd>
-                  <a href={href(["tokens"], { never_ends: "true" })}>{compact(never)}</a>
-                </dd>
-              </div>
-              <div>
-                <dt>All</dt>
-                <dd>{compact(total)}</dd>
-              </div>
+              <Figure label="End in this time" value={count(ending)} to={{ ...filter, sort: "end" }} />
+              <Figure
+                label="End later"
+                value={compact(later)}
+                to={{ ends_after: iso(span.until - 1), never_ends: "false", sort: "end" }}
+              />
+              <Figure label="Never end" value={compact(never)} to={{ never_ends: "true" }} />
+              <Figure label="All" value={compact(total)} to={{}} />
             </dl>
             <section class="card" aria-labelledby="ends-title">
               <header>
                 <h2 id="ends-title">Tokens by the time they end</h2>
-                <span class="muted">A bar shows its tokens</span>
+                <span class="muted">{span.barText}, and leads to its tokens</span>
               </header>
               <div class="body">
                 {total === 0 ? (
@@ -137,7 +110,67 @@ export function EndsPage() {
             </section>
           </>
         )}
+        {!summary.problem && ends.problem && <ProblemNotice problem={ends.problem} onRetry={ends.reload} />}
+        {ends.value && isOfSpan && ends.value.total > 0 && (
+          <section class="card" aria-labelledby="ends-groups">
+            <header>
+              <h2 id="ends-groups">
+                Whose end <span class="muted number">{counted(groups.length, "group")}</span>
+              </h2>
+              <span class="muted">
+                exact: all tokens are counted{by === "policy" && ", each in the group of each of its policies"}
+              </span>
+            </header>
+            <EndsTable ends={ends.value} span={span} by={by} filter={{ ...filter, sort: "end" }} hueOf={hueOf} />
+          </section>
+        )}
       </div>
     </>
   );
+}
+
+interface FigureProps {
+  readonly label: string;
+  readonly value: string;
+  readonly to: Readonly<Record<string, string>>;
+}
+
+function Figure({ label, value, to }: FigureProps) {
+  return (
+    <div>
+      <dt>{label}</dt>
+      <dd>
+        <a href={href(["tokens"], to)}>{value}</a>
+      </dd>
+    </div>
+  );
+}
+
+const iso = (time: number): string => new Date(time).toISOString();
+
+/** The tokens that end from `from` on, before `until` (ms). The API means times after and before, not the moments themselves. */
+const filterOfSpan = (from: number, until: number): Readonly<Record<string, string>> => ({
+  ends_after: iso(from - 1),
+  ends_before: iso(until),
+});
+
+function barsOf(
+  span: Span,
+  range: Range,
+  inBars: readonly number[],
+  partsAt: (at: number) => Bar["parts"],
+): readonly Bar[] {
+  return inBars.map((tokens, at) => {
+    const start = span.from + at * span.step;
+    const end = start + span.step;
+    const label = (span.step === HOUR ? BAR_HOUR : BAR_DAY).format(start);
+    return {
+      key: `${range} ${start}`,
+      value: tokens,
+      label: at % Math.ceil(span.bars / LABELS) === 0 ? label : "",
+      text: `${counted(tokens, "token")} ${tokens === 1 ? "ends" : "end"} between ${BAR_TIME.format(start)} and ${BAR_TIME.format(end)}`,
+      href: href(["tokens"], { ...filterOfSpan(start, end), sort: "end" }),
+      parts: partsAt(at),
+    };
+  });
 }

@@ -1,212 +1,167 @@
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import type { ColourBy } from "../forest/colour.ts";
-import { type Branch, type Item, itemsOfBranch, itemsOfMap, type MountGroup, sumOf } from "../forest/map.ts";
-import { readBranch, readMap } from "../forest/read.ts";
+import { ColourChoice, colourOf } from "../forest/colour-choice.tsx";
+import { Largest } from "../forest/largest.tsx";
+import { type Item, itemsOfMap, sumOf, treesIn } from "../forest/map.ts";
+import { readMap } from "../forest/read.ts";
+import { itemsByGroup, itemsOfGroup } from "../forest/services.ts";
+import { Tree } from "../forest/tree.tsx";
 import { Treemap } from "../forest/treemap.tsx";
-import { approximate, compact, count, counted } from "../format.ts";
-import { href } from "../href.ts";
+import { useRefresh } from "../forest/use-refresh.ts";
+import { approximate, counted } from "../format.ts";
+import { href, type Parameters } from "../href.ts";
+import { go } from "../router.ts";
 import { useSession } from "../session.ts";
-import { isGoing } from "../tokens/going.ts";
-import { nameOf } from "../tokens/model.ts";
-import { Empty, Segments } from "../ui/controls.tsx";
+import { filterOfGroup, type GroupBy, treeCounterOf } from "../tokens/group.ts";
+import { GroupChoice } from "../tokens/group-choice.tsx";
+import { Empty } from "../ui/controls.tsx";
 import { ProblemNotice } from "../ui/notice.tsx";
 import { PageHead } from "../ui/page-head.tsx";
-import { Scroll } from "../ui/scroll.tsx";
-import { End } from "../ui/time.tsx";
 import { useLoad } from "../ui/use-load.ts";
 
-const COLOURS: readonly (readonly [ColourBy, string])[] = [
-  ["policy", "Policy"],
-  ["end", "End"],
-  ["method", "Method"],
-];
-const LISTED = 12;
-const REFRESH_MS = 10_000;
-/** Pause between two loads of the map while something on it is swept. */
-const FOLLOW_MS = 1_000;
-
-/** All trees as a map: the forest, one method, or one tree and what hangs below a token of it. */
+/** All trees as a map: the forest, one method, the trees of a group, or one tree and what hangs below a token of it. */
 export function ForestPage({ query }: { readonly query: URLSearchParams }) {
-  const accessor = query.get("token") ?? "";
-  return accessor === "" ? <Forest mount={query.get("mount") ?? ""} /> : <Tree accessor={accessor} />;
+  const view: View = {
+    token: query.get("token") ?? "",
+    mount: query.get("mount") ?? "",
+    group: query.get("group") ?? "",
+    by: query.get("by") ?? "name",
+    colour: colourOf(query.get("colour")),
+  };
+  const show = (change: Partial<View>): void => go(href([], parametersOf({ ...view, ...change })), "replace");
+  if (view.token === "") return <Forest view={view} show={show} />;
+  return <Tree accessor={view.token} colour={view.colour} onColour={(colour) => show({ colour })} />;
 }
 
-function Forest({ mount }: { readonly mount: string }) {
+/** What of the forest is shown, and how; it is in the address. */
+interface View {
+  /** The accessor of a token; "" for all trees. */
+  readonly token: string;
+  readonly mount: string;
+  readonly group: string;
+  readonly by: GroupBy;
+  readonly colour: ColourBy;
+}
+
+/** Choices that are the usual ones are left out of the address. */
+const parametersOf = ({ by, colour, ...place }: View): Parameters => ({
+  ...place,
+  ...(by !== "name" && { by }),
+  ...(colour !== "policy" && { colour }),
+});
+
+interface ForestProps {
+  readonly view: View;
+  readonly show: (change: Partial<View>) => void;
+}
+
+function Forest({ view, show }: ForestProps) {
   const { api } = useSession();
-  const map = useLoad("map", () => readMap(api));
-  const [by, setBy] = useState<ColourBy>("policy");
-  const groups = map.value?.groups ?? [];
+  const { mount, group, by, colour } = view;
+  const counter = treeCounterOf(by);
+  const map = useLoad(`map ${counter}`, () => readMap(api, counter));
   const all = useMemo(() => (map.value ? itemsOfMap(map.value) : []), [map.value]);
-  const items = useMemo(() => all.filter((item) => mount === "" || item.mount === mount), [all, mount]);
+  const items = useMemo(() => {
+    const shown = all.filter((item) => mount === "" || item.mount === mount);
+    if (!map.value || by === "tree") return shown;
+    if (group !== "") return itemsOfGroup(map.value, shown, by, group);
+    return itemsByGroup(map.value, shown, by, (of, name) =>
+      href([], parametersOf({ ...view, mount: of, group: name })),
+    );
+  }, [all, mount, group, by, colour]);
+  const keys = useMemo(() => [...new Set(all.flatMap(keysOf))], [all]);
   useRefresh(map.reload, items);
-  const shown = mount === "" ? groups : groups.filter((group) => group.mount === mount);
-  const hasTrees = shown.some(({ largest }) => largest.length > 0);
-  const trees = shown.reduce((sum, group) => sum + group.trees, 0);
   const total = sumOf(items);
+  const trees = items.reduce((sum, item) => sum + treesOf(item), 0);
+  const hasTrees = items.some((item) => (item.items ?? []).some(({ rest }) => rest === undefined));
   // The number of all methods together is exact.
-  const isEstimate = mount !== "" && shown.some(({ rest }) => rest.estimated);
+  const isEstimate = mount !== "" && items.some((item) => item.items?.some(({ rest }) => rest?.estimated));
+  const title = group || mount || "Forest";
+  const ofGroup = filterOfGroup(by, group);
 
   return (
     <>
       <PageHead
-        title={mount === "" ? "Forest" : mount}
+        title={title}
         text={
           map.value && (
             <span class="number">
-              {mount !== "" && <a href={href([])}>Forest</a>}
+              {mount !== "" && <a href={href([], parametersOf({ ...view, mount: "", group: "" }))}>Forest</a>}
               {mount !== "" && " / "}
+              {group !== "" && <a href={href([], parametersOf({ ...view, group: "" }))}>{mount}</a>}
+              {group !== "" && " / "}
               {approximate(total, "token", isEstimate)} in {counted(trees, "tree")}
             </span>
           )
         }
       >
-        <Segments legend="Colour by" options={COLOURS} value={by} onChange={setBy} />
+        <ColourChoice colour={colour} onChange={(next) => show({ colour: next })} />
+        {group === "" ? (
+          <GroupChoice by={by} keys={keys} none={["tree", "Tree by tree"]} onChange={(next) => show({ by: next })} />
+        ) : (
+          ofGroup && (
+            <a class="button" href={href(["tokens"], { ...ofGroup, mount })}>
+              Its tokens
+            </a>
+          )
+        )}
       </PageHead>
       {map.problem && <ProblemNotice problem={map.problem} onRetry={map.reload} />}
       {!map.value && map.busy && <div class="treemap" aria-busy="true" />}
-      {map.value && total === 0 && (
-        <div class="card">
-          <Empty title="Nothing grows here yet">
-            <p>Each token without a parent begins a tree; the tokens that it makes hang below it.</p>
-            <a class="button primary" href={href(["new-token"])}>
-              New token
-            </a>
-          </Empty>
-        </div>
-      )}
-      {map.value && total > 0 && !hasTrees && (
-        <div class="card">
-          <Empty title="No token has another below it yet">
-            <p>
-              A token hangs below the one that made it, and goes with it: then there is a tree, and it is drawn here.
-              Make one, and open the token that you are signed in with.
-            </p>
-            <div class="row">
-              <a class="button primary" href={href(["new-token"])}>
-                New token
-              </a>
-              <a class="button" href={href(["tokens"], { mount })}>
-                All tokens
-              </a>
-            </div>
-          </Empty>
-        </div>
-      )}
+      {map.value && !hasTrees && <NoTrees total={total} mount={mount} />}
       {map.value && hasTrees && (
         <div class="stack">
           <Treemap
             items={items}
-            by={by}
-            label={mount === "" ? "Trees by their number of tokens" : `Trees of ${mount} by their number of tokens`}
+            by={colour}
+            label={
+              title === "Forest" ? "Trees by their number of tokens" : `Trees of ${title} by their number of tokens`
+            }
           />
-          <Largest groups={shown} />
+          <Largest items={items} />
         </div>
       )}
     </>
   );
 }
 
-/** Loads the map again from time to time, and often while something on it is swept. */
-function useRefresh(reload: () => void, items: readonly Item[]): void {
-  const isSwept = useMemo(() => items.some(goes), [items]);
-  useEffect(() => {
-    const timer = window.setInterval(
-      () => {
-        if (!document.hidden) reload();
-      },
-      isSwept ? FOLLOW_MS : REFRESH_MS,
+const treesOf = ({ items = [], ...one }: Item): number =>
+  items.length > 0 ? items.reduce((sum, item) => sum + treesOf(item), 0) : treesIn(one);
+
+const keysOf = ({ items = [], token }: Item): readonly string[] => [
+  ...Object.keys(token?.metadata ?? {}),
+  ...items.flatMap(keysOf),
+];
+
+function NoTrees({ total, mount }: { readonly total: number; readonly mount: string }) {
+  if (total === 0) {
+    return (
+      <div class="card">
+        <Empty title="Nothing grows here yet">
+          <p>Each token without a parent begins a tree; the tokens that it makes hang below it.</p>
+          <a class="button primary" href={href(["new-token"])}>
+            New token
+          </a>
+        </Empty>
+      </div>
     );
-    return () => window.clearInterval(timer);
-  }, [reload, isSwept]);
-}
-
-const goes = ({ token, items = [] }: Item): boolean => isGoing(token) || items.some(goes);
-
-/** The largest areas of the map as a table. */
-function Largest({ groups }: { readonly groups: readonly MountGroup[] }) {
-  const trees = groups
-    .flatMap(({ largest }) => largest)
-    .sort((a, b) => b.count - a.count)
-    .slice(0, LISTED);
+  }
   return (
-    <section class="card" aria-labelledby="largest">
-      <header>
-        <h2 id="largest">Largest trees</h2>
-        <a href={href(["tokens"], { orphan: "true" })}>All roots</a>
-      </header>
-      <Scroll label="Largest trees">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Root</th>
-              <th scope="col">Method</th>
-              <th scope="col">Ends</th>
-              <th scope="col" class="right">
-                Tokens
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {trees.map(({ tree, root, count: tokens }) => (
-              <tr key={tree}>
-                <td class="wide">{root ? <a href={href(["tokens", root.accessor])}>{nameOf(root)}</a> : "a tree"}</td>
-                <td class="mono">{root?.mount ?? ""}</td>
-                <td>{root && <End at={root.expires} />}</td>
-                <td class="right">{count(tokens)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </Scroll>
-    </section>
-  );
-}
-
-function Tree({ accessor }: { readonly accessor: string }) {
-  const { api } = useSession();
-  const branch = useLoad(accessor, () => readBranch(api, accessor));
-  const [by, setBy] = useState<ColourBy>("policy");
-  const value = branch.value;
-  const items = useMemo(() => (value ? itemsOfBranch(value) : []), [value]);
-  useRefresh(branch.reload, items);
-  return (
-    <>
-      <PageHead title={value ? nameOf(value.token) : "Tree"} text={value && <Way branch={value} />}>
-        <Segments legend="Colour by" options={COLOURS} value={by} onChange={setBy} />
-        <a class="button" href={href(["tokens", accessor])}>
-          Open the token
-        </a>
-      </PageHead>
-      {branch.problem && <ProblemNotice problem={branch.problem} onRetry={branch.reload} />}
-      {!value && branch.busy && <div class="treemap" aria-busy="true" />}
-      {value && items.length === 0 && (
-        <div class="card">
-          <Empty title="Nothing hangs below this token" />
+    <div class="card">
+      <Empty title="No token has another below it yet">
+        <p>
+          A token hangs below the one that made it, and goes with it: then there is a tree, and it is drawn here. Make
+          one, and open the token that you are signed in with.
+        </p>
+        <div class="row">
+          <a class="button primary" href={href(["new-token"])}>
+            New token
+          </a>
+          <a class="button" href={href(["tokens"], { mount })}>
+            All tokens
+          </a>
         </div>
-      )}
-      {items.length > 0 && (
-        <div class="stack">
-          <Treemap items={items} by={by} label="Tokens below, by the number below each" />
-          {value?.more && <p class="muted">The largest branches are shown.</p>}
-        </div>
-      )}
-    </>
-  );
-}
-
-function Way({ branch: { token, descendants } }: { readonly branch: Branch }) {
-  return (
-    <span class="number">
-      <a href={href([])}>Forest</a>
-      {" / "}
-      <a href={href([], { mount: token.mount })}>{token.mount}</a>
-      {token.parent !== null && (
-        <>
-          {" / "}
-          <a href={href([], { token: token.parent })}>parent</a>
-        </>
-      )}
-      {descendants && ` / ${compact(descendants.count)}${descendants.more ? "+" : ""} below`}
-    </span>
+      </Empty>
+    </div>
   );
 }

@@ -40,7 +40,7 @@ export function HealthPage() {
               <dd>{value.grove_version.split("+")[0]}</dd>
             </div>
             <div>
-              <dt>Interface</dt>
+              <dt>Version that the API names</dt>
               <dd>{value.version}</dd>
             </div>
           </dl>

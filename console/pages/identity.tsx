@@ -2,10 +2,12 @@ import { href } from "../href.ts";
 import { EntityCard } from "../identity/entity-card.tsx";
 import { GroupCard } from "../identity/group-card.tsx";
 import { ENTITY, GROUP } from "../identity/records.ts";
+import { needsOf } from "../needs.ts";
 import { NameList } from "../records/name-list.tsx";
 import { RecordForm } from "../records/record-form.tsx";
 import { go } from "../router.ts";
 import { useSession } from "../session.ts";
+import { AllowedLink } from "../ui/allowed.tsx";
 import { Icon } from "../ui/icons.tsx";
 import { PageHead } from "../ui/page-head.tsx";
 import { Tabs } from "../ui/tabs.tsx";
@@ -70,7 +72,8 @@ export function IdentityPage({ query }: { readonly query: URLSearchParams }) {
                 groups={groups}
                 record={null}
                 action={`Make the ${one}`}
-                send={(body) => api.call(path, { body })}
+                request={(body) => ({ path, body })}
+                terraform={{ resource: { type: `vault_identity_${one}` } }}
                 onSaved={({ name: made }) => goTo(placeOf(String(made)))}
               />
             </div>
@@ -86,9 +89,9 @@ export function IdentityPage({ query }: { readonly query: URLSearchParams }) {
           />
         )}
         <NameList key={part} title={title} names={names} current={name} placeOf={placeOf} empty={empty}>
-          <a class="button slim" href={href(["identity"], { part, new: "1" })}>
+          <AllowedLink look="button slim" needs={needsOf(path)} href={href(["identity"], { part, new: "1" })}>
             <Icon name="plus" size={13} /> New {one}
-          </a>
+          </AllowedLink>
         </NameList>
       </div>
     </>

@@ -1,4 +1,4 @@
-import { pathOf } from "../api.ts";
+import { pathOf } from "../api-path.ts";
 import { href } from "../href.ts";
 import { ISSUER_PARTS } from "../issuer/parts.ts";
 import { CollectionPart } from "../records/collection-part.tsx";

@@ -1,10 +1,12 @@
 import { useState } from "preact/hooks";
-import { pathOf } from "../api.ts";
-import { count, duration } from "../format.ts";
+import { pathOf } from "../api-path.ts";
+import { counted, duration } from "../format.ts";
 import { href } from "../href.ts";
+import { needsOf } from "../needs.ts";
 import { Confirm } from "../records/confirm.tsx";
 import { go } from "../router.ts";
 import { useSession } from "../session.ts";
+import { AllowedButton } from "../ui/allowed.tsx";
 import { Empty } from "../ui/controls.tsx";
 import { ProblemNotice } from "../ui/notice.tsx";
 import { PageHead } from "../ui/page-head.tsx";
@@ -41,7 +43,7 @@ export function LeasesPage({ query }: { readonly query: URLSearchParams }) {
           <section class="card" aria-label="Leases">
             <header>
               <code class="break">{prefix || "all"}</code>
-              <span class="muted number">{count(held.length)}</span>
+              <span class="muted number">{contentText(held)}</span>
             </header>
             {held.length === 0 ? (
               <Empty title="No leases here">
@@ -86,6 +88,16 @@ export function LeasesPage({ query }: { readonly query: URLSearchParams }) {
   );
 }
 
+/** `1 folder, 2 leases`. */
+function contentText(names: readonly string[]): string {
+  const folders = names.filter((name) => name.endsWith("/")).length;
+  const leases = names.length - folders;
+  return [
+    ...(folders > 0 ? [counted(folders, "folder")] : []),
+    ...(leases > 0 || folders === 0 ? [counted(leases, "lease")] : []),
+  ].join(", ");
+}
+
 /** The folders above, each a link. */
 function Way({ prefix }: { readonly prefix: string }) {
   const folders = prefix.split("/").filter((part) => part !== "");
@@ -118,9 +130,9 @@ function OneLease({ id, onRevoked }: { readonly id: string; readonly onRevoked: 
       <header>
         <h2 id="lease">Lease</h2>
         {value && (
-          <button type="button" class="button slim danger" onClick={() => setAsking(true)}>
+          <AllowedButton look="button slim danger" needs={needsOf("sys/leases/revoke")} onClick={() => setAsking(true)}>
             Revoke…
-          </button>
+          </AllowedButton>
         )}
       </header>
       <div class="body stack">

@@ -3,6 +3,7 @@ import { scopeOfMount } from "../methods/endpoint.ts";
 import { LoginCheck } from "../methods/login-check.tsx";
 import type { Mounts } from "../methods/mount.ts";
 import { PARTS } from "../methods/parts.ts";
+import { RefusedLogins } from "../methods/refused-logins.tsx";
 import { RoleTags } from "../methods/role-tags.tsx";
 import { Tuning } from "../methods/tuning.tsx";
 import { CollectionPart } from "../records/collection-part.tsx";
@@ -58,6 +59,7 @@ export function MethodPage({ path, query }: { readonly path: string; readonly qu
             />
           )}
           {part?.kind === "login check" && <LoginCheck key={part.part} mount={path} part={part} />}
+          {part?.kind === "refused logins" && <RefusedLogins key={part.part} mount={path} part={part} />}
           {part?.kind === "settings" && <SettingsPart key={part.part} scope={scope} part={part} />}
           {!part && <Tuning mount={path} type={mount.type} />}
         </>

@@ -1,16 +1,18 @@
-import { pathOf } from "../api.ts";
+import { pathOf } from "../api-path.ts";
 import { count, duration } from "../format.ts";
 import { href } from "../href.ts";
 import type { Mounts } from "../methods/mount.ts";
 import { tokensOfMounts } from "../methods/token-counts.ts";
+import { needsOf } from "../needs.ts";
 import type { FieldGroup } from "../records/field.ts";
 import { RecordForm } from "../records/record-form.tsx";
 import { go } from "../router.ts";
 import { useSession } from "../session.ts";
+import { AllowedLink } from "../ui/allowed.tsx";
+import { DataTable } from "../ui/data-table.tsx";
 import { Icon } from "../ui/icons.tsx";
 import { ProblemNotice } from "../ui/notice.tsx";
 import { PageHead } from "../ui/page-head.tsx";
-import { Scroll } from "../ui/scroll.tsx";
 import { useLoad } from "../ui/use-load.ts";
 
 /** All ways to get a token. */
@@ -21,53 +23,52 @@ export function MethodsPage() {
   return (
     <>
       <PageHead title="Auth methods">
-        <a class="button primary" href={href(["methods"], { new: "1" })}>
+        <AllowedLink
+          look="button primary"
+          needs={needsOf("sys/auth/new")}
+          isExample
+          href={href(["methods"], { new: "1" })}
+        >
           <Icon name="plus" /> Enable a method
-        </a>
+        </AllowedLink>
       </PageHead>
       {mounts.problem && <ProblemNotice problem={mounts.problem} onRetry={mounts.reload} />}
       {mounts.value && (
         <section class="card" aria-label="Auth methods">
-          <Scroll label="Auth methods">
-            <table>
-              <thead>
-                <tr>
-                  <th scope="col">Path</th>
-                  <th scope="col">Type</th>
-                  <th scope="col">Description</th>
-                  <th scope="col" class="right">
-                    Longest life
-                  </th>
-                  <th scope="col" class="right">
-                    Tokens
-                  </th>
-                </tr>
-              </thead>
-              <tbody>
-                {Object.entries(mounts.value).map(([path, { type, description, config }]) => (
-                  <tr key={path}>
-                    <td class="mono">
-                      <a href={href(["methods", path.replace(/\/$/, "")])}>auth/{path}</a>
-                    </td>
-                    <td>{type}</td>
-                    <td class="wide" title={description}>
-                      {description}
-                    </td>
-                    <td class="right">{config.max_lease_ttl > 0 ? duration(config.max_lease_ttl) : "usual"}</td>
-                    <td class="right">
-                      {counts.value === null ? (
-                        <span class="muted">–</span>
-                      ) : (
-                        <a href={href(["tokens"], { mount: `auth/${path}` })}>
-                          {count(counts.value.get(`auth/${path}`) ?? 0)}
-                        </a>
-                      )}
-                    </td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </Scroll>
+          <DataTable
+            label="Auth methods"
+            rows={Object.entries(mounts.value)}
+            keyOf={([path]) => path}
+            columns={[
+              {
+                label: "Path",
+                cell: ([path]) => (
+                  <a class="mono" href={href(["methods", path.replace(/\/$/, "")])}>
+                    auth/{path}
+                  </a>
+                ),
+              },
+              { label: "Type", cell: ([, { type }]) => type },
+              {
+                label: "Tokens made by it",
+                right: true,
+                cell: ([path]) =>
+                  counts.value === null ? (
+                    <span class="muted">–</span>
+                  ) : (
+                    <a href={href(["tokens"], { mount: `auth/${path}` })}>
+                      {count(counts.value.get(`auth/${path}`) ?? 0)}
+                    </a>
+                  ),
+              },
+              {
+                label: "Longest life",
+                right: true,
+                cell: ([, { config }]) => (config.max_lease_ttl > 0 ? duration(config.max_lease_ttl) : "usual"),
+              },
+              { label: "Description", cell: ([, { description }]) => <span title={description}>{description}</span> },
+            ]}
+          />
         </section>
       )}
     </>
@@ -93,7 +94,6 @@ const ENABLING: readonly FieldGroup[] = [
 
 /** Enables an auth method. */
 export function NewMethodPage() {
-  const { api } = useSession();
   return (
     <>
       <PageHead title="Enable a method" />
@@ -102,7 +102,8 @@ export function NewMethodPage() {
           groups={ENABLING}
           record={null}
           action="Enable"
-          send={({ path, ...body }) => api.call(`sys/auth/${pathOf(...String(path).split("/"))}`, { body })}
+          request={({ path, ...body }) => ({ path: `sys/auth/${pathOf(...String(path).split("/"))}`, body })}
+          terraform={{ resource: { type: "vault_auth_backend" } }}
           onSaved={({ path }) => go(href(["methods", String(path).replace(/\/$/, "")]), "replace")}
         />
       </div>

@@ -1,10 +1,12 @@
 import { href } from "../href.ts";
+import { needsOf } from "../needs.ts";
 import { useSession } from "../session.ts";
 import { OrganizationSettings } from "../teams/organization-settings.tsx";
 import { OrganizationTokens } from "../teams/organization-tokens.tsx";
 import { type Organization, readResource, teamsPath } from "../teams/resources.ts";
 import { NewTeam, Teams } from "../teams/team-list.tsx";
 import { Webhooks } from "../teams/webhooks.tsx";
+import { AllowedLink } from "../ui/allowed.tsx";
 import { Icon } from "../ui/icons.tsx";
 import { ProblemNotice } from "../ui/notice.tsx";
 import { PageHead } from "../ui/page-head.tsx";
@@ -27,9 +29,13 @@ export function OrganizationPage({ name, query }: { readonly name: string; reado
     <>
       <PageHead title={name} text={<a href={href(["teams"])}>All organizations</a>}>
         {part === "teams" && (
-          <a class="button primary" href={href(["teams", name], { part: "teams", new: "1" })}>
+          <AllowedLink
+            look="button primary"
+            needs={needsOf(teamsPath("organizations", name, "teams"))}
+            href={href(["teams", name], { part: "teams", new: "1" })}
+          >
             <Icon name="plus" /> New team
-          </a>
+          </AllowedLink>
         )}
       </PageHead>
       {organization.problem && <ProblemNotice problem={organization.problem} onRetry={organization.reload} />}

@@ -1,11 +1,13 @@
 import { useState } from "preact/hooks";
 import { count } from "../format.ts";
 import { href } from "../href.ts";
+import { needsOf } from "../needs.ts";
 import { RecordForm } from "../records/record-form.tsx";
 import { go } from "../router.ts";
 import { ASKED_PATHS, mayDo, useSession } from "../session.ts";
 import { NEW_ORGANIZATION } from "../teams/forms.ts";
-import { listResources, type Organization, sendResource, teamsPath } from "../teams/resources.ts";
+import { listResources, type Organization, resourceRequest, teamsPath } from "../teams/resources.ts";
+import { AllowedLink } from "../ui/allowed.tsx";
 import { Empty } from "../ui/controls.tsx";
 import { DataTable } from "../ui/data-table.tsx";
 import { Icon } from "../ui/icons.tsx";
@@ -26,9 +28,13 @@ export function OrganizationsPage() {
   return (
     <>
       <PageHead title="Teams" text="Organizations, their teams, and the tokens of these.">
-        <a class="button primary" href={href(["teams"], { new: "1" })}>
+        <AllowedLink
+          look="button primary"
+          needs={needsOf(ASKED_PATHS.organizations)}
+          href={href(["teams"], { new: "1" })}
+        >
           <Icon name="plus" /> New organization
-        </a>
+        </AllowedLink>
       </PageHead>
       {list.problem && <ProblemNotice problem={list.problem} onRetry={list.reload} />}
       {list.value && (
@@ -68,7 +74,6 @@ export function OrganizationsPage() {
 }
 
 export function NewOrganizationPage() {
-  const { api } = useSession();
   return (
     <>
       <PageHead title="New organization" />
@@ -77,7 +82,8 @@ export function NewOrganizationPage() {
           groups={NEW_ORGANIZATION}
           record={null}
           action="Make the organization"
-          send={(body) => sendResource(api, "POST", teamsPath("organizations"), "organizations", body)}
+          request={(values) => resourceRequest("POST", teamsPath("organizations"), "organizations", values)}
+          terraform={{ resource: { type: "tfe_organization" } }}
           onSaved={({ name }) => go(href(["teams", String(name)]), "replace")}
         />
       </div>

@@ -1,15 +1,17 @@
 import { useState } from "preact/hooks";
-import { count } from "../format.ts";
+import { count, counted } from "../format.ts";
 import { href } from "../href.ts";
+import { needsOf } from "../needs.ts";
 import { CapabilityCheck } from "../policies/capability-check.tsx";
 import { useSession } from "../session.ts";
+import type { Summary } from "../tokens/summary.ts";
+import { AllowedLink } from "../ui/allowed.tsx";
 import { Empty } from "../ui/controls.tsx";
+import { DataTable } from "../ui/data-table.tsx";
 import { Icon } from "../ui/icons.tsx";
 import { ProblemNotice } from "../ui/notice.tsx";
 import { PageHead } from "../ui/page-head.tsx";
-import { Scroll } from "../ui/scroll.tsx";
 import { useLoad } from "../ui/use-load.ts";
-import type { Summary } from "./ends.tsx";
 
 /** All policies, with how many tokens have each. */
 export function PoliciesPage() {
@@ -23,9 +25,14 @@ export function PoliciesPage() {
   return (
     <>
       <PageHead title="Policies">
-        <a class="button primary" href={href(["policies"], { new: "1" })}>
+        <AllowedLink
+          look="button primary"
+          needs={needsOf("sys/policies/acl/new")}
+          isExample
+          href={href(["policies"], { new: "1" })}
+        >
           <Icon name="plus" /> New policy
-        </a>
+        </AllowedLink>
       </PageHead>
       {names.problem && <ProblemNotice problem={names.problem} onRetry={names.reload} />}
       <div class="columns">
@@ -41,42 +48,32 @@ export function PoliciesPage() {
                 onInput={(event) => setSearch(event.currentTarget.value)}
               />
               <span class="muted number" aria-live="polite">
-                {count(found.length)} of {count(names.value.length)}
+                {count(found.length)} of {counted(names.value.length, "policy", "policies")}
               </span>
             </header>
             {found.length === 0 ? (
               <Empty title="No policy has that in its name" />
             ) : (
-              <Scroll label="Policies">
-                <table>
-                  <thead>
-                    <tr>
-                      <th scope="col">Name</th>
-                      <th scope="col" class="right">
-                        Tokens
-                      </th>
-                    </tr>
-                  </thead>
-                  <tbody>
-                    {found.map((name) => (
-                      <tr key={name}>
-                        <td class="wide">
-                          <a href={href(["policies", name])}>{name}</a>
-                        </td>
-                        <td class="right">
-                          {holders.value === null ? (
-                            <span class="muted" title="Your policies refuse the inventory">
-                              –
-                            </span>
-                          ) : (
-                            <a href={href(["tokens"], { policy: name })}>{count(counts.get(name) ?? 0)}</a>
-                          )}
-                        </td>
-                      </tr>
-                    ))}
-                  </tbody>
-                </table>
-              </Scroll>
+              <DataTable
+                label="Policies"
+                rows={found}
+                keyOf={(name) => name}
+                columns={[
+                  { label: "Name", cell: (name) => <a href={href(["policies", name])}>{name}</a> },
+                  {
+                    label: "Tokens",
+                    right: true,
+                    cell: (name) =>
+                      holders.value === null ? (
+                        <span class="muted" title="Your policies refuse the inventory">
+                          –
+                        </span>
+                      ) : (
+                        <a href={href(["tokens"], { policy: name })}>{count(counts.get(name) ?? 0)}</a>
+                      ),
+                  },
+                ]}
+              />
             )}
           </section>
         )}

@@ -1,22 +1,21 @@
 import { useState } from "preact/hooks";
 import { href } from "../href.ts";
+import { needsOf } from "../needs.ts";
 import { CapabilityCheck } from "../policies/capability-check.tsx";
 import { Editor, endpointOf } from "../policies/editor.tsx";
+import { isConflict, type StoredPolicy } from "../policies/policy.ts";
+import { dropUnsaved } from "../policies/unsaved.ts";
+import { PolicyUsage } from "../policies/usage.tsx";
 import { Confirm } from "../records/confirm.tsx";
+import { failed } from "../result.ts";
 import { go } from "../router.ts";
 import { useSession } from "../session.ts";
+import { AllowedButton } from "../ui/allowed.tsx";
 import { Field } from "../ui/controls.tsx";
 import { ProblemNotice } from "../ui/notice.tsx";
 import { PageHead } from "../ui/page-head.tsx";
 import { Time } from "../ui/time.tsx";
 import { useLoad } from "../ui/use-load.ts";
-
-interface StoredPolicy {
-  readonly name: string;
-  readonly policy: string;
-  readonly version?: number;
-  readonly modified?: string;
-}
 
 /** These can't be changed. */
 const FIXED = new Set(["root", "response-wrapping"]);
@@ -24,15 +23,25 @@ const EXAMPLE = `path "cubbyhole/notes/*" {
   capabilities = ["create", "read", "update", "delete", "list"]
 }
 `;
+const NEW: StoredPolicy = { name: "", policy: EXAMPLE, version: -1 };
 
 /** One policy to read and change. */
 export function PolicyPage({ name }: { readonly name: string }) {
   const { api } = useSession();
   const policy = useLoad(name, () => api.read<StoredPolicy>(endpointOf(name)));
-  const [asking, setAsking] = useState(false);
+  const [asking, setAsking] = useState<{ readonly version: number | undefined } | null>(null);
   const [typed, setTyped] = useState<string | null>(null);
   const value = policy.value;
   const isFixed = FIXED.has(name);
+  const remove = async (version: number | undefined) => {
+    const answer = await api.call(endpointOf(name), { method: "DELETE", query: { cas: version } });
+    if (answer.ok || !isConflict(answer.problem)) return answer;
+    policy.reload();
+    return failed({
+      ...answer.problem,
+      messages: ["It was changed meanwhile: look at it again before you delete it."],
+    });
+  };
   return (
     <>
       <PageHead
@@ -41,7 +50,7 @@ export function PolicyPage({ name }: { readonly name: string }) {
           value?.modified !== undefined &&
           Date.parse(value.modified) > 0 && (
             <>
-              Changed <Time at={value.modified} both />
+              Version {value.version}, changed <Time at={value.modified} both />
             </>
           )
         }
@@ -50,9 +59,13 @@ export function PolicyPage({ name }: { readonly name: string }) {
           Tokens with it
         </a>
         {!isFixed && name !== "default" && (
-          <button type="button" class="button danger" onClick={() => setAsking(true)}>
+          <AllowedButton
+            look="button danger"
+            needs={needsOf(endpointOf(name), "DELETE")}
+            onClick={() => setAsking({ version: value?.version })}
+          >
             Delete…
-          </button>
+          </AllowedButton>
         )}
       </PageHead>
       {policy.problem && <ProblemNotice problem={policy.problem} onRetry={policy.reload} />}
@@ -61,24 +74,40 @@ export function PolicyPage({ name }: { readonly name: string }) {
           <Editor
             key={name}
             name={name}
-            text={value.policy}
+            policy={value}
             isFixed={isFixed}
             onTyped={setTyped}
-            onSaved={policy.reload}
+            onChanged={policy.reload}
           />
         )}
-        {name === "root" ? <CapabilityCheck /> : value && <CapabilityCheck policy={typed ?? value.policy} />}
+        <div class="stack">
+          {value && (
+            <section class="card" aria-labelledby="usage">
+              <header>
+                <h2 id="usage">Who has it</h2>
+              </header>
+              <div class="body">
+                <PolicyUsage name={name} />
+              </div>
+            </section>
+          )}
+          {name === "root" ? <CapabilityCheck /> : value && <CapabilityCheck policy={typed ?? value.policy} />}
+        </div>
       </div>
       {asking && (
         <Confirm
           title={`Delete ${name}`}
-          typing=""
+          typing={name}
           action="Delete"
-          send={() => api.call(endpointOf(name), { method: "DELETE" })}
-          onDone={() => go(href(["policies"]))}
-          onClose={() => setAsking(false)}
+          send={() => remove(asking.version)}
+          onDone={() => {
+            dropUnsaved(name);
+            go(href(["policies"]));
+          }}
+          onClose={() => setAsking(null)}
         >
           <p>Tokens that have this policy lose what it grants, within seconds. They stay.</p>
+          <PolicyUsage name={name} />
         </Confirm>
       )}
     </>
@@ -94,7 +123,7 @@ export function NewPolicyPage() {
       <PageHead title="New policy" />
       <div class="columns">
         <div class="stack">
-          <Field label="Name">
+          <Field label="Name" name="name">
             <input
               value={name}
               onInput={(event) => setName(event.currentTarget.value.trim())}
@@ -104,10 +133,9 @@ export function NewPolicyPage() {
           </Field>
           <Editor
             name={name}
-            text={EXAMPLE}
-            isNew
+            policy={NEW}
             onTyped={setTyped}
-            onSaved={() => go(href(["policies", name.toLowerCase()]), "replace")}
+            onChanged={() => go(href(["policies", name.toLowerCase()]), "replace")}
           />
         </div>
         <CapabilityCheck policy={typed} />

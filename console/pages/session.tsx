@@ -1,12 +1,14 @@
 import { useState } from "preact/hooks";
 import { duration } from "../format.ts";
 import { href } from "../href.ts";
+import { needsOf } from "../needs.ts";
 import type { Problem } from "../result.ts";
 import { ASKED_PATHS, useSession } from "../session.ts";
-import { Tags } from "../ui/controls.tsx";
+import { AllowedButton } from "../ui/allowed.tsx";
+import { CopyButton, Tags } from "../ui/controls.tsx";
+import { DataTable } from "../ui/data-table.tsx";
 import { Notice, ProblemNotice } from "../ui/notice.tsx";
 import { PageHead } from "../ui/page-head.tsx";
-import { Scroll } from "../ui/scroll.tsx";
 import { End } from "../ui/time.tsx";
 
 /** Who is signed in, what that one may do, and for how long. */
@@ -36,9 +38,13 @@ export function SessionPage() {
         <button type="button" class="button" onClick={() => leave({ revoke: false })}>
           Sign out
         </button>
-        <button type="button" class="button danger" onClick={() => leave({ revoke: true })}>
+        <AllowedButton
+          look="button danger"
+          needs={needsOf("auth/token/revoke-self")}
+          onClick={() => leave({ revoke: true })}
+        >
           Sign out and revoke
-        </button>
+        </AllowedButton>
       </PageHead>
       <div class="stack">
         {problem && <ProblemNotice problem={problem} />}
@@ -74,11 +80,14 @@ export function SessionPage() {
               <dt>Accessor</dt>
               <dd>
                 {self.accessor === "" ? (
-                  "none: batch tokens have no accessor"
+                  "none: only service tokens have one"
                 ) : (
-                  <a class="mono" href={href(["tokens", self.accessor])}>
-                    {self.accessor}
-                  </a>
+                  <span class="accessor">
+                    <a class="mono break" href={href(["tokens", self.accessor])}>
+                      {self.accessor}
+                    </a>
+                    <CopyButton value={self.accessor} label="Copy the accessor" />
+                  </span>
                 )}
               </dd>
               {self.entity_id !== "" && (
@@ -95,32 +104,26 @@ export function SessionPage() {
             <header>
               <h2 id="session-rights">What you may do here</h2>
             </header>
-            {capabilities.size === 0 && (
+            {!capabilities.of(ASKED_PATHS.tokens) && (
               <p class="body muted">Your policies refuse the question. Each page says what the server refuses.</p>
             )}
-            {capabilities.size > 0 && (
-              <Scroll label="What you may do here">
-                <table>
-                  <thead>
-                    <tr>
-                      <th scope="col">Path</th>
-                      <th scope="col">Capabilities</th>
-                    </tr>
-                  </thead>
-                  <tbody>
-                    {Object.values(ASKED_PATHS).map((path) => {
-                      const has = capabilities.get(path) ?? [];
+            {capabilities.of(ASKED_PATHS.tokens) && (
+              <DataTable
+                label="What you may do here"
+                rows={Object.values(ASKED_PATHS)}
+                keyOf={(path) => path}
+                columns={[
+                  { label: "Path", cell: (path) => <span class="mono">{path}</span> },
+                  {
+                    label: "Capabilities",
+                    cell: (path) => {
+                      const has = capabilities.of(path) ?? [];
                       const refused = has.length === 0 || has.includes("deny");
-                      return (
-                        <tr key={path}>
-                          <td class="mono">{path}</td>
-                          <td>{refused ? <span class="tag warn">refused</span> : <Tags names={has} />}</td>
-                        </tr>
-                      );
-                    })}
-                  </tbody>
-                </table>
-              </Scroll>
+                      return refused ? <span class="tag warn">refused</span> : <Tags names={has} />;
+                    },
+                  },
+                ]}
+              />
             )}
           </section>
         </div>

@@ -1,34 +1,66 @@
 import { useEffect, useRef, useState } from "preact/hooks";
+import { Api } from "../api.ts";
 import type { Problem } from "../result.ts";
-import type { SessionState, SignInWith } from "../session.ts";
+import type { Credential, SessionState } from "../session.ts";
 import { Field, Segments } from "../ui/controls.tsx";
 import { Icon } from "../ui/icons.tsx";
 import { Notice, ProblemNotice } from "../ui/notice.tsx";
+import { useLoad } from "../ui/use-load.ts";
 
-const KINDS: readonly (readonly [SignInWith, string])[] = [
+type Kind = Credential["kind"];
+
+const KINDS: readonly (readonly [Kind, string])[] = [
   ["token", "Token"],
   ["wrapping token", "Wrapping token"],
 ];
+const HINTS: Readonly<Record<Kind, string>> = {
+  token: "Your token, or the root token of a new installation.",
+  "wrapping token": "It is unwrapped, and you are signed in with the token inside. A wrapping token works once.",
+  jwt: "A token that your identity provider or CI has signed. It is exchanged for a token of Grove.",
+};
+/** What no header can carry: a token never has it. */
+const STRANGE = /[^\x20-\x7e\xa0-\xff]/;
+
+interface ShownMounts {
+  readonly auth?: Readonly<Record<string, { readonly type: string; readonly description: string }>>;
+}
 
 export function SignIn({ state }: { readonly state: SessionState }) {
-  const [kind, setKind] = useState<SignInWith>("token");
+  const [kind, setKind] = useState<Kind>("token");
   const [token, setToken] = useState("");
+  const [chosen, setChosen] = useState("");
+  const [role, setRole] = useState("");
   const [keep, setKeep] = useState(false);
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<Problem | null>(null);
   const input = useRef<HTMLInputElement>(null);
   // After the end of a session too, when the browser minds no autofocus.
   useEffect(() => input.current?.focus(), []);
+  // Those that their tuning shows before sign-in.
+  const mounts = useLoad("mounts", () => new Api("").read<ShownMounts>("sys/internal/ui/mounts"));
+  const shown = Object.entries(mounts.value?.auth ?? {}).map(([path, mount]) => ({
+    ...mount,
+    path: path.slice(0, -1),
+  }));
+  const jwt = shown.filter(({ type }) => type === "jwt");
+  const others = shown.filter(({ type }) => type !== "jwt");
+  const mount = chosen || (jwt[0]?.path ?? "");
 
+  const given = token.trim();
+  const wrong = STRANGE.test(given) ? "It has a character that no token has: copy it again." : "";
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault();
-    if (busy) return;
+    if (busy || wrong !== "") return;
     setBusy(true);
-    const answer = await state.signIn(token.trim(), kind, keep);
+    const answer = await state.signIn(
+      kind === "jwt" ? { kind, mount, role, token: given } : { kind, token: given },
+      keep,
+    );
     if (answer.ok) return;
     setBusy(false);
     setProblem(answer.problem);
   };
+  const isRefused = kind !== "jwt" && (problem?.status === 403 || problem?.status === 400);
 
   return (
     <main class="sign-in" id="main" tabIndex={-1}>
@@ -39,14 +71,40 @@ export function SignIn({ state }: { readonly state: SessionState }) {
         </h1>
         {state.ended !== "" && !problem && <Notice tone="warn" title={state.ended} />}
         <div class="card">
-          <Segments legend="Sign in with" options={KINDS} value={kind} onChange={(next) => setKind(next)} />
+          <Segments
+            legend="Sign in with"
+            options={jwt.length > 0 ? [...KINDS, ["jwt", "JWT"]] : KINDS}
+            value={kind}
+            onChange={(next) => {
+              setKind(next);
+              setProblem(null);
+            }}
+          />
+          {kind === "jwt" && (
+            <>
+              <Field label="Auth method">
+                <select value={mount} onChange={(event) => setChosen(event.currentTarget.value)}>
+                  {jwt.map(({ path, description }) => (
+                    <option key={path} value={path}>
+                      {description ? `${path} · ${description}` : path}
+                    </option>
+                  ))}
+                </select>
+              </Field>
+              <Field label="Role" hint="Empty: the usual one of the method.">
+                <input
+                  value={role}
+                  onInput={(event) => setRole(event.currentTarget.value.trim())}
+                  autocomplete="off"
+                  spellcheck={false}
+                />
+              </Field>
+            </>
+          )}
           <Field
-            label={kind === "token" ? "Token" : "Wrapping token"}
-            hint={
-              kind === "token"
-                ? "Your token, or the root token that npm run dev prints."
-                : "It is unwrapped, and you are signed in with the token inside. A wrapping token works once."
-            }
+            label={kind === "token" ? "Token" : kind === "jwt" ? "JWT" : "Wrapping token"}
+            hint={HINTS[kind]}
+            wrong={wrong}
           >
             <input
               type="password"
@@ -64,7 +122,7 @@ export function SignIn({ state }: { readonly state: SessionState }) {
           </label>
           {problem && (
             <div>
-              {problem.status === 403 || problem.status === 400 ? (
+              {isRefused ? (
                 <Notice tone="bad" title={`This ${kind} is not valid here.`}>
                   It may have expired, been used up or been revoked, or its policies let it do nothing, not even look
                   itself up.
@@ -78,6 +136,12 @@ export function SignIn({ state }: { readonly state: SessionState }) {
             {busy ? "Signing in…" : "Sign in"}
           </button>
         </div>
+        {others.length > 0 && (
+          <p class="small muted">
+            Clients also log in at {others.map(({ path, type }) => `auth/${path}/ (${type})`).join(", ")}: sign in with
+            the token that they get.
+          </p>
+        )}
         <p class="small muted">The token stays in the memory of this page, unless you choose to stay signed in.</p>
       </form>
     </main>

@@ -1,23 +1,28 @@
 import { useState } from "preact/hooks";
 import { href } from "../href.ts";
+import { needsOf } from "../needs.ts";
 import { Confirm } from "../records/confirm.tsx";
 import { secondsOf } from "../records/field.ts";
 import { RecordForm } from "../records/record-form.tsx";
 import { go } from "../router.ts";
 import { useSession } from "../session.ts";
-import { NEW_TOKEN, ROTATION, TEAM } from "../teams/forms.ts";
+import { NEW_TOKEN, rotationOf, TEAM, TERRAFORM_TEAM } from "../teams/forms.ts";
 import {
   listResources,
+  type Organization,
   type Resource,
   readResource,
-  sendResource,
+  resourceRequest,
+  rotationPath,
   type Team,
   type TeamToken,
   teamOf,
   teamsPath,
+  tokensPath,
 } from "../teams/resources.ts";
 import { ShownOnce } from "../teams/shown-once.tsx";
 import { TokenList } from "../teams/token-list.tsx";
+import { AllowedButton } from "../ui/allowed.tsx";
 import { Dialog, Empty } from "../ui/controls.tsx";
 import { ProblemNotice } from "../ui/notice.tsx";
 import { PageHead } from "../ui/page-head.tsx";
@@ -46,9 +51,14 @@ export function TeamPage({ organization, id }: TeamPageProps) {
           </>
         }
       >
-        <button type="button" class="button danger" onClick={() => setAsking(true)} disabled={!value}>
+        <AllowedButton
+          look="button danger"
+          needs={needsOf(teamsPath("teams", id), "DELETE")}
+          onClick={() => setAsking(true)}
+          disabled={!value}
+        >
           Delete…
-        </button>
+        </AllowedButton>
       </PageHead>
       {team.problem && <ProblemNotice problem={team.problem} onRetry={team.reload} />}
       {value && (
@@ -60,7 +70,8 @@ export function TeamPage({ organization, id }: TeamPageProps) {
                 groups={TEAM}
                 record={{ ...value.attributes }}
                 action="Save"
-                send={(body) => sendResource(api, "PATCH", teamsPath("teams", id), "teams", body)}
+                request={(values) => resourceRequest("PATCH", teamsPath("teams", id), "teams", values)}
+                terraform={{ resource: TERRAFORM_TEAM, given: { organization } }}
                 onSaved={team.reload}
               />
             </div>
@@ -85,8 +96,9 @@ export function TeamPage({ organization, id }: TeamPageProps) {
 
 function Tokens({ organization, id, name }: TeamPageProps & { readonly name: string }) {
   const { api } = useSession();
-  const path = teamsPath("organizations", organization, "team-tokens");
+  const path = tokensPath(organization);
   const list = useLoad(`${path} ${id} ${name}`, () => listResources<TeamToken>(api, path, 1, { q: name }));
+  const rules = useLoad(organization, () => readResource<Organization>(api, teamsPath("organizations", organization)));
   const [adding, setAdding] = useState(false);
   const [rotating, setRotating] = useState<Resource<TeamToken> | null>(null);
   const [secret, setSecret] = useState("");
@@ -101,9 +113,13 @@ function Tokens({ organization, id, name }: TeamPageProps & { readonly name: str
     <section class="card" aria-labelledby="team-tokens">
       <header>
         <h2 id="team-tokens">Tokens</h2>
-        <button type="button" class="button slim" onClick={() => setAdding(true)}>
+        <AllowedButton
+          look="button slim"
+          needs={needsOf(teamsPath("teams", id, "authentication-tokens"))}
+          onClick={() => setAdding(true)}
+        >
           New token…
-        </button>
+        </AllowedButton>
       </header>
       {list.problem && <ProblemNotice problem={list.problem} onRetry={list.reload} />}
       {list.value && tokens.length === 0 && (
@@ -131,33 +147,33 @@ function Tokens({ organization, id, name }: TeamPageProps & { readonly name: str
             groups={NEW_TOKEN}
             record={null}
             action="Make the token"
-            send={(attributes) =>
-              sendResource<TeamToken>(
-                api,
+            onCancel={() => setAdding(false)}
+            request={(attributes) =>
+              resourceRequest(
                 "POST",
                 teamsPath("teams", id, attributes.description ? "authentication-tokens" : "authentication-token"),
                 TOKEN_TYPE,
                 attributes,
               )
             }
+            terraform={{ resource: { type: "tfe_team_token" }, given: { team_id: id } }}
             onSaved={made}
           />
         </Dialog>
       )}
       {rotating && (
-        <Dialog title="Rotate the token" onClose={() => setRotating(null)}>
+        <Dialog title={`Rotate ${titleOf(rotating.attributes)}`} onClose={() => setRotating(null)}>
+          <p>A new token takes its description and its policies. Who has the old one needs the new one in time.</p>
           <RecordForm
-            groups={ROTATION}
+            groups={rotationOf(rotating.attributes, rules.value?.attributes ?? null)}
             record={null}
             action="Rotate"
-            send={({ "overlap-seconds": overlap = "", ...attributes }) =>
-              sendResource<TeamToken>(
-                api,
-                "POST",
-                teamsPath("authentication-tokens", rotating.id, "actions", "rotate"),
-                TOKEN_TYPE,
-                { ...attributes, "overlap-seconds": Math.round(secondsOf(String(overlap))) },
-              )
+            onCancel={() => setRotating(null)}
+            request={({ "overlap-seconds": overlap = "", ...attributes }) =>
+              resourceRequest("POST", rotationPath(rotating), TOKEN_TYPE, {
+                ...attributes,
+                "overlap-seconds": Math.round(secondsOf(String(overlap))),
+              })
             }
             onSaved={made}
           />
@@ -167,3 +183,6 @@ function Tokens({ organization, id, name }: TeamPageProps & { readonly name: str
     </section>
   );
 }
+
+const titleOf = ({ description, "team-name": team }: TeamToken): string =>
+  description === null ? `the token of ${team} without a description` : `the token ${description} of ${team}`;

@@ -1,23 +1,28 @@
 import { useState } from "preact/hooks";
-import { bytes, count, counted, duration, shortAccessor } from "../format.ts";
+import { bytes, count, counted } from "../format.ts";
 import { href } from "../href.ts";
+import { needsOf } from "../needs.ts";
 import type { Problem } from "../result.ts";
 import { useSession } from "../session.ts";
-import { amountText, nameOf, type Token } from "../tokens/model.ts";
+import { readTokenOrEnd } from "../tokens/ended.ts";
+import { EndedTokenPage } from "../tokens/ended-token.tsx";
+import { amountText, childrenText, descendantsText, nameOf, type Token } from "../tokens/model.ts";
 import { RevokeOne } from "../tokens/revoke-dialog.tsx";
 import { readToken, type TokenDetail } from "../tokens/token.ts";
-import { Tags } from "../ui/controls.tsx";
+import { TokenFacts } from "../tokens/token-facts.tsx";
+import { Accessor } from "../ui/accessor.tsx";
+import { AllowedButton } from "../ui/allowed.tsx";
 import { DataTable } from "../ui/data-table.tsx";
 import { Icon } from "../ui/icons.tsx";
 import { Notice, ProblemNotice } from "../ui/notice.tsx";
 import { PageHead } from "../ui/page-head.tsx";
-import { End, Time } from "../ui/time.tsx";
+import { End } from "../ui/time.tsx";
 import { useLoad } from "../ui/use-load.ts";
 
-/** One token: what it is, where it hangs, and what would go with it. */
+/** One token: what it is, where it hangs, and what would go with it; or how it ended. */
 export function TokenPage({ accessor }: { readonly accessor: string }) {
   const { api } = useSession();
-  const detail = useLoad(accessor, () => readToken(api, accessor));
+  const detail = useLoad(accessor, () => readTokenOrEnd(api, accessor));
   const [asking, setAsking] = useState(false);
   const [revoked, setRevoked] = useState<TokenDetail | null>(null);
 
@@ -34,19 +39,24 @@ export function TokenPage({ accessor }: { readonly accessor: string }) {
       </>
     );
   }
+  if (detail.value && "ended" in detail.value) return <EndedTokenPage {...detail.value} />;
   const value = detail.value;
   return (
     <>
-      <PageHead title={value ? nameOf(value.token) : "Token"} text={<code class="break">{accessor}</code>}>
+      <PageHead title={value ? nameOf(value.token) : "Token"} text={<Accessor value={accessor} whole />}>
         {value && value.token.children > 0 && (
           <a class="button" href={href([], { tree: value.token.tree, token: accessor })}>
             <Icon name="forest" /> Show in the forest
           </a>
         )}
         {value && (
-          <button type="button" class="button danger" onClick={() => setAsking(true)}>
+          <AllowedButton
+            look="button danger"
+            needs={needsOf("auth/token/revoke-accessor")}
+            onClick={() => setAsking(true)}
+          >
             Revoke…
-          </button>
+          </AllowedButton>
         )}
       </PageHead>
       {detail.problem && <ProblemNotice problem={detail.problem} onRetry={detail.reload} />}
@@ -75,7 +85,7 @@ function Detail({ detail }: { readonly detail: TokenDetail }) {
           <div>
             <dt>Would go with it</dt>
             <dd>
-              {amountText(descendants)} <small>{descendants.count === 1 ? "token" : "tokens"} below</small>
+              {amountText(descendants)} <small>{descendants.count === 1 ? "descendant" : "descendants"}</small>
             </dd>
           </div>
           <div>
@@ -109,7 +119,7 @@ function Detail({ detail }: { readonly detail: TokenDetail }) {
           <header>
             <h2 id="token-facts">Token</h2>
           </header>
-          <Facts token={token} />
+          <TokenFacts token={token} />
         </section>
       </div>
     </div>
@@ -144,39 +154,6 @@ function HeldLeases({ leases }: { readonly leases: TokenDetail["held_leases"] })
   );
 }
 
-function Facts({ token }: { readonly token: Token }) {
-  const rows: readonly (readonly [string, preact.ComponentChildren])[] = [
-    ["Policies", <Tags key="policies" names={token.policies} most={30} />],
-    ["Method", <code key="mount">{token.mount}</code>],
-    ["Role", token.role || "none"],
-    ["Made at", <code key="path">{token.path}</code>],
-    ["Created", <Time key="created" at={token.created} both />],
-    ["Ends", <End key="ends" at={token.expires} both />],
-    ["Renewed", token.renewed ? <Time key="renewed" at={token.renewed} both /> : "never"],
-    ["Last used", token.last_used ? <Time key="used" at={token.last_used} both /> : "not known"],
-    ["Uses left", token.uses_left > 0 ? `${count(token.uses_left)} of ${count(token.num_uses)}` : "no limit"],
-    ["Period", token.period > 0 ? duration(token.period) : "none"],
-    ["Longest life", token.explicit_max_ttl > 0 ? duration(token.explicit_max_ttl) : "that of its method"],
-    ["Entity", token.entity_id ? <code key="entity">{token.entity_id}</code> : "none"],
-    [
-      "Tree",
-      <a key="tree" class="mono" href={href(["tokens"], { tree: token.tree })}>
-        {shortAccessor(token.tree)}
-      </a>,
-    ],
-  ];
-  return (
-    <dl class="facts body">
-      {rows.map(([name, value]) => (
-        <>
-          <dt key={`${name}-name`}>{name}</dt>
-          <dd key={name}>{value}</dd>
-        </>
-      ))}
-    </dl>
-  );
-}
-
 /** The way from the root to the token, and the tokens right below it. */
 function Lineage({ detail }: { readonly detail: TokenDetail }) {
   const { api } = useSession();
@@ -195,18 +172,23 @@ function Lineage({ detail }: { readonly detail: TokenDetail }) {
     <section class="card" aria-labelledby="token-lineage">
       <header>
         <h2 id="token-lineage">Lineage</h2>
-        <span class="muted number">{counted(token.children, "child").replace("childs", "children")}</span>
+        <span class="muted number">{childrenText(token.children) || "no children"}</span>
       </header>
       <ol class="lineage">
         {cut && <li class="muted">more above</li>}
         {ancestors.map((one, at) => (
-          <Relative key={one.accessor} token={one} depth={at} />
+          <Relative key={one.accessor} token={one} depth={at} below={childrenText(one.children)} />
         ))}
         <li class="self" style={{ "--depth": String(ancestors.length) }}>
           <strong>{nameOf(token)}</strong> <span class="muted">this token</span>
         </li>
         {children.map((one) => (
-          <Relative key={one.accessor} token={one} depth={ancestors.length + 1} />
+          <Relative
+            key={one.accessor}
+            token={one}
+            depth={ancestors.length + 1}
+            below={descendantsText(one.descendants)}
+          />
         ))}
         {next !== "" && (
           <li style={{ "--depth": String(ancestors.length + 1) }}>
@@ -226,12 +208,19 @@ function Lineage({ detail }: { readonly detail: TokenDetail }) {
   );
 }
 
-function Relative({ token, depth }: { readonly token: Token; readonly depth: number }) {
+interface RelativeProps {
+  readonly token: Token;
+  readonly depth: number;
+  /** What is below it, in words; "" for nothing. */
+  readonly below: string;
+}
+
+function Relative({ token, depth, below }: RelativeProps) {
   return (
     <li style={{ "--depth": String(depth) }}>
       <a href={href(["tokens", token.accessor])}>{nameOf(token)}</a>
       <span class="muted small number">
-        {token.children > 0 && `${count(token.children)} below · `}
+        {below !== "" && `${below} · `}
         <End at={token.expires} />
       </span>
     </li>

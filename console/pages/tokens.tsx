@@ -1,15 +1,22 @@
-import { useRef, useState } from "preact/hooks";
+import { useMemo, useRef, useState } from "preact/hooks";
 import { counted } from "../format.ts";
 import { href } from "../href.ts";
+import { needsOf } from "../needs.ts";
 import { go } from "../router.ts";
 import { ASKED_PATHS, mayDo, useSession } from "../session.ts";
 import { ColumnChoice } from "../tokens/column-choice.tsx";
 import { type Column, shownColumns } from "../tokens/columns.tsx";
+import { ExportMenu } from "../tokens/export-menu.tsx";
 import { FILTER_FIELDS, type Filter, filterBody, filterOf, filterText } from "../tokens/filter.ts";
 import { FilterBar } from "../tokens/filter-bar.tsx";
-import { nameOf, type Selection, type Token } from "../tokens/model.ts";
+import { isGoing } from "../tokens/going.ts";
+import { GroupChoice } from "../tokens/group-choice.tsx";
+import { GroupedList } from "../tokens/grouped-list.tsx";
+import { nameOf, type Selection } from "../tokens/model.ts";
 import { RevokeMany } from "../tokens/revoke-dialog.tsx";
+import { Total } from "../tokens/total.tsx";
 import { useTokenPages } from "../tokens/use-token-pages.ts";
+import { AllowedButton, AllowedLink } from "../ui/allowed.tsx";
 import { Empty } from "../ui/controls.tsx";
 import { Icon } from "../ui/icons.tsx";
 import { ProblemNotice } from "../ui/notice.tsx";
@@ -30,21 +37,22 @@ export function TokensPage({ query }: { readonly query: URLSearchParams }) {
   const session = useSession();
   const filter = filterOf(query);
   const sort = query.get("sort") ?? "-created";
+  const group = query.get("group") ?? "";
   const columns = shownColumns(query);
   const pages = useTokenPages(session.api, { ...filter, sort });
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const [chosen, setChosen] = useState<Chosen | null>(null);
-  const [going, setGoing] = useState(false);
   const body = useRef<HTMLTableSectionElement>(null);
   const drawn = useDrawnRows(body, pages.tokens.length, ROW_HEIGHT);
 
   const show = (change: Readonly<Record<string, string>>): void => {
-    const kept = { columns: query.get("columns") ?? "", sort: query.get("sort") ?? "", ...filter };
+    const kept = { columns: query.get("columns") ?? "", sort: query.get("sort") ?? "", group, ...filter };
     setSelected(new Set());
     go(href(["tokens"], { ...kept, ...change }), "replace");
   };
+  const keys = useMemo(() => [...new Set(pages.tokens.flatMap((one) => Object.keys(one.metadata)))], [pages.tokens]);
   const isFiltered = Object.keys(filter).length > 0;
-  const mayRevoke = mayDo(session, ASKED_PATHS.revoke, "update", "sudo");
+  const revocation = needsOf(ASKED_PATHS.revoke);
   const toggle = (accessor: string): void => {
     setSelected((before) => {
       const next = new Set(before);
@@ -52,35 +60,42 @@ export function TokensPage({ query }: { readonly query: URLSearchParams }) {
       return next;
     });
   };
-  const isGoing = ({ accessor }: Token): boolean =>
-    going && chosen !== null && (!("accessors" in chosen.selection) || selected.has(accessor));
 
   return (
     <>
       <PageHead title="Tokens">
+        <GroupChoice by={group} keys={keys} none={["", "Token by token"]} onChange={(next) => show({ group: next })} />
+        <ExportMenu filter={filter} sort={sort} />
         <ColumnChoice shown={columns} onChange={(names) => show({ columns: names.join(",") })} />
-        <a class="button primary" href={href(["new-token"])}>
+        <AllowedLink look="button primary" needs={needsOf(ASKED_PATHS.create)} href={href(["new-token"])}>
           <Icon name="plus" /> New token
-        </a>
+        </AllowedLink>
       </PageHead>
       <div class="stack">
         <FilterBar filter={filter} onChange={(next) => show({ ...cleared(), ...next })} />
         {pages.problem && <ProblemNotice problem={pages.problem} onRetry={pages.reload} />}
-        {!pages.problem && (
+        {group !== "" && <GroupedList filter={filter} by={group} />}
+        {group === "" && !pages.problem && (
           <section class="card" aria-label="Tokens">
             <header>
               <span class="number" aria-live="polite">
-                {pages.busy && pages.tokens.length === 0
-                  ? "Loading…"
-                  : `${counted(pages.tokens.length, "token")}${pages.next === "" ? "" : " so far"}`}
+                {pages.busy && pages.tokens.length === 0 ? (
+                  "Loading…"
+                ) : (
+                  <Total
+                    filter={filter}
+                    shown={pages.tokens.length}
+                    more={pages.next !== ""}
+                    mayCount={mayDo(session, ...revocation)}
+                  />
+                )}
                 {selected.size > 0 && `, ${selected.size} selected`}
               </span>
               <div class="row">
                 {selected.size > 0 && (
-                  <button
-                    type="button"
-                    class="button danger slim"
-                    disabled={!mayRevoke}
+                  <AllowedButton
+                    look="button danger slim"
+                    needs={revocation}
                     onClick={() =>
                       setChosen({
                         selection: { accessors: [...selected] },
@@ -89,20 +104,18 @@ export function TokensPage({ query }: { readonly query: URLSearchParams }) {
                     }
                   >
                     Revoke selected
-                  </button>
+                  </AllowedButton>
                 )}
                 {isFiltered && selected.size === 0 && pages.tokens.length > 0 && (
-                  <button
-                    type="button"
-                    class="button danger slim"
-                    disabled={!mayRevoke}
-                    title={mayRevoke ? undefined : "Your policies refuse this"}
+                  <AllowedButton
+                    look="button danger slim"
+                    needs={revocation}
                     onClick={() =>
                       setChosen({ selection: filterBody(filter), text: `All that match: ${filterText(filter)}` })
                     }
                   >
-                    Revoke all that match
-                  </button>
+                    Contain: revoke all that match
+                  </AllowedButton>
                 )}
               </div>
             </header>
@@ -174,11 +187,8 @@ export function TokensPage({ query }: { readonly query: URLSearchParams }) {
           {...chosen}
           onClose={() => {
             setChosen(null);
-            setGoing(false);
             setSelected(new Set());
-            if (going) pages.reload();
           }}
-          onBegun={() => setGoing(true)}
         />
       )}
     </>
@@ -226,7 +236,10 @@ function NoTokens({ isFiltered, onClear }: { readonly isFiltered: boolean; reado
   if (isFiltered) {
     return (
       <Empty title="No token matches">
-        <p>Names are exact, unless they end with *. The page of the inventory is two seconds behind at most.</p>
+        <p>
+          Search finds parts in any case; the fields below it are exact, but for a name that ends with *. The list is
+          two seconds behind at most.
+        </p>
         <button type="button" class="button" onClick={onClear}>
           Clear the filter
         </button>

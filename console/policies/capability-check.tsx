@@ -3,6 +3,7 @@ import type { Problem } from "../result.ts";
 import { useSession } from "../session.ts";
 import { Field, Segments } from "../ui/controls.tsx";
 import { ProblemNotice } from "../ui/notice.tsx";
+import { type Explanation, ExplanationNotice } from "./explanation.tsx";
 
 type Subject = "policy" | "self" | "accessor";
 
@@ -14,50 +15,74 @@ const WITH_POLICY: readonly (readonly [Subject, string])[] = [["policy", "This p
 
 /** Every capability that a path can have, in the order of what they allow. */
 const CAPABILITIES = ["create", "read", "update", "patch", "delete", "list", "sudo"] as const;
+const OPERATIONS = ["read", "list", "create", "update", "patch", "delete"] as const;
 
 interface CapabilityCheckProps {
   /** The text of a policy as it stands in the editor, saved or not. */
   readonly policy?: string;
 }
 
-/** What a policy or a token may do on a path, as the server decides it. */
+/** What was found about a path. */
+interface Found {
+  readonly path: string;
+  readonly names: readonly string[];
+  /** Absent for a policy: only a request of a token is decided. */
+  readonly explanation?: Explanation;
+}
+
+/** What a policy or a token may do on a path, as the server decides it, and for a token why. */
 export function CapabilityCheck({ policy }: CapabilityCheckProps) {
   const { api } = useSession();
   const [subject, setSubject] = useState<Subject>(policy === undefined ? "self" : "policy");
   const [other, setOther] = useState("");
   const [path, setPath] = useState("");
-  const [has, setHas] = useState<{ readonly path: string; readonly names: readonly string[] } | null>(null);
+  const [operation, setOperation] = useState<string>(OPERATIONS[0]);
+  const [found, setFound] = useState<Found | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
 
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault();
     const asked = path.trim().replace(/^\/?(v1\/)?/, "");
     const more = { policy: { policy }, self: {}, accessor: { accessor: other.trim() } }[subject];
-    const answer = await api.call<Readonly<Record<string, readonly string[]>>>(`sys/capabilities-${subject}`, {
-      body: { paths: [asked], ...more },
-    });
-    setProblem(answer.ok ? null : answer.problem);
-    setHas(answer.ok ? { path: asked, names: answer.value.data[asked] ?? [] } : null);
+    const [has, why] = await Promise.all([
+      api.call<Readonly<Record<string, readonly string[]>>>(`sys/capabilities-${subject}`, {
+        body: { paths: [asked], ...more },
+      }),
+      subject === "policy"
+        ? null
+        : api.call<Explanation>(`sys/explain/access${subject === "self" ? "-self" : ""}`, {
+            body: { path: asked, operation, ...more },
+          }),
+    ]);
+    const failure = !has.ok ? has.problem : why && !why.ok ? why.problem : null;
+    setProblem(failure);
+    setFound(
+      has.ok
+        ? { path: asked, names: has.value.data[asked] ?? [], ...(why?.ok && { explanation: why.value.data }) }
+        : null,
+    );
   };
 
-  const refused = has?.names.includes("deny");
   return (
     <section class="card" aria-labelledby="capability-check">
       <header>
-        <h2 id="capability-check">What may {policy === undefined ? "a token" : "it"} do on a path?</h2>
+        <h2 id="capability-check">What may {policy === undefined ? "a token" : "it"} do on a path, and why?</h2>
       </header>
       <form class="body stack" onSubmit={submit}>
         <Segments
           legend="Whose"
           options={policy === undefined ? TOKENS : WITH_POLICY}
           value={subject}
-          onChange={setSubject}
+          onChange={(next) => {
+            setSubject(next);
+            setFound(null);
+          }}
         />
         {subject === "policy" && (
           <p class="small muted">As it stands in the editor, saved or not, without the other policies of a token.</p>
         )}
         {subject === "accessor" && (
-          <Field label="Accessor">
+          <Field label="Accessor" name="accessor">
             <input
               value={other}
               onInput={(event) => setOther(event.currentTarget.value)}
@@ -67,7 +92,7 @@ export function CapabilityCheck({ policy }: CapabilityCheckProps) {
             />
           </Field>
         )}
-        <Field label="Path">
+        <Field label="Path" name="path">
           <input
             value={path}
             onInput={(event) => setPath(event.currentTarget.value)}
@@ -77,36 +102,58 @@ export function CapabilityCheck({ policy }: CapabilityCheckProps) {
             spellcheck={false}
           />
         </Field>
+        {subject !== "policy" && (
+          <Field label="Operation" name="operation">
+            <select value={operation} onChange={(event) => setOperation(event.currentTarget.value)}>
+              {OPERATIONS.map((one) => (
+                <option key={one} value={one}>
+                  {one}
+                </option>
+              ))}
+            </select>
+          </Field>
+        )}
         <div class="actions">
           <button type="submit" class="button">
             Check
           </button>
         </div>
         {problem && <ProblemNotice problem={problem} />}
-        {has && (
+        {found && (
           <div aria-live="polite" class="stack tight">
-            <code class="break">{has.path}</code>
-            {has.names.includes("root") ? (
-              <p>
-                <span class="tag bad">root</span> Everything.
-              </p>
-            ) : refused ? (
-              <p>
-                <span class="tag warn">refused</span> Nothing at all.
-              </p>
-            ) : (
-              <ul class="tags">
-                {CAPABILITIES.map((name) => (
-                  <li key={name} class={`tag ${has.names.includes(name) ? "good" : "off"}`}>
-                    {name}
-                    <span class="visually-hidden">{has.names.includes(name) ? " allowed" : " refused"}</span>
-                  </li>
-                ))}
-              </ul>
-            )}
+            {found.explanation && <ExplanationNotice explanation={found.explanation} />}
+            <CapabilityTags path={found.path} names={found.names} />
           </div>
         )}
       </form>
     </section>
+  );
+}
+
+function CapabilityTags({ path, names }: Pick<Found, "path" | "names">) {
+  return (
+    <>
+      <p class="small muted break">
+        All that is allowed on <code>{path}</code>:
+      </p>
+      {names.includes("root") ? (
+        <p>
+          <span class="tag bad">root</span> Everything.
+        </p>
+      ) : names.includes("deny") ? (
+        <p>
+          <span class="tag warn">refused</span> Nothing at all.
+        </p>
+      ) : (
+        <ul class="tags">
+          {CAPABILITIES.map((name) => (
+            <li key={name} class={`tag ${names.includes(name) ? "good" : "off"}`}>
+              {name}
+              <span class="visually-hidden">{names.includes(name) ? " allowed" : " refused"}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </>
   );
 }

@@ -1,37 +1,47 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { pathOf } from "../api.ts";
+import { pathOf } from "../api-path.ts";
+import { needsOf } from "../needs.ts";
+import { CopyAs } from "../records/copy-as.tsx";
 import type { Problem } from "../result.ts";
 import { useSession } from "../session.ts";
+import { AllowedButton } from "../ui/allowed.tsx";
 import { Notice, ProblemNotice } from "../ui/notice.tsx";
-import { useDraft } from "../ui/use-draft.ts";
+import { DiffView } from "./diff-view.tsx";
 import { offsetOf, type Place, placeIn } from "./place.ts";
+import { isConflict, type StoredPolicy, settingsOf } from "./policy.ts";
+import { usePolicyText } from "./use-policy-text.ts";
 
 /** Where a policy is in the API. */
 export const endpointOf = (name: string): string => `sys/policies/acl/${pathOf(...name.split("/"))}`;
 
 interface EditorProps {
   readonly name: string;
-  readonly text: string;
+  /** As the server has it; one with the version -1 and an example for its text is to be made. */
+  readonly policy: StoredPolicy;
   readonly isFixed?: boolean;
-  readonly isNew?: boolean;
   readonly onTyped: (text: string) => void;
-  readonly onSaved: () => void;
+  /** The policy was written, or the server has another version than `policy`. */
+  readonly onChanged: (isSaved: boolean) => void;
 }
 
-/** The text with its line numbers; a mistake that the parser names is marked and the cursor put there. */
-export function Editor({ name, text, isFixed = false, isNew = false, onTyped, onSaved }: EditorProps) {
+/**
+ * The text with its line numbers; a mistake that the parser names is marked and the cursor put there. Before it is saved it shows
+ * what that changes, and it is saved only over the version that was looked at.
+ */
+export function Editor({ name, policy, isFixed = false, onTyped, onChanged }: EditorProps) {
   const { api } = useSession();
-  const [typed, change] = useDraft(text);
-  const type = (next: string): void => {
-    change(() => next);
-    onTyped(next);
-  };
+  const isNew = policy.version === -1;
+  const { typed, seen, isKept, type, take, keepMine, noteSaved } = usePolicyText(isNew ? "" : name, policy);
   const [problem, setProblem] = useState<Problem | null>(null);
   const [saved, setSaved] = useState(false);
+  const [busy, setBusy] = useState(false);
   const area = useRef<HTMLTextAreaElement>(null);
   const numbers = useRef<HTMLDivElement>(null);
   const place: Place | null = problem ? placeIn(problem.messages.join("\n")) : null;
+  const changed = typed !== policy.policy;
+  const overtaken = changed && !saved && seen !== policy.version;
 
+  useEffect(() => onTyped(typed), [typed]);
   useEffect(() => {
     const element = area.current;
     if (!element || !place) return;
@@ -42,16 +52,40 @@ export function Editor({ name, text, isFixed = false, isNew = false, onTyped, on
 
   const save = async (event: Event): Promise<void> => {
     event.preventDefault();
-    setSaved(false);
-    const answer = await api.call(endpointOf(name), { body: { policy: typed } });
-    setProblem(answer.ok ? null : answer.problem);
+    if (busy) return;
+    setBusy(true);
+    const body = { ...settingsOf(policy), policy: typed, cas: seen };
+    const answer = await api.call(endpointOf(name), { body });
+    setBusy(false);
     setSaved(answer.ok);
-    if (answer.ok) onSaved();
+    if (answer.ok) noteSaved();
+    const isOvertaken = !answer.ok && isConflict(answer.problem);
+    if (isOvertaken && isNew)
+      return setProblem({ ...answer.problem, messages: [`There is a policy ${name} already.`] });
+    setProblem(answer.ok || isOvertaken ? null : answer.problem);
+    if (answer.ok || isOvertaken) onChanged(answer.ok);
   };
   const lines = typed.split("\n").length;
-  const changed = typed !== text || isNew;
   return (
     <form class="stack tight" onSubmit={save}>
+      {isKept && !overtaken && (
+        <Notice title="Your unsaved text is here again">This tab kept it. It is not saved yet.</Notice>
+      )}
+      {overtaken && (
+        <Notice tone="warn" title={`Not saved: it was changed meanwhile, to version ${policy.version}`}>
+          <p>
+            You began from version {seen}. Below is what your text would change in version {policy.version}.
+          </p>
+          <div class="row">
+            <button type="button" class="button slim" onClick={keepMine}>
+              Keep my text
+            </button>
+            <button type="button" class="button slim" onClick={take}>
+              Take version {policy.version}
+            </button>
+          </div>
+        </Notice>
+      )}
       <div class="editor">
         <div class="editor-lines number" ref={numbers} aria-hidden="true">
           {Array.from({ length: lines }, (_, at) => (
@@ -91,17 +125,34 @@ export function Editor({ name, text, isFixed = false, isNew = false, onTyped, on
           It holds everywhere within seconds.
         </Notice>
       )}
+      {changed && !isNew && !saved && <DiffView before={policy.policy} after={typed} />}
       {!isFixed && (
         <div class="actions">
-          {typed !== text && (
-            <button type="button" class="button" onClick={() => type(text)}>
+          {changed && !saved && (
+            <button type="button" class="button" onClick={take}>
               Undo the changes
             </button>
           )}
-          <button type="submit" class="button primary" disabled={!changed || name === ""}>
+          <AllowedButton
+            look="button primary"
+            needs={isNew ? null : needsOf(endpointOf(name))}
+            busy={busy}
+            disabled={(!changed && !isNew) || saved || overtaken || name === ""}
+          >
             Save
-          </button>
+          </AllowedButton>
         </div>
+      )}
+      {!isFixed && (
+        <CopyAs
+          values={name === "" ? null : { policy: typed }}
+          request={({ policy: text }) => ({
+            path: endpointOf(name),
+            body: { ...settingsOf(policy), policy: text, ...(policy.cas_required === true && { cas: seen }) },
+          })}
+          fields={[{ name: "policy", label: "Policy", kind: "long text" }]}
+          terraform={{ resource: { type: "vault_policy" }, given: { name } }}
+        />
       )}
     </form>
   );

@@ -1,5 +1,7 @@
 import { useState } from "preact/hooks";
+import { needsOf } from "../needs.ts";
 import { useSession } from "../session.ts";
+import { AllowedButton } from "../ui/allowed.tsx";
 import { Confirm } from "./confirm.tsx";
 import type { Action } from "./part.ts";
 
@@ -17,9 +19,9 @@ export function ActionButton({ path, action, onDone }: ActionButtonProps) {
   const label = action.label.replace("…", "");
   return (
     <>
-      <button type="button" class="button slim" onClick={() => setAsking(true)}>
+      <AllowedButton look="button slim" needs={needsOf(path)} onClick={() => setAsking(true)}>
         {action.label}
-      </button>
+      </AllowedButton>
       {asking && (
         <Confirm
           title={label}

@@ -1,14 +1,16 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { count } from "../format.ts";
+import { counted } from "../format.ts";
 import { href } from "../href.ts";
-import { failed } from "../result.ts";
+import { needsOf } from "../needs.ts";
 import { go } from "../router.ts";
 import { useSession } from "../session.ts";
+import { AllowedButton, AllowedLink } from "../ui/allowed.tsx";
 import { Icon } from "../ui/icons.tsx";
 import { ProblemNotice } from "../ui/notice.tsx";
 import { useLoad } from "../ui/use-load.ts";
 import { ActionButton } from "./action-button.tsx";
+import { recordOf, type TerraformResource } from "./commands.ts";
 import { Confirm } from "./confirm.tsx";
 import { RecordFacts } from "./facts.tsx";
 import type { FieldGroup, RecordValue } from "./field.ts";
@@ -84,14 +86,25 @@ export function CollectionPart({ scope, part, name, isNew, more }: CollectionPar
           <ActionButton path={scope.endpoint(part.action.path)} action={part.action} onDone={names.reload} />
         )}
         {part.canAdd && (
-          <a class="button slim" href={scope.page({ part: part.part, new: "1" })}>
+          <AllowedLink
+            look="button slim"
+            needs={needsOf(scope.endpoint(part.itemPath, "new"))}
+            isExample
+            href={scope.page({ part: part.part, new: "1" })}
+          >
             <Icon name="plus" size={13} /> New {part.one}
-          </a>
+          </AllowedLink>
         )}
       </NameList>
     </div>
   );
 }
+
+/** The resource of a record whose name is typed. */
+const withName = (resource: TerraformResource): TerraformResource => ({
+  ...resource,
+  renamed: { ...resource.renamed, [NAME]: resource.name ?? "name" },
+});
 
 interface NewRecordProps {
   readonly scope: Scope;
@@ -102,7 +115,6 @@ interface NewRecordProps {
 }
 
 function NewRecord({ scope, part, names, onMade }: NewRecordProps) {
-  const { api } = useSession();
   const [first, ...others] = part.groups;
   const named: FieldGroup = {
     title: first?.title ?? capital(part.one),
@@ -118,11 +130,9 @@ function NewRecord({ scope, part, names, onMade }: NewRecordProps) {
           groups={[named, ...others]}
           record={null}
           action={`Make the ${part.one}`}
-          send={async ({ [NAME]: name, ...body }) => {
-            const mistake = newNameMistake(String(name), names);
-            if (mistake !== "") return failed({ status: 400, messages: [mistake], requestId: "" });
-            return api.call(scope.endpoint(part.itemPath, String(name)), { body });
-          }}
+          mistake={({ [NAME]: name }) => newNameMistake(String(name), names, part.isRole)}
+          request={({ [NAME]: name, ...body }) => ({ path: scope.endpoint(part.itemPath, String(name)), body })}
+          terraform={part.terraform && recordOf(withName(part.terraform), scope.mount)}
           onSaved={({ [NAME]: name }) => onMade(String(name))}
         />
       </div>
@@ -151,9 +161,9 @@ function OneRecord({ scope, part, name, more, onDeleted }: OneRecordProps) {
             {part.itemAction && (
               <ActionButton path={`${path}/${part.itemAction.path}`} action={part.itemAction} onDone={record.reload} />
             )}
-            <button type="button" class="button slim danger" onClick={() => setAsking(true)}>
+            <AllowedButton look="button slim danger" needs={needsOf(path, "DELETE")} onClick={() => setAsking(true)}>
               Delete…
-            </button>
+            </AllowedButton>
           </div>
         </header>
         <div class="body">
@@ -164,7 +174,8 @@ function OneRecord({ scope, part, name, more, onDeleted }: OneRecordProps) {
               groups={part.groups}
               record={value}
               action="Save"
-              send={(body) => api.call(path, { body })}
+              request={(body) => ({ path, body })}
+              terraform={part.terraform && recordOf(part.terraform, scope.mount, name)}
               onSaved={record.reload}
             />
           )}
@@ -201,7 +212,7 @@ function TokensOfRole({ mount, role }: { readonly mount: string; readonly role: 
   const tokens = summary.value.groups.find(({ key }) => key === role)?.count ?? 0;
   return (
     <p>
-      {count(tokens)} tokens came by it. <a href={href(["tokens"], { mount: `auth/${mount}/`, role })}>Show them</a>
+      {counted(tokens, "token")} came by it. <a href={href(["tokens"], { mount: `auth/${mount}/`, role })}>Show them</a>
     </p>
   );
 }

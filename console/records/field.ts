@@ -23,11 +23,15 @@ export interface Field {
   readonly hint?: string;
   /** Values of a choice, the usual one first. */
   readonly choices?: readonly string[];
+  /** How the choice without a value is shown. */
+  readonly emptyChoice?: string;
   readonly required?: boolean;
   /** Set when it is made, and never again. */
   readonly fixed?: boolean;
   /** The value of a record that does not name the field: `"true"` for a flag that is set. */
   readonly usual?: string;
+  /** Stands in the form of a new record, and is sent. */
+  readonly suggested?: string;
   /** Shown only while another field has one of these values. */
   readonly when?: readonly [field: string, ...values: string[]];
 }
@@ -44,8 +48,8 @@ export type RecordValue = Readonly<Record<string, unknown>>;
 export type Draft = Readonly<Record<string, string>>;
 
 /** Seconds, whole days, or hours, minutes and seconds: the API takes no days beside hours. */
-export const DURATION = /^(\d+d?|(\d+(\.\d+)?(ms|s|m|h))+)$/;
-export const DURATION_HINT = "A number with s, m, h or d, like 90m or 2d";
+const DURATION = /^(\d+d?|(\d+(\.\d+)?(ms|s|m|h))+)$/;
+const DURATION_HINT = "A number with s, m, h or d, like 90m or 2d";
 const DAY = 86_400;
 const UNITS = [
   ["h", 3_600],
@@ -102,6 +106,12 @@ export function draftOf(fields: readonly Field[], record: RecordValue | null): D
     ]),
   );
 }
+
+/** The draft of a new record that a form begins with. */
+export const suggestedDraft = (fields: readonly Field[]): Draft => ({
+  ...draftOf(fields, null),
+  ...Object.fromEntries(fields.flatMap(({ name, suggested }) => (suggested === undefined ? [] : [[name, suggested]]))),
+});
 
 const linesOf = (text: string): string[] =>
   text
@@ -172,4 +182,21 @@ export function bodyOf(fields: readonly Field[], before: Draft, typed: Draft): R
     (field) => isShown(field, typed) && (typed[field.name] ?? "") !== (before[field.name] ?? ""),
   );
   return Object.fromEntries(changed.map((field) => [field.name, sentValue(field, typed[field.name] ?? "")]));
+}
+
+/** The values of choices, of which one always counts. */
+export const choicesOf = (fields: readonly Field[], typed: Draft): Record<string, unknown> =>
+  Object.fromEntries(
+    fields.flatMap(({ name, kind }) => (kind === "choice" && typed[name] ? [[name, typed[name]]] : [])),
+  );
+
+/** What makes a record as it stands in the form, and changes one that is there to it. A secret is left to be filled in. */
+export function copiedValues(fields: readonly Field[], before: Draft, typed: Draft): RecordValue {
+  const values = {
+    ...choicesOf(fields, typed),
+    ...bodyOf(fields, draftOf(fields, null), typed),
+    ...bodyOf(fields, before, typed),
+  };
+  const secrets = fields.filter(({ name, kind }) => kind === "secret" && name in values);
+  return { ...values, ...Object.fromEntries(secrets.map(({ name }) => [name, `<${name}>`])) };
 }

@@ -1,3 +1,4 @@
+import type { TerraformResource } from "./commands.ts";
 import type { FieldGroup } from "./field.ts";
 
 /** Things of one kind, each by its name. */
@@ -20,6 +21,8 @@ export interface Collection {
   /** True: its tokens have its name as their role. */
   readonly isRole?: boolean;
   readonly action?: Action;
+  /** Absent where the provider has none. */
+  readonly terraform?: TerraformResource;
   /** Done to one of them: its path stands after the name. */
   readonly itemAction?: Action;
 }
@@ -34,6 +37,7 @@ export interface Settings {
   /** What their deletion takes away; absent where they can't be deleted. */
   readonly loss?: string;
   readonly action?: Action;
+  readonly terraform?: TerraformResource;
 }
 
 /** The explanation of a login, check by check. */
@@ -42,9 +46,24 @@ export interface LoginCheck {
   readonly part: string;
   readonly title: string;
   readonly path: string;
+  /** Where the roles of the mount are listed. */
+  readonly rolesPath: string;
+  /** What is pasted, and in which forms. */
+  readonly label: string;
+  readonly hint: string;
+  /** The fields of the request for what was pasted. */
+  readonly fieldsOf: (pasted: string) => Readonly<Record<string, unknown>>;
 }
 
-export type Part = Collection | Settings | LoginCheck;
+/** The logins that were refused lately. */
+export interface RefusedLogins {
+  readonly kind: "refused logins";
+  readonly part: string;
+  readonly title: string;
+  readonly path: string;
+}
+
+export type Part = Collection | Settings | LoginCheck | RefusedLogins;
 
 /** Something that a part does when asked, without a form. */
 export interface Action {

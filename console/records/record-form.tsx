@@ -1,11 +1,29 @@
 import type { VNode } from "preact";
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import type { Envelope } from "../api.ts";
-import type { Answer, Problem } from "../result.ts";
+import { type Needs, needsOf } from "../needs.ts";
+import type { Problem } from "../result.ts";
+import { useSession } from "../session.ts";
+import { AllowedButton } from "../ui/allowed.tsx";
 import { Field as Labelled } from "../ui/controls.tsx";
 import { Notice, ProblemNotice } from "../ui/notice.tsx";
 import { useDraft } from "../ui/use-draft.ts";
-import { bodyOf, draftOf, type Field, type FieldGroup, isShown, mistakeIn, type RecordValue } from "./field.ts";
+import type { FormRequest, TerraformRecord } from "./commands.ts";
+import { CopyAs } from "./copy-as.tsx";
+import {
+  bodyOf,
+  choicesOf,
+  copiedValues,
+  draftOf,
+  type Field,
+  type FieldGroup,
+  isShown,
+  mistakeIn,
+  type RecordValue,
+  suggestedDraft,
+} from "./field.ts";
+import { namesPolicies, unknownPoliciesText } from "./known-policies.ts";
+import { useKnownPolicies } from "./use-known-policies.ts";
 
 interface RecordFormProps<T> {
   readonly groups: readonly FieldGroup[];
@@ -13,33 +31,50 @@ interface RecordFormProps<T> {
   readonly record: RecordValue | null;
   /** The word on the button. */
   readonly action: string;
-  /** Sends what was changed. */
-  readonly send: (body: Record<string, unknown>) => Promise<Answer<Envelope<T>>>;
+  /** The request that sends what was changed. */
+  readonly request: (values: RecordValue) => FormRequest;
+  /** What is wrong with all of it, before it is sent; "" when nothing is. */
+  readonly mistake?: (values: RecordValue) => string;
+  readonly terraform?: TerraformRecord | undefined;
+  /** Leaves the form, where it stands in a dialog. */
+  readonly onCancel?: () => void;
   /** Called with what was sent, and what the API answered. */
-  readonly onSaved: (body: Record<string, unknown>, data: T) => void;
+  readonly onSaved: (values: RecordValue, data: T, answer: Envelope<T>) => void;
 }
 
 /** Makes or changes a record: an input for each field, and only what was changed is sent. */
-export function RecordForm<T>({ groups, record, action, send, onSaved }: RecordFormProps<T>) {
+export function RecordForm<T>(props: RecordFormProps<T>) {
+  const { groups, record, action, request, mistake, terraform, onCancel, onSaved } = props;
+  const { api } = useSession();
   const fields = groups.flatMap((group) => group.fields);
   const before = draftOf(fields, record);
-  const [typed, change] = useDraft(before);
+  const [typed, change] = useDraft(record ? before : suggestedDraft(fields));
   const [tried, setTried] = useState(false);
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<Problem | null>(null);
   const [saved, setSaved] = useState<readonly string[] | null>(null);
   const shown = fields.filter((field) => isShown(field, typed));
   const wrong = shown.filter((field) => mistakeIn(field, typed[field.name] ?? "") !== "");
+  // The usual choice is sent as well: without it some records can't be made.
+  const valuesNow = () => ({ ...(!record && choicesOf(shown, typed)), ...bodyOf(shown, before, typed) });
+  // The path of a new record is that of its name: it is asked about when the field is left.
+  const [left, setLeft] = useState(0);
+  const needs = useMemo((): Needs | null => {
+    if (wrong.length > 0) return null;
+    const { path, method } = request(valuesNow());
+    return needsOf(path, method);
+  }, [left]);
 
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault();
     setTried(true);
     if (wrong.length > 0 || busy) return;
+    const values = valuesNow();
+    const refusal = mistake?.(values) ?? "";
+    if (refusal !== "") return setProblem({ status: 400, messages: [refusal], requestId: "" });
     setBusy(true);
-    const body = bodyOf(shown, before, typed);
-    // The usual choice is sent as well: without it some records can't be made.
-    if (!record) for (const { name, kind } of shown) if (kind === "choice" && typed[name]) body[name] = typed[name];
-    const answer = await send(body);
+    const { path, ...options } = request(values);
+    const answer = await api.call<T>(path, options);
     setBusy(false);
     setProblem(answer.ok ? null : answer.problem);
     if (!answer.ok) return setSaved(null);
@@ -47,12 +82,13 @@ export function RecordForm<T>({ groups, record, action, send, onSaved }: RecordF
     const secrets = fields.filter(({ kind }) => kind === "secret");
     change((now) => ({ ...now, ...draftOf(secrets, null) }));
     setSaved(answer.value.warnings ?? []);
-    onSaved(body, answer.value.data);
+    onSaved(values, answer.value.data, answer.value);
   };
+  const policies = useKnownPolicies(fields.some(namesPolicies));
   const changed = shown.some(({ name }) => typed[name] !== before[name]);
 
   return (
-    <form class="stack" onSubmit={submit} noValidate>
+    <form class="stack" onSubmit={submit} onChange={() => setLeft((before) => before + 1)} noValidate>
       {groups.map(({ title, fields: own }) => {
         const inView = own.filter((field) => isShown(field, typed));
         if (inView.length === 0) return null;
@@ -66,6 +102,7 @@ export function RecordForm<T>({ groups, record, action, send, onSaved }: RecordF
                   field={field}
                   value={typed[field.name] ?? ""}
                   wrong={tried || typed[field.name] !== "" ? mistakeIn(field, typed[field.name] ?? "") : ""}
+                  warning={unknownPoliciesText(field, typed[field.name] ?? "", policies)}
                   fixed={record !== null && field.fixed === true}
                   onChange={(value) => {
                     change((now) => ({ ...now, [field.name]: value }));
@@ -88,10 +125,21 @@ export function RecordForm<T>({ groups, record, action, send, onSaved }: RecordF
             Undo the changes
           </button>
         )}
-        <button type="submit" class="button primary" aria-disabled={busy} disabled={record !== null && !changed}>
+        {onCancel && (
+          <button type="button" class="button" onClick={onCancel}>
+            Cancel
+          </button>
+        )}
+        <AllowedButton look="button primary" needs={needs} busy={busy} disabled={record !== null && !changed}>
           {action}
-        </button>
+        </AllowedButton>
       </div>
+      <CopyAs
+        values={wrong.length > 0 ? null : copiedValues(shown, before, typed)}
+        request={request}
+        fields={fields}
+        terraform={terraform}
+      />
     </form>
   );
 }
@@ -100,31 +148,36 @@ interface InputProps {
   readonly field: Field;
   readonly value: string;
   readonly wrong: string;
+  /** What it may hold, and is hardly meant. */
+  readonly warning: string;
   readonly fixed: boolean;
   readonly onChange: (value: string) => void;
 }
 
-function Input({ field, value, wrong, fixed, onChange }: InputProps) {
-  const { kind, label, name, hint, choices = [], required } = field;
+function Input({ field, value, wrong, warning, fixed, onChange }: InputProps) {
+  const { kind, label, name, hint, choices = [], emptyChoice = "usual", required } = field;
   if (kind === "flag") {
     return (
-      <label class="check wide-field" title={name}>
-        <input
-          type="checkbox"
-          checked={value === "true"}
-          disabled={fixed}
-          onChange={(event) => onChange(event.currentTarget.checked ? "true" : "")}
-        />
-        <span>
-          {label}
-          {hint && <span class="hint"> {hint}</span>}
-        </span>
-      </label>
+      <div class="wide-field check-row">
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={value === "true"}
+            disabled={fixed}
+            onChange={(event) => onChange(event.currentTarget.checked ? "true" : "")}
+          />
+          <span>
+            {label}
+            {hint && <span class="hint"> {hint}</span>}
+          </span>
+        </label>
+        <code>{name}</code>
+      </div>
     );
   }
   const typing = {
     value,
-    title: name,
+    name,
     spellcheck: false,
     autocomplete: "off",
     readOnly: fixed,
@@ -136,10 +189,10 @@ function Input({ field, value, wrong, fixed, onChange }: InputProps) {
   const input = (): VNode<Record<string, unknown>> => {
     if (kind === "choice") {
       return (
-        <select value={value} title={name} disabled={fixed} onChange={(event) => onChange(event.currentTarget.value)}>
+        <select value={value} disabled={fixed} onChange={(event) => onChange(event.currentTarget.value)}>
           {(choices.includes(value) ? choices : [value, ...choices]).map((one) => (
             <option key={one} value={one}>
-              {one || "usual"}
+              {one || emptyChoice}
             </option>
           ))}
         </select>
@@ -156,9 +209,19 @@ function Input({ field, value, wrong, fixed, onChange }: InputProps) {
   const wide = kind === "json" || kind === "long text";
   return (
     <div class={wide ? "wide-field" : undefined}>
-      <Labelled label={label} hint={hint ?? USUAL_HINTS[kind]} wrong={wrong}>
+      <Labelled
+        label={label}
+        name={name.includes(" ") ? undefined : name}
+        hint={hint ?? USUAL_HINTS[kind]}
+        wrong={wrong}
+      >
         {input()}
       </Labelled>
+      {warning !== "" && (
+        <p class="small warning" role="status">
+          {warning}
+        </p>
+      )}
     </div>
   );
 }

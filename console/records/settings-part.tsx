@@ -1,8 +1,11 @@
 import { useState } from "preact/hooks";
+import { needsOf } from "../needs.ts";
 import { useSession } from "../session.ts";
+import { AllowedButton } from "../ui/allowed.tsx";
 import { ProblemNotice } from "../ui/notice.tsx";
 import { useLoad } from "../ui/use-load.ts";
 import { ActionButton } from "./action-button.tsx";
+import { recordOf } from "./commands.ts";
 import { Confirm } from "./confirm.tsx";
 import type { RecordValue } from "./field.ts";
 import type { Settings } from "./part.ts";
@@ -27,9 +30,9 @@ export function SettingsPart({ scope, part }: { readonly scope: Scope; readonly 
             <ActionButton path={scope.endpoint(part.action.path)} action={part.action} onDone={settings.reload} />
           )}
           {part.loss !== undefined && value && (
-            <button type="button" class="button slim danger" onClick={() => setAsking(true)}>
+            <AllowedButton look="button slim danger" needs={needsOf(path, "DELETE")} onClick={() => setAsking(true)}>
               Delete…
-            </button>
+            </AllowedButton>
           )}
         </div>
       </header>
@@ -41,7 +44,8 @@ export function SettingsPart({ scope, part }: { readonly scope: Scope; readonly 
             groups={part.groups}
             record={value}
             action="Save"
-            send={(body) => api.call(path, { body })}
+            request={(body) => ({ path, body })}
+            terraform={part.terraform && recordOf(part.terraform, scope.mount)}
             onSaved={settings.reload}
           />
         )}

@@ -1,6 +1,10 @@
+import { duration } from "../format.ts";
+import type { TerraformResource } from "../records/commands.ts";
 import type { FieldGroup, RecordValue } from "../records/field.ts";
 import { secondsOf } from "../records/field.ts";
-import type { Organization } from "./resources.ts";
+import type { Organization, TeamToken } from "./resources.ts";
+
+const DEFAULT_TTL = "default-team-token-ttl-ms";
 
 export const NEW_ORGANIZATION: readonly FieldGroup[] = [
   {
@@ -31,7 +35,9 @@ export const ORGANIZATION_SETTINGS: readonly FieldGroup[] = [
 export const TTL_POLICY: readonly FieldGroup[] = [
   {
     title: "Greatest lifetime",
-    fields: [{ name: "team", label: "Of team tokens", kind: "duration", hint: "Counts while the flag above is set." }],
+    fields: [
+      { name: "max-ttl-ms", label: "Of team tokens", kind: "duration", hint: "Counts while the flag above is set." },
+    ],
   },
 ];
 
@@ -46,6 +52,8 @@ export const TEAM: readonly FieldGroup[] = [
     ],
   },
 ];
+
+export const TERRAFORM_TEAM: TerraformResource = { type: "tfe_team", lacks: ["token-policies"] };
 
 export const NEW_TOKEN: readonly FieldGroup[] = [
   {
@@ -62,20 +70,50 @@ export const NEW_TOKEN: readonly FieldGroup[] = [
   },
 ];
 
-export const ROTATION: readonly FieldGroup[] = [
+/** How long the old token of a rotation stays good unless one says otherwise: time to carry the new one to its users. */
+const USUAL_OVERLAP = "1d";
+
+/**
+ * The form of a rotation of `token`.
+ *
+ * @param organization null when it is not known
+ */
+export const rotationOf = (token: TeamToken, organization: Organization | null): readonly FieldGroup[] => [
   {
-    title: "New token",
+    title: "Old token",
     fields: [
       {
         name: "overlap-seconds",
         label: "The old one stays good for",
         kind: "duration",
-        hint: "Empty: it ends at once. At most 30d.",
+        suggested: USUAL_OVERLAP,
+        hint: `Empty: it is refused at once. At most 30d${token["expired-at"] === null ? "" : ", and not beyond its own end"}.`,
       },
-      { name: "expired-at", label: "The new one ends", kind: "time", hint: "Empty: never." },
+    ],
+  },
+  {
+    title: "New token",
+    fields: [
+      { name: "expired-at", label: "The new one ends", kind: "time", hint: `Empty: ${newEnd(token, organization)}.` },
     ],
   },
 ];
+
+/** When the token ends that takes over from `token` without an end of its own. */
+function newEnd(token: TeamToken, organization: Organization | null): string {
+  const end = token["expired-at"];
+  if (end !== null) {
+    const seconds = (Date.parse(end) - Date.parse(token["created-at"])) / 1000;
+    return `after ${duration(seconds)}, as long as the old one was to live, within the organization's greatest lifetime`;
+  }
+  if (organization === null) return "as the organization says, else never";
+  const usual = organization[DEFAULT_TTL] ?? 0;
+  const isBound = organization["max-ttl-enabled"] === true;
+  if (usual > 0) {
+    return `after ${duration(usual / 1000)}, as the organization says${isBound ? ", within its greatest lifetime" : ""}`;
+  }
+  return isBound ? "with the greatest lifetime of the organization" : "never, like the old one";
+}
 
 const TRIGGERS = ["team_token:expires_in_30_days", "team_token:expires_in_7_days", "team_token:expired"];
 
@@ -86,13 +124,11 @@ export const WEBHOOK: readonly FieldGroup[] = [
       { name: "name", label: "Name", kind: "text", required: true },
       { name: "url", label: "Address", kind: "text", required: true },
       { name: "token", label: "Secret that signs what is sent", kind: "secret" },
-      { name: "triggers", label: "InventoryUpdate of", kind: "names", usual: TRIGGERS.join("\n") },
+      { name: "triggers", label: "Notified of", kind: "names", usual: TRIGGERS.join("\n") },
       { name: "enabled", label: "Enabled: it has to take a verification first", kind: "flag" },
     ],
   },
 ];
-
-const DEFAULT_TTL = "default-team-token-ttl-ms";
 
 /** Settings with times in seconds, as forms have them. */
 export const shownSettings = (organization: Organization): RecordValue => ({

@@ -1,23 +1,27 @@
 import { useState } from "preact/hooks";
 import { href } from "../href.ts";
+import { needsOf } from "../needs.ts";
 import { Confirm } from "../records/confirm.tsx";
 import { secondsOf } from "../records/field.ts";
 import { RecordForm } from "../records/record-form.tsx";
 import { go } from "../router.ts";
 import { useSession } from "../session.ts";
+import { AllowedButton } from "../ui/allowed.tsx";
 import { ProblemNotice } from "../ui/notice.tsx";
 import { type Loaded, useLoad } from "../ui/use-load.ts";
 import { ORGANIZATION_SETTINGS, sentSettings, shownSettings, TTL_POLICY } from "./forms.ts";
-import { type Organization, type Resource, sendResource, teamsPath } from "./resources.ts";
+import { type Organization, type Resource, resourceRequest, teamsPath } from "./resources.ts";
 
 interface OrganizationSettingsProps {
   readonly name: string;
   readonly organization: Loaded<Resource<Organization>>;
 }
 
+const MAX_TTL = "max-ttl-ms";
+
 interface TtlPolicy {
   readonly "token-type": string;
-  readonly "max-ttl-ms": number;
+  readonly [MAX_TTL]: number;
 }
 
 /** How an organization is set, and its deletion. */
@@ -32,9 +36,9 @@ export function OrganizationSettings({ name, organization }: OrganizationSetting
     <section class="card" aria-label="Settings">
       <header>
         <h2>Settings</h2>
-        <button type="button" class="button slim danger" onClick={() => setAsking(true)}>
+        <AllowedButton look="button slim danger" needs={needsOf(path, "DELETE")} onClick={() => setAsking(true)}>
           Delete the organization…
-        </button>
+        </AllowedButton>
       </header>
       <div class="body stack">
         {organization.value && (
@@ -42,7 +46,7 @@ export function OrganizationSettings({ name, organization }: OrganizationSetting
             groups={ORGANIZATION_SETTINGS}
             record={shownSettings(organization.value.attributes)}
             action="Save"
-            send={(body) => sendResource(api, "PATCH", path, "organizations", sentSettings(body))}
+            request={(values) => resourceRequest("PATCH", path, "organizations", sentSettings(values))}
             onSaved={organization.reload}
           />
         )}
@@ -50,11 +54,11 @@ export function OrganizationSettings({ name, organization }: OrganizationSetting
         {team && (
           <RecordForm
             groups={TTL_POLICY}
-            record={{ team: team.attributes["max-ttl-ms"] / 1000 }}
+            record={{ [MAX_TTL]: team.attributes[MAX_TTL] / 1000 }}
             action="Save the lifetime"
-            send={({ team: typed }) =>
-              sendResource(api, "PATCH", ttlPath, "token-ttl-policies", {
-                "token-ttl-policies": [{ "token-type": "team", "max-ttl-ms": secondsOf(String(typed)) * 1000 }],
+            request={({ [MAX_TTL]: typed = "" }) =>
+              resourceRequest("PATCH", ttlPath, "token-ttl-policies", {
+                "token-ttl-policies": [{ "token-type": "team", [MAX_TTL]: secondsOf(String(typed)) * 1000 }],
               })
             }
             onSaved={ttl.reload}

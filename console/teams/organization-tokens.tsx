@@ -1,12 +1,12 @@
 import { useState } from "preact/hooks";
-import { count } from "../format.ts";
+import { counted } from "../format.ts";
 import { useSession } from "../session.ts";
 import { Empty } from "../ui/controls.tsx";
 import { ProblemNotice } from "../ui/notice.tsx";
 import { Pager } from "../ui/pager.tsx";
 import { useLoad } from "../ui/use-load.ts";
 import { Find } from "./find.tsx";
-import { listResources, type TeamToken, teamsPath } from "./resources.ts";
+import { listResources, type TeamToken, tokensPath } from "./resources.ts";
 import { TokenList } from "./token-list.tsx";
 
 const SORTS = [
@@ -22,7 +22,7 @@ export function OrganizationTokens({ organization }: { readonly organization: st
   const [page, setPage] = useState(1);
   const [search, setSearch] = useState("");
   const [sort, setSort] = useState<string>(SORTS[0][0]);
-  const path = teamsPath("organizations", organization, "team-tokens");
+  const path = tokensPath(organization);
   const list = useLoad(`${path} ${page} ${search} ${sort}`, () =>
     listResources<TeamToken>(api, path, page, { q: search, sort }),
   );
@@ -38,7 +38,7 @@ export function OrganizationTokens({ organization }: { readonly organization: st
               </option>
             ))}
           </select>
-          {list.value && <span class="muted number">{count(list.value.total)}</span>}
+          {list.value && <span class="muted number">{counted(list.value.total, "token")}</span>}
         </div>
       </header>
       {list.problem && <ProblemNotice problem={list.problem} onRetry={list.reload} />}

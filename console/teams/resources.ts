@@ -1,4 +1,7 @@
-import { type Api, type Envelope, pathOf, type Query } from "../api.ts";
+import type { Api, Envelope, Query } from "../api.ts";
+import { pathOf } from "../api-path.ts";
+import type { FormRequest } from "../records/commands.ts";
+import type { RecordValue } from "../records/field.ts";
 import { type Answer, done } from "../result.ts";
 
 const MEDIA_TYPE = "application/vnd.api+json";
@@ -72,6 +75,10 @@ export interface ResourcePage<T> {
 /** The endpoint of something of the interface of teams. */
 export const teamsPath = (...parts: readonly string[]): string => `/api/v2/${pathOf(...parts)}`;
 
+/** The endpoint that rotates a token. */
+export const rotationPath = ({ id }: Resource<TeamToken>): string =>
+  teamsPath("authentication-tokens", id, "actions", "rotate");
+
 export async function readResource<T>(api: Api, path: string): Promise<Answer<Resource<T>>> {
   return api.read<Resource<T>>(path);
 }
@@ -100,15 +107,16 @@ function paginationOf(meta: unknown): { readonly pages: number; readonly total: 
   return { pages: found["total-pages"] ?? 1, total: found["total-count"] };
 }
 
-/** Makes (POST) or changes (PATCH) a resource. */
-export const sendResource = <T>(
-  api: Api,
+/** The request that makes (POST) or changes (PATCH) a resource. */
+export const resourceRequest = (
   method: "POST" | "PATCH",
   path: string,
   type: string,
-  attributes: Readonly<Record<string, unknown>>,
-): Promise<Answer<Envelope<Resource<T>>>> =>
-  api.call<Resource<T>>(path, { method, body: { data: { type, attributes } }, contentType: MEDIA_TYPE });
+  attributes: RecordValue,
+): FormRequest => ({ method, path, body: { data: { type, attributes } }, contentType: MEDIA_TYPE });
+
+/** The endpoint with the tokens of all teams of an organization. */
+export const tokensPath = (organization: string): string => teamsPath("organizations", organization, "team-tokens");
 
 /** Deletes tokens of an organization, all or none. */
 export const deleteTokens = (
@@ -116,7 +124,7 @@ export const deleteTokens = (
   organization: string,
   ids: readonly string[],
 ): Promise<Answer<Envelope<unknown>>> =>
-  api.call(teamsPath("organizations", organization, "team-tokens"), {
+  api.call(tokensPath(organization), {
     method: "DELETE",
     body: { data: ids.map((id) => ({ type: "authentication-tokens", id })) },
     contentType: MEDIA_TYPE,

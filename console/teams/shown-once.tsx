@@ -1,17 +1,19 @@
+import { useState } from "preact/hooks";
 import { Copy, Dialog } from "../ui/controls.tsx";
 import { Notice } from "../ui/notice.tsx";
 
-/** The secret of a new token of a team, which is shown once. */
+/** The secret of a new token of a team, which is shown once: Escape and a click beside it ask before it is gone. */
 export function ShownOnce({ secret, onClose }: { readonly secret: string; readonly onClose: () => void }) {
+  const [leaving, setLeaving] = useState(false);
   return (
-    <Dialog title="Token made" onClose={onClose}>
-      <Notice tone="warn" title="Shown once">
-        It is kept nowhere: copy it now.
+    <Dialog title="Token made" onClose={() => setLeaving(true)}>
+      <Notice tone="warn" title={leaving ? "Have you copied it?" : "Shown once"}>
+        {leaving ? "After this is closed it can't be shown again." : "It is kept nowhere: copy it now."}
       </Notice>
       <Copy value={secret} label="Token" />
       <div class="actions">
         <button type="button" class="button primary" onClick={onClose}>
-          Done
+          {leaving ? "Yes, close" : "Done"}
         </button>
       </div>
     </Dialog>

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { count } from "../format.ts";
+import { counted } from "../format.ts";
 import { href } from "../href.ts";
 import { RecordForm } from "../records/record-form.tsx";
 import { go } from "../router.ts";
@@ -11,8 +11,8 @@ import { Pager } from "../ui/pager.tsx";
 import { Time } from "../ui/time.tsx";
 import { useLoad } from "../ui/use-load.ts";
 import { Find } from "./find.tsx";
-import { TEAM } from "./forms.ts";
-import { listResources, sendResource, type Team, teamsPath } from "./resources.ts";
+import { TEAM, TERRAFORM_TEAM } from "./forms.ts";
+import { listResources, type Resource, resourceRequest, type Team, teamsPath } from "./resources.ts";
 
 /** The teams of an organization. */
 export function Teams({ organization }: { readonly organization: string }) {
@@ -25,7 +25,7 @@ export function Teams({ organization }: { readonly organization: string }) {
     <section class="card" aria-label="Teams">
       <header>
         <Find label="Find a team" onFind={setSearch} onPage={setPage} />
-        {list.value && <span class="muted number">{count(list.value.total)}</span>}
+        {list.value && <span class="muted number">{counted(list.value.total, "team")}</span>}
       </header>
       {list.problem && <ProblemNotice problem={list.problem} onRetry={list.reload} />}
       {list.value?.items.length === 0 && (
@@ -59,17 +59,17 @@ export function Teams({ organization }: { readonly organization: string }) {
 
 /** Makes a team. */
 export function NewTeam({ organization }: { readonly organization: string }) {
-  const { api } = useSession();
   return (
     <section class="card form" aria-label="New team">
       <RecordForm
         groups={TEAM}
         record={null}
         action="Make the team"
-        send={(body) =>
-          sendResource<Team>(api, "POST", teamsPath("organizations", organization, "teams"), "teams", body)
+        request={(values) =>
+          resourceRequest("POST", teamsPath("organizations", organization, "teams"), "teams", values)
         }
-        onSaved={(_, { id }) => go(href(["teams", organization, id]), "replace")}
+        terraform={{ resource: TERRAFORM_TEAM, given: { organization } }}
+        onSaved={(_, { id }: Resource<Team>) => go(href(["teams", organization, id]), "replace")}
       />
     </section>
   );

@@ -1,11 +1,13 @@
 import { useState } from "preact/hooks";
 import { counted } from "../format.ts";
 import { href } from "../href.ts";
+import { needsOf } from "../needs.ts";
 import { Confirm } from "../records/confirm.tsx";
 import { useSession } from "../session.ts";
+import { AllowedButton } from "../ui/allowed.tsx";
 import { type DataColumn, DataTable } from "../ui/data-table.tsx";
 import { End, Time } from "../ui/time.tsx";
-import { deleteTokens, type Resource, type TeamToken, teamOf } from "./resources.ts";
+import { deleteTokens, type Resource, rotationPath, type TeamToken, teamOf, tokensPath } from "./resources.ts";
 
 /** As many as one call deletes. */
 const MOST = 100;
@@ -35,6 +37,7 @@ export function TokenList({ organization, tokens, ofOneTeam = false, onChange, o
   const columns: readonly DataColumn<Resource<TeamToken>>[] = [
     {
       label: "Selected",
+      isBare: true,
       cell: ({ id, attributes }) => (
         <input
           type="checkbox"
@@ -63,13 +66,13 @@ export function TokenList({ organization, tokens, ofOneTeam = false, onChange, o
         </>
       ),
     },
+    { label: "Ends", cell: ({ attributes }) => <End at={attributes["expired-at"]} /> },
     { label: "Made", cell: ({ attributes }) => <Time at={attributes["created-at"]} /> },
     {
       label: "Last used",
       cell: ({ attributes: { "last-used-at": used } }) =>
         used ? <Time at={used} /> : <span class="muted">never</span>,
     },
-    { label: "Ends", cell: ({ attributes }) => <End at={attributes["expired-at"]} /> },
     ...(onRotate
       ? [
           {
@@ -77,9 +80,9 @@ export function TokenList({ organization, tokens, ofOneTeam = false, onChange, o
             right: true,
             cell: (token: Resource<TeamToken>) =>
               token.attributes["rotated-at"] === undefined && (
-                <button type="button" class="button slim" onClick={() => onRotate(token)}>
+                <AllowedButton look="button slim" needs={needsOf(rotationPath(token))} onClick={() => onRotate(token)}>
                   Rotate…
-                </button>
+                </AllowedButton>
               ),
           },
         ]
@@ -90,9 +93,13 @@ export function TokenList({ organization, tokens, ofOneTeam = false, onChange, o
       <DataTable label="Tokens of teams" rows={tokens} columns={columns} keyOf={({ id }) => id} />
       {chosen.length > 0 && (
         <div class="more">
-          <button type="button" class="button danger" onClick={() => setAsking(true)}>
+          <AllowedButton
+            look="button danger"
+            needs={needsOf(tokensPath(organization), "DELETE")}
+            onClick={() => setAsking(true)}
+          >
             Delete {counted(chosen.length, "token")}…
-          </button>
+          </AllowedButton>
         </div>
       )}
       {asking && (

@@ -7,7 +7,14 @@ import { Pager } from "../ui/pager.tsx";
 import { Time } from "../ui/time.tsx";
 import { useLoad } from "../ui/use-load.ts";
 import { WEBHOOK } from "./forms.ts";
-import { type Delivery, listResources, type Resource, sendResource, WEBHOOK_TYPE, type Webhook } from "./resources.ts";
+import {
+  type Delivery,
+  listResources,
+  type Resource,
+  resourceRequest,
+  WEBHOOK_TYPE,
+  type Webhook,
+} from "./resources.ts";
 
 interface WebhookCardProps {
   readonly path: string;
@@ -18,7 +25,6 @@ interface WebhookCardProps {
 
 /** One webhook: its settings, and what was sent to it. */
 export function WebhookCard({ path, webhook: { attributes }, onSaved, onClose }: WebhookCardProps) {
-  const { api } = useSession();
   return (
     <div class="stack">
       <section class="card" aria-labelledby="one-webhook">
@@ -35,7 +41,7 @@ export function WebhookCard({ path, webhook: { attributes }, onSaved, onClose }:
             groups={WEBHOOK}
             record={{ ...attributes }}
             action="Save"
-            send={(body) => sendResource(api, "PATCH", path, WEBHOOK_TYPE, body)}
+            request={(values) => resourceRequest("PATCH", path, WEBHOOK_TYPE, values)}
             onSaved={onSaved}
           />
         </div>

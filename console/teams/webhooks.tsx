@@ -1,15 +1,17 @@
 import { useState } from "preact/hooks";
-import { pathOf } from "../api.ts";
+import { pathOf } from "../api-path.ts";
+import { needsOf } from "../needs.ts";
 import { Confirm } from "../records/confirm.tsx";
 import { RecordForm } from "../records/record-form.tsx";
 import type { Problem } from "../result.ts";
 import { useSession } from "../session.ts";
+import { AllowedButton } from "../ui/allowed.tsx";
 import { Empty, Tags } from "../ui/controls.tsx";
 import { DataTable } from "../ui/data-table.tsx";
 import { Notice, ProblemNotice } from "../ui/notice.tsx";
 import { useLoad } from "../ui/use-load.ts";
 import { WEBHOOK } from "./forms.ts";
-import { type Resource, sendResource, WEBHOOK_TYPE as TYPE, teamsPath, type Webhook } from "./resources.ts";
+import { type Resource, resourceRequest, WEBHOOK_TYPE as TYPE, teamsPath, type Webhook } from "./resources.ts";
 import { WebhookCard } from "./webhook-card.tsx";
 
 /** Addresses that are notified of tokens that end. */
@@ -22,10 +24,10 @@ export function Webhooks({ organization }: { readonly organization: string }) {
   const [chosen, setChosen] = useState("");
   const shown = list.value?.find(({ id }) => id === chosen);
   const [verified, setVerified] = useState(false);
+  const webhookPath = (id: string): string => `${path}/${pathOf(id)}`;
+  const verificationPath = (id: string): string => `${webhookPath(id)}/actions/verify`;
   const verify = async (id: string): Promise<void> => {
-    const answer = await api.call(teamsPath("organizations", organization, TYPE, id, "actions", "verify"), {
-      method: "POST",
-    });
+    const answer = await api.call(verificationPath(id), { method: "POST" });
     setProblem(answer.ok ? null : answer.problem);
     setVerified(answer.ok);
   };
@@ -59,18 +61,26 @@ export function Webhooks({ organization }: { readonly organization: string }) {
               },
               { label: "Address", cell: ({ attributes }) => <span class="mono">{attributes.url}</span> },
               { label: "Enabled", cell: ({ attributes }) => (attributes.enabled ? "yes" : "no") },
-              { label: "InventoryUpdate of", cell: ({ attributes }) => <Tags names={attributes.triggers} most={1} /> },
+              { label: "Notified of", cell: ({ attributes }) => <Tags names={attributes.triggers} most={1} /> },
               {
                 label: "Actions",
                 right: true,
                 cell: (webhook) => (
                   <span class="row">
-                    <button type="button" class="button slim" onClick={() => verify(webhook.id)}>
+                    <AllowedButton
+                      look="button slim"
+                      needs={needsOf(verificationPath(webhook.id))}
+                      onClick={() => verify(webhook.id)}
+                    >
                       Verify
-                    </button>
-                    <button type="button" class="button slim danger" onClick={() => setLeaving(webhook)}>
+                    </AllowedButton>
+                    <AllowedButton
+                      look="button slim danger"
+                      needs={needsOf(webhookPath(webhook.id), "DELETE")}
+                      onClick={() => setLeaving(webhook)}
+                    >
                       Delete…
-                    </button>
+                    </AllowedButton>
                   </span>
                 ),
               },
@@ -81,7 +91,7 @@ export function Webhooks({ organization }: { readonly organization: string }) {
       {shown ? (
         <WebhookCard
           key={shown.id}
-          path={`${path}/${pathOf(shown.id)}`}
+          path={webhookPath(shown.id)}
           webhook={shown}
           onSaved={list.reload}
           onClose={() => setChosen("")}
@@ -96,7 +106,7 @@ export function Webhooks({ organization }: { readonly organization: string }) {
               groups={WEBHOOK}
               record={null}
               action="Make the webhook"
-              send={(body) => sendResource(api, "POST", path, TYPE, { ...body, "destination-type": "generic" })}
+              request={(values) => resourceRequest("POST", path, TYPE, { ...values, "destination-type": "generic" })}
               onSaved={list.reload}
             />
           </div>
@@ -107,7 +117,7 @@ export function Webhooks({ organization }: { readonly organization: string }) {
           title="Delete the webhook"
           typing={leaving.attributes.name}
           action="Delete"
-          send={() => api.call(teamsPath("organizations", organization, TYPE, leaving.id), { method: "DELETE" })}
+          send={() => api.call(webhookPath(leaving.id), { method: "DELETE" })}
           onDone={() => {
             setLeaving(null);
             setChosen("");

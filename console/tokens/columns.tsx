@@ -1,8 +1,9 @@
 import type { ComponentChildren } from "preact";
-import { count, duration, shortAccessor } from "../format.ts";
+import { count, duration } from "../format.ts";
 import { href } from "../href.ts";
-import { Tags } from "../ui/controls.tsx";
+import { Accessor } from "../ui/accessor.tsx";
 import { End, Time } from "../ui/time.tsx";
+import { Metadata, MethodLink, Policies, RoleLink } from "./links.tsx";
 import { nameOf, type Token } from "./model.ts";
 
 export interface Column {
@@ -30,17 +31,29 @@ export const COLUMNS: readonly Column[] = [
   {
     name: "accessor",
     label: "Accessor",
-    cell: ({ accessor }) => (
-      <code class="muted" title={accessor}>
-        {shortAccessor(accessor)}
-      </code>
-    ),
+    cell: ({ accessor }) => <Accessor value={accessor} />,
   },
-  { name: "policies", label: "Policies", cell: ({ policies }) => <Tags names={policies} most={3} /> },
-  { name: "mount", label: "Method", cell: ({ mount }) => <span class="mono">{mount}</span> },
-  { name: "role", label: "Role", cell: ({ role }) => role || NONE },
+  { name: "policies", label: "Policies", cell: ({ policies }) => <Policies names={policies} most={3} /> },
+  {
+    name: "metadata",
+    label: "Metadata",
+    cell: ({ metadata }) => (Object.keys(metadata).length > 0 ? <Metadata pairs={metadata} most={2} /> : NONE),
+  },
+  { name: "mount", label: "Method", cell: ({ mount }) => <MethodLink mount={mount} /> },
+  { name: "role", label: "Role", cell: ({ mount, role }) => (role ? <RoleLink mount={mount} role={role} /> : NONE) },
   { name: "path", label: "Path", cell: ({ path }) => <span class="mono">{path}</span> },
-  { name: "entity", label: "Entity", cell: ({ entity_id }) => (entity_id ? <code>{entity_id}</code> : NONE) },
+  {
+    name: "entity",
+    label: "Entity",
+    cell: ({ entity_id: id }) =>
+      id ? (
+        <a class="mono" href={href(["identity"], { id })}>
+          {id}
+        </a>
+      ) : (
+        NONE
+      ),
+  },
   { name: "created", label: "Created", sort: "created", cell: ({ created }) => <Time at={created} /> },
   { name: "ends", label: "Ends", sort: "end", cell: ({ expires }) => <End at={expires} /> },
   { name: "used", label: "Last used", cell: ({ last_used }) => (last_used ? <Time at={last_used} /> : NONE) },
@@ -49,7 +62,7 @@ export const COLUMNS: readonly Column[] = [
   { name: "children", label: "Children", right: true, cell: ({ children }) => (children ? count(children) : NONE) },
 ];
 
-const USUAL = ["accessor", "policies", "mount", "role", "created", "ends", "children"];
+const USUAL = ["accessor", "policies", "metadata", "mount", "role", "created", "ends", "children"];
 
 /** The columns that the query names; the usual ones when it names none. */
 export function shownColumns(query: URLSearchParams): readonly Column[] {

@@ -1,9 +1,10 @@
 import { useState } from "preact/hooks";
-import { localTime, queryTime } from "../local-time.ts";
+import { localTime, queryTime, ZONE } from "../local-time.ts";
 import { Field } from "../ui/controls.tsx";
 import { Icon } from "../ui/icons.tsx";
 import { useDraft } from "../ui/use-draft.ts";
-import { FILTER_FIELDS, type Filter, type FilterField, MAIN_FIELDS } from "./filter.ts";
+import { FILTER_FIELDS, type Filter, type FilterField, linesOfPairs, MAIN_FIELDS, pairsOfLines } from "./filter.ts";
+import { SearchField } from "./search-field.tsx";
 
 interface FilterBarProps {
   readonly filter: Filter;
@@ -12,14 +13,17 @@ interface FilterBarProps {
 
 /** The filters of the inventory; what is typed counts from Enter on, or when the field is left. */
 export function FilterBar({ filter, onChange }: FilterBarProps) {
-  const hidden = FILTER_FIELDS.filter(({ name }) => !MAIN_FIELDS.has(name));
+  const hidden = FILTER_FIELDS.filter(({ name, kind }) => kind !== "search" && !MAIN_FIELDS.has(name));
   const [open, setOpen] = useState(() => hidden.some(({ name }) => filter[name] !== undefined));
   const set = (name: string, value: string): void => {
     if ((filter[name] ?? "") !== value) onChange({ ...filter, [name]: value });
   };
-  const fields = FILTER_FIELDS.filter(({ name }) => open || MAIN_FIELDS.has(name));
+  const fields = FILTER_FIELDS.filter(({ name, kind }) => kind !== "search" && (open || MAIN_FIELDS.has(name)));
   return (
     <form class="filters" aria-label="Filter" onSubmit={(event) => event.preventDefault()}>
+      <div class="wide-field">
+        <SearchField value={filter.search ?? ""} onChange={(value) => set("search", value)} />
+      </div>
       {fields.map((field) => (
         <FilterInput
           key={field.name}
@@ -49,7 +53,9 @@ interface FilterInputProps {
 }
 
 function FilterInput({ field, value, onChange }: FilterInputProps) {
-  const [typed, change] = useDraft(value);
+  const isPairs = field.kind === "pairs";
+  const [typed, change] = useDraft(isPairs ? pairsOfLines(value) : value);
+  const send = (): void => onChange(isPairs ? linesOfPairs(typed) : typed.trim());
   if (field.kind === "flag") {
     return (
       <Field label={field.label}>
@@ -63,7 +69,7 @@ function FilterInput({ field, value, onChange }: FilterInputProps) {
   }
   if (field.kind === "time") {
     return (
-      <Field label={field.label}>
+      <Field label={`${field.label}, ${ZONE}`}>
         <input
           type="datetime-local"
           value={localTime(value)}
@@ -81,9 +87,9 @@ function FilterInput({ field, value, onChange }: FilterInputProps) {
         spellcheck={false}
         autocomplete="off"
         onInput={({ currentTarget }) => change(() => currentTarget.value)}
-        onChange={() => onChange(typed.trim())}
+        onChange={send}
         onKeyDown={(event) => {
-          if (event.key === "Enter") onChange(typed.trim());
+          if (event.key === "Enter") send();
         }}
       />
     </Field>

@@ -6,15 +6,20 @@ export type Filter = Readonly<Record<string, string>>;
 export interface FilterField {
   readonly name: string;
   readonly label: string;
-  readonly kind: "text" | "time" | "flag";
+  readonly kind: "search" | "text" | "time" | "flag" | "pairs";
   readonly placeholder?: string;
 }
 
+/** Characters that a search has at least. */
+export const MIN_SEARCH = 3;
+
 export const FILTER_FIELDS: readonly FilterField[] = [
+  { name: "search", label: "Search", kind: "search" },
   { name: "display_name", label: "Name", kind: "text", placeholder: "deploy*" },
   { name: "policy", label: "Policy", kind: "text" },
   { name: "mount", label: "Method", kind: "text", placeholder: "auth/token/" },
   { name: "role", label: "Role", kind: "text" },
+  { name: "metadata", label: "Metadata", kind: "pairs", placeholder: "owner=billing" },
   { name: "path_prefix", label: "Path begins with", kind: "text" },
   { name: "entity_id", label: "Entity", kind: "text" },
   { name: "created_after", label: "Created after", kind: "time" },
@@ -28,36 +33,52 @@ export const FILTER_FIELDS: readonly FilterField[] = [
 ];
 
 /** The fields that are always in view. */
-export const MAIN_FIELDS: ReadonlySet<string> = new Set(["display_name", "policy", "mount", "role"]);
+export const MAIN_FIELDS: ReadonlySet<string> = new Set(["display_name", "policy", "mount", "role", "metadata"]);
 
 /** What of the query is a filter. */
 export function filterOf(query: URLSearchParams): Filter {
-  const given = FILTER_FIELDS.map(({ name }) => [name, query.get(name) ?? ""] as const);
+  const given = FILTER_FIELDS.map(({ name }) => [name, query.getAll(name).join("\n")] as const);
   return Object.fromEntries(given.filter(([, value]) => value !== ""));
 }
 
 /** A filter in words: `policy deploy, ends before 22 Nov 2026`. */
 export function filterText(filter: Filter): string {
   const words = FILTER_FIELDS.flatMap(({ name, label }) =>
-    filter[name] === undefined ? [] : [`${label.toLowerCase()} ${filter[name]}`],
+    filter[name] === undefined ? [] : [`${label.toLowerCase()} ${filter[name].replaceAll("\n", ", ")}`],
   );
   return words.length === 0 ? "all tokens" : words.join(", ");
 }
 
+/** The filter of a body of the API. */
+export const filterOfBody = (body: Selection): Filter =>
+  Object.fromEntries(
+    Object.entries(body).map(([name, value]) => [name, Array.isArray(value) ? value.join("\n") : String(value)]),
+  );
+
 /** The filter as a body of the API has it. */
-export function filterBody(filter: Filter): Readonly<Record<string, string | boolean>> {
+export function filterBody(filter: Filter): Selection {
   const entries = Object.entries(filter).map(([name, value]) => {
-    const field = FILTER_FIELDS.find((one) => one.name === name);
-    return [name, field?.kind === "flag" ? value === "true" : value] as const;
+    const kind = FILTER_FIELDS.find((one) => one.name === name)?.kind;
+    return [name, kind === "flag" ? value === "true" : kind === "pairs" ? value.split("\n") : value] as const;
   });
   return Object.fromEntries(entries);
 }
+
+/** Pairs as they are typed, `owner=billing, run=12`, one a line; and back. */
+export const linesOfPairs = (typed: string): string =>
+  typed
+    .trim()
+    .split(/\s*,\s*(?=[^,=]+=)/)
+    .join("\n");
+export const pairsOfLines = (lines: string): string => lines.replaceAll("\n", ", ");
 
 /** Whether a revocation includes a token, by the fields of the inventory. */
 export function isMeant(selection: Selection, token: Token): boolean {
   const { accessors, ...filter } = selection;
   if (Array.isArray(accessors)) return accessors.includes(token.accessor);
-  return Object.entries(filter).every(([name, value]) => hasField(token, name, String(value)));
+  return Object.entries(filter).every(([name, value]) =>
+    Array.isArray(value) ? value.every((one) => hasField(token, name, one)) : hasField(token, name, String(value)),
+  );
 }
 
 function hasField(token: Token, name: string, value: string): boolean {
@@ -78,6 +99,8 @@ function hasField(token: Token, name: string, value: string): boolean {
       return token.path.startsWith(value);
     case "display_name":
       return value.endsWith("*") ? token.display_name.startsWith(value.slice(0, -1)) : token.display_name === value;
+    case "metadata":
+      return Object.entries(token.metadata).some(([key, one]) => `${key}=${one}` === value);
     case "orphan":
       return String(token.orphan) === value;
     case "never_ends":

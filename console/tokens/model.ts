@@ -1,3 +1,5 @@
+import { count, counted } from "../format.ts";
+
 /** A token as the inventory answers it (docs/inventory.md). Times are RFC 3339. */
 export interface Token {
   readonly accessor: string;
@@ -21,10 +23,20 @@ export interface Token {
   readonly children: number;
   readonly last_used: string | null;
   readonly tree: string;
+  readonly metadata: Readonly<Record<string, string>>;
 }
+
+/** Tokens that one request names by their accessors. */
+export const MOST_NAMED = 900;
 
 /** Which tokens are meant: the filter of the inventory, or accessors. */
 export type Selection = Readonly<Record<string, string | boolean | readonly string[]>>;
+
+/** Why a selection can't be revoked at once, before the server is asked: the number to confirm is that of one revocation. "" for none. */
+export function refusalOf({ accessors }: Selection): string {
+  if (!Array.isArray(accessors) || accessors.length <= MOST_NAMED) return "";
+  return `${count(MOST_NAMED)} tokens can be revoked at once by selecting them: select fewer, or filter for what they have in common`;
+}
 
 /** How many there are of something; `more` when counting stopped there. */
 export interface Amount {
@@ -44,3 +56,10 @@ export const nameOf = (token: Token): string => token.display_name || "token";
 
 /** `1,204`, or `10,000+` when counting stopped there. */
 export const amountText = ({ count, more }: Amount): string => `${count.toLocaleString("en")}${more ? "+" : ""}`;
+
+/** `8 children`: those right below a token. "" for none. */
+export const childrenText = (children: number): string => (children > 0 ? counted(children, "child", "children") : "");
+
+/** `56 descendants`: all below a token. "" for none. */
+export const descendantsText = ({ count, more }: Amount): string =>
+  count > 0 ? `${amountText({ count, more })} ${count === 1 && !more ? "descendant" : "descendants"}` : "";

@@ -1,24 +1,16 @@
 import { useEffect, useState } from "preact/hooks";
 import { count, counted } from "../format.ts";
+import { href } from "../href.ts";
 import { Confirm } from "../records/confirm.tsx";
 import type { Problem } from "../result.ts";
+import { go } from "../router.ts";
 import { useSession } from "../session.ts";
 import { Dialog, Field } from "../ui/controls.tsx";
 import { Notice, ProblemNotice } from "../ui/notice.tsx";
 import { noteRevocation } from "./going.ts";
 import { amountText, isConfirmed, nameOf, type Selection } from "./model.ts";
-import {
-  beginRevocation,
-  type Job,
-  type Preview,
-  previewRevocation,
-  readJob,
-  revokeToken,
-  stopJob,
-  type TokenDetail,
-} from "./token.ts";
-
-const POLL_MS = 400;
+import { endsText, groupsText, type Preview } from "./numbers.ts";
+import { beginRevocation, previewRevocation, revokeToken, type TokenDetail } from "./token.ts";
 
 interface RevokeOneProps {
   readonly detail: TokenDetail;
@@ -45,11 +37,11 @@ export function RevokeOne({ detail, onClose, onRevoked }: RevokeOneProps) {
     >
       <dl class="figures">
         <div>
-          <dt>Tokens</dt>
+          <dt>Tokens that end</dt>
           <dd>{amountText({ count: descendants.count + 1, more: descendants.more })}</dd>
         </div>
         <div>
-          <dt>Leases</dt>
+          <dt>Leases that end</dt>
           <dd>{amountText(leases)}</dd>
         </div>
         <div>
@@ -75,57 +67,55 @@ interface RevokeManyProps {
   /** What is selected, in words. */
   readonly text: string;
   readonly onClose: () => void;
-  /** Called when a job has begun. */
-  readonly onBegun: () => void;
 }
 
-/** Shows what a bulk revocation would take, asks for the number, and follows the job. */
-export function RevokeMany({ selection, text, onClose, onBegun }: RevokeManyProps) {
+/** Shows what a bulk revocation would take, asks for the number, and goes to the page that follows the job. */
+export function RevokeMany({ selection, text, onClose }: RevokeManyProps) {
   const { api } = useSession();
   const [preview, setPreview] = useState<Preview | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
   const [typed, setTyped] = useState("");
-  const [job, setJob] = useState<string | null>(null);
+  const [soFar, setSoFar] = useState(0);
 
   const key = JSON.stringify(selection);
   useEffect(() => {
-    previewRevocation(api, selection).then((answer) => {
+    let waits = true;
+    const counting = (counted: number): boolean => {
+      if (waits) setSoFar(counted);
+      return waits;
+    };
+    previewRevocation(api, selection, counting).then((answer) => {
+      if (!waits) return;
       if (answer.ok) setPreview(answer.value);
       else setProblem(answer.problem);
     });
+    return () => {
+      waits = false;
+    };
   }, [api, key]);
 
-  if (job !== null) {
-    return (
-      <Dialog title="Revoking" onClose={onClose}>
-        <JobProgress id={job} onClose={onClose} />
-      </Dialog>
-    );
-  }
-  const confirmed = preview !== null && isConfirmed(preview, typed);
+  const confirmed = preview !== null && isConfirmed({ count: preview.total, more: false }, typed);
   const begin = async (event: Event): Promise<void> => {
     event.preventDefault();
     if (!confirmed) return;
-    const answer = await beginRevocation(api, selection, preview.count);
+    const answer = await beginRevocation(api, selection, preview);
     if (!answer.ok) return setProblem(answer.problem);
     noteRevocation(selection);
-    setJob(answer.value);
-    onBegun();
+    go(href(["receipts", answer.value]));
   };
 
   return (
     <Dialog title="Revoke tokens" onClose={onClose}>
       <form class="stack" onSubmit={begin}>
         <p class="break">{text}, with everything below them.</p>
-        {!preview && !problem && <p class="muted">Counting what would go…</p>}
-        {preview && <PreviewFacts preview={preview} />}
-        {preview?.more && (
-          <Notice tone="warn" title="Too many to count">
-            Narrow the filter: a revocation needs the exact number.
-          </Notice>
+        {!preview && !problem && (
+          <p class="muted" aria-live="polite">
+            Counting what would end{soFar > 0 ? `: ${counted(soFar, "token")} so far` : ""}…
+          </p>
         )}
-        {preview && preview.count > 0 && !preview.more && (
-          <Field label={`Type ${preview.count} to confirm`}>
+        {preview && <PreviewFacts preview={preview} />}
+        {preview && preview.total > 0 && (
+          <Field label={`Type ${preview.total} to confirm`}>
             <input
               value={typed}
               onInput={(event) => setTyped(event.currentTarget.value)}
@@ -141,7 +131,7 @@ export function RevokeMany({ selection, text, onClose, onBegun }: RevokeManyProp
             Keep them
           </button>
           <button type="submit" class="button danger solid" disabled={!confirmed}>
-            {preview ? `Revoke ${counted(preview.count, "token")}` : "Revoke"}
+            {preview ? `Revoke ${counted(preview.total, "token")}` : "Revoke"}
           </button>
         </div>
       </form>
@@ -149,101 +139,56 @@ export function RevokeMany({ selection, text, onClose, onBegun }: RevokeManyProp
   );
 }
 
+/** Names of tokens that the dialog shows. */
+const SHOWN_NAMES = 8;
+
 function PreviewFacts({ preview }: { readonly preview: Preview }) {
-  const { sample, skipped, leases } = preview;
+  const { sample = [], skipped, leases, total, by } = preview;
   const kept = [
     ...(skipped.root > 0 ? [`${counted(skipped.root, "root token")} stay`] : []),
     ...(skipped.self > 0 ? ["the token you are signed in with stays"] : []),
   ];
+  const names = [...new Set(sample.map(nameOf))];
+  const groups = (["type", "owner", "role", "mount"] as const).flatMap((name) => {
+    const text = groupsText(by[name], total);
+    return text === null ? [] : [[name, text] as const];
+  });
   return (
     <>
       <dl class="figures">
         <div>
-          <dt>Tokens</dt>
-          <dd>{amountText(preview)}</dd>
+          <dt>Tokens that match</dt>
+          <dd>{count(preview.count)}</dd>
         </div>
         <div>
-          <dt>Leases</dt>
-          <dd>{leases.more && leases.count === 0 ? <small>not counted</small> : amountText(leases)}</dd>
+          <dt>Tokens that end</dt>
+          <dd>{count(total)}</dd>
+        </div>
+        <div>
+          <dt>Leases that end</dt>
+          <dd>{amountText(leases)}</dd>
         </div>
       </dl>
+      <p>{endsText(preview)}</p>
+      {groups.length > 0 && (
+        <dl class="facts">
+          {groups.map(([name, text]) => (
+            <>
+              <dt key={`${name}-name`}>By {name}</dt>
+              <dd key={name} class="break">
+                {text}
+              </dd>
+            </>
+          ))}
+        </dl>
+      )}
       {kept.length > 0 && <p class="muted">{kept.join("; ")}.</p>}
       {sample.length > 0 && (
         <p class="small muted break">
-          Among them: {sample.slice(0, 8).map(nameOf).join(", ")}
-          {preview.count > 8 && " …"}
+          Among those that match: {names.slice(0, SHOWN_NAMES).join(", ")}
+          {(preview.count > sample.length || names.length > SHOWN_NAMES) && " …"}
         </p>
       )}
     </>
-  );
-}
-
-interface JobProgressProps {
-  readonly id: string;
-  readonly onClose: () => void;
-}
-
-function JobProgress({ id, onClose }: JobProgressProps) {
-  const { api } = useSession();
-  const [job, setJob] = useState<Job | null>(null);
-  const [problem, setProblem] = useState<Problem | null>(null);
-  useEffect(() => {
-    let timer = 0;
-    let gone = false;
-    const ask = async (): Promise<void> => {
-      const answer = await readJob(api, id);
-      if (gone) return;
-      if (!answer.ok) return setProblem(answer.problem);
-      setJob(answer.value);
-      if (answer.value.state === "running") timer = window.setTimeout(ask, POLL_MS);
-    };
-    ask();
-    return () => {
-      gone = true;
-      window.clearTimeout(timer);
-    };
-  }, [api, id]);
-  const stop = async (): Promise<void> => {
-    const answer = await stopJob(api, id);
-    setProblem(answer.ok ? null : answer.problem);
-  };
-  const running = job === null || job.state === "running";
-  const met = job ? job.revoked + job.ended_before + job.mismatched : 0;
-  const percent = job && job.expected > 0 ? Math.min(100, (100 * met) / job.expected) : 0;
-  return (
-    <div class="stack" aria-live="polite">
-      <div
-        class="progress bad"
-        role="progressbar"
-        aria-label="Revoked"
-        aria-valuemin={0}
-        aria-valuemax={100}
-        aria-valuenow={Math.round(percent)}
-      >
-        <div style={{ width: `${running ? percent : 100}%` }} />
-      </div>
-      {job && (
-        <p>
-          <strong class="number">{count(job.revoked)}</strong> of {count(job.expected)} revoked
-          {job.ended_before > 0 && `, ${count(job.ended_before)} had ended before`}
-          {job.mismatched > 0 && `, ${count(job.mismatched)} are not what the list says of them`}
-          {job.state === "done" && ". Done."}
-          {job.state === "stopped" && ". Stopped: what was revoked stays revoked."}
-        </p>
-      )}
-      {job?.state === "failed" && <Notice tone="bad" title="The revocation failed before its end" />}
-      {job && job.failures.length > 0 && <Notice tone="warn" title={counted(job.failures.length, "failure")} />}
-      {problem && <ProblemNotice problem={problem} />}
-      <div class="actions">
-        {running && (
-          <button type="button" class="button" onClick={stop}>
-            Stop
-          </button>
-        )}
-        <button type="button" class="button primary" onClick={onClose}>
-          {running ? "Let it run" : "Close"}
-        </button>
-      </div>
-    </div>
   );
 }

@@ -1,6 +1,8 @@
-import { type Api, pathOf, type Query } from "../api.ts";
-import { type Answer, done } from "../result.ts";
-import type { Amount, Selection, Token } from "./model.ts";
+import type { Api, Query } from "../api.ts";
+import { pathOf } from "../api-path.ts";
+import { type Answer, done, failed } from "../result.ts";
+import { type Amount, refusalOf, type Selection, type Token } from "./model.ts";
+import type { Job, Preview } from "./numbers.ts";
 
 export interface TokenPage {
   readonly tokens: readonly Token[];
@@ -9,13 +11,19 @@ export interface TokenPage {
   readonly fresh_as_of: string;
 }
 
+/** A token right below another. */
+export interface Child extends Token {
+  /** All tokens below it. */
+  readonly descendants: Amount;
+}
+
 /** A token with its lineage, and what a revocation would take with it. */
 export interface TokenDetail {
   readonly token: Token;
   /** The root of the tree first. */
   readonly ancestors: readonly Token[];
   readonly ancestors_more: boolean;
-  readonly children: readonly Token[];
+  readonly children: readonly Child[];
   readonly children_next: string;
   readonly descendants: Amount;
   readonly leases: Amount;
@@ -24,33 +32,14 @@ export interface TokenDetail {
   readonly cubbyhole: { readonly values: number; readonly bytes: number };
 }
 
-/** What a bulk revocation would take. */
-export interface Preview {
-  readonly count: number;
-  readonly more: boolean;
-  readonly sample: readonly Token[];
-  readonly leases: Amount;
-  readonly skipped: { readonly root: number; readonly self: number };
-}
-
-export interface Job {
-  readonly id: string;
-  readonly state: "running" | "done" | "stopped" | "failed";
-  readonly expected: number;
-  readonly revoked: number;
-  /** Of those that were counted: ended by the time that they were met. */
-  readonly ended_before: number;
-  /** Listed for the filter, and not meant by it as their own trees have them. */
-  readonly mismatched: number;
-  readonly remaining: number | null;
-  readonly failures: readonly unknown[];
-}
-
 export const listTokens = (api: Api, query: Query): Promise<Answer<TokenPage>> =>
   api.read<TokenPage>("sys/tokens", query);
 
+/** Children of a page. */
+export const CHILDREN = 50;
+
 export const readToken = (api: Api, accessor: string, after = ""): Promise<Answer<TokenDetail>> =>
-  api.read<TokenDetail>(`sys/tokens/${pathOf(accessor)}`, { limit: 50, after });
+  api.read<TokenDetail>(`sys/tokens/${pathOf(accessor)}`, { limit: CHILDREN, after });
 
 /** Revokes one token and all below it: from the answer on none of them is accepted. */
 export async function revokeToken(api: Api, accessor: string): Promise<Answer<void>> {
@@ -58,14 +47,53 @@ export async function revokeToken(api: Api, accessor: string): Promise<Answer<vo
   return answer.ok ? done(undefined) : answer;
 }
 
-export async function previewRevocation(api: Api, selection: Selection): Promise<Answer<Preview>> {
-  const answer = await api.call<Preview>("sys/tokens/revoke", { body: { ...selection, dry_run: true } });
-  return answer.ok ? done(answer.value.data) : answer;
+/** How often a job is read (ms). */
+export const POLL_MS = 400;
+
+type PreviewAnswer = Preview | { readonly job: string; readonly state: "counting"; readonly counted: number };
+
+/**
+ * Counts what a revocation would take. A large count goes on in a job, which is followed to its end.
+ *
+ * @param counting is given how many are counted so far; when it answers false the page was left, and the job is stopped.
+ */
+export async function previewRevocation(
+  api: Api,
+  selection: Selection,
+  counting: (counted: number) => boolean = () => true,
+): Promise<Answer<Preview>> {
+  const refusal = refusalOf(selection);
+  if (refusal !== "") return failed({ status: 400, messages: [refusal], requestId: "" });
+  const answer = await api.call<PreviewAnswer>("sys/tokens/revoke", { body: { ...selection, dry_run: true } });
+  if (!answer.ok) return answer;
+  const { data } = answer.value;
+  if (!("job" in data)) return done(data);
+  for (let counted = data.counted; ; ) {
+    if (!counting(counted)) await stopJob(api, data.job);
+    const job = await readJob(api, data.job);
+    if (!job.ok) return job;
+    const { state, preview } = job.value;
+    if (state === "counted" && preview) return done(preview);
+    if (state !== "counting")
+      return failed({ status: 0, messages: ["the count did not come to its end"], requestId: "" });
+    counted = job.value.counted;
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+  }
 }
 
-/** Begins a revocation of at most `expected` tokens. Gives the id of the job. */
-export async function beginRevocation(api: Api, selection: Selection, expected: number): Promise<Answer<string>> {
-  const body = { ...selection, dry_run: false, expected_count: expected };
+/** How many tokens are meant; nothing is revoked. */
+export async function countTokens(api: Api, selection: Selection): Promise<Answer<Amount>> {
+  const answer = await previewRevocation(api, { ...selection, include_root: true, include_self: true });
+  return answer.ok ? done({ count: answer.value.count, more: answer.value.more }) : answer;
+}
+
+/** Begins a revocation of no more than `preview` has counted. Gives the id of the job. */
+export async function beginRevocation(
+  api: Api,
+  selection: Selection,
+  { count, total }: Pick<Preview, "count" | "total">,
+): Promise<Answer<string>> {
+  const body = { ...selection, dry_run: false, expected_count: count, expected_total: total };
   const answer = await api.call<{ readonly job: string }>("sys/tokens/revoke", { body });
   return answer.ok ? done(answer.value.data.job) : answer;
 }

@@ -9,6 +9,8 @@ export interface Bar {
   readonly text: string;
   /** Where it leads. */
   readonly href: string;
+  /** What it is made of, the largest first; one colour when empty. */
+  readonly parts: readonly { readonly hue: string; readonly value: number }[];
 }
 
 /** Least height of a bar that is not 0, so that it can be seen. */
@@ -25,13 +27,17 @@ export function Bars({ bars }: { readonly bars: readonly Bar[] }) {
         <span>0</span>
       </div>
       <ul class="bars-plot">
-        {bars.map(({ key, value, label, text, href }) => (
-          <li key={key}>
+        {bars.map(({ key, value, label, text, href, parts }) => (
+          <li key={key} class={label === "" ? undefined : "labelled"}>
             {value === 0 ? (
               <span class="bar none" title={text} />
             ) : (
               <a class="bar" href={href} title={text} aria-label={text}>
-                <span style={{ height: `${Math.max(LEAST_PERCENT, (100 * value) / most)}%` }} />
+                <span style={{ height: `${Math.max(LEAST_PERCENT, (100 * value) / most)}%` }}>
+                  {parts.map(({ hue, value: part }, at) => (
+                    <i key={`${hue} ${at}`} class={hue} style={{ flexGrow: String(part) }} />
+                  ))}
+                </span>
               </a>
             )}
             <span class="bar-label" aria-hidden="true">

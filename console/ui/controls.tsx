@@ -4,6 +4,8 @@ import { Icon } from "./icons.tsx";
 
 interface FieldProps {
   readonly label: string;
+  /** As the API calls it. */
+  readonly name?: string | undefined;
   readonly hint?: string | undefined;
   readonly wrong?: string;
   /** One input, select or textarea. */
@@ -11,12 +13,19 @@ interface FieldProps {
 }
 
 /** An input with its label, a hint, and what is wrong with its value. */
-export function Field({ label, hint, wrong, children }: FieldProps) {
+export function Field({ label, name, hint, wrong, children }: FieldProps) {
   const id = useId();
   const described = wrong ? `${id}-wrong` : hint ? `${id}-hint` : undefined;
   return (
     <div class="field">
-      <label for={id}>{label}</label>
+      {name === undefined ? (
+        <label for={id}>{label}</label>
+      ) : (
+        <div class="named">
+          <label for={id}>{label}</label>
+          <code>{name}</code>
+        </div>
+      )}
       {cloneElement(children, { id, "aria-describedby": described, "aria-invalid": wrong ? "true" : undefined })}
       {hint && !wrong && (
         <span class="hint" id={`${id}-hint`}>
@@ -54,8 +63,8 @@ export function Segments<T extends string>({ legend, options, value, onChange }:
   );
 }
 
-/** A value to take away: shown whole, with a button that copies it. */
-export function Copy({ value, label }: { readonly value: string; readonly label: string }) {
+/** Copies a text. The second value is true once that has worked. */
+function useCopy(value: string): readonly [copy: () => Promise<void>, copied: boolean] {
   const [copied, setCopied] = useState(false);
   const copy = async (): Promise<void> => {
     // Without the right to the clipboard the text is still there to be selected.
@@ -65,6 +74,22 @@ export function Copy({ value, label }: { readonly value: string; readonly label:
     );
     setCopied(worked === true);
   };
+  return [copy, copied];
+}
+
+/** A small button that copies what stands beside it. */
+export function CopyButton({ value, label }: { readonly value: string; readonly label: string }) {
+  const [copy, copied] = useCopy(value);
+  return (
+    <button type="button" class="copy-button" aria-label={copied ? "Copied" : label} title="Copy" onClick={copy}>
+      <Icon name={copied ? "check" : "copy"} size={13} />
+    </button>
+  );
+}
+
+/** A value to take away: shown whole, with a button that copies it. */
+export function Copy({ value, label }: { readonly value: string; readonly label: string }) {
+  const [copy, copied] = useCopy(value);
   return (
     <div class="copy">
       <output aria-label={label}>{value}</output>
@@ -92,11 +117,19 @@ export function Dialog({ title, onClose, children }: DialogProps) {
     return () => dialog?.close();
   }, []);
   return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: Escape closes a dialog by itself
     <dialog
       ref={element}
       aria-labelledby={id}
-      onCancel={onClose}
+      // What is shown decides whether it closes: the browser would close it at once, or at a second Escape.
+      onCancel={(event) => {
+        event.preventDefault();
+        onClose();
+      }}
+      onKeyDown={(event) => {
+        if (event.key !== "Escape" || event.defaultPrevented) return;
+        event.preventDefault();
+        onClose();
+      }}
       onClick={(event) => {
         if (event.target === element.current) onClose();
       }}
@@ -119,15 +152,20 @@ export function Empty({ title, children }: { readonly title: string; readonly ch
   );
 }
 
+interface TagsProps {
+  readonly names: readonly string[];
+  readonly most?: number;
+  /** Where a name leads; undefined where it leads nowhere. */
+  readonly hrefOf?: (name: string) => string | undefined;
+}
+
 /** Names as small labels, the first few of many. */
-export function Tags({ names, most = 6 }: { readonly names: readonly string[]; readonly most?: number }) {
+export function Tags({ names, most = 6, hrefOf = () => undefined }: TagsProps) {
   if (names.length === 0) return <span class="muted">none</span>;
   return (
     <span class="tags">
       {names.slice(0, most).map((name) => (
-        <span key={name} class={`tag${name === "root" ? " bad" : ""}`} title={name}>
-          {name}
-        </span>
+        <Tag key={name} name={name} href={hrefOf(name)} />
       ))}
       {names.length > most && (
         <span class="tag" title={names.slice(most).join(", ")}>
@@ -135,5 +173,21 @@ export function Tags({ names, most = 6 }: { readonly names: readonly string[]; r
         </span>
       )}
     </span>
+  );
+}
+
+function Tag({ name, href }: { readonly name: string; readonly href: string | undefined }) {
+  const look = `tag${name === "root" ? " bad" : ""}`;
+  if (href === undefined) {
+    return (
+      <span class={look} title={name}>
+        {name}
+      </span>
+    );
+  }
+  return (
+    <a class={look} href={href} title={name}>
+      {name}
+    </a>
   );
 }

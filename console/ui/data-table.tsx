@@ -5,6 +5,8 @@ import { Scroll } from "./scroll.tsx";
 export interface DataColumn<T> {
   readonly label: string;
   readonly right?: boolean;
+  /** True: the label is read, and not shown. */
+  readonly isBare?: boolean;
   readonly cell: (row: T) => ComponentChildren;
 }
 
@@ -23,9 +25,9 @@ export function DataTable<T>({ label, rows, columns, keyOf }: DataTableProps<T>)
       <table>
         <thead>
           <tr>
-            {columns.map(({ label: head, right }) => (
+            {columns.map(({ label: head, right, isBare }) => (
               <th key={head} scope="col" class={right ? "right" : undefined}>
-                {head}
+                {isBare ? <span class="visually-hidden">{head}</span> : head}
               </th>
             ))}
           </tr>

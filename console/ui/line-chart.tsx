@@ -25,6 +25,7 @@ export function LineChart({ title, lines, format }: LineChartProps) {
   return (
     <figure class="chart">
       <figcaption>{title}</figcaption>
+      {times.length < 2 && <p class="small muted">The line begins with the second reading, in three seconds.</p>}
       <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
         {lines.map(({ name, points }, at) =>
           unbroken(points).map((part) => (
@@ -46,7 +47,7 @@ export function LineChart({ title, lines, format }: LineChartProps) {
           );
         })}
         <div>
-          <dt>most</dt>
+          <dt>highest</dt>
           <dd class="number muted">{values.length === 0 ? "–" : format(Math.max(...values))}</dd>
         </div>
       </dl>

@@ -1,5 +1,7 @@
 import type { ComponentChildren } from "preact";
-import type { Problem } from "../result.ts";
+import { useEffect, useState } from "preact/hooks";
+import type { Problem, Refusal } from "../result.ts";
+import { Copy } from "./controls.tsx";
 import { Icon, type IconName } from "./icons.tsx";
 
 type Tone = "bad" | "warn" | "good" | "plain";
@@ -34,14 +36,52 @@ const TITLES: Readonly<Record<number, string>> = {
   503: "Grove can't answer now",
 };
 
+/** Why the policies refused the request, once that is known. */
+function useRefusal({ explain }: Problem): Refusal | null {
+  const [refusal, setRefusal] = useState<Refusal | null>(null);
+  useEffect(() => {
+    let isShown = true;
+    setRefusal(null);
+    explain?.().then((found) => {
+      if (isShown) setRefusal(found);
+    });
+    return () => {
+      isShown = false;
+    };
+  }, [explain]);
+  return refusal;
+}
+
+function RefusalText({ refusal: { operation, path, message, hcl } }: { readonly refusal: Refusal }) {
+  return (
+    <>
+      <p>
+        <code>{operation}</code> of <code>{path}</code>. {message}
+      </p>
+      <AllowingPolicy hcl={hcl} />
+    </>
+  );
+}
+
+/** The policy that would allow a request; nothing where none that is added can. */
+export function AllowingPolicy({ hcl }: { readonly hcl: string | null }) {
+  if (hcl === null) return null;
+  return (
+    <>
+      <p>With this policy besides its others, the token may do it:</p>
+      <Copy value={hcl} label="Policy" />
+    </>
+  );
+}
+
 /** A failed call in the words of the server, with what to name when asking somebody about it. */
 export function ProblemNotice({ problem, onRetry }: { readonly problem: Problem; readonly onRetry?: () => void }) {
   const { status, messages, requestId } = problem;
+  const refusal = useRefusal(problem);
+  const title = TITLES[refusal ? 403 : status] ?? "Something went wrong";
   return (
-    <Notice tone={status === 403 ? "warn" : "bad"} title={TITLES[status] ?? "Something went wrong"}>
-      {messages.map((message) => (
-        <p key={message}>{message}</p>
-      ))}
+    <Notice tone={refusal || status === 403 ? "warn" : "bad"} title={title}>
+      {refusal ? <RefusalText refusal={refusal} /> : messages.map((message) => <p key={message}>{message}</p>)}
       {requestId !== "" && (
         <p class="small muted">
           Request <code>{requestId}</code>

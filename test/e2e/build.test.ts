@@ -1,6 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { appendFileSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { copyProject } from "./support/copied-project.ts";
 
@@ -31,6 +32,11 @@ describe("the built Worker that npm run serve starts", () => {
     appendFileSync(MODULE, "// changed");
     expect(build()).toBeGreaterThan(first);
     expect(readFileSync(MODULE, "utf8")).toBe(made);
+  });
+
+  it("fits what the vendor takes from an account without a plan", () => {
+    // 3 MB after compression; 10 MB with the paid plan.
+    expect(gzipSync(readFileSync(MODULE)).length).toBeLessThan(3_000_000);
   });
 
   it("can be read by a server that runs as another user", () => {

@@ -24,7 +24,8 @@ describe("logins against a cloud", () => {
     session = cloud.world.addSession(worker, "job", Date.now() + 3_600_000);
     server = await startServe({
       env: { AWS_EC2_METADATA_SERVICE_ENDPOINT: cloudServer.endpoint },
-      flags: ["--allow-private-host=127.0.0.1"],
+      // A fleet that logs in from one address needs more than its share.
+      flags: ["--allow-private-host=127.0.0.1", "--client-share=100"],
     });
     await configure("cloud", { kind: "vm", certificate: "cloud_public_cert", worker: roleArn(worker) });
     await configure("aws", { kind: "ec2", certificate: "aws_public_cert", worker: roleArn(worker) });
@@ -126,7 +127,7 @@ describe("logins against a cloud", () => {
     expect(used && cloud.world.keyById(used.accessKeyId)?.holder).toMatchObject({ role: { name: "Machine" } });
   });
 
-  it("are not judged by whoever a redirect leads to", async () => {
+  it("are not judged by the host that a redirect leads to", async () => {
     const elsewhere = new FakeCloud();
     elsewhere.world.keys.push(...cloud.world.keys);
     const other = await serveCloud(elsewhere);

@@ -9,6 +9,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { DocumentSigner, documentOf } from "../support/cloud-login.ts";
 import { FakeCloud } from "../support/fake-cloud/fake-cloud.ts";
 import { type CloudServer, serveCloud } from "../support/fake-cloud/server.ts";
+import { ISSUER, newIssuer } from "../support/issuer.ts";
 import { browserPath, expectAccessible, openPage, startBrowser, type WatchedPage } from "./support/browser.ts";
 import { signIn, visit } from "./support/console-page.ts";
 import { call, killWhole, type RunningServer, startServe } from "./support/server.ts";
@@ -90,6 +91,43 @@ describe.skipIf(executable === undefined)("the console beside other services", (
       expect(await rows.nth(at).textContent()).toContain(description);
     }
     await expectAccessible(page);
+  });
+
+  it("explains a login by JWT claim by claim, and lists the logins that were refused", async () => {
+    const issuer = await newIssuer("ES256", "key-1");
+    await write("sys/auth/ci", { type: "jwt" });
+    await write("auth/ci/config", { jwt_validation_pubkeys: issuer.pem, bound_issuer: ISSUER });
+    const bound = { bound_audiences: "grove", bound_claims: { ref: "main" } };
+    await write("auth/ci/role/build", { user_claim: "sub", token_policies: "deploi", ...bound });
+    const jwt = await issuer.sign({ ref: "topic" });
+    const refused = await call(server, "POST", "/v1/auth/ci/login", { body: { role: "build", jwt } });
+    expect(refused.status).toBe(400);
+
+    await visit(page, "Auth methods");
+    await page.getByRole("link", { name: "auth/ci/" }).click();
+    await page.getByRole("link", { name: "Login check" }).click();
+    await page.getByLabel("Role", { exact: true }).fill("build");
+    await page.getByLabel("Token or claims").fill(jwt);
+    await page.getByRole("button", { name: "Check the login" }).click();
+    await shows("This login is refused");
+    const rows = page.getByRole("region", { name: "Checks, in the order of a login" }).getByRole("listitem");
+    const failed = await rows.filter({ hasText: "failed" }).allTextContents();
+    expect(failed).toEqual([expect.stringContaining('claim "ref" does not match')]);
+    await expectAccessible(page);
+    await page.getByLabel("Token or claims").fill(await issuer.sign({ ref: "main" }));
+    await page.getByRole("button", { name: "Check the login" }).click();
+    await shows('policy "deploi" does not exist');
+
+    await page.getByRole("link", { name: "Refused logins" }).click();
+    const row = page.getByRole("row").filter({ hasText: "bound_claims.ref" });
+    await row.waitFor();
+    expect(await row.getByRole("cell").allTextContents()).toEqual([
+      ...["build", expect.stringContaining('The claim "ref" has one of the values'), "1"],
+      ...[expect.anything(), expect.anything(), expect.anything()],
+    ]);
+    await expectAccessible(page);
+    await visit(page, "Auth methods");
+    await page.getByRole("link", { name: "auth/aws/" }).click();
   });
 
   it("makes a role tag, which narrows the role", async () => {
@@ -176,7 +214,7 @@ describe.skipIf(executable === undefined)("the console beside other services", (
     expect(role.body.data).toMatchObject({ key: "services", ttl: 900 });
     // Types in the same task in which the form appears, before its first paint.
     await page.evaluate(`new MutationObserver((_, observer) => {
-      const input = document.querySelector('input[title="issuer"]');
+      const input = document.querySelector('input[name="issuer"]');
       if (!input) return;
       observer.disconnect();
       input.value = "https://grove.example.com";

@@ -1,11 +1,11 @@
-import { mkdirSync } from "node:fs";
-import { join } from "node:path";
+import { readFile } from "node:fs/promises";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { consoleToken } from "../support/console-token.ts";
 import { browserPath, expectAccessible, openPage, startBrowser, type WatchedPage } from "./support/browser.ts";
-import { signIn, visit as visitPage } from "./support/console-page.ts";
+import { picture, signIn, TAKES_PICTURES, visit as visitPage } from "./support/console-page.ts";
 import { startSeededServer } from "./support/seeded-server.ts";
-import { call, PROJECT, type RunningServer, startServe } from "./support/server.ts";
+import { call, type RunningServer, startServe } from "./support/server.ts";
 
 const executable = browserPath();
 if (executable === undefined) {
@@ -14,9 +14,8 @@ if (executable === undefined) {
   );
 }
 
-/** `SCREENSHOTS=1` writes the pictures of the docs anew, from a forest of 20,000 tokens. */
-const PICTURES = process.env.SCREENSHOTS === "1" ? join(PROJECT, "docs/images") : undefined;
-const BRANCHES = PICTURES === undefined ? 4 : 40;
+/** Pictures are of a forest of 20,000 tokens. */
+const BRANCHES = TAKES_PICTURES ? 40 : 4;
 const PICTURED = { trees: 260, tokens: 20_000 };
 const WAIT_MS = 15_000;
 
@@ -27,7 +26,7 @@ describe.skipIf(executable === undefined)("the console", () => {
   let page: Page;
 
   beforeAll(async () => {
-    server = PICTURES === undefined ? await startServe() : await startSeededServer(PICTURED.trees, PICTURED.tokens);
+    server = TAKES_PICTURES ? await startSeededServer(PICTURED.trees, PICTURED.tokens) : await startServe();
     browser = await startBrowser(executable ?? "");
     await plantForest(server);
     watched = await openPage(browser);
@@ -47,18 +46,6 @@ describe.skipIf(executable === undefined)("the console", () => {
   });
 
   const visit = (name: string) => visitPage(page, name);
-
-  async function picture(name: string, inDark = false): Promise<void> {
-    if (PICTURES === undefined) return;
-    mkdirSync(PICTURES, { recursive: true });
-    await page.evaluate("scrollTo(0, 0)");
-    await page.mouse.move(2, 2);
-    await page.screenshot({ path: join(PICTURES, `${name}.png`) });
-    if (!inDark) return;
-    await page.emulateMedia({ colorScheme: "dark" });
-    await page.screenshot({ path: join(PICTURES, `${name}-dark.png`) });
-    await page.emulateMedia({ colorScheme: "light" });
-  }
 
   const shows = (text: string | RegExp) => page.getByText(text).first().waitFor();
 
@@ -105,7 +92,7 @@ describe.skipIf(executable === undefined)("the console", () => {
   it("shows the forest as a map that is walked by keyboard, from the forest to a tree", async () => {
     await visit("Forest");
     await page.locator("[data-area]").nth(2).waitFor();
-    await picture("console-forest", true);
+    await picture(page, "console-forest", { inDark: true });
     // The frame of a method has the focus first, and covers nothing of what is in it.
     await page.locator("[data-area][tabindex='0']").focus();
     await page.getByRole("button", { name: /^fleet/ }).hover();
@@ -118,7 +105,7 @@ describe.skipIf(executable === undefined)("the console", () => {
     // The focus goes along into the tree.
     await page.locator("[data-area]:focus").waitFor();
     await page.getByRole("button", { name: /^region-0/ }).waitFor();
-    await picture("console-tree");
+    await picture(page, "console-tree");
   });
 
   it("finds a token by a filter in the address, shows what would die with it, revokes it, and it is gone", async () => {
@@ -128,14 +115,14 @@ describe.skipIf(executable === undefined)("the console", () => {
     await page.waitForURL(/display_name=token-region-1/);
     await shows(/^1 token$/);
     await page.getByRole("link", { name: "token-region-1", exact: true }).click();
-    await shows(`tokens below`);
-    await picture("console-token", true);
+    await shows(/^\d+ descendants$/);
+    await picture(page, "console-token");
     await page.getByRole("button", { name: "Revoke…" }).click();
     const revoke = page.getByRole("button", { name: `Revoke ${BRANCHES + 1} tokens` });
     expect(await revoke.isDisabled()).toBe(true);
     await page.getByLabel("Type token-region-1 to confirm").fill("token-region-1");
     await expectAccessible(page);
-    await picture("console-revoke");
+    await picture(page, "console-revoke");
     await revoke.click();
     await page.getByText("Revoked", { exact: true }).waitFor();
     await page.getByRole("link", { name: "Watch it go in the forest" }).click();
@@ -149,24 +136,37 @@ describe.skipIf(executable === undefined)("the console", () => {
       .getByRole("link", { name: /^token-/ })
       .first()
       .waitFor();
-    await picture("console-tokens");
+    await picture(page, "console-tokens");
   });
 
-  it("revokes nothing of a filter that means too many tokens to count", async () => {
+  it("says that it counts while a job does so, and then asks for the number", async () => {
     await visit("Tokens");
     await page.getByLabel("Policy", { exact: true }).fill("old");
     await page.keyboard.press("Enter");
     await shows(/^3 tokens$/);
-    await page.route("**/v1/sys/tokens/revoke", async (route) => {
-      const answer = await route.fetch();
-      const body = (await answer.json()) as { data: object };
-      await route.fulfill({ response: answer, json: { ...body, data: { ...body.data, more: true } } });
+    const preview = { count: 3, total: 1168, leases: { count: 0, more: false }, skipped: { root: 0, self: 0 } };
+    const by = {
+      mount: [],
+      type: [{ key: "service", count: 1168 }],
+      role: [],
+      owner: [{ key: "payments", count: 1168 }],
+    };
+    const job = { id: "j", counted: 600, matched: null, total: 0, revoked: 0, ended_before: 0, mismatched: 0 };
+    let asked = 0;
+    await page.route("**/v1/sys/tokens/revoke", (route) =>
+      route.fulfill({ json: { data: { job: "j", state: "counting", counted: 200 } } }),
+    );
+    await page.route("**/v1/sys/tokens/jobs/j", (route) => {
+      const state = asked++ < 2 ? { state: "counting" } : { state: "counted", preview: { ...preview, by } };
+      return route.fulfill({ json: { data: { ...job, ...state } } });
     });
     await page.getByRole("button", { name: "Revoke all that match" }).click();
-    await page.getByText("Too many to count").waitFor();
-    expect(await page.getByRole("button", { name: "Revoke 3 tokens" }).isDisabled()).toBe(true);
-    expect(await page.getByLabel("Type 3 to confirm").count()).toBe(0);
+    await page.getByText(/^Counting what would end: \d+ tokens so far/).waitFor();
+    await page.getByText("3 tokens match; 1,168 tokens end in all").waitFor();
+    expect(await page.getByRole("button", { name: "Revoke 1,168 tokens" }).isDisabled()).toBe(true);
+    expect(await page.getByLabel("Type 1168 to confirm").count()).toBe(1);
     await page.unroute("**/v1/sys/tokens/revoke");
+    await page.unroute("**/v1/sys/tokens/jobs/j");
     await page.getByRole("button", { name: "Keep them" }).click();
   });
 
@@ -178,15 +178,78 @@ describe.skipIf(executable === undefined)("the console", () => {
     await page.getByRole("button", { name: "Revoke all that match" }).click();
     await page.getByLabel("Type 3 to confirm").fill("3");
     await page.getByRole("button", { name: "Revoke 3 tokens" }).click();
+    await page.waitForURL(/receipts\//);
     await page.getByText("Done.").waitFor();
-    await page.getByRole("button", { name: "Close" }).click();
+    const receipt = page.getByRole("region", { name: "What ended" });
+    await receipt.getByText("3 tokens").first().waitFor();
+    await receipt.getByText('"policy":"old"').waitFor();
+    await expectAccessible(page);
+    const saved = page.waitForEvent("download");
+    await receipt.getByRole("button", { name: "Export JSON" }).click();
+    const file = JSON.parse(await readFile(await (await saved).path(), "utf8")) as unknown;
+    expect(file).toMatchObject({ state: "done", filter: { policy: "old" }, numbers: { matched: 3, total: 3 } });
+    await visit("Tokens");
+    await page.getByLabel("Policy", { exact: true }).fill("old");
+    await page.keyboard.press("Enter");
     await page.getByText("No token matches").waitFor();
   });
 
-  it("shows what ends when, and a bar leads to its tokens", async () => {
+  it("finds from everywhere what has a page, by name, by alias and by a pasted token, which no address gets", async () => {
+    await visit("Health");
+    const addresses: string[] = [];
+    page.on("request", (request) => addresses.push(request.url()));
+    const search = page.getByRole("combobox", { name: "Search" });
+    const found = (name: string | RegExp) => page.getByRole("option", { name }).first();
+    await page.keyboard.press("Control+k");
+    await search.fill("build");
+    await found(/^builder/).waitFor();
+    await expectAccessible(page);
+    await picture(page, "console-search");
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("ArrowUp");
+    await page.keyboard.press("Escape");
+    await search.waitFor({ state: "detached" });
+
+    await page.getByRole("button", { name: "Search" }).click();
+    await search.fill("fleet");
+    await found(/^All tokens/).waitFor();
+    await found(/^fleet$/).click();
+    await page.getByRole("heading", { level: 1, name: "fleet" }).waitFor();
+    await page.keyboard.press("Control+k");
+    await search.fill("alice");
+    await found(/^entity_01cb/).waitFor();
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Entity entity_01cb" }).waitFor();
+
+    const { body } = await call(server, "POST", "/v1/auth/token/create", {
+      token: server.rootToken,
+      body: { ttl: "1h" },
+    });
+    const { client_token: token, accessor } = body.auth as { client_token: string; accessor: string };
+    for (const secret of [token, accessor]) {
+      await page.keyboard.press("Control+k");
+      await search.fill(secret);
+      await found(new RegExp(accessor.slice(-8))).waitFor();
+      await page.keyboard.press("Enter");
+      await page.waitForURL(new RegExp(`tokens/${accessor}$`));
+      await visit("Health");
+    }
+    expect(addresses.filter((address) => address.includes(token))).toEqual([]);
+    page.removeAllListeners("request");
+  });
+
+  it("shows what ends when and whose, in the address, and a bar leads to its tokens", async () => {
     await visit("What ends when");
     await page.locator("a.bar").first().waitFor();
-    await picture("console-ends");
+    await picture(page, "console-ends");
+    await page.getByText("7 days").click();
+    await page.getByRole("combobox", { name: "Group by" }).selectOption("policy");
+    await page.waitForURL(/range=week&by=policy/);
+    await page
+      .getByRole("region", { name: /^Whose end/ })
+      .getByRole("link", { name: "web" })
+      .waitFor();
+    await expectAccessible(page);
     await page.locator("a.bar").first().click();
     await page.waitForURL(/ends_after=.*ends_before=/);
     await page
@@ -201,7 +264,7 @@ describe.skipIf(executable === undefined)("the console", () => {
     await page.getByText("A number with s, m, h or d, like 90m or 2d").waitFor();
     await page.getByLabel("Time to live").fill("90m");
     await page.getByLabel("Policies").fill("default");
-    await page.getByLabel("Hand over").selectOption("300");
+    await page.getByLabel("Hand over").selectOption("5m");
     await page.getByRole("button", { name: "Make the token" }).click();
     const wrapping = await page.getByRole("status", { name: "Wrapping token" }).textContent();
     await expectAccessible(page);
@@ -219,7 +282,7 @@ describe.skipIf(executable === undefined)("the console", () => {
     await page.getByRole("button", { name: "Save" }).click();
     await shows("Line 2, column 19");
     await expectAccessible(page);
-    await picture("console-policy");
+    await picture(page, "console-policy");
     await text.fill('path "notes/*" {\n  capabilities = ["read"]\n}\n');
     await page.getByLabel("Path", { exact: true }).fill("notes/a");
     await page.getByRole("button", { name: "Check" }).click();
@@ -273,7 +336,7 @@ describe.skipIf(executable === undefined)("the console", () => {
     await page.getByLabel("Policies", { exact: true }).fill("web, deploy");
     await page.getByRole("button", { name: "Save" }).click();
     await shows("Saved");
-    await picture("console-method");
+    await picture(page, "console-method");
     const role = await call(server, "GET", "/v1/auth/cloud-of-production/role/web", { token: server.rootToken });
     expect(role.body.data).toMatchObject({ token_policies: ["deploy", "web"], token_ttl: 5400, auth_type: "ec2" });
 
@@ -290,7 +353,7 @@ describe.skipIf(executable === undefined)("the console", () => {
     await shows("This login is refused");
     await page.getByRole("listitem").filter({ hasText: "failed" }).waitFor();
     await expectAccessible(page);
-    await picture("console-login-check");
+    await picture(page, "console-login-check");
     for (const name of ["Names", "Accounts", "Certificates", "Access list", "Deny list"]) {
       await page.getByRole("link", { name, exact: true }).click();
       await page.getByRole("heading", { name: new RegExp(`^${name}`) }).waitFor();
@@ -365,7 +428,7 @@ describe.skipIf(executable === undefined)("the console", () => {
     const self = await call(server, "GET", "/v1/auth/token/lookup-self", { token: rotated ?? "" });
     expect(self.body.data ?? self.status).toBeTruthy();
     await page.getByText("rotated", { exact: true }).waitFor();
-    await picture("console-team");
+    await picture(page, "console-team");
 
     await page.getByRole("link", { name: "edge", exact: true }).click();
     const parts = page.getByRole("navigation", { name: "Parts of the organization" });
@@ -439,13 +502,13 @@ describe.skipIf(executable === undefined)("the console", () => {
     await page.getByRole("button", { name: "Change…" }).click();
     await page.getByLabel("In", { exact: true }).fill("10s");
     await page.getByRole("button", { name: "Save", exact: true }).click();
-    await page.getByRole("cell", { name: "100 a 10 s" }).waitFor();
+    await page.getByRole("cell", { name: "100 in 10 seconds" }).waitFor();
     const quota = await call(server, "GET", "/v1/sys/quotas/rate-limit/logins", { token: server.rootToken });
     expect(quota.body.data).toMatchObject({ path: expect.stringMatching("auth/ci"), rate: 100, interval: 10 });
     await page.getByText("When the next term begins").click();
     await page.getByLabel("After so many uses").waitFor();
     await expectAccessible(page);
-    await picture("console-health");
+    await picture(page, "console-health");
   });
 
   it("shows ten thousand tokens, and says so when the server is gone", async () => {
@@ -499,6 +562,12 @@ async function plantForest(server: RunningServer): Promise<void> {
   });
   const role = { role_type: "jwt", user_claim: "sub", bound_audiences: ["ci-repository"], token_policies: ["deploy"] };
   await call(server, "POST", "/v1/auth/ci/role/builder", { token: root, body: role });
+  const mounts = await call(server, "GET", "/v1/sys/auth", { token: root });
+  const mount = (mounts.body.data as Readonly<Record<string, { readonly accessor: string }>>)["ci/"];
+  const entity = await call(server, "POST", "/v1/identity/entity", { token: root, body: { name: "entity_01cb" } });
+  const { id } = entity.body.data as { readonly id: string };
+  const alias = { name: "alice@example.com", canonical_id: id, mount_accessor: mount?.accessor };
+  await call(server, "POST", "/v1/identity/entity-alias", { token: root, body: alias });
   const policies = ["web", "deploy", "fleet"];
   for (let at = 0; at < BRANCHES; at++) {
     const policy = policies[at % policies.length] ?? "web";
@@ -509,27 +578,9 @@ async function plantForest(server: RunningServer): Promise<void> {
 
 function manyTokens(count: number): { tokens: unknown[]; next: string; fresh_as_of: string } {
   const now = new Date().toISOString();
-  const tokens = Array.from({ length: count }, (_, at) => ({
-    accessor: `accessor-${at}`,
-    display_name: `token-${at}-with-a-name-that-is-much-longer-than-any-column-of-the-table-is-wide`,
-    path: "auth/token/create",
-    role: "",
-    mount: "auth/token/",
-    type: "service",
-    policies: ["default", "web"],
-    entity_id: "",
-    created: now,
-    expires: null,
-    renewed: null,
-    num_uses: 0,
-    uses_left: 0,
-    period: 0,
-    explicit_max_ttl: 0,
-    orphan: true,
-    parent: null,
-    children: 0,
-    last_used: null,
-    tree: "",
-  }));
+  const name = "with-a-name-that-is-much-longer-than-any-column-of-the-table-is-wide";
+  const tokens = Array.from({ length: count }, (_, at) =>
+    consoleToken({ accessor: `accessor-${at}`, display_name: `token-${at}-${name}`, created: now, expires: null }),
+  );
   return { tokens, next: "", fresh_as_of: now };
 }

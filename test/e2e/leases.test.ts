@@ -114,7 +114,7 @@ describe("an engine beside a server", () => {
     expect(listed.status).toBe(404);
   });
 
-  it("is told of what ended while the server was down", async () => {
+  it("is notified of what ended while the server was down", async () => {
     const leaseId = await leaseFor(await holder(), "3s");
     const ended = Date.now() + 3_000;
     expect(await server.stop()).toBe(0);

@@ -76,6 +76,8 @@ describe("npm run serve", () => {
   });
 
   it("serves the console, compressed", async () => {
+    const text = await fetch(`${server.address}/`);
+    expect([text.status, await text.text()]).toEqual([200, expect.stringContaining("GET /v1/sys/health")]);
     const page = await fetch(`${server.address}/`, { headers: { Accept: "text/html" } });
     expect(new URL(page.url).pathname).toBe("/ui/");
     expect(page.headers.get("Content-Encoding")).toBe("gzip");

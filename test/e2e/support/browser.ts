@@ -57,16 +57,16 @@ interface Violation {
 }
 
 interface AccessOptions {
-  /** False: the page is looked at in light colours alone. */
-  readonly dark?: boolean;
+  /** Looked at in these colours alone; in both otherwise. */
+  readonly colours?: "light" | "dark";
   /** Rules of axe; all of them otherwise. */
   readonly only?: readonly string[];
 }
 
 /** Fails when axe finds something on the page, light or dark, that is serious for who reads it another way. */
-export async function expectAccessible(page: Page, { dark = true, only }: AccessOptions = {}): Promise<void> {
+export async function expectAccessible(page: Page, { colours, only }: AccessOptions = {}): Promise<void> {
   await page.evaluate(`globalThis.axe ?? (() => { ${source} })()`);
-  for (const colorScheme of dark ? (["dark", "light"] as const) : (["light"] as const)) {
+  for (const colorScheme of colours ? [colours] : (["dark", "light"] as const)) {
     await page.emulateMedia({ colorScheme });
     // The dark page is the same but for its colours.
     const runOnly = only ?? (colorScheme === "dark" ? ["color-contrast", "link-in-text-block"] : undefined);

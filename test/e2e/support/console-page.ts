@@ -1,5 +1,7 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
 import type { Page } from "playwright-core";
-import type { RunningServer } from "./server.ts";
+import { PROJECT, type RunningServer } from "./server.ts";
 
 /** Opens the console and signs in with a token. */
 export async function signIn(page: Page, server: Pick<RunningServer, "address">, token: string): Promise<void> {
@@ -32,4 +34,21 @@ export async function visit(page: Page, name: string): Promise<void> {
     .getByRole("link", { name: new RegExp(`^${name}`) })
     .click();
   await page.getByRole("heading", { level: 1, name, exact: true }).waitFor();
+}
+
+/** `SCREENSHOTS=1` writes the pictures of the docs anew. */
+export const TAKES_PICTURES = process.env.SCREENSHOTS === "1";
+const PICTURES = join(PROJECT, "docs/images");
+
+/** Writes a picture of the page, if pictures are taken, and another one in dark colours if that is asked. */
+export async function picture(page: Page, name: string, { inDark = false } = {}): Promise<void> {
+  if (!TAKES_PICTURES) return;
+  mkdirSync(PICTURES, { recursive: true });
+  await page.evaluate("scrollTo(0, 0)");
+  await page.mouse.move(2, 2);
+  await page.screenshot({ path: join(PICTURES, `${name}.png`) });
+  if (!inDark) return;
+  await page.emulateMedia({ colorScheme: "dark" });
+  await page.screenshot({ path: join(PICTURES, `${name}-dark.png`) });
+  await page.emulateMedia({ colorScheme: "light" });
 }

@@ -6,8 +6,10 @@ import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { promisify } from "node:util";
 import { expect } from "vitest";
+import { BUSY } from "../../../gateway/refusal.ts";
 
 /** Where the project is. */
 export const PROJECT = join(import.meta.dirname, "../../..");
@@ -111,17 +113,17 @@ export function startServe(options: ServerOptions = {}): Promise<RunningServer> 
   }));
 }
 
-/** Sends a request to a server, with any method, LIST included. Bodies are JSON; an empty answer reads as `{}`. */
+/**
+ * Sends a request to a server, with any method, LIST included. Bodies are JSON; an empty answer reads as `{}`. A request that has waited
+ * for its turn at the gateway for too long was not sent to the service and is sent again, as clients of the API do.
+ */
 export async function call(
   server: Pick<RunningServer, "address">,
   method: string,
   path: string,
-  {
-    token,
-    body,
-    contentType,
-  }: { readonly token?: string; readonly body?: unknown; readonly contentType?: string } = {},
+  options: { readonly token?: string; readonly body?: unknown; readonly contentType?: string } = {},
 ): Promise<{ readonly status: number; readonly body: Record<string, unknown> }> {
+  const { token, body, contentType } = options;
   const response = await fetch(`${server.address}${path}`, {
     method,
     headers: {
@@ -131,6 +133,10 @@ export async function call(
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
   const text = await response.text();
+  if (text.includes(BUSY.message)) {
+    await pause(1000 * BUSY.retryAfterSeconds);
+    return call(server, method, path, options);
+  }
   return { status: response.status, body: text === "" ? {} : JSON.parse(text) };
 }
 

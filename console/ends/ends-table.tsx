@@ -1,0 +1,57 @@
+import { count } from "../format.ts";
+import type { GroupBy } from "../tokens/group.ts";
+import { GroupName } from "../tokens/group-table.tsx";
+import { DataTable } from "../ui/data-table.tsx";
+import { Time } from "../ui/time.tsx";
+import type { Ends } from "./groups.ts";
+import type { Span } from "./span.ts";
+
+interface EndsTableProps {
+  readonly ends: Ends;
+  readonly span: Span;
+  readonly by: GroupBy;
+  /** The filter of the page that lists the tokens of all groups. */
+  readonly filter: Readonly<Record<string, string>>;
+  /** The colour of a group in the picture beside the table. */
+  readonly hueOf: (group: string) => string;
+}
+
+/** Whose tokens end: each group with its number and the beginning of the bar of its first end. */
+export function EndsTable({ ends, span, by, filter, hueOf }: EndsTableProps) {
+  const others = ends.other.count > 0 ? [{ key: "", ...ends.other }] : [];
+  return (
+    <DataTable
+      label="Groups"
+      rows={[...ends.groups, ...others]}
+      keyOf={({ key }) => key}
+      columns={[
+        {
+          label: "Group",
+          cell: ({ key }) => (
+            <span class="keyed">
+              <i class={hueOf(key)} />
+              {key === "" ? (
+                <span class="muted">none, or a smaller one</span>
+              ) : (
+                <GroupName by={by} name={key} filter={filter} />
+              )}
+            </span>
+          ),
+        },
+        { label: "First end from", cell: ({ parts }) => <Time at={firstEnd(span, parts)} both /> },
+        { label: "Tokens", right: true, cell: (group) => count(group.count) },
+      ]}
+    />
+  );
+}
+
+function firstEnd({ from, step }: Span, parts: readonly number[]): string {
+  return new Date(
+    from +
+      Math.max(
+        0,
+        parts.findIndex((one) => one > 0),
+      ) *
+        step,
+  ).toISOString();
+}

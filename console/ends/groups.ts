@@ -1,0 +1,37 @@
+import { barAt, type Span } from "./span.ts";
+
+/** A group and how many of its tokens end in each bar. */
+export interface EndingGroup {
+  readonly key: string;
+  readonly count: number;
+  readonly parts: readonly number[];
+}
+
+/** Which tokens end when, and whose: exact, what is in no group that is named included. */
+export interface Ends {
+  readonly total: number;
+  readonly parts: readonly number[];
+  readonly groups: readonly EndingGroup[];
+  readonly other: { readonly count: number; readonly parts: readonly number[] };
+}
+
+/** The tokens of each bar by the hour in which they end, where their groups are not known. */
+export function hoursInBars(span: Span, hours: readonly { readonly key: string; readonly count: number }[]): number[] {
+  const inBars = new Array<number>(span.bars).fill(0);
+  for (const { key, count } of hours) {
+    const at = barAt(span, Date.parse(key));
+    if (at >= 0) inBars[at] = (inBars[at] ?? 0) + count;
+  }
+  return inBars;
+}
+
+/** What a bar is made of: the first groups by a colour each, all others by one. A token that is in several groups is in each. */
+export function partsOfBar(
+  { groups, other }: Ends,
+  at: number,
+  hueOf: (group: string) => string,
+  otherHue: string,
+): { readonly hue: string; readonly value: number }[] {
+  const named = groups.map(({ key, parts }) => ({ hue: hueOf(key), value: parts[at] ?? 0 }));
+  return [...named, { hue: otherHue, value: other.parts[at] ?? 0 }].filter(({ value }) => value > 0);
+}

@@ -1,0 +1,20 @@
+import { Segments } from "../ui/controls.tsx";
+import type { ColourBy } from "./colour.ts";
+
+const COLOURS: readonly (readonly [ColourBy, string])[] = [
+  ["policy", "Policy"],
+  ["end", "End"],
+  ["method", "Method"],
+];
+
+export const colourOf = (text: string | null): ColourBy => COLOURS.find(([by]) => by === text)?.[0] ?? "policy";
+
+interface ColourChoiceProps {
+  readonly colour: ColourBy;
+  readonly onChange: (colour: ColourBy) => void;
+}
+
+/** What the areas of a map are coloured by. */
+export function ColourChoice({ colour, onChange }: ColourChoiceProps) {
+  return <Segments legend="Colour by" options={COLOURS} value={colour} onChange={onChange} />;
+}

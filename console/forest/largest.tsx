@@ -1,0 +1,42 @@
+import { count } from "../format.ts";
+import { href } from "../href.ts";
+import { DataTable } from "../ui/data-table.tsx";
+import { End } from "../ui/time.tsx";
+import { type Item, treesIn } from "./map.ts";
+
+const LISTED = 12;
+
+/** The largest areas of the map as a table: trees, and the trees of one group together. */
+export function Largest({ items }: { readonly items: readonly Item[] }) {
+  const largest = items
+    .flatMap((frame) => frame.items ?? [])
+    .filter(({ rest }) => rest === undefined)
+    .sort((a, b) => b.count - a.count)
+    .slice(0, LISTED);
+  return (
+    <section class="card" aria-labelledby="largest">
+      <header>
+        <h2 id="largest">Largest</h2>
+        <a href={href(["tokens"], { orphan: "true" })}>All without a parent</a>
+      </header>
+      <DataTable
+        label="Largest"
+        rows={largest}
+        keyOf={({ key }) => key}
+        columns={[
+          {
+            label: "Name",
+            cell: ({ name, token, opens }) => <a href={token ? href(["tokens", token.accessor]) : opens}>{name}</a>,
+          },
+          { label: "Tokens", right: true, cell: ({ count: tokens }) => count(tokens) },
+          { label: "Trees", right: true, cell: (item) => count(treesIn(item)) },
+          { label: "Began by", cell: ({ mount }) => <span class="mono">{mount}</span> },
+          {
+            label: "First token ends",
+            cell: ({ token }) => token && <End at={token.expires} />,
+          },
+        ]}
+      />
+    </section>
+  );
+}

@@ -1,0 +1,73 @@
+import { count } from "../format.ts";
+import { href } from "../href.ts";
+import type { RefusedLogins as RefusedLoginsOfMount } from "../records/part.ts";
+import { useSession } from "../session.ts";
+import { Empty } from "../ui/controls.tsx";
+import { type DataColumn, DataTable } from "../ui/data-table.tsx";
+import { ProblemNotice } from "../ui/notice.tsx";
+import { Time } from "../ui/time.tsx";
+import { useLoad } from "../ui/use-load.ts";
+import { belowMount } from "./endpoint.ts";
+
+interface RefusedLogin {
+  /** null: no role that exists. */
+  readonly role: string | null;
+  readonly check: string;
+  readonly description: string;
+  readonly count: number;
+  readonly first_time: string;
+  readonly last_time: string;
+  readonly last_address: string | null;
+}
+
+/** The logins that a mount refused lately: who asks why it gets in no more is often among them. */
+export function RefusedLogins({ mount, part }: { readonly mount: string; readonly part: RefusedLoginsOfMount }) {
+  const { api } = useSession();
+  const path = belowMount(mount, part.path);
+  const loaded = useLoad(path, () => api.read<{ readonly refused: readonly RefusedLogin[] }>(path));
+  const rows = loaded.value?.refused ?? [];
+  return (
+    <section class="card" aria-labelledby="refused-logins">
+      <header>
+        <h2 id="refused-logins">Logins that were refused lately</h2>
+        <button type="button" class="button" onClick={loaded.reload} aria-disabled={loaded.busy}>
+          Reload
+        </button>
+      </header>
+      {loaded.problem && <ProblemNotice problem={loaded.problem} onRetry={loaded.reload} />}
+      {loaded.value && rows.length === 0 && <Empty title="No login was refused" />}
+      {rows.length > 0 && (
+        <DataTable
+          label="Refused logins"
+          rows={rows}
+          columns={columnsOf(mount)}
+          keyOf={({ role, check, first_time: first }) => JSON.stringify([role, check, first])}
+        />
+      )}
+    </section>
+  );
+}
+
+const columnsOf = (mount: string): readonly DataColumn<RefusedLogin>[] => [
+  {
+    label: "Role",
+    cell: ({ role }) =>
+      role === null ? (
+        <span class="muted">unknown</span>
+      ) : (
+        <a href={href(["methods", mount], { part: "roles", name: role })}>{role}</a>
+      ),
+  },
+  {
+    label: "Check that failed",
+    cell: ({ check, description }) => (
+      <span title={description}>
+        <code>{check}</code> <span class="muted">{description}</span>
+      </span>
+    ),
+  },
+  { label: "Times", right: true, cell: ({ count: times }) => count(times) },
+  { label: "Last", cell: ({ last_time: last }) => <Time at={last} /> },
+  { label: "First", cell: ({ first_time: first }) => <Time at={first} /> },
+  { label: "Last address", cell: ({ last_address: address }) => address ?? <span class="muted">not known</span> },
+];

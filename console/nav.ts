@@ -1,0 +1,49 @@
+import type { Needs } from "./needs.ts";
+import { ASKED_PATHS, mayDo, type Session } from "./session.ts";
+import type { IconName } from "./ui/icons.tsx";
+
+/** A page that the navigation leads to. */
+export interface NavItem {
+  readonly name: string;
+  readonly label: string;
+  readonly icon: IconName;
+  readonly needs?: Needs;
+}
+
+/** The pages, in their groups. */
+export const NAV: readonly { readonly title: string; readonly items: readonly NavItem[] }[] = [
+  {
+    title: "Tokens",
+    items: [
+      { name: "", label: "Forest", icon: "forest", needs: [ASKED_PATHS.map, "read", "sudo"] },
+      { name: "tokens", label: "Tokens", icon: "tokens", needs: [ASKED_PATHS.tokens, "read", "sudo"] },
+      { name: "ends", label: "What ends when", icon: "clock", needs: [ASKED_PATHS.summary, "read", "sudo"] },
+      { name: "ended", label: "Ended lately", icon: "ended", needs: [ASKED_PATHS.ended, "read", "sudo"] },
+      { name: "leases", label: "Leases", icon: "lease", needs: [ASKED_PATHS.leases, "list", "sudo"] },
+      { name: "new-token", label: "New token", icon: "plus", needs: [ASKED_PATHS.create, "update"] },
+    ],
+  },
+  {
+    title: "Access",
+    items: [
+      { name: "policies", label: "Policies", icon: "policy", needs: [ASKED_PATHS.policies, "list"] },
+      { name: "methods", label: "Auth methods", icon: "enter", needs: [ASKED_PATHS.methods, "read"] },
+      { name: "identity", label: "Entities and groups", icon: "entity", needs: [ASKED_PATHS.entities, "list"] },
+      { name: "issuer", label: "Identity tokens", icon: "issuer", needs: [ASKED_PATHS.issuer, "list"] },
+      { name: "teams", label: "Teams", icon: "team", needs: [ASKED_PATHS.organizations, "read"] },
+    ],
+  },
+  {
+    title: "Service",
+    items: [
+      { name: "health", label: "Health", icon: "health" },
+      { name: "session", label: "Your session", icon: "user" },
+    ],
+  },
+];
+
+/** The page to begin with: the first that the policies of the token let it see. */
+export function firstPage(session: Session): string {
+  const items = NAV.flatMap((group) => group.items);
+  return items.find(({ needs }) => needs !== undefined && mayDo(session, ...needs))?.name ?? "session";
+}

@@ -1,0 +1,80 @@
+import { useState } from "preact/hooks";
+import { counted } from "../format.ts";
+import { href } from "../href.ts";
+import type { Problem } from "../result.ts";
+import { useSession } from "../session.ts";
+import { listEnded } from "../tokens/ended.ts";
+import { AskerLink } from "../tokens/links.tsx";
+import { nameOf } from "../tokens/model.ts";
+import type { EndedToken } from "../tokens/token-end.ts";
+import { Accessor } from "../ui/accessor.tsx";
+import { Empty } from "../ui/controls.tsx";
+import { DataTable } from "../ui/data-table.tsx";
+import { ProblemNotice } from "../ui/notice.tsx";
+import { PageHead } from "../ui/page-head.tsx";
+import { Time } from "../ui/time.tsx";
+import { useLoad } from "../ui/use-load.ts";
+
+const PAGE = 100;
+
+/** What ended lately; of one job, or with one token, when the address says so. */
+export function EndedPage({ query }: { readonly query: URLSearchParams }) {
+  const { api } = useSession();
+  const of = { job: query.get("job") ?? "", cause: query.get("cause") ?? "" };
+  const first = useLoad(JSON.stringify(of), () => listEnded(api, { ...of, limit: PAGE }));
+  const [later, setLater] = useState<{ readonly tokens: readonly EndedToken[]; readonly next: string } | null>(null);
+  const [problem, setProblem] = useState<Problem | null>(null);
+  const tokens = [...(first.value?.tokens ?? []), ...(later?.tokens ?? [])];
+  const next = later?.next ?? first.value?.next ?? "";
+  const more = async (): Promise<void> => {
+    const answer = await listEnded(api, { ...of, limit: PAGE, after: next });
+    setProblem(answer.ok ? null : answer.problem);
+    if (answer.ok) setLater({ tokens: [...(later?.tokens ?? []), ...answer.value.tokens], next: answer.value.next });
+  };
+  const wrong = first.problem ?? problem;
+  return (
+    <>
+      <PageHead
+        title="Ended lately"
+        text={of.job !== "" ? <a href={href(["receipts", of.job])}>Receipt of the revocation</a> : undefined}
+      />
+      {wrong && <ProblemNotice problem={wrong} onRetry={first.reload} />}
+      {first.value && (
+        <section class="card" aria-label="Tokens that have ended">
+          <header>
+            <span class="number" aria-live="polite">
+              {next !== "" && "the last "}
+              {counted(tokens.length, "token")}
+            </span>
+          </header>
+          {tokens.length === 0 ? (
+            <Empty title="No token has ended lately" />
+          ) : (
+            <DataTable
+              label="Tokens that have ended"
+              rows={tokens}
+              keyOf={({ token }) => token.accessor}
+              columns={[
+                {
+                  label: "Token",
+                  cell: ({ token }) => <a href={href(["tokens", token.accessor])}>{nameOf(token)}</a>,
+                },
+                { label: "Accessor", cell: ({ token }) => <Accessor value={token.accessor} /> },
+                { label: "Ended", cell: ({ ended }) => <Time at={ended.at} /> },
+                { label: "How", cell: ({ ended }) => ended.how },
+                { label: "By", cell: ({ ended }) => (ended.by ? <AskerLink {...ended.by} /> : "") },
+              ]}
+            />
+          )}
+          {next !== "" && (
+            <div class="more">
+              <button type="button" class="button" onClick={more}>
+                Show more
+              </button>
+            </div>
+          )}
+        </section>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,51 @@
+import { useEffect, useState } from "preact/hooks";
+import { readReceipt } from "../receipts/read.ts";
+import { ReceiptCard } from "../receipts/receipt-card.tsx";
+import { useSession } from "../session.ts";
+import { JobProgress } from "../tokens/job-progress.tsx";
+import type { Job } from "../tokens/numbers.ts";
+import { ProblemNotice } from "../ui/notice.tsx";
+import { PageHead } from "../ui/page-head.tsx";
+import { useLoad } from "../ui/use-load.ts";
+
+/** Pause between two looks at what is swept, and how long the page looks (ms). */
+const SWEEP_MS = 1_000;
+const WAIT_MS = 60_000;
+
+/** A revocation of many: its progress, and then what it ended. */
+export function ReceiptPage({ id }: { readonly id: string }) {
+  const [ended, setEnded] = useState<Job | null>(null);
+  return (
+    <>
+      <PageHead title="Revocation" text={<code class="break">{id}</code>} />
+      <div class="stack">
+        <section class="card" aria-label="Progress">
+          <div class="body">
+            <JobProgress id={id} onEnd={setEnded} />
+          </div>
+        </section>
+        {ended && <Ended job={ended} />}
+      </div>
+    </>
+  );
+}
+
+function Ended({ job: { id, preview } }: { readonly job: Job }) {
+  const { api } = useSession();
+  // The numbers alone: the accessors are read when they are asked for.
+  const receipt = useLoad(id, () => readReceipt(api, id, "", 1));
+  const { reload } = receipt;
+  const isShort = receipt.value?.complete === false;
+  // Rows of what ended come with the sweep of their trees.
+  useEffect(() => {
+    if (!isShort) return;
+    const timer = window.setInterval(reload, SWEEP_MS);
+    const limit = window.setTimeout(() => window.clearInterval(timer), WAIT_MS);
+    return () => {
+      window.clearInterval(timer);
+      window.clearTimeout(limit);
+    };
+  }, [isShort, reload]);
+  if (receipt.problem) return <ProblemNotice problem={receipt.problem} onRetry={receipt.reload} />;
+  return receipt.value && <ReceiptCard receipt={receipt.value} preview={preview ?? null} />;
+}

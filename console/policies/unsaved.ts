@@ -1,0 +1,59 @@
+/** The text of a policy that was typed and not saved yet. */
+export interface Unsaved {
+  readonly text: string;
+  /** The version that it was typed over; -1 for a policy that is to be made. */
+  readonly version: number;
+}
+
+/** Before the name of the policy; that of one to be made is empty. */
+const KEY = "grove-policy:";
+
+/** Whose texts they are. No key of a policy: these have a colon there. */
+const OWNER = "grove-policy-owner";
+
+/** What this tab keeps of a policy over navigation, a reload and the end of a session; null when nothing. */
+export function readUnsaved(name: string): Unsaved | null {
+  try {
+    const kept: unknown = JSON.parse(window.sessionStorage.getItem(KEY + name) ?? "null");
+    const isOne = typeof kept === "object" && kept !== null && "text" in kept && "version" in kept;
+    if (!isOne || typeof kept.text !== "string" || typeof kept.version !== "number") return null;
+    return { text: kept.text, version: kept.version };
+  } catch {
+    return null;
+  }
+}
+
+/** Keeps what was typed. */
+export function keepUnsaved(name: string, unsaved: Unsaved): void {
+  try {
+    window.sessionStorage.setItem(KEY + name, JSON.stringify(unsaved));
+  } catch {
+    // The storage of the tab is full: the page still has the text.
+  }
+}
+
+export function dropUnsaved(name: string): void {
+  window.sessionStorage.removeItem(KEY + name);
+}
+
+/**
+ * Forgets the texts of anybody else: the next user of the tab may not be allowed to read that policy.
+ *
+ * @param owner the entity of the token that signs in, or its accessor where it has none
+ */
+export function keepUnsavedOf(owner: string): void {
+  if (window.sessionStorage.getItem(OWNER) !== owner) dropAllUnsaved();
+  try {
+    window.sessionStorage.setItem(OWNER, owner);
+  } catch {
+    // Without an owner the texts are forgotten at the next sign-in.
+  }
+}
+
+/** Forgets the texts of all policies, when the user signs out. */
+export function dropAllUnsaved(): void {
+  window.sessionStorage.removeItem(OWNER);
+  for (const key of Object.keys(window.sessionStorage)) {
+    if (key.startsWith(KEY)) window.sessionStorage.removeItem(key);
+  }
+}

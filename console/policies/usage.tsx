@@ -1,0 +1,81 @@
+import { pathOf } from "../api-path.ts";
+import { counted } from "../format.ts";
+import { href } from "../href.ts";
+import { useSession } from "../session.ts";
+import { useLoad } from "../ui/use-load.ts";
+
+interface Holders {
+  readonly count: number;
+  /** True when there may be more. */
+  readonly more: boolean;
+  /** The first of them. */
+  readonly names: readonly string[];
+}
+
+/** The answer of `sys/policies/usage/acl`. */
+interface Usage {
+  readonly tokens: number;
+  readonly roles: Holders;
+  readonly entities: Holders;
+  readonly groups: Holders;
+  readonly teams: Holders;
+}
+
+/** Names that are shown of one kind. */
+const SHOWN = 8;
+const ROLE = /^auth\/(.+)\/roles?\/([^/]+)$/;
+
+/** How many tokens have a policy, and who gives it. */
+export function PolicyUsage({ name }: { readonly name: string }) {
+  const { api } = useSession();
+  const usage = useLoad(name, () => api.read<Usage>(`sys/policies/usage/acl/${pathOf(...name.split("/"))}`));
+  if (usage.problem?.status === 403) {
+    return <p class="small muted">Your policies refuse to say how many tokens and roles have it.</p>;
+  }
+  if (!usage.value) return <p class="small muted">{usage.problem?.messages.join(" ") ?? "Counting who has it…"}</p>;
+  const { tokens, roles, entities, groups, teams } = usage.value;
+  return (
+    <dl class="facts" aria-label="Who has it">
+      <dt>Tokens</dt>
+      <dd>
+        <a href={href(["tokens"], { policy: name })}>{counted(tokens, "token")}</a>
+      </dd>
+      <Kind label="Roles" holders={roles} hrefOf={hrefOfRole} />
+      <Kind label="Entities" holders={entities} />
+      <Kind label="Groups" holders={groups} />
+      <Kind label="Teams" holders={teams} />
+    </dl>
+  );
+}
+
+function hrefOfRole(path: string): string | undefined {
+  const [, mount, role] = ROLE.exec(path) ?? [];
+  return mount && role ? href(["methods", mount], { part: "roles", name: role }) : undefined;
+}
+
+interface KindProps {
+  readonly label: string;
+  readonly holders: Holders;
+  readonly hrefOf?: (name: string) => string | undefined;
+}
+
+function Kind({ label, holders: { count, more, names }, hrefOf }: KindProps) {
+  return (
+    <>
+      <dt>{label}</dt>
+      <dd>
+        {more ? `at least ${count}` : count}
+        {names.slice(0, SHOWN).map((name, at) => {
+          const address = hrefOf?.(name);
+          return (
+            <span key={name} class="break">
+              {at === 0 ? ": " : ", "}
+              {address ? <a href={address}>{name}</a> : name}
+            </span>
+          );
+        })}
+        {count > SHOWN && ", …"}
+      </dd>
+    </>
+  );
+}

@@ -1,0 +1,54 @@
+import { useState } from "preact/hooks";
+import type { StoredPolicy } from "./policy.ts";
+import { dropUnsaved, keepUnsaved, readUnsaved, type Unsaved } from "./unsaved.ts";
+
+interface PolicyText {
+  readonly typed: string;
+  /** The version that the text was typed over, and may be saved over. */
+  readonly seen: number;
+  /** True for a text that the tab kept, until it is changed. */
+  readonly isKept: boolean;
+  type(text: string): void;
+  /** Takes the stored text, and forgets what was typed. */
+  take(): void;
+  /** Keeps what was typed, over the version that is stored now. */
+  keepMine(): void;
+  /** What was typed is stored, as one version more than the one that was seen. */
+  noteSaved(): void;
+}
+
+/**
+ * The text of a policy as it is typed. What is not saved is kept by the tab. A newer version from the server takes the place of
+ * what was typed only where nothing was.
+ *
+ * @param key the name of the policy, "" for one that is to be made
+ */
+export function usePolicyText(key: string, stored: StoredPolicy): PolicyText {
+  const [state, setState] = useState<Unsaved & { readonly over: string; readonly isKept: boolean }>(() => {
+    const kept = readUnsaved(key);
+    const isKept = kept !== null && kept.text !== stored.policy;
+    return { ...(isKept ? kept : { text: stored.policy, version: stored.version }), over: stored.policy, isKept };
+  });
+  const { text, version, over } = state;
+  const set = (next: Unsaved, isKept = false): void => {
+    setState({ ...next, over: stored.policy, isKept });
+    if (next.text === stored.policy) dropUnsaved(key);
+    else keepUnsaved(key, next);
+  };
+  const isUntouched = text === over || text === stored.policy;
+  if (isUntouched && stored.version > version) {
+    setState({ text: stored.policy, version: stored.version, over: stored.policy, isKept: false });
+  }
+  return {
+    typed: text,
+    seen: version,
+    isKept: state.isKept,
+    type: (typed) => set({ text: typed, version }),
+    take: () => set({ text: stored.policy, version: stored.version }),
+    keepMine: () => set({ text, version: stored.version }),
+    noteSaved: () => {
+      dropUnsaved(key);
+      setState({ text, version: version + 1, over: text, isKept: false });
+    },
+  };
+}

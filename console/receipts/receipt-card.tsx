@@ -1,0 +1,130 @@
+import { useState } from "preact/hooks";
+import { count, counted } from "../format.ts";
+import { href } from "../href.ts";
+import { useSession } from "../session.ts";
+import { AskerLink } from "../tokens/links.tsx";
+import { amountText } from "../tokens/model.ts";
+import { groupsText, type Preview } from "../tokens/numbers.ts";
+import { download } from "../ui/download.ts";
+import { Notice, ProblemNotice } from "../ui/notice.tsx";
+import { Time } from "../ui/time.tsx";
+import { readReceipt, verifyEnded } from "./read.ts";
+import type { Checked, Receipt } from "./receipt.ts";
+import { useWalk } from "./use-walk.ts";
+import { wholeCheck, wholeReceipt } from "./whole.ts";
+
+interface ReceiptCardProps {
+  readonly receipt: Receipt;
+  /** What was counted before; null when that is not known. */
+  readonly preview: Preview | null;
+}
+
+/** What a revocation ended: who, when, the filter and the numbers; to be saved, and to be checked again. */
+export function ReceiptCard({ receipt, preview }: ReceiptCardProps) {
+  const { api } = useSession();
+  const { job, asked_by: by, numbers } = receipt;
+  const file = useWalk(
+    (progress) => wholeReceipt((after) => readReceipt(api, job, after), progress),
+    (whole) => download(`receipt-${job}.json`, "application/json", `${JSON.stringify(whole, null, 2)}\n`),
+  );
+  const groups = (["owner", "type", "role", "mount"] as const).flatMap((name) => {
+    const text = preview && groupsText(preview.by[name], preview.total);
+    return text ? [[`By ${name}`, text] as const] : [];
+  });
+  const isAskerKnown = [by.accessor, by.display_name, by.entity_id].some((value) => value !== "");
+  const rows = [
+    ...(isAskerKnown ? [["Asked by", <AskerLink key="by" {...by} />] as const] : []),
+    ...(receipt.request_id === "" ? [] : [["Request", <code key="request">{receipt.request_id}</code>] as const]),
+    ["Began", <Time key="began" at={receipt.started} both />],
+    ["Came to its end", receipt.finished ? <Time key="end" at={receipt.finished} both /> : "not yet"],
+    ["Filter", <code key="filter">{JSON.stringify(receipt.filter)}</code>],
+    ["Matched", counted(numbers.matched, "token")],
+    ["Ended in all", counted(numbers.total, "token")],
+    ...(preview ? [["Leases", amountText(preview.leases)] as const] : []),
+    ...groups,
+    [
+      "Tokens",
+      <>
+        <a key="tokens" href={href(["ended"], { job })}>
+          {counted(numbers.total, "accessor")}
+        </a>
+        {!receipt.complete && ", not all of them named: they are swept still, or their ends are kept no longer"}
+      </>,
+    ],
+  ] as const;
+  return (
+    <section class="card" aria-labelledby="receipt">
+      <header>
+        <h2 id="receipt">What ended</h2>
+        <button type="button" class="button slim" aria-disabled={file.read !== null} onClick={file.start}>
+          {file.read === null ? "Export JSON" : `Reading… ${count(file.read)} of ${count(numbers.total)}`}
+        </button>
+      </header>
+      {file.problem && <ProblemNotice problem={file.problem} />}
+      <dl class="facts body">
+        {rows.map(([name, value]) => (
+          <>
+            <dt key={`${name} name`}>{name}</dt>
+            <dd key={name} class="break">
+              {value}
+            </dd>
+          </>
+        ))}
+      </dl>
+      {numbers.total > 0 && <CheckAgain job={job} total={numbers.total} />}
+    </section>
+  );
+}
+
+/** Asks the server again whether all of them are refused. */
+function CheckAgain({ job, total }: { readonly job: string; readonly total: number }) {
+  const { api } = useSession();
+  const [checked, setChecked] = useState<Checked | null>(null);
+  const walk = useWalk((progress) => wholeCheck((after) => verifyEnded(api, job, after), progress), setChecked);
+  return (
+    <div class="body stack tight">
+      <div class="row">
+        <button type="button" class="button" aria-disabled={walk.read !== null} onClick={walk.start}>
+          {walk.read === null ? "Check again" : `Checking… ${count(walk.read)} of ${count(total)}`}
+        </button>
+        <span class="muted">asks the tree of each token whether it is refused</span>
+      </div>
+      {checked && <CheckNotice checked={checked} total={total} />}
+      {walk.problem && <ProblemNotice problem={walk.problem} />}
+    </div>
+  );
+}
+
+/** Accessors of tokens that can be used, as many as are shown. */
+const SHOWN_ALIVE = 20;
+
+function CheckNotice({
+  checked: { checked, ended, alive, next },
+  total,
+}: {
+  readonly checked: Checked;
+  readonly total: number;
+}) {
+  if (alive.length > 0) {
+    return (
+      <Notice tone="bad" title={`${counted(alive.length, "token")} of ${count(checked)} can be used`}>
+        {alive.slice(0, SHOWN_ALIVE).map((accessor) => (
+          <p key={accessor}>
+            <a class="mono" href={href(["tokens", accessor])}>
+              {accessor}
+            </a>
+          </p>
+        ))}
+      </Notice>
+    );
+  }
+  if (ended >= total)
+    return <Notice tone="good" title={`All of these are refused: ${count(ended)} of ${count(total)}`} />;
+  return (
+    <Notice tone="warn" title={`${count(ended)} of ${count(total)} are refused; the others were not checked`}>
+      {next === ""
+        ? "They are not named any more, or not yet."
+        : "This page checks so many at once; sys/tokens/verify-ended goes on."}
+    </Notice>
+  );
+}

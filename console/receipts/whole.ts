@@ -1,0 +1,47 @@
+import { type Answer, done } from "../result.ts";
+import type { Checked, Receipt } from "./receipt.ts";
+
+/** Pages, of `MOST_NAMED` tokens each, that are asked for in a row. */
+export const MOST_PAGES = 120;
+
+type Ask<T> = (after: string) => Promise<Answer<T>>;
+/** Is given how many tokens have been read; answers false when the rest is not wanted any more. */
+export type Progress = (read: number) => boolean;
+
+/** A receipt as its first page says it, with the accessors of all its pages; `next` is set when they are more than `MOST_PAGES`. */
+export const wholeReceipt = (ask: Ask<Receipt>, progress: Progress): Promise<Answer<Receipt>> =>
+  joined(
+    ask,
+    (all, page) => ({ ...all, accessors: all.accessors.concat(page.accessors), next: page.next }),
+    (all) => progress(all.accessors.length),
+  );
+
+/** The sum of the checks of all pages; `next` is set when they are more than `MOST_PAGES`. */
+export const wholeCheck = (ask: Ask<Checked>, progress: Progress): Promise<Answer<Checked>> =>
+  joined(
+    ask,
+    (all, page) => ({
+      checked: all.checked + page.checked,
+      ended: all.ended + page.ended,
+      alive: all.alive.concat(page.alive),
+      next: page.next,
+    }),
+    (all) => progress(all.checked),
+  );
+
+async function joined<T extends { readonly next: string }>(
+  ask: Ask<T>,
+  join: (all: T, page: T) => T,
+  goesOn: (all: T) => boolean,
+): Promise<Answer<T>> {
+  const first = await ask("");
+  if (!first.ok) return first;
+  let all = first.value;
+  // A page can be empty although there are more.
+  for (let pages = 1; goesOn(all) && all.next !== "" && pages < MOST_PAGES; pages++) {
+    const page = await ask(all.next);
+    if (!page.ok) return page;
+    all = join(all, page.value);
+  }
+  return done(all);
+}

@@ -1,0 +1,128 @@
+import { type Field, type RecordValue, secondsOf } from "./field.ts";
+
+/** What a form sends, as the API takes it. */
+export interface FormRequest {
+  /** As for `Api.call`, like the others. */
+  readonly path: string;
+  readonly body: RecordValue;
+  readonly method?: "POST" | "PATCH";
+  readonly contentType?: string;
+  readonly wrapSeconds?: number;
+}
+
+/** A resource of Terraform's provider that makes the record of a form: its arguments are the fields, but for what stands here. */
+export interface TerraformResource {
+  readonly type: string;
+  /** The arguments for the auth mount and for the name that are in the path. */
+  readonly mount?: string;
+  readonly name?: string;
+  /** Arguments by the name of the field. */
+  readonly renamed?: Readonly<Record<string, string>>;
+  /** Fields with items between commas that are a list there. */
+  readonly lists?: readonly string[];
+  /** Fields that it has no argument for. */
+  readonly lacks?: readonly string[];
+}
+
+/** The resource with arguments that no field has. */
+export interface TerraformRecord {
+  readonly resource: TerraformResource;
+  readonly given?: RecordValue;
+}
+
+/** The resource of a record of an auth mount, by its name. */
+export function recordOf(resource: TerraformResource, mount?: string, name?: string): TerraformRecord {
+  const given = {
+    ...(resource.mount !== undefined && { [resource.mount]: mount }),
+    ...(resource.name !== undefined && name !== undefined && { [resource.name]: name }),
+  };
+  return { resource, given };
+}
+
+/** Ends the JSON of a command. No line of JSON reads so: a line break in a text is written `\n`. */
+const END = "EOF";
+
+/** A text as one word of a shell, whatever is in it. */
+const shellWord = (text: string): string =>
+  /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+
+const documentOf = (body: unknown): string => `<<'${END}'\n${JSON.stringify(body, null, 2)}\n${END}\n`;
+
+/** The request as a command of `bao`, which `vault` takes as well; null where it has none. The body goes in as a document. */
+export function baoCommand({ path, body, method = "POST", wrapSeconds }: FormRequest): string | null {
+  if (path.startsWith("/") || method !== "POST") return null;
+  const wrap = wrapSeconds === undefined ? "" : `-wrap-ttl=${wrapSeconds} `;
+  return `bao write ${wrap}${shellWord(path.split("/").map(decodeURIComponent).join("/"))} - ${documentOf(body)}`;
+}
+
+/** The request as a command of `curl`. Address and token are variables of the shell. */
+export function curlCommand(request: FormRequest): string {
+  const { path, body, method = "POST", contentType = "application/json", wrapSeconds } = request;
+  const url = `"$VAULT_ADDR"${shellWord(path.startsWith("/") ? path : `/v1/${path}`)}`;
+  const wrap = wrapSeconds === undefined ? "" : ` --header 'X-Vault-Wrap-TTL: ${wrapSeconds}'`;
+  const headers = `--header "X-Vault-Token: $VAULT_TOKEN" --header 'Content-Type: ${contentType}'${wrap}`;
+  return `curl --fail-with-body --request ${method} ${headers} --data-binary @- ${url} ${documentOf(body)}`;
+}
+
+/**
+ * The record as a resource of Terraform.
+ *
+ * @param values by the names of the fields, as they are sent
+ */
+export function terraformText(
+  { resource, given = {} }: TerraformRecord,
+  fields: readonly Field[],
+  values: RecordValue,
+): string {
+  const { type, name = "name", renamed = {}, lists = [], lacks = [] } = resource;
+  const kinds = new Map(fields.map((field) => [field.name, field.kind]));
+  const argumentOf = (field: string): string => renamed[field] ?? field.replaceAll("-", "_");
+  const missing = Object.keys(values).filter((field) => lacks.includes(field));
+  const own = Object.entries(values).filter(([field, value]) => !missing.includes(field) && value !== null);
+  const entries = [
+    ...Object.entries(given).map(([argument, value]) => [argument, literal(value)] as const),
+    ...own.map(([field, value]) => {
+      const argument = argumentOf(field);
+      if (kinds.get(field) === "secret") return [argument, `var.${argument}`] as const;
+      if (kinds.get(field) === "duration") return [argument, String(secondsOf(String(value)))] as const;
+      return [argument, literal(lists.includes(field) ? itemsOf(String(value)) : value)] as const;
+    }),
+  ];
+  const all = { ...given, ...Object.fromEntries(own.map(([field, value]) => [argumentOf(field), value])) };
+  const [first] = [name, "name", "path", "description"].flatMap((argument) => all[argument] ?? []);
+  const label = String(first ?? "main")
+    .replace(/[^A-Za-z0-9_-]/g, "_")
+    .replace(/^(?![A-Za-z_])/, "_");
+  const lines = [...missing.map((field) => `  # The provider has no argument for ${field}.`), ...aligned(entries)];
+  return `resource "${type}" "${label}" {\n${lines.map((line) => `${line}\n`).join("")}}\n`;
+}
+
+const itemsOf = (text: string): string[] =>
+  text
+    .split(",")
+    .map((item) => item.trim())
+    .filter((item) => item !== "");
+
+function aligned(entries: readonly (readonly [name: string, value: string])[]): string[] {
+  const width = Math.max(0, ...entries.map(([name]) => name.length));
+  return entries.map(([name, value]) => `  ${name.padEnd(width)} = ${value}`);
+}
+
+function literal(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(literal).join(", ")}]`;
+  if (typeof value === "object" && value !== null) {
+    // Maps of the provider have texts as values.
+    const entries = Object.entries(value).map(([key, item]) => `${quoted(key)} = ${quoted(textOf(item))}`);
+    return entries.length === 0 ? "{}" : `{ ${entries.join(", ")} }`;
+  }
+  return typeof value === "string" ? quoted(value) : String(value);
+}
+
+const textOf = (item: unknown): string =>
+  Array.isArray(item) ? item.map(String).join(",") : typeof item === "object" ? JSON.stringify(item) : String(item);
+
+/** A text of Terraform's language, with nothing in it that is a template. It has not all escapes of JSON. */
+const quoted = (text: string): string =>
+  JSON.stringify(text)
+    .replace(/\\(.)/g, (pair, letter) => ({ b: "\\u0008", f: "\\u000c" })[String(letter)] ?? pair)
+    .replace(/[$%](?=\{)/g, "$&$&");

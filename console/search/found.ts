@@ -1,0 +1,43 @@
+/** What the search can find, in the order in which it shows them. */
+export const KINDS = ["Tokens", "Entities", "Roles", "Policies", "Auth methods", "Teams", "Pages", "Lists"] as const;
+export type Kind = (typeof KINDS)[number];
+
+/** Something that has a page. */
+export interface Found {
+  readonly kind: Kind;
+  readonly name: string;
+  /** Beside the name, and searched too: aliases, the method of a role. */
+  readonly detail: string;
+  readonly href: string;
+}
+
+/** Results of one kind that are shown at once. */
+export const SHOWN_OF_KIND = 6;
+
+/**
+ * Those whose name or detail has `text` in it, whatever the case, at most `SHOWN_OF_KIND` of each kind: first the name itself,
+ * then names that begin so, then names with it, then details.
+ */
+export function matching(all: readonly Found[], text: string): readonly Found[] {
+  const wanted = text.toLowerCase();
+  const ranked = all
+    .map((found) => ({ found, rank: rankOf(found, wanted) }))
+    .filter(({ rank }) => rank < NONE)
+    .sort((a, b) => a.rank - b.rank || a.found.name.localeCompare(b.found.name));
+  return KINDS.flatMap((kind) =>
+    ranked
+      .filter(({ found }) => found.kind === kind)
+      .slice(0, SHOWN_OF_KIND)
+      .map(({ found }) => found),
+  );
+}
+
+const NONE = 4;
+
+function rankOf({ name, detail }: Found, wanted: string): number {
+  const lower = name.toLowerCase();
+  if (lower === wanted) return 0;
+  if (lower.startsWith(wanted)) return 1;
+  if (lower.includes(wanted)) return 2;
+  return detail.toLowerCase().includes(wanted) ? 3 : NONE;
+}

@@ -1,0 +1,183 @@
+import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { counted } from "../format.ts";
+import { href } from "../href.ts";
+import { go } from "../router.ts";
+import { MIN_SEARCH } from "../tokens/filter.ts";
+import { Icon } from "../ui/icons.tsx";
+import { type Found, KINDS, type Kind, SHOWN_OF_KIND } from "./found.ts";
+import { isSecretLike } from "./secret.ts";
+import { useFound } from "./use-found.ts";
+
+/** Finds whatever has a page, by what is typed; the arrow keys choose, Enter opens. */
+function Palette({ onClose }: { readonly onClose: () => void }) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const [typed, setTyped] = useState("");
+  const [isPasted, setIsPasted] = useState(false);
+  const [chosen, setChosen] = useState(0);
+  const id = useId();
+  const text = typed.trim();
+  const { found, busy } = useFound(text, isPasted);
+  const isSearched = text.length >= MIN_SEARCH && !isSecretLike(text);
+  const results = isSearched ? [...found, listOf(text)] : found;
+  const at = Math.min(chosen, results.length - 1);
+  useEffect(() => {
+    const element = dialog.current;
+    element?.showModal();
+    return () => element?.close();
+  }, []);
+  useEffect(() => {
+    dialog.current?.querySelector("[aria-selected='true']")?.scrollIntoView({ block: "nearest" });
+  }, [at]);
+
+  const open = (result: Found | undefined): void => {
+    if (!result) return;
+    onClose();
+    go(result.href);
+    document.getElementById("main")?.focus();
+    window.scrollTo(0, 0);
+  };
+  const onKey = (event: KeyboardEvent): void => {
+    const step = STEPS[event.key];
+    if (step !== undefined && results.length > 0) {
+      event.preventDefault();
+      setChosen((at + step + results.length) % results.length);
+    } else if (event.key === "Enter") {
+      event.preventDefault();
+      open(results[at]);
+    } else if (event.key === "Escape") {
+      // The field would only be emptied.
+      event.preventDefault();
+      onClose();
+    }
+  };
+  const groups = KINDS.map((kind) => ({ kind, of: results.filter((one) => one.kind === kind) })).filter(
+    ({ of }) => of.length > 0,
+  );
+  const optionId = (result: Found): string => `${id}-${results.indexOf(result)}`;
+  const selected = results[at];
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: Escape closes a dialog by itself
+    <dialog
+      ref={dialog}
+      class="palette"
+      aria-label="Search"
+      onCancel={onClose}
+      onClick={(event) => {
+        if (event.target === dialog.current) onClose();
+      }}
+    >
+      <div>
+        <input
+          {...COMBOBOX}
+          {...{ "aria-expanded": results.length > 0, "aria-activedescendant": selected && optionId(selected) }}
+          aria-controls={`${id}-list`}
+          placeholder="Token, accessor, entity, role, policy, method, team"
+          value={typed}
+          autocomplete="off"
+          spellcheck={false}
+          autofocus
+          onPaste={() => setIsPasted(true)}
+          onInput={(event) => {
+            if (event.inputType !== "insertFromPaste") setIsPasted(false);
+            setTyped(event.currentTarget.value);
+            setChosen(0);
+          }}
+          onKeyDown={onKey}
+        />
+        <div class="palette-list" role="listbox" id={`${id}-list`} aria-label="Results">
+          {groups.map(({ kind, of }) => (
+            // biome-ignore lint/a11y/useSemanticElements: a fieldset is no group of options
+            <div key={kind} role="group" aria-labelledby={`${id}-${kind}`}>
+              <div class="palette-kind" id={`${id}-${kind}`}>
+                {kind}
+              </div>
+              {of.map((result) => (
+                // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are those of the combobox
+                // biome-ignore lint/a11y/useFocusableInteractive: the combobox keeps the focus
+                <div
+                  key={result.href}
+                  role="option"
+                  id={optionId(result)}
+                  aria-selected={result === selected}
+                  onClick={() => open(result)}
+                >
+                  <span class="break">{result.name}</span>
+                  <span class="muted small break">{result.detail}</span>
+                </div>
+              ))}
+            </div>
+          ))}
+        </div>
+        <p class="palette-foot small muted" aria-live="polite">
+          {busy ? "Searching…" : foundText(found)}
+        </p>
+      </div>
+    </dialog>
+  );
+}
+
+/** `1 entity, the first 6 tokens`: what was found, of each kind. */
+function foundText(found: readonly Found[]): string {
+  if (found.length === 0) return "Nothing is known by this.";
+  return KINDS.flatMap((kind) => {
+    const of = found.filter((one) => one.kind === kind).length;
+    const first = of === SHOWN_OF_KIND ? "the first " : "";
+    return of === 0 ? [] : [`${first}${counted(of, ...NOUNS[kind])}`];
+  }).join(", ");
+}
+
+const NOUNS: Readonly<Record<Kind, readonly [one: string, many: string]>> = {
+  Tokens: ["token", "tokens"],
+  Entities: ["entity", "entities"],
+  Roles: ["role", "roles"],
+  Policies: ["policy", "policies"],
+  "Auth methods": ["auth method", "auth methods"],
+  Teams: ["team or organization", "teams and organizations"],
+  Pages: ["page", "pages"],
+  Lists: ["list", "lists"],
+};
+
+const COMBOBOX = {
+  type: "search",
+  role: "combobox",
+  "aria-label": "Search",
+  "aria-autocomplete": "list",
+  list: undefined,
+} as const;
+
+const STEPS: Readonly<Record<string, number>> = { ArrowDown: 1, ArrowUp: -1 };
+
+/** The page with all tokens that the text finds. */
+const listOf = (text: string): Found => ({
+  kind: "Lists",
+  name: `All tokens with “${text}”`,
+  detail: "",
+  href: href(["tokens"], { search: text }),
+});
+
+/** Opens the search; Ctrl-K and ⌘K do so from everywhere. */
+export function SearchButton() {
+  const [isOpen, setIsOpen] = useState(false);
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent): void => {
+      if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey) || event.shiftKey || event.altKey)
+        return;
+      event.preventDefault();
+      // What a form asks comes first.
+      if (!document.querySelector("dialog[open]:not(.palette)")) setIsOpen((before) => !before);
+    };
+    document.addEventListener("keydown", onKey);
+    return () => document.removeEventListener("keydown", onKey);
+  }, []);
+  return (
+    <>
+      <button type="button" class="button search-button" aria-keyshortcuts="Control+K" onClick={() => setIsOpen(true)}>
+        <Icon name="search" /> Search{" "}
+        <span class="keys" aria-hidden="true">
+          Ctrl K
+        </span>
+      </button>
+      {isOpen && <Palette onClose={() => setIsOpen(false)} />}
+    </>
+  );
+}

@@ -1,0 +1,36 @@
+import { GROUP_FIELDS, type GroupBy, metadataKey } from "./group.ts";
+
+interface GroupChoiceProps {
+  readonly by: GroupBy;
+  /** Keys of metadata that tokens of the page have. */
+  readonly keys: readonly string[];
+  /** A choice that comes first, of no groups: its value and label. */
+  readonly none?: readonly [value: string, label: string];
+  readonly onChange: (by: GroupBy) => void;
+}
+
+/** Chooses what tokens are grouped by. */
+export function GroupChoice({ by, keys, none, onChange }: GroupChoiceProps) {
+  const chosen = metadataKey(by);
+  const shown = [...new Set([...keys, ...(chosen === undefined ? [] : [chosen])])].sort();
+  return (
+    <select
+      class="group-choice"
+      aria-label="Group by"
+      value={by}
+      onChange={(event) => onChange(event.currentTarget.value)}
+    >
+      {none && <option value={none[0]}>{none[1]}</option>}
+      {GROUP_FIELDS.map(([value, label]) => (
+        <option key={value} value={value}>
+          By {label.toLowerCase()}
+        </option>
+      ))}
+      {shown.map((key) => (
+        <option key={key} value={`metadata.${key}`}>
+          By {key}
+        </option>
+      ))}
+    </select>
+  );
+}

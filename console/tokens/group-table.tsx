@@ -1,0 +1,61 @@
+import { count } from "../format.ts";
+import { href } from "../href.ts";
+import { DataTable } from "../ui/data-table.tsx";
+import { End } from "../ui/time.tsx";
+import { filterOfGroup, type Group, type GroupBy } from "./group.ts";
+import type { Token } from "./model.ts";
+
+/** Groups that are listed. */
+const LISTED = 50;
+
+interface GroupTableProps {
+  readonly groups: readonly Group<Token>[];
+  readonly by: GroupBy;
+  /** The filter of the page that lists the tokens of all groups. */
+  readonly filter: Readonly<Record<string, string>>;
+  /** The colour of a group in a picture beside the table. */
+  readonly hueOf?: (group: string) => string;
+}
+
+/** Groups of tokens, each with its number and its first end. */
+export function GroupTable({ groups, by, filter, hueOf }: GroupTableProps) {
+  return (
+    <DataTable
+      label="Groups"
+      rows={groups.slice(0, LISTED)}
+      keyOf={({ name }) => name}
+      columns={[
+        {
+          label: "Group",
+          cell: ({ name }) => (
+            <span class="keyed">
+              {hueOf && <i class={hueOf(name)} />}
+              <GroupName by={by} name={name} filter={filter} />
+            </span>
+          ),
+        },
+        { label: "First end", cell: ({ of }) => <End at={firstEnd(of)} both /> },
+        { label: "Trees", right: true, cell: ({ of }) => count(new Set(of.map(({ tree }) => tree)).size) },
+        { label: "Tokens", right: true, cell: ({ of }) => count(of.length) },
+      ]}
+    />
+  );
+}
+
+interface GroupNameProps {
+  readonly by: GroupBy;
+  readonly name: string;
+  readonly filter: Readonly<Record<string, string>>;
+}
+
+/** The name of a group, which leads to its tokens. */
+export function GroupName({ by, name, filter }: GroupNameProps) {
+  const own = filterOfGroup(by, name);
+  return own ? <a href={href(["tokens"], { ...filter, ...own })}>{name}</a> : <span class="muted">none</span>;
+}
+
+const firstEnd = (tokens: readonly Token[]): string | null =>
+  tokens.reduce<string | null>(
+    (first, { expires }) => (first === null || (expires !== null && expires < first) ? expires : first),
+    null,
+  );

@@ -1,0 +1,90 @@
+import { useMemo } from "preact/hooks";
+import type { Query } from "../api.ts";
+import { count, counted } from "../format.ts";
+import { useSession } from "../session.ts";
+import { DataTable } from "../ui/data-table.tsx";
+import { ProblemNotice } from "../ui/notice.tsx";
+import { useLoad } from "../ui/use-load.ts";
+import type { Filter } from "./filter.ts";
+import { counterOf, type GroupBy, grouped, groupOf } from "./group.ts";
+import { GroupName, GroupTable } from "./group-table.tsx";
+import { readTokens } from "./read-some.ts";
+import type { Summary } from "./summary.ts";
+
+/** Tokens that are read to be grouped. */
+const MOST_GROUPED = 10_000;
+/** Groups that a count names. */
+const MOST_COUNTED = 1_000;
+
+interface GroupedListProps {
+  readonly filter: Filter;
+  readonly by: GroupBy;
+}
+
+/** The tokens of a filter by group; a group leads to its tokens. Without a filter besides the method the server has counted them. */
+export function GroupedList({ filter, by }: GroupedListProps) {
+  const counter = counterOf(by, filter);
+  return counter ? <CountedGroups filter={filter} by={by} counter={counter} /> : <ReadGroups filter={filter} by={by} />;
+}
+
+function CountedGroups({ filter, by, counter }: GroupedListProps & { readonly counter: Query }) {
+  const { api } = useSession();
+  const counts = useLoad(JSON.stringify(counter), () => api.read<Summary>("sys/tokens/summary", counter));
+  if (counts.problem) return <ProblemNotice problem={counts.problem} onRetry={counts.reload} />;
+  if (!counts.value) return <p class="muted">Loading…</p>;
+  const { groups, total, other = 0 } = counts.value;
+  const rest =
+    other > 0 ? `, ${count(other)} in ${groups.length < MOST_COUNTED ? "none" : "none or a smaller one"}` : "";
+  return (
+    <section class="card" aria-label="Groups of tokens">
+      <header>
+        <span class="number" aria-live="polite">
+          {counted(groups.length, "group")} of {counted(total, "token")}
+          {rest}
+        </span>
+        <span class="muted">
+          exact: all tokens are counted{by === "policy" && ", each in the group of each of its policies"}
+        </span>
+      </header>
+      <DataTable
+        label="Groups"
+        rows={groups}
+        keyOf={({ key }) => key}
+        columns={[
+          { label: "Group", cell: ({ key }) => <GroupName by={by} name={key} filter={filter} /> },
+          { label: "Tokens", right: true, cell: (group) => count(group.count) },
+          ...(groups.some(({ trees }) => trees !== undefined)
+            ? [{ label: "Trees", right: true, cell: ({ trees = 0 }: Summary["groups"][number]) => count(trees) }]
+            : []),
+        ]}
+      />
+    </section>
+  );
+}
+
+/** Groups of what is read of a list: a filter is on no counter. */
+function ReadGroups({ filter, by }: GroupedListProps) {
+  const { api } = useSession();
+  const listed = useLoad(JSON.stringify(filter), () => readTokens(api, filter, MOST_GROUPED));
+  const tokens = listed.value?.tokens ?? [];
+  const groups = useMemo(() => grouped(tokens, (token) => groupOf(token, by)), [tokens, by]);
+  if (listed.problem) return <ProblemNotice problem={listed.problem} onRetry={listed.reload} />;
+  const more = listed.value?.more ? "the first " : "";
+  return (
+    <section class="card" aria-label="Groups of tokens">
+      <header>
+        <span class="number" aria-live="polite">
+          {listed.value
+            ? `${counted(groups.length, "group")} of ${more}${counted(tokens.length, "token")}`
+            : "Loading…"}
+        </span>
+        <span class="muted">
+          {more === ""
+            ? "exact: all that match are read"
+            : `not exact: with a filter ${count(MOST_GROUPED)} tokens are read at most`}
+        </span>
+      </header>
+      <GroupTable groups={groups} by={by} filter={filter} />
+    </section>
+  );
+}

@@ -1,0 +1,84 @@
+import { useEffect, useState } from "preact/hooks";
+import { count, counted } from "../format.ts";
+import type { Problem } from "../result.ts";
+import { useSession } from "../session.ts";
+import { Notice, ProblemNotice } from "../ui/notice.tsx";
+import { type Job, jobText, percentOf } from "./numbers.ts";
+import { POLL_MS, readJob, stopJob } from "./token.ts";
+
+const isUnderWay = ({ state }: Job): boolean => state === "counting" || state === "running";
+
+interface JobProgressProps {
+  readonly id: string;
+  /** Called when it has come to its end, in whatever way. */
+  readonly onEnd: (job: Job) => void;
+}
+
+/** Follows a revocation to its end. It goes on when the page is left. */
+export function JobProgress({ id, onEnd }: JobProgressProps) {
+  const { api } = useSession();
+  const [job, setJob] = useState<Job | null>(null);
+  const [problem, setProblem] = useState<Problem | null>(null);
+  useEffect(() => {
+    let timer = 0;
+    let gone = false;
+    const ask = async (): Promise<void> => {
+      const answer = await readJob(api, id);
+      if (gone) return;
+      if (!answer.ok) return setProblem(answer.problem);
+      setJob(answer.value);
+      if (isUnderWay(answer.value)) timer = window.setTimeout(ask, POLL_MS);
+      else onEnd(answer.value);
+    };
+    ask();
+    return () => {
+      gone = true;
+      window.clearTimeout(timer);
+    };
+  }, [api, id]);
+  const stop = async (): Promise<void> => {
+    const answer = await stopJob(api, id);
+    setProblem(answer.ok ? null : answer.problem);
+  };
+  const running = job === null || isUnderWay(job);
+  const percent = job ? percentOf(job) : 0;
+  return (
+    <div class="stack" aria-live="polite">
+      <div
+        class="progress bad"
+        role="progressbar"
+        aria-label="Revoked"
+        aria-valuemin={0}
+        aria-valuemax={100}
+        aria-valuenow={Math.round(percent)}
+      >
+        <div style={{ width: `${running ? percent : 100}%` }} />
+      </div>
+      {job && (
+        <p>
+          <span class="number">{jobText(job)}</span>
+          {job.ended_before > 0 && `, ${count(job.ended_before)} had ended before`}
+          {job.mismatched > 0 && `, ${count(job.mismatched)} are not what the list says of them`}
+          {job.state === "done" && ". Done."}
+          {job.state === "stopped" && ". Stopped: what was revoked stays revoked."}
+        </p>
+      )}
+      {job?.state === "refused" && (
+        <Notice tone="warn" title="More would end than was counted before">
+          Nothing was revoked: go back to the list and count again.
+        </Notice>
+      )}
+      {job?.state === "failed" && <Notice tone="bad" title="The revocation failed before its end" />}
+      {job && job.failures.length > 0 && <Notice tone="warn" title={counted(job.failures.length, "failure")} />}
+      {problem && <ProblemNotice problem={problem} />}
+      {running && (
+        <div class="row">
+          <button type="button" class="button" onClick={stop}>
+            Stop
+          </button>
+          <span class="muted">It goes on when you leave this page.</span>
+        </div>
+      )}
+    </div>
+  );
+}

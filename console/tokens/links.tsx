@@ -1,0 +1,60 @@
+import { shortAccessor } from "../format.ts";
+import { href } from "../href.ts";
+import type { Entity } from "../identity/records.ts";
+import { useSession } from "../session.ts";
+import { Tags } from "../ui/controls.tsx";
+import { useLoad } from "../ui/use-load.ts";
+import type { Asker } from "./token-end.ts";
+
+const mountName = (mount: string): string => mount.replace(/^auth\/|\/$/g, "");
+
+/** Policies, each a link to its text; `root` has none. */
+export function Policies({ names, most }: { readonly names: readonly string[]; readonly most: number }) {
+  return <Tags names={names} most={most} hrefOf={(name) => (name === "root" ? undefined : href(["policies", name]))} />;
+}
+
+export function MethodLink({ mount }: { readonly mount: string }) {
+  return (
+    <a class="mono" href={href(["methods", mountName(mount)])}>
+      {mount}
+    </a>
+  );
+}
+
+/** A role of a method: each method that has roles lists them in the part of this name. */
+export function RoleLink({ mount, role }: { readonly mount: string; readonly role: string }) {
+  return <a href={href(["methods", mountName(mount)], { part: "roles", name: role })}>{role}</a>;
+}
+
+/** An entity by its name; by its id where it can't be read. */
+export function EntityLink({ id }: { readonly id: string }) {
+  const { api } = useSession();
+  const entity = useLoad(id, () => api.read<Entity>(`identity/entity/id/${encodeURIComponent(id)}`));
+  return (
+    <a class={entity.value ? undefined : "mono"} href={href(["identity"], { id })} title={id}>
+      {entity.value?.name ?? id}
+    </a>
+  );
+}
+
+/** Pairs of metadata; each leads to the tokens that have it. */
+export function Metadata({ pairs, most }: { readonly pairs: Readonly<Record<string, string>>; readonly most: number }) {
+  const names = Object.entries(pairs).map(([key, value]) => `${key}=${value}`);
+  return <Tags names={names} most={most} hrefOf={(pair) => href(["tokens"], { metadata: pair })} />;
+}
+
+/** Who asked for something: the token of the request, or its entity. */
+export function AskerLink({ accessor, display_name: name, entity_id: entity }: Asker) {
+  const title = name || "token";
+  if (accessor !== "") return <a href={href(["tokens", accessor])}>{title}</a>;
+  return entity === "" ? <span>{title}</span> : <a href={href(["identity"], { id: entity })}>{title}</a>;
+}
+
+/** The token that made another one. */
+export function ParentLink({ parent }: { readonly parent: string }) {
+  return (
+    <a class="mono" href={href(["tokens", parent])} title={parent}>
+      {shortAccessor(parent)}
+    </a>
+  );
+}

@@ -1,0 +1,91 @@
+import { pathOf } from "../api-path.ts";
+import type { FormRequest, TerraformResource } from "../records/commands.ts";
+import { type FieldGroup, type RecordValue, secondsOf } from "../records/field.ts";
+
+/** The header that asks for a wrapped answer. */
+const WRAP = "X-Vault-Wrap-TTL";
+/** How long a token lives unless one says otherwise: one that is forgotten is soon gone. */
+const SUGGESTED_TTL = "1h";
+
+/**
+ * The form of a new token.
+ *
+ * @param roles the roles to choose from; null when they are not known
+ */
+export const newTokenForm = (roles: readonly string[] | null): readonly FieldGroup[] => [
+  {
+    title: "Token",
+    fields: [
+      { name: "display_name", label: "Name", kind: "text", hint: "Shown in lists and in the audit log." },
+      {
+        name: "role_name",
+        label: "Role",
+        ...(roles
+          ? { kind: "choice", choices: ["", ...roles], emptyChoice: "none", hint: "Sets what its tokens may have." }
+          : { kind: "text", hint: "Your policies refuse the list of roles. You may still name one." }),
+      },
+      {
+        name: "policies",
+        label: "Policies",
+        kind: "names",
+        hint: "One a line, or with commas between. Empty: those of your own token, or of the role.",
+      },
+      { name: "meta", label: "Metadata", kind: "pairs", hint: "Lists find the token by it. name=value, one a line." },
+    ],
+  },
+  {
+    title: "How long it is valid",
+    fields: [
+      { name: "ttl", label: "Time to live", kind: "duration", suggested: SUGGESTED_TTL },
+      {
+        name: "explicit_max_ttl",
+        label: "At most, whatever is renewed",
+        kind: "duration",
+        hint: "Empty: as the role or the auth method says.",
+      },
+      { name: "num_uses", label: "Uses", kind: "number", hint: "Empty: no limit." },
+      {
+        name: "no_parent",
+        label: "Without a parent",
+        kind: "flag",
+        hint: "It stays when your token ends.",
+        when: ["role_name", ""],
+      },
+      { name: "renewable", label: "Renewable", kind: "flag", usual: "true" },
+    ],
+  },
+  {
+    title: "How it is handed over",
+    fields: [
+      {
+        name: WRAP,
+        label: "Hand over",
+        kind: "choice",
+        choices: ["", "5m", "1h", "1d"],
+        emptyChoice: "shown here",
+        hint: "A time: wrapped for so long. Only the first who unwraps it gets the token, and a second try is noticed.",
+      },
+    ],
+  },
+];
+
+/** The request that makes the token. */
+export function newTokenRequest({
+  role_name: role = "",
+  no_parent: isOrphan,
+  [WRAP]: wrap,
+  ...body
+}: RecordValue): FormRequest {
+  const own = isOrphan === true ? "auth/token/create-orphan" : "auth/token/create";
+  return {
+    path: role === "" ? own : `auth/token/create/${pathOf(String(role))}`,
+    body,
+    ...(wrap !== undefined && { wrapSeconds: secondsOf(String(wrap)) }),
+  };
+}
+
+export const TERRAFORM_TOKEN: TerraformResource = {
+  type: "vault_token",
+  name: "display_name",
+  renamed: { meta: "metadata", [WRAP]: "wrapping_ttl" },
+};

@@ -1,0 +1,72 @@
+import { counted } from "../format.ts";
+import { type Amount, amountText, type Token } from "./model.ts";
+
+/** A group of tokens and how many there are. */
+export interface Group {
+  readonly key: string;
+  readonly count: number;
+}
+
+/** What a bulk revocation would take. */
+export interface Preview {
+  /** Tokens that match. */
+  readonly count: number;
+  /** They and everything below them, each once. */
+  readonly total: number;
+  /** Never: a count is exact. */
+  readonly more: boolean;
+  readonly leases: Amount;
+  /** Of the total, the greatest groups first. */
+  readonly by: Readonly<Record<"mount" | "type" | "role" | "owner", readonly Group[]>>;
+  readonly skipped: { readonly root: number; readonly self: number };
+  /** Some of those that match; absent when a job had to count them. */
+  readonly sample?: readonly Token[];
+}
+
+export interface Job {
+  readonly id: string;
+  readonly state: "counting" | "counted" | "refused" | "running" | "done" | "stopped" | "failed";
+  /** Tokens counted so far. */
+  readonly counted: number;
+  /** Absent while it counts. */
+  readonly preview?: Preview;
+  /** Tokens that matched when it began; null while it counts. */
+  readonly matched: number | null;
+  /** Ended by it: tokens that matched, and everything below them. */
+  readonly total: number;
+  /** Of those that matched. */
+  readonly revoked: number;
+  /** Of those that were counted: ended by the time that they were met. */
+  readonly ended_before: number;
+  /** Listed for the filter, and not meant by it as their own trees have them. */
+  readonly mismatched: number;
+  readonly remaining: number | null;
+  readonly failures: readonly unknown[];
+}
+
+/** Groups that one line names. */
+const NAMED = 5;
+
+/** `38 tokens match; 1,168 end in all.` */
+export const endsText = ({ count, total }: Pick<Preview, "count" | "total">): string =>
+  `${counted(count, "token")} ${count === 1 ? "matches" : "match"}; ${counted(total, "token")} ${total === 1 ? "ends" : "end"} in all, with everything below.`;
+
+/** `1,100 payments, 68 none and 12 others`: the greatest groups of the total. Null when there is only one group, without a name. */
+export function groupsText(groups: readonly Group[], total: number): string | null {
+  if (groups.every(({ key }) => key === "")) return null;
+  const named = groups.slice(0, NAMED);
+  const rest = total - named.reduce((sum, { count }) => sum + count, 0);
+  const parts = named.map(({ key, count }) => `${amountText({ count, more: false })} ${key === "" ? "without" : key}`);
+  return [...parts, ...(rest > 0 ? [counted(rest, "other")] : [])].join(", ");
+}
+
+/** How far a revocation is, or what it came to: `1,168 of 1,168 tokens ended: 38 that match, with everything below them`. */
+export function jobText({ state, total, preview, counted: soFar, matched }: Job): string {
+  if (state === "counting") return `Counting: ${counted(soFar, "token")} so far`;
+  const of = preview ? ` of ${counted(preview.total, "token")}` : "";
+  return `${amountText({ count: total, more: false })}${of} ended: ${matched ?? 0} that matched, with everything below`;
+}
+
+/** How much of a revocation is done (0 to 100). */
+export const percentOf = ({ total, preview }: Job): number =>
+  preview && preview.total > 0 ? Math.min(100, (100 * total) / preview.total) : 0;

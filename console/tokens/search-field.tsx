@@ -1,0 +1,53 @@
+import { useState } from "preact/hooks";
+import { go } from "../router.ts";
+import { tokenItself } from "../search/find-tokens.ts";
+import { isSecretLike } from "../search/secret.ts";
+import { useSession } from "../session.ts";
+import { Field } from "../ui/controls.tsx";
+import { useDraft } from "../ui/use-draft.ts";
+import { MIN_SEARCH } from "./filter.ts";
+
+interface SearchFieldProps {
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+}
+
+/** Searches all that is known of tokens. A token that is pasted here goes into a body and leads to its page: it gets into no address. */
+export function SearchField({ value, onChange }: SearchFieldProps) {
+  const { api } = useSession();
+  const [typed, change] = useDraft(value);
+  const [wrong, setWrong] = useState("");
+  const send = async (isPasted: boolean, given: string): Promise<void> => {
+    const text = given.trim();
+    setWrong("");
+    if (text === value) return;
+    if (isSecretLike(text) || (isPasted && text !== "" && !/\s/.test(text))) {
+      const [found] = await tokenItself(api, text);
+      if (found) return go(found.href);
+      if (isSecretLike(text))
+        return setWrong("No token that is alive has this text, and none alive or ended lately this accessor");
+    }
+    if (text !== "" && [...text].length < MIN_SEARCH) return setWrong(`${MIN_SEARCH} characters at least`);
+    onChange(text);
+  };
+  return (
+    <Field label="Search" wrong={wrong}>
+      <input
+        type="search"
+        value={typed}
+        placeholder="Part of a name, owner, role, alias, path or accessor"
+        spellcheck={false}
+        autocomplete="off"
+        onInput={({ currentTarget, inputType }) => {
+          const { value: now } = currentTarget;
+          change(() => now);
+          if (inputType === "insertFromPaste") send(true, now);
+        }}
+        onChange={() => send(false, typed)}
+        onKeyDown={(event) => {
+          if (event.key === "Enter") send(false, typed);
+        }}
+      />
+    </Field>
+  );
+}

@@ -1,0 +1,243 @@
+import { execFileSync } from "node:child_process";
+import { generateKeyPairSync, sign } from "node:crypto";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { browserPath, expectAccessible, openPage, startBrowser, type WatchedPage } from "./support/browser.ts";
+import { openPlace, signIn } from "./support/console-page.ts";
+import { call, type RunningServer, startServe } from "./support/server.ts";
+
+interface Stored {
+  readonly policy: string;
+  readonly version: number;
+  readonly expiration?: string;
+}
+
+const executable = browserPath();
+const WAIT_MS = 15_000;
+
+describe.skipIf(executable === undefined)("changes in the console", () => {
+  let server: RunningServer;
+  let browser: Browser;
+  let watched: WatchedPage;
+  let page: Page;
+
+  beforeAll(async () => {
+    server = await startServe();
+    browser = await startBrowser(executable ?? "");
+    watched = await openPage(browser);
+    page = watched.page;
+    page.setDefaultTimeout(WAIT_MS);
+    await signIn(page, server, server.rootToken);
+  });
+  afterAll(async () => {
+    expect(watched.faults).toEqual([]);
+    await browser?.close();
+    await server?.stop();
+  });
+
+  const api = async (method: string, path: string, body?: unknown) => {
+    const answer = await call(server, method, `/v1/${path}`, { token: server.rootToken, body });
+    expect(answer.status).toBeLessThan(300);
+    return answer;
+  };
+  const textOf = (of: Page) => of.getByRole("textbox", { name: /^Text of the policy/ });
+  const rule = (path: string) => `path "${path}" {\n  capabilities = ["read"]\n}\n`;
+  const stored = async (name: string) => (await api("GET", `sys/policies/acl/${name}`)).body.data as Stored;
+
+  it("shows what a policy's change is and whom it concerns, and keeps what is not saved", async () => {
+    await api("POST", "sys/policies/acl/ship", { policy: rule("a"), cas_required: true, cas: -1, ttl: "2h" });
+    await api("POST", "auth/token/roles/shipper", { allowed_policies: "ship" });
+    await api("POST", "auth/token/create", { policies: ["ship"] });
+    await openPlace(page, "policies/ship");
+    await page.getByRole("link", { name: "1 token", exact: true }).waitFor();
+    await page.getByRole("link", { name: "auth/token/roles/shipper" }).waitFor();
+    await textOf(page).fill(rule("a") + rule("b"));
+    await page.getByText("3 lines added, 0 lines removed").waitFor();
+    await expectAccessible(page);
+
+    await openPlace(page, "tokens");
+    await openPlace(page, "policies/ship");
+    await page.getByText("Your unsaved text is here again").waitFor();
+    expect(await textOf(page).inputValue()).toBe(rule("a") + rule("b"));
+    expect((await stored("ship")).policy).toBe(rule("a"));
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("Saved", { exact: true }).waitFor();
+    // What the form does not show is as it was.
+    expect(await stored("ship")).toMatchObject({ policy: rule("a") + rule("b"), version: 2, cas_required: true });
+    expect((await stored("ship")).expiration).toBeTruthy();
+  });
+
+  it("of two tabs the second to save sees what the first one saved, and decides", async () => {
+    await openPlace(page, "policies/ship");
+    await textOf(page).fill(rule("mine"));
+    await api("POST", "sys/policies/acl/ship", { policy: rule("theirs"), cas: 2 });
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("Not saved: it was changed meanwhile, to version 3").waitFor();
+    expect((await stored("ship")).policy).toBe(rule("theirs"));
+    expect(await page.getByRole("region", { name: "Changes" }).textContent()).toMatch(/removed: path "theirs"/);
+    await expectAccessible(page);
+    await page.getByRole("button", { name: "Keep my text" }).click();
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("Saved", { exact: true }).waitFor();
+    expect(await stored("ship")).toMatchObject({ policy: rule("mine"), version: 4 });
+  });
+
+  it("keeps an unsaved text over the end of a session for the same person alone, and forgets it when its user signs out", async () => {
+    const other = await openPage(browser);
+    other.page.setDefaultTimeout(WAIT_MS);
+    const policy = 'path "*" {\n  capabilities = ["create", "read", "update", "delete", "list", "sudo"]\n}\n';
+    await api("POST", "sys/policies/acl/editors", { policy });
+    await api("POST", "auth/token/roles/person", { allowed_policies: "editors", allowed_entity_aliases: "alice" });
+    const tokenOfAlice = async (): Promise<string> => {
+      const { auth } = (await api("POST", "auth/token/create/person", { entity_alias: "alice" })).body;
+      return (auth as { client_token: string }).client_token;
+    };
+    const first = await tokenOfAlice();
+    await signIn(other.page, server, first);
+    await openPlace(other.page, "policies/ship");
+    const before = await textOf(other.page).inputValue();
+    await textOf(other.page).fill(rule("kept"));
+    await api("POST", "auth/token/revoke", { token: first });
+    await other.page.getByRole("button", { name: "Save" }).click();
+    await other.page.getByText("Your session has ended: the token expired or was revoked.").waitFor();
+    await signIn(other.page, server, await tokenOfAlice());
+    await openPlace(other.page, "policies/ship");
+    expect(await textOf(other.page).inputValue()).toBe(rule("kept"));
+    // A token that is in memory alone is gone now.
+    await other.page.reload();
+    await signIn(other.page, server, server.rootToken);
+    await openPlace(other.page, "policies/ship");
+    expect(await textOf(other.page).inputValue()).toBe(before);
+    await textOf(other.page).fill(rule("typed by root"));
+    await openPlace(other.page, "session");
+    await other.page.getByRole("button", { name: "Sign out", exact: true }).click();
+    await other.page.getByRole("button", { name: "Sign in" }).waitFor();
+    expect(await other.page.evaluate("Object.keys(sessionStorage)")).toEqual([]);
+    expect(other.faults).toEqual([]);
+    await other.page.close();
+  });
+
+  it("deletes a policy by its name, and not one that was changed since", async () => {
+    await openPlace(page, "policies/ship");
+    await page.getByRole("button", { name: "Delete…" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("link", { name: "1 token", exact: true }).waitFor();
+    await expectAccessible(page);
+    const remove = dialog.getByRole("button", { name: "Delete", exact: true });
+    expect(await remove.isDisabled()).toBe(true);
+    await dialog.getByLabel("Type ship to confirm").fill("ship");
+    await api("POST", "sys/policies/acl/ship", { policy: rule("later") });
+    await remove.click();
+    await dialog.getByText("It was changed meanwhile: look at it again before you delete it.").waitFor();
+    expect((await stored("ship")).version).toBe(5);
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Delete…" }).click();
+    await dialog.getByLabel("Type ship to confirm").fill("ship");
+    await remove.click();
+    await page.getByRole("heading", { level: 1, name: "Policies" }).waitFor();
+    const gone = await call(server, "GET", "/v1/sys/policies/acl/ship", { token: server.rootToken });
+    expect(gone.status).toBe(404);
+  });
+
+  it("rotates a team's token by its name, with an overlap first, and does not lose the new one to Escape", async () => {
+    const send = (path: string, type: string, attributes: Record<string, unknown>) =>
+      call(server, "POST", `/api/v2/${path}`, {
+        token: server.rootToken,
+        body: { data: { type, attributes } },
+        contentType: "application/vnd.api+json",
+      });
+    await send("organizations", "organizations", { name: "edge", email: "ops@example.com" });
+    const team = (await send("organizations/edge/teams", "teams", { name: "platform" })).body.data as { id: string };
+    const end = new Date(Date.now() + 10 * 86_400_000 + 5000).toISOString();
+    for (const attributes of [{ description: "pipeline", "expired-at": end }, { description: "laptop" }]) {
+      await send(`teams/${team.id}/authentication-tokens`, "authentication-tokens", attributes);
+    }
+    await openPlace(page, `teams/edge/${team.id}`);
+    const rotate = (name: RegExp) => page.getByRole("row", { name }).getByRole("button", { name: "Rotate…" }).click();
+    await rotate(/laptop/);
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("heading", { name: "Rotate the token laptop of platform" }).waitFor();
+    await dialog.getByText("Empty: never, like the old one.").waitFor();
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    await dialog.waitFor({ state: "detached" });
+    await rotate(/pipeline/);
+    await dialog.getByText(/^Empty: after 10d, as long as the old one was to live/).waitFor();
+    expect(await dialog.getByLabel("The old one stays good for").inputValue()).toBe("1d");
+    await expectAccessible(page);
+    await dialog.getByRole("button", { name: "Rotate", exact: true }).click();
+    const secret = await dialog.getByRole("status", { name: "Token" }).textContent();
+    for (let times = 0; times < 3; times += 1) await page.keyboard.press("Escape");
+    await dialog.getByText("Have you copied it?").waitFor();
+    expect(await dialog.getByRole("status", { name: "Token" }).textContent()).toBe(secret);
+    await dialog.getByRole("button", { name: "Yes, close" }).click();
+    const listed = (await call(server, "GET", "/api/v2/organizations/edge/team-tokens", { token: server.rootToken }))
+      .body.data as { attributes: { description: string; "expired-at": string; "rotated-at"?: string } }[];
+    const old = listed.find(({ attributes }) => attributes["rotated-at"] !== undefined);
+    const inHours = (Date.parse(old?.attributes["expired-at"] ?? "") - Date.now()) / 3_600_000;
+    expect(inHours).toBeGreaterThan(23);
+    expect(listed.map(({ attributes }) => attributes.description).sort()).toEqual(["laptop", "pipeline", "pipeline"]);
+  });
+
+  it("says at sign-in what is wrong with a pasted token, and shows the methods that are to be seen there", async () => {
+    for (const [path, type, listing_visibility] of [
+      ["ci", "jwt", "unauth"],
+      ["fleet", "aws", "unauth"],
+      ["secret", "jwt", ""],
+    ]) {
+      await api("POST", `sys/auth/${path}`, { type });
+      await api("POST", `sys/auth/${path}/tune`, { listing_visibility });
+    }
+    const { publicKey, privateKey } = generateKeyPairSync("ed25519");
+    const key = publicKey.export({ type: "spki", format: "pem" }).toString();
+    await api("POST", "auth/ci/config", { jwt_validation_pubkeys: [key] });
+    await api("POST", "auth/ci/role/person", { role_type: "jwt", user_claim: "sub", bound_audiences: ["grove"] });
+    const { page: guest, faults } = await openPage(browser);
+    guest.setDefaultTimeout(WAIT_MS);
+    await guest.goto(`${server.address}/ui/`);
+    const field = guest.getByLabel("Token", { exact: true }).last();
+    await field.fill("hvs.абв");
+    await guest.getByText("It has a character that no token has: copy it again.").waitFor();
+    expect(await guest.getByText("npm run").count()).toBe(0);
+    await guest.getByText("Clients also log in at auth/fleet/ (aws)").waitFor();
+    await guest.getByText("JWT", { exact: true }).click();
+    expect(await guest.getByLabel("Auth method").locator("option").allTextContents()).toEqual(["ci"]);
+    await expectAccessible(guest);
+    const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
+    const now = Math.floor(Date.now() / 1000);
+    const signed = `${part({ alg: "EdDSA" })}.${part({ sub: "alice", aud: "grove", iat: now, exp: now + 600 })}`;
+    await guest.getByLabel("Role").fill("person");
+    await guest.getByLabel("JWT", { exact: true }).last().fill(`${signed}.forged`);
+    await guest.getByRole("button", { name: "Sign in" }).click();
+    await guest.getByRole("alert").waitFor();
+    const signature = sign(null, Buffer.from(signed), privateKey).toString("base64url");
+    await guest.getByLabel("JWT", { exact: true }).last().fill(`${signed}.${signature}`);
+    await guest.getByRole("button", { name: "Sign in" }).click();
+    await guest.getByRole("navigation", { name: "Pages" }).waitFor();
+    await guest.getByText("ci-alice").first().waitFor();
+    expect(faults).toEqual([]);
+    await guest.close();
+  });
+
+  it("names fields as the API does, and gives what a form holds as a command that works", async () => {
+    const role = { allowed_policies: "web", token_period: "1h", orphan: true };
+    await api("POST", "auth/token/roles/copied", role);
+    await openPlace(page, "methods/token?part=roles&name=copied");
+    await page.getByText("token_explicit_max_ttl", { exact: true }).waitFor();
+    await page.getByLabel("Uses").fill("7");
+    await page.getByText("As a command").click();
+    const shown = page.getByRole("status", { name: /^For / });
+    expect(await shown.textContent()).toMatch(/^bao write auth\/token\/roles\/copied - <<'EOF'/);
+    await page.getByText("Terraform", { exact: true }).click();
+    expect(await shown.textContent()).toMatch(/^resource "vault_token_auth_backend_role" "copied" \{/);
+    expect(await shown.textContent()).toMatch(/token_period +=\s3600\n/);
+    await page.getByText("curl", { exact: true }).click();
+    await expectAccessible(page);
+    const command = (await shown.textContent()) ?? "";
+    expect(command).not.toContain(server.rootToken);
+    await api("DELETE", "auth/token/roles/copied");
+    const env = { ...process.env, VAULT_ADDR: server.address, VAULT_TOKEN: server.rootToken };
+    execFileSync("sh", ["-c", command], { env, stdio: "pipe" });
+    const made = (await api("GET", "auth/token/roles/copied")).body.data;
+    expect(made).toMatchObject({ allowed_policies: ["web"], token_period: 3600, orphan: true, token_num_uses: 7 });
+  });
+});

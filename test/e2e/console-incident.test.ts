@@ -1,0 +1,179 @@
+import { readFile } from "node:fs/promises";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { browserPath, expectAccessible, openPage, startBrowser, type WatchedPage } from "./support/browser.ts";
+import { openPlace, picture, signIn } from "./support/console-page.ts";
+import { call, type RunningServer, startServe } from "./support/server.ts";
+
+const executable = browserPath();
+const TREES = 40;
+/** Tokens of the service in all: its trees, and what hangs below them. */
+const TOTAL = 1168;
+const TOTAL_TEXT = "1,168";
+
+/** A service leaks: what it has is found, counted, ended, and shown to be dead. */
+describe.skipIf(executable === undefined)("an incident in the console", () => {
+  let server: RunningServer;
+  let browser: Browser;
+  let watched: WatchedPage;
+  let page: Page;
+  /** A token of the service, with its accessor. */
+  let leaked: { readonly client_token: string; readonly accessor: string };
+  const addresses: string[] = [];
+
+  beforeAll(async () => {
+    server = await startServe();
+    browser = await startBrowser(executable ?? "");
+    leaked = await plant(server);
+    watched = await openPage(browser);
+    page = watched.page;
+    page.setDefaultTimeout(15_000);
+    page.on("request", (request) => addresses.push(request.url()));
+    await signIn(page, server, server.rootToken);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await server?.stop();
+  });
+  beforeEach(() => expect(watched.faults).toEqual([]));
+
+  const shows = (text: string | RegExp) => page.getByText(text).first().waitFor();
+  const search = () => page.getByRole("combobox", { name: "Search" });
+
+  it("shows the trees of the service as one area, which opens", async () => {
+    await page.getByRole("button", { name: /^payments-api.*1,168 tokens in 40 trees/ }).click();
+    await page.getByRole("heading", { level: 1, name: "token-payments-api" }).waitFor();
+    await shows(`${TOTAL_TEXT} tokens in ${TREES} trees`);
+    await expectAccessible(page);
+  });
+
+  it("finds its tokens by a part of the name, by a value of metadata, and by one that is pasted", async () => {
+    for (const text of ["yments-a", "LEDGER", "run-1007"]) {
+      await page.keyboard.press("Control+k");
+      await search().fill(text);
+      await page
+        .getByRole("option", { name: /payments-api/ })
+        .first()
+        .waitFor();
+      await page.keyboard.press("Escape");
+    }
+    await page.keyboard.press("Control+k");
+    await search().fill(leaked.client_token);
+    await page.getByRole("option", { name: new RegExp(leaked.accessor.slice(-8)) }).click();
+    await page.getByRole("heading", { level: 1, name: "token-payments-api" }).waitFor();
+    await page.getByRole("link", { name: "owner=ledger" }).click();
+    await page.waitForURL(/metadata=owner%3Dledger/);
+    await openPlace(page, "tokens");
+    await page.getByRole("searchbox", { name: "Search" }).fill(leaked.client_token);
+    await page.keyboard.press("Enter");
+    await page.waitForURL(new RegExp(leaked.accessor));
+  });
+
+  it("counts all tokens by group, and says when a filter lets it count only what it read", async () => {
+    await openPlace(page, "tokens?group=metadata.owner");
+    const groups = page.getByRole("region", { name: "Groups of tokens" });
+    await groups.getByText("exact: all tokens are counted").waitFor();
+    await groups.getByRole("row", { name: `ledger ${TOTAL_TEXT} ${TREES}` }).waitFor();
+    await expectAccessible(page);
+    await openPlace(page, "tokens?group=metadata.owner&search=payments-api");
+    await groups.getByText("exact: all that match are read").waitFor();
+    await groups.getByRole("row", { name: new RegExp(`^ledger.*${TREES}$`) }).waitFor();
+  });
+
+  it("counts what would end, takes the number typed in, and shows the receipt, which is checked again", async () => {
+    await page.keyboard.press("Control+k");
+    await search().fill("payments-api");
+    await page.getByRole("option", { name: /^All tokens/ }).click();
+    await shows(`${TREES} tokens`);
+    await page.getByRole("button", { name: "Contain" }).click();
+    await shows(`${TREES} tokens match; ${TOTAL_TEXT} tokens end in all`);
+    await shows(`${TOTAL_TEXT} ledger`);
+    await expectAccessible(page);
+    await picture(page, "console-contain");
+    await page.getByLabel(`Type ${TOTAL} to confirm`).fill(String(TREES));
+    expect(await page.getByRole("button", { name: `Revoke ${TOTAL_TEXT} tokens` }).isDisabled()).toBe(true);
+    await page.getByLabel(`Type ${TOTAL} to confirm`).fill(String(TOTAL));
+    await page.getByRole("button", { name: `Revoke ${TOTAL_TEXT} tokens` }).click();
+    await page.waitForURL(/receipts\//);
+    const receipt = page.getByRole("region", { name: "What ended" });
+    await receipt.getByText(`${TOTAL_TEXT} accessors`).waitFor();
+    await receipt.getByRole("button", { name: "Check again" }).click();
+    await shows(`All of these are refused: ${TOTAL_TEXT} of ${TOTAL_TEXT}`);
+    await expectAccessible(page);
+    await picture(page, "console-receipt");
+    const saved = page.waitForEvent("download");
+    await receipt.getByRole("button", { name: "Export JSON" }).click();
+    const file = JSON.parse(await readFile(await (await saved).path(), "utf8")) as {
+      readonly job: string;
+      readonly accessors: readonly string[];
+    };
+    expect(file).toMatchObject({ filter: { search: "payments-api" }, numbers: { matched: TREES, total: TOTAL } });
+    expect(file).toMatchObject({ complete: true, asked_by: { display_name: "root" }, next: "" });
+    expect(new Set(file.accessors).size).toBe(TOTAL);
+    expect(file.accessors).toContain(leaked.accessor);
+    const path = "/v1/sys/tokens/verify-ended";
+    for (const accessors of [file.accessors.slice(0, 600), file.accessors.slice(600)]) {
+      const { body } = await call(server, "POST", path, { token: server.rootToken, body: { accessors } });
+      expect(body.data).toMatchObject({ ended: accessors.length, unknown: 0, alive: [] });
+    }
+  });
+
+  it("finds a token that has ended by its accessor, and not by its text", async () => {
+    await page.keyboard.press("Control+k");
+    await search().fill(leaked.client_token);
+    await shows("Nothing is known by this.");
+    await search().fill(leaked.accessor);
+    await page.getByRole("option", { name: /ended: revoked/ }).click();
+    await page.waitForURL(new RegExp(`tokens/${leaked.accessor}`));
+    await shows(/^This token has ended: revoked/);
+  });
+
+  it("says of a token that has ended when, how and by whom, and what ended with it", async () => {
+    await openPlace(page, `tokens/${leaked.accessor}`);
+    await shows(/^This token has ended: revoked/);
+    await page.getByRole("link", { name: "1,167 other tokens" }).click();
+    await page.getByRole("heading", { level: 1, name: "Ended lately" }).waitFor();
+    await page
+      .getByRole("link", { name: /^token-/ })
+      .first()
+      .waitFor();
+    await expectAccessible(page);
+    const { status } = await call(server, "GET", "/v1/auth/token/lookup-self", { token: leaked.client_token });
+    expect(status).toBe(403);
+  });
+
+  it("has put no token into an address", () => {
+    expect(addresses.length).toBeGreaterThan(0);
+    expect(addresses.filter((address) => address.includes(leaked.client_token))).toEqual([]);
+  });
+});
+
+/** Forty trees of one service, each with a worker and jobs, beside those of others. Returns a token of the service. */
+async function plant(server: RunningServer): Promise<{ readonly client_token: string; readonly accessor: string }> {
+  const root = server.rootToken;
+  const make = async (name: string, token: string, meta: object, orphan = false) => {
+    const body = { display_name: name, policies: ["fleet"], ttl: "20h", meta };
+    const path = `/v1/auth/token/${orphan ? "create-orphan" : "create"}`;
+    const made = await call(server, "POST", path, { token, body });
+    return made.body.auth as { readonly client_token: string; readonly accessor: string };
+  };
+  const policy = 'path "auth/token/create" { capabilities = ["update"] }';
+  await call(server, "POST", "/v1/sys/policies/acl/fleet", { token: root, body: { policy } });
+  const first = await Promise.all(
+    Array.from({ length: TREES }, async (_, at) => {
+      const owner = { owner: "ledger" };
+      const top = await make("payments-api", root, { ...owner, run_id: `run-${1000 + at}` }, true);
+      const worker = await make("worker", top.client_token, owner);
+      const jobs = Math.floor((TOTAL + TREES - 1 - at) / TREES) - 2;
+      for (let job = 0; job < jobs; job++) await make("job", worker.client_token, owner);
+      return top;
+    }),
+  );
+  for (let at = 0; at < 3; at++) {
+    const other = await make("checkout", root, { owner: "shop" }, true);
+    await make("job", other.client_token, { owner: "shop" });
+  }
+  const [leaked] = first;
+  if (!leaked) throw new Error("no token was made");
+  return leaked;
+}

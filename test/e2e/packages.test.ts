@@ -1,0 +1,133 @@
+import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseEnv } from "node:util";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { CLIENT_PACKAGE, SERVER_PACKAGE } from "../../scripts/package/names.ts";
+import { copyProject } from "./support/copied-project.ts";
+import { call, freePort, PROJECT } from "./support/server.ts";
+
+const ROOT = mkdtempSync(join(tmpdir(), "grove-packages-"));
+/** The folder of the installation, which `grove new` makes. */
+const INSTALLATION = join(ROOT, "my-grove");
+const MODULES = join(ROOT, "node_modules");
+const BINARY = join(MODULES, SERVER_PACKAGE, "bin/grove.js");
+
+/** What npm would install beside the packages. */
+const DEPENDENCIES = ["wrangler", "workerd", "hono"];
+
+let packages: string;
+let project: string;
+
+beforeAll(() => {
+  project = copyProject();
+  for (const name of ["client", "LICENSE", "CHANGELOG.md", "package-lock.json", ".npmrc"]) {
+    cpSync(join(PROJECT, name), join(project, name), { recursive: true });
+  }
+  execFileSync(process.execPath, [join(project, "scripts/pack.ts")], { stdio: "pipe" });
+  packages = join(project, "dist/packages");
+  for (const name of [SERVER_PACKAGE, CLIENT_PACKAGE]) {
+    const directory = join(MODULES, name);
+    mkdirSync(directory, { recursive: true });
+    const tarball = readdirSync(packages).find((file) => file.startsWith(name.replace("@", "").replace("/", "-")));
+    execFileSync("tar", ["xzf", join(packages, tarball ?? ""), "-C", directory, "--strip-components=1"]);
+  }
+  for (const name of DEPENDENCIES) symlinkSync(join(PROJECT, "node_modules", name), join(MODULES, name));
+  execFileSync(process.execPath, [BINARY, "new", INSTALLATION], { stdio: "pipe" });
+});
+
+afterAll(() => {
+  for (const directory of [ROOT, project]) rmSync(directory, { recursive: true, force: true });
+});
+
+/** Runs the binary in the folder of the installation, to its end. */
+function grove(...words: readonly string[]) {
+  return spawnSync(process.execPath, [BINARY, ...words], { cwd: INSTALLATION, encoding: "utf8" });
+}
+
+describe("the package of the server", () => {
+  it("makes a folder with the secrets apart from what belongs into git", () => {
+    expect(readdirSync(INSTALLATION).sort()).toEqual([".gitignore", "package.json", "secrets.env", "wrangler.toml"]);
+    expect(statSync(join(INSTALLATION, "secrets.env")).mode & 0o777).toBe(0o600);
+    expect(readFileSync(join(INSTALLATION, ".gitignore"), "utf8").split("\n")).toContain("secrets.env");
+    const { scripts } = JSON.parse(readFileSync(join(INSTALLATION, "package.json"), "utf8"));
+    expect(scripts).toMatchObject({ serve: "grove serve", backup: "grove backup", grove: "grove" });
+    expect(grove("new", INSTALLATION)).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining("nothing was changed"),
+    });
+    expect(grove("new", join(INSTALLATION, "package.json"))).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining("is no empty folder"),
+    });
+  });
+
+  it("serves with the secrets of the folder, and its command asks that server", async () => {
+    const port = await freePort();
+    const child = spawn(process.execPath, [BINARY, "serve", "--listen", `127.0.0.1:${port}`], {
+      cwd: INSTALLATION,
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    try {
+      const address = `http://127.0.0.1:${port}`;
+      let said = "";
+      await new Promise<void>((resolve) => {
+        child.stderr.setEncoding("utf8").on("data", (text: string) => {
+          said += text;
+          if (said.includes("Grove listens on")) resolve();
+        });
+      });
+      const { GROVE_INIT_TOKEN = "" } = parseEnv(readFileSync(join(INSTALLATION, "secrets.env"), "utf8"));
+      expect((await call({ address }, "PUT", "/v1/sys/init")).status).toBe(403);
+      const init = await call({ address }, "PUT", "/v1/sys/init", { token: GROVE_INIT_TOKEN });
+      const { root_token: rootToken } = init.body as { root_token: string };
+      const env = { ...process.env, VAULT_ADDR: address, VAULT_TOKEN: rootToken };
+      const listed = execFileSync(process.execPath, [BINARY, "tokens"], { env, encoding: "utf8" });
+      expect(listed).toContain("root");
+    } finally {
+      child.kill("SIGTERM");
+      await once(child, "close");
+    }
+  });
+
+  it("deploys its own Worker with the settings of the folder", () => {
+    const { status, stdout } = grove("deploy", "--dry-run");
+    expect(stdout).toContain("env.TOKEN_TREE (TokenTree)");
+    expect(stdout).toContain('env.GROVE_SEAL_KEY ("(hidden)")');
+    expect(status).toBe(0);
+  });
+});
+
+describe("the package of the client", () => {
+  const directory = join(MODULES, CLIENT_PACKAGE);
+
+  it("has three modules with their types, and nothing of the server", () => {
+    const modules = readdirSync(directory).filter((name) => /\.(ts|js)$/.test(name));
+    expect(modules.sort()).toEqual(["hono.d.ts", "hono.js", "index.d.ts", "index.js", "types.d.ts", "types.js"]);
+  });
+
+  it("compiles in a project that names it", () => {
+    const example = join(ROOT, "api.ts");
+    const source = readFileSync(join(PROJECT, "examples/protected-api/index.ts"), "utf8");
+    execFileSync("tee", [example], { input: source.replaceAll('"grove/', `"${CLIENT_PACKAGE}/`), stdio: "pipe" });
+    const words = ["--noEmit", "--strict", "--module", "esnext", "--moduleResolution", "bundler", "--target", "es2024"];
+    const compiler = join(PROJECT, "node_modules/typescript/bin/tsc");
+    const checked = spawnSync(process.execPath, [compiler, ...words, "--ignoreConfig", "--types", "", example], {
+      cwd: ROOT,
+      encoding: "utf8",
+    });
+    expect(checked.stdout).toBe("");
+  });
+});
+
+describe("what is packed", () => {
+  it("has a list of its contents and a digest of each file", () => {
+    const digests = readFileSync(join(packages, "SHA256SUMS"), "utf8").trim().split("\n");
+    expect(digests).toHaveLength(readdirSync(packages).length - 1);
+    expect(() => execFileSync("sha256sum", ["--check", "SHA256SUMS"], { cwd: packages, stdio: "pipe" })).not.toThrow();
+    const { components } = JSON.parse(readFileSync(join(packages, "sbom.cdx.json"), "utf8"));
+    expect(components.map(({ name }: { name: string }) => name)).toContain("hono");
+  });
+});

@@ -1,0 +1,116 @@
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { gunzipSync, gzipSync } from "node:zlib";
+import { Child } from "../../../scripts/local/child.ts";
+import { followErrors } from "../../../scripts/local/workerd-errors.ts";
+import type { BundleModule } from "../../../scripts/serve/bundle.ts";
+import { type Build, openBuild } from "../../../scripts/serve/kept-build.ts";
+import { workerModel } from "../../../scripts/serve/worker.ts";
+import { findWorkerd } from "../../../scripts/serve/workerd.ts";
+
+/** The built Worker of a release, as it is stored. */
+interface StoredRelease {
+  readonly build: Build;
+  /** Contents of the modules in base64, by name. */
+  readonly contents: Readonly<Record<string, string>>;
+}
+
+/** Stores the Worker of these sources as that of a release. */
+export async function packRelease(directory: string, archive: string): Promise<void> {
+  const build = await buildHere(directory);
+  const contents: Record<string, string> = {};
+  for (const { name } of build.modules) contents[name] = (await readFile(join(directory, name))).toString("base64");
+  const stored: StoredRelease = { build, contents };
+  await writeFile(archive, gzipSync(JSON.stringify(stored), { level: 9 }));
+}
+
+/** Writes the modules of a stored release into a directory. */
+export async function unpackRelease(archive: string, directory: string): Promise<Build> {
+  const { build, contents } = JSON.parse(gunzipSync(await readFile(archive)).toString()) as StoredRelease;
+  await mkdir(directory);
+  for (const { name } of build.modules) {
+    await writeFile(join(directory, name), Buffer.from(contents[name] ?? "", "base64"));
+  }
+  return build;
+}
+
+/** Builds the Worker of these sources into a directory. */
+export async function buildHere(directory: string): Promise<Build> {
+  const built = await openBuild(directory);
+  if (!built.ok) throw new Error(built.error);
+  return built.value;
+}
+
+/** A Worker in a directory below that of the configuration. */
+export interface PlacedBuild {
+  readonly build: Build;
+  /** Name of the directory. */
+  readonly at: string;
+}
+
+/**
+ * Starts workerd as the network is for some minutes after a deployment: requests go to one release of the Worker, and all objects run
+ * another one.
+ *
+ * @param directory where the two Workers are; gets the configuration and the data
+ * @param variables of both; the settings of a single process are not among them
+ */
+export async function startMixed(
+  directory: string,
+  worker: PlacedBuild,
+  objects: PlacedBuild,
+  variables: Readonly<Record<string, string>>,
+  port: number,
+): Promise<Child> {
+  const text = JSON.stringify;
+  const { classes } = modelOf(objects.build);
+  const bindings = (build: Build, service: string) =>
+    modelOf(build).bindings.flatMap((binding) => {
+      if (binding.kind !== "objects") return [];
+      const { name, className } = binding;
+      return `(name = ${text(name)}, durableObjectNamespace = (className = ${text(className)}, serviceName = ${service}))`;
+    });
+  const settings = (build: Build) =>
+    Object.entries({ ...build.definition.vars, ...variables }).map(
+      ([name, value]) => `(name = ${text(name)}, text = ${text(String(value))})`,
+    );
+  const program = ({ build, at }: PlacedBuild, further: string) => `(
+    modules = [${build.modules.map((module) => embedded(module, at)).join(", ")}],
+    compatibilityDate = ${text(modelOf(build).compatibilityDate)},
+    bindings = [${[...bindings(build, text("objects")), ...settings(build)].join(", ")}]${further}
+  )`;
+  const namespaces = classes.map(
+    ({ className, sqlite }) =>
+      `(className = ${text(className)}, uniqueKey = ${text(className)}, enableSql = ${sqlite})`,
+  );
+  const disk = join(directory, "data");
+  await mkdir(disk, { recursive: true });
+  const config = `using Workerd = import "/workerd/workerd.capnp";
+const config :Workerd.Config = (
+  services = [
+    (name = "requests", worker = ${program(worker, "")}),
+    (name = "objects", worker = ${program(objects, `, durableObjectNamespaces = [${namespaces.join(", ")}], durableObjectStorage = (localDisk = "disk")`)}),
+    (name = "disk", disk = (path = ${text(disk)}, writable = true)),
+    (name = "internet", network = (allow = ["public", "127.0.0.1/32"], tlsOptions = (trustBrowserCas = true)))
+  ],
+  sockets = [(name = "http", address = "127.0.0.1:${port}", http = (), service = "requests")]
+);
+`;
+  await writeFile(join(directory, "config.capnp"), config);
+  const workerd = findWorkerd();
+  if (!workerd.ok) throw new Error(workerd.error);
+  const args = ["serve", join(directory, "config.capnp"), "config"];
+  const child = new Child({ command: workerd.value, args, env: process.env, output: "errors" });
+  followErrors(child, console.error);
+  return child;
+}
+
+function modelOf({ definition }: Build) {
+  const model = workerModel(definition, []);
+  if (!model.ok) throw new Error(model.error);
+  return model.value;
+}
+
+function embedded({ name, kind }: BundleModule, at: string): string {
+  return `(name = ${JSON.stringify(name)}, ${kind} = embed ${JSON.stringify(`${at}/${name}`)})`;
+}
