@@ -19,6 +19,7 @@ const ROOMS = [
   "team",
   "issuer",
   "tidy",
+  "backup",
   "auth",
   "api",
   "methods",

@@ -94,9 +94,10 @@ export default defineConfig({
     silent: "passed-only",
     // A spy of one test is gone before the next. One that a whole file needs is made by `beforeEach`.
     restoreMocks: true,
-    // No test is about time: the limit only ends what hangs, also on a slow machine that does other things beside.
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    // No test is about time: the limit only ends what hangs, also on a slow machine that does other things beside. It is longer
+    // than the start of a server may take, which has a limit and a message of its own.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     projects: [
       {
         extends: true,
@@ -154,9 +155,7 @@ export default defineConfig({
           name: "e2e",
           include: ["test/e2e/**/*.test.ts"],
           globalSetup: "test/e2e/support/build-once.ts",
-          // Longer than the start of one server may take on a busy machine, which has a limit and a message of its own.
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
+          expect: { poll: { timeout: 30_000 } },
           // A file waits for its servers and pages most of the time: two at once also where there are two cores.
           maxWorkers: 2,
         },

@@ -2,7 +2,7 @@ import { type NotRun, readWords } from "../scripts/local/command-line.ts";
 import { err, ok, type Result } from "../src/base/result.ts";
 
 /** The cases, in the order in which they run. */
-export const CASES = ["operations", "clean-ups", "load", "growth", "console"] as const;
+export const CASES = ["operations", "after-creations", "clean-ups", "load", "console"] as const;
 
 export type CaseName = (typeof CASES)[number];
 

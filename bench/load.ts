@@ -19,7 +19,7 @@ export interface Stream {
   readonly requests: readonly LoadRequest[];
 }
 
-/** What became of the requests of a stream. Times in ms. */
+/** What became of the requests of a stream. Times (ms) are those of requests that were not refused with 503. */
 export interface StreamResult {
   readonly answers: number;
   readonly perSecond: number;
@@ -71,8 +71,10 @@ export async function runStream(
   const done = Promise.withResolvers<void>();
   const run = autocannon(options, (error) => (error ? done.reject(error) : done.resolve()));
   const began = performance.now();
+  let answers = 0;
   run.on("response", (_, status, __, ms) => {
-    times.push(ms);
+    answers++;
+    if (status !== 503) times.push(ms);
     statuses[status] = (statuses[status] ?? 0) + 1;
   });
   void until?.then(() => run.stop());
@@ -80,14 +82,14 @@ export async function runStream(
   const elapsed = (performance.now() - began) / 1000;
   const sorted = Float64Array.from(times).sort();
   return {
-    answers: times.length,
+    answers,
     perSecond: times.length / elapsed,
     p50: percentile(sorted, 0.5),
     p99: percentile(sorted, 0.99),
     longest: sorted.at(-1) ?? 0,
     statuses,
     // Each connection has one request under way when the time is over.
-    lost: Math.max(0, sent - times.length - connections),
+    lost: Math.max(0, sent - answers - connections),
   };
 }
 

@@ -4,9 +4,9 @@ import { join, resolve } from "node:path";
 import { sourceCommit } from "../scripts/local/version.ts";
 import type { BenchCommand, CaseName } from "./arguments.ts";
 import type { Bench, CaseFigures, Measured } from "./case.ts";
+import { measureAfterCreations } from "./cases/after-creations.ts";
 import { measureCleanUps } from "./cases/clean-ups.ts";
 import { measureConsole } from "./cases/console.ts";
-import { measureGrowth } from "./cases/growth.ts";
 import { measureLoad } from "./cases/load.ts";
 import { measureOperations } from "./cases/operations.ts";
 import { type KeptFigures, keepFigures, renderCase } from "./figures.ts";
@@ -15,9 +15,9 @@ import { newSecrets, usageOf } from "./servers/serve.ts";
 
 const MEASURE: Readonly<Record<CaseName, (bench: Bench) => Promise<CaseFigures>>> = {
   operations: measureOperations,
+  "after-creations": measureAfterCreations,
   "clean-ups": measureCleanUps,
   load: measureLoad,
-  growth: measureGrowth,
   console: measureConsole,
 };
 

@@ -1,6 +1,6 @@
-import { type AuthorizeOptions, authorize } from "grove/client";
-import type { Allowed, TokenAuthorityBinding } from "grove/types";
 import type { Context, MiddlewareHandler } from "hono";
+import { type AuthorizeOptions, authorize } from "./index.ts";
+import type { Allowed, TokenAuthorityBinding } from "./types.ts";
 
 /** What the handlers behind `protect` find in their context: `c.get("grove").holder` is the caller. */
 export interface GroveVariables {

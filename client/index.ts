@@ -1,4 +1,4 @@
-import type { Allowed, Authorization, AuthorizeRequest, Operation, Refusal, TokenAuthorityBinding } from "grove/types";
+import type { Allowed, Authorization, AuthorizeRequest, Operation, Refusal, TokenAuthorityBinding } from "./types.ts";
 
 /**
  * Turns a request to another Worker into the caller's identity, or into a ready refusal, by asking Grove over the service

@@ -11,6 +11,8 @@ function makeDevVars() {
   const lines = [
     "# Made by scripts/dev-vars.js for `wrangler dev` on this machine. Without this key the data in .wrangler/state can't be opened.",
     `GROVE_SEAL_KEY='1:${randomBytes(32).toString("base64")}'`,
+    "# All objects run on one thread here: clean-ups leave it to requests.",
+    "ONE_THREAD='true'",
     "",
   ];
   // Only this user can read it. A file that is there stays as it is.

@@ -54,6 +54,7 @@ async function prepare(command: DevCommand): Promise<Result<Prepared, string>> {
     GROVE_PRIVATE_HOSTS: command.privateHosts.text,
     ...(commit !== "" && { GROVE_COMMIT: commit }),
     CLIENT_ADDRESS_HEADER,
+    ONE_THREAD: "true",
   });
   if (!environment.ok) return environment;
   data.value.write("environment", environment.value);

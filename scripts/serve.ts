@@ -15,6 +15,7 @@ import { portProblem } from "./local/port.ts";
 import { askedToStop, type Running, superviseUntilStopped } from "./local/supervise.ts";
 import { sourceCommit, sourceVersion } from "./local/version.ts";
 import { settingsFromEnvironment, usesMetadataServices } from "./local/worker-definition.ts";
+import { followErrors } from "./local/workerd-errors.ts";
 import { HELP, parseServeArguments, type ServeCommand } from "./serve/arguments.ts";
 import { openBuild } from "./serve/kept-build.ts";
 import { serveMetrics } from "./serve/metrics.ts";
@@ -78,14 +79,14 @@ async function startWorker(command: ServeCommand, data: DataDirectory, commit: s
     metadataServices,
   });
   data.write("worker/config.capnp", config);
-  return ok(
-    new Child({
-      command: workerd.value,
-      args: ["serve", data.file("worker/config.capnp"), "config"],
-      env: { ...process.env, ...settings },
-      output: "inherit",
-    }),
-  );
+  const child = new Child({
+    command: workerd.value,
+    args: ["serve", data.file("worker/config.capnp"), "config"],
+    env: { ...process.env, ...settings },
+    output: "errors",
+  });
+  followErrors(child, console.error);
+  return ok(child);
 }
 
 async function start(command: ServeCommand, commit: string, asked: Promise<void>): Promise<Result<Running, string>> {

@@ -11,6 +11,8 @@ const TAIL = 10;
 /** How much memory may grow between the second sixth of the load, when caches have filled, and the last. */
 const STEADY = 1.15;
 
+const AT_THE_END = "MiB at the end";
+
 /** Sends a mixture at saturation for minutes, to Grove and then to the other server where there is one. */
 export async function measureLoad(bench: Bench): Promise<CaseFigures> {
   const grove = await ServeProcess.start(`${bench.directory}/load`, bench.secrets);
@@ -18,11 +20,16 @@ export async function measureLoad(bench: Bench): Promise<CaseFigures> {
   try {
     const own = await loadOn(bench, "Grove", grove);
     const other = against && (await loadOn(bench, "the other server", against));
+    const targets = [...own.targets];
+    if (other) {
+      const got = Number(own.memory[AT_THE_END]) / Number(other.memory[AT_THE_END]);
+      targets.push({ what: "mixed load: memory at the end as a ratio to the other server's", got, atMost: 1 });
+    }
     const tables = [
       [...own.streams, ...(other?.streams ?? [])],
       [own.memory, ...(other ? [other.memory] : [])],
     ];
-    return { tables, targets: own.targets };
+    return { tables, targets };
   } finally {
     await grove.stop();
   }
@@ -58,7 +65,7 @@ async function loadOn(bench: Bench, name: string, server: Measured) {
   const targets: Target[] = [
     { what: "mixed load: 5xx but 503, and lost connections", got: failures, atMost: 0 },
     {
-      what: "mixed load: longest wait, ms",
+      what: "mixed load: longest wait of a request that is served, ms",
       got: Math.max(...results.map(({ longest }) => longest)),
       atMost: LONGEST_MS,
     },
@@ -71,7 +78,7 @@ async function loadOn(bench: Bench, name: string, server: Measured) {
   ];
   return {
     streams: rows,
-    memory: { server: name, "MiB after the first third": early, "MiB at the end": late },
+    memory: { server: name, "MiB after the first third": early, [AT_THE_END]: late },
     targets,
   };
 }

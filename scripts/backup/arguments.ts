@@ -1,42 +1,59 @@
 import { err, ok, type Result } from "../../src/base/result.ts";
 import { type NotRun, readWords } from "../local/command-line.ts";
 
-export const HELP = `Usage: npm run backup -- --data DIR --to DIR [options]
+export const HELP = `Usage: npm run backup -- --address URL --to DIR [options]
+       npm run backup -- --data DIR --to DIR [options]
+       npm run backup -- --verify DIR
 
-Copies the data of a server of this machine, also while it runs, into a new directory below --to, and opens every database
-of the copy to verify it. The server is paused for as long as it takes to copy what changed during the copy.
+With --address, asks a server for all that it has stored, on the network or on a machine, and keeps it in --to: sealed, as it is
+stored. "grove restore" brings it back, on either. A call that was ended in the middle is gone on with by the next one.
+VAULT_TOKEN is a token with update and sudo on sys/backup/*.
 
-  --data DIR   the server's data directory (default .grove/data)
-  --to DIR     where backups are kept
-  --keep N     deletes the oldest backups there, so that N are left (default: all are kept)
-  --json       what was done as JSON
-  --help       this text
+With --data, copies the files of a server of this machine, also while it runs, into a new directory below --to, and opens every
+database of the copy to verify it. The server is paused for as long as it takes to copy what changed during the copy.
+
+  --address URL  the server to ask
+  --data DIR     the data directory of the server of this machine (default .grove/data)
+  --to DIR       where backups are kept
+  --keep N       deletes the oldest backups there, so that N are left (default: all are kept)
+  --verify DIR   reads the newest backup there that was made with --address, and compares all of it with its manifest
+  --json         what was done as JSON
+  --help         this text
 
 Exit codes: 0 done and verified, 1 no backup was made, 2 the command line is wrong.
 The seal key is not part of the data: keep it elsewhere (docs/self-hosting.md).
 `;
 
 /** What the command line asks for. */
-export interface BackupCommand {
-  readonly data: string;
-  readonly to: string;
-  /** 0: all. */
-  readonly keep: number;
-  readonly json: boolean;
-}
+export type BackupCommand = { readonly json: boolean } & (
+  | { readonly kind: "copy"; readonly data: string; readonly to: string /** 0: all. */; readonly keep: number }
+  | { readonly kind: "ask"; readonly address: string; readonly to: string /** 0: all. */; readonly keep: number }
+  | { readonly kind: "verify"; readonly directory: string }
+);
 
 /** Reads the command line. */
 export function parseBackupArguments(argv: readonly string[]): Result<BackupCommand, NotRun> {
   const flags = readWords(argv, {
-    data: { type: "string", default: ".grove/data" },
+    data: { type: "string" },
+    address: { type: "string" },
+    verify: { type: "string" },
     to: { type: "string" },
     keep: { type: "string", default: "0" },
     json: { type: "boolean", default: false },
   });
   if (!flags.ok) return flags;
-  const { data, to = "", keep, json } = flags.value.values;
+  const { data, address, verify, to = "", keep, json } = flags.value.values;
+  if (verify !== undefined) {
+    return verify !== "" && to === "" && data === undefined && address === undefined
+      ? ok({ kind: "verify", directory: verify, json })
+      : err("--verify takes a directory, and stands alone");
+  }
+  if (data !== undefined && address !== undefined) return err("--data and --address exclude each other");
   if (data === "") return err("--data takes a directory");
   if (to === "") return err("--to says where backups are kept");
   if (!/^\d{1,4}$/.test(keep)) return err(`--keep takes a number of backups, not "${keep}"`);
-  return ok({ data, to, keep: Number(keep), json });
+  if (address === undefined) return ok({ kind: "copy", data: data ?? ".grove/data", to, keep: Number(keep), json });
+  return /^https?:\/\/\S+$/.test(address)
+    ? ok({ kind: "ask", address, to, keep: Number(keep), json })
+    : err("--address takes an address such as https://grove.example");
 }

@@ -1,4 +1,5 @@
 import { stripVTControlCharacters } from "node:util";
+import { isStackTrace } from "../local/workerd-errors.ts";
 
 /** The kinds of lines that `wrangler dev` writes. */
 export type OutputLine =
@@ -47,7 +48,7 @@ export function sortLine(line: string): OutputLine {
   if (isLogLine(line) && !line.startsWith(EXCEPTION)) return { kind: "audit" };
   if (/^✘ \[ERROR\] Build failed with /.test(line)) return { kind: "broken" };
   if (line.startsWith("⎔ Local server updated and ready")) return { kind: "updated" };
-  return { kind: CHATTER.some((pattern) => pattern.test(line)) ? "chatter" : "message" };
+  return { kind: isStackTrace(line) || CHATTER.some((pattern) => pattern.test(line)) ? "chatter" : "message" };
 }
 
 /** What went wrong in a build, and where: `✘ [ERROR] Unexpected ";"`, then `src/index.ts:9:10:`. */

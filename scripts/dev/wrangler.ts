@@ -2,14 +2,14 @@ import { join } from "node:path";
 import { Child } from "../local/child.ts";
 import type { DataDirectory } from "../local/data-directory.ts";
 import { PROJECT } from "../local/worker-definition.ts";
-import { WRANGLER, WRANGLER_ENVIRONMENT } from "../local/wrangler.ts";
+import { WRANGLER_ENVIRONMENT, wranglerProgram } from "../local/wrangler.ts";
 
 /** Starts `wrangler dev` on a free port of the loopback address. */
 export function startWrangler(data: DataDirectory): Child {
   return new Child({
     command: process.execPath,
     args: [
-      WRANGLER,
+      wranglerProgram(),
       "dev",
       "--config",
       join(PROJECT, "wrangler.toml"),

@@ -52,7 +52,36 @@ export const LINEAGE = z.object({
 });
 export type Lineage = z.infer<typeof LINEAGE>;
 
-/** A token with what hangs below it. */
+/** A token that has ended, in the place of its lineage. */
+export const ENDED_TOKEN = z.object({
+  token: TOKEN,
+  ended: z.object({
+    at: z.string(),
+    how: z.string(),
+    by: z.object({ accessor: z.string(), display_name: z.string() }).nullable(),
+    with: z.number(),
+  }),
+});
+export type EndedToken = z.infer<typeof ENDED_TOKEN>;
+
+/** Why a request of a token is allowed or refused. */
+export const EXPLANATION = z.object({
+  allowed: z.boolean(),
+  message: z.string(),
+  operation: z.string(),
+  path: z.string(),
+  policies: z.array(z.string()),
+  missing_policies: z.array(z.string()),
+  rule: z
+    .object({
+      path: z.string(),
+      policies: z.array(z.object({ name: z.string(), path: z.string(), lines: z.array(z.number()) })),
+    })
+    .optional(),
+  hcl: z.string().nullable(),
+});
+
+/** A token with what is below it. */
 export interface Branch {
   readonly token: Token;
   readonly descendants?: Count | undefined;
@@ -68,24 +97,32 @@ const BRANCH: z.ZodType<Branch> = z.object({
 export const SUBTREE = z.object({ token: TOKEN, children: z.array(BRANCH), more: z.boolean() });
 export type Subtree = z.infer<typeof SUBTREE>;
 
+const GROUPS = z.array(z.object({ key: z.string(), count: z.number() }));
+
 /** What a bulk revocation would take. */
 export const PREVIEW = z.object({
   count: z.number(),
-  more: z.boolean(),
-  sample: z.array(TOKEN),
+  total: z.number(),
   leases: COUNT,
+  by: z.object({ mount: GROUPS, type: GROUPS, role: GROUPS, owner: GROUPS }),
   skipped: z.object({ root: z.number(), self: z.number() }),
+  sample: z.array(TOKEN).default([]),
 });
 export type Preview = z.infer<typeof PREVIEW>;
 
-export const STARTED = z.object({ job: z.string() });
-
-/** A bulk revocation that was begun. */
+/** A bulk revocation that was begun, or its count. */
 export const JOB = z.object({
   id: z.string(),
-  state: z.enum(["running", "done", "stopped", "failed"]),
-  expected: z.number(),
-  revoked: z.number(),
+  state: z.enum(["counting", "counted", "refused", "running", "done", "stopped", "failed"]),
+  counted: z.number(),
+  preview: PREVIEW.optional(),
+  matched: z.number().nullable(),
+  total: z.number(),
   failures: z.array(z.unknown()).default([]),
 });
 export type Job = z.infer<typeof JOB>;
+
+export const STARTED = z.object({ job: z.string() });
+
+/** The answer of a dry run: the numbers, or the job that goes on counting. */
+export const COUNTED = z.union([PREVIEW, STARTED]);

@@ -4,7 +4,8 @@ import { type NotRun, readWords } from "../local/command-line.ts";
 export const HELP = `Usage: npm run -s grove -- COMMAND [options]
 
   tokens              tokens as a table
-    --count-by GROUP    counts instead: mount, role, policy, entity, end_hour, created_hour or tree
+    --count-by GROUP    counts instead: mount, role, policy, entity, display_name, metadata.NAME,
+                        end_hour, created_hour or tree
     --sort ORDER        created, -created, end or -end
     --limit N           at most so many (default 100; 0: all)
   tree [ACCESSOR]     the forest by mount; or a token with its ancestors and what hangs below it
@@ -16,11 +17,20 @@ export const HELP = `Usage: npm run -s grove -- COMMAND [options]
     --yes               does not ask
     --job ID            follows a revocation that was begun
     --stop ID           stops one
+  explain PATH        why a request is allowed or refused, and the policy that would allow it; of this command's own token
+    --accessor A        of this token instead (needs sudo on sys/explain/access)
+    --operation O       read (unless given), list, scan, create, update, patch or delete
+    --parameter N=V     a field of the request (may be repeated)
   doctor              looks for what an operator should know
+  restore             brings a backup back (grove backup --address) into a server that was never initialized, with the same seal key
+    --from DIR          where the backups are: the newest one, unless --backup names another
+    --backup NAME
+    --not-before T      ends what was issued before T (RFC 3339, or now), except for root tokens
 
 Filters of tokens and revoke, all of which must hold:
   --mount PATH --role NAME --path-prefix PATH --policy NAME --entity-id ID --display-name NAME (or NAME*)
   --created-after T --created-before T --ends-after T --ends-before T --unused-since T (RFC 3339 or unix seconds)
+  --search TEXT (a part of a name, metadata, role, path, entity or accessor) --metadata NAME=VALUE (may be repeated)
   --never-ends --orphan --tree ID
 
 Everywhere:
@@ -43,6 +53,8 @@ const FILTERS = {
   "ends-after": { type: "string" },
   "ends-before": { type: "string" },
   "unused-since": { type: "string" },
+  search: { type: "string" },
+  metadata: { type: "string", multiple: true },
   "never-ends": { type: "boolean" },
   orphan: { type: "boolean" },
   tree: { type: "string" },
@@ -57,10 +69,15 @@ const OPTIONS = {
   accessor: { type: "string", multiple: true },
   "include-root": { type: "boolean" },
   "include-self": { type: "boolean" },
+  operation: { type: "string" },
+  parameter: { type: "string", multiple: true },
   yes: { type: "boolean" },
   job: { type: "string" },
   stop: { type: "string" },
   json: { type: "boolean" },
+  from: { type: "string" },
+  backup: { type: "string" },
+  "not-before": { type: "string" },
 } as const;
 
 /** Which options each command takes, beside those that all take. */
@@ -68,11 +85,13 @@ const TAKEN: Readonly<Record<string, readonly string[]>> = {
   tokens: [...Object.keys(FILTERS), "count-by", "sort", "limit"],
   tree: [],
   revoke: [...Object.keys(FILTERS), "dry-run", "accessor", "include-root", "include-self", "yes", "job", "stop"],
+  explain: ["accessor", "operation", "parameter"],
   doctor: [],
+  restore: ["from", "backup", "not-before"],
 };
 
 /** A filter, by the names of the fields of `sys/tokens`. */
-export type Filter = Readonly<Record<string, string>>;
+export type Filter = Readonly<Record<string, string | readonly string[]>>;
 
 /** What the command line asks for. */
 export type GroveCommand = { readonly json: boolean } & (
@@ -90,7 +109,23 @@ export type GroveCommand = { readonly json: boolean } & (
     }
   | { readonly kind: "job"; readonly id: string }
   | { readonly kind: "stop"; readonly id: string }
+  | {
+      readonly kind: "explain";
+      /** null: the token of the command itself. */
+      readonly accessor: string | null;
+      readonly path: string;
+      readonly operation: string;
+      readonly parameters: Readonly<Record<string, string>>;
+    }
   | { readonly kind: "doctor" }
+  | {
+      readonly kind: "restore";
+      readonly from: string;
+      /** null: the newest. */
+      readonly backup: string | null;
+      /** "" to end nothing. */
+      readonly notBefore: string;
+    }
 );
 
 /** Reads the command line. */
@@ -99,18 +134,29 @@ export function parseGroveArguments(argv: readonly string[]): Result<GroveComman
   if (!read.ok) return read;
   const { values, positionals } = read.value;
   const { json = false } = values;
-  const [name, accessor] = positionals;
+  const [name, word] = positionals;
   if (name === undefined) return err("which command?");
   const taken = Object.hasOwn(TAKEN, name) ? TAKEN[name] : undefined;
   if (!taken) return err(`there is no command "${name}"`);
   const stray = Object.keys(values).find((option) => option !== "json" && !taken.includes(option));
   if (stray) return err(`${name} takes no --${stray}`);
-  if (name !== "tree" && accessor !== undefined) return err(`${name} does not take "${accessor}"`);
+  if (name !== "tree" && name !== "explain" && word !== undefined) return err(`${name} does not take "${word}"`);
   switch (name) {
     case "tree":
-      return ok({ kind: "tree", accessor: accessor ?? null, json });
+      return ok({ kind: "tree", accessor: word ?? null, json });
+    case "explain":
+      return readExplain(word, values, json);
     case "doctor":
       return ok({ kind: "doctor", json });
+    case "restore":
+      if (values.from === undefined) return err("restore needs --from DIR");
+      return ok({
+        kind: "restore",
+        from: values.from,
+        backup: values.backup ?? null,
+        notBefore: values["not-before"] ?? "",
+        json,
+      });
     case "tokens":
       return readTokens(values, json);
     default:
@@ -132,6 +178,22 @@ function readTokens(values: Values, json: boolean): Result<GroveCommand, string>
   const { sort = "created", limit = "100" } = values;
   if (!/^\d{1,9}$/.test(limit)) return err(`--limit takes a number, not "${limit}"`);
   return ok({ kind: "tokens", filter, sort, limit: Number(limit), json });
+}
+
+function readExplain(path: string | undefined, values: Values, json: boolean): Result<GroveCommand, string> {
+  const { accessor: accessors = [], operation = "read", parameter = [] } = values;
+  if (path === undefined) return err("explain needs a path");
+  if (accessors.length > 1) return err("explain takes one --accessor");
+  const parameters = parameter.map((pair) => /^([^=]+)=(.*)$/s.exec(pair));
+  if (!parameters.every((match) => match !== null)) return err("--parameter takes NAME=VALUE");
+  return ok({
+    kind: "explain",
+    accessor: accessors[0] ?? null,
+    path,
+    operation,
+    parameters: Object.fromEntries(parameters.map(([, name = "", value = ""]) => [name, value])),
+    json,
+  });
 }
 
 function readRevoke(values: Values, json: boolean): Result<GroveCommand, string> {
@@ -159,9 +221,9 @@ function readRevoke(values: Values, json: boolean): Result<GroveCommand, string>
 
 /** A flag is "true" as a text: the interface takes it in that form too. */
 function filterOf(values: Values): Filter {
-  const fields: Record<string, string> = {};
+  const fields: Record<string, string | readonly string[]> = {};
   for (const [name, value] of Object.entries(values)) {
-    if (Object.hasOwn(FILTERS, name)) fields[name.replaceAll("-", "_")] = String(value);
+    if (Object.hasOwn(FILTERS, name)) fields[name.replaceAll("-", "_")] = Array.isArray(value) ? value : String(value);
   }
   return fields;
 }

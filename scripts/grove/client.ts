@@ -33,17 +33,24 @@ export class GroveClient {
     this.#token = token;
   }
 
+  /** Where the server is. */
+  get url(): URL {
+    return new URL(this.#address);
+  }
+
   /**
    * The `data` of an answer in the envelope.
    *
-   * @param query values of "" and undefined are left out.
+   * @param query values of "" and undefined are left out; each of a list is a parameter.
    */
   async get<T>(
     path: string,
     shape: z.ZodType<T>,
-    query: Readonly<Record<string, string | undefined>> = {},
+    query: Readonly<Record<string, string | readonly string[] | undefined>> = {},
   ): Promise<Result<T, CallFailure>> {
-    const given = Object.entries(query).flatMap(([name, value]) => (value ? [[name, value]] : []));
+    const given = Object.entries(query).flatMap(([name, value]) =>
+      [value ?? []].flat().flatMap((one) => (one ? [[name, one]] : [])),
+    );
     const asked = given.length === 0 ? path : `${path}?${new URLSearchParams(given)}`;
     return readData(await this.call("GET", asked), shape);
   }
@@ -54,7 +61,7 @@ export class GroveClient {
   }
 
   /** Calls a path below `/v1/`. Waits and tries again when the server asks for that. */
-  async call(method: "GET" | "POST", path: string, body?: unknown): Promise<Result<Answer, CallFailure>> {
+  async call(method: "GET" | "LIST" | "POST", path: string, body?: unknown): Promise<Result<Answer, CallFailure>> {
     for (let tried = 1; ; tried++) {
       const answered = await this.#once(method, path, body);
       if (!answered.ok) return answered;

@@ -5,14 +5,14 @@ export interface Node {
 }
 
 /** The lines of a tree, the branches drawn. */
-export function allocateTree({ label, children }: Node): string[] {
+export function linesOfTree({ label, children }: Node): string[] {
   return [label, ...drawChildren(children)];
 }
 
 function drawChildren(children: readonly Node[]): string[] {
   return children.flatMap((child, at) => {
     const isLast = at === children.length - 1;
-    const [first = "", ...below] = allocateTree(child);
+    const [first = "", ...below] = linesOfTree(child);
     return [`${isLast ? "└── " : "├── "}${first}`, ...below.map((line) => `${isLast ? "    " : "│   "}${line}`)];
   });
 }

@@ -2,6 +2,8 @@ import type { Result } from "../../src/base/result.ts";
 import type { GroveCommand } from "./arguments.ts";
 import { type CallFailure, GroveClient } from "./client.ts";
 import { examine } from "./commands/doctor.ts";
+import { explainAccess } from "./commands/explain.ts";
+import { restoreFrom } from "./commands/restore.ts";
 import { followJob, revokeTokens, stopJob } from "./commands/revoke.ts";
 import { countTokens, showTokens } from "./commands/tokens.ts";
 import { showForest, showToken } from "./commands/tree.ts";
@@ -20,11 +22,14 @@ export async function runGrove(
     terminal.say("grove: VAULT_ADDR is no address such as https://grove.example");
     return 2;
   }
-  const client = new GroveClient(address, environment.VAULT_TOKEN ?? "");
+  const token = environment.VAULT_TOKEN ?? "";
+  const client = new GroveClient(address, token);
   const done = await carryOut(command, client, terminal);
   terminal.progress(null);
   if (done.ok) return done.value;
-  terminal.say(styled(terminal, "red", `grove: ${harmless(done.error.message)}${adviceOn(done.error)}`));
+  terminal.say(
+    styled(terminal, "red", `grove: ${harmless(done.error.message)}${adviceOn(done.error, command, token)}`),
+  );
   return 1;
 }
 
@@ -49,13 +54,24 @@ async function carryOut(
       return followJob(client, terminal, command.id, json);
     case "stop":
       return stopJob(client, terminal, command.id, json);
+    case "explain":
+      return explainAccess(client, terminal, command);
     case "doctor":
       return examine(client, terminal, json);
+    case "restore":
+      return restoreFrom(client, terminal, command);
   }
 }
 
-function adviceOn({ status, message }: CallFailure): string {
+function adviceOn({ status, message }: CallFailure, command: GroveCommand, token: string): string {
   if (status === null) return message.startsWith("no answer") ? " (is VAULT_ADDR right?)" : "";
   if (status === 404) return " (nothing is there, or the server is of an older release)";
-  return status === 403 ? " (VAULT_TOKEN needs the capabilities read, update and sudo on sys/tokens*)" : "";
+  if (status !== 403) return "";
+  if (token === "") return " (VAULT_TOKEN is not set)";
+  if (command.kind === "restore") return " (VAULT_TOKEN has to be the GROVE_INIT_TOKEN of the deployment)";
+  if (command.kind === "explain") {
+    if (command.accessor === null) return " (VAULT_TOKEN is no token of this server, or has ended)";
+    return " (--accessor needs update and sudo on sys/explain/access)";
+  }
+  return " (VAULT_TOKEN needs the capabilities read, update and sudo on sys/tokens*; see grove explain)";
 }

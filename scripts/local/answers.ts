@@ -53,7 +53,8 @@ async function get<T>(
 ): Promise<T | undefined> {
   const upstream = new Upstream(address, () => {});
   const head = `GET ${path} HTTP/1.1\r\nHost: ${upstream.host}\r\n\r\n`;
-  const answer = await upstream.send({ head, body: Buffer.alloc(0), isHead: false, abandonMs: limitMs }, null);
+  const request = { head, body: Buffer.alloc(0), isHead: false, turnMs: limitMs, abandonMs: limitMs };
+  const answer = await upstream.send(request, null);
   const found = answer.ok ? await read(answer.value) : undefined;
   upstream.close();
   return found;

@@ -9,8 +9,8 @@ export interface ChildOptions {
   readonly command: string;
   readonly args: readonly string[];
   readonly env: NodeJS.ProcessEnv;
-  /** `pipe`: the output is read here; `inherit`: it goes to the outputs of this process. */
-  readonly output: "pipe" | "inherit";
+  /** `pipe`: all output is read here; `errors`: standard error is read here, standard output is that of this process. */
+  readonly output: "pipe" | "errors";
 }
 
 /** A long-running program that ends with this process, however this process ends. */
@@ -22,11 +22,18 @@ export class Child {
 
   constructor({ command, args, env, output }: ChildOptions) {
     // A process group of its own: Ctrl-C reaches only this process, which then stops everything in order.
-    this.#process = spawn(command, args, { env, stdio: ["ignore", output, output], detached: true });
+    this.#process = spawn(command, args, {
+      env,
+      stdio: ["ignore", output === "pipe" ? "pipe" : "inherit", "pipe"],
+      detached: true,
+    });
     const guard = this.#process.pid === undefined ? undefined : guardGroup(this.#process.pid);
     this.ended = new Promise((resolve) => {
       this.#process.once("error", (error) => resolve(error.message));
-      this.#process.once("exit", (code, signal) => resolve(signal ?? `exit code ${code}`));
+      // With `errors` the last words of the program are read first. With `pipe` a grandchild may hold the output open.
+      this.#process.once(output === "errors" ? "close" : "exit", (code, signal) =>
+        resolve(signal ?? `exit code ${code}`),
+      );
     });
     void this.ended.then(() => {
       this.#running = false;
@@ -40,7 +47,7 @@ export class Child {
     return this.#process.pid;
   }
 
-  /** What the program writes, when its output is `pipe`. */
+  /** What the program writes and is read here. */
   get streams(): Readable[] {
     return [this.#process.stdout, this.#process.stderr].filter((stream) => stream !== null);
   }

@@ -3,8 +3,10 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { err, ok, type Result } from "../../src/base/result.ts";
 
-/** The program of Wrangler, for Node. */
-export const WRANGLER = join(createRequire(import.meta.url).resolve("wrangler/package.json"), "../bin/wrangler.js");
+/** The program of Wrangler, for Node. Looked up when it is needed: a server with a built Worker runs without it. */
+export function wranglerProgram(): string {
+  return join(createRequire(import.meta.url).resolve("wrangler/package.json"), "../bin/wrangler.js");
+}
 
 /** The environment that Wrangler runs in: no colours, no banner, no telemetry, no log of its own. */
 export const WRANGLER_ENVIRONMENT = {

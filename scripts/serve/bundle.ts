@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { basename, extname, join } from "node:path";
 import { err, ok, type Result } from "../../src/base/result.ts";
 import { PROJECT, type WorkerDefinition } from "../local/worker-definition.ts";
-import { runNode, WRANGLER, WRANGLER_ENVIRONMENT } from "../local/wrangler.ts";
+import { runNode, WRANGLER_ENVIRONMENT, wranglerProgram } from "../local/wrangler.ts";
 
 /** What workerd calls the kinds of modules that Wrangler writes. */
 export type ModuleKind = "esModule" | "text" | "data" | "wasm";
@@ -48,7 +48,7 @@ export async function buildWorker(
   const words = ["deploy", "--dry-run", "--config", config, "--outdir", directory, "--metafile", metafile];
   // A service user often has no home directory that Wrangler could make its own in.
   const env = { ...process.env, ...WRANGLER_ENVIRONMENT, XDG_CONFIG_HOME: settings };
-  const built = await runNode([WRANGLER, ...words], { cwd: PROJECT, env });
+  const built = await runNode([wranglerProgram(), ...words], { cwd: PROJECT, env });
   if (!built.ok) return err(`the Worker cannot be built:\n${built.error}`);
   const { inputs }: { readonly inputs: object } = JSON.parse(readFileSync(metafile, "utf8"));
   rmSync(metafile);

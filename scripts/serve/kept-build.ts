@@ -79,6 +79,21 @@ export async function openBuild(directory: string): Promise<Result<Build, string
   }
 }
 
+/**
+ * The same for a package: the note names no sources, as the package has none, so that it always counts as current.
+ *
+ * @param directory gets the modules and their note
+ */
+export async function buildForPackage(directory: string): Promise<Result<Build, string>> {
+  const build = await openBuild(directory);
+  if (!build.ok) return build;
+  const { definition, modules } = build.value;
+  const note: Note = { definition, modules, inputs: [], hash: hashOf(directory, [], modules) };
+  // Without the paths of the machine that packs.
+  writeFileSync(join(directory, NOTE), JSON.stringify(note).replaceAll(PROJECT, ""));
+  return build;
+}
+
 /** Copies the kept modules, and checks the copy; undefined when there are none or they are not those of the sources. */
 function takeKept(directory: string): Build | undefined {
   try {

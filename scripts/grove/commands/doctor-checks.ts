@@ -24,8 +24,10 @@ const fault = (text: string): Finding => ({ state: "fault", text });
 /** Checks, in their order. */
 export const CHECKS: readonly Check[] = [
   { about: "server", check: server },
+  { about: "address", check: address },
   { about: "clock", check: clock },
   { about: "token", check: token },
+  { about: "LIST", check: listMethod },
   { about: "keys", check: keys },
   { about: "root tokens", check: rootTokens },
   { about: "tokens without end", check: endless },
@@ -48,6 +50,14 @@ async function server(client: GroveClient): Promise<Finding> {
   const { initialized, sealed, grove_version: version } = health.data;
   if (!initialized) return fault("not initialised: send PUT /v1/sys/init once");
   return sealed ? fault("sealed: the seal key is missing or another one") : fine(`Grove ${version}, ready`);
+}
+
+const LOOPBACK = /^(localhost|127\.[\d.]+|\[::1\])$/;
+
+async function address({ url }: GroveClient): Promise<Finding> {
+  return url.protocol === "https:" || LOOPBACK.test(url.hostname)
+    ? fine(url.origin)
+    : fault(`${url.origin} has no TLS: every token goes over the network in the clear`);
 }
 
 async function clock(client: GroveClient): Promise<Finding> {
@@ -74,6 +84,17 @@ async function token(client: GroveClient): Promise<Finding> {
   const { policies, ttl, expire_time: end } = self.value;
   const about = `policies ${policies.join(",")}, ${end ? `ends in ${ttl} s` : "never ends"}`;
   return policies.includes("root") ? note(`${about}: daily work needs no root token`) : fine(about);
+}
+
+async function listMethod(client: GroveClient): Promise<Finding> {
+  const listed = await client.call("LIST", "sys/policies/acl");
+  if (listed.ok) return fine("answered");
+  const { status } = listed.error;
+  // Parsers that do not know the method refuse it with one of these.
+  if (status === 400 || status === 405 || status === 501) {
+    return note("refused before Grove sees it: hvac and node-vault need the gateway (docs/gateway.md)");
+  }
+  return unanswered(listed.error);
 }
 
 const KEY_STATUS = z.object({ term: z.number(), encryptions: z.number() });

@@ -1,17 +1,20 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod";
 import { err, ok, type Result } from "../../../src/base/result.ts";
-import { JOB, type Job, PREVIEW, type Preview, STARTED } from "../answers.ts";
+import { COUNTED, JOB, type Job, type Preview, STARTED } from "../answers.ts";
 import type { GroveCommand } from "../arguments.ts";
 import type { CallFailure, GroveClient } from "../client.ts";
-import { styled, type Terminal } from "../terminal.ts";
+import { harmless, styled, type Terminal } from "../terminal.ts";
 import { countText, number, tokenTable } from "./token-lines.ts";
 
 const LOOK_EVERY_MS = 500;
+const GROUPINGS = ["mount", "type", "role", "owner"] as const;
+/** Groups that a line names. */
+const SHOWN_GROUPS = 8;
 
 /**
- * Shows what a revocation would take, asks, and carries it out. The server gets the number that was shown, and refuses when
- * it has grown since.
+ * Shows what a revocation would take, asks, and carries it out. The server gets the numbers that were shown, and refuses when
+ * one has grown since.
  */
 export async function revokeTokens(
   client: GroveClient,
@@ -25,18 +28,32 @@ export async function revokeTokens(
     include_root: includeRoot,
     include_self: includeSelf,
   };
-  const preview = await client.post("sys/tokens/revoke", PREVIEW, { ...asked, dry_run: true });
+  const preview = await count(client, terminal, asked);
   if (!preview.ok) return preview;
-  const { count, more } = preview.value;
-  if (json && (dryRun || count === 0)) terminal.out(JSON.stringify(preview.value));
+  const { count: matched, total } = preview.value;
+  if (json && (dryRun || total === 0)) terminal.out(JSON.stringify(preview.value));
   else if (!json) showPreview(terminal, preview.value);
-  if (dryRun || count === 0) return ok(0);
-  if (more) return err(refused(`more than ${count} tokens: narrow the filter`));
-  if (!yes && !(await isConfirmed(terminal, count))) return err(refused("nothing was revoked"));
-  const body = { ...asked, dry_run: false, expected_count: count };
+  if (dryRun || total === 0) return ok(0);
+  if (!yes && !(await isConfirmed(terminal, total))) return err(refused("nothing was revoked"));
+  const body = { ...asked, dry_run: false, expected_count: matched, expected_total: total };
   const started = await client.post("sys/tokens/revoke", STARTED, body);
   if (!started.ok) return started;
   return followJob(client, terminal, started.value.job, json);
+}
+
+/** What would end. A count that the server goes on with is followed to its end. */
+async function count(
+  client: GroveClient,
+  terminal: Terminal,
+  asked: Readonly<Record<string, unknown>>,
+): Promise<Result<Preview, CallFailure>> {
+  const answer = await client.post("sys/tokens/revoke", COUNTED, { ...asked, dry_run: true });
+  if (!answer.ok) return answer;
+  if (!("job" in answer.value)) return ok(answer.value);
+  const job = await ended(client, terminal, answer.value.job);
+  if (!job.ok) return job;
+  const { state, preview } = job.value;
+  return state === "counted" && preview ? ok(preview) : err(refused(`the count is ${state}`));
 }
 
 /** Shows the progress of a revocation until it ends. The revocation continues without this command. */
@@ -48,13 +65,20 @@ export async function followJob(
 ): Promise<Result<number, CallFailure>> {
   if (!json)
     terminal.say(`job ${id}; it continues without this command: --job ${id} follows it, --stop ${id} stops it`);
+  const job = await ended(client, terminal, id);
+  return job.ok ? ok(showEnd(terminal, job.value, json)) : job;
+}
+
+/** A job when it has come to its end. */
+async function ended(client: GroveClient, terminal: Terminal, id: string): Promise<Result<Job, CallFailure>> {
   for (;;) {
     const job = await client.get(`sys/tokens/jobs/${encodeURIComponent(id)}`, JOB);
     terminal.progress(null);
     if (!job.ok) return job;
-    if (job.value.state !== "running") return ok(showEnd(terminal, job.value, json));
-    const { revoked, expected } = job.value;
-    terminal.progress(`${revoked} of ${expected} revoked`);
+    const { state, counted, total, preview } = job.value;
+    if (state === "counting") terminal.progress(`${counted} counted so far`);
+    else if (state === "running") terminal.progress(`${total} of ${preview?.total ?? 0} ended`);
+    else return job;
     await sleep(LOOK_EVERY_MS);
   }
 }
@@ -70,29 +94,41 @@ export async function stopJob(
   return stopped.ok ? followJob(client, terminal, id, json) : stopped;
 }
 
-function showPreview(terminal: Terminal, { count, more, sample, leases, skipped }: Preview): void {
+function showPreview(terminal: Terminal, { count, total, sample, leases, by, skipped }: Preview): void {
   if (sample.length > 0) for (const line of tokenTable(terminal, sample)) terminal.out(line);
-  if (count > sample.length) terminal.out(`... and ${count - sample.length}${more ? " or more" : ""} others`);
-  const what = `${countText({ count, more })} tokens, with everything below them, and ${countText(leases)} leases would end`;
-  terminal.out(styled(terminal, count > 0 ? "yellow" : "green", what));
+  if (count > sample.length) terminal.out(`... and ${count - sample.length} others`);
+  const what = `${number(count, "token")} match${count === 1 ? "es" : ""}; ${total} end in all, with everything below, and ${countText(leases, "lease")}`;
+  terminal.out(styled(terminal, total > 0 ? "yellow" : "green", what));
+  for (const name of GROUPINGS) {
+    if (by[name].some(({ key }) => key !== "")) terminal.out(`by ${name}: ${groupsText(by[name], total)}`);
+  }
   if (skipped.root > 0) terminal.out(`left out: ${number(skipped.root, "root token")} (--include-root)`);
   if (skipped.self > 0) terminal.out("left out: the token of this command (--include-self)");
 }
 
-async function isConfirmed(terminal: Terminal, count: number): Promise<boolean> {
+function groupsText(groups: Preview["by"]["mount"], total: number): string {
+  const shown = groups.slice(0, SHOWN_GROUPS);
+  const rest = total - shown.reduce((sum, { count }) => sum + count, 0);
+  const parts = shown.map(({ key, count }) => `${key === "" ? "(none)" : harmless(key)} ${count}`);
+  return [...parts, ...(rest > 0 ? [`others ${rest}`] : [])].join(", ");
+}
+
+async function isConfirmed(terminal: Terminal, total: number): Promise<boolean> {
   if (!terminal.interactive) {
     terminal.say("there is no terminal to ask on; --yes revokes without a question");
     return false;
   }
-  return (await terminal.ask(`Type ${count} to revoke them: `)).trim() === String(count);
+  return (await terminal.ask(`Type ${total} to revoke them: `)).trim() === String(total);
 }
 
 function showEnd(terminal: Terminal, job: Job, json: boolean): number {
-  const { state, revoked, expected, failures } = job;
+  const { state, matched, total, preview, failures } = job;
   if (json) terminal.out(JSON.stringify(job));
   else {
     const style = state === "done" && failures.length === 0 ? "green" : "red";
-    terminal.out(styled(terminal, style, `${state}: ${revoked} of ${expected} revoked, ${failures.length} failures`));
+    const of = `${total} of ${preview?.total ?? 0} ended, ${matched ?? 0} that matched and everything below`;
+    terminal.out(styled(terminal, style, `${state}: ${of}, ${number(failures.length, "failure")}`));
+    if (state === "refused") terminal.say("more would end than was counted before: nothing was revoked");
   }
   return state === "done" && failures.length === 0 ? 0 : 1;
 }

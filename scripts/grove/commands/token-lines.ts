@@ -1,4 +1,4 @@
-import type { Token } from "../answers.ts";
+import type { Count, Token } from "../answers.ts";
 import { renderTable } from "../table.ts";
 import { harmless, styled, type Terminal } from "../terminal.ts";
 
@@ -33,13 +33,13 @@ export function tokenLabel(terminal: Pick<Terminal, "colours">, token: Token): s
 }
 
 /** To the minute, in UTC. */
-function shortTime(time: string): string {
-  return /^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(time) ? `${time.slice(0, 10)} ${time.slice(11, 16)}` : time;
+export function shortTime(time: string): string {
+  return /^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(time) ? `${time.slice(0, 10)} ${time.slice(11, 16)}Z` : time;
 }
 
-/** A number that counting may have stopped at. */
-export function countText({ count, more }: { readonly count: number; readonly more: boolean }): string {
-  return more ? `more than ${count}` : String(count);
+/** A number of things by their name, that counting may have stopped at. */
+export function countText({ count, more }: Count, name: string): string {
+  return more ? `more than ${number(count, name)}` : number(count, name);
 }
 
 /** A number of things by their name. */

@@ -1,9 +1,20 @@
+import * as z from "zod";
 import { ok, type Result } from "../../../src/base/result.ts";
-import { type Branch, FOREST, type Forest, LINEAGE, type Lineage, SUBTREE, type Subtree } from "../answers.ts";
+import {
+  type Branch,
+  ENDED_TOKEN,
+  type EndedToken,
+  FOREST,
+  type Forest,
+  LINEAGE,
+  type Lineage,
+  SUBTREE,
+  type Subtree,
+} from "../answers.ts";
 import type { CallFailure, GroveClient } from "../client.ts";
-import { allocateTree, type Node } from "../drawing.ts";
+import { linesOfTree, type Node } from "../drawing.ts";
 import { harmless, styled, type Terminal } from "../terminal.ts";
-import { countText, number, tokenLabel } from "./token-lines.ts";
+import { countText, number, shortTime, tokenLabel } from "./token-lines.ts";
 
 /** Shows all trees by mount, the largest of each. */
 export async function showForest(
@@ -14,7 +25,7 @@ export async function showForest(
   const forest = await client.get("sys/tokens/map", FOREST);
   if (!forest.ok) return forest;
   if (json) terminal.out(JSON.stringify(forest.value));
-  else for (const line of allocateTree(forestNode(terminal, forest.value))) terminal.out(line);
+  else for (const line of linesOfTree(forestNode(terminal, forest.value))) terminal.out(line);
   return ok(0);
 }
 
@@ -35,7 +46,7 @@ function forestNode(terminal: Terminal, { groups, total }: Forest): Node {
   };
 }
 
-/** Shows a token, where it comes from, and what would end with it. */
+/** Shows a token, where it comes from, and what would end with it; of one that has ended when, how and by whom. */
 export async function showToken(
   client: GroveClient,
   terminal: Terminal,
@@ -43,18 +54,29 @@ export async function showToken(
   json: boolean,
 ): Promise<Result<number, CallFailure>> {
   const path = `sys/tokens/${encodeURIComponent(accessor)}`;
-  const lineage = await client.get(path, LINEAGE);
-  if (!lineage.ok) return lineage;
+  const found = await client.get(path, z.union([LINEAGE, ENDED_TOKEN]));
+  if (!found.ok) return found;
+  if ("ended" in found.value) {
+    terminal.out(json ? JSON.stringify(found.value) : endedLine(terminal, found.value));
+    return ok(0);
+  }
   const subtree = await client.get(`${path}/tree`, SUBTREE);
   if (!subtree.ok) return subtree;
-  if (json) terminal.out(JSON.stringify({ ...lineage.value, ...subtree.value }));
-  else for (const line of allocateTree(lineageNode(terminal, lineage.value, subtree.value))) terminal.out(line);
+  if (json) terminal.out(JSON.stringify({ ...found.value, ...subtree.value }));
+  else for (const line of linesOfTree(lineageNode(terminal, found.value, subtree.value))) terminal.out(line);
   return ok(0);
+}
+
+function endedLine(terminal: Terminal, { token, ended }: EndedToken): string {
+  const { at, how, by } = ended;
+  const end = `ended ${shortTime(at)}: ${how}${by ? ` by ${by.display_name || "token"} ${by.accessor}` : ""}`;
+  const others = ended.with > 0 ? `, with ${number(ended.with, "other")}` : "";
+  return `${tokenLabel(terminal, token)}  <- ${styled(terminal, "red", harmless(end + others))}`;
 }
 
 function lineageNode(terminal: Terminal, lineage: Lineage, subtree: Subtree): Node {
   const { token, ancestors, ancestors_more, descendants, leases, cubbyhole } = lineage;
-  const below = `with it would end: ${countText(descendants)} tokens, ${countText(leases)} leases, ${cubbyhole.values} values in its cubbyhole`;
+  const below = `with it would end: ${countText(descendants, "descendant")}, ${countText(leases, "lease")}, ${number(cubbyhole.values, "value")} in its cubbyhole`;
   const more = subtree.more ? [leaf(styled(terminal, "dim", "more that is not shown"))] : [];
   const own: Node = {
     label: `${tokenLabel(terminal, token)}  <- ${styled(terminal, "yellow", below)}`,
@@ -69,7 +91,7 @@ function lineageNode(terminal: Terminal, lineage: Lineage, subtree: Subtree): No
 
 function branchNode(terminal: Terminal, { token, descendants, children = [] }: Branch): Node {
   const hidden = descendants && children.length === 0 && descendants.count > 0;
-  const label = tokenLabel(terminal, token) + (hidden ? ` (${countText(descendants)} below)` : "");
+  const label = tokenLabel(terminal, token) + (hidden ? ` (${countText(descendants, "descendant")})` : "");
   return { label, children: children.map((child) => branchNode(terminal, child)) };
 }
 

@@ -1,0 +1,37 @@
+import { ok, type Result } from "../../../src/base/result.ts";
+import { EXPLANATION } from "../answers.ts";
+import type { GroveCommand } from "../arguments.ts";
+import type { CallFailure, GroveClient } from "../client.ts";
+import { harmless, styled, type Terminal } from "../terminal.ts";
+
+/** Shows why a request would be allowed or refused. The policy to add is on standard output. Returns 1 for a refusal. */
+export async function explainAccess(
+  client: GroveClient,
+  terminal: Terminal,
+  { accessor, path, operation, parameters, json }: Extract<GroveCommand, { kind: "explain" }>,
+): Promise<Result<number, CallFailure>> {
+  const asked = { path, operation, parameters, ...(accessor !== null && { accessor }) };
+  const endpoint = accessor === null ? "sys/explain/access-self" : "sys/explain/access";
+  const answer = await client.post(endpoint, EXPLANATION, asked);
+  if (!answer.ok) return answer;
+  const { allowed, message, rule, policies, missing_policies: missing, hcl } = answer.value;
+  if (json) {
+    terminal.out(JSON.stringify(answer.value));
+    return ok(allowed ? 0 : 1);
+  }
+  const verdict = styled(terminal, allowed ? "green" : "red", allowed ? "allowed" : "refused");
+  terminal.say(`${verdict}: ${harmless(answer.value.operation)} ${harmless(answer.value.path)}`);
+  terminal.say(harmless(message));
+  for (const { name, path: written, lines } of rule?.policies ?? []) {
+    terminal.say(
+      `  policy ${harmless(name)}, path "${harmless(written)}"${lines.length > 0 ? `, line ${lines.join(", ")}` : ""}`,
+    );
+  }
+  terminal.say(`policies of the token: ${harmless(policies.join(", ")) || "none"}`);
+  if (missing.length > 0) terminal.say(`there is no policy ${harmless(missing.join(", "))}`);
+  if (hcl !== null) {
+    terminal.say("This policy, given to the token besides the others, would allow it:");
+    for (const line of hcl.trimEnd().split("\n")) terminal.out(harmless(line));
+  }
+  return ok(allowed ? 0 : 1);
+}

@@ -1,0 +1,36 @@
+import { err, ok, type Result } from "../../../src/base/result.ts";
+import { verifyBackup } from "../../saved/make.ts";
+import { restoreBackup } from "../../saved/restore.ts";
+import { BackupStore } from "../../saved/store.ts";
+import type { GroveCommand } from "../arguments.ts";
+import type { CallFailure, GroveClient } from "../client.ts";
+import { styled, type Terminal } from "../terminal.ts";
+
+/** Restores a backup into a server that was never initialized. Nothing is sent before all files of it were read. */
+export async function restoreFrom(
+  client: GroveClient,
+  terminal: Terminal,
+  { from, backup, notBefore, json }: Extract<GroveCommand, { kind: "restore" }>,
+): Promise<Result<number, CallFailure>> {
+  const store = new BackupStore(from);
+  const name = backup ?? store.names().at(-1);
+  if (name === undefined) return err({ status: null, message: `there is no backup in ${from}` });
+  const verified = verifyBackup(store, name);
+  if (!verified.ok) return err({ status: null, message: verified.error });
+  const { parts } = verified.value;
+  const progress = (done: number): void => terminal.progress(`${done} of ${parts} parts`);
+  const restored = await restoreBackup(client, store, verified.value, notBefore, progress);
+  if (!restored.ok) return restored;
+  const { at, objects, rows } = restored.value;
+  if (json) terminal.out(JSON.stringify({ name, ...restored.value }));
+  else {
+    terminal.progress(null);
+    terminal.out(`${name}: ${objects} objects, ${rows} rows are back as of ${at}; the server answers requests`);
+    const warning =
+      notBefore === ""
+        ? `What was revoked after ${at} is valid again, and it is not known what that was: --not-before would have ended it.`
+        : `Root tokens are as they were at ${at}, also those that were revoked since: look at grove tokens --policy root.`;
+    terminal.out(styled(terminal, "yellow", warning));
+  }
+  return ok(0);
+}

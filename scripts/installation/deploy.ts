@@ -1,0 +1,48 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { parse } from "smol-toml";
+import project from "../../package.json" with { type: "json" };
+import { err, type Result } from "../../src/base/result.ts";
+import { PROJECT } from "../local/worker-definition.ts";
+import { wranglerProgram } from "../local/wrangler.ts";
+import { deployedDefinition, type Section } from "./definition.ts";
+
+// `wrangler deploy` of the release with the settings of the folder that it is started in. Everything on the command line goes to Wrangler.
+
+const SETTINGS = "wrangler.toml";
+const SECRETS = "secrets.env";
+
+const say = (line: string): void => console.error(`deploy: ${line}`);
+
+function definition(): Result<Section, string> {
+  if (!existsSync(SETTINGS))
+    return err(`there is no ${SETTINGS} here; grove new DIR makes the folder of an installation`);
+  const release: Section = JSON.parse(readFileSync(join(PROJECT, "dist/wrangler.json"), "utf8"));
+  try {
+    return deployedDefinition(release, parse(readFileSync(SETTINGS, "utf8")), join(PROJECT, "dist/worker/index.js"));
+  } catch (error) {
+    return err(`${SETTINGS} can't be read: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+function deploy(): number {
+  const made = definition();
+  if (!made.ok) {
+    say(made.error);
+    return 1;
+  }
+  say(`Grove ${project.version}`);
+  const directory = resolve(".wrangler/grove");
+  mkdirSync(directory, { recursive: true });
+  const config = join(directory, "wrangler.json");
+  writeFileSync(config, JSON.stringify(made.value, null, 2));
+  const given = process.argv.slice(2);
+  const words = ["deploy", "--config", config];
+  if (existsSync(SECRETS)) words.push("--secrets-file", resolve(SECRETS));
+  // Names production: Wrangler asks for an environment when there are several.
+  if (!given.some((word) => /^(-e|--env)(=|$)/.test(word))) words.push("--env=");
+  return spawnSync(process.execPath, [wranglerProgram(), ...words, ...given], { stdio: "inherit" }).status ?? 1;
+}
+
+process.exitCode = deploy();

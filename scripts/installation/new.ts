@@ -1,0 +1,87 @@
+import { randomBytes } from "node:crypto";
+import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { basename, join, resolve } from "node:path";
+import project from "../../package.json" with { type: "json" };
+import { err, ok, type Result } from "../../src/base/result.ts";
+import { type NotRun, readWords, runCommand } from "../local/command-line.ts";
+import { SERVER_PACKAGE } from "../package/names.ts";
+
+const HELP = `Usage: grove new DIR
+
+Makes the folder of an installation: settings (wrangler.toml), secrets that are not for git (secrets.env), and this release as a
+dependency (package.json).
+`;
+
+/** What Cloudflare takes as the name of a Worker. */
+const WORKER_NAME = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
+
+/** The programs of the binary that an installation starts. */
+const PROGRAMS = ["serve", "deploy", "backup", "upgrade", "gateway"];
+
+const say = (line: string): void => console.error(`new: ${line}`);
+
+function parseArguments(argv: readonly string[]): Result<string, NotRun> {
+  const words = readWords(argv, {}, 1);
+  if (!words.ok) return words;
+  const [directory] = words.value.positionals;
+  if (directory === undefined) return err("which folder? grove new DIR");
+  return ok(resolve(directory));
+}
+
+function settings(name: string): string {
+  return `# Settings of this installation on Cloudflare's network. What belongs to the release (the code, its objects and their migrations) comes
+# with the package and stands nowhere here.
+name = "${name}"
+workers_dev = true
+
+# A domain of your own instead of workers.dev: uncomment, and set workers_dev to false.
+# [[routes]]
+# pattern = "grove.example.com"
+# custom_domain = true
+
+# Needs the paid plan.
+# [limits]
+# cpu_ms = 10_000
+
+[vars]
+# eu, us, fedramp or fedramp-high; empty: anywhere. To be set before the first start and never changed.
+JURISDICTION = ""
+`;
+}
+
+function make(directory: string): number {
+  if (existsSync(directory) && (!statSync(directory).isDirectory() || readdirSync(directory).length > 0)) {
+    say(`${directory} is no empty folder; nothing was changed`);
+    return 1;
+  }
+  const name = basename(directory);
+  if (!WORKER_NAME.test(name)) {
+    say(`${name} can't be the name of a Worker: lower case letters, digits and dashes`);
+    return 1;
+  }
+  mkdirSync(directory, { recursive: true });
+  const write = (file: string, text: string, mode = 0o644) => writeFileSync(join(directory, file), text, { mode });
+  const manifest = {
+    name,
+    private: true,
+    // The commands of the documents (`npm run -s backup -- …`) work here as they do in a clone.
+    scripts: { ...Object.fromEntries(PROGRAMS.map((name) => [name, `grove ${name}`])), grove: "grove" },
+    dependencies: { [SERVER_PACKAGE]: project.version },
+  };
+  write("package.json", `${JSON.stringify(manifest, null, 2)}\n`);
+  write("wrangler.toml", settings(name));
+  const secrets = [
+    "# Keep a copy in a safe place: without the seal key all tokens are lost.",
+    `GROVE_SEAL_KEY=1:${randomBytes(32).toString("base64")}`,
+    "# What the first request to sys/init has to send as its token.",
+    `GROVE_INIT_TOKEN=${randomBytes(24).toString("hex")}`,
+  ];
+  write("secrets.env", `${secrets.join("\n")}\n`, 0o600);
+  write(".gitignore", "node_modules/\n.wrangler/\n.grove/\nsecrets.env\n");
+  say(`${directory} is made: npm install there, then npx grove serve or npx grove deploy`);
+  return 0;
+}
+
+process.exitCode = await runCommand(parseArguments(process.argv.slice(2)), HELP, say, async (directory) =>
+  make(directory),
+);

@@ -1,0 +1,36 @@
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { PROJECT } from "./local/worker-definition.ts";
+import { packClient } from "./package/client.ts";
+import { packServer } from "./package/server.ts";
+
+// Packs the server and the client into dist/packages, with a list of what they contain (SBOM) and the SHA-256 of each file.
+
+const TARGET = join(PROJECT, "dist/packages");
+const SBOM = "sbom.cdx.json";
+
+const made = mkdtempSync(join(tmpdir(), "grove-packages-"));
+const directory = (name: string): string => {
+  const path = join(made, name);
+  mkdirSync(path);
+  return path;
+};
+rmSync(TARGET, { recursive: true, force: true });
+mkdirSync(TARGET, { recursive: true });
+const server = await packServer(directory("server"), TARGET);
+if (server.ok) {
+  const files = [server.value, packClient(directory("client"), TARGET), SBOM];
+  const sbom = ["sbom", "--package-lock-only", "--omit", "dev", "--sbom-format", "cyclonedx"];
+  writeFileSync(join(TARGET, SBOM), execFileSync("npm", sbom, { cwd: PROJECT }));
+  const digest = (name: string) =>
+    createHash("sha256")
+      .update(readFileSync(join(TARGET, name)))
+      .digest("hex");
+  writeFileSync(join(TARGET, "SHA256SUMS"), files.map((name) => `${digest(name)}  ${name}\n`).join(""));
+}
+rmSync(made, { recursive: true });
+console.error(server.ok ? `pack: dist/packages` : `pack: ${server.error}`);
+process.exit(server.ok ? 0 : 1);

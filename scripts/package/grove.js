@@ -1,0 +1,37 @@
+#!/usr/bin/env node
+// The binary of the package. The first word names a program; every other word is a command for a server that runs.
+import { existsSync } from "node:fs";
+
+const OLDEST_NODE = 24;
+const PROGRAMS = ["new", "serve", "deploy", "backup", "upgrade", "gateway"];
+const SECRETS = "secrets.env";
+
+const HELP = `Usage: grove COMMAND [options]
+
+  new DIR      makes the folder of an installation
+  serve        runs Grove on this machine
+  deploy       deploys Grove to Cloudflare, with the settings of wrangler.toml in this folder
+  backup       saves what a server has stored, here or on the network
+  upgrade      checks whether a server on this machine may be upgraded to this release
+  gateway      runs the LIST gateway alone
+
+  tokens, tree, revoke, doctor, restore …   ask a server that runs (grove tokens --help)
+
+Each has --help. Secrets in ${SECRETS} of this folder are in the environment of serve, and are uploaded by deploy.
+`;
+
+const name = process.argv[2] ?? "--help";
+if (Number(process.versions.node.split(".")[0]) < OLDEST_NODE) {
+  process.stderr.write(`grove: this is Node ${process.versions.node}; Grove needs Node ${OLDEST_NODE} or newer\n`);
+  process.exit(1);
+}
+if (name === "--help" || name === "-h" || name === "help") {
+  process.stdout.write(HELP);
+} else if (PROGRAMS.includes(name)) {
+  // What is set already counts more than the file.
+  if ((name === "serve" || name === "upgrade") && existsSync(SECRETS)) process.loadEnvFile(SECRETS);
+  process.argv.splice(2, 1);
+  await import(new URL(`../dist/bundled/${name}.js`, import.meta.url).href);
+} else {
+  await import(new URL("../dist/bundled/command.js", import.meta.url).href);
+}

@@ -1,0 +1,82 @@
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { buildSync } from "esbuild";
+import { parse } from "smol-toml";
+import project from "../../package.json" with { type: "json" };
+import { err, ok, type Result } from "../../src/base/result.ts";
+import { PROJECT } from "../local/worker-definition.ts";
+import { buildForPackage } from "../serve/kept-build.ts";
+import { SERVER_PACKAGE } from "./names.ts";
+import { packPackage } from "./write-package.ts";
+
+/** The programs of the binary, by the name of their bundle. `bin/grove.js` imports them. */
+const PROGRAMS = {
+  serve: "scripts/serve.ts",
+  gateway: "scripts/gateway.ts",
+  backup: "scripts/backup.ts",
+  upgrade: "scripts/upgrade.ts",
+  deploy: "scripts/installation/deploy.ts",
+  new: "scripts/installation/new.ts",
+  command: "scripts/grove.ts",
+};
+
+const README = `# ${SERVER_PACKAGE}
+
+Grove, a token authority that speaks the HTTP API of Vault and OpenBao: on Cloudflare's network, or on a machine of your own.
+
+\`\`\`
+npx ${SERVER_PACKAGE} new my-grove && cd my-grove && npm install
+npx grove serve                  # on this machine
+npx grove deploy                 # on Cloudflare's network
+npx grove --help
+\`\`\`
+
+\`new\` makes a small folder: settings in wrangler.toml, secrets in secrets.env (not for git), and this release as a dependency.
+Another release is another version in package.json; nothing else in the folder changes.
+`;
+
+/**
+ * Packs the server: its programs as plain JavaScript, because Node reads no TypeScript below node_modules, and the built Worker.
+ * Bundles keep the depth that they have in the project, as the programs find the package's files from there.
+ *
+ * @param directory becomes the content of the package
+ * @returns the tarball's name; the error is for the operator
+ */
+export async function packServer(directory: string, to: string): Promise<Result<string, string>> {
+  const built = await buildForPackage(join(directory, "dist/worker"));
+  if (!built.ok) return err(built.error);
+  for (const [name, source] of Object.entries(PROGRAMS)) bundle(source, join(directory, "dist/bundled", `${name}.js`));
+  mkdirSync(join(directory, "bin"));
+  cpSync(join(PROJECT, "scripts/package/grove.js"), join(directory, "bin/grove.js"));
+  // The installation's own wrangler.toml is put on top of this one.
+  const definition = parse(readFileSync(join(PROJECT, "wrangler.toml"), "utf8"));
+  writeFileSync(join(directory, "dist/wrangler.json"), JSON.stringify(definition, null, 2));
+  const manifest = {
+    name: SERVER_PACKAGE,
+    description: project.description,
+    engines: { node: ">=24" },
+    bin: { grove: "bin/grove.js" },
+    // Wrangler brings workerd, in the version that the Worker is tested with.
+    dependencies: { wrangler: project.devDependencies.wrangler },
+  };
+  return ok(packPackage(directory, manifest, README, to));
+}
+
+function bundle(source: string, target: string): void {
+  buildSync({
+    absWorkingDir: PROJECT,
+    entryPoints: [source],
+    outfile: target,
+    bundle: true,
+    external: ["wrangler", "workerd"],
+    platform: "node",
+    format: "esm",
+    target: "es2024",
+    legalComments: "inline",
+    logLevel: "error",
+    // Some of the bundled packages are CommonJS and call require.
+    banner: {
+      js: 'import { createRequire as requireOf } from "node:module"; const require = requireOf(import.meta.url);',
+    },
+  });
+}

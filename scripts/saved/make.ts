@@ -1,0 +1,106 @@
+import * as z from "zod";
+import { err, ok, type Result } from "../../src/base/result.ts";
+import type { CallFailure, GroveClient } from "../grove/client.ts";
+import { ANSWERED_PART, HEAD, type Manifest, type Part, type Run, sumOf } from "./manifest.ts";
+import type { BackupStore } from "./store.ts";
+
+/** A run that is older than this (ms) is not gone on with: a backup is of one time. */
+const MAX_AGE_MS = 6 * 3_600_000;
+
+/** A backup that was made. */
+export interface MadeBackup {
+  readonly name: string;
+  /** RFC 3339: all that was answered before is in it. */
+  readonly at: string;
+  readonly parts: number;
+  readonly objects: number;
+  readonly rows: number;
+  /** Parts that were not read from the server again, as an earlier backup has them. */
+  readonly unchanged: number;
+  /** Parts of an earlier call that did not end. */
+  readonly continued: number;
+  readonly deleted: readonly string[];
+}
+
+/**
+ * Makes a backup of a server by asking it for part after part. A call that was ended in the middle is gone on with.
+ *
+ * @param progress is called after each part. @param clock ms.
+ */
+export async function makeBackup(
+  client: GroveClient,
+  store: BackupStore,
+  keep: number,
+  progress: (parts: number) => void,
+  clock: () => number,
+): Promise<Result<MadeBackup, CallFailure>> {
+  const health = await client.call("GET", "sys/health?standbyok=true");
+  if (!health.ok) return health;
+  const { cluster_id: clusterId = "" } = z.object({ cluster_id: z.string().optional() }).parse(health.value.body);
+  store.open();
+  const parts: Part[] = [];
+  const earlier = store.unfinished();
+  let run: Run | null = null;
+  if (earlier && earlier.run.cluster_id === clusterId && clock() - startOf(earlier.run) < MAX_AGE_MS) {
+    run = earlier.run;
+    parts.push(...earlier.parts);
+    store.begin(run, parts);
+  }
+  const continued = parts.length;
+  const before = partsBefore(store, clusterId);
+  let unchanged = 0;
+  for (let position = parts.length === 0 ? "" : (parts.at(-1)?.next ?? null); position !== null; ) {
+    const known = before.get(position);
+    const answered = await client.post("sys/backup/part", ANSWERED_PART, {
+      run: run?.run ?? "",
+      number: parts.length,
+      position,
+      until: known?.next ?? "",
+      known: known?.sha256 ?? "",
+    });
+    if (!answered.ok) return answered;
+    const { content, run: named, ...part } = answered.value;
+    if (!run) {
+      run = { run: named, cluster_id: clusterId };
+      store.begin(run, []);
+    }
+    if (content !== null) store.keep(part.sha256, Buffer.from(content, "base64"));
+    else unchanged++;
+    store.note(part);
+    parts.push(part);
+    progress(parts.length);
+    position = part.next;
+  }
+  const head = await client.post("sys/backup/seal", HEAD, { run: run?.run ?? "", parts: parts.length });
+  if (!head.ok) return head;
+  const manifest: Manifest = { ...head.value, files: parts };
+  const name = store.finish(manifest, clock());
+  const made = { name, at: manifest.started_at, parts: parts.length, ...sumOf(parts), unchanged, continued };
+  return ok({ ...made, deleted: store.prune(keep) });
+}
+
+/** Parts of the newest backup of the server, by where they begin. */
+function partsBefore(store: BackupStore, clusterId: string): ReadonlyMap<string, Part> {
+  const newest = store.names().at(-1);
+  const manifest = newest === undefined ? null : store.read(newest);
+  if (!manifest?.ok || manifest.value.cluster_id !== clusterId) return new Map();
+  const here = manifest.value.files.filter(({ sha256 }) => store.has(sha256));
+  return new Map(here.map((part) => [part.position, part]));
+}
+
+function startOf({ run }: Run): number {
+  return Number(run.split(".")[0]);
+}
+
+/** Reads all files of a backup, and compares them with its manifest. The error is for the operator. */
+export function verifyBackup(store: BackupStore, name: string): Result<Manifest, string> {
+  const manifest = store.read(name);
+  if (!manifest.ok) return manifest;
+  const { files, parts } = manifest.value;
+  if (files.length !== parts) return err(`${name}: the manifest names ${files.length} parts of ${parts}`);
+  for (const part of files) {
+    const content = store.content(part);
+    if (!content.ok) return err(`${name}: ${content.error}`);
+  }
+  return manifest;
+}

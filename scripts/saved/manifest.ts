@@ -1,0 +1,50 @@
+import * as z from "zod";
+
+/** A part of a backup, as the server answers it. */
+export const ANSWERED_PART = z.object({
+  run: z.string(),
+  number: z.number(),
+  position: z.string(),
+  next: z.string().nullable(),
+  sha256: z.string().regex(/^[0-9a-f]{64}$/),
+  seal: z.string(),
+  restored_first: z.boolean(),
+  objects: z.number(),
+  rows: z.number(),
+  content: z.string().nullable(),
+});
+export type AnsweredPart = z.infer<typeof ANSWERED_PART>;
+
+/** A part as the manifest names it: its content is a file of its own. */
+export const PART = ANSWERED_PART.omit({ content: true, run: true });
+export type Part = z.infer<typeof PART>;
+
+/** What the server says of a backup as a whole. */
+export const HEAD = z.object({
+  format: z.literal(1, "was made by a newer release"),
+  run: z.string(),
+  parts: z.number(),
+  started_at: z.string(),
+  finished_at: z.string(),
+  release: z.string(),
+  cluster_id: z.string(),
+  seal_key_version: z.number(),
+  key_ring: z.string(),
+  seal: z.string(),
+});
+
+/** A backup. */
+export const MANIFEST = HEAD.extend({ files: z.array(PART) });
+export type Manifest = z.infer<typeof MANIFEST>;
+
+/** What a run that did not end has noted: the server, then a line for each part. */
+export const RUN = z.object({ run: z.string(), cluster_id: z.string() });
+export type Run = z.infer<typeof RUN>;
+
+export const RECEIPT = z.object({ receipt: z.string() });
+
+/** Objects and rows of some parts. */
+export function sumOf(parts: readonly Part[]): { readonly objects: number; readonly rows: number } {
+  const sum = (of: (part: Part) => number) => parts.reduce((total, part) => total + of(part), 0);
+  return { objects: sum(({ objects }) => objects), rows: sum(({ rows }) => rows) };
+}

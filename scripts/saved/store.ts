@@ -1,0 +1,157 @@
+import { createHash } from "node:crypto";
+import {
+  appendFileSync,
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { gunzipSync } from "node:zlib";
+import { err, ok, type Result } from "../../src/base/result.ts";
+import { backupName, timeOfBackup } from "../backup/names.ts";
+import { MANIFEST, type Manifest, PART, type Part, RUN, type Run } from "./manifest.ts";
+
+const PARTS = "parts";
+const UNFINISHED = "unfinished.jsonl";
+const END = ".json";
+/** Bytes that a part may have when it is decompressed. */
+const MAX_PART_BYTES = 2 ** 27;
+
+/**
+ * A directory of backups of one server: a file for each manifest, and the parts, each under the SHA-256 of its text. Backups share the
+ * parts in which nothing has changed. A backup exists once its manifest does.
+ */
+export class BackupStore {
+  readonly #directory: string;
+
+  constructor(directory: string) {
+    this.#directory = directory;
+  }
+
+  /** Makes the directory. */
+  open(): void {
+    mkdirSync(join(this.#directory, PARTS), { recursive: true, mode: 0o700 });
+  }
+
+  /** Names of the backups, the oldest first. */
+  names(): string[] {
+    if (!existsSync(this.#directory)) return [];
+    const files = readdirSync(this.#directory).filter((file) => file.endsWith(END));
+    return files
+      .map((file) => file.slice(0, -END.length))
+      .filter((name) => timeOfBackup(name) !== null)
+      .sort();
+  }
+
+  /** The manifest of a backup. */
+  read(name: string): Result<Manifest, string> {
+    try {
+      const read = MANIFEST.safeParse(JSON.parse(readFileSync(join(this.#directory, `${name}${END}`), "utf8")));
+      return read.success
+        ? ok(read.data)
+        : err(`the manifest of ${name} ${read.error.issues[0]?.message ?? "is wrong"}`);
+    } catch {
+      return err(`the manifest of ${name} can't be read`);
+    }
+  }
+
+  /** True when the part is here. */
+  has(sha256: string): boolean {
+    return existsSync(this.#file(sha256));
+  }
+
+  /** Keeps a part, durably. */
+  keep(sha256: string, content: Uint8Array): void {
+    writeDurably(this.#file(sha256), content);
+  }
+
+  /** The compressed content of a part whose text is what it was. The error is for the operator. */
+  content({ sha256, number }: Part): Result<Buffer, string> {
+    try {
+      const content = readFileSync(this.#file(sha256));
+      const text = gunzipSync(content, { maxOutputLength: MAX_PART_BYTES });
+      const isSame = createHash("sha256").update(text).digest("hex") === sha256;
+      return isSame ? ok(content) : err(`part ${number} is damaged`);
+    } catch {
+      return err(`part ${number} is missing or damaged`);
+    }
+  }
+
+  /** What an earlier call noted of a run that did not end; null without any. A line that a crash cut short is left out. */
+  unfinished(): { readonly run: Run; readonly parts: readonly Part[] } | null {
+    const file = join(this.#directory, UNFINISHED);
+    const lines = existsSync(file) ? readFileSync(file, "utf8").split("\n").slice(0, -1) : [];
+    const run = RUN.safeParse(parse(lines[0]));
+    if (!run.success) return null;
+    const parts = lines.slice(1).map((line) => PART.safeParse(parse(line)));
+    const first = parts.findIndex(({ success }) => !success);
+    return { run: run.data, parts: parts.slice(0, first < 0 ? parts.length : first).flatMap(({ data }) => data ?? []) };
+  }
+
+  /** Begins the notes of a run, with the parts that it has. */
+  begin(run: Run, parts: readonly Part[]): void {
+    const lines = [run, ...parts].map((line) => `${JSON.stringify(line)}\n`);
+    writeDurably(join(this.#directory, UNFINISHED), Buffer.from(lines.join("")));
+  }
+
+  /** Notes a part of the run, whose content is kept. */
+  note(part: Part): void {
+    appendFileSync(join(this.#directory, UNFINISHED), `${JSON.stringify(part)}\n`);
+  }
+
+  /** Writes the manifest: from then on there is the backup. Returns its name. `now` in ms. */
+  finish(manifest: Manifest, now: number): string {
+    const name = backupName(now);
+    writeDurably(join(this.#directory, `${name}${END}`), Buffer.from(`${JSON.stringify(manifest, null, 1)}\n`));
+    rmSync(join(this.#directory, UNFINISHED), { force: true });
+    return name;
+  }
+
+  /** Deletes the oldest backups, so that `keep` are left (0: all), and the parts that no backup has. Returns their names. */
+  prune(keep: number): string[] {
+    if (keep === 0) return [];
+    const names = this.names();
+    const deleted = names.slice(0, Math.max(0, names.length - keep));
+    const kept = names.slice(deleted.length).map((name) => this.read(name));
+    // Parts of a manifest that can't be read are not known.
+    if (!kept.every((manifest) => manifest.ok)) return [];
+    for (const name of deleted) rmSync(join(this.#directory, `${name}${END}`));
+    const needed = new Set(kept.flatMap(({ value }) => value.files.map(({ sha256 }) => fileName(sha256))));
+    for (const file of readdirSync(join(this.#directory, PARTS))) {
+      if (!needed.has(file)) rmSync(join(this.#directory, PARTS, file));
+    }
+    return deleted;
+  }
+
+  #file(sha256: string): string {
+    return join(this.#directory, PARTS, fileName(sha256));
+  }
+}
+
+function fileName(sha256: string): string {
+  return `${sha256}.json.gz`;
+}
+
+function parse(line: string | undefined): unknown {
+  try {
+    return JSON.parse(line ?? "");
+  } catch {
+    return null;
+  }
+}
+
+/** Under its name once it is whole and on the disk. */
+function writeDurably(path: string, content: Uint8Array): void {
+  const file = openSync(`${path}.new`, "w", 0o600);
+  writeFileSync(file, content);
+  fsyncSync(file);
+  closeSync(file);
+  renameSync(`${path}.new`, path);
+}

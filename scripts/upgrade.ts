@@ -1,0 +1,65 @@
+import { existsSync, readdirSync, statfsSync, statSync } from "node:fs";
+import { join } from "node:path";
+import project from "../package.json" with { type: "json" };
+import { timeOfBackup } from "./backup/names.ts";
+import { runCommand } from "./local/command-line.ts";
+import { HELP, parseUpgradeArguments, type UpgradeCommand } from "./upgrade/arguments.ts";
+import { checkUpgrade, type Situation } from "./upgrade/checks.ts";
+
+const ANSWER_MS = 10_000;
+
+const say = (line: string): void => console.error(`upgrade: ${line}`);
+
+async function healthAt(address: string): Promise<Pick<Situation, "theirs" | "sealed">> {
+  try {
+    const response = await fetch(new URL("/v1/sys/health", address), { signal: AbortSignal.timeout(ANSWER_MS) });
+    const { grove_version: theirs = null, sealed = false } = (await response.json()) as Record<string, never>;
+    return { theirs, sealed };
+  } catch {
+    return { theirs: null, sealed: false };
+  }
+}
+
+function newestBackup(directory: string): number | null {
+  try {
+    // A directory of a copy of files, or the manifest of what a server was asked for.
+    const times = readdirSync(directory).flatMap((name) => timeOfBackup(name.replace(/\.json$/, "")) ?? []);
+    return times.length === 0 ? null : Math.max(...times);
+  } catch {
+    return null;
+  }
+}
+
+function sizeOf(directory: string): number {
+  const files = readdirSync(directory, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  return files.reduce((sum, { parentPath, name }) => sum + statSync(join(parentPath, name)).size, 0);
+}
+
+async function check({ data, backups, maxAgeMs, address }: UpgradeCommand): Promise<number> {
+  if (!existsSync(join(data, "installation-id"))) {
+    say(`${data} is no data directory of a server`);
+    return 1;
+  }
+  const { bavail, bsize } = statfsSync(data);
+  const findings = checkUpgrade({
+    ours: project.version,
+    ...(await healthAt(address)),
+    address,
+    backupAt: newestBackup(backups),
+    maxBackupAgeMs: maxAgeMs,
+    sealKey: process.env.GROVE_SEAL_KEY,
+    dataBytes: sizeOf(join(data, "objects")),
+    freeBytes: bavail * bsize,
+    now: Date.now(),
+  });
+  for (const { about, isFault, text } of findings) console.log(`${isFault ? "FAULT" : "ok   "}  ${about}: ${text}`);
+  const isClear = findings.every(({ isFault }) => !isFault);
+  console.log(
+    isClear
+      ? "Go on: stop the server, start this release on the same data. Back: start the old release on the same data, or restore the backup (docs/upgrading.md)."
+      : "Not now: nothing was changed.",
+  );
+  return isClear ? 0 : 1;
+}
+
+process.exitCode = await runCommand(parseUpgradeArguments(process.argv.slice(2), process.env), HELP, say, check);

@@ -1,0 +1,43 @@
+import { err, ok, type Result } from "../../src/base/result.ts";
+import { type NotRun, readWords } from "../local/command-line.ts";
+
+export const HELP = `Usage: npm run -s upgrade -- [options]
+
+Checks, with the new release, whether a server on this machine may be upgraded to it. Changes nothing. Start it before the server is
+stopped, with the environment of the server.
+
+  --data DIR            the data of the server (default .grove/data)
+  --backups DIR         where npm run backup puts backups
+  --max-age HOURS       how old the newest backup may be (default 24)
+  --address URL         where the server answers (default VAULT_ADDR, else http://127.0.0.1:8200)
+  --help                this text
+
+Exit codes: 0 go on, 1 something is in the way, 2 the command line is wrong.
+`;
+
+/** What the command line asks for. */
+export interface UpgradeCommand {
+  readonly data: string;
+  readonly backups: string;
+  readonly maxAgeMs: number;
+  readonly address: string;
+}
+
+/** Reads the command line. */
+export function parseUpgradeArguments(
+  argv: readonly string[],
+  environment: Readonly<Record<string, string | undefined>>,
+): Result<UpgradeCommand, NotRun> {
+  const words = readWords(argv, {
+    data: { type: "string", default: ".grove/data" },
+    backups: { type: "string" },
+    "max-age": { type: "string", default: "24" },
+    address: { type: "string", default: environment.VAULT_ADDR || "http://127.0.0.1:8200" },
+  });
+  if (!words.ok) return words;
+  const { data, backups, address, "max-age": maxAge } = words.value.values;
+  if (backups === undefined) return err("--backups DIR says where the backups are");
+  if (!/^\d{1,4}$/.test(maxAge)) return err("--max-age takes whole hours");
+  if (!URL.canParse(address)) return err("--address takes a URL");
+  return ok({ data, backups, maxAgeMs: Number(maxAge) * 3_600_000, address });
+}

@@ -1,0 +1,86 @@
+/** What is known before an upgrade. Times in ms, sizes in bytes. */
+export interface Situation {
+  /** Of this release. */
+  readonly ours: string;
+  /** Of the server that runs; null: none answers. */
+  readonly theirs: string | null;
+  /** Where that server was asked. */
+  readonly address: string;
+  readonly sealed: boolean;
+  /** When the newest backup was begun; null: there is none. */
+  readonly backupAt: number | null;
+  readonly maxBackupAgeMs: number;
+  readonly sealKey: string | undefined;
+  readonly dataBytes: number;
+  readonly freeBytes: number;
+  readonly now: number;
+}
+
+/** The result of a check. */
+export interface Finding {
+  readonly about: string;
+  readonly isFault: boolean;
+  readonly text: string;
+}
+
+const SEAL_KEY = /^\d+:[A-Za-z0-9+/]{43}=$/;
+
+/** Whether the server may be upgraded to this release. The upgrade goes on when none is a fault. */
+export function checkUpgrade(situation: Situation): Finding[] {
+  return [versions(situation), seal(situation), backup(situation), disk(situation)];
+}
+
+/** Storage and calls between releases fit within one minor version, up or down (docs/upgrading.md). */
+function versions({ ours, theirs, address }: Situation): Finding {
+  const finding = (isFault: boolean, text: string): Finding => ({ about: "versions", isFault, text });
+  if (theirs === null)
+    return finding(true, `no server answers at ${address}: start the old release once more, or restore a backup`);
+  const [from, to] = [numbersOf(theirs), numbersOf(ours)];
+  if (!from || !to) return finding(true, `${theirs} to ${ours}: these are no versions`);
+  if (from[0] === 0) return finding(true, `${theirs}: data of 0.x are not read`);
+  if (to[0] < from[0] || (to[0] === from[0] && to[1] < from[1])) {
+    return finding(true, `${theirs} to ${ours} is a way back: see docs/upgrading.md`);
+  }
+  if (to[0] > from[0] || to[1] > from[1] + 1) {
+    return finding(
+      true,
+      `${theirs} to ${ours} leaves releases out: upgrade to the last one of each minor version between`,
+    );
+  }
+  return finding(false, `${theirs} at ${address} to ${ours}`);
+}
+
+function seal({ sealed, sealKey }: Situation): Finding {
+  const finding = (isFault: boolean, text: string): Finding => ({ about: "seal key", isFault, text });
+  if (sealed) return finding(true, "the server is sealed: the release that runs does not open its data either");
+  if (sealKey === undefined)
+    return finding(true, "GROVE_SEAL_KEY is not in this environment: the new release would be sealed");
+  return SEAL_KEY.test(sealKey)
+    ? finding(false, "GROVE_SEAL_KEY is there")
+    : finding(true, "GROVE_SEAL_KEY is not <version>:<base64 of 32 bytes>");
+}
+
+function backup({ backupAt, maxBackupAgeMs, now }: Situation): Finding {
+  const finding = (isFault: boolean, text: string): Finding => ({ about: "backup", isFault, text });
+  if (backupAt === null) return finding(true, "there is none: npm run backup");
+  const hours = Math.floor((now - backupAt) / 3_600_000);
+  return now - backupAt > maxBackupAgeMs
+    ? finding(true, `the newest is ${hours} hours old: npm run backup`)
+    : finding(false, `the newest is ${hours} hours old`);
+}
+
+/** A migration writes a table again at most once. */
+function disk({ dataBytes, freeBytes }: Situation): Finding {
+  const text = `${megabytes(freeBytes)} MB free, the data have ${megabytes(dataBytes)} MB`;
+  return { about: "disk", isFault: freeBytes < dataBytes, text };
+}
+
+function megabytes(bytes: number): number {
+  return Math.ceil(bytes / 1_000_000);
+}
+
+/** Major and minor number of a version such as `1.2.0-rc.1+fcd9c58a`. */
+function numbersOf(version: string): readonly [number, number] | null {
+  const [, major, minor] = /^(\d+)\.(\d+)\.\d+/.exec(version) ?? [];
+  return major === undefined || minor === undefined ? null : [Number(major), Number(minor)];
+}
