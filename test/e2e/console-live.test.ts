@@ -237,7 +237,7 @@ describe.skipIf(executable === undefined)("the console beside other services", (
     };
     await make("job", await make("fleet", server.rootToken, "auth/token/create-orphan"));
     await make("stays", await make("other", server.rootToken, "auth/token/create-orphan"));
-    const unswept = await call(server, "GET", "/v1/sys/tokens/map", { token: server.rootToken });
+    const unswept = await call(server, "GET", "/v1/sys/tokens/map?group_by=display_name", { token: server.rootToken });
 
     await visit(page, "Tokens");
     await page.getByLabel("Name", { exact: true }).fill("token-fleet");
@@ -246,7 +246,7 @@ describe.skipIf(executable === undefined)("the console beside other services", (
     await page.getByRole("button", { name: "Revoke…" }).click();
     await page.getByLabel("Type token-fleet to confirm").fill("token-fleet");
     // The map as it is while the sweep is still on its way.
-    await page.route("**/v1/sys/tokens/map", (route) => route.fulfill({ json: unswept.body }));
+    await page.route("**/v1/sys/tokens/map*", (route) => route.fulfill({ json: unswept.body }));
     await page.getByRole("button", { name: "Revoke 2 tokens" }).click();
     await page.getByRole("link", { name: "Watch it go in the forest" }).click();
     const fleet = page.getByRole("button", { name: /^fleet.*revoked$/ });
@@ -254,7 +254,7 @@ describe.skipIf(executable === undefined)("the console beside other services", (
     expect(await fleet.getAttribute("class")).toContain("going");
     expect(await page.getByRole("button", { name: /^other/ }).getAttribute("class")).not.toContain("going");
     await expectAccessible(page);
-    await page.unroute("**/v1/sys/tokens/map");
+    await page.unroute("**/v1/sys/tokens/map*");
     await fleet.waitFor({ state: "detached" });
     await page.getByRole("button", { name: /^other/ }).waitFor();
   });

@@ -50,9 +50,10 @@ async function askDrawn(): Promise<void> {
   for (const shard of SHARDS) await runInDurableObject(shard, (object) => alarmOfShard.call(object));
 }
 
-/** Takes everything out of the pool of a shard. */
+/** Takes everything out of the pool of a shard. Its tables are made here when it was not used before. */
 async function emptyPool(shard: DurableObjectStub<AccessorShard>): Promise<void> {
   await shard.releaseTree("0".repeat(64));
+  await shard.allocateTrees(1);
   await runInDurableObject(shard, (_, { storage: { sql } }) => {
     for (const table of ["free_trees", "allocated_trees"]) sql.exec(`DELETE FROM ${table}`);
   });
