@@ -18,6 +18,7 @@ const LISTED = 20;
 interface Revocation {
   readonly prefix?: string;
   readonly entity_id?: string;
+  readonly issued_since?: string;
   readonly time: string;
   readonly clean_up: string;
   readonly tokens_seen: number | null;
@@ -92,16 +93,15 @@ export function Walks() {
         <DataTable
           label="Revocations of all of a path or an entity"
           rows={revocations.slice(0, LISTED)}
-          keyOf={({ prefix, entity_id: entity, time }) => `${prefix} ${entity} ${time}`}
+          keyOf={({ prefix, entity_id: entity, issued_since: since, time }) => `${prefix} ${entity} ${since} ${time}`}
           columns={[
             {
               label: "All of",
-              cell: ({ prefix, entity_id: entity }) =>
-                prefix === undefined ? (
-                  <a href={href(["identity"], { id: entity })}>{entity}</a>
-                ) : (
-                  <span class="mono">{prefix}</span>
-                ),
+              cell: ({ prefix, entity_id: entity, issued_since: since }) => {
+                if (since !== undefined) return <>all issued from {since} to the restore</>;
+                if (prefix !== undefined) return <span class="mono">{prefix}</span>;
+                return <a href={href(["identity"], { id: entity })}>{entity}</a>;
+              },
             },
             { label: "Since", cell: ({ time }) => <Time at={time} /> },
             { label: "Clean-up", cell: ({ clean_up: state }) => state },

@@ -1,5 +1,6 @@
 import { err, ok, type Result } from "../../src/base/result.ts";
 import { type NotRun, readWords } from "../local/command-line.ts";
+import type { EndedByRestore } from "../saved/restore.ts";
 
 export const HELP = `Usage: npm run -s grove -- COMMAND [options]
 
@@ -25,7 +26,8 @@ export const HELP = `Usage: npm run -s grove -- COMMAND [options]
   restore             brings a backup back (grove backup --address) into a server that was never initialized, with the same seal key
     --from DIR          where the backups are: the newest one, unless --backup names another
     --backup NAME
-    --not-before T      ends what was issued before T (RFC 3339, or now), except for root tokens
+    --not-before T      ends everything issued at T (RFC 3339) or later, root tokens and tokens of teams too: T is when an attack began
+    --issued-before T   ends what was issued before T (RFC 3339, or now), except for root tokens and tokens of teams
 
 Filters of tokens and revoke, all of which must hold:
   --mount PATH --role NAME --path-prefix PATH --policy NAME --entity-id ID --display-name NAME (or NAME*)
@@ -78,6 +80,7 @@ const OPTIONS = {
   from: { type: "string" },
   backup: { type: "string" },
   "not-before": { type: "string" },
+  "issued-before": { type: "string" },
 } as const;
 
 /** Which options each command takes, beside those that all take. */
@@ -87,7 +90,7 @@ const TAKEN: Readonly<Record<string, readonly string[]>> = {
   revoke: [...Object.keys(FILTERS), "dry-run", "accessor", "include-root", "include-self", "yes", "job", "stop"],
   explain: ["accessor", "operation", "parameter"],
   doctor: [],
-  restore: ["from", "backup", "not-before"],
+  restore: ["from", "backup", "not-before", "issued-before"],
 };
 
 /** A filter, by the names of the fields of `sys/tokens`. */
@@ -123,8 +126,7 @@ export type GroveCommand = { readonly json: boolean } & (
       readonly from: string;
       /** null: the newest. */
       readonly backup: string | null;
-      /** "" to end nothing. */
-      readonly notBefore: string;
+      readonly ends: EndedByRestore;
     }
 );
 
@@ -154,7 +156,7 @@ export function parseGroveArguments(argv: readonly string[]): Result<GroveComman
         kind: "restore",
         from: values.from,
         backup: values.backup ?? null,
-        notBefore: values["not-before"] ?? "",
+        ends: { issuedSince: values["not-before"] ?? "", issuedBefore: values["issued-before"] ?? "" },
         json,
       });
     case "tokens":

@@ -3,6 +3,14 @@ import type { CallFailure, GroveClient } from "../grove/client.ts";
 import { type Manifest, RECEIPT, sumOf } from "./manifest.ts";
 import type { BackupStore } from "./store.ts";
 
+/** What the end of a restore ends, as times for the server; "" for nothing. */
+export interface EndedByRestore {
+  /** See `--not-before`. */
+  readonly issuedSince: string;
+  /** See `--issued-before`. */
+  readonly issuedBefore: string;
+}
+
 /** What was restored. */
 export interface Restored {
   readonly at: string;
@@ -16,13 +24,13 @@ export interface Restored {
  * Restores a backup, whose files were verified, into a server that was never initialized. A call that was ended in the middle is simply
  * made again.
  *
- * @param notBefore "" to end nothing; see `--not-before`. @param progress is called after each part.
+ * @param progress is called after each part.
  */
 export async function restoreBackup(
   client: GroveClient,
   store: BackupStore,
   manifest: Manifest,
-  notBefore: string,
+  { issuedSince, issuedBefore }: EndedByRestore,
   progress: (parts: number) => void,
 ): Promise<Result<Restored, CallFailure>> {
   const { run, parts, seal, key_ring, files } = manifest;
@@ -42,7 +50,14 @@ export async function restoreBackup(
     for (const [at, byte] of receipt.entries()) proof[at] = (proof[at] ?? 0) ^ byte;
     progress(++done);
   }
-  const end = { run, parts, seal, proof: proof.toString("base64"), not_before: notBefore };
+  const end = {
+    run,
+    parts,
+    seal,
+    proof: proof.toString("base64"),
+    issued_since: issuedSince,
+    issued_before: issuedBefore,
+  };
   const finished = await client.call("POST", "sys/restore/finish", end);
   if (!finished.ok) return finished;
   return ok({ at: manifest.started_at, release: manifest.release, parts, ...sumOf(files) });

@@ -153,7 +153,7 @@ export async function callerOf(env: Env, installation: Installation, presented: 
     const alive = await isBatchAlive(env, installation, presented.token, currentTime());
     return alive ? { kind: "batch", token: presented.token } : null;
   }
-  if (presented.kind === "team") return authenticateTeam(env, presented.credential, "look-up");
+  if (presented.kind === "team") return authenticateTeam(env, installation, presented.credential, "look-up");
   const { treeId, row, verifier } = presented.credential;
   const known = knownToken(presented.credential, installation.watermarks, currentTime());
   if (known) return { kind: "service", token: known };

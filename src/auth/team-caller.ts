@@ -6,6 +6,7 @@ import { type AccessRequest, REFUSED, type Verdict } from "../policy/acl.ts";
 import { isDenied } from "../policy/evaluate.ts";
 import type { Trace } from "../policy/trace.ts";
 import type { Installation } from "../system/installation.ts";
+import { isEndedSince } from "../system/watermarks.ts";
 import { teamAt } from "../team/find.ts";
 import { readTeamToken, type TeamCredential } from "../team/ids.ts";
 import type { TeamWithToken } from "../team/record.ts";
@@ -37,11 +38,13 @@ const MANAGE: Verdict = { ...OWN_READ, create: true, update: true };
  */
 export async function authenticateTeam(
   env: Env,
+  { watermarks }: Pick<Installation, "watermarks">,
   credential: TeamCredential,
   purpose: "use" | "look-up",
 ): Promise<TeamCaller | null> {
   const found = await teamAt(env, credential.route).authenticate(credential.verifier, purpose);
-  return found && { kind: "team", ...found, record: tokenRecordOf(found) };
+  if (!found || isEndedSince(watermarks, found.token.createdAt)) return null;
+  return { kind: "team", ...found, record: tokenRecordOf(found) };
 }
 
 /**
@@ -54,7 +57,7 @@ export async function authorizeTeam(
   credential: TeamCredential,
   access: AccessRequest,
 ): Promise<Result<{ readonly caller: TeamCaller; readonly verdict: Verdict | null }, Failure>> {
-  const caller = await authenticateTeam(env, credential, "use");
+  const caller = await authenticateTeam(env, installation, credential, "use");
   if (!caller) return err(UNAUTHENTICATED);
   const decided = decideTeam(installation, caller, access);
   return decided.ok ? ok({ caller, verdict: decided.value }) : decided;
@@ -99,7 +102,7 @@ export async function lookupTeamToken(
   notes: AuditNotes,
 ): Promise<TeamTokenInfo | null> {
   const credential = await readTeamToken(installation.keys, text);
-  const found = credential && (await authenticateTeam(env, credential, "use"));
+  const found = credential && (await authenticateTeam(env, installation, credential, "use"));
   if (!found) return null;
   notes.auth = auditTeamToken(found);
   const { team, token } = found;

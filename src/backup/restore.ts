@@ -6,6 +6,7 @@ import { importKeys } from "../crypto/key-ring.ts";
 import type { Env } from "../env.ts";
 import { loadInstallation, loadRestoring, refreshInstallation } from "../system/installation.ts";
 import { openKeyRing } from "../system/open-ring.ts";
+import type { EndsOfRestore } from "../system/setup.ts";
 import { systemOf } from "../system/system.ts";
 import { decompress, sha256Of } from "./compress.ts";
 import { PAGE_CHARACTERS, PART_CHARACTERS, type Part } from "./part.ts";
@@ -82,8 +83,7 @@ export interface EndOfRestore {
   readonly seal: string;
   /** All receipts together, see `proofOf`. */
   readonly proof: string;
-  /** See `System.finishRestore`. */
-  readonly notBefore: number | null | undefined;
+  readonly ends: EndsOfRestore;
 }
 
 /** Opens the installation once all parts were restored. Safe to repeat. */
@@ -95,7 +95,7 @@ export async function finishRestore(env: Env, end: EndOfRestore): Promise<Result
   const { keys } = restored.value;
   const isBackup = isSeal(end.seal, await sealOfBackup(keys, end.run, end.parts));
   if (!isBackup || !isSeal(end.proof, await proofOf(keys, end.run, end.parts))) return err(NOT_WHOLE);
-  if (!(await systemOf(env).finishRestore(end.run, end.notBefore, currentTime()))) return err(NOT_RESTORING);
+  if (!(await systemOf(env).finishRestore(end.run, end.ends, currentTime()))) return err(NOT_RESTORING);
   const loaded = await refreshInstallation(env);
   return loaded.ok ? ok(null) : loaded;
 }

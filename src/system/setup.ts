@@ -4,7 +4,15 @@ import { openKeyRing } from "./open-ring.ts";
 import type { SystemKeys } from "./system-keys.ts";
 import { type SystemStores, sealedTables } from "./system-stores.ts";
 import type { WatermarkWriter } from "./watermark-writer.ts";
-import { pathScope } from "./watermarks.ts";
+import { pathScope, sinceScope } from "./watermarks.ts";
+
+/** What the end of a restore ends of that which was issued before it. Times in ms. */
+export interface EndsOfRestore {
+  /** Everything that was issued at this moment or later, root tokens and tokens of teams included; null: nothing. */
+  readonly issuedSince: number | null;
+  /** What was issued before this moment, except for root tokens; "now": before the end of the restore; null: nothing. */
+  readonly issuedBefore: number | "now" | null;
+}
 
 /** How a new installation gets its keys: new ones, or those of a backup with all that belongs to them. */
 export class Setup {
@@ -48,16 +56,16 @@ export class Setup {
   /**
    * Ends the restore of a run at `now` (ms): the installation serves requests. Safe to repeat. False, with nothing changed, when that
    * run is not being restored.
-   *
-   * @param notBefore what was issued before this moment (ms; null: before now) is ended, except for root tokens; undefined: nothing.
    */
-  async finish(run: string, notBefore: number | null | undefined, now: number): Promise<boolean> {
+  async finish(run: string, { issuedSince, issuedBefore }: EndsOfRestore, now: number): Promise<boolean> {
     await this.#keys.mustOpen();
     const { restore, versions } = this.#stores;
     if (restore.hasFinished(run)) return true;
     if (restore.running !== run) return false;
-    const end = { id: run, scope: pathScope("auth/"), createdBefore: notBefore ?? null };
-    if (notBefore !== undefined && !this.#watermarks.add(end, now).ok) return false;
+    const before = { id: run, scope: pathScope("auth/"), createdBefore: issuedBefore === "now" ? null : issuedBefore };
+    if (issuedBefore !== null && !this.#watermarks.add(before, now).ok) return false;
+    const since = issuedSince === null ? null : sinceScope(issuedSince);
+    if (since && !this.#watermarks.add({ id: `${run} since`, scope: since, createdBefore: null }, now).ok) return false;
     restore.finish(now);
     versions.change("keys");
     return true;

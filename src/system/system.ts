@@ -16,7 +16,7 @@ import { MountWriter, type MoveRequest } from "./mount-writer.ts";
 import type { PolicyPatch, PolicyWrite, StoredPolicy } from "./policy-store.ts";
 import type { RootGeneration, TriedGeneration } from "./root-generation-store.ts";
 import { changeRotation, type RotationChange, type RotationSettings } from "./rotation-rules.ts";
-import { Setup } from "./setup.ts";
+import { type EndsOfRestore, Setup } from "./setup.ts";
 import { changedParts, type PartVersions, type SystemSnapshot } from "./snapshot.ts";
 import { listOpeningLeadMs } from "./snapshot-age.ts";
 import { snapshotParts } from "./snapshot-parts.ts";
@@ -85,8 +85,8 @@ export class System extends StoredObject<SystemEnv> {
   }
 
   /** Ends the restore of a run at `now` (ms). See `Setup.finish`. False also while the rows of this object are missing. */
-  async finishRestore(run: string, notBefore: number | null | undefined, now: number): Promise<boolean> {
-    return this.origin.restored?.nextPage === null && this.#setup.finish(run, notBefore, now);
+  async finishRestore(run: string, ends: EndsOfRestore, now: number): Promise<boolean> {
+    return this.origin.restored?.nextPage === null && this.#setup.finish(run, ends, now);
   }
 
   /** The wrapped key ring; null until the service is initialised. */

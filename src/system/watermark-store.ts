@@ -146,12 +146,12 @@ export class WatermarkStore {
 
   /**
    * Drops those that are cleaned and were made before `madeBefore` (ms): no batch token from before them is left. The newest
-   * stays.
+   * stays, and so does one that ends all from a moment on, as no clean-up revokes tokens of teams.
    */
   dropOld(madeBefore: number): boolean {
     return (
       this.#sql.exec(
-        "DELETE FROM watermarks WHERE cleaned_at IS NOT NULL AND made_at < ? AND number < ?",
+        "DELETE FROM watermarks WHERE cleaned_at IS NOT NULL AND made_at < ? AND number < ? AND scope NOT LIKE 'since:%'",
         madeBefore,
         newestOf(this.all()),
       ).rowsWritten > 0

@@ -11,8 +11,8 @@ import type { EndRequest } from "./end-request.ts";
 /** How far (ms) the number of a token may be above both the newest watermark that is known and the time of its making. */
 const MAX_AHEAD_MS = 86_400_000;
 
-/** What a watermark ends: tokens by the path that made them, or those of an entity. Made by the functions below. */
-export type WatermarkScope = `path:${string}` | `entity:${string}`;
+/** What a watermark ends: tokens by the path that made them, those of an entity, or all from a moment on. Made by the functions below. */
+export type WatermarkScope = `path:${string}` | `entity:${string}` | `since:${number}`;
 
 /** Tokens whose path is `prefix` without its slash at the end, or lies below it. Tokens without a lease are never meant. */
 export function pathScope(prefix: string): WatermarkScope {
@@ -33,6 +33,19 @@ export function entityOf(scope: WatermarkScope): string | null {
 export function entityScope(entityId: string): WatermarkScope {
   return `entity:${entityId}`;
 }
+
+/** Every token that was created at `from` (ms) or later, those without a lease and those of teams too. */
+export function sinceScope(from: number): WatermarkScope {
+  return `since:${from}`;
+}
+
+/** The moment (ms) of a scope from which on tokens are meant; null for one of another kind. */
+export function sinceOf(scope: WatermarkScope): number | null {
+  return scope.startsWith("since:") ? Number(scope.slice("since:".length)) : null;
+}
+
+/** Under this key the index has the watermarks from a moment on, whatever the moment: every token is compared with all of them. */
+const SINCE = sinceScope(0);
 
 /** The part of a watermark that the check of a token needs. */
 export interface Watermark {
@@ -108,6 +121,11 @@ export function endingWatermark(watermarks: Watermarks, token: JudgedToken): Wat
   return ending.sort((a, b) => a.number - b.number)[0] ?? null;
 }
 
+/** True when a watermark ends all that was created at this moment (ms). For tokens of teams, which name no watermark that their maker knew. */
+export function isEndedSince({ all }: Watermarks, createdAt: number): boolean {
+  return all.get(SINCE)?.some((mark) => createdAt < mark.number && ends(mark, 0, createdAt)) ?? false;
+}
+
 /**
  * The newest watermark that the maker of a token knew; 0, which every watermark ends, when there was none and when there can't
  * have been one of that number. A number above `newest` alone proves nothing: another isolate may know a newer watermark. Its
@@ -117,13 +135,13 @@ function knownWatermark({ watermark = 0, createdAt }: JudgedToken, newest: numbe
   return watermark > Math.max(newest, createdAt) + MAX_AHEAD_MS ? 0 : watermark;
 }
 
-function ends({ number, createdBefore }: Watermark, known: number, createdAt: number): boolean {
-  return known < number && (createdBefore === null || createdAt < createdBefore);
+function ends({ number, scope, createdBefore }: Watermark, known: number, createdAt: number): boolean {
+  return known < number && (createdBefore === null || createdAt < createdBefore) && createdAt >= (sinceOf(scope) ?? 0);
 }
 
-/** Every scope that a token is in: its entity's, and one for each folder of its path. */
+/** Every scope that a token is in: that of all, its entity's, and one for each folder of its path. */
 function scopesOf({ path, leased, entityId }: JudgedToken): WatermarkScope[] {
-  const scopes = entityId === "" ? [] : [entityScope(entityId)];
+  const scopes = entityId === "" ? [SINCE] : [SINCE, entityScope(entityId)];
   if (!leased) return scopes;
   for (let slash = path.indexOf("/"); slash >= 0; slash = path.indexOf("/", slash + 1)) {
     scopes.push(pathScope(path.slice(0, slash + 1)));
@@ -148,7 +166,7 @@ export function isSuperseded(older: CreatedBefore, newer: CreatedBefore): boolea
 }
 
 function byScope(list: readonly Watermark[]): WatermarkIndex {
-  return Map.groupBy(list, ({ scope }) => scope);
+  return Map.groupBy(list, ({ scope }) => (sinceOf(scope) === null ? scope : SINCE));
 }
 
 function sameWatermarks(a: readonly Watermark[], b: readonly Watermark[]): boolean {

@@ -82,16 +82,22 @@ export function restorePart({
   return call("POST", "sys/restore/part", { body: { number, seal, content } });
 }
 
+/** What the end of a restore ends. */
+interface Ends {
+  readonly issued_since?: string;
+  readonly issued_before?: string;
+}
+
 /** Ends a restore. */
-export function finish({ head }: Backup, proof: string, notBefore = ""): Promise<Answer> {
-  return call("POST", "sys/restore/finish", { body: { ...head, proof, not_before: notBefore } });
+export function finish({ head }: Backup, proof: string, ends: Ends = {}): Promise<Answer> {
+  return call("POST", "sys/restore/finish", { body: { ...head, proof, ...ends } });
 }
 
 /** Restores a backup into the deployment, which holds nothing. */
-export async function restore(backup: Backup, notBefore = ""): Promise<void> {
+export async function restore(backup: Backup, ends: Ends = {}): Promise<void> {
   const begun = await begin(backup);
   if (begun.status !== 204) throw new Error(`the begin was answered ${begun.status}: ${JSON.stringify(bodyOf(begun))}`);
-  const finished = await finish(backup, await restoreParts(backup), notBefore);
+  const finished = await finish(backup, await restoreParts(backup), ends);
   if (finished.status !== 204)
     throw new Error(`the end was answered ${finished.status}: ${JSON.stringify(bodyOf(finished))}`);
 }

@@ -10,7 +10,7 @@ import { styled, type Terminal } from "../terminal.ts";
 export async function restoreFrom(
   client: GroveClient,
   terminal: Terminal,
-  { from, backup, notBefore, json }: Extract<GroveCommand, { kind: "restore" }>,
+  { from, backup, ends, json }: Extract<GroveCommand, { kind: "restore" }>,
 ): Promise<Result<number, CallFailure>> {
   const store = new BackupStore(from);
   const name = backup ?? store.names().at(-1);
@@ -19,7 +19,7 @@ export async function restoreFrom(
   if (!verified.ok) return err({ status: null, message: verified.error });
   const { parts } = verified.value;
   const progress = (done: number): void => terminal.progress(`${done} of ${parts} parts`);
-  const restored = await restoreBackup(client, store, verified.value, notBefore, progress);
+  const restored = await restoreBackup(client, store, verified.value, ends, progress);
   if (!restored.ok) return restored;
   const { at, objects, rows } = restored.value;
   if (json) terminal.out(JSON.stringify({ name, ...restored.value }));
@@ -27,8 +27,8 @@ export async function restoreFrom(
     terminal.progress(null);
     terminal.out(`${name}: ${objects} objects, ${rows} rows are back as of ${at}; the server answers requests`);
     const warning =
-      notBefore === ""
-        ? `What was revoked after ${at} is valid again, and it is not known what that was: --not-before would have ended it.`
+      ends.issuedBefore === ""
+        ? `What was revoked after ${at} is valid again, and it is not known what that was: --issued-before now would have ended it.`
         : `Root tokens are as they were at ${at}, also those that were revoked since: look at grove tokens --policy root.`;
     terminal.out(styled(terminal, "yellow", warning));
   }

@@ -2,12 +2,14 @@ import { type OpenContext, openRoute, type Route } from "../../auth/route.ts";
 import { dataAnswer, type FieldDescription, NO_CONTENT } from "../../auth/route-description.ts";
 import { beginRestore, finishRestore, NOT_EMPTY, restorePart } from "../../backup/restore.ts";
 import { currentTime } from "../../base/clock.ts";
-import type { Failure } from "../../base/errors.ts";
+import { type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
+import { parseRfc3339 } from "../../base/rfc3339.ts";
+import type { EndsOfRestore } from "../../system/setup.ts";
 import { fieldSchema, integer, text } from "../../wire/fields.ts";
 import { readFields } from "../../wire/read-fields.ts";
 import { dataReply, EMPTY, type Reply } from "../../wire/reply.ts";
-import { readNotBefore } from "../not-before.ts";
+import { readPastTime } from "../not-before.ts";
 import { refusalOfStranger } from "./status/init.ts";
 
 const HEAD = {
@@ -24,8 +26,15 @@ const PART = fieldSchema({
 const FINISH = fieldSchema({
   ...HEAD,
   proof: text().describe("The XOR of the receipts of all parts, in base64."),
-  not_before: text().describe('Ends what was issued before this time, or "now"; nothing when it is empty.'),
+  issued_since: text().describe("Ends everything that was issued at this time or later; nothing when it is empty."),
+  issued_before: text().describe(
+    'Ends what was issued before this time, or "now", except for root tokens; nothing when it is empty.',
+  ),
 });
+
+const NO_PAST_TIME = invalid(
+  "issued_since must be a time that has passed, as in 2026-11-22T01:30:00Z; issued_before takes now to end what was issued before the restore",
+);
 
 /** A new deployment is filled from a backup in the place of `sys/init`, with the same right. Only this server has it. */
 export const RESTORE_ROUTES: readonly Route[] = [
@@ -73,14 +82,27 @@ export const RESTORE_ROUTES: readonly Route[] = [
       answers: NO_CONTENT,
     },
     (context) =>
-      asInitializer(context, FINISH, async ({ run, parts, seal, proof, not_before: before }) => {
-        const notBefore = before === "" ? ok(undefined) : readNotBefore(before, currentTime());
-        if (!notBefore.ok) return notBefore;
-        const finished = await finishRestore(context.env, { run, parts, seal, proof, notBefore: notBefore.value });
-        return finished.ok ? ok(EMPTY) : finished;
-      }),
+      asInitializer(
+        context,
+        FINISH,
+        async ({ run, parts, seal, proof, issued_since: since, issued_before: before }) => {
+          const ends = readEnds(since, before, currentTime());
+          if (!ends.ok) return ends;
+          const finished = await finishRestore(context.env, { run, parts, seal, proof, ends: ends.value });
+          return finished.ok ? ok(EMPTY) : finished;
+        },
+      ),
   ),
 ];
+
+/** @param now ms. */
+function readEnds(since: string, before: string, now: number): Result<EndsOfRestore, Failure> {
+  const issuedSince = since === "" ? null : parseRfc3339(since);
+  if (since !== "" && (issuedSince === null || issuedSince > now)) return err(NO_PAST_TIME);
+  if (before === "") return ok({ issuedSince, issuedBefore: null });
+  const issuedBefore = readPastTime(before, "issued_before", now);
+  return issuedBefore.ok ? ok({ issuedSince, issuedBefore: issuedBefore.value ?? "now" }) : issuedBefore;
+}
 
 async function asInitializer<F>(
   { env, request }: OpenContext,

@@ -9,7 +9,7 @@ import type { EndProgress } from "../../lease/walk-job.ts";
 import { countOfEntities } from "../../listing/inventory/queries.ts";
 import { systemOf } from "../../system/system.ts";
 import type { StoredWatermark } from "../../system/watermark-store.ts";
-import { entityOf, prefixOf } from "../../system/watermarks.ts";
+import { entityOf, prefixOf, sinceOf } from "../../system/watermarks.ts";
 import { NO_FIELDS } from "../../wire/fields.ts";
 import { dataReply } from "../../wire/reply.ts";
 import type { Shape } from "../../wire/shape.ts";
@@ -20,6 +20,7 @@ const MAX_ASKED = 64;
 const REVOCATION_SHAPE = {
   "prefix?": "string",
   "entity_id?": "string",
+  "issued_since?": "string",
   time: "string",
   created_before: "string | null",
   clean_up: "string",
@@ -34,7 +35,7 @@ export const REVOCATION_ROUTES: readonly Route[] = [
     "read",
     "sys/leases/revocations",
     {
-      summary: "Lists what was revoked by path, mount, role or entity, and how far the clean-up of each is.",
+      summary: "Lists what was revoked by path, mount, role, entity or restore, and how far the clean-up of each is.",
       operationId: "leases-list-revocations",
       answers: dataAnswer({ revocations: [REVOCATION_SHAPE] }),
     },
@@ -61,9 +62,12 @@ async function show(
   const { scope, id, madeAt, createdBefore, cleanedAt } = watermark;
   const prefix = prefixOf(scope);
   const entity = entityOf(scope);
+  const since = sinceOf(scope);
   const progress = ask && prefix !== null ? await progressOfEnd(env, prefix, id) : null;
   return {
-    ...(prefix === null ? { entity_id: entity } : { prefix }),
+    ...(prefix !== null && { prefix }),
+    ...(entity !== null && { entity_id: entity }),
+    ...(since !== null && { issued_since: formatRfc3339(since) }),
     time: formatRfc3339(madeAt),
     created_before: createdBefore === null ? null : formatRfc3339(createdBefore),
     clean_up: cleanedAt !== null ? "finished" : progress ? "running" : "waits for tidy",

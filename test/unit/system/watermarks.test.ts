@@ -5,9 +5,11 @@ import {
   entityScope,
   indexWatermarks,
   isEnded,
+  isEndedSince,
   isSuperseded,
   type JudgedToken,
   pathScope,
+  sinceScope,
   type Watermark,
   type WatermarkScope,
 } from "../../../src/system/watermarks.ts";
@@ -56,6 +58,28 @@ describe("a watermark", () => {
     const scope = entityScope("e-1");
     expect(ended(mark({ scope, createdBefore: 1000 }))).toBe(false);
     expect(ended(mark({ scope, createdBefore: 1001 }))).toBe(true);
+  });
+
+  it("from a moment on ends what was created then or later, without a lease too, and spares what was made above it", () => {
+    const since = mark({ scope: sinceScope(1000), number: 2000 });
+    expect(ended(since, { createdAt: 999 })).toBe(false);
+    expect(ended(since, { createdAt: 1000 })).toBe(true);
+    expect(ended(since, { createdAt: 1000, leased: false, entityId: "" })).toBe(true);
+    expect(ended(since, { createdAt: 2500, watermark: 2000 })).toBe(false);
+    // Another moment is another watermark, and both count.
+    const two = indexWatermarks([since, mark({ scope: sinceScope(500), number: 600 })], 2000);
+    const at = (createdAt: number) => isEnded(two, "all", { ...TOKEN, createdAt });
+    expect([499, 500, 999, 1000].map(at)).toEqual([false, true, true, true]);
+    // A token that names no watermark is meant until the watermark was made.
+    expect([499, 500, 600, 999, 1000, 1999, 2000].map((time) => isEndedSince(two, time))).toEqual([
+      false,
+      true,
+      false,
+      false,
+      true,
+      true,
+      false,
+    ]);
   });
 
   it("ends a token whose number no watermark can have had when it was made", () => {

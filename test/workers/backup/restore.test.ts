@@ -1,6 +1,9 @@
 import { runInDurableObject } from "cloudflare:test";
-import { expect, it } from "vitest";
+import { afterEach, expect, it, vi } from "vitest";
 import { publishRecent } from "../../../src/listing/updates/recent.ts";
+import { forgetInstallation } from "../../../src/system/installation.ts";
+import { systemOf } from "../../../src/system/system.ts";
+import { pathScope } from "../../../src/system/watermarks.ts";
 import type { TokenTree } from "../../../src/tree/token-tree.ts";
 import {
   backUp,
@@ -16,6 +19,10 @@ import { indexedPaths, leaseFor } from "../../support/leases.ts";
 import { bindings, call, createToken, initialized, keysOf, tokenUnder } from "../../support/service.ts";
 import { api, createOrganization, resource } from "../../support/teams.ts";
 import { locate } from "../../support/trees.ts";
+
+afterEach(() => {
+  vi.useRealTimers();
+});
 
 async function firstPage(stub: Awaited<ReturnType<typeof locate>>["stub"]) {
   const read = await stub.exportPage(null, 2 ** 20);
@@ -110,11 +117,73 @@ it("answers nothing but the restore until all parts are there, and takes no part
   const proof = await restoreParts(backup);
   expect(await restoreParts(backup)).toBe(proof);
   expect((await call("GET", "auth/token/lookup-self", { token: root })).status).toBe(503);
-  expect((await finish(backup, proof, "now")).status).toBe(204);
-  expect((await finish(backup, proof, "now")).status).toBe(204);
+  expect((await finish(backup, proof, { issued_before: "now" })).status).toBe(204);
+  expect((await finish(backup, proof, { issued_before: "now" })).status).toBe(204);
   // What was issued before is ended, except for root tokens.
   expect(await statusOf(root)).toBe(200);
   expect(await statusOf(login.client_token)).toBe(403);
   expect(await statusOf((await createToken(root, { no_parent: true })).client_token)).toBe(200);
   expect((await restorePart(part)).status).toBe(400);
+});
+
+it("ends everything that was issued at a moment or later, batch tokens and what hangs below included", async () => {
+  await loseEverything();
+  const start = Date.now() - 7_200_000;
+  vi.useFakeTimers({ toFake: ["Date"], now: start });
+  const root = await initialized();
+  const parent = await createToken(root, { no_parent: true, policies: ["root"], ttl: "30h" });
+  const batchOf = async (ttl: string) =>
+    (await createToken(root, { type: "batch", no_parent: true, policies: ["default"], ttl })).client_token;
+  const earlyBatch = await batchOf("24h");
+  const organization = await createOrganization(root, "acme");
+  const teamToken = async (name: string) => {
+    const team = await api("POST", `organizations/${organization}/teams`, {
+      token: root,
+      body: resource("teams", { name }),
+    });
+    const made = await api("POST", `teams/${team.body.data.id}/authentication-token`, { token: root });
+    return { token: String(made.body.data.attributes.token), path: `teams/${team.body.data.id}` };
+  };
+  const early = await teamToken("early");
+
+  const attack = start + 3_600_000;
+  vi.setSystemTime(attack);
+  const child = await createToken(parent.client_token, { policies: ["root"], ttl: "29h" });
+  const grandchild = await createToken(child.client_token, { policies: ["default"], ttl: "28h" });
+  const orphan = await createToken(root, { no_parent: true, policies: ["root"] });
+  const late = await teamToken("late");
+  const backup = await backUp(root);
+  vi.setSystemTime(start + 5_400_000);
+  const lateBatch = await batchOf("25h");
+  const teamStatus = async ({ token, path }: typeof late) => (await api("GET", path, { token })).status;
+  expect([await statusOf(lateBatch), await teamStatus(late)]).toEqual([200, 200]);
+
+  await loseEverything();
+  vi.setSystemTime(start + 7_200_000);
+  expect((await begin(backup)).status).toBe(204);
+  const proof = await restoreParts(backup);
+  const future = new Date(start + 7_200_001).toISOString();
+  for (const issued_since of [future, "now", "yesterday"])
+    expect((await finish(backup, proof, { issued_since })).status).toBe(400);
+  const ends = { issued_since: new Date(attack).toISOString() };
+  expect((await finish(backup, proof, ends)).status).toBe(204);
+
+  for (const token of [root, parent.client_token, earlyBatch]) expect(await statusOf(token)).toBe(200);
+  for (const token of [child.client_token, grandchild.client_token, orphan.client_token, lateBatch])
+    expect(await statusOf(token)).toBe(403);
+  expect([await teamStatus(early), await teamStatus(late)]).toEqual([200, 401]);
+  const since = await call("GET", "sys/leases/revocations", { token: root });
+  expect(since.body.data.revocations).toMatchObject([ends]);
+  // What is issued from now on is good, in old trees too.
+  for (const token of [root, parent.client_token])
+    expect(await statusOf((await createToken(token, { policies: ["default"] })).client_token)).toBe(200);
+  expect(await statusOf(await batchOf("1h"))).toBe(200);
+  expect(await teamStatus(await teamToken("new"))).toBe(200);
+  // The clean-up may drop other watermarks; tokens of teams are ended by this one alone.
+  await systemOf(bindings).watermarksCleaned(null, Number.MAX_SAFE_INTEGER, Date.now());
+  vi.setSystemTime(start + 400 * 86_400_000);
+  await systemOf(bindings).addWatermark({ id: "x", scope: pathScope("auth/x/"), createdBefore: null }, Date.now());
+  await systemOf(bindings).watermarksCleaned(null, Number.MAX_SAFE_INTEGER, Date.now());
+  forgetInstallation();
+  expect([await teamStatus(early), await teamStatus(late)]).toEqual([200, 401]);
 });

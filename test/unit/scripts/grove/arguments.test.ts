@@ -19,6 +19,16 @@ describe("the command line of grove", () => {
     ["tree abc --json", { kind: "tree", accessor: "abc", json: true }],
     ["revoke --job 7", { kind: "job", id: "7", json: false }],
     ["revoke --stop 7", { kind: "stop", id: "7", json: false }],
+    [
+      "restore --from b --not-before 2026-11-22T01:30:00Z --issued-before now",
+      {
+        kind: "restore",
+        from: "b",
+        backup: null,
+        ends: { issuedSince: "2026-11-22T01:30:00Z", issuedBefore: "now" },
+        json: false,
+      },
+    ],
     ["doctor", { kind: "doctor", json: false }],
     [
       "explain sys/mounts --operation update --accessor a --parameter x=1=2",
