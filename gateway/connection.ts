@@ -16,13 +16,18 @@ import { isPlatformPath } from "./target.ts";
 import type { Upstream } from "./upstream.ts";
 import { flushed } from "./write-message.ts";
 
+/** What bounds the body of a request. */
+export interface BodyBound {
+  readonly maxBytes: number;
+  readonly room: Shares;
+}
+
 /** What all connections of a gateway share. */
 export interface ConnectionSettings {
   readonly upstream: Upstream;
   readonly trustedProxies: BlockList;
-  readonly maxBodyBytes: number;
-  /** Bytes for bodies that are not complete yet. */
-  readonly bodyRoom: Shares;
+  /** How large the body of a request to this target may be, and the bytes for such bodies that are not complete yet. */
+  readonly bodyBound: (target: string) => BodyBound;
   /** Bytes for answers that are not read yet. */
   readonly answerRoom: Shares;
   /** Requests with the service and waiting for it. */
@@ -120,17 +125,17 @@ export class ClientConnection {
 
   /** Waits for the whole request and has it answered; true when the connection can serve another. */
   async #serve(head: RequestHead): Promise<boolean> {
-    const { maxBodyBytes, bodyRoom } = this.#settings;
+    const { maxBytes, room } = this.#settings.bodyBound(head.target);
     if (isPlatformPath(head.target)) return this.#refuse({ status: 404 }, head);
-    const body = new MessageBody(this.#reader, head.body, maxBodyBytes);
+    const body = new MessageBody(this.#reader, head.body, maxBytes);
     if (body.isTooLarge) return this.#refuse(TOO_LARGE, head);
     if (head.expectsContinue) this.#socket.write(CONTINUE);
     const client = this.#clientOf(head);
     // A body that came at once takes no room, so that short requests are served while others use up theirs.
     const whole = body.takeWhole();
     if (whole !== undefined) return this.#answerWhole(head, whole, client);
-    const most = head.body.kind === "length" ? head.body.bytes : maxBodyBytes;
-    const kept = new KeptBytes(bodyRoom, client.shareKey, most);
+    const most = head.body.kind === "length" ? head.body.bytes : maxBytes;
+    const kept = new KeptBytes(room, client.shareKey, most);
     try {
       const received = await this.#receive(head, body, kept);
       if (received.ok) return await this.#answerWhole(head, kept.bytes, client);

@@ -1,6 +1,6 @@
 import { type BlockList, createServer } from "node:net";
 import { err, ok, type Result } from "../src/base/result.ts";
-import type { ConnectionSettings } from "./connection.ts";
+import type { BodyBound, ConnectionSettings } from "./connection.ts";
 import { Connections } from "./connections.ts";
 import {
   ANSWER_ROOM_BYTES,
@@ -9,8 +9,11 @@ import {
   MAX_BODY_BYTES,
   MAX_CONNECTIONS,
   MAX_REQUESTS,
+  MAX_RESTORED_BYTES,
   MAX_UPSTREAM_CONNECTIONS,
   MIN_BODIES_IN_ROOM,
+  RESTORE_TARGET,
+  RESTORED_AT_ONCE,
   TIMEOUTS,
   type Timeouts,
 } from "./limits.ts";
@@ -85,6 +88,13 @@ export async function startGateway(options: GatewayOptions): Promise<Result<Gate
   const refusals = new Map<number, number>();
   const places = new Shares(options.maxConnections ?? MAX_CONNECTIONS, percent);
   const requests = new Shares(options.maxRequests ?? MAX_REQUESTS, percent);
+  const bodyRoomBytes = Math.max(BODY_ROOM_BYTES, MIN_BODIES_IN_ROOM * maxBodyBytes);
+  const bodies: BodyBound = { maxBytes: maxBodyBytes, room: new Shares(bodyRoomBytes, percent, maxBodyBytes) };
+  const maxPartBytes = Math.max(MAX_RESTORED_BYTES, maxBodyBytes);
+  const parts: BodyBound = {
+    maxBytes: maxPartBytes,
+    room: new Shares(RESTORED_AT_ONCE * maxPartBytes, 100 / RESTORED_AT_ONCE),
+  };
   const settings: ConnectionSettings = {
     upstream: new Upstream(
       options.upstream,
@@ -93,8 +103,7 @@ export async function startGateway(options: GatewayOptions): Promise<Result<Gate
       options.repeats ?? false,
     ),
     trustedProxies: options.trustedProxies,
-    maxBodyBytes,
-    bodyRoom: new Shares(Math.max(BODY_ROOM_BYTES, MIN_BODIES_IN_ROOM * maxBodyBytes), percent, maxBodyBytes),
+    bodyBound: (target) => (target === RESTORE_TARGET ? parts : bodies),
     requests,
     answerRoom: new Shares(ANSWER_ROOM_BYTES, percent),
     timeouts,
@@ -123,7 +132,7 @@ export async function startGateway(options: GatewayOptions): Promise<Result<Gate
     figures: () => ({
       connections: places.used,
       requests: requests.used,
-      bodyBytes: settings.bodyRoom.used,
+      bodyBytes: bodies.room.used + parts.room.used,
       answerBytes: settings.answerRoom.used,
       refusals,
     }),

@@ -84,6 +84,8 @@ export async function readPart(
     if (!written.isEmpty && group.some(isSystem)) break;
     const read = await inGroups(group, (key) => objectOf(env, key).exportPage(null, PART_CHARACTERS));
     for (const [place, key] of group.entries()) {
+      // What does not fit any more is read again, for the next part.
+      if (written.characters >= PART_CHARACTERS) break;
       const one = read[place];
       if (one === "changed") throw new Error("the first page of an object is never of another moment");
       if (one?.next) {

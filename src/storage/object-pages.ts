@@ -48,6 +48,8 @@ const NOT_SAVED = ["origin", "origin_version", "restores", "restores_version"];
 const OWN = `sql IS NOT NULL AND substr(name, 1, 1) <> '_' AND substr(name, 1, 7) <> 'sqlite_'
   AND name NOT IN (${NOT_SAVED.map((name) => `'${name}'`).join(", ")})`;
 
+const PRINTABLE_ASCII = /^[ -~]*$/;
+
 /** What a page may hold besides tables and their indexes. */
 const MAKES = /^CREATE (?:TABLE|INDEX|UNIQUE INDEX|VIEW) /i;
 
@@ -169,7 +171,8 @@ function storedValue(value: PageValue): SqlStorageValue | Uint8Array {
 }
 
 function charactersOf(value: PageValue): number {
-  if (typeof value === "string") return value.length + 3;
+  // A character that is not ASCII has up to three bytes, and an escaped one six, which are compressed to less.
+  if (typeof value === "string") return (PRINTABLE_ASCII.test(value) ? 1 : 3) * value.length + 3;
   if (typeof value === "object" && value !== null) return value.b.length + 9;
   return 12;
 }

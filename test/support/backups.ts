@@ -102,9 +102,14 @@ export async function restore(backup: Backup, ends: Ends = {}): Promise<void> {
     throw new Error(`the end was answered ${finished.status}: ${JSON.stringify(bodyOf(finished))}`);
 }
 
+/** The text of a part. */
+export async function textOf(content: string): Promise<string> {
+  const text = await decompress(fromBase64(content) ?? new Uint8Array(), 2 ** 24);
+  if (!text.ok) throw new Error(text.error);
+  return text.value;
+}
+
 /** A part with another text under the same seal. */
 export async function changedPart(part: AnsweredPart, change: (text: string) => string): Promise<AnsweredPart> {
-  const text = await decompress(fromBase64(part.content) ?? new Uint8Array(), 2 ** 24);
-  if (!text.ok) throw new Error(text.error);
-  return { ...part, content: toBase64(await compress(change(text.value))) };
+  return { ...part, content: toBase64(await compress(change(await textOf(part.content)))) };
 }

@@ -8,8 +8,8 @@ import { limitRole, withLimits } from "./limits.ts";
 /** A client that takes so long (ms) to send its body does not keep the policies of when it began. */
 const SLOW_BODY_MS = 1_000;
 
-/** Bytes of the body that brings a part of a backup. */
-const MAX_RESTORED_BYTES = 64 * 2 ** 20;
+/** Bytes of the body that brings a part of a backup: a page of `PAGE_CHARACTERS` in base64, with its last row. The gateway takes as many. */
+const MAX_RESTORED_BYTES = 16 * 2 ** 20;
 
 /** The settings that a request is read with. Only a deployment that is being restored takes larger bodies, of which it needs them. */
 async function settingsFor(c: AppContext): Promise<Env> {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { MAX_UPSTREAM_CONNECTIONS } from "../../../gateway/limits.ts";
+import { MAX_RESTORED_BYTES, MAX_UPSTREAM_CONNECTIONS } from "../../../gateway/limits.ts";
 import { RawClient, request, startRecorder, startService, startTestGateway } from "./support.ts";
 
 describe("limits of the head", () => {
@@ -134,6 +134,25 @@ describe("the limit of the body", () => {
     await client.send(`${request("POST /v1/a", header)}${body}`);
     expect((await client.answer()).status).toBe(200);
     expect(seen[0]?.body).toBe("abcdefghij");
+  });
+
+  it("takes a larger body with a part of a backup, where that goes and nowhere else", async () => {
+    const { url, seen } = await startRecorder();
+    const { port } = await startTestGateway(url, { maxBodyBytes: 10, clientSharePercent: 25 });
+    const body = "a".repeat(MAX_RESTORED_BYTES);
+    const client = await RawClient.connect(port);
+    await client.send(`${request("POST /v1/sys/restore/part", `Content-Length: ${body.length}`)}${body}`);
+    expect((await client.answer()).status).toBe(200);
+    expect(seen[0]?.body.length).toBe(body.length);
+    for (const [path, length] of [
+      ["/v1/sys/restore/part", MAX_RESTORED_BYTES + 1],
+      ["/v1/sys/restore/part/", 11],
+      ["/v1/sys/restore/finish", 11],
+    ]) {
+      const other = await RawClient.connect(port);
+      await other.send(request(`POST ${path}`, `Content-Length: ${length}`));
+      expect((await other.answer()).status).toBe(413);
+    }
   });
 
   it("lets a client that is still sending read the refusal", async () => {

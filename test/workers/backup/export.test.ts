@@ -1,4 +1,5 @@
 import { beforeAll, expect, it } from "vitest";
+import { backUp, textOf } from "../../support/backups.ts";
 import { call, createToken, initialized, tokenUnder } from "../../support/service.ts";
 import { locate } from "../../support/trees.ts";
 
@@ -26,4 +27,16 @@ it("only a caller with sudo reads a backup", async () => {
   expect((await call("POST", "sys/backup/part", { token: root, body: { position: "{}" } })).status).toBe(400);
   expect((await call("POST", "sys/backup/part", { token: root, body: { number: 1 } })).status).toBe(400);
   expect((await call("POST", "sys/backup/seal", { token: root, body: { run: "none", parts: 1 } })).status).toBe(400);
+});
+
+it("a part ends with the object that fills it", async () => {
+  for (let made = 0; made < 4; made++) {
+    const { client_token: token } = await createToken(root, { no_parent: true, policies: ["default"] });
+    const body = { value: "v".repeat(500_000) };
+    expect((await call("POST", "cubbyhole/large", { token, body })).status).toBe(204);
+  }
+  const { parts } = await backUp(root);
+  const sizes = await Promise.all(parts.map(async ({ content }) => (await textOf(content)).length));
+  // Each of these objects is of some 700,000 characters: the second one fills a part.
+  expect(Math.max(...sizes)).toBeLessThan(1_500_000);
 });
