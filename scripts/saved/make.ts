@@ -64,8 +64,10 @@ export async function makeBackup(
       run = { run: named, cluster_id: clusterId };
       store.begin(run, []);
     }
-    if (content !== null) store.keep(part.sha256, Buffer.from(content, "base64"));
-    else unchanged++;
+    // A part that an earlier backup has as well is never replaced by anything else.
+    const isKept = content !== null ? store.keep(part.sha256, Buffer.from(content, "base64")) : store.has(part.sha256);
+    if (!isKept) return err({ status: null, message: `part ${part.number} is not what its SHA-256 says` });
+    if (content === null) unchanged++;
     store.note(part);
     parts.push(part);
     progress(parts.length);
@@ -96,7 +98,9 @@ function startOf({ run }: Run): number {
 export function verifyBackup(store: BackupStore, name: string): Result<Manifest, string> {
   const manifest = store.read(name);
   if (!manifest.ok) return manifest;
-  const { files, parts } = manifest.value;
+  const { files, parts, run, started_at: at } = manifest.value;
+  // The seal of the backup is for the run, whose name begins with its time.
+  if (Date.parse(at) !== Number(run.split(".")[0])) return err(`${name}: it was not begun at ${at}`);
   if (files.length !== parts) return err(`${name}: the manifest names ${files.length} parts of ${parts}`);
   for (const part of files) {
     const content = store.content(part);

@@ -67,20 +67,20 @@ export class BackupStore {
     return existsSync(this.#file(sha256));
   }
 
-  /** Keeps a part, durably. */
-  keep(sha256: string, content: Uint8Array): void {
+  /** Keeps a part, durably. False, with nothing written, when its text is another one. */
+  keep(sha256: string, content: Uint8Array): boolean {
+    if (hashOf(content) !== sha256) return false;
     writeDurably(this.#file(sha256), content);
+    return true;
   }
 
   /** The compressed content of a part whose text is what it was. The error is for the operator. */
   content({ sha256, number }: Part): Result<Buffer, string> {
     try {
       const content = readFileSync(this.#file(sha256));
-      const text = gunzipSync(content, { maxOutputLength: MAX_PART_BYTES });
-      const isSame = createHash("sha256").update(text).digest("hex") === sha256;
-      return isSame ? ok(content) : err(`part ${number} is damaged`);
+      return hashOf(content) === sha256 ? ok(content) : err(`part ${number} is damaged`);
     } catch {
-      return err(`part ${number} is missing or damaged`);
+      return err(`part ${number} is missing`);
     }
   }
 
@@ -132,6 +132,17 @@ export class BackupStore {
 
   #file(sha256: string): string {
     return join(this.#directory, PARTS, fileName(sha256));
+  }
+}
+
+/** SHA-256 of the text that a part's content stands for, in hex; null for what can't be decompressed. */
+function hashOf(content: Uint8Array): string | null {
+  try {
+    return createHash("sha256")
+      .update(gunzipSync(content, { maxOutputLength: MAX_PART_BYTES }))
+      .digest("hex");
+  } catch {
+    return null;
   }
 }
 

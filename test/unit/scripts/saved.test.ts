@@ -27,13 +27,13 @@ afterEach(() => {
 
 function keep(number: number, text: string): Part {
   const sha256 = createHash("sha256").update(text).digest("hex");
-  store.keep(sha256, gzipSync(text));
+  expect(store.keep(sha256, gzipSync(text))).toBe(true);
   const place = { number, position: String(number), next: null, seal: "s", restored_first: false };
   return { ...place, sha256, objects: 1, rows: 2 };
 }
 
 function manifest(files: Part[], parts = files.length): Manifest {
-  const times = { started_at: "2026-11-23T00:00:00Z", finished_at: "2026-11-23T00:00:01Z" };
+  const times = { started_at: new Date(1_790_000_000_000).toISOString(), finished_at: "2026-11-23T00:00:01Z" };
   const head = { format: 1 as const, run: RUN.run, parts, ...times, release: "1.0.0", cluster_id: "c" };
   return { ...head, seal_key_version: 1, key_ring: "1.a.b", seal: "s", files };
 }
@@ -61,7 +61,21 @@ it("finds what is missing or damaged", () => {
   writeFileSync(join(directory, "parts", `${parts[1]?.sha256}.json.gz`), gzipSync("other"));
   expect(verifyBackup(store, whole)).toEqual({ ok: false, error: `${whole}: part 1 is damaged` });
   rmSync(join(directory, "parts", `${parts[0]?.sha256}.json.gz`));
-  expect(verifyBackup(store, whole)).toMatchObject({ error: `${whole}: part 0 is missing or damaged` });
+  expect(verifyBackup(store, whole)).toMatchObject({ error: `${whole}: part 0 is missing` });
+});
+
+it("replaces no part by another text", () => {
+  const part = keep(0, "zero");
+  const name = store.finish(manifest([part]), HOUR_MS);
+  expect(store.keep(part.sha256, gzipSync("other"))).toBe(false);
+  expect(store.keep(part.sha256, new TextEncoder().encode("no gzip"))).toBe(false);
+  expect(verifyBackup(store, name)).toMatchObject({ ok: true });
+});
+
+it("believes no manifest about when its run began", () => {
+  const files = [keep(0, "zero")];
+  const name = store.finish({ ...manifest(files), started_at: "2026-11-24T00:00:00Z" }, HOUR_MS);
+  expect(verifyBackup(store, name)).toEqual({ ok: false, error: `${name}: it was not begun at 2026-11-24T00:00:00Z` });
 });
 
 it("goes on after the last part whose note is whole", () => {
