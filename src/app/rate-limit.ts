@@ -1,3 +1,4 @@
+import { mayInitialize } from "../api/sys/status/init.ts";
 import { clientNetwork } from "../base/client-network.ts";
 import { currentTime } from "../base/clock.ts";
 import type { Failure } from "../base/errors.ts";
@@ -15,6 +16,7 @@ export interface CountedRequest {
   /** Decoded, without the base path. */
   readonly path: string;
   readonly clientAddress: string | null;
+  readonly token: () => string;
 }
 
 /** What the quotas say about a request. */
@@ -35,6 +37,10 @@ const UNDECIDED: Admission = { ...ADMITTED, byRole: true };
 const MAX_CLIENTS = 2 ** 15;
 /** Endpoints that generate a root token, older spelling and newer. */
 const GENERATE_ROOT = /^sys\/generate-root(?:-token)?\//;
+/** Updates that the init token alone protects. */
+const INITIALIZES: ReadonlySet<string> = new Set(["sys/init", "sys/restore/begin", "sys/restore/finish"]);
+/** The same, but called once for each part of a backup. */
+const RESTORES_PART = "sys/restore/part";
 /** Longest part of an address that a client is known by: one that is no address can't fill the memory. */
 const MAX_ADDRESS_LENGTH = 64;
 
@@ -48,6 +54,8 @@ interface Applied {
   /** True for the limits that hold where there is no quota. */
   readonly builtIn: boolean;
 }
+
+const INIT_TOKEN: Applied = { key: "init", limit: INIT_LIMIT, builtIn: true };
 
 /**
  * Counts a request of which only the head is read.
@@ -109,8 +117,11 @@ function appliedTo({ installation, mountPath, suffix, isLogin }: Place, role: st
 /** Counts a request that the init token alone protects. No quota allows a client many tries. */
 async function countGuess(env: Env, installation: Installation | null, head: CountedRequest): Promise<Admission> {
   const { path, operation } = head;
-  const isGuess = (path === "sys/init" && operation === "update") || GENERATE_ROOT.test(path);
-  return isGuess ? countUnder({ key: "init", limit: INIT_LIMIT, builtIn: true }, env, installation, head) : ADMITTED;
+  const isGuess = (INITIALIZES.has(path) && operation === "update") || GENERATE_ROOT.test(path);
+  if (isGuess) return countUnder(INIT_TOKEN, env, installation, head);
+  if (path !== RESTORES_PART || operation !== "update") return ADMITTED;
+  // A right token costs nothing, but is refused like a wrong one once the client has used up its tries.
+  return countUnder(INIT_TOKEN, env, installation, head, mayInitialize(env, head.token()) ? 0 : 1);
 }
 
 async function count(
@@ -128,13 +139,14 @@ async function countUnder(
   env: Env,
   installation: Installation | null,
   head: CountedRequest,
+  weight: 0 | 1 = 1,
 ): Promise<Admission> {
   const { limit, builtIn } = applied;
   // Clients without an address are one client for a quota. The built-in limits leave them alone.
   if (head.clientAddress === null && builtIn) return ADMITTED;
   const client = clientNetwork((head.clientAddress ?? "").slice(0, MAX_ADDRESS_LENGTH));
   const key = `${applied.key} ${client}`;
-  const counted = windows.count(key, limit, currentTime());
+  const counted = windows.count(key, limit, currentTime(), weight);
   const config = installation?.quotas.config ?? DEFAULT_QUOTA_CONFIG;
   const headers = config.responseHeaders ? headersOf(counted) : {};
   const refuse = (first: boolean): Admission => ({
@@ -148,7 +160,7 @@ async function countUnder(
     headers,
   });
   if (!counted.allowed) return refuse(counted.first);
-  if (builtIn && (await isRefusedByShield(env, client))) return refuse(windows.refuse(key));
+  if (builtIn && weight > 0 && (await isRefusedByShield(env, client))) return refuse(windows.refuse(key));
   return { refusal: null, byRole: false, headers };
 }
 

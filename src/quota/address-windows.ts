@@ -42,12 +42,13 @@ export class AddressWindows {
    *
    * @param key of a limit and a client together.
    * @param now ms.
+   * @param weight 0 for a request that uses up nothing, but is refused as any other.
    */
-  count(key: string, limit: RateLimit, now: number): Counted {
+  count(key: string, limit: RateLimit, now: number, weight: 0 | 1 = 1): Counted {
     const window = this.#current(key, limit, now);
     const most = Math.max(1, Math.round(limit.rate));
     const allowed = window.used < most;
-    if (allowed) window.used++;
+    if (allowed) window.used += weight;
     const first = !allowed && noteRefusal(window);
     if (first) window.blockedUntil = now + limit.blockInterval * 1000;
     const resetMs = Math.max(window.startedAt + limit.interval * 1000, window.blockedUntil) - now;

@@ -1,11 +1,11 @@
-import { operationOf, type RequestHead } from "../../wire/request.ts";
+import { operationOf, readToken } from "../../wire/request.ts";
 import { refuse } from "../answer.ts";
 import type { AppContext, Middleware } from "../context.ts";
 import { ADMITTED, type Admission, admit, admitByRole, type CountedRequest } from "../rate-limit.ts";
 
 /** Counts a request before its body is read: a refused one costs next to nothing. */
 export const limitRequests: Middleware = async (c, next) => {
-  const counted = countedOf(c.get("head"));
+  const counted = countedOf(c);
   const admission = counted ? await admit(c.env, c.get("installation"), counted) : ADMITTED;
   if (admission.refusal) return withLimits(refuse(c, admission.refusal), admission);
   c.set("admission", admission);
@@ -19,16 +19,18 @@ export const limitRequests: Middleware = async (c, next) => {
  * @returns the refusal, if it is one too many.
  */
 export async function limitRole(c: AppContext, role: unknown): Promise<Response | null> {
-  const counted = countedOf(c.get("head"));
+  const counted = countedOf(c);
   const admission = counted ? await admitByRole(c.env, c.get("installation"), counted, role) : ADMITTED;
   c.set("admission", admission);
   return admission.refusal && withLimits(refuse(c, admission.refusal), admission);
 }
 
 /** The properties of a request that decide which limits count it; null when its path can't be read. */
-function countedOf(head: RequestHead): CountedRequest | null {
+function countedOf(c: AppContext): CountedRequest | null {
+  const head = c.get("head");
   const { path, clientAddress } = head;
-  return path.ok ? { operation: operationOf(head), path: path.value, clientAddress } : null;
+  const token = () => readToken(c.req.raw.headers);
+  return path.ok ? { operation: operationOf(head), path: path.value, clientAddress, token } : null;
 }
 
 /** States the limit of a request in its answer, where the quotas say so. */

@@ -1,6 +1,8 @@
+import { mayInitialize } from "../../api/sys/status/init.ts";
 import { currentTime } from "../../base/clock.ts";
 import type { Env } from "../../env.ts";
 import { loadInstallation, loadRestoring } from "../../system/installation.ts";
+import { readToken } from "../../wire/request.ts";
 import { refuse } from "../answer.ts";
 import type { AppContext, Middleware } from "../context.ts";
 import { limitRole, withLimits } from "./limits.ts";
@@ -11,11 +13,15 @@ const SLOW_BODY_MS = 1_000;
 /** Bytes of the body that brings a part of a backup: a page of `PAGE_CHARACTERS` in base64, with its last row. The gateway takes as many. */
 const MAX_RESTORED_BYTES = 16 * 2 ** 20;
 
-/** The settings that a request is read with. Only a deployment that is being restored takes larger bodies, of which it needs them. */
+/**
+ * The settings that a request is read with. Only a deployment that is being restored takes larger bodies, and only from a client that may
+ * restore it.
+ */
 async function settingsFor(c: AppContext): Promise<Env> {
   const { path } = c.get("head");
   const isPart = path.ok && path.value === "sys/restore/part" && !c.get("installation").ok;
-  if (!isPart || !(await loadRestoring(c.env)).ok) return c.env;
+  if (!isPart || !mayInitialize(c.env, readToken(c.req.raw.headers))) return c.env;
+  if (!(await loadRestoring(c.env)).ok) return c.env;
   return { ...c.env, MAX_BODY_BYTES: String(MAX_RESTORED_BYTES) };
 }
 

@@ -1,5 +1,7 @@
-import { runInDurableObject } from "cloudflare:test";
+import { createExecutionContext, runInDurableObject } from "cloudflare:test";
 import { afterEach, expect, it, vi } from "vitest";
+import { app } from "../../../src/app/app.ts";
+import { toBase64 } from "../../../src/crypto/bytes.ts";
 import { publishRecent } from "../../../src/listing/updates/recent.ts";
 import { forgetInstallation } from "../../../src/system/installation.ts";
 import { systemOf } from "../../../src/system/system.ts";
@@ -101,6 +103,10 @@ it("answers nothing but the restore until all parts are there, and takes no part
 
   const forged = { ...backup, head: { ...backup.head, parts: backup.head.parts - 1 } };
   expect((await begin(forged)).status).toBe(400);
+  for (const key_ring of ["", "1.a", backup.head.key_ring.replace(/.$/, (last) => (last === "A" ? "B" : "A"))])
+    expect((await begin({ ...backup, head: { ...backup.head, key_ring } })).body.errors).toEqual([
+      expect.stringContaining("key_ring can't be opened"),
+    ]);
   expect((await call("GET", "sys/init")).body.initialized).toBe(false);
   expect((await begin(backup)).status).toBe(204);
   expect((await begin(backup)).status).toBe(204);
@@ -186,4 +192,23 @@ it("ends everything that was issued at a moment or later, batch tokens and what 
   await systemOf(bindings).watermarksCleaned(null, Number.MAX_SAFE_INTEGER, Date.now());
   forgetInstallation();
   expect([await teamStatus(early), await teamStatus(late)]).toEqual([200, 401]);
+});
+
+it("only a client that may restore sends a large body", async () => {
+  await loseEverything();
+  const root = await initialized();
+  const backup = await backUp(root);
+  await loseEverything();
+  expect((await begin(backup)).status).toBe(204);
+  const content = toBase64(new Uint8Array(1_500_000));
+  const send = async (token: string) => {
+    const request = new Request("http://grove.test/v1/sys/restore/part", {
+      method: "POST",
+      headers: { "X-Vault-Token": token },
+      body: JSON.stringify({ number: 0, seal: "", content }),
+    });
+    return (await app.fetch(request, { ...bindings, GROVE_INIT_TOKEN: "the-secret" }, createExecutionContext())).status;
+  };
+  expect(await send("the-secreT")).toBe(413);
+  expect(await send("the-secret")).toBe(400);
 });

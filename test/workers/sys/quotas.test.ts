@@ -291,6 +291,24 @@ describe("without a quota", () => {
     expect([(await ask(0)).status, (await ask(1)).status]).toEqual([429, 429]);
   });
 
+  it("one address can guess ten times in a minute at what a restore asks for, and no better guess is told apart then", async () => {
+    const ask = async (path: string, token: string) => {
+      const headers = { ...from, "X-Vault-Token": token };
+      const request = new Request(`http://grove.test/v1/sys/restore/${path}`, { method: "POST", headers, body: "{}" });
+      const env = { ...bindings, GROVE_INIT_TOKEN: "the-secret" } as Env;
+      return (await worker.fetch(request, env, createExecutionContext())).status;
+    };
+    // A restore of many parts uses up nothing.
+    for (let part = 0; part < 20; part++) expect(await ask("part", "the-secret")).toBe(400);
+    for (let guess = 0; guess < 9; guess++)
+      expect(await ask(["begin", "part", "finish"][guess % 3] ?? "", "x")).toBe(403);
+    expect(await ask("part", "the-secret")).toBe(400);
+    expect(await ask("part", "x")).toBe(403);
+    for (const path of ["begin", "part", "finish"]) {
+      for (const token of ["x", "the-secret"]) expect(await ask(path, token)).toBe(429);
+    }
+  });
+
   it("a limit of the network stands behind both", async () => {
     const keys: string[] = [];
     const limit = async ({ key }: RateLimitOptions) => ({ success: keys.push(key) < 2 });

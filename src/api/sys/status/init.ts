@@ -10,10 +10,10 @@ import type { GroveRequest } from "../../../wire/request.ts";
 import { canBeRebound } from "../../../wire/sender.ts";
 import { stateOf } from "./state.ts";
 
-const NEEDS_INIT_TOKEN: Failure = {
+const needsInitToken = (path: string): Failure => ({
   code: "forbidden",
-  message: "sys/init needs the secret GROVE_INIT_TOKEN of this deployment as its token",
-};
+  message: `${path} needs the secret GROVE_INIT_TOKEN of this deployment as its token`,
+});
 
 /** Else any page whose name its owner lets lead to this server's address could initialise a server that only its visitor reaches. */
 const REBINDABLE_PAGE: Failure = {
@@ -70,12 +70,12 @@ export const INIT_ROUTES: readonly Route[] = [
 
 /** Why the sender of a request may not initialize this deployment, or restore a backup into it; null when it may. */
 export function refusalOfStranger(env: Env, request: GroveRequest): Failure | null {
-  if (!mayInitialize(env, request.token)) return NEEDS_INIT_TOKEN;
+  if (!mayInitialize(env, request.token)) return needsInitToken(request.path);
   const isRebindable = request.sender() !== "program" && canBeRebound(request.baseUrl());
   return !env.GROVE_INIT_TOKEN && isRebindable ? REBINDABLE_PAGE : null;
 }
 
-/** A deployment is reachable before its operator gets to `sys/init`; without a secret the first caller gets root. */
-function mayInitialize(env: Env, token: string): boolean {
+/** True with the init token. A deployment is reachable before its operator gets to `sys/init`; without a secret the first caller gets root. */
+export function mayInitialize(env: Env, token: string): boolean {
   return !env.GROVE_INIT_TOKEN || equalBytes(encode(token), encode(env.GROVE_INIT_TOKEN));
 }
