@@ -3,23 +3,25 @@ import { type Failure, invalid } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import { formatRfc3339 } from "../base/rfc3339.ts";
 import { groveVersion } from "../base/version.ts";
-import { randomBytes, toBase64, toBase64Url } from "../crypto/bytes.ts";
+import { toBase64 } from "../crypto/bytes.ts";
 import type { Env } from "../env.ts";
 import { publishRecent } from "../listing/updates/recent.ts";
 import type { Installation } from "../system/installation.ts";
 import { systemOf } from "../system/system.ts";
 import { compress, sha256Of } from "./compress.ts";
-import type { Part, Position } from "./part.ts";
+import { MAX_PARTS, type Part, type Position } from "./part.ts";
 import { readPart } from "./read-part.ts";
-import { sealOfBackup, sealOfPart } from "./seals.ts";
+import { nameOfRun, readRun, sealOfBackup, sealOfPart, versionsOf } from "./seals.ts";
 
 /** The form of backups that this release makes. */
 export const FORMAT = 1;
 
 const RESTLESS_RETRY_SECONDS = 10;
 
-/** `<begin in ms>.<terms of keys at the begin>.<random>` */
-const RUN = /^(\d{13})\.(\d{1,6}(?:-\d{1,6}){0,99})\.[A-Za-z0-9_-]{22}$/;
+/** How long parts are made for a run (ms): a backup is of one time. */
+const MAX_RUN_MS = 24 * 3_600_000;
+const UNKNOWN_RUN = invalid("run is none that this server has named");
+const TOO_MANY_PARTS = invalid(`a backup has at most ${MAX_PARTS} parts`);
 
 /** A part that was made. */
 export interface MadePart {
@@ -49,11 +51,6 @@ export interface WantedPart {
   readonly known: string;
 }
 
-/** Names a run that begins at `now` (ms). */
-export function newRun({ keys }: Installation, now: number): string {
-  return `${now}.${versionsOf(keys).join("-")}.${toBase64Url(randomBytes(16))}`;
-}
-
 /** Reads and seals the next part of a backup. Safe to repeat: what changed meanwhile is in it as it is then. */
 export async function makePart(
   env: Env,
@@ -61,10 +58,12 @@ export async function makePart(
   { run: given, number, from, until, known }: WantedPart,
 ): Promise<Result<MadePart, Failure>> {
   const now = currentTime();
-  if (given !== "" && !RUN.test(given)) return err(invalid("run is none that this server has named"));
+  const begun = given === "" ? ok(null) : await readBegun(installation, given, now);
+  if (!begun.ok) return begun;
+  if (number >= MAX_PARTS) return err(TOO_MANY_PARTS);
   // What was answered before the run is in it.
   if (number === 0) await publishRecent(env, now);
-  const run = given || newRun(installation, now);
+  const run = given || (await nameOfRun(installation.keys, now));
   const read = await readPart(env, installation, from, until);
   if (!read.ok) return err(restless(read.error.key));
   const { part, rows, next } = read.value;
@@ -106,12 +105,14 @@ export async function sealBackup(
   run: string,
   parts: number,
 ): Promise<Result<SealedBackup, Failure>> {
-  const [, startedAt, terms = ""] = RUN.exec(run) ?? [];
-  if (startedAt === undefined) return err(invalid("run is none that this server has named"));
+  const begun = await readBegun(installation, run, currentTime());
+  if (!begun.ok) return begun;
   if (parts < 1) return err(invalid("parts must be the number of parts of the run"));
+  if (parts > MAX_PARTS) return err(TOO_MANY_PARTS);
+  const { began, terms } = begun.value;
   // A row that was sealed under a key that is gone would be refused.
   const now = versionsOf(installation.keys);
-  if (!terms.split("-").every((term) => now.includes(Number(term))))
+  if (!terms.every((term) => now.includes(term)))
     return err(invalid("old keys were dropped while the backup was made: begin again"));
   const keyRing = await systemOf(env).sealedKeyRing();
   if (keyRing === null) return err({ code: "uninitialized" });
@@ -119,7 +120,7 @@ export async function sealBackup(
     format: FORMAT,
     run,
     parts,
-    started_at: formatRfc3339(Number(startedAt)),
+    started_at: formatRfc3339(began),
     finished_at: formatRfc3339(currentTime()),
     release: groveVersion(env),
     cluster_id: installation.clusterId,
@@ -129,8 +130,15 @@ export async function sealBackup(
   });
 }
 
-function versionsOf({ terms }: Installation["keys"]): number[] {
-  return terms.map(({ version }) => version);
+/** A run that is under way at `now` (ms). */
+async function readBegun(
+  { keys }: Installation,
+  name: string,
+  now: number,
+): Promise<Result<NonNullable<Awaited<ReturnType<typeof readRun>>>, Failure>> {
+  const run = await readRun(keys, name);
+  if (!run) return err(UNKNOWN_RUN);
+  return now - run.began < MAX_RUN_MS ? ok(run) : err(invalid("the run began more than a day ago: begin again"));
 }
 
 function isSystemPart({ objects }: Part): boolean {

@@ -1,4 +1,4 @@
-import type { ObjectPage, PagePosition } from "../storage/object-pages.ts";
+import { isPageValue, type ObjectPage, type PagePosition } from "../storage/object-pages.ts";
 import { isObject } from "../wire/fields.ts";
 import { type ObjectPlace, placeOf } from "./object-keys.ts";
 
@@ -6,6 +6,9 @@ import { type ObjectPlace, placeOf } from "./object-keys.ts";
 export const PART_CHARACTERS = 1_048_576;
 /** Characters of an object that are read in one moment; a larger one is read in pages. */
 export const PAGE_CHARACTERS = 8 * 1_048_576;
+
+/** Parts that a backup can have. */
+export const MAX_PARTS = 100_000;
 
 /** A page of an object, as a part has it. Trees of one form have the same SQL: it is in the part once. */
 export interface SavedPage extends ObjectPlace, Omit<ObjectPage, "schema"> {
@@ -37,9 +40,18 @@ export function readPosition(text: string): Position | null {
     const { after, within } = read;
     if (within === null) return { after, within: null };
     if (!isObject(within) || typeof within.key !== "string" || typeof within.tries !== "number") return null;
-    if (!placeOf(within.key)) return null;
-    return { after, within: { key: within.key, tries: within.tries, page: within.page as PagePosition | null } };
+    const page = within.page === null ? null : readPagePosition(within.page);
+    if (!placeOf(within.key) || page === undefined) return null;
+    return { after, within: { key: within.key, tries: within.tries, page } };
   } catch {
     return null;
   }
+}
+
+function readPagePosition(value: unknown): PagePosition | undefined {
+  if (!isObject(value)) return undefined;
+  const { page, table, after, mark } = value;
+  if (typeof page !== "number" || typeof table !== "string" || typeof mark !== "string") return undefined;
+  const key = after === null ? null : Array.isArray(after) && after.every(isPageValue) ? after : undefined;
+  return key === undefined ? undefined : { page, table, after: key, mark };
 }

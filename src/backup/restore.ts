@@ -9,7 +9,7 @@ import { openKeyRing } from "../system/open-ring.ts";
 import type { EndsOfRestore } from "../system/setup.ts";
 import { systemOf } from "../system/system.ts";
 import { decompress, sha256Of } from "./compress.ts";
-import { PAGE_CHARACTERS, PART_CHARACTERS, type Part } from "./part.ts";
+import { MAX_PARTS, PAGE_CHARACTERS, PART_CHARACTERS, type Part } from "./part.ts";
 import { proofOf, receiptOf, sealOfBackup, sealOfPart } from "./seals.ts";
 import { writePart } from "./write-part.ts";
 
@@ -20,6 +20,9 @@ const MAX_PART_BYTES = 4 * (PART_CHARACTERS + PAGE_CHARACTERS);
 export const NOT_EMPTY = invalid("a backup is restored into a deployment that was never initialized, and this one was");
 const NOT_RESTORING = invalid("no restore is under way here");
 const NOT_WHOLE = invalid("not all parts of the backup were restored");
+const FOREIGN_RING = invalid(
+  "key_ring can't be opened: GROVE_SEAL_KEY (or GROVE_SEAL_KEY_PREVIOUS) of this deployment must be the key that wrapped it",
+);
 const NOT_SEALED = invalid("the seal does not hold: this is not what the server of the backup has made");
 
 /** The head of a backup. */
@@ -39,7 +42,7 @@ export async function beginRestore(
   { run, parts, keyRing, seal }: BackupHead,
 ): Promise<Result<null, Failure>> {
   const opened = await openKeyRing(env, keyRing);
-  if (!opened.ok) return opened;
+  if (!opened.ok) return err(FOREIGN_RING);
   const keys = await importKeys(opened.value.ring);
   if (!isSeal(seal, await sealOfBackup(keys, run, parts))) return err(NOT_SEALED);
   if (!(await systemOf(env).beginRestore(run, keyRing))) return err(NOT_EMPTY);
@@ -92,9 +95,12 @@ export async function finishRestore(env: Env, end: EndOfRestore): Promise<Result
   const open = await loadInstallation(env);
   const restored = open.ok ? open : await loadRestoring(env);
   if (!restored.ok) return err(NOT_RESTORING);
-  const { keys } = restored.value;
+  const { keys, restoring } = restored.value;
   const isBackup = isSeal(end.seal, await sealOfBackup(keys, end.run, end.parts));
-  if (!isBackup || !isSeal(end.proof, await proofOf(keys, end.run, end.parts))) return err(NOT_WHOLE);
+  if (!isBackup || end.parts > MAX_PARTS) return err(NOT_WHOLE);
+  // The proof takes a hash for each part: of another run none is made.
+  if (restoring !== null && (restoring !== end.run || !isSeal(end.proof, await proofOf(keys, end.run, end.parts))))
+    return err(NOT_WHOLE);
   if (!(await systemOf(env).finishRestore(end.run, end.ends, currentTime()))) return err(NOT_RESTORING);
   const loaded = await refreshInstallation(env);
   return loaded.ok ? ok(null) : loaded;

@@ -3,6 +3,12 @@ import { fromBase64, toBase64 } from "../crypto/bytes.ts";
 /** A value of a row, as JSON holds it: bytes in base64. */
 export type PageValue = string | number | null | { readonly b: string };
 
+/** True for a value of a row. */
+export function isPageValue(value: unknown): value is PageValue {
+  if (typeof value !== "object" || value === null) return value === null || ["string", "number"].includes(typeof value);
+  return "b" in value && typeof value.b === "string" && fromBase64(value.b) !== null;
+}
+
 /** Rows of one table. */
 export interface TablePage {
   readonly table: string;
@@ -89,6 +95,8 @@ export function readObjectPage(
   if (made.length === 0) return null;
   const schema = from ? [] : made.map((one) => one.sql);
   const names = made.filter(({ type }) => type === "table").map(({ name }) => name);
+  // A position that this object has not given out is read as one of before a change.
+  if (from && !(names.includes(from.table) && isKeyOf(sql, from.table, from.after))) return "changed";
   const tables: TablePage[] = [];
   const page = from?.page ?? 0;
   let characters = 0;
@@ -134,10 +142,7 @@ function readTable(
   after: readonly PageValue[] | null,
   maxCharacters: number,
 ): TableRead {
-  const key = sql
-    .exec<{ name: string }>("SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk", table)
-    .toArray()
-    .map(({ name }) => name);
+  const key = keyOf(sql, table);
   // A table without a key has a row or two: it is read at once.
   const keyNames = key.map((name) => `"${name}"`).join(", ");
   const where = after ? `WHERE (${keyNames}) > (${key.map(() => "?").join(", ")})` : "";
@@ -157,6 +162,18 @@ function readTable(
     characters += row.reduce<number>((sum, value) => sum + charactersOf(value), 2);
   }
   return { columns, rows, characters, isWhole: true, last: [] };
+}
+
+/** The columns of a table's key. */
+function keyOf(sql: SqlStorage, table: string): string[] {
+  return sql
+    .exec<{ name: string }>("SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk", table)
+    .toArray()
+    .map(({ name }) => name);
+}
+
+function isKeyOf(sql: SqlStorage, table: string, values: readonly PageValue[] | null): boolean {
+  return values === null || (values.length > 0 && values.length === keyOf(sql, table).length);
 }
 
 function pageValue(value: SqlStorageValue): PageValue {

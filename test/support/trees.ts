@@ -164,7 +164,8 @@ export async function sweep(stub: DurableObjectStub<TokenTree>): Promise<void> {
   throw new Error("the sweep does not end");
 }
 
-async function keysOfInstallation() {
+/** The keys of the installation of this test file. */
+export async function keysOfInstallation() {
   const loaded = await loadInstallation(bindings);
   if (!loaded.ok) throw new Error("the service is not initialised");
   return loaded.value.keys;

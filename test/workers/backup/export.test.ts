@@ -1,7 +1,11 @@
 import { beforeAll, expect, it } from "vitest";
-import { backUp, textOf } from "../../support/backups.ts";
-import { call, createToken, initialized, tokenUnder } from "../../support/service.ts";
-import { locate } from "../../support/trees.ts";
+import { keyOfTree } from "../../../src/backup/object-keys.ts";
+import { MAX_PARTS } from "../../../src/backup/part.ts";
+import { nameOfRun, sealOfBackup } from "../../../src/backup/seals.ts";
+import { toBase64 } from "../../../src/crypto/bytes.ts";
+import { type AnsweredPart, backUp, finish, textOf } from "../../support/backups.ts";
+import { call, createToken, dataOf, initialized, tokenUnder } from "../../support/service.ts";
+import { keysOfInstallation, locate } from "../../support/trees.ts";
 
 let root: string;
 
@@ -39,4 +43,55 @@ it("a part ends with the object that fills it", async () => {
   const sizes = await Promise.all(parts.map(async ({ content }) => (await textOf(content)).length));
   // Each of these objects is of some 700,000 characters: the second one fills a part.
   expect(Math.max(...sizes)).toBeLessThan(1_500_000);
+});
+
+it("a position that no answer had is refused, or read from the beginning of its object", async () => {
+  const part = (position: unknown) =>
+    call("POST", "sys/backup/part", { token: root, body: { run, number: 1, position: JSON.stringify(position) } });
+  const { run }: { run: string } = dataOf(await call("POST", "sys/backup/part", { token: root, body: {} }));
+  const { stub, treeId } = await locate(root);
+  const read = await stub.exportPage(null, 1);
+  if (read === null || read === "changed" || !read.next) throw new Error("the tree was not read in pages");
+  const key = keyOfTree(treeId);
+  const { next } = read;
+  for (const page of ["first", { ...next, after: "x" }, { ...next, after: [{ b: "?" }] }, { ...next, mark: 1 }])
+    expect((await part({ after: "", within: { key, page, tries: 0 } })).status).toBe(400);
+  for (const page of [
+    { ...next, after: [1, 2, 3, 4] },
+    { ...next, after: [] },
+    { ...next, table: "none" },
+  ]) {
+    const answer = await part({ after: "", within: { key, page, tries: 0 } });
+    expect(answer.status).toBe(200);
+    expect(JSON.parse(await textOf(dataOf<AnsweredPart>(answer).content)).objects[0]).toMatchObject({ page: 0 });
+  }
+});
+
+it("a run is one that the server has named, within a day, and has a bounded number of parts", async () => {
+  const seal = (run: string, parts: number) => call("POST", "sys/backup/seal", { token: root, body: { run, parts } });
+  const part = (run: string, number: number) =>
+    call("POST", "sys/backup/part", { token: root, body: { run, number, position: '{"after":"z","within":null}' } });
+  const { head } = await backUp(root);
+  const later = head.run.replace(/^\d+/, (began) => String(Number(began) + 1));
+  expect((await seal(later, 1)).status).toBe(400);
+  expect((await part(later, 1)).status).toBe(400);
+  expect((await part(head.run, 1)).status).toBe(200);
+  for (const answer of [await seal(head.run, MAX_PARTS + 1), await part(head.run, MAX_PARTS)])
+    expect(answer.body.errors).toEqual([`a backup has at most ${MAX_PARTS} parts`]);
+  const keys = await keysOfInstallation();
+  const old = await nameOfRun(keys, Date.now() - 86_400_000);
+  for (const answer of [await seal(old, 1), await part(old, 1)])
+    expect(answer.body.errors).toEqual(["the run began more than a day ago: begin again"]);
+  expect((await seal(await nameOfRun(keys, Date.now() - 80_000_000), 1)).status).toBe(200);
+});
+
+it("the proof of a backup that is not being restored is not computed", async () => {
+  const backup = await backUp(root);
+  const { run } = backup.head;
+  const parts = MAX_PARTS + 1;
+  const seal = toBase64(await sealOfBackup(await keysOfInstallation(), run, parts));
+  const many = { ...backup, head: { ...backup.head, parts, seal } };
+  expect((await finish(many, "")).body.errors).toEqual(["not all parts of the backup were restored"]);
+  // Here nothing was ever restored: the proof is not looked at.
+  expect((await finish(backup, "")).body.errors).toEqual(["no restore is under way here"]);
 });
