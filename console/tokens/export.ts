@@ -25,10 +25,10 @@ const FIELDS = [
   "tree",
 ] as const;
 
-/** A spreadsheet takes a cell that begins so for a formula. */
-const FORMULA = /^\s*[=+\-@|%]|^[\t\r\n]/;
+/** A spreadsheet takes a cell that begins so for a formula, some also by the wide signs of East Asian keyboards. */
+const FORMULA = /^[\s\p{Cf}]*[=+\-@|%＝＋－＠]|^[\t\r\n]/u;
 /** The same within a cell, where it begins one if the spreadsheet separates by semicolons or tabs. */
-const INNER_FORMULA = /([;\t\r\n][\s"]*)(?=[=+\-@|%])/g;
+const INNER_FORMULA = /([;\t\r\n][\s\p{Cf}"]*)(?=[=+\-@|%＝＋－＠])/gu;
 /** An id that the server made: it can call no function, and has to stay as it is to be looked up. */
 const ID = /^[A-Za-z0-9_-]{40,}$/;
 
