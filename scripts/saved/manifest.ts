@@ -19,14 +19,17 @@ export type AnsweredPart = z.infer<typeof ANSWERED_PART>;
 export const PART = ANSWERED_PART.omit({ content: true, run: true });
 export type Part = z.infer<typeof PART>;
 
+const PLAIN = /^[ -~]{1,100}$/;
+
 /** What the server says of a backup as a whole. */
 export const HEAD = z.object({
   format: z.literal(1, "was made by a newer release"),
   run: z.string(),
   parts: z.number(),
-  started_at: z.string(),
+  started_at: z.string().regex(PLAIN),
   finished_at: z.string(),
-  release: z.string(),
+  // They are shown to the operator.
+  release: z.string().regex(PLAIN),
   cluster_id: z.string(),
   seal_key_version: z.number(),
   key_ring: z.string(),

@@ -78,6 +78,11 @@ it("believes no manifest about when its run began", () => {
   expect(verifyBackup(store, name)).toEqual({ ok: false, error: `${name}: it was not begun at 2026-11-24T00:00:00Z` });
 });
 
+it("shows nothing of a manifest that a terminal would obey", () => {
+  const name = store.finish({ ...manifest([keep(0, "zero")]), release: "1.0.0\u001b[2J" }, HOUR_MS);
+  expect(verifyBackup(store, name)).toMatchObject({ ok: false });
+});
+
 it("goes on after the last part whose note is whole", () => {
   const parts = [keep(0, "zero"), keep(1, "one")];
   store.begin(RUN, []);
