@@ -99,7 +99,7 @@ function tokensRead(keys: Keys): GenerationalCache<string, ParsedToken> {
 }
 
 /** True for the shapes that generated tokens have. What is in such a token proves itself, and never changes. */
-function isGenerated(text: string): boolean {
+export function isGenerated(text: string): boolean {
   return text.startsWith(BATCH_PREFIX) || text.startsWith(SERVICE_PREFIX) || looksLikeTeamToken(text);
 }
 

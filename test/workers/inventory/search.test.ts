@@ -187,3 +187,24 @@ describe("sys/tokens/find", () => {
     expect((await post("sys/tokens/find", { token: root }, client_token)).status).toBe(403);
   });
 });
+
+it("no filter takes a token, in whatever field or form it is", async () => {
+  const { client_token: token } = await createToken(root, { policies: ["default"] });
+  for (const [name, value] of [
+    ["display_name", token],
+    ["display_name", `${token}*`],
+    ["path_prefix", `auth/token/lookup/${token}`],
+    ["metadata", { owner: token }],
+    ["metadata", [`${token}=x`]],
+    ["policy", ` ${root}`],
+    ["search", token],
+  ] as const) {
+    const answer = await post("sys/tokens/revoke", { [name]: value, dry_run: false, expected_count: 0 });
+    expect([answer.status, answer.body.errors]).toEqual([
+      400,
+      [`${name} takes no token: sys/tokens/find takes one in its body`],
+    ]);
+  }
+  const forged = token.replace(/.$/, (last) => (last === "A" ? "B" : "A"));
+  expect((await post("sys/tokens/revoke", { display_name: forged })).status).toBe(200);
+});

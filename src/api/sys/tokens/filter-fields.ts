@@ -1,4 +1,4 @@
-import { readToken } from "../../../auth/caller.ts";
+import { isGenerated, readToken } from "../../../auth/caller.ts";
 import type { CallContext } from "../../../auth/route.ts";
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { hasUnprintable } from "../../../base/name.ts";
@@ -56,6 +56,8 @@ export async function readFilter({
   if (fields.type !== "" && fields.type !== "service")
     return err(invalid('only tokens of the type "service" are listed'));
   if (fields.tree !== "" && !TREE_ID.test(fields.tree)) return err(invalid("tree is not the id of a tree"));
+  const holder = await fieldWithToken(env, installation, fields);
+  if (holder !== null) return err(invalid(`${holder} takes no token: sys/tokens/find takes one in its body`));
   const mount = fields.mount === "" ? ok(undefined) : readMount(fields.mount, installation);
   if (!mount.ok) return mount;
   const search = await readSearch(env, installation, fields.search.trim());
@@ -82,6 +84,24 @@ export async function readFilter({
   });
 }
 
+/** No token is shorter, of those that are not chosen by root. */
+const MIN_TOKEN = 40;
+
+/**
+ * The field whose text has a token of this installation in it; null for none. What is filtered by is in addresses, and is kept and shown
+ * with the job of a revocation.
+ */
+async function fieldWithToken(env: Env, installation: Installation, fields: FilterFields): Promise<string | null> {
+  for (const [name, value] of Object.entries(fields)) {
+    const texts = isObject(value) ? Object.entries(value).flat() : [value];
+    const words = texts.flatMap((text) => (typeof text === "string" ? text.split(/[^\w.-]+/) : []));
+    for (const word of words) {
+      if (word.length >= MIN_TOKEN && isGenerated(word) && (await readToken(env, installation, word))) return name;
+    }
+  }
+  return null;
+}
+
 /** The id under which the mount at a path issues; the path is with or without `auth/` and the last slash. */
 export function readMount(path: string, installation: Installation): Result<string, Failure> {
   const plain = `${path.replace(/^auth\//, "").replace(/\/$/, "")}/`;
@@ -102,7 +122,7 @@ async function readSearch(
     return err(invalid(`search has ${MIN_SEARCH} to ${MAX_SEARCH} characters`));
   }
   if (hasUnprintable(text)) return err(invalid("search has a character that is not seen"));
-  // What is searched for is in addresses, and shown with the job of a revocation.
+  // One that root chose is known here alone: elsewhere it could be the name that is meant.
   if (await readToken(env, installation, text)) {
     return err(invalid("search takes no token: sys/tokens/find takes one in its body"));
   }
