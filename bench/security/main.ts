@@ -1,4 +1,6 @@
+import { BACKUPS } from "./backups.ts";
 import { CHOSEN_NAMES } from "./chosen-names.ts";
+import { EXPLANATIONS } from "./explanations.ts";
 import { FIRST_REVIEW } from "./first-review.ts";
 import { SECOND_REVIEW } from "./second-review.ts";
 import { STORAGE_WRITER } from "./storage-writer.ts";
@@ -11,7 +13,8 @@ import { Subject } from "./subject.ts";
 const subject = await Subject.start();
 let broken = 0;
 try {
-  for (const { name, attack } of [...FIRST_REVIEW, ...SECOND_REVIEW, ...STORAGE_WRITER, ...CHOSEN_NAMES]) {
+  const checks = [FIRST_REVIEW, SECOND_REVIEW, STORAGE_WRITER, CHOSEN_NAMES, BACKUPS, EXPLANATIONS].flat();
+  for (const { name, attack } of checks) {
     let outcome: string;
     try {
       outcome = await attack(subject);
