@@ -22,7 +22,11 @@ export async function decompress(bytes: Uint8Array<ArrayBuffer>, maxBytes: numbe
   try {
     for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
       size += piece.value.byteLength;
-      if (size > maxBytes) return err("it is larger than a part can be");
+      if (size > maxBytes) {
+        // Else the rest is decompressed for nothing.
+        await reader.cancel();
+        return err("it is larger than a part can be");
+      }
       text += decoder.decode(piece.value, { stream: true });
     }
     return ok(text + decoder.decode());
