@@ -186,7 +186,7 @@ export class ClientConnection {
       head: renderRequestHead(head, upstream.host, client, body.length),
       body,
       isHead: head.method === "HEAD",
-      turnMs: timeouts.turnMs,
+      turns: timeouts,
       abandonMs: timeouts.abandonMs,
     };
     const answer = await upstream.send(request, client.shareKey);

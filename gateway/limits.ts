@@ -41,7 +41,7 @@ export const MAX_UPSTREAM_CONNECTIONS = 32;
  * Requests with the service and waiting for their turn. More are refused at once: a client that comes again in a second is served
  * sooner than one in a queue that only grows, and the service does no work for clients that have given up.
  */
-export const MAX_REQUESTS = 768;
+export const MAX_REQUESTS = 1024;
 
 /** What one client address may use of each limited resource when no other client uses it, in percent. */
 export const CLIENT_SHARE_PERCENT = 25;
@@ -61,7 +61,15 @@ export const TIMEOUTS = {
   headMs: 15_000,
   /** From the end of the headers to the end of the body, besides a second for each LEAST_BYTES_PER_SECOND of it. */
   bodyMs: 10_000,
-  /** For the turn of a request. One that is served is answered within a second then, unless the answer itself takes longer. */
+  /**
+   * For the turn of a request, and for a burst as a whole: many clients behind one address that come at once are all served, on a slow
+   * machine too.
+   */
+  burstMs: 10_000,
+  /**
+   * For the turn of a request when its client has asked for more than can be done for longer than a burst. One that is served is
+   * answered within a second then, unless the answer itself takes longer.
+   */
   turnMs: 750,
   /** From the end of the body to the start of the answer: what Vault's server takes at most. */
   answerMs: 90_000,

@@ -5,6 +5,7 @@ import { ByteReader, type ReadError } from "./byte-reader.ts";
 import { Deadline } from "./deadline.ts";
 import { UPSTREAM_IDLE_MS } from "./limits.ts";
 import { type ResponseHead, readResponseHead } from "./response-head.ts";
+import type { TurnLimits } from "./shares.ts";
 import { writeMessage } from "./write-message.ts";
 
 /** Where the service is: an origin (`http:` or `https:`), or a Unix domain socket that speaks HTTP. */
@@ -19,8 +20,8 @@ export interface UpstreamRequest {
   readonly body: Buffer;
   /** True when no body follows the head of the answer, whatever it says. */
   readonly isHead: boolean;
-  /** Milliseconds for which the request waits for its turn. */
-  readonly turnMs: number;
+  /** How long the request waits for its turn. */
+  readonly turns: TurnLimits;
   /** Milliseconds after which the answer is not waited for any more. */
   readonly abandonMs: number;
 }

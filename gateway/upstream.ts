@@ -53,7 +53,7 @@ export class Upstream {
    * @returns "busy" when the request has waited for its turn for too long, and was not sent.
    */
   async send(request: UpstreamRequest, key: ShareKey): Promise<Result<UpstreamAnswer, "busy" | "unavailable">> {
-    const isTurn = this.#places.take(key, 1) || (await this.#waiting.wait(key, new Deadline(), request.turnMs));
+    const isTurn = this.#places.take(key, 1) || (await this.#awaitTurn(key, request));
     if (!isTurn) return err("busy");
     let connection = this.#takeIdle() ?? this.#connect();
     const exchange = this.#repeats ? connection.nextExchange() : null;
@@ -94,6 +94,10 @@ export class Upstream {
     this.drop();
   }
 
+  #awaitTurn(key: ShareKey, { turns }: UpstreamRequest): Promise<boolean> {
+    return this.#waiting.wait(key, new Deadline(), turns, performance.now());
+  }
+
   #takeIdle(): UpstreamConnection | undefined {
     for (let connection = this.#idle.pop(); connection; connection = this.#idle.pop()) {
       if (connection.isFit) return connection;
@@ -118,6 +122,6 @@ export class Upstream {
     if (isReusable && connection.isFit) this.#idle.push(connection);
     else connection.destroy();
     this.#places.giveBack(key, 1);
-    this.#waiting.goOn((next) => this.#places.take(next, 1));
+    this.#waiting.goOn((next) => this.#places.take(next, 1), performance.now());
   }
 }

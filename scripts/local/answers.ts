@@ -53,7 +53,13 @@ async function get<T>(
 ): Promise<T | undefined> {
   const upstream = new Upstream(address, () => {});
   const head = `GET ${path} HTTP/1.1\r\nHost: ${upstream.host}\r\n\r\n`;
-  const request = { head, body: Buffer.alloc(0), isHead: false, turnMs: limitMs, abandonMs: limitMs };
+  const request = {
+    head,
+    body: Buffer.alloc(0),
+    isHead: false,
+    turns: { turnMs: limitMs, burstMs: limitMs },
+    abandonMs: limitMs,
+  };
   const answer = await upstream.send(request, null);
   const found = answer.ok ? await read(answer.value) : undefined;
   upstream.close();

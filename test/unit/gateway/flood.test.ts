@@ -110,3 +110,31 @@ describe("a client that opens many connections", () => {
     expect(arrived).toHaveLength(3);
   });
 });
+
+describe("many clients behind one address that come at once", () => {
+  it("are all served, by a slow service too, and another client need not wait for them", async () => {
+    const held: (() => void)[] = [];
+    const { url } = await startService(({ url: target = "" }, response) => held.push(() => response.end(target)));
+    const lines: string[] = [];
+    const { port } = await startTestGateway(url, {
+      clientSharePercent: 25,
+      audit: (line) => lines.push(line),
+      // Those of a client that asks for too much all the time would not wait.
+      timeouts: { turnMs: 0 },
+    });
+    const runners = await openMany(port, 128, request("GET /v1/runner"));
+    await expect.poll(() => held.length).toBe(8);
+    const other = await RawClient.connect(port, "127.0.0.2");
+    await other.send(request("GET /v1/other"));
+    await expect.poll(() => held.length).toBe(9);
+    held.pop()?.();
+    expect((await other.answer()).body).toBe("/v1/other");
+    const answers = Promise.all(runners.map((runner) => runner.answer()));
+    const serving = setInterval(() => {
+      for (const answer of held.splice(0)) answer();
+    }, 60);
+    expect(new Set((await answers).map(({ status }) => status))).toEqual(new Set([200]));
+    clearInterval(serving);
+    expect(lines).toEqual([]);
+  });
+});

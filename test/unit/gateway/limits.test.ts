@@ -88,7 +88,7 @@ describe("the turn of a request", () => {
   it("is waited for no longer than the limit: then the request is refused, not sent, and the connection goes on", async () => {
     const waiting: (() => void)[] = [];
     const { url } = await startService((_, response) => waiting.push(() => response.end("done")));
-    const { port } = await startTestGateway(url, { timeouts: { turnMs: 0 } });
+    const { port } = await startTestGateway(url, { timeouts: { burstMs: 0 } });
     for (let sent = 0; sent < MAX_UPSTREAM_CONNECTIONS; sent++) {
       await (await RawClient.connect(port)).send(request("GET /v1/a"));
     }

@@ -73,6 +73,7 @@ describe("shares", () => {
 
 describe("turns", () => {
   const LIMIT_MS = 600_000;
+  const LIMITS = { turnMs: 1000, burstMs: LIMIT_MS };
 
   /** Requests of clients that wait, in the order in which they came; `ended` gets the number and the outcome of each. */
   function waiting(clients: string) {
@@ -80,12 +81,12 @@ describe("turns", () => {
     const ended: [number, boolean][] = [];
     const deadlines = [...clients].map((client, number) => {
       const deadline = new Deadline();
-      void turns.wait(client, deadline, LIMIT_MS).then((isTurn) => ended.push([number, isTurn]));
+      void turns.wait(client, deadline, LIMITS, 0).then((isTurn) => ended.push([number, isTurn]));
       return deadline;
     });
     const letGo = async (count: number): Promise<void> => {
       let left = count;
-      turns.goOn(() => left-- > 0);
+      turns.goOn(() => left-- > 0, 0);
       await Promise.resolve();
     };
     return { deadlines, ended, letGo };
@@ -115,5 +116,74 @@ describe("turns", () => {
     deadlines[1]?.look(late + 60_000);
     await letGo(1);
     expect(ended).toHaveLength(3);
+  });
+
+  describe("of a client that asks for more than can be done", () => {
+    const SHORT = { turnMs: 1000, burstMs: 10_000 };
+
+    /** Requests of one client, each begun at a time (ms) that the test gives. */
+    function queue() {
+      const turns = new Turns();
+      const refused: number[] = [];
+      return {
+        refused,
+        /** Begins a request; `after` has its deadline looked at so many ms later. */
+        ask(at: number) {
+          const deadline = new Deadline();
+          void turns.wait("a", deadline, SHORT, at).then((isTurn) => isTurn || refused.push(at));
+          const asked = performance.now();
+          return {
+            after: async (ms: number): Promise<void> => {
+              deadline.look(asked + ms);
+              await Promise.resolve();
+            },
+          };
+        },
+        serve(at: number): void {
+          let left = 1;
+          turns.goOn(() => left-- > 0, at);
+        },
+      };
+    }
+
+    it("are waited for as long as a burst may last", async () => {
+      const { ask, refused } = queue();
+      ask(0);
+      const second = ask(9000);
+      await second.after(9500);
+      expect(refused).toEqual([]);
+      await second.after(10_500);
+      expect(refused).toEqual([9000]);
+    });
+
+    it("are waited for briefly when all its turns came late for longer than that", async () => {
+      const { ask, serve, refused } = queue();
+      ask(0);
+      ask(5000);
+      serve(8000);
+      const third = ask(10_001);
+      await third.after(500);
+      expect(refused).toEqual([]);
+      await third.after(1500);
+      expect(refused).toEqual([10_001]);
+    });
+
+    it("are waited for again after one that came promptly, and after nothing was waiting", async () => {
+      const { ask, serve, refused } = queue();
+      ask(0);
+      ask(9900);
+      serve(9950);
+      serve(10_000);
+      ask(10_100);
+      serve(10_200);
+      ask(10_300);
+      await ask(19_000).after(5000);
+      expect(refused).toEqual([]);
+      for (const at of [20_000, 20_001]) serve(at);
+      serve(20_002);
+      ask(50_000);
+      await ask(55_000).after(5000);
+      expect(refused).toEqual([]);
+    });
   });
 });
