@@ -141,7 +141,8 @@ export default defineConfig({
           setupFiles: [
             ...PROPERTIES.setupFiles,
             "./test/support/source-stacks.ts",
-            "./test/support/entry-after-end.ts",
+            "./test/support/entry-once.ts",
+            "./test/support/kept-lines.ts",
           ],
           name: "workers",
           include: ["test/workers/**/*.test.ts"],
