@@ -24,7 +24,9 @@ beforeEach(() => {
 });
 
 type Line = Record<string, unknown>;
-const parsed = () => lines.map((line) => JSON.parse(line) as Line);
+/** The lines of requests. On a slow machine there are others between them: tidy, and that an object answers again. */
+const parsed = () =>
+  lines.map((line) => JSON.parse(line) as Line).filter(({ type }) => type === "request" || type === "response");
 const HASH = expect.stringMatching(/^hmac-sha256:[0-9a-f]{64}$/);
 const hashOf = async (input: string) =>
   (await call("POST", "sys/audit-hash/any", { token: root, body: { input } })).body.data.hash as string;
