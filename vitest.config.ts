@@ -96,8 +96,9 @@ export default defineConfig({
     restoreMocks: true,
     // No test is about time: the limit only ends what hangs, also on a slow machine that does other things beside. It is longer
     // than the start of a server may take, which has a limit and a message of its own.
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
+    expect: { poll: { timeout: 90_000 } },
     projects: [
       {
         extends: true,
@@ -156,7 +157,6 @@ export default defineConfig({
           name: "e2e",
           include: ["test/e2e/**/*.test.ts"],
           globalSetup: "test/e2e/support/build-once.ts",
-          expect: { poll: { timeout: 30_000 } },
           // A file waits for its servers and pages most of the time: two at once also where there are two cores.
           maxWorkers: 2,
         },

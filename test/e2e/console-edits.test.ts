@@ -13,7 +13,6 @@ interface Stored {
 }
 
 const executable = browserPath();
-const WAIT_MS = 15_000;
 
 describe.skipIf(executable === undefined)("changes in the console", () => {
   let server: RunningServer;
@@ -26,7 +25,6 @@ describe.skipIf(executable === undefined)("changes in the console", () => {
     browser = await startBrowser(executable ?? "");
     watched = await openPage(browser);
     page = watched.page;
-    page.setDefaultTimeout(WAIT_MS);
     await signIn(page, server, server.rootToken);
   });
   afterAll(async () => {
@@ -58,7 +56,7 @@ describe.skipIf(executable === undefined)("changes in the console", () => {
     await openPlace(page, "tokens");
     await openPlace(page, "policies/ship");
     await page.getByText("Your unsaved text is here again").waitFor();
-    expect(await textOf(page).inputValue()).toBe(rule("a") + rule("b"));
+    await expect.poll(() => textOf(page).inputValue()).toBe(rule("a") + rule("b"));
     expect((await stored("ship")).policy).toBe(rule("a"));
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByText("Saved", { exact: true }).waitFor();
@@ -84,7 +82,6 @@ describe.skipIf(executable === undefined)("changes in the console", () => {
 
   it("keeps an unsaved text over the end of a session for the same person alone, and forgets it when its user signs out", async () => {
     const other = await openPage(browser);
-    other.page.setDefaultTimeout(WAIT_MS);
     const policy = 'path "*" {\n  capabilities = ["create", "read", "update", "delete", "list", "sudo"]\n}\n';
     await api("POST", "sys/policies/acl/editors", { policy });
     await api("POST", "auth/token/roles/person", { allowed_policies: "editors", allowed_entity_aliases: "alice" });
@@ -102,12 +99,12 @@ describe.skipIf(executable === undefined)("changes in the console", () => {
     await other.page.getByText("Your session has ended: the token expired or was revoked.").waitFor();
     await signIn(other.page, server, await tokenOfAlice());
     await openPlace(other.page, "policies/ship");
-    expect(await textOf(other.page).inputValue()).toBe(rule("kept"));
+    await expect.poll(() => textOf(other.page).inputValue()).toBe(rule("kept"));
     // A token that is in memory alone is gone now.
     await other.page.reload();
     await signIn(other.page, server, server.rootToken);
     await openPlace(other.page, "policies/ship");
-    expect(await textOf(other.page).inputValue()).toBe(before);
+    await expect.poll(() => textOf(other.page).inputValue()).toBe(before);
     await textOf(other.page).fill(rule("typed by root"));
     await openPlace(other.page, "session");
     await other.page.getByRole("button", { name: "Sign out", exact: true }).click();
@@ -162,7 +159,7 @@ describe.skipIf(executable === undefined)("changes in the console", () => {
     await dialog.waitFor({ state: "detached" });
     await rotate(/pipeline/);
     await dialog.getByText(/^Empty: after 10d, as long as the old one was to live/).waitFor();
-    expect(await dialog.getByLabel("The old one stays good for").inputValue()).toBe("1d");
+    await expect.poll(() => dialog.getByLabel("The old one stays good for").inputValue()).toBe("1d");
     await expectAccessible(page);
     await dialog.getByRole("button", { name: "Rotate", exact: true }).click();
     const secret = await dialog.getByRole("status", { name: "Token" }).textContent();
@@ -192,7 +189,6 @@ describe.skipIf(executable === undefined)("changes in the console", () => {
     await api("POST", "auth/ci/config", { jwt_validation_pubkeys: [key] });
     await api("POST", "auth/ci/role/person", { role_type: "jwt", user_claim: "sub", bound_audiences: ["grove"] });
     const { page: guest, faults } = await openPage(browser);
-    guest.setDefaultTimeout(WAIT_MS);
     await guest.goto(`${server.address}/ui/`);
     const field = guest.getByLabel("Token", { exact: true }).last();
     await field.fill("hvs.абв");

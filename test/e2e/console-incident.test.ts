@@ -27,7 +27,6 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
     leaked = await plant(server);
     watched = await openPage(browser);
     page = watched.page;
-    page.setDefaultTimeout(15_000);
     page.on("request", (request) => addresses.push(request.url()));
     await signIn(page, server, server.rootToken);
   });

@@ -46,7 +46,6 @@ describe.skipIf(executable === undefined)("the console beside other services", (
     browser = await startBrowser(executable ?? "");
     watched = await openPage(browser);
     page = watched.page;
-    page.setDefaultTimeout(15_000);
     await signIn(page, server, server.rootToken);
   });
   afterAll(async () => {

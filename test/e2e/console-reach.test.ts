@@ -23,7 +23,6 @@ describe.skipIf(executable === undefined)("every page of the console", () => {
     pages = await plant(server);
     watched = await openPage(browser);
     page = watched.page;
-    page.setDefaultTimeout(15_000);
   });
   afterAll(async () => {
     await browser?.close();
@@ -67,19 +66,19 @@ describe.skipIf(executable === undefined)("every page of the console", () => {
     await page.keyboard.press("Enter");
     await page.waitForURL(/display_name=token-fleet/);
     await page.getByText(/^1 token$/).waitFor();
-    expect(await page.evaluate("document.activeElement.value")).toBe("token-fleet");
+    await expect.poll(() => page.evaluate("document.activeElement.value")).toBe("token-fleet");
     await page.locator("summary", { hasText: "Columns" }).focus();
     await page.keyboard.press("Enter");
     await tabTo(page, "checkbox", "Path");
     await page.keyboard.press("Space");
     await page.getByRole("columnheader", { name: "Path" }).waitFor();
     await page.keyboard.press("Escape");
-    expect(await focusedLabel(page)).toBe("Columns");
-    expect(await page.getByRole("checkbox", { name: "Path" }).isVisible()).toBe(false);
+    await expect.poll(() => focusedLabel(page)).toBe("Columns");
+    await expect.poll(() => page.getByRole("checkbox", { name: "Path" }).isVisible()).toBe(false);
     await openPlace(page, "ends");
     await tabTo(page, "radio", "24 hours");
     await page.keyboard.press("ArrowRight");
-    expect(await page.getByRole("radio", { name: "Tomorrow" }).isChecked()).toBe(true);
+    await expect.poll(() => page.getByRole("radio", { name: "Tomorrow" }).isChecked()).toBe(true);
   });
 
   it("opens a dialog by keyboard, keeps the focus in it, and takes it back when it closes", async () => {
@@ -98,7 +97,7 @@ describe.skipIf(executable === undefined)("every page of the console", () => {
     }
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "detached" });
-    expect(await focusedLabel(page)).toBe("New quota…");
+    await expect.poll(() => focusedLabel(page)).toBe("New quota…");
     await page.keyboard.press("Enter");
     await tabTo(page, "textbox", "Name");
     await page.keyboard.type("logins");
@@ -106,7 +105,7 @@ describe.skipIf(executable === undefined)("every page of the console", () => {
     await page.keyboard.type("100");
     await page.keyboard.press("Enter");
     await page.getByRole("cell", { name: "logins" }).waitFor();
-    expect(await focusedLabel(page)).toBe("New quota…");
+    await expect.poll(() => focusedLabel(page)).toBe("New quota…");
   });
 
   it("leaves the focus near when a row goes that had it", async () => {
@@ -117,7 +116,7 @@ describe.skipIf(executable === undefined)("every page of the console", () => {
     await page.keyboard.type("logins");
     await page.keyboard.press("Enter");
     await page.getByText("None. A quota bounds").waitFor();
-    expect(await focusedLabel(page)).toBe("Quotas");
+    await expect.poll(() => focusedLabel(page)).toBe("Quotas");
     await openPlace(page, "tokens?display_name=token-fleet");
     await tabTo(page, "link", "token-fleet");
     await page.keyboard.press("Enter");
@@ -148,7 +147,7 @@ describe.skipIf(executable === undefined)("every page of the console", () => {
       await expectAccessible(page);
       await page.keyboard.press("Escape");
       await page.getByRole("dialog").waitFor({ state: "detached" });
-      expect(await focusedLabel(page), button).toBe(button);
+      await expect.poll(() => focusedLabel(page), { message: button }).toBe(button);
     }
   });
 

@@ -112,7 +112,7 @@ describe("npm run dev, stopped and started again", () => {
     expect(started.length).toBeGreaterThan(1);
     server.child.kill("SIGINT");
     expect(await server.exited).toBe(0);
-    await expect.poll(() => stillRunning(started), { timeout: 10_000 }).toEqual([]);
+    await expect.poll(() => stillRunning(started)).toEqual([]);
 
     server = await startDev({ data });
     expect(server.rootToken).toBe("dev-chosen-by-test");
@@ -136,7 +136,7 @@ describe("npm run dev, stopped and started again", () => {
     const started = await descendants(killed.child.pid ?? 0);
     killed.child.kill("SIGKILL");
     await killed.exited;
-    await expect.poll(() => stillRunning(started), { timeout: 10_000 }).toEqual([]);
+    await expect.poll(() => stillRunning(started)).toEqual([]);
     await killed.stop();
   });
 
@@ -147,7 +147,7 @@ describe("npm run dev, stopped and started again", () => {
     process.kill(wrangler ?? 0, "SIGKILL");
     expect(await dying.exited).toBe(1);
     expect(dying.output()).toContain("ended by itself");
-    await expect.poll(() => stillRunning(started), { timeout: 10_000 }).toEqual([]);
+    await expect.poll(() => stillRunning(started)).toEqual([]);
     await dying.stop();
   });
 });

@@ -67,10 +67,10 @@ describe.each(await readdir(ARCHIVES))("this release beside %s", (archive) => {
       const { data } = (await send("GET", "/v1/sys/tokens?limit=1000", { token: rootToken })).body;
       return (data as { tokens: { accessor: string }[] }).tokens.map(({ accessor }) => accessor);
     };
-    await expect.poll(listed, { timeout: 20_000 }).toContain(facts.accessors.grandchild);
+    await expect.poll(listed).toContain(facts.accessors.grandchild);
     const accessor = facts.accessors.parent;
     await send("POST", "/v1/auth/token/revoke-accessor", { token: rootToken, body: { accessor } });
     for (const name of ["parent", "child", "grandchild"] as const) expect(await statusOf(tokens[name])).toBe(403);
-    await expect.poll(listed, { timeout: 20_000 }).not.toContain(facts.accessors.grandchild);
+    await expect.poll(listed).not.toContain(facts.accessors.grandchild);
   });
 });

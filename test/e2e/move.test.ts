@@ -94,7 +94,7 @@ async function startNetwork(): Promise<Server> {
   let written = "";
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (text) => (written += text));
   onTestFinished(() => killWhole({ child }));
-  await expect.poll(() => written, { timeout: 90_000, interval: 200 }).toContain("Ready on");
+  await expect.poll(() => written, { interval: 200 }).toContain("Ready on");
   return { address: `http://127.0.0.1:${port}` };
 }
 
@@ -155,7 +155,7 @@ it("moves from a machine to the network and back, with what lives and without wh
   expect(
     (await fetch(`${network.address}/api/v2/teams/${team}`, { headers: { Authorization: `Bearer ${ofTeam}` } })).status,
   ).toBe(200);
-  await expect.poll(() => listed(network, root), { timeout: 60_000 }).toBe(tokens);
+  await expect.poll(() => listed(network, root)).toBe(tokens);
   const here = await newToken(network, root, { no_parent: true, policies: ["default"] });
   const below = await newToken(network, parent, { policies: ["default"] });
   expect((await revoke(network, login)).status).toBe(204);

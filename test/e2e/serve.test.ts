@@ -71,7 +71,7 @@ describe("npm run serve", () => {
     const cron = { kind: "socket", path: join(data, "cron.sock") } as const;
     // Whatever is asked for there, it is no way to the API.
     expect(await succeeds(cron, "/v1/sys/health", 30_000)).toBe(true);
-    await expect.poll(async () => (await status()).last?.time_started, { timeout: 30_000 }).toBeDefined();
+    await expect.poll(async () => (await status()).last?.time_started).toBeDefined();
     expect((await stat(data)).mode & 0o077).toBe(0);
   });
 
@@ -156,7 +156,7 @@ describe("npm run serve", () => {
       expect(body.data).toMatchObject({ num_uses: 1000 - 5 });
     }
     expect(server.output()).not.toContain("the service does not answer");
-  }, 60_000);
+  });
 
   it("keeps data and configuration for this user only, and secrets out of both and of the process list", async () => {
     for (const entry of await readdir(data)) expect((await stat(join(data, entry))).mode & 0o077).toBe(0);
@@ -206,7 +206,7 @@ describe("npm run serve, started again", () => {
     const { client_token: token } = await createToken({ ttl: "1h" });
     const started = await descendants(server.child.pid ?? 0);
     expect(await server.stop()).toBe(0);
-    await expect.poll(() => stillRunning(started), { timeout: 10_000 }).toEqual([]);
+    await expect.poll(() => stillRunning(started)).toEqual([]);
     server = await startServe({ data, env: SECRETS });
     expect(await lookUp(token)).toBe(200);
   });
@@ -225,7 +225,7 @@ describe("npm run serve, started again", () => {
     const { client_token: token } = await createToken({ ttl: "1h" });
     const started = await descendants(server.child.pid ?? 0);
     server.child.kill("SIGKILL");
-    await expect.poll(() => stillRunning(started), { timeout: 10_000 }).toEqual([]);
+    await expect.poll(() => stillRunning(started)).toEqual([]);
     server = await startServe({ data, env: SECRETS });
     expect(await lookUp(token)).toBe(200);
   });
@@ -234,7 +234,7 @@ describe("npm run serve, started again", () => {
     const { accessor } = await createToken({ ttl: "1s" });
     await server.stop();
     server = await startServe({ data, env: SECRETS });
-    await expect.poll(accessors, { timeout: 30_000, interval: 500 }).not.toContain(accessor);
+    await expect.poll(accessors, { interval: 500 }).not.toContain(accessor);
   });
 
   it("stops with an error when the Worker dies", async () => {

@@ -35,9 +35,13 @@ const COUNT_CALLS = `{
   };
 }`;
 
+/** Longest wait for something on a page (ms). No test is about time: it only ends what never comes, also on a busy machine. */
+const LIMIT_MS = 60_000;
+
 /** Opens a page in a profile of its own. */
 export async function openPage(browser: Browser, colorScheme: "light" | "dark" = "light"): Promise<WatchedPage> {
   const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, colorScheme });
+  page.setDefaultTimeout(LIMIT_MS);
   const faults: string[] = [];
   await page.addInitScript(COUNT_CALLS);
   page.on("pageerror", (error) => faults.push(error.message));

@@ -85,7 +85,7 @@ describe("requests on one connection", () => {
       client.socket.destroy();
     }
     // Some 400 connections, one after the other: too many for the usual limit on a busy machine.
-  }, 120_000);
+  });
 
   it("are the same byte by byte", async () => {
     const { url, seen } = await startRecorder();

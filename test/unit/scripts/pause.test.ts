@@ -30,7 +30,7 @@ const open = (maxPauseMs?: number) => {
 };
 const isHeld = () => readFileSync(`/proc/${program.pid}/stat`, "utf8").split(") ").at(-1)?.[0] === "T";
 const find = async (): Promise<RunningServer> => {
-  const server = await vi.waitFor(() => RunningServer.find(path), 20_000);
+  const server = await vi.waitFor(() => RunningServer.find(path), 60_000);
   if (!server) throw new Error("it does not listen yet");
   return server;
 };
@@ -56,7 +56,7 @@ describe.runIf(process.platform === "linux")("a pause of the server's process", 
     const socket = await holder();
     expect(isHeld()).toBe(true);
     socket.destroy();
-    await vi.waitFor(() => expect(isHeld()).toBe(false), 20_000);
+    await vi.waitFor(() => expect(isHeld()).toBe(false), 60_000);
   });
 
   it("ends by itself after a while, and then the backup is told that its copy is worth nothing", async () => {
@@ -67,7 +67,7 @@ describe.runIf(process.platform === "linux")("a pause of the server's process", 
       for (const until = performance.now() + 60; performance.now() < until; );
     });
     expect(held).toMatchObject({ ok: false });
-    await vi.waitFor(() => expect(isHeld()).toBe(false), 20_000);
+    await vi.waitFor(() => expect(isHeld()).toBe(false), 60_000);
   });
 
   it("is for one backup at a time", async () => {
@@ -76,14 +76,14 @@ describe.runIf(process.platform === "linux")("a pause of the server's process", 
     expect(await (await find()).whilePaused(() => null)).toMatchObject({ ok: false });
     expect(isHeld()).toBe(true);
     socket.destroy();
-    await vi.waitFor(() => expect(isHeld()).toBe(false), 20_000);
+    await vi.waitFor(() => expect(isHeld()).toBe(false), 60_000);
   });
 
   it("ends when the server is told to stop", async () => {
     open();
     await holder();
     pauses?.close();
-    await vi.waitFor(() => expect(isHeld()).toBe(false), 20_000);
+    await vi.waitFor(() => expect(isHeld()).toBe(false), 60_000);
     expect(await RunningServer.find(path)).toBeUndefined();
   });
 });

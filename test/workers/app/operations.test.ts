@@ -62,7 +62,7 @@ beforeAll(async () => {
     vi.setSystemTime(Date.now() + 1);
     await Promise.all(Array.from({ length: WARM_UP }, async () => send(await prepare())));
   }
-}, 300_000);
+});
 
 afterAll(() => {
   meter.stop();

@@ -139,4 +139,4 @@ it("what goes over all shards stays below the platform's limit with as many shar
   for (const name of ["list of accessors", "page of the inventory", "search", "summary", "what has ended", "leases"]) {
     expect((many[name]?.shards ?? 0) - (few[name]?.shards ?? 0)).toBeGreaterThanOrEqual(more);
   }
-}, 300_000);
+});

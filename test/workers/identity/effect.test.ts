@@ -411,7 +411,7 @@ describe("how old what an isolate knows may be", () => {
     vi.setSystemTime(Date.now() + 4_000);
     // The one that has it read anew does not wait for the answer.
     expect(await policies()).toEqual([]);
-    await vi.waitFor(async () => expect(await policies()).toEqual(["e"]), 20_000);
+    await vi.waitFor(async () => expect(await policies()).toEqual(["e"]), 60_000);
   });
 
   it("groups are asked for once for all entities that are in some", async () => {

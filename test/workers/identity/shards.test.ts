@@ -363,5 +363,5 @@ describe("random histories of logins and operators, two at a time", () => {
       }),
       { numRuns: 8 },
     );
-  }, 120_000);
+  });
 });

@@ -134,9 +134,7 @@ const WAYS: readonly (readonly [string, Way])[] = [
       async end({ accessor }) {
         const body = { accessors: [accessor], dry_run: false, expected_count: 1 };
         const { job } = dataOf<{ job: string }>(await post("sys/tokens/revoke", body));
-        await expect
-          .poll(async () => (await revocationsOf(bindings).read(job))?.state, { timeout: 20_000 })
-          .toBe("done");
+        await expect.poll(async () => (await revocationsOf(bindings).read(job))?.state).toBe("done");
       },
       ...{ how: "revoked", path: "sys/tokens/revoke" },
     },

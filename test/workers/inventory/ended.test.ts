@@ -167,7 +167,7 @@ it("tokens that a job revoked are found by the job, with all that ended with the
   const [top, child, grandchild] = await family({ display_name: "leaked" });
   const body = { accessors: [child.accessor], dry_run: false, expected_count: 1 };
   const job = dataOf<{ job: string }>(await call("POST", "sys/tokens/revoke", { token: root, body })).job;
-  await expect.poll(async () => (await revocationsOf(bindings).read(job))?.state, { timeout: 20_000 }).toBe("done");
+  await expect.poll(async () => (await revocationsOf(bindings).read(job))?.state).toBe("done");
   await sweepTreeOf(top);
   expect(accessorsOf(await listed(`job=${job}`)).sort()).toEqual([child.accessor, grandchild.accessor].sort());
   expect(await shown(grandchild)).toMatchObject({
@@ -217,7 +217,7 @@ it("a check reads a row for each token that is named, and a page of a job what t
   expect(named.costs["TokenTree.aliveOf"]?.rowsRead).toBeLessThanOrEqual(6);
   const body = { accessors: [child.accessor], dry_run: false, expected_count: 1 };
   const { job } = dataOf<{ job: string }>(await call("POST", "sys/tokens/revoke", { token: root, body }));
-  await expect.poll(async () => (await revocationsOf(bindings).read(job))?.state, { timeout: 20_000 }).toBe("done");
+  await expect.poll(async () => (await revocationsOf(bindings).read(job))?.state).toBe("done");
   await sweepTreeOf(top);
   const page = await verify({ job });
   expect(page.data).toMatchObject({ checked: 2, ended: 2 });

@@ -96,9 +96,7 @@ describe("the lineage of a token", () => {
 
 describe("revocation by a filter", () => {
   const finished = async (job: unknown) => {
-    await expect
-      .poll(async () => (await read(`sys/tokens/jobs/${job}`)).state, { timeout: 20_000 })
-      .not.toBe("running");
+    await expect.poll(async () => (await read(`sys/tokens/jobs/${job}`)).state).not.toBe("running");
     return read(`sys/tokens/jobs/${job}`);
   };
 

@@ -92,7 +92,7 @@ describe("a token of the issuer", () => {
       const answer = await vi.waitUntil(async () => {
         const made = await get(oidc("token/keyed"), token);
         return made.status === status && made;
-      }, 20_000);
+      }, 60_000);
       if (status === 200) expect(decodeJwt(answer.body.data.token)).toMatchObject({ team: "red", harmless: "x" });
     }
     for (const bad of ['{"a": "{{identity.entity.metadata}}"}', "{ {{identity.entity.metadata}}: 1 }"]) {

@@ -261,7 +261,7 @@ describe("two revocations at once", () => {
     const token = await holder();
     const id = await leaseFor(root, token, { path: "twice/x" });
     const first = post("sys/leases/revoke", { lease_id: id });
-    await vi.waitFor(() => expect(received).toHaveLength(1), 20_000);
+    await vi.waitFor(() => expect(received).toHaveLength(1), 60_000);
     await runAlarm(token);
     const second = post("sys/leases/revoke", { lease_id: id, sync: false });
     expect((await second).status).toBe(202);

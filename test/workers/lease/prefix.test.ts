@@ -374,7 +374,7 @@ describe("a walk that is disturbed", () => {
     let before: string[];
     let revoked: Awaited<ReturnType<typeof post>>;
     try {
-      await vi.waitFor(() => expect(answered.length).toBeGreaterThan(8), 20_000);
+      await vi.waitFor(() => expect(answered.length).toBeGreaterThan(8), 60_000);
       before = [...answered];
       revoked = await post("sys/leases/revoke-prefix/auth/token/create/busy");
     } finally {

@@ -104,10 +104,10 @@ describe("sys/quotas/rate-limit", () => {
     await vi.waitFor(async () => {
       const status = await operate("GET", `sys/remount/status/${move.body.migration_id}`);
       expect(status.body.data.migration_info?.status).toBe("success");
-    }, 20_000);
+    }, 60_000);
     expect((await read()).body.data).toMatchObject({ path: "auth/moved/", role: "a" });
     await operate("DELETE", "sys/auth/moved");
-    await vi.waitFor(async () => expect((await read()).status).toBe(404), 20_000);
+    await vi.waitFor(async () => expect((await read()).status).toBe(404), 60_000);
   });
 });
 

@@ -49,7 +49,7 @@ describe("an organization with 100,000 teams", () => {
     await createOrganization(root, "big");
     const organizationId = (await organization.show("big"))?.organizationId ?? "";
     await runInDurableObject(organization, (_, state) => fill(state.storage.sql, organizationId));
-  }, 120_000);
+  });
 
   const costOfList = (query: string) => costOf(organization, () => list(root, "big", `team-tokens?${query}`));
 

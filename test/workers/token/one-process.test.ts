@@ -361,7 +361,7 @@ describe("a random history", () => {
     );
     expect(seen.known).toBeGreaterThan(20);
     expect(seen.allowed).toBeGreaterThan(20);
-  }, 120_000);
+  });
 });
 
 /** Tokens in one history. */

@@ -39,7 +39,7 @@ describe.each(VOCABULARIES)("mounts of the type $type", (words) => {
         alarm: await storage.getAlarm(),
       }));
     // The walk over the mount's tokens erases its object first, right after the answer.
-    await expect.poll(left, { timeout: 20_000 }).toEqual({ tables: [], alarm: null });
+    await expect.poll(left).toEqual({ tables: [], alarm: null });
     expect(await object.readRole("web")).toBeNull();
 
     const second = await enableCloud(root, path, words.type);
