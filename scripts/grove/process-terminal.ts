@@ -4,6 +4,11 @@ import { type Terminal, wantsColours } from "./terminal.ts";
 /** The terminal, or the pipes, that this process was started with. */
 export function processTerminal(): Terminal {
   const { stdin, stdout, stderr } = process;
+  // A reader that has seen enough, such as head, is no fault.
+  stdout.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code !== "EPIPE") throw error;
+    process.exit();
+  });
   const interactive = stdin.isTTY === true && stderr.isTTY === true;
   return {
     colours: wantsColours(process.env, stdout.isTTY === true),
