@@ -55,17 +55,22 @@ export class Setup {
 
   /**
    * Ends the restore of a run at `now` (ms): the installation serves requests. Safe to repeat. False, with nothing changed, when that
-   * run is not being restored.
+   * run is not being restored, or when its restore has ended without ending what is asked for.
    */
   async finish(run: string, { issuedSince, issuedBefore }: EndsOfRestore, now: number): Promise<boolean> {
     await this.#keys.mustOpen();
-    const { restore, versions } = this.#stores;
-    if (restore.hasFinished(run)) return true;
+    const { restore, versions, watermarks } = this.#stores;
+    const sinceId = `${run} since`;
+    if (restore.hasFinished(run)) {
+      // Nobody may take the answer to a repetition for the end of what the restore had left alive.
+      const wanted = [...(issuedBefore === null ? [] : [run]), ...(issuedSince === null ? [] : [sinceId])];
+      return wanted.every((id) => watermarks.numberOf(id) !== null);
+    }
     if (restore.running !== run) return false;
     const before = { id: run, scope: pathScope("auth/"), createdBefore: issuedBefore === "now" ? null : issuedBefore };
     if (issuedBefore !== null && !this.#watermarks.add(before, now).ok) return false;
     const since = issuedSince === null ? null : sinceScope(issuedSince);
-    if (since && !this.#watermarks.add({ id: `${run} since`, scope: since, createdBefore: null }, now).ok) return false;
+    if (since && !this.#watermarks.add({ id: sinceId, scope: since, createdBefore: null }, now).ok) return false;
     restore.finish(now);
     versions.change("keys");
     return true;

@@ -125,6 +125,9 @@ it("answers nothing but the restore until all parts are there, and takes no part
   expect((await call("GET", "auth/token/lookup-self", { token: root })).status).toBe(503);
   expect((await finish(backup, proof, { issued_before: "now" })).status).toBe(204);
   expect((await finish(backup, proof, { issued_before: "now" })).status).toBe(204);
+  // What was not ended then is not said to be.
+  const since = { issued_since: new Date(Date.now() - 60_000).toISOString() };
+  expect((await finish(backup, proof, since)).body.errors).toEqual(["no restore is under way here"]);
   // What was issued before is ended, except for root tokens.
   expect(await statusOf(root)).toBe(200);
   expect(await statusOf(login.client_token)).toBe(403);

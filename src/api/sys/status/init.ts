@@ -16,11 +16,10 @@ const needsInitToken = (path: string): Failure => ({
 });
 
 /** Else any page whose name its owner lets lead to this server's address could initialise a server that only its visitor reaches. */
-const REBINDABLE_PAGE: Failure = {
+const rebindablePage = (path: string): Failure => ({
   code: "forbidden",
-  message:
-    "a web page can call sys/init over plain HTTP only by an address or as localhost, unless GROVE_INIT_TOKEN is set",
-};
+  message: `a web page can call ${path} over plain HTTP only by an address or as localhost, unless GROVE_INIT_TOKEN is set`,
+});
 
 const encode = (text: string) => new TextEncoder().encode(text);
 
@@ -72,7 +71,7 @@ export const INIT_ROUTES: readonly Route[] = [
 export function refusalOfStranger(env: Env, request: GroveRequest): Failure | null {
   if (!mayInitialize(env, request.token)) return needsInitToken(request.path);
   const isRebindable = request.sender() !== "program" && canBeRebound(request.baseUrl());
-  return !env.GROVE_INIT_TOKEN && isRebindable ? REBINDABLE_PAGE : null;
+  return !env.GROVE_INIT_TOKEN && isRebindable ? rebindablePage(request.path) : null;
 }
 
 /** True with the init token. A deployment is reachable before its operator gets to `sys/init`; without a secret the first caller gets root. */
