@@ -133,6 +133,7 @@ export default defineConfig({
                 PROTECTED_API: "protected-api",
               },
               kvNamespaces: { ACCOUNTS: "accounts" },
+              r2Buckets: { BACKUPS: "backups" },
               workers: [secretEngine(), protectedApi()],
             },
           }),

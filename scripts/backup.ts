@@ -1,7 +1,9 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { type BackupCommand, HELP, parseBackupArguments } from "./backup/arguments.ts";
 import { makeBackup as copyData } from "./backup/run.ts";
-import { GroveClient } from "./grove/client.ts";
+import { type CallFailure, GroveClient } from "./grove/client.ts";
 import { runCommand } from "./local/command-line.ts";
+import { fetchBackup, makeInBucket } from "./saved/bucket.ts";
 import { makeBackup, verifyBackup } from "./saved/make.ts";
 import { sumOf } from "./saved/manifest.ts";
 import { BackupStore } from "./saved/store.ts";
@@ -14,6 +16,10 @@ function backUp(command: BackupCommand): Promise<number> {
       return copyFiles(command);
     case "ask":
       return askServer(command);
+    case "bucket":
+      return askBucket(command);
+    case "fetch":
+      return fetchFromBucket(command);
     case "verify":
       return verify(command);
   }
@@ -35,18 +41,48 @@ async function copyFiles(command: Extract<BackupCommand, { kind: "copy" }>): Pro
   return 0;
 }
 
-async function askServer({ address, to, keep, json }: Extract<BackupCommand, { kind: "ask" }>): Promise<number> {
-  const client = new GroveClient(address, process.env.VAULT_TOKEN ?? "");
-  const store = new BackupStore(to);
-  const shows = process.stderr.isTTY && !json;
-  const progress = (parts: number): void => void (shows && process.stderr.write(`\r${parts} parts`));
-  const made = await makeBackup(client, store, keep, progress, Date.now);
-  if (!made.ok) {
-    say(
-      `${made.error.message}${made.error.status === 403 ? " (VAULT_TOKEN needs update and sudo on sys/backup/*)" : ""}`,
-    );
+/** Calls of backups can all be repeated. */
+const clientOf = (address: string) => new GroveClient(address, process.env.VAULT_TOKEN ?? "", { repeats: true });
+
+const progressFor =
+  (json: boolean) =>
+  (parts: number): void =>
+    void (process.stderr.isTTY && !json && process.stderr.write(`\r${parts} parts`));
+
+function sayRefusal({ message, status }: CallFailure): number {
+  say(`${message}${status === 403 ? " (VAULT_TOKEN needs read, update and sudo on sys/backup/*)" : ""}`);
+  return 1;
+}
+
+async function askBucket({ address, json }: Extract<BackupCommand, { kind: "bucket" }>): Promise<number> {
+  const made = await makeInBucket(clientOf(address), progressFor(json), sleep);
+  if (!made.ok) return sayRefusal(made.error);
+  const { name, objects, rows, parts, bytes } = made.value;
+  const text = `${name}: ${objects} objects, ${rows} rows in ${parts} parts of ${bytes} bytes, in the bucket of the server`;
+  console.log(json ? JSON.stringify(made.value) : text);
+  return 0;
+}
+
+async function fetchFromBucket(command: Extract<BackupCommand, { kind: "fetch" }>): Promise<number> {
+  const { address, directory, name, json } = command;
+  const store = new BackupStore(directory);
+  const fetched = await fetchBackup(clientOf(address), store, name, progressFor(json));
+  if (!fetched.ok) return sayRefusal(fetched.error);
+  const verified = verifyBackup(store, fetched.value.name);
+  if (!verified.ok) {
+    say(verified.error);
     return 1;
   }
+  const { parts, known } = fetched.value;
+  const text = `${fetched.value.name}: ${parts} parts, whole, of which ${known} were here; grove restore --from ${directory} takes it`;
+  console.log(json ? JSON.stringify(fetched.value) : text);
+  return 0;
+}
+
+async function askServer({ address, to, keep, json }: Extract<BackupCommand, { kind: "ask" }>): Promise<number> {
+  const store = new BackupStore(to);
+  const made = await makeBackup(clientOf(address), store, keep, progressFor(json), Date.now);
+  if (!made.ok) return sayRefusal(made.error);
   const { name, at, parts, objects, rows, unchanged, continued, deleted } = made.value;
   const verified = verifyBackup(store, name);
   if (!verified.ok) {

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, statfsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import project from "../package.json" with { type: "json" };
-import { timeOfBackup } from "./backup/names.ts";
+import { timeOfBackup } from "../src/backup/names.ts";
 import { runCommand } from "./local/command-line.ts";
 import { HELP, parseUpgradeArguments, type UpgradeCommand } from "./upgrade/arguments.ts";
 import { checkUpgrade, type Situation } from "./upgrade/checks.ts";

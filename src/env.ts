@@ -1,3 +1,4 @@
+import type { BackupRuns } from "./backup/bucket/backup-runs.ts";
 import type { IssuerEnv } from "./issuer/env.ts";
 import type { AwsEnv } from "./methods/aws/env.ts";
 import type { JwtEnv } from "./methods/jwt/env.ts";
@@ -13,6 +14,14 @@ import type { TreeEnv } from "./tree/env.ts";
 export interface Env extends TreeEnv, AwsEnv, JwtEnv, IssuerEnv, TeamEnv {
   readonly TIDY: DurableObjectNamespace<Tidy>;
   readonly SHARD_TIDY: DurableObjectNamespace<ShardTidy>;
+  readonly BACKUP_RUNS: DurableObjectNamespace<BackupRuns>;
+
+  /** Where backups are made by themselves, when wrangler.toml binds a bucket. */
+  readonly BACKUPS?: R2Bucket;
+  /** Hours from the begin of a backup into the bucket to that of the next. */
+  readonly BACKUP_INTERVAL_HOURS?: string;
+  /** How many backups stay in the bucket. */
+  readonly BACKUP_KEEP?: string;
 
   /** What a request to `sys/init` must bring as its token; without it anybody may send one, and the first gets root. A secret. */
   readonly GROVE_INIT_TOKEN?: string;

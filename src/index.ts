@@ -12,6 +12,7 @@ else if (ONE_THREAD === "true") runOnOneThread();
 export type * from "../client/types.ts";
 export { CronTrigger } from "./app/cron.ts";
 export { LeaseWalk } from "./app/lease-walk.ts";
+export { BackupRuns } from "./backup/bucket/backup-runs.ts";
 export { Identity } from "./identity/directory/identity.ts";
 export { EntityShard } from "./identity/shard/entity-shard.ts";
 export { OidcIssuer } from "./issuer/oidc-issuer.ts";

@@ -2,19 +2,27 @@ import { err, ok, type Result } from "../../src/base/result.ts";
 import { type NotRun, readWords } from "../local/command-line.ts";
 
 export const HELP = `Usage: npm run backup -- --address URL --to DIR [options]
+       npm run backup -- --address URL --to r2
+       npm run backup -- --address URL --fetch DIR [--backup NAME]
        npm run backup -- --data DIR --to DIR [options]
        npm run backup -- --verify DIR
 
 With --address, asks a server for all that it has stored, on the network or on a machine, and keeps it in --to: sealed, as it is
 stored. "grove restore" brings it back, on either. A call that was ended in the middle is gone on with by the next one.
-VAULT_TOKEN is a token with update and sudo on sys/backup/*.
+VAULT_TOKEN is a token with read, update and sudo on sys/backup/*.
+
+A server on Cloudflare's network makes backups in its R2 bucket by itself. --to r2 has it make one now, and waits for it; --fetch brings the newest, or
+the one that --backup names, from the bucket into a directory, for --verify and "grove restore". A deployment that was never initialized shows its bucket
+too: VAULT_TOKEN is its GROVE_INIT_TOKEN then.
 
 With --data, copies the files of a server of this machine, also while it runs, into a new directory below --to, and opens every
 database of the copy to verify it. The server is paused for as long as it takes to copy what changed during the copy.
 
   --address URL  the server to ask
   --data DIR     the data directory of the server of this machine (default .grove/data)
-  --to DIR       where backups are kept
+  --to DIR       where backups are kept; r2 is the bucket of the server (a directory of that name is ./r2)
+  --fetch DIR    where a backup from the bucket of the server is to be
+  --backup NAME  which one
   --keep N       deletes the oldest backups there, so that N are left (default: all are kept)
   --verify DIR   reads the newest backup there that was made with --address, and compares all of it with its manifest
   --json         what was done as JSON
@@ -28,6 +36,13 @@ The seal key is not part of the data: keep it elsewhere (docs/self-hosting.md).
 export type BackupCommand = { readonly json: boolean } & (
   | { readonly kind: "copy"; readonly data: string; readonly to: string /** 0: all. */; readonly keep: number }
   | { readonly kind: "ask"; readonly address: string; readonly to: string /** 0: all. */; readonly keep: number }
+  | { readonly kind: "bucket"; readonly address: string }
+  | {
+      readonly kind: "fetch";
+      readonly address: string;
+      readonly directory: string /** "": the newest. */;
+      readonly name: string;
+    }
   | { readonly kind: "verify"; readonly directory: string }
 );
 
@@ -38,22 +53,33 @@ export function parseBackupArguments(argv: readonly string[]): Result<BackupComm
     address: { type: "string" },
     verify: { type: "string" },
     to: { type: "string" },
+    fetch: { type: "string" },
+    backup: { type: "string" },
     keep: { type: "string", default: "0" },
     json: { type: "boolean", default: false },
   });
   if (!flags.ok) return flags;
-  const { data, address, verify, to = "", keep, json } = flags.value.values;
+  const { data, address, verify, to = "", fetch, backup, keep, json } = flags.value.values;
   if (verify !== undefined) {
-    return verify !== "" && to === "" && data === undefined && address === undefined
+    return verify !== "" && to === "" && data === undefined && address === undefined && fetch === undefined
       ? ok({ kind: "verify", directory: verify, json })
       : err("--verify takes a directory, and stands alone");
   }
   if (data !== undefined && address !== undefined) return err("--data and --address exclude each other");
   if (data === "") return err("--data takes a directory");
+  if (address !== undefined && !/^https?:\/\/\S+$/.test(address))
+    return err("--address takes an address such as https://grove.example");
+  if (fetch !== undefined) {
+    if (fetch === "" || address === undefined || to !== "")
+      return err("--fetch takes a directory, beside --address and without --to");
+    return ok({ kind: "fetch", address, directory: fetch, name: backup ?? "", json });
+  }
+  if (backup !== undefined) return err("--backup stands beside --fetch");
   if (to === "") return err("--to says where backups are kept");
   if (!/^\d{1,4}$/.test(keep)) return err(`--keep takes a number of backups, not "${keep}"`);
   if (address === undefined) return ok({ kind: "copy", data: data ?? ".grove/data", to, keep: Number(keep), json });
-  return /^https?:\/\/\S+$/.test(address)
-    ? ok({ kind: "ask", address, to, keep: Number(keep), json })
-    : err("--address takes an address such as https://grove.example");
+  if (to !== "r2") return ok({ kind: "ask", address, to, keep: Number(keep), json });
+  return keep === "0"
+    ? ok({ kind: "bucket", address, json })
+    : err("BACKUP_KEEP of the server says how many stay in its bucket");
 }

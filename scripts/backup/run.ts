@@ -1,12 +1,13 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve, sep } from "node:path";
+import { backupName } from "../../src/backup/names.ts";
 import { err, ok, type Result } from "../../src/base/result.ts";
 import { DataDirectory } from "../local/data-directory.ts";
 import { sourceCommit, sourceVersion } from "../local/version.ts";
 import { PAUSE_SOCKET } from "../serve/pause.ts";
 import { DirectoryCopy } from "./copy.ts";
 import { flushTree } from "./flush.ts";
-import { backupName, partialName, superfluous } from "./names.ts";
+import { partialName, superfluous } from "./names.ts";
 import { RunningServer } from "./running-server.ts";
 import { verifyDatabases } from "./verify.ts";
 

@@ -6,6 +6,16 @@ const TIMEOUT_MS = 60_000;
 /** Tries of a call that the server asks to repeat. */
 const MAX_TRIES = 5;
 const MAX_WAIT_SECONDS = 30;
+/** Answers of something in front of the server, or of a server that is busy. */
+const TEMPORARY: ReadonlySet<number> = new Set([502, 503, 504]);
+
+/** How calls are repeated. */
+interface Repeats {
+  /** True when every call may be sent twice: then one without an answer, or with a temporary one, is sent again too. */
+  readonly repeats?: boolean;
+  /** ms. */
+  readonly wait?: (ms: number) => Promise<void>;
+}
 
 /** Why a call has no answer, for the operator. */
 export interface CallFailure {
@@ -26,11 +36,15 @@ export interface Answer {
 export class GroveClient {
   readonly #address: string;
   readonly #token: string;
+  readonly #repeats: boolean;
+  readonly #wait: (ms: number) => Promise<void>;
 
   /** @param address origin, as in VAULT_ADDR. */
-  constructor(address: string, token: string) {
+  constructor(address: string, token: string, { repeats = false, wait = sleep }: Repeats = {}) {
     this.#address = address.replace(/\/+$/, "");
     this.#token = token;
+    this.#repeats = repeats;
+    this.#wait = wait;
   }
 
   /** Where the server is. */
@@ -64,12 +78,27 @@ export class GroveClient {
   async call(method: "GET" | "LIST" | "POST", path: string, body?: unknown): Promise<Result<Answer, CallFailure>> {
     for (let tried = 1; ; tried++) {
       const answered = await this.#once(method, path, body);
+      const pause = this.#pauseAfter(answered, tried);
+      if (pause !== null && tried < MAX_TRIES) {
+        await this.#wait(Math.min(pause, MAX_WAIT_SECONDS) * 1000);
+        continue;
+      }
       if (!answered.ok) return answered;
       const { status, retryAfter, ...answer } = answered.value;
-      if (status < 400) return ok({ status, ...answer });
-      if (retryAfter === null || tried === MAX_TRIES) return err({ status, message: messageOf(answer.body, status) });
-      await sleep(Math.min(retryAfter, MAX_WAIT_SECONDS) * 1000);
+      return status < 400 ? ok({ status, ...answer }) : err({ status, message: messageOf(answer.body, status) });
     }
+  }
+
+  /** Seconds until the call is sent again; null: it is not. */
+  #pauseAfter(
+    answered: Result<{ status: number; retryAfter: number | null }, CallFailure>,
+    tried: number,
+  ): number | null {
+    const backOff = this.#repeats ? 2 ** (tried - 1) : null;
+    if (!answered.ok) return backOff;
+    const { status, retryAfter } = answered.value;
+    if (status < 400) return null;
+    return retryAfter ?? (TEMPORARY.has(status) ? backOff : null);
   }
 
   async #once(

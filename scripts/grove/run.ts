@@ -23,7 +23,8 @@ export async function runGrove(
     return 2;
   }
   const token = environment.VAULT_TOKEN ?? "";
-  const client = new GroveClient(address, token);
+  // Each step of a restore can be repeated.
+  const client = new GroveClient(address, token, { repeats: command.kind === "restore" });
   const done = await carryOut(command, client, terminal);
   terminal.progress(null);
   if (done.ok) return done.value;

@@ -46,6 +46,14 @@ workers_dev = true
 [vars]
 # eu, us, fedramp or fedramp-high; empty: anywhere. To be set before the first start and never changed.
 JURISDICTION = ""
+# Hours from the begin of a backup into the bucket to the next, and how many stay there.
+# BACKUP_INTERVAL_HOURS = "24"
+# BACKUP_KEEP = "14"
+
+# A backup a day into an R2 bucket: npx wrangler r2 bucket create grove-backups, then uncomment.
+# [[r2_buckets]]
+# binding = "BACKUPS"
+# bucket_name = "grove-backups"
 `;
 }
 

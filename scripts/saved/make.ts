@@ -1,6 +1,6 @@
-import * as z from "zod";
 import { err, ok, type Result } from "../../src/base/result.ts";
 import type { CallFailure, GroveClient } from "../grove/client.ts";
+import { readHealth } from "./health.ts";
 import { ANSWERED_PART, HEAD, type Manifest, type Part, type Run, sumOf } from "./manifest.ts";
 import type { BackupStore } from "./store.ts";
 
@@ -34,9 +34,9 @@ export async function makeBackup(
   progress: (parts: number) => void,
   clock: () => number,
 ): Promise<Result<MadeBackup, CallFailure>> {
-  const health = await client.call("GET", "sys/health?standbyok=true");
+  const health = await readHealth(client);
   if (!health.ok) return health;
-  const { cluster_id: clusterId = "" } = z.object({ cluster_id: z.string().optional() }).parse(health.value.body);
+  const { cluster_id: clusterId } = health.value;
   store.open();
   const parts: Part[] = [];
   const earlier = store.unfinished();

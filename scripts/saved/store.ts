@@ -14,8 +14,8 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
+import { backupName, timeOfBackup } from "../../src/backup/names.ts";
 import { err, ok, type Result } from "../../src/base/result.ts";
-import { backupName, timeOfBackup } from "../backup/names.ts";
 import { MANIFEST, type Manifest, PART, type Part, RUN, type Run } from "./manifest.ts";
 
 const PARTS = "parts";
@@ -106,10 +106,15 @@ export class BackupStore {
     appendFileSync(join(this.#directory, UNFINISHED), `${JSON.stringify(part)}\n`);
   }
 
+  /** Writes the manifest of a backup whose parts are here. */
+  put(name: string, manifest: Manifest): void {
+    writeDurably(join(this.#directory, `${name}${END}`), Buffer.from(`${JSON.stringify(manifest, null, 1)}\n`));
+  }
+
   /** Writes the manifest: from then on there is the backup. Returns its name. `now` in ms. */
   finish(manifest: Manifest, now: number): string {
     const name = backupName(now);
-    writeDurably(join(this.#directory, `${name}${END}`), Buffer.from(`${JSON.stringify(manifest, null, 1)}\n`));
+    this.put(name, manifest);
     rmSync(join(this.#directory, UNFINISHED), { force: true });
     return name;
   }

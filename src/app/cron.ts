@@ -1,12 +1,17 @@
 import { WorkerEntrypoint } from "cloudflare:workers";
+import { backupRunsOf } from "../backup/bucket/backup-runs.ts";
 import type { Env } from "../env.ts";
 import { loadInstallation } from "../system/installation.ts";
 import { tidyOf } from "../tidy/tidy.ts";
 
-/** What is done once an hour: begins the hourly tidy run. Nothing before the service is initialised, or while it is sealed. */
+/** What is done once an hour: begins the hourly tidy run, and a backup when one is due and there is a bucket for it. Nothing before the service is initialised, or while it is sealed. */
 export async function hourly(env: Env): Promise<void> {
   const installation = await loadInstallation(env);
-  if (installation.ok) await tidyOf(env).startHourly();
+  if (!installation.ok) return;
+  const begun = [tidyOf(env).startHourly(), ...(env.BACKUPS ? [backupRunsOf(env).startWhenDue()] : [])];
+  // One that can't be begun keeps the other from nothing.
+  const failed = (await Promise.allSettled(begun)).find((one) => one.status === "rejected");
+  if (failed) throw failed.reason;
 }
 
 /**

@@ -39,8 +39,12 @@ const MAX_CLIENTS = 2 ** 15;
 const GENERATE_ROOT = /^sys\/generate-root(?:-token)?\//;
 /** Updates that the init token alone protects. */
 const INITIALIZES: ReadonlySet<string> = new Set(["sys/init", "sys/restore/begin", "sys/restore/finish"]);
-/** The same, but called once for each part of a backup. */
-const RESTORES_PART = "sys/restore/part";
+/** What else the init token protects: a restore calls it once for each part of a backup. */
+const STEPS_OF_RESTORE: ReadonlySet<string> = new Set([
+  "sys/restore/part",
+  "sys/restore/stored",
+  "sys/restore/stored/file",
+]);
 /** Longest part of an address that a client is known by: one that is no address can't fill the memory. */
 const MAX_ADDRESS_LENGTH = 64;
 
@@ -119,7 +123,7 @@ async function countGuess(env: Env, installation: Installation | null, head: Cou
   const { path, operation } = head;
   const isGuess = (INITIALIZES.has(path) && operation === "update") || GENERATE_ROOT.test(path);
   if (isGuess) return countUnder(INIT_TOKEN, env, installation, head);
-  if (path !== RESTORES_PART || operation !== "update") return ADMITTED;
+  if (!STEPS_OF_RESTORE.has(path)) return ADMITTED;
   // A right token costs nothing, but is refused like a wrong one once the client has used up its tries.
   return countUnder(INIT_TOKEN, env, installation, head, mayInitialize(env, head.token()) ? 0 : 1);
 }

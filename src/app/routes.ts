@@ -15,6 +15,7 @@ import { QUOTA_ROUTES } from "../api/sys/quotas.ts";
 import { RESTORE_ROUTES } from "../api/sys/restore.ts";
 import { REVOCATION_ROUTES } from "../api/sys/revocations.ts";
 import { STATUS_ROUTES } from "../api/sys/status/routes.ts";
+import { STORED_BACKUP_ROUTES } from "../api/sys/stored-backups.ts";
 import { INVENTORY_ROUTES } from "../api/sys/tokens/routes.ts";
 import { UI_ROUTES } from "../api/sys/ui.ts";
 import { WRAPPING_ROUTES } from "../api/sys/wrapping.ts";
@@ -41,6 +42,7 @@ export const FIXED_ROUTES: readonly Route[] = [
   ...AUDIT_ROUTES,
   ...BACKUP_ROUTES,
   ...RESTORE_ROUTES,
+  ...STORED_BACKUP_ROUTES,
   ...LEASE_ROUTES,
   ...INVENTORY_ROUTES,
   ...REVOCATION_ROUTES,

@@ -39,6 +39,28 @@ export interface MadePart {
   readonly bytes: Uint8Array<ArrayBuffer> | null;
 }
 
+/** A part as clients and manifests name it. */
+export interface ListedPart {
+  readonly number: number;
+  /** Where it begins. */
+  readonly position: string;
+  /** Where the next one begins; null: it is the last. */
+  readonly next: string | null;
+  readonly sha256: string;
+  readonly seal: string;
+  readonly restored_first: boolean;
+  readonly objects: number;
+  readonly rows: number;
+}
+
+/** A part for a manifest. @param position where it begins, as `readPosition` reads it. */
+export function listedPart(
+  { number, next, sha256, seal, isFirst, objects, rows }: MadePart,
+  position: string,
+): ListedPart {
+  return { number, position, next: next && JSON.stringify(next), sha256, seal, restored_first: isFirst, objects, rows };
+}
+
 /** Which part is wanted. */
 export interface WantedPart {
   /** "" for a new run. */

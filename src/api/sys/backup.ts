@@ -1,6 +1,6 @@
 import { type Route, simpleRoute } from "../../auth/route.ts";
 import { dataAnswer } from "../../auth/route-description.ts";
-import { makePart, sealBackup } from "../../backup/make.ts";
+import { listedPart, makePart, sealBackup } from "../../backup/make.ts";
 import { readPosition } from "../../backup/part.ts";
 import { invalid } from "../../base/errors.ts";
 import { err, ok } from "../../base/result.ts";
@@ -51,21 +51,9 @@ export const BACKUP_ROUTES: readonly Route[] = [
         return err(invalid("number must count the parts of a run from 0"));
       const made = await makePart(env, installation, { run, number, from, until: until.after, known });
       if (!made.ok) return made;
-      const { next, sha256, seal, isFirst, objects, rows, bytes } = made.value;
-      return ok(
-        dataReply({
-          run: made.value.run,
-          number,
-          position,
-          next: next && JSON.stringify(next),
-          sha256,
-          seal,
-          restored_first: isFirst,
-          objects,
-          rows,
-          content: bytes && toBase64(bytes),
-        }),
-      );
+      const { bytes } = made.value;
+      const content = bytes && toBase64(bytes);
+      return ok(dataReply({ run: made.value.run, ...listedPart(made.value, position), content }));
     },
   ),
 

@@ -1,5 +1,5 @@
-import { type OpenContext, openRoute, type Route } from "../../auth/route.ts";
-import { dataAnswer, type FieldDescription, NO_CONTENT } from "../../auth/route-description.ts";
+import { openRoute, type Route } from "../../auth/route.ts";
+import { dataAnswer, NO_CONTENT } from "../../auth/route-description.ts";
 import { beginRestore, finishRestore, NOT_EMPTY, restorePart } from "../../backup/restore.ts";
 import { currentTime } from "../../base/clock.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
@@ -7,10 +7,9 @@ import { err, ok, type Result } from "../../base/result.ts";
 import { parseRfc3339 } from "../../base/rfc3339.ts";
 import type { EndsOfRestore } from "../../system/setup.ts";
 import { fieldSchema, integer, text } from "../../wire/fields.ts";
-import { readFields } from "../../wire/read-fields.ts";
-import { dataReply, EMPTY, type Reply } from "../../wire/reply.ts";
+import { dataReply, EMPTY } from "../../wire/reply.ts";
 import { readPastTime } from "../not-before.ts";
-import { refusalOfStranger } from "./status/init.ts";
+import { asInitializer, described } from "./as-initializer.ts";
 
 const HEAD = {
   run: text().describe("The run that made the backup."),
@@ -102,19 +101,4 @@ function readEnds(since: string, before: string, now: number): Result<EndsOfRest
   if (before === "") return ok({ issuedSince, issuedBefore: null });
   const issuedBefore = readPastTime(before, "issued_before", now);
   return issuedBefore.ok ? ok({ issuedSince, issuedBefore: issuedBefore.value ?? "now" }) : issuedBefore;
-}
-
-async function asInitializer<F>(
-  { env, request }: OpenContext,
-  schema: ReturnType<typeof fieldSchema<F>>,
-  act: (fields: F) => Promise<Result<Reply, Failure>>,
-): Promise<Result<Reply, Failure>> {
-  const refusal = refusalOfStranger(env, request);
-  if (refusal) return err(refusal);
-  const read = readFields(schema, request.data, request.unreadNames);
-  return read.ok ? act(read.value.values) : read;
-}
-
-function described<F>({ entries }: ReturnType<typeof fieldSchema<F>>): Record<string, FieldDescription> {
-  return Object.fromEntries(entries.map(([name, { kind, description }]) => [name, { shape: kind.shape, description }]));
 }

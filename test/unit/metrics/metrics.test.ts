@@ -26,6 +26,7 @@ const FIGURES = {
   irrevocableLeases: 1,
   entities: 2,
   tidiedAt: NOW - 90_000,
+  backedUpAt: NOW - 3_600_000,
   tidyFailures: 0,
   tamperedRows: 0,
 };
@@ -107,6 +108,7 @@ describe("figures of the installation", () => {
   it("count the leases of tokens that end, and those of secrets", () => {
     expect(found.vault_expire_num_leases).toBe(77);
     expect(found.grove_tidy_age_seconds).toBe(90);
+    expect(found.grove_backup_age_seconds).toBe(3600);
   });
 });
 

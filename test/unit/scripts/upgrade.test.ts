@@ -1,9 +1,9 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { backupName, timeOfBackup } from "../../../scripts/backup/names.ts";
 import { parseUpgradeArguments } from "../../../scripts/upgrade/arguments.ts";
 import { checkUpgrade, type Situation } from "../../../scripts/upgrade/checks.ts";
+import { backupName, timeOfBackup } from "../../../src/backup/names.ts";
 
 const HOUR = 3_600_000;
 const FINE: Situation = {

@@ -9,6 +9,7 @@ import type { Migration } from "../../../src/storage/schema.ts";
  */
 const RELEASED: Readonly<Record<string, string>> = {
   "ACCESSOR_SHARD_MIGRATIONS 1": "e8b588a7c1f48c1e9971b80a1fe65d34",
+  "BACKUP_RUN_MIGRATIONS 1": "64d0352cfbebc346359f59a479f6ad33",
   "CLOUD_ACCESS_LIST_MIGRATIONS 1": "622f2ccd2aad981e5c9b7e55bfaaa54b",
   "CLOUD_AUTH_MIGRATIONS 1": "37604140c6520e68e42d523907621394",
   "CUBBYHOLE_MIGRATIONS 1": "7d1a78cb24c1ef90c693bb8275f9ba48",

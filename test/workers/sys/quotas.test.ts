@@ -301,10 +301,10 @@ describe("without a quota", () => {
     // A restore of many parts uses up nothing.
     for (let part = 0; part < 20; part++) expect(await ask("part", "the-secret")).toBe(400);
     for (let guess = 0; guess < 9; guess++)
-      expect(await ask(["begin", "part", "finish"][guess % 3] ?? "", "x")).toBe(403);
+      expect(await ask(["begin", "part", "finish", "stored/file"][guess % 4] ?? "", "x")).toBe(403);
     expect(await ask("part", "the-secret")).toBe(400);
     expect(await ask("part", "x")).toBe(403);
-    for (const path of ["begin", "part", "finish"]) {
+    for (const path of ["begin", "part", "finish", "stored/file"]) {
       for (const token of ["x", "the-secret"]) expect(await ask(path, token)).toBe(429);
     }
   });

@@ -1,3 +1,4 @@
+import { backupRunsOf } from "../../../backup/bucket/backup-runs.ts";
 import { currentTime, isWithin } from "../../../base/clock.ts";
 import type { Env } from "../../../env.ts";
 import { countEntities } from "../../../identity/entities.ts";
@@ -40,6 +41,8 @@ export interface InstallationFigures {
   /** ms; null while no run has ended. */
   readonly tidiedAt: number | null;
   readonly tidyFailures: number;
+  /** When the last good backup into the bucket was begun (ms); null without one, and without a bucket. */
+  readonly backedUpAt: number | null;
   /** Rows that the last run found tampered with. */
   readonly tamperedRows: number;
 }
@@ -79,6 +82,7 @@ async function readFigures(env: Env, installation: Installation): Promise<Instal
     leases: await countLeases(env),
     irrevocableLeases: Object.values(irrevocable).reduce((sum, count) => sum + count, 0),
     entities: await countEntities(env, MAX_ENTITIES),
+    backedUpAt: env.BACKUPS ? ((await backupRunsOf(env).status()).lastGood?.startedAt ?? null) : null,
     tidiedAt: last?.finishedAt ?? null,
     tidyFailures: last?.report.failures ?? 0,
     tamperedRows: last?.report.tampered ?? 0,
@@ -87,7 +91,8 @@ async function readFigures(env: Env, installation: Installation): Promise<Instal
 
 /** The figures as metrics. `now` in ms. */
 export function installationFamilies(figures: InstallationFigures, now: number): Family[] {
-  const { tokensByMount, tokensByPolicy, tokensByEnd, leases, irrevocableLeases, entities, tidiedAt } = figures;
+  const { tokensByMount, tokensByPolicy, tokensByEnd, leases, irrevocableLeases, entities, tidiedAt, backedUpAt } =
+    figures;
   const tokens = tokensByMount.reduce((sum, { count }) => sum + count, 0);
   const never = tokensByEnd.groups.find(({ key }) => key === NEVER_KEY)?.count ?? 0;
   return [
@@ -118,6 +123,12 @@ export function installationFamilies(figures: InstallationFigures, now: number):
       "grove_tidy_age_seconds",
       "Time since the last tidy run ended.",
       tidiedAt === null ? null : Math.max(0, now - tidiedAt) / 1000,
+    ),
+    single(
+      "gauge",
+      "grove_backup_age_seconds",
+      "Time since the last good backup into the bucket was begun.",
+      backedUpAt === null ? null : Math.max(0, now - backedUpAt) / 1000,
     ),
     single("gauge", "grove_tidy_failures", "Faults in the last tidy run.", figures.tidyFailures),
     single("gauge", "grove_tampered_rows", "Rows that the last tidy run found tampered with.", figures.tamperedRows),

@@ -1,0 +1,157 @@
+import type { Migration } from "../../storage/schema.ts";
+import { storedJson } from "../../storage/stored-json.ts";
+import type { Tables } from "../../storage/tables.ts";
+import type { ListedPart } from "../make.ts";
+
+export const BACKUP_RUN_MIGRATIONS: readonly Migration[] = [
+  {
+    version: 1,
+    description: "backups into the bucket, and the parts of the one in progress",
+    sql: `
+      CREATE TABLE runs (
+        name TEXT PRIMARY KEY,
+        run TEXT NOT NULL,
+        state TEXT NOT NULL,
+        started_at INTEGER NOT NULL,
+        finished_at INTEGER,
+        position TEXT,
+        parts INTEGER NOT NULL,
+        objects INTEGER NOT NULL,
+        rows INTEGER NOT NULL,
+        bytes INTEGER NOT NULL,
+        failures INTEGER NOT NULL,
+        error TEXT
+      );
+      CREATE TABLE parts (number INTEGER PRIMARY KEY, part TEXT NOT NULL);
+    `,
+  },
+];
+
+/** "deleting": it is in the bucket as a whole, and old ones are being deleted. */
+export type RunState = "running" | "deleting" | "done" | "failed";
+
+/** A backup into the bucket. Times in ms. */
+export interface BackupRun {
+  readonly name: string;
+  /** As `nameOfRun` makes it. */
+  readonly run: string;
+  readonly state: RunState;
+  readonly startedAt: number;
+  /** null while parts are missing. */
+  readonly finishedAt: number | null;
+  /** Where the next part begins; null when all parts are there. */
+  readonly position: string | null;
+  readonly parts: number;
+  readonly objects: number;
+  readonly rows: number;
+  /** Of all parts, compressed. */
+  readonly bytes: number;
+  /** Of steps, in a row. */
+  readonly failures: number;
+  /** What went wrong last; null: nothing. */
+  readonly error: string | null;
+}
+
+interface RunRow extends Record<string, SqlStorageValue> {
+  name: string;
+  run: string;
+  state: RunState;
+  started_at: number;
+  finished_at: number | null;
+  position: string | null;
+  parts: number;
+  objects: number;
+  rows: number;
+  bytes: number;
+  failures: number;
+  error: string | null;
+}
+
+/** What is kept of backups into the bucket: the one in progress, the last one, and the last good one. */
+export class RunStore {
+  readonly #tables: Tables;
+
+  constructor(tables: Tables) {
+    this.#tables = tables;
+  }
+
+  /** The one in progress; null: none is. */
+  running(): BackupRun | null {
+    return this.#newest("state IN ('running', 'deleting')");
+  }
+
+  /** The one that was begun last; null: none ever was. */
+  last(): BackupRun | null {
+    return this.#newest("1");
+  }
+
+  /** The last one that is in the bucket as a whole; null: none is. */
+  lastGood(): BackupRun | null {
+    return this.#newest("state IN ('deleting', 'done')");
+  }
+
+  /** Begins a run at `now` (ms). */
+  begin(name: string, run: string, now: number): void {
+    const good = this.lastGood()?.name ?? "";
+    this.#tables.exec(
+      `INSERT INTO runs (name, run, state, started_at, position, parts, objects, rows, bytes, failures)
+       VALUES (?, ?, 'running', ?, '', 0, 0, 0, 0, 0)`,
+      ...[name, run, now],
+    );
+    this.#tables.exec("DELETE FROM runs WHERE name NOT IN (?, ?)", name, good);
+    this.#tables.exec("DELETE FROM parts");
+  }
+
+  /** Notes a part of a run that is in the bucket. */
+  partMade({ name }: BackupRun, part: ListedPart, bytes: number): void {
+    this.#tables.exec("INSERT INTO parts (number, part) VALUES (?, ?)", part.number, JSON.stringify(part));
+    this.#tables.exec(
+      `UPDATE runs SET position = ?, parts = parts + 1, objects = objects + ?, rows = rows + ?, bytes = bytes + ?,
+         failures = 0, error = NULL WHERE name = ?`,
+      ...[part.next, part.objects, part.rows, bytes, name],
+    );
+  }
+
+  /** The parts of the run in progress. */
+  parts(): ListedPart[] {
+    return this.#tables
+      .exec<{ part: string }>("SELECT part FROM parts ORDER BY number")
+      .toArray()
+      .map(({ part }) => storedJson<ListedPart>(part));
+  }
+
+  /** Notes that a run is in the bucket as a whole, at `now` (ms). */
+  whole({ name }: BackupRun, now: number): void {
+    const set = "state = 'deleting', finished_at = ?, failures = 0, error = NULL";
+    this.#tables.exec(`UPDATE runs SET ${set} WHERE name = ?`, now, name);
+    this.#tables.exec("DELETE FROM parts");
+  }
+
+  /** Notes that old runs are deleted too. */
+  done({ name }: BackupRun): void {
+    this.#tables.exec("UPDATE runs SET state = 'done', failures = 0, error = NULL WHERE name = ?", name);
+  }
+
+  /** Notes that a step of a run failed. */
+  stepFailed({ name }: BackupRun, error: string): void {
+    this.#tables.exec("UPDATE runs SET failures = failures + 1, error = ? WHERE name = ?", error, name);
+  }
+
+  /** Gives a run up at `now` (ms): one that is whole stays so. */
+  giveUp({ name, state }: BackupRun, error: string, now: number): void {
+    const ended = state === "deleting" ? "done" : "failed";
+    this.#tables.exec(
+      "UPDATE runs SET state = ?, finished_at = COALESCE(finished_at, ?), error = ? WHERE name = ?",
+      ...[ended, now, error, name],
+    );
+    this.#tables.exec("DELETE FROM parts");
+  }
+
+  #newest(condition: string): BackupRun | null {
+    const query = `SELECT * FROM runs WHERE ${condition} ORDER BY name DESC LIMIT 1`;
+    const row = this.#tables.exec<RunRow>(query).toArray()[0];
+    if (!row) return null;
+    const { started_at: startedAt, finished_at: finishedAt, ...rest } = row;
+    return { ...rest, startedAt, finishedAt };
+  }
+}
