@@ -67,7 +67,7 @@ function Shell() {
       <a class="skip" href="#main">
         To the content
       </a>
-      <div class="side">
+      <header class="side">
         <a class="brand" href={href([])}>
           <Icon name="forest" size={20} />
           Grove
@@ -79,7 +79,7 @@ function Shell() {
           ))}
         </nav>
         <Who session={session} />
-      </div>
+      </header>
       <main class="main" id="main" tabIndex={-1} key={place.visit}>
         {pageAt(parts, place)}
       </main>

@@ -16,7 +16,7 @@ interface EndsTableProps {
   readonly hueOf: (group: string) => string;
 }
 
-/** Whose tokens end: each group with its number and the beginning of the bar of its first end. */
+/** Whose tokens end: each group with its number and the end of the bar in which the first one ends. */
 export function EndsTable({ ends, span, by, filter, hueOf }: EndsTableProps) {
   const others = ends.other.count > 0 ? [{ key: "", ...ends.other }] : [];
   return (
@@ -38,20 +38,18 @@ export function EndsTable({ ends, span, by, filter, hueOf }: EndsTableProps) {
             </span>
           ),
         },
-        { label: "First end from", cell: ({ parts }) => <Time at={firstEnd(span, parts)} both /> },
+        { label: "First end before", cell: ({ parts }) => <Time at={endOfFirst(span, parts)} both /> },
         { label: "Tokens", right: true, cell: (group) => count(group.count) },
       ]}
     />
   );
 }
 
-function firstEnd({ from, step }: Span, parts: readonly number[]): string {
-  return new Date(
-    from +
-      Math.max(
-        0,
-        parts.findIndex((one) => one > 0),
-      ) *
-        step,
-  ).toISOString();
+/** The end of the bar in which the first of them ends. */
+function endOfFirst({ from, step }: Span, parts: readonly number[]): string {
+  const first = Math.max(
+    0,
+    parts.findIndex((one) => one > 0),
+  );
+  return new Date(from + (first + 1) * step).toISOString();
 }

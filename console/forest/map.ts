@@ -7,6 +7,8 @@ import { type Amount, nameOf, type Token } from "../tokens/model.ts";
 export interface ForestMap {
   readonly groups: readonly MountGroup[];
   readonly total: number;
+  /** True when there are more trees than the server counts by group. */
+  readonly more?: boolean;
 }
 
 export interface MountGroup {

@@ -1,3 +1,4 @@
+import { count, counted } from "../format.ts";
 import { type GroupBy, groupOf } from "../tokens/group.ts";
 import { type ForestMap, type Item, type MountGroup, restItem, sumOf, type TreeGroup, treeItems } from "./map.ts";
 
@@ -70,4 +71,14 @@ export function itemsOfGroup(map: ForestMap, items: readonly Item[], by: GroupBy
     const within = rest.count > 0 ? [...trees, restItem(frame, rest)] : trees;
     return within.length === 0 ? [] : [{ ...frame, items: within, count: sumOf(within) }];
   });
+}
+
+/** What to say of groups that are made of the named trees alone; "" when all trees are in them. */
+export function groupsText({ groups, more = false }: ForestMap, mount: string): string {
+  const shown = groups.filter((group) => mount === "" || group.mount === mount);
+  const trees = shown.reduce((sum, group) => sum + group.trees, 0);
+  const named = shown.reduce((sum, { largest }) => sum + largest.length, 0);
+  if (named >= trees || shown.every((group) => group.by_group)) return "";
+  const why = more ? "There are too many trees to be counted by group" : "The server does not count trees by this";
+  return `${why}: groups have the ${count(named)} largest of ${counted(trees, "tree")}.`;
 }

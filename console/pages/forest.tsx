@@ -4,7 +4,7 @@ import { ColourChoice, colourOf } from "../forest/colour-choice.tsx";
 import { Largest } from "../forest/largest.tsx";
 import { type Item, itemsOfMap, sumOf, treesIn } from "../forest/map.ts";
 import { readMap } from "../forest/read.ts";
-import { itemsByGroup, itemsOfGroup } from "../forest/services.ts";
+import { groupsText, itemsByGroup, itemsOfGroup } from "../forest/services.ts";
 import { Tree } from "../forest/tree.tsx";
 import { Treemap } from "../forest/treemap.tsx";
 import { useRefresh } from "../forest/use-refresh.ts";
@@ -111,6 +111,7 @@ function Forest({ view, show }: ForestProps) {
       {map.value && !hasTrees && <NoTrees total={total} mount={mount} />}
       {map.value && hasTrees && (
         <div class="stack">
+          {by !== "tree" && <GroupsNote text={groupsText(map.value, mount)} />}
           <Treemap
             items={items}
             by={colour}
@@ -123,6 +124,10 @@ function Forest({ view, show }: ForestProps) {
       )}
     </>
   );
+}
+
+function GroupsNote({ text }: { readonly text: string }) {
+  return text === "" ? null : <p class="muted">{text}</p>;
 }
 
 const treesOf = ({ items = [], ...one }: Item): number =>

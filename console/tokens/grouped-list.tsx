@@ -1,7 +1,8 @@
 import { useMemo } from "preact/hooks";
 import type { Query } from "../api.ts";
 import { count, counted } from "../format.ts";
-import { useSession } from "../session.ts";
+import { needsOf } from "../needs.ts";
+import { ASKED_PATHS, mayDo, useSession } from "../session.ts";
 import { DataTable } from "../ui/data-table.tsx";
 import { ProblemNotice } from "../ui/notice.tsx";
 import { useLoad } from "../ui/use-load.ts";
@@ -10,6 +11,7 @@ import { counterOf, type GroupBy, grouped, groupOf } from "./group.ts";
 import { GroupName, GroupTable } from "./group-table.tsx";
 import { readTokens } from "./read-some.ts";
 import type { Summary } from "./summary.ts";
+import { Total } from "./total.tsx";
 
 /** Tokens that are read to be grouped. */
 const MOST_GROUPED = 10_000;
@@ -64,24 +66,31 @@ function CountedGroups({ filter, by, counter }: GroupedListProps & { readonly co
 
 /** Groups of what is read of a list: a filter is on no counter. */
 function ReadGroups({ filter, by }: GroupedListProps) {
-  const { api } = useSession();
+  const session = useSession();
+  const { api } = session;
+  const mayCount = mayDo(session, ...needsOf(ASKED_PATHS.revoke));
   const listed = useLoad(JSON.stringify(filter), () => readTokens(api, filter, MOST_GROUPED));
   const tokens = listed.value?.tokens ?? [];
   const groups = useMemo(() => grouped(tokens, (token) => groupOf(token, by)), [tokens, by]);
   if (listed.problem) return <ProblemNotice problem={listed.problem} onRetry={listed.reload} />;
-  const more = listed.value?.more ? "the first " : "";
+  const more = listed.value?.more ?? false;
   return (
     <section class="card" aria-label="Groups of tokens">
       <header>
         <span class="number" aria-live="polite">
-          {listed.value
-            ? `${counted(groups.length, "group")} of ${more}${counted(tokens.length, "token")}`
-            : "Loading…"}
+          {listed.value ? (
+            <>
+              {counted(groups.length, "group")} of{" "}
+              <Total filter={filter} shown={tokens.length} more={more} mayCount={mayCount} />
+            </>
+          ) : (
+            "Loading…"
+          )}
         </span>
         <span class="muted">
-          {more === ""
-            ? "exact: all that match are read"
-            : `not exact: with a filter ${count(MOST_GROUPED)} tokens are read at most`}
+          {more
+            ? `not exact: with a filter ${count(MOST_GROUPED)} tokens are read at most, and these are the numbers of those`
+            : "exact: all that match are read"}
         </span>
       </header>
       <GroupTable groups={groups} by={by} filter={filter} />

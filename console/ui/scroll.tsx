@@ -19,7 +19,7 @@ export function Scroll({ label, children }: ScrollProps) {
     for (const child of frame.children) observer.observe(child);
     return () => observer.disconnect();
   }, []);
-  const stop = isWider ? ({ tabIndex: 0, role: "region", "aria-label": label } as const) : {};
+  const stop = isWider ? ({ tabIndex: 0, role: "region", "aria-label": `${label}, all columns` } as const) : {};
   return (
     <div class="scroll" ref={element} {...stop}>
       {children}

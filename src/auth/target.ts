@@ -2,11 +2,13 @@ import { currentTime } from "../base/clock.ts";
 import type { Failure } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import { noteChange } from "../listing/updates/recent.ts";
+import { type EndRequest, UNASKED } from "../system/end-request.ts";
 import type { Outcome, Target, TargetAction } from "../token/actions.ts";
 import { treeOf } from "../token/find-tree.ts";
 import { readAccessor } from "../token/ids.ts";
 import { knownToken } from "../tree/known-tokens.ts";
 import type { AuditNotes } from "../wire/audit.ts";
+import type { GroveRequest } from "../wire/request.ts";
 import { askerOf, callerOf, type ParsedToken, readToken } from "./caller.ts";
 import type { CallContext, PresentedContext } from "./route.ts";
 
@@ -73,6 +75,11 @@ export function inCallersTree(context: PresentedContext<unknown>, targeted: Name
   const { presented } = context;
   if (!targeted || "unstored" in targeted || presented.kind !== "service") return null;
   return presented.credential.treeId === targeted.treeId ? targeted.action : null;
+}
+
+/** The request that asks for the end of a token; by whom is added where the caller is known. */
+export function askedBy({ id, path }: Pick<GroveRequest, "id" | "path">): EndRequest {
+  return { ...UNASKED, request: id, path };
 }
 
 /** What came of the action: in the caller's hop, from what this isolate knows, or now in the tree of the target. */

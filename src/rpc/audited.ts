@@ -22,8 +22,8 @@ export interface Asked {
   readonly acts: boolean;
 }
 
-/** Does what is asked for, and adds to the notes what the audit log shall say of it. */
-type Answer<T> = (installation: Installation, notes: AuditNotes) => Promise<Result<T, Failure>>;
+/** Does what is asked for, and adds to the notes what the audit log shall say of it. `id` is that of the call, as the log has it. */
+type Answer<T> = (installation: Installation, notes: AuditNotes, id: string) => Promise<Result<T, Failure>>;
 
 /**
  * Answers a call of another Worker, with its lines in the audit log. Whatever goes wrong becomes a failure: a thrown error
@@ -53,7 +53,7 @@ async function answerOnRecord<T>(
     const loaded = await openInstallation(env);
     if (loaded.ok) record.learn({}, loaded.value);
     if (loaded.ok && acts) await record.begin();
-    result = loaded.ok ? await answer(loaded.value, notes) : loaded;
+    result = loaded.ok ? await answer(loaded.value, notes, id) : loaded;
   } catch (error) {
     result = err(failureOfException(error, id));
   }

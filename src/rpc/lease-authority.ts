@@ -55,17 +55,13 @@ export class LeaseAuthority extends WorkerEntrypoint<Env> implements LeaseAuthor
   /** Revokes a lease and waits for its target. That of a token goes with everything below the token. */
   async revoke(leaseId: string): Promise<LeaseRevocation> {
     const asked = { ...NO_OBSERVER, operation: "update", path: "sys/leases/revoke", acts: true } as const;
-    const result = await audited(this.env, this.ctx, { ...asked, data: { lease_id: leaseId } }, (installation, notes) =>
-      onId(leaseId, (id) =>
-        revokeLease(
-          this.env,
-          installation,
-          id,
-          { wait: true, force: false, asked: { ...UNASKED, path: "sys/leases/revoke" } },
-          notes,
-        ),
-      ),
-    );
+    const call = { ...asked, data: { lease_id: leaseId } };
+    const result = await audited(this.env, this.ctx, call, (installation, notes, request) => {
+      const ending = { ...UNASKED, request, path: asked.path };
+      return onId(leaseId, (id) =>
+        revokeLease(this.env, installation, id, { wait: true, force: false, asked: ending }, notes),
+      );
+    });
     return result.ok ? { done: true } : { done: false, ...refusalOf(result.error) };
   }
 

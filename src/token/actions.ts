@@ -20,7 +20,7 @@ export type Target =
   | { readonly by: "accessor"; readonly row: number; readonly tail: Uint8Array }
   | { readonly by: "lease"; readonly row: number };
 
-/** What a tree can be asked to do about one of its tokens. */
+/** What a tree can be asked to do about one of its tokens. In the hop that authenticates the tree knows the caller, and adds it to `asked`. */
 export type TargetAction =
   | { readonly kind: "lookup"; readonly target: Target }
   /**
@@ -35,10 +35,10 @@ export type TargetAction =
       readonly terms: RenewTerms | null;
     }
   /** Reads the answer that a wrapping token holds; with `take` the token dies by it. */
-  | { readonly kind: "unwrap"; readonly target: Target; readonly take: boolean }
+  | { readonly kind: "unwrap"; readonly target: Target; readonly take: boolean; readonly asked: EndRequest }
   | RevokeAction;
 
-/** Ends a token, with what is below it or alone. In the hop that authenticates the tree knows the caller, and says who asked. */
+/** Ends a token, with what is below it or alone. */
 export interface RevokeAction {
   readonly kind: "revoke" | "revoke_orphan";
   readonly target: Target;

@@ -118,7 +118,8 @@ export class TreeCallers {
       case "cubbyhole_delete":
         return performCubbyhole(this.#tree.cubbyhole, action, caller.row, verdict);
       case "revoke":
-      case "revoke_orphan": {
+      case "revoke_orphan":
+      case "unwrap": {
         const asked = { ...action.asked, by: askerOf(caller) };
         return this.#tree.targets.perform({ ...action, asked }, callerRow, now);
       }

@@ -281,10 +281,7 @@ export class TreeStore {
     this.#voidViews();
     this.#sql.exec(
       "UPDATE tokens SET granted_ttl = ?, expires_at = ?, renewed_at = ? WHERE row = ?",
-      ttl,
-      expiresAt,
-      now,
-      row,
+      ...[ttl, expiresAt, now, row],
     );
     if (this.#earliestExpiry === null || expiresAt < this.#earliestExpiry) this.#earliestExpiry = expiresAt;
     this.#observer.changed(row);
@@ -336,7 +333,9 @@ export class TreeStore {
     // The seal of one that was never issued may be by keys that no installation has.
     const cause = end.how === "never issued" ? "" : (this.accessorOf(row) ?? "");
     const text = JSON.stringify({ ...end, cause } satisfies EndRecord);
-    const marked = "state = ?, uses_left = COALESCE(?, uses_left), ended = COALESCE(ended, ?)";
+    // A wrapping token that asks for its own answer has spent its one use by that: the answer says more.
+    const ended = end.how === "unwrapped" ? "?" : "COALESCE(ended, ?)";
+    const marked = `state = ?, uses_left = COALESCE(?, uses_left), ended = ${ended}`;
     this.#sql.exec(`UPDATE tokens SET ${marked} WHERE row = ?`, state, usesLeft, text, row);
     this.#hasDead = true;
   }

@@ -1,7 +1,7 @@
 import type { Failure } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import { equalBytes } from "../crypto/bytes.ts";
-import { type EndRequest, UNASKED } from "../system/end-request.ts";
+import type { EndRequest } from "../system/end-request.ts";
 import type { Outcome, Target, TargetAction } from "../token/actions.ts";
 import type { HowEnded } from "../token/end-record.ts";
 import type { TokenView } from "../token/record.ts";
@@ -52,7 +52,7 @@ export class TreeTargets {
       case "renew":
         return this.#renew(action, tokens.view(row, now), now);
       case "unwrap":
-        return this.#unwrap(row, action.take, now);
+        return this.#unwrap(row, action, now);
     }
   }
 
@@ -81,11 +81,15 @@ export class TreeTargets {
     return ok({ kind: "revoked", accessor: fixed.accessor });
   }
 
-  #unwrap(row: TokenRow, take: boolean, now: number): Result<Outcome, Failure> {
+  #unwrap(
+    row: TokenRow,
+    { take, asked }: Extract<TargetAction, { kind: "unwrap" }>,
+    now: number,
+  ): Result<Outcome, Failure> {
     const token = this.#tree.tokens.view(row, now);
     const sealed = isWrappingToken(token) ? this.#tree.cubbyhole.read(row.row, RESPONSE_PATH) : null;
     if (!sealed) return NOT_FOUND;
-    if (take) this.#revoke(row, REVOKED, "unwrapped", UNASKED);
+    if (take) this.#revoke(row, REVOKED, "unwrapped", asked);
     return ok({ kind: "wrapped", token, sealed });
   }
 

@@ -239,6 +239,11 @@ describe.skipIf(executable === undefined)("the console", () => {
   it("shows what ends when and whose, in the address, and a bar leads to its tokens", async () => {
     await visit("What ends when");
     await page.locator("a.bar").first().waitFor();
+    await page
+      .getByRole("region", { name: /^Whose end/ })
+      .getByRole("link")
+      .first()
+      .waitFor();
     await picture(page, "console-ends");
     await page.getByText("7 days").click();
     await page.getByRole("combobox", { name: "Group by" }).selectOption("policy");

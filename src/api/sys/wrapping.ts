@@ -1,4 +1,4 @@
-import { readToken } from "../../auth/caller.ts";
+import { endRequestOf, readToken } from "../../auth/caller.ts";
 import {
   type CallContext,
   type OpenContext,
@@ -8,11 +8,12 @@ import {
   tokenRoute,
 } from "../../auth/route.ts";
 import { dataAnswer, ENVELOPE, NO_CONTENT } from "../../auth/route-description.ts";
-import { inCallersTree, outcomeOf, type TargetedAction, tokenTarget } from "../../auth/target.ts";
+import { askedBy, inCallersTree, outcomeOf, type TargetedAction, tokenTarget } from "../../auth/target.ts";
 import { wrapAnswer } from "../../auth/wrap.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
+import { type EndRequest, UNASKED } from "../../system/end-request.ts";
 import type { Installation } from "../../system/installation.ts";
 import type { Outcome } from "../../token/actions.ts";
 import { treeOf } from "../../token/find-tree.ts";
@@ -107,7 +108,7 @@ async function lookUp({ env, request, loaded }: OpenContext): Promise<Result<Rep
   if (problem) return err(problem);
   if (!loaded.ok) return loaded;
   const text = typeof request.data.token === "string" ? request.data.token.trim() : request.token;
-  const targeted = await targetedBy(env, loaded.value, text, { take: false });
+  const targeted = await targetedBy(env, loaded.value, text, { take: false, asked: UNASKED });
   const outcome = targeted && (await treeOf(env, targeted.treeId)?.act(targeted.action));
   if (!outcome?.ok || outcome.value.kind !== "wrapped") return err(NO_ANSWER);
   const { creationTtl, createdAt, path } = outcome.value.token;
@@ -146,12 +147,13 @@ async function prepareByToken(
   const problem = tokenProblem(request);
   if (problem) return err(problem);
   const text = typeof fields.token === "string" ? fields.token.trim() : presented.text;
+  const asked = askedBy(request);
   if (text === presented.text) {
     if (!own || presented.kind !== "service") return err(NO_ANSWER);
-    const action = { kind: "unwrap", target: { by: "self" }, take: true } as const;
+    const action = { kind: "unwrap", target: { by: "self" }, take: true, asked } as const;
     return ok({ treeId: presented.credential.treeId, action });
   }
-  const targeted = await targetedBy(env, installation, text, { take: own });
+  const targeted = await targetedBy(env, installation, text, { take: own, asked });
   return targeted ? ok(targeted) : err(NO_ANSWER);
 }
 
@@ -159,12 +161,12 @@ async function targetedBy(
   env: Env,
   installation: Installation,
   text: string,
-  { take }: { readonly take: boolean },
+  { take, asked }: { readonly take: boolean; readonly asked: EndRequest },
 ): Promise<TargetedAction | null> {
   const read = await readToken(env, installation, text);
   if (read?.kind !== "service") return null;
   const { treeId, target } = tokenTarget(read);
-  return { treeId, action: { kind: "unwrap", target, take } };
+  return { treeId, action: { kind: "unwrap", target, take, asked } };
 }
 
 /**
@@ -172,16 +174,17 @@ async function targetedBy(
  * takes the old token; what the other has made dies unseen.
  */
 async function rewrap(context: CallContext<unknown, TargetedAction>): Promise<Result<Reply, Failure>> {
-  const { env, installation, prepared } = context;
+  const { env, installation, prepared, caller, request } = context;
   const found = await readAnswer(installation, await outcomeOf(context, prepared));
   if (!found.ok) return found;
   const { token, answer } = found.value;
   const wrapped = await wrapAnswer(env, installation, answer, token.creationTtl, token.path);
   if (!wrapped.ok) return wrapped;
   const { target } = prepared.action;
-  const taken = await treeOf(env, prepared.treeId)?.act({ kind: "unwrap", target, take: true });
+  const asked = endRequestOf(caller, request);
+  const taken = await treeOf(env, prepared.treeId)?.act({ kind: "unwrap", target, take: true, asked });
   if (taken?.ok) return ok({ kind: "wrapped", wrapInfo: wrapped.value });
-  const unseen = await targetedBy(env, installation, wrapped.value.token, { take: true });
+  const unseen = await targetedBy(env, installation, wrapped.value.token, { take: true, asked });
   if (unseen) await treeOf(env, unseen.treeId)?.act(unseen.action);
   return err(NO_ANSWER);
 }

@@ -2,6 +2,7 @@ import { type CallContext, type PresentedContext, type Route, tokenRoute } from 
 import { DONE_OR_WARNED, type RouteDescription } from "../../auth/route-description.ts";
 import {
   accessorTarget,
+  askedBy,
   inCallersTree,
   type NamedToken,
   outcomeOf,
@@ -12,11 +13,9 @@ import {
 } from "../../auth/target.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
-import { type EndRequest, UNASKED } from "../../system/end-request.ts";
 import type { TargetAction } from "../../token/actions.ts";
 import { type FieldSchema, fieldSchema, NO_FIELDS, text, unread } from "../../wire/fields.ts";
 import { EMPTY, type Reply } from "../../wire/reply.ts";
-import type { GroveRequest } from "../../wire/request.ts";
 
 /**
  * `revoke`, `revoke-self`, `revoke-accessor` and `revoke-orphan` (also with the token in the URL).
@@ -129,11 +128,6 @@ async function prepareByToken(
   // Not the path of the request: it can hold the token.
   const path = kind === "revoke" ? "auth/token/revoke" : "auth/token/revoke-orphan";
   return ok({ treeId, action: { kind, target, asked: askedBy({ id: context.request.id, path }) } });
-}
-
-/** The request that asks; by whom is added where the caller is known. */
-function askedBy({ id, path }: Pick<GroveRequest, "id" | "path">): EndRequest {
-  return { ...UNASKED, request: id, path };
 }
 
 async function revoke(

@@ -1,4 +1,5 @@
 import { endRequestOf } from "../../auth/caller.ts";
+import { absentPolicyWarnings } from "../../auth/policy-warning.ts";
 import { listRoute, removeRoute, showRoute } from "../../auth/record-routes.ts";
 import { type Route, simpleRoute, tokenRoute } from "../../auth/route.ts";
 import { DONE_OR_WARNED } from "../../auth/route-description.ts";
@@ -59,7 +60,8 @@ export const ROLE_ROUTES: readonly Route[] = [
         const written = await tokenRoles(env).write(name, prepared, grants, mount);
         forgetRole(name);
         if (!written.ok) return written;
-        return ok({ kind: "empty", warnings: written.value });
+        const absent = absentPolicyWarnings(installation, prepared.allowed_policies ?? []);
+        return ok({ kind: "empty", warnings: [...written.value, ...absent] });
       },
     },
   ),

@@ -1,4 +1,5 @@
 import { type AtMount, mountOf } from "../../auth/mount-of.ts";
+import { absentPolicyWarnings } from "../../auth/policy-warning.ts";
 import { listRoute, removeRoute, showRoute } from "../../auth/record-routes.ts";
 import { refusedRoute } from "../../auth/refused/route.ts";
 import { type Route, simpleRoute, withCanonicalPath } from "../../auth/route.ts";
@@ -75,7 +76,9 @@ export const JWT_ROUTES: readonly Route[] = withCanonicalPath(canonicalPath, [
       if (!isRoleName(name)) return err(invalid("the name of the role is too long"));
       const warnings = await at(context).writeRole(name, context.fields, mountTtl(mountOf(context)));
       if (!warnings.ok) return warnings;
-      return ok(warnings.value.length > 0 ? { kind: "empty", warnings: warnings.value } : EMPTY);
+      const { token_policies: policies, policies: byOldName } = context.fields;
+      const absent = absentPolicyWarnings(context.installation, policies ?? byOldName ?? []);
+      return ok({ kind: "empty", warnings: [...warnings.value, ...absent] });
     },
   ),
   removeRoute(ROLE_PATH, { summary: "Deletes a role.", operationId: "delete-role", parameters: ROLE }, (context) =>

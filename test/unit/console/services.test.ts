@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { categoryOf } from "../../../console/forest/colour.ts";
 import { type ForestMap, itemsOfMap, sumOf, treesIn } from "../../../console/forest/map.ts";
-import { itemsByGroup, itemsOfGroup } from "../../../console/forest/services.ts";
+import { groupsText, itemsByGroup, itemsOfGroup } from "../../../console/forest/services.ts";
 import { consoleToken } from "../../support/console-token.ts";
 
 const tree = (tree: string, name: string, count: number, policy = "web") => ({
@@ -36,6 +36,19 @@ describe("the map by service", () => {
     expect(area).toMatchObject({ count: 50, opens: "auth/aws/?payments" });
     expect(area?.joined).toHaveLength(2);
     expect(joined[0]?.items?.map(({ name }) => name)).toEqual(["payments", "search", "a tree", "10 smaller trees"]);
+  });
+
+  it("says of how many trees the groups are made when not all are in them", () => {
+    const by = { by_group: [], by_group_other: { trees: 14, count: 100 } };
+    const [group] = map.groups;
+    const whole = group ? [group] : [];
+    expect(groupsText(map, "")).toBe("The server does not count trees by this: groups have the 4 largest of 14 trees.");
+    expect(groupsText({ ...map, more: true }, "auth/aws/")).toMatch(
+      /^There are too many trees .* 4 largest of 14 trees\.$/,
+    );
+    expect(groupsText({ ...map, groups: whole.map((one) => ({ ...one, ...by })) }, "")).toBe("");
+    expect(groupsText({ ...map, groups: whole.map((one) => ({ ...one, trees: 4 })) }, "")).toBe("");
+    expect(groupsText(map, "auth/token/")).toBe("");
   });
 
   it("groups by a key of metadata, and leaves apart what does not have it", () => {

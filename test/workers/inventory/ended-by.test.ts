@@ -1,9 +1,12 @@
-import { runInDurableObject } from "cloudflare:test";
+import { createExecutionContext, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, expect, it, vi } from "vitest";
+import { tokenLeaseTail } from "../../../src/lease/ids.ts";
 import { walkOf, walkOfMount } from "../../../src/lease/walk.ts";
 import { accessorShard, accessorShardNumber } from "../../../src/listing/accessor-shard.ts";
 import { revocationsOf } from "../../../src/listing/inventory/revocations.ts";
 import { publishPending } from "../../../src/listing/updates/publish.ts";
+import { LeaseAuthority } from "../../../src/rpc/lease-authority.ts";
+import { loadInstallation } from "../../../src/system/installation.ts";
 import { systemOf } from "../../../src/system/system.ts";
 import { issuingMount } from "../../support/logins.ts";
 import { bindings, call, createToken, dataOf, initialized } from "../../support/service.ts";
@@ -58,6 +61,12 @@ async function ofMount(path: string): Promise<Made> {
   return { client_token, accessor };
 }
 
+async function keys() {
+  const loaded = await loadInstallation(bindings);
+  if (!loaded.ok) throw new Error(loaded.error.code);
+  return loaded.value.keys;
+}
+
 async function mountId(path: string): Promise<string> {
   return (await systemOf(bindings).findMount(`${path}/`))?.uuid ?? "";
 }
@@ -96,6 +105,16 @@ interface Way {
   readonly by?: "itself" | null;
   readonly settle?: () => Promise<void>;
 }
+
+/** A wrapped answer. */
+async function wrap(): Promise<Made> {
+  const headers = { "X-Vault-Wrap-TTL": "60s" };
+  const wrapped = await call("POST", "sys/wrapping/wrap", { token: root, body: { a: 1 }, headers });
+  const { token, accessor } = wrapped.body.wrap_info;
+  return { client_token: token, accessor };
+}
+
+const BY_UNWRAPPING = { how: "unwrapped", path: "sys/wrapping/unwrap" } as const;
 
 const walkBelow = () => walked(walkOf(bindings, { mode: "revoke", prefix: BELOW }));
 
@@ -160,18 +179,42 @@ const WAYS: readonly (readonly [string, Way])[] = [
   [
     "a prefix of wrapped answers, which no watermark ends",
     {
-      async make() {
-        const wrapped = await call("POST", "sys/wrapping/wrap", {
-          ...{ token: root, body: { a: 1 }, headers: { "X-Vault-Wrap-TTL": "60s" } },
-        });
-        const { token, accessor } = wrapped.body.wrap_info;
-        return { client_token: token, accessor };
-      },
+      make: wrap,
       async end() {
         await post("sys/leases/revoke-prefix/sys/wrapping", { sync: false });
         await walked(walkOf(bindings, { mode: "revoke", prefix: "sys/wrapping/" }));
       },
       ...{ how: "revoked by path or entity", path: "sys/leases/revoke-prefix/sys/wrapping" },
+    },
+  ],
+  [
+    "another token that took its answer",
+    { make: wrap, end: ({ client_token: token }) => post("sys/wrapping/unwrap", { token }), ...BY_UNWRAPPING },
+  ],
+  [
+    "its holder, who took its answer",
+    {
+      make: wrap,
+      end: ({ client_token }) => post("sys/wrapping/unwrap", {}, client_token),
+      ...{ ...BY_UNWRAPPING, by: "itself" },
+    },
+  ],
+  [
+    "another token that exchanged it for a new one",
+    {
+      make: wrap,
+      end: ({ client_token: token }) => post("sys/wrapping/rewrap", { token }),
+      ...{ ...BY_UNWRAPPING, path: "sys/wrapping/rewrap" },
+    },
+  ],
+  [
+    "another Worker, over its binding",
+    {
+      async end({ accessor }) {
+        const leases = new LeaseAuthority(createExecutionContext(), bindings);
+        expect(await leases.revoke(`${BELOW}${await tokenLeaseTail(await keys(), accessor)}`)).toEqual({ done: true });
+      },
+      ...{ how: "revoked", path: "sys/leases/revoke", by: null },
     },
   ],
   [

@@ -1,5 +1,9 @@
-import { afterEach, beforeAll, beforeEach, expect, it, vi } from "vitest";
-import { call, createToken, dataOf, initialized, tokenUnder } from "../../support/service.ts";
+import { runInDurableObject } from "cloudflare:test";
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { accessorShard, accessorShardNumber } from "../../../src/listing/accessor-shard.ts";
+import { MAX_ENDING } from "../../../src/listing/inventory/shard/group-ends.ts";
+import { MAX_READ_TREES } from "../../../src/listing/inventory/shard/tree-groups.ts";
+import { bindings, call, createToken, dataOf, initialized, tokenUnder } from "../../support/service.ts";
 import { growTree, holdSweeps, locate, sweep } from "../../support/trees.ts";
 
 const HOUR_MS = 3_600_000;
@@ -111,5 +115,55 @@ it("a tree that grows after its first token is in its group with all that came",
   expect(child.accessor).not.toBe("");
   expect(named(await read("sys/tokens/summary?group_by=display_name"), "token-grown")).toMatchObject({
     ...{ trees: 1, in_trees: 42 },
+  });
+});
+
+describe("bounds of groups", () => {
+  /** Puts copies of a token into one shard of the inventory, without counting them. */
+  async function fill(accessor: string, rows: number, ends: number): Promise<() => Promise<void>> {
+    const shard = accessorShard(bindings, accessorShardNumber(accessor));
+    const run = (work: (sql: SqlStorage) => void) =>
+      runInDurableObject(shard, (_, { storage }) => storage.transactionSync(() => work(storage.sql)));
+    await run((sql) =>
+      sql.exec(
+        `WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < ?)
+         INSERT INTO inventory (id, accessor, path, ends, tree_mount, tree_size, tree_class, entry)
+         SELECT -n, accessor, '', ?, tree_mount, 2, 1, entry FROM n, inventory WHERE accessor = ?`,
+        ...[rows, ends, accessor],
+      ),
+    );
+    return () => run((sql) => sql.exec("DELETE FROM inventory WHERE id < 0"));
+  }
+
+  it("with more trees in a shard than are read, the answer has more and no number of trees", async () => {
+    const top = await createToken(root, { policies: ["web"], ttl: "2h", no_parent: true, display_name: "crowd" });
+    await createToken(top.client_token, { policies: ["web"] });
+    await read("sys/tokens/summary");
+    const grouped = ["summary", "map"].map((what) => `sys/tokens/${what}?group_by=display_name`);
+    const restore = await fill(top.accessor, MAX_READ_TREES, 0);
+    for (const path of grouped) {
+      const answer = await read(path);
+      expect(answer).toMatchObject({ more: true, total: expect.any(Number) });
+      expect(JSON.stringify(answer)).not.toMatch(/"(other_trees|in_trees|by_group)/);
+    }
+    expect(await read("sys/tokens/summary?group_by=policy")).not.toHaveProperty("more");
+    await restore();
+    for (const path of grouped) expect(await read(path)).not.toHaveProperty("more");
+  });
+
+  it("with more ends in a shard than are read, a shorter time is asked for", async () => {
+    const top = await createToken(root, { policies: ["web"], ttl: "2h", no_parent: true, display_name: "dusk" });
+    await read("sys/tokens/summary");
+    const ends = Date.now() + 90 * HOUR_MS;
+    const time = (hours: number) => `sys/tokens/ends?from=${new Date(ends - hours * HOUR_MS).toISOString()}`;
+    const restore = await fill(top.accessor, MAX_ENDING + 1, ends);
+    const refused = await call("GET", time(1), { token: root });
+    expect([refused.status, refused.body.errors]).toEqual([
+      400,
+      [`more than ${MAX_ENDING} tokens of a shard end in this time: ask for a shorter one`],
+    ]);
+    expect((await call("GET", time(30), { token: root })).status).toBe(200);
+    await restore();
+    expect(await read(time(1))).toMatchObject({ total: 0 });
   });
 });

@@ -25,8 +25,18 @@ const self = (token: string) => call("GET", "auth/token/lookup-self", { token })
 describe("reading and writing", () => {
   it("nothing, then the role, then nothing again", async () => {
     expect((await call("GET", "auth/token/roles/test", { token: root })).status).toBe(404);
-    expect((await role("test", { allowed_policies: "a" })).status).toBe(204);
-    expect((await role("test", { orphan: true })).status).toBe(204);
+    expect((await role("test", { allowed_policies: "default" })).status).toBe(204);
+    // It is stored, and the answer says what it can't give yet.
+    const named = Array.from({ length: 12 }, (_, at) => `Absent-${at + 10}`);
+    const warned = await role("test", { allowed_policies: [...named, "default"] });
+    expect([warned.status, warned.body.warnings]).toEqual([
+      200,
+      [
+        `These policies do not exist, and grant nothing until they are made: ${Array.from({ length: 10 }, (_, at) => `"absent-${at + 10}"`).join(", ")} and 2 more`,
+      ],
+    ]);
+    expect((await role("test", { allowed_policies: "a", disallowed_policies: "b" })).body.warnings).toHaveLength(1);
+    expect((await role("test", { orphan: true, disallowed_policies: "c" })).status).toBe(204);
     expect(await readRole("test")).toMatchObject({ name: "test", allowed_policies: ["a"], orphan: true });
     const listed = await call("GET", "auth/token/roles?list=true", { token: root });
     expect(listed.body.data.keys).toEqual(["test"]);

@@ -65,6 +65,7 @@ export const TOKEN_SUMMARY_ROUTES: readonly Route[] = [
         total: "integer",
         "other?": "integer",
         "other_trees?": { trees: "integer", count: "integer" },
+        "more?": "boolean",
         fresh_as_of: "string",
       }),
     },
@@ -93,6 +94,7 @@ export const TOKEN_SUMMARY_ROUTES: readonly Route[] = [
         total: counted.total,
         ...(by !== "policy" && { other: Math.max(0, counted.total - shown) }),
         ...(ofTrees && { other_trees: ofTrees.other }),
+        ...(grouping && !ofTrees && { more: true }),
         fresh_as_of: formatRfc3339(now - FRESHNESS_MS),
       };
       return ok({ kind: "data", data });
@@ -118,6 +120,7 @@ export const TOKEN_SUMMARY_ROUTES: readonly Route[] = [
           },
         ],
         total: "integer",
+        "more?": "boolean",
         fresh_as_of: "string",
       }),
     },
@@ -151,6 +154,8 @@ export const TOKEN_SUMMARY_ROUTES: readonly Route[] = [
       const data = {
         groups: byGroup ? mapped.map((one, at) => ({ ...one, ...byGroup[at] })) : mapped,
         total,
+        // A number that does not have all trees would be taken for that of all.
+        ...(grouping && !byGroup && { more: true }),
         fresh_as_of: formatRfc3339(now - FRESHNESS_MS),
       };
       return ok({ kind: "data", data });
