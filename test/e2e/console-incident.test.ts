@@ -1,15 +1,21 @@
+import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { browserPath, expectAccessible, openPage, startBrowser, type WatchedPage } from "./support/browser.ts";
 import { openPlace, picture, signIn } from "./support/console-page.ts";
-import { call, type RunningServer, startServe } from "./support/server.ts";
+import { call, PROJECT, type RunningServer, startServe } from "./support/server.ts";
 
+const run = promisify(execFile);
 const executable = browserPath();
 const TREES = 40;
 /** Tokens of the service in all: its trees, and what hangs below them. */
 const TOTAL = 1168;
 const TOTAL_TEXT = "1,168";
+/** Tokens below the first of each of the first trees: one right below it, and all others below that one. */
+const BELOW_FIRST = 29;
 
 /** A service leaks: what it has is found, counted, ended, and shown to be dead. */
 describe.skipIf(executable === undefined)("an incident in the console", () => {
@@ -37,6 +43,12 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
   beforeEach(() => expect(watched.faults).toEqual([]));
 
   const shows = (text: string | RegExp) => page.getByText(text).first().waitFor();
+  /** What the command of operators answers, as JSON. */
+  const grove = async (...words: readonly string[]): Promise<unknown> => {
+    const env = { ...process.env, VAULT_ADDR: server.address, VAULT_TOKEN: server.rootToken };
+    const { stdout } = await run(process.execPath, [join(PROJECT, "scripts/grove.ts"), ...words], { env });
+    return JSON.parse(stdout);
+  };
   const search = () => page.getByRole("combobox", { name: "Search" });
 
   it("shows the trees of the service as one area, which opens", async () => {
@@ -46,8 +58,8 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
     await expectAccessible(page);
   });
 
-  it("finds its tokens by a part of the name, by a value of metadata, and by one that is pasted", async () => {
-    for (const text of ["yments-a", "LEDGER", "run-1007"]) {
+  it("finds its tokens by a part of the name, by a value of metadata, by an alias, and by one that is pasted", async () => {
+    for (const text of ["yments-a", "LEDGER", "run-1007", "Robot@ACME"]) {
       await page.keyboard.press("Control+k");
       await search().fill(text);
       await page
@@ -56,6 +68,12 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
         .waitFor();
       await page.keyboard.press("Escape");
     }
+    // The alias is of the entity, which is found too, and to which all of one tree belong.
+    await page.keyboard.press("Control+k");
+    await search().fill("robot@acme");
+    await page.getByRole("option", { name: /robot@acme\.example/ }).waitFor();
+    await page.getByRole("option", { name: /^All tokens/ }).click();
+    await shows(`${BELOW_FIRST + 1} tokens`);
     await page.keyboard.press("Control+k");
     await search().fill(leaked.client_token);
     await page.getByRole("option", { name: new RegExp(leaked.accessor.slice(-8)) }).click();
@@ -66,6 +84,23 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
     await page.getByRole("searchbox", { name: "Search" }).fill(leaked.client_token);
     await page.keyboard.press("Enter");
     await page.waitForURL(new RegExp(leaked.accessor));
+  });
+
+  it("has one number for each thing in the API, the command and the console", async () => {
+    const { body } = await call(server, "GET", `/v1/sys/tokens/${leaked.accessor}`, { token: server.rootToken });
+    const one = { children: [{ descendants: { count: BELOW_FIRST - 1 } }], descendants: { count: BELOW_FIRST } };
+    expect(body.data).toMatchObject({ ...one, token: { children: 1 } });
+    expect(await grove("tree", leaked.accessor, "--json")).toMatchObject(one);
+    await openPlace(page, `tokens/${leaked.accessor}`);
+    await shows(`${BELOW_FIRST} descendants`);
+    await shows("1 child");
+    await shows(new RegExp(`^${BELOW_FIRST - 1} descendants`));
+    const path = "/v1/sys/tokens/revoke";
+    const all = { search: "payments-api" };
+    const dry = await call(server, "POST", path, { token: server.rootToken, body: all });
+    const numbers = { count: TREES, total: TOTAL, leases: { count: 0, more: false } };
+    expect(dry.body.data).toMatchObject({ ...numbers, by: { owner: [{ key: "ledger", count: TOTAL }] } });
+    expect(await grove("revoke", "--search", "payments-api", "--dry-run", "--json")).toMatchObject(numbers);
   });
 
   it("counts all tokens by group, and says when a filter lets it count only what it read", async () => {
@@ -94,12 +129,16 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
     await page.getByLabel(`Type ${TOTAL} to confirm`).fill(String(TOTAL));
     await page.getByRole("button", { name: `Revoke ${TOTAL_TEXT} tokens` }).click();
     await page.waitForURL(/receipts\//);
+    const job = /receipts\/([^/?]+)/.exec(page.url())?.[1] ?? "";
     const receipt = page.getByRole("region", { name: "What ended" });
     await receipt.getByText(`${TOTAL_TEXT} accessors`).waitFor();
     await receipt.getByRole("button", { name: "Check again" }).click();
     await shows(`All of these are refused: ${TOTAL_TEXT} of ${TOTAL_TEXT}`);
     await expectAccessible(page);
     await picture(page, "console-receipt");
+    const { body: ended } = await call(server, "GET", `/v1/sys/tokens/jobs/${job}`, { token: server.rootToken });
+    expect(ended.data).toMatchObject({ state: "done", matched: TREES, total: TOTAL });
+    expect(await grove("revoke", "--job", job, "--json")).toMatchObject({ matched: TREES, total: TOTAL });
     const saved = page.waitForEvent("download");
     await receipt.getByRole("button", { name: "Export JSON" }).click();
     const file = JSON.parse(await readFile(await (await saved).path(), "utf8")) as {
@@ -112,8 +151,8 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
     expect(file.accessors).toContain(leaked.accessor);
     const path = "/v1/sys/tokens/verify-ended";
     for (const accessors of [file.accessors.slice(0, 600), file.accessors.slice(600)]) {
-      const { body } = await call(server, "POST", path, { token: server.rootToken, body: { accessors } });
-      expect(body.data).toMatchObject({ ended: accessors.length, unknown: 0, alive: [] });
+      const { body: checked } = await call(server, "POST", path, { token: server.rootToken, body: { accessors } });
+      expect(checked.data).toMatchObject({ ended: accessors.length, unknown: 0, alive: [] });
     }
   });
 
@@ -150,18 +189,26 @@ describe.skipIf(executable === undefined)("an incident in the console", () => {
 /** Forty trees of one service, each with a worker and jobs, beside those of others. Returns a token of the service. */
 async function plant(server: RunningServer): Promise<{ readonly client_token: string; readonly accessor: string }> {
   const root = server.rootToken;
-  const make = async (name: string, token: string, meta: object, orphan = false) => {
-    const body = { display_name: name, policies: ["fleet"], ttl: "20h", meta };
-    const path = `/v1/auth/token/${orphan ? "create-orphan" : "create"}`;
+  const make = async (name: string, token: string, meta: object, how: "" | "-orphan" | "/robots" = "") => {
+    const alias = how === "/robots" ? { entity_alias: "robot@acme.example" } : {};
+    const body = { display_name: name, policies: ["fleet"], ttl: "20h", meta, ...alias };
+    const path = `/v1/auth/token/create${how}`;
     const made = await call(server, "POST", path, { token, body });
     return made.body.auth as { readonly client_token: string; readonly accessor: string };
   };
   const policy = 'path "auth/token/create" { capabilities = ["update"] }';
   await call(server, "POST", "/v1/sys/policies/acl/fleet", { token: root, body: { policy } });
+  const robots = { orphan: true, allowed_policies: "fleet", allowed_entity_aliases: "*" };
+  await call(server, "POST", "/v1/auth/token/roles/robots", { token: root, body: robots });
   const first = await Promise.all(
     Array.from({ length: TREES }, async (_, at) => {
       const owner = { owner: "ledger" };
-      const top = await make("payments-api", root, { ...owner, run_id: `run-${1000 + at}` }, true);
+      const top = await make(
+        "payments-api",
+        root,
+        { ...owner, run_id: `run-${1000 + at}` },
+        at === 1 ? "/robots" : "-orphan",
+      );
       const worker = await make("worker", top.client_token, owner);
       const jobs = Math.floor((TOTAL + TREES - 1 - at) / TREES) - 2;
       for (let job = 0; job < jobs; job++) await make("job", worker.client_token, owner);
@@ -169,7 +216,7 @@ async function plant(server: RunningServer): Promise<{ readonly client_token: st
     }),
   );
   for (let at = 0; at < 3; at++) {
-    const other = await make("checkout", root, { owner: "shop" }, true);
+    const other = await make("checkout", root, { owner: "shop" }, "-orphan");
     await make("job", other.client_token, { owner: "shop" });
   }
   const [leaked] = first;
