@@ -4,8 +4,10 @@ import { href } from "../href.ts";
 import { done } from "../result.ts";
 import { useSession } from "../session.ts";
 import { filterOfBody, filterText } from "../tokens/filter.ts";
+import { AskerLink } from "../tokens/links.tsx";
 import type { Selection } from "../tokens/model.ts";
 import type { Job } from "../tokens/numbers.ts";
+import type { Asker } from "../tokens/token-end.ts";
 import { DataTable } from "../ui/data-table.tsx";
 import { ProblemNotice } from "../ui/notice.tsx";
 import { Time } from "../ui/time.tsx";
@@ -20,6 +22,7 @@ interface Revocation {
   readonly entity_id?: string;
   readonly issued_since?: string;
   readonly time: string;
+  readonly asked_by: Asker | null;
   readonly clean_up: string;
   readonly tokens_seen: number | null;
   /** What is still listed, about; null when it is not known. */
@@ -31,6 +34,7 @@ interface StartedJob extends Job {
   readonly filter: Selection;
   /** Tokens that were named by their accessors; 0 where a filter said which. */
   readonly named: number;
+  readonly asked_by: Asker | null;
 }
 
 /** Revocations of many tokens: by filter, with their progress, and by path, method, role or entity. */
@@ -79,6 +83,7 @@ export function Walks() {
                 </a>
               ),
             },
+            { label: "By", cell: ({ asked_by: by }) => (by ? <AskerLink {...by} /> : "") },
             { label: "Began", cell: ({ started }) => <Time at={started} /> },
             { label: "State", cell: ({ state }) => state },
             {
@@ -103,6 +108,7 @@ export function Walks() {
                 return <a href={href(["identity"], { id: entity })}>{entity}</a>;
               },
             },
+            { label: "By", cell: ({ asked_by: by }) => (by ? <AskerLink {...by} /> : "") },
             { label: "Since", cell: ({ time }) => <Time at={time} /> },
             { label: "Clean-up", cell: ({ clean_up: state }) => state },
             { label: "Progress", cell: (revocation) => <CleanUp revocation={revocation} /> },

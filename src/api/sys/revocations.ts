@@ -13,6 +13,7 @@ import { entityOf, prefixOf, sinceOf } from "../../system/watermarks.ts";
 import { NO_FIELDS } from "../../wire/fields.ts";
 import { dataReply } from "../../wire/reply.ts";
 import type { Shape } from "../../wire/shape.ts";
+import { askerObject } from "./tokens/ended.ts";
 
 /** Clean-ups that one answer asks about; of more it says only that they go on. */
 const MAX_ASKED = 64;
@@ -23,6 +24,9 @@ const REVOCATION_SHAPE = {
   "issued_since?": "string",
   time: "string",
   created_before: "string | null",
+  asked_by: "object | null",
+  request_id: "string",
+  request_path: "string",
   clean_up: "string",
   tokens_seen: "integer | null",
   tokens_left: "integer | null",
@@ -59,7 +63,7 @@ async function show(
   ask: boolean,
   ofEntities: ReadonlyMap<string, number>,
 ): Promise<Record<string, unknown>> {
-  const { scope, id, madeAt, createdBefore, cleanedAt } = watermark;
+  const { scope, id, madeAt, createdBefore, cleanedAt, asked } = watermark;
   const prefix = prefixOf(scope);
   const entity = entityOf(scope);
   const since = sinceOf(scope);
@@ -70,6 +74,9 @@ async function show(
     ...(since !== null && { issued_since: formatRfc3339(since) }),
     time: formatRfc3339(madeAt),
     created_before: createdBefore === null ? null : formatRfc3339(createdBefore),
+    asked_by: asked.by && askerObject(asked.by),
+    request_id: asked.request,
+    request_path: asked.path ?? "",
     clean_up: cleanedAt !== null ? "finished" : progress ? "running" : "waits for tidy",
     tokens_seen: progress?.seen ?? null,
     tokens_left: ask && entity !== null ? (ofEntities.get(entity) ?? 0) : leftOf(progress),

@@ -1,5 +1,6 @@
 import type { Migration } from "../../storage/schema.ts";
 import { storedJson } from "../../storage/stored-json.ts";
+import type { EndRequest } from "../../system/end-request.ts";
 import { type CountState, countedSoFar, isCounted } from "./counting.ts";
 import type { Selection } from "./selection.ts";
 import type { Tally } from "./tally.ts";
@@ -53,6 +54,8 @@ export interface ListedJob {
   readonly sent: string;
   /** How many tokens it named; 0: it sent a filter. */
   readonly named: number;
+  /** Who asked, and by which request. */
+  readonly asked: EndRequest;
   readonly startedAt: number;
   readonly finishedAt: number | null;
   readonly expected: Expected;
@@ -126,7 +129,7 @@ export function listedJobOf(row: JobRow): ListedJob {
   return partsOf(row, storedJson<Selection>(row.selection), storedJson<CountState>(row.count));
 }
 
-function partsOf(row: JobRow, { sent, accessors }: Selection, count: CountState): ListedJob {
+function partsOf(row: JobRow, { sent, accessors, asked }: Selection, count: CountState): ListedJob {
   const { accessors: _, ...words } = storedJson<Record<string, unknown>>(sent);
   const { by: _by, ...numbers } = count.tally;
   return {
@@ -135,6 +138,7 @@ function partsOf(row: JobRow, { sent, accessors }: Selection, count: CountState)
     state: row.state,
     sent: JSON.stringify(words),
     named: accessors?.length ?? 0,
+    asked,
     startedAt: row.started_at,
     finishedAt: row.finished_at,
     expected: { count: row.expected, total: row.expected_total },

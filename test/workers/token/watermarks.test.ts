@@ -299,6 +299,8 @@ describe("the clean-up", () => {
     expect((await post(`identity/entity/id/${id}/not-before`)).status).toBe(204);
     const { revocations } = dataOf<{ revocations: Record<string, unknown>[] }>(await get("sys/leases/revocations"));
     expect(revocations.find(({ entity_id: of }) => of === id)).toMatchObject({
+      ...{ asked_by: { display_name: "root" }, request_path: `identity/entity/id/${id}/not-before` },
+      request_id: expect.stringMatching(/-/),
       clean_up: "waits for tidy",
       tokens_seen: null,
       tokens_left: 1,

@@ -8,6 +8,7 @@ import { revocationsOf } from "../../../listing/inventory/revocations.ts";
 import type { Installation } from "../../../system/installation.ts";
 import { NO_FIELDS } from "../../../wire/fields.ts";
 import { dataReply, type Reply } from "../../../wire/reply.ts";
+import { askerObject } from "./ended.ts";
 import { NUMBERS_SHAPE, numbersObject, TALLY_SHAPE, tallyObject } from "./tally-view.ts";
 import { mountNames } from "./token-view.ts";
 
@@ -17,6 +18,8 @@ const PARTS = {
   dry_run: "boolean",
   filter: "object",
   named: "integer",
+  asked_by: "object | null",
+  request_id: "string",
   started: "string",
   finished: "string | null",
   expected: "integer | null",
@@ -99,6 +102,8 @@ function partsOf(job: ListedJob) {
     dry_run: job.dry,
     filter: JSON.parse(job.sent),
     named: job.named,
+    asked_by: job.asked.by && askerObject(job.asked.by),
+    request_id: job.asked.request,
     started: formatRfc3339(job.startedAt),
     finished: job.finishedAt === null ? null : formatRfc3339(job.finishedAt),
     expected: expected.count,
