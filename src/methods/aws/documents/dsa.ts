@@ -5,7 +5,7 @@ import { type Element, readBer, TAG } from "./ber.ts";
  * modules are on by default, on a document that the cloud signed and that Node 24.21.0 verifies: `createPublicKey` reads the key
  * (`dsa`, 1024 and 160 bits), but `verify` and `createVerify` throw "Verifying with DSA keys is not currently supported" whatever
  * the name of the digest, and `X509Certificate.publicKey` throws "Unsupported key type".
- * test/workers/methods/aws/dsa-platform.test.ts fails when that changes.
+ * test/workers/methods/aws/platform.test.ts fails when that changes.
  */
 
 /** A DSA public key (FIPS 186-4 section 4.1). Everything here is public: no step needs to take constant time. */
