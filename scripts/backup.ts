@@ -50,7 +50,8 @@ const progressFor =
     void (process.stderr.isTTY && !json && process.stderr.write(`\r${parts} parts`));
 
 function sayRefusal({ message, status }: CallFailure): number {
-  say(`${message}${status === 403 ? " (VAULT_TOKEN needs read, update and sudo on sys/backup/*)" : ""}`);
+  const isOfPolicies = status === 403 && !message.includes("GROVE_INIT_TOKEN");
+  say(`${message}${isOfPolicies ? " (VAULT_TOKEN needs read, update and sudo on sys/backup/*)" : ""}`);
   return 1;
 }
 
