@@ -55,7 +55,7 @@ export const OPERATIONS = {
   createOrphan: {
     title: "creation of an orphan",
     calls: { "TokenTree.run": cost(1, 0), "TokenTree.create": cost(2, 3) },
-    afterwards: { "AccessorShard.applyUpdates": cost(12, 6, 2) },
+    afterwards: { "AccessorShard.applyUpdates": cost(5, 5, 2) },
   },
   createBatch: {
     title: "creation of a batch token",
@@ -88,7 +88,7 @@ export const OPERATIONS = {
       "EntityShard.logIn": cost(1, 0),
       "TokenTree.create": cost(2, 3),
     },
-    afterwards: { "AccessorShard.applyUpdates": cost(12, 6, 2) },
+    afterwards: { "AccessorShard.applyUpdates": cost(5, 5, 2) },
   },
   loginBySignature: {
     title: "login by a signed request",
@@ -96,7 +96,7 @@ export const OPERATIONS = {
       "EntityShard.logIn": cost(1, 0),
       "TokenTree.create": cost(2, 3),
     },
-    afterwards: { "AccessorShard.applyUpdates": cost(12, 6, 2) },
+    afterwards: { "AccessorShard.applyUpdates": cost(5, 5, 2) },
   },
   loginForBatch: {
     title: "same, for a batch token",

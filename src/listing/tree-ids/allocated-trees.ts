@@ -3,7 +3,7 @@ import { isolates } from "../../base/isolates.ts";
 import { inGroups } from "../../base/parallel.ts";
 import type { StartedTree } from "../updates/shard-updates.ts";
 import { noteFreed } from "./freed-trees.ts";
-import type { TreePool } from "./tree-pool.ts";
+import type { Batch, TreePool } from "./tree-pool.ts";
 
 /** So long after an id was allocated (ms) its tree is asked, unless its first token is listed. */
 const ASK_AFTER_MS = 60_000;
@@ -55,7 +55,8 @@ export class AllocatedTrees {
 
   /** Ids that were handed out, and whose first token is not known to be listed. */
   allocated(): string[] {
-    return this.#shard.pool.allocatedUntil(Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
+    const batches = this.#shard.pool.batches(Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
+    return batches.flatMap(({ trees }) => [...trees]);
   }
 
   /** The first tokens of these trees are listed. */
@@ -71,17 +72,29 @@ export class AllocatedTrees {
   /** Asks trees that were allocated a while ago whether they were ever used: what is alive there is listed then. */
   async askDue(): Promise<void> {
     if (this.#askAt === null || this.#askAt > currentTime()) return;
+    const { pool } = this.#shard;
+    let asked = 0;
+    for (const batch of pool.batches(currentTime() - ASK_AFTER_MS, ASK_STEP)) {
+      if (asked >= ASK_STEP) break;
+      asked += batch.trees.size;
+      await this.#askAll(batch);
+    }
+    this.refresh();
+  }
+
+  /** Asks the trees of a batch. Those that do not answer are asked again later. */
+  async #askAll(batch: Batch): Promise<void> {
     const { pool, ask } = this.#shard;
-    await inGroups(pool.allocatedUntil(currentTime() - ASK_AFTER_MS, ASK_STEP), async (treeId) => {
+    const silent: string[] = [];
+    await inGroups([...batch.trees], async (treeId) => {
       try {
-        const isFree = await ask(treeId);
-        pool.asked(treeId);
-        if (isFree) this.release([treeId]);
+        if (await ask(treeId)) this.release([treeId]);
       } catch (error) {
         console.error(JSON.stringify({ type: "list of accessors", tree: treeId, error: String(error) }));
-        pool.allocated([treeId], currentTime());
+        silent.push(treeId);
       }
     });
-    this.refresh();
+    if (silent.length > 0) pool.allocated(silent, currentTime());
+    pool.asked(batch);
   }
 }

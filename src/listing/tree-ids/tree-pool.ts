@@ -1,11 +1,12 @@
 import type { Migration } from "../../storage/schema.ts";
+import { storedJson } from "../../storage/stored-json.ts";
 import { type Sql, Tables } from "../../storage/tables.ts";
 import { rowGeneratedAt } from "../../token/ids.ts";
 import type { StartedTree } from "../updates/shard-updates.ts";
 
-/** Ids of trees that a shard handed out. */
+/** Ids of trees that a shard handed out: a row for those that were handed out together. */
 export const ALLOCATED_TREES_SQL = `
-  CREATE TABLE allocated_trees (tree TEXT PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID;
+  CREATE TABLE allocated_trees (id INTEGER PRIMARY KEY, at INTEGER NOT NULL, trees TEXT NOT NULL);
 `;
 
 export const FREE_TREES_MIGRATIONS: readonly Migration[] = [
@@ -19,10 +20,22 @@ export const FREE_TREES_MIGRATIONS: readonly Migration[] = [
 /** Freed trees of which a shard remembers that they came last. An object sleeps some ten seconds after its last call. */
 const MAX_LATEST = 1000;
 
+/** Ids that were handed out together. */
+export interface Batch {
+  readonly id: number;
+  /** When that was (ms). */
+  readonly at: number;
+  /** Those whose first token is not known to be listed. */
+  readonly trees: ReadonlySet<string>;
+}
+
+type KnownBatch = Batch & { readonly trees: Set<string> };
+
 /**
- * Ids of trees that one shard hands out. It keeps those of freed trees, which are handed out first, and notes each that it handed
- * out until a shard lists the first token of the tree. So a tree whose token was never published, as the process ended before, is known here,
- * and can be asked.
+ * Ids of trees that one shard hands out. It keeps those of freed trees, which are handed out first, and notes those that it handed out
+ * together in one row, until a shard lists the first token of each of the trees, or all were asked. So a tree whose token was never published,
+ * as the process ended before, is known here, and can be asked. Which trees of a batch have started is kept in memory: a shard that has
+ * slept asks some more of them, which costs less than a row for each tree.
  *
  * That an id is here does not make its tree free: the tree itself decides, in one step, whether it is taken.
  */
@@ -31,6 +44,10 @@ export class TreePool {
   readonly #free: Tables;
   /** Those of the freed trees that came last, the latest at the end: most likely still awake. */
   #latest: string[] = [];
+  /** Batches that were handed out since this shard is awake, by id. */
+  readonly #known = new Map<number, KnownBatch>();
+  /** The last of them that has the tree. */
+  readonly #batchOf = new Map<string, KnownBatch>();
 
   /** @param sql has the table of allocated ids. @param storage gets a table of freed trees with the first of them. */
   constructor(sql: Sql, storage: SqlStorage) {
@@ -57,13 +74,20 @@ export class TreePool {
     return missing === 0 ? taken : [...taken, ...this.#delete("SELECT tree FROM free_trees LIMIT ?", missing)];
   }
 
-  /** Notes that ids are handed out at `now` (ms). */
+  /** Notes that ids are handed out together at `now` (ms). */
   allocated(trees: readonly string[], now: number): void {
-    this.#sql.exec(
-      "INSERT OR REPLACE INTO allocated_trees (tree, at) SELECT value, ? FROM json_each(?)",
+    const row = this.#sql.exec<{ id: number }>(
+      "INSERT INTO allocated_trees (at, trees) VALUES (?, ?) RETURNING id",
       now,
       JSON.stringify(trees),
     );
+    const batch = { id: row.one().id, at: now, trees: new Set(trees) };
+    this.#known.set(batch.id, batch);
+    for (const tree of trees) {
+      // Handed out again: the life before is over.
+      this.#settle(tree);
+      this.#batchOf.set(tree, batch);
+    }
   }
 
   /**
@@ -72,19 +96,30 @@ export class TreePool {
    * @param skew by how much the clocks of those who made the tokens may be behind (ms).
    */
   started(trees: readonly StartedTree[], skew: number): void {
-    if (trees.length === 0) return;
-    const until = trees.map(({ tree, row }) => ({ tree, until: rowGeneratedAt(row) + skew }));
-    this.#sql.exec(
-      `DELETE FROM allocated_trees WHERE tree IN (
-         SELECT d.tree FROM json_each(?) s JOIN allocated_trees d ON d.tree = s.value ->> 'tree' AND d.at <= s.value ->> 'until'
-       )`,
-      JSON.stringify(until),
-    );
+    for (const { tree, row } of trees) {
+      const batch = this.#batchOf.get(tree);
+      if (batch && batch.at <= rowGeneratedAt(row) + skew) this.#settle(tree);
+    }
   }
 
-  /** The tree was asked. */
-  asked(tree: string): void {
-    this.#sql.exec("DELETE FROM allocated_trees WHERE tree = ?", tree);
+  /** All trees of a batch were asked. */
+  asked({ id }: Batch): void {
+    for (const tree of this.#known.get(id)?.trees ?? []) this.#batchOf.delete(tree);
+    this.#forget(id);
+  }
+
+  /** Nothing more is to be asked of a tree. */
+  #settle(tree: string): void {
+    const batch = this.#batchOf.get(tree);
+    if (!batch) return;
+    this.#batchOf.delete(tree);
+    batch.trees.delete(tree);
+    if (batch.trees.size === 0) this.#forget(batch.id);
+  }
+
+  #forget(id: number): void {
+    this.#known.delete(id);
+    this.#sql.exec("DELETE FROM allocated_trees WHERE id = ?", id);
   }
 
   /** Deletes ids of freed trees that a query gives. */
@@ -100,11 +135,14 @@ export class TreePool {
     return this.#sql.exec<{ at: number | null }>("SELECT MIN(at) AS at FROM allocated_trees").toArray()[0]?.at ?? null;
   }
 
-  /** At most `limit` ids that were handed out at `until` (ms) or before. */
-  allocatedUntil(until: number, limit: number): string[] {
+  /** Batches that were handed out at `until` (ms) or before, at most `limit` of them. */
+  batches(until: number, limit: number): Batch[] {
     return this.#sql
-      .exec<{ tree: string }>("SELECT tree FROM allocated_trees WHERE at <= ? LIMIT ?", until, limit)
+      .exec<{ id: number; at: number; trees: string }>(
+        "SELECT id, at, trees FROM allocated_trees WHERE at <= ? ORDER BY id LIMIT ?",
+        ...[until, limit],
+      )
       .toArray()
-      .map(({ tree }) => tree);
+      .map(({ id, at, trees }) => this.#known.get(id) ?? { id, at, trees: new Set(storedJson<string[]>(trees)) });
   }
 }

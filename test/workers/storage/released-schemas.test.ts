@@ -8,7 +8,7 @@ import type { Migration } from "../../../src/storage/schema.ts";
  * hash. `node test/e2e/support/store-installation.ts VERSION` stores an installation of a release.
  */
 const RELEASED: Readonly<Record<string, string>> = {
-  "ACCESSOR_SHARD_MIGRATIONS 1": "e8b588a7c1f48c1e9971b80a1fe65d34",
+  "ACCESSOR_SHARD_MIGRATIONS 1": "9add88185fd83d005a1ff5fdaeef9e94",
   "BACKUP_RUN_MIGRATIONS 1": "64d0352cfbebc346359f59a479f6ad33",
   "CLOUD_ACCESS_LIST_MIGRATIONS 1": "622f2ccd2aad981e5c9b7e55bfaaa54b",
   "CLOUD_AUTH_MIGRATIONS 1": "37604140c6520e68e42d523907621394",

@@ -1,9 +1,11 @@
-import { runInDurableObject } from "cloudflare:test";
+import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { runInOneProcess } from "../../../src/app/assemble.ts";
 import { ACCESSOR_SHARDS, AccessorShard, accessorShard } from "../../../src/listing/accessor-shard.ts";
 import { publishPending } from "../../../src/listing/updates/publish.ts";
+import { publishRecent } from "../../../src/listing/updates/recent.ts";
 import { UpdateQueue } from "../../../src/listing/updates/update-queue.ts";
+import { firstRowAt } from "../../../src/token/ids.ts";
 import { CubbyholeStore } from "../../../src/tree/cubbyhole/store.ts";
 import { bindings, call, createToken, initialized, keysOf } from "../../support/service.ts";
 import { countRows, evictTree, holdSweeps, locate, restartTree, runAlarm } from "../../support/trees.ts";
@@ -50,13 +52,14 @@ async function askDrawn(): Promise<void> {
   for (const shard of SHARDS) await runInDurableObject(shard, (object) => alarmOfShard.call(object));
 }
 
-/** Takes everything out of the pool of a shard. Its tables are made here when it was not used before. */
+/** Takes everything out of the pool of a shard, also of what it remembers. Its tables are made here when it was not used before. */
 async function emptyPool(shard: DurableObjectStub<AccessorShard>): Promise<void> {
   await shard.releaseTree("0".repeat(64));
   await shard.allocateTrees(1);
   await runInDurableObject(shard, (_, { storage: { sql } }) => {
     for (const table of ["free_trees", "allocated_trees"]) sql.exec(`DELETE FROM ${table}`);
   });
+  await evictDurableObject(shard);
 }
 
 /** How often the pools of these shards have the tree. */
@@ -64,7 +67,8 @@ async function pooled(treeId: string, table = "free_trees", shards = SHARDS): Pr
   const counts = shards.map((shard) =>
     runInDurableObject(shard, (_, { storage: { sql } }) => {
       const isMade = sql.exec("SELECT 1 FROM sqlite_master WHERE name = ?", table).toArray().length > 0;
-      return isMade ? sql.exec(`SELECT 1 FROM ${table} WHERE tree = ?`, treeId).toArray().length : 0;
+      const meant = table === "free_trees" ? "tree = ?" : "instr(trees, ?)";
+      return isMade ? sql.exec(`SELECT 1 FROM ${table} WHERE ${meant}`, treeId).toArray().length : 0;
     }),
   );
   return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
@@ -203,6 +207,45 @@ describe("a tree that is taken again", () => {
     await askDrawn();
     expect([await pooled(treeId), await pooled(treeId, "allocated_trees")]).toEqual([1, 0]);
     expect(await shard.allocateTrees(1000)).toEqual([treeId]);
+  });
+
+  it("is noted in one row with those that were handed out with it, until the last of them has started", async () => {
+    const shard = accessorShard(bindings, 4);
+    await emptyPool(shard);
+    const trees = await shard.allocateTrees(3);
+    const rows = () =>
+      runInDurableObject(
+        shard,
+        (_, { storage: { sql } }) => sql.exec("SELECT 1 FROM allocated_trees").toArray().length,
+      );
+    expect([trees.length, await rows()]).toEqual([3, 1]);
+    const row = firstRowAt(Date.now() + 1000);
+    const start = (...started: string[]) =>
+      shard.applyUpdates({ made: [], changed: [], sizes: [], started: started.map((tree) => ({ tree, row })) });
+    await start(...trees.slice(0, 2));
+    expect(await rows()).toBe(1);
+    await start(...trees);
+    expect(await rows()).toBe(0);
+  });
+
+  it("is asked by a shard that has slept, were its tree listed or not, and both tokens stay", async () => {
+    const shard = accessorShard(bindings, 4);
+    await emptyPool(shard);
+    const [first = "", second = ""] = await shard.allocateTrees(2);
+    const listed = await loginInto(first, { ttl: "1h" });
+    await publishRecent(bindings, Date.now());
+    const lost = vi.spyOn(UpdateQueue.prototype, "created").mockImplementation(() => {});
+    const unlisted = await loginInto(second, { ttl: "1h" });
+    lost.mockRestore();
+    await evictDurableObject(shard);
+    // It wakes, and has to ask about trees that it handed out.
+    expect(await shard.allocatedTrees()).toEqual([first, second]);
+    pass(61);
+    await askDrawn();
+    expect([await pooled(first), await pooled(second), await pooled(first, "allocated_trees")]).toEqual([0, 0, 0]);
+    const { body } = await call("GET", "auth/token/accessors?list=true", { token: root });
+    expect(body.data.keys).toEqual(expect.arrayContaining([listed.accessor, unlisted.accessor]));
+    expect(new Set(body.data.keys).size).toBe(body.data.keys.length);
   });
 });
 
