@@ -8,7 +8,7 @@ import { isSystem, placeOf } from "./object-keys.ts";
 import { PAGE_CHARACTERS, PART_CHARACTERS, type Part, type Position, type SavedPage } from "./part.ts";
 
 /** Objects that are looked for at once. The platform limits the calls of a request. */
-const FOUND_AT_ONCE = 500;
+export const FOUND_AT_ONCE = 500;
 /** Objects that are read at once, so much of each that an isolate has room for all. */
 const GROUP = 6;
 /** So often a large object is read from its beginning, as it had changed before its end was read. */

@@ -2,6 +2,7 @@ import { createExecutionContext, runInDurableObject } from "cloudflare:test";
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from "vitest";
 import { app } from "../../../src/app/app.ts";
 import { hourly } from "../../../src/app/cron.ts";
+import { FOUND_AT_ONCE } from "../../../src/backup/read-part.ts";
 import { MAX_TREES_OF_ALARM, walkOf } from "../../../src/lease/walk.ts";
 import { ACCESSOR_SHARDS, shardCount } from "../../../src/listing/accessor-shard.ts";
 import { growLists } from "../../../src/listing/growth.ts";
@@ -21,6 +22,7 @@ const TREES = 12;
 /** Trees that one invocation calls at most, besides shards. */
 const TREES_AT_MOST: Readonly<Record<string, number>> = {
   "step of a revocation": STEP,
+  "part of a backup": FOUND_AT_ONCE,
   "steps of a revocation by prefix": MAX_TREES_OF_ALARM,
 };
 const ALONE = { no_parent: true, policies: ["default"], ttl: "8h" };
@@ -104,6 +106,8 @@ async function widest(role: string): Promise<Record<string, Calls>> {
     metrics: await callsOf(scrape),
     health: await callsOf(() => get("sys/ready")),
     "dry run": await callsOf(() => post("sys/tokens/revoke", filter)),
+    // A step of a backup into the bucket is a part, too.
+    "part of a backup": await callsOf(() => post("sys/backup/part")),
     "hourly run": await callsOf(() => hourly(bindings)),
   };
   const { count } = dataOf<{ count: number }>(await post("sys/tokens/revoke", filter));
