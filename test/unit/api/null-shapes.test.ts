@@ -22,6 +22,11 @@ const NULL_WHEN_EMPTY = [
   "last",
   // Who asked for the end of a token: nobody, when its time was over.
   "by",
+  // Who asked for a job: null when a Worker asked, which has no token.
+  "asked_by",
+  // Runs of backups into a bucket: they may not have happened yet.
+  "last_good",
+  "running",
 ];
 
 /** Names of the lists and maps of a shape that can be null. */
