@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, statfsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import project from "../package.json" with { type: "json" };
-import { timeOfBackup } from "../src/backup/names.ts";
 import { runCommand } from "./local/command-line.ts";
+import { newestBackup } from "./saved/newest.ts";
 import { HELP, parseUpgradeArguments, type UpgradeCommand } from "./upgrade/arguments.ts";
 import { checkUpgrade, type Situation } from "./upgrade/checks.ts";
 
@@ -17,16 +17,6 @@ async function healthAt(address: string): Promise<Pick<Situation, "theirs" | "se
     return { theirs, sealed };
   } catch {
     return { theirs: null, sealed: false };
-  }
-}
-
-function newestBackup(directory: string): number | null {
-  try {
-    // A directory of a copy of files, or the manifest of what a server was asked for.
-    const times = readdirSync(directory).flatMap((name) => timeOfBackup(name.replace(/\.json$/, "")) ?? []);
-    return times.length === 0 ? null : Math.max(...times);
-  } catch {
-    return null;
   }
 }
 
@@ -45,7 +35,7 @@ async function check({ data, backups, maxAgeMs, address }: UpgradeCommand): Prom
     ours: project.version,
     ...(await healthAt(address)),
     address,
-    backupAt: newestBackup(backups),
+    backup: newestBackup(backups),
     maxBackupAgeMs: maxAgeMs,
     sealKey: process.env.GROVE_SEAL_KEY,
     dataBytes: sizeOf(join(data, "objects")),

@@ -9,7 +9,7 @@ import { DirectoryCopy } from "./copy.ts";
 import { flushTree } from "./flush.ts";
 import { partialName, superfluous } from "./names.ts";
 import { RunningServer } from "./running-server.ts";
-import { verifyDatabases } from "./verify.ts";
+import { COPY_NOTE, verifyDatabases } from "./verify.ts";
 
 /** What a backup is of, beside the databases. The directory of the built Worker and the lock are made by every start. */
 const SMALL_FILES = ["installation-id", "last-served"];
@@ -53,7 +53,7 @@ export async function makeBackup({ data, to, keep }: Wanted): Promise<Result<Bac
     if (damage.length > 0) return err(`the copy is damaged, and was deleted:\n${damage.slice(0, 10).join("\n")}`);
     const version = sourceVersion(sourceCommit());
     const backup = { at: new Date(copied.value.at).toISOString(), version, databases, pausedMs: copied.value.pausedMs };
-    writeFileSync(join(partial, "backup.json"), `${JSON.stringify(backup)}\n`, { mode: 0o600 });
+    writeFileSync(join(partial, COPY_NOTE), `${JSON.stringify(backup)}\n`, { mode: 0o600 });
     flushTree(partial);
     const directory = join(target, name);
     renameSync(partial, directory);

@@ -1,6 +1,9 @@
-import { readdirSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { pathToFileURL } from "node:url";
+import { z } from "zod";
+import { err, ok, type Result } from "../../src/base/result.ts";
 
 /** What is wrong with a copy of databases. */
 export interface Verified {
@@ -15,25 +18,61 @@ export interface Verified {
  * @param objects the directory with a directory for each class.
  */
 export function verifyDatabases(objects: string): Verified {
+  return verifyEach(objects, (file) => problemOf(file, (database) => database.exec("PRAGMA wal_checkpoint(TRUNCATE)")));
+}
+
+/** What a finished copy of files says about itself. */
+const COPY = z.looseObject({ version: z.string(), databases: z.number() });
+
+/** The name of the file with it, in the directory of the copy. */
+export const COPY_NOTE = "backup.json";
+
+/**
+ * Checks a finished copy of files and writes nothing.
+ *
+ * @returns the number of databases; the error is for the operator.
+ */
+export function verifyCopy(directory: string): Result<number, string> {
+  const said = noteOf(directory);
+  if (!said) return err(`${COPY_NOTE} can't be read`);
+  if (!existsSync(join(directory, "installation-id"))) return err("installation-id is missing");
+  const objects = join(directory, "objects");
+  if (!existsSync(objects)) return err("objects is missing");
+  // A finished copy has no logs. Without immutable, SQLite would make files beside a database in WAL mode to read it.
+  const { databases, damage } = verifyEach(objects, (file) => problemOf(`${pathToFileURL(resolve(file))}?immutable=1`));
+  if (damage[0] !== undefined) return err(damage[0]);
+  return databases === said.databases ? ok(databases) : err(`it has ${databases} databases of ${said.databases}`);
+}
+
+function noteOf(directory: string): z.infer<typeof COPY> | null {
+  try {
+    return COPY.safeParse(JSON.parse(readFileSync(join(directory, COPY_NOTE), "utf8"))).data ?? null;
+  } catch {
+    return null;
+  }
+}
+
+function verifyEach(objects: string, problemIn: (file: string) => string | undefined): Verified {
   const damage: string[] = [];
   let databases = 0;
   for (const entry of readdirSync(objects, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile() || !entry.name.endsWith(".sqlite")) continue;
     databases++;
     const file = join(entry.parentPath, entry.name);
-    const problem = problemOf(file);
+    const problem = problemIn(file);
     if (problem !== undefined) damage.push(`${file}: ${problem}`);
   }
   return { databases, damage };
 }
 
-function problemOf(file: string): string | undefined {
+/** @param location a path, or a URL of a file */
+function problemOf(location: string, then?: (database: DatabaseSync) => void): string | undefined {
   try {
-    const database = new DatabaseSync(file);
+    const database = new DatabaseSync(location);
     try {
       const check = String(database.prepare("PRAGMA integrity_check(1)").get()?.integrity_check);
       if (check !== "ok") return check;
-      database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+      then?.(database);
       return undefined;
     } finally {
       database.close();

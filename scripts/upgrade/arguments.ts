@@ -7,7 +7,7 @@ Checks, with the new release, whether a server on this machine may be upgraded t
 stopped, with the environment of the server.
 
   --data DIR            the data of the server (default .grove/data)
-  --backups DIR         where npm run backup puts backups
+  --backups DIR         where npm run backup puts backups; all of the newest is read
   --max-age HOURS       how old the newest backup may be (default 24)
   --address URL         where the server answers (default VAULT_ADDR, else http://127.0.0.1:8200)
   --help                this text

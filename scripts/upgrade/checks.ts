@@ -1,3 +1,5 @@
+import type { NewestBackup } from "../saved/newest.ts";
+
 /** What is known before an upgrade. Times in ms, sizes in bytes. */
 export interface Situation {
   /** Of this release. */
@@ -7,8 +9,8 @@ export interface Situation {
   /** Where that server was asked. */
   readonly address: string;
   readonly sealed: boolean;
-  /** When the newest backup was begun; null: there is none. */
-  readonly backupAt: number | null;
+  /** Null: there is none. */
+  readonly backup: NewestBackup | null;
   readonly maxBackupAgeMs: number;
   readonly sealKey: string | undefined;
   readonly dataBytes: number;
@@ -27,7 +29,7 @@ const SEAL_KEY = /^\d+:[A-Za-z0-9+/]{43}=$/;
 
 /** Whether the server may be upgraded to this release. The upgrade goes on when none is a fault. */
 export function checkUpgrade(situation: Situation): Finding[] {
-  return [versions(situation), seal(situation), backup(situation), disk(situation)];
+  return [versions(situation), seal(situation), backupOf(situation), disk(situation)];
 }
 
 /** Storage and calls between releases fit within one minor version, up or down (docs/upgrading.md). */
@@ -60,13 +62,17 @@ function seal({ sealed, sealKey }: Situation): Finding {
     : finding(true, "GROVE_SEAL_KEY is not <version>:<base64 of 32 bytes>");
 }
 
-function backup({ backupAt, maxBackupAgeMs, now }: Situation): Finding {
+function backupOf({ backup, maxBackupAgeMs, now }: Situation): Finding {
   const finding = (isFault: boolean, text: string): Finding => ({ about: "backup", isFault, text });
-  if (backupAt === null) return finding(true, "there is none: npm run backup");
-  const hours = Math.floor((now - backupAt) / 3_600_000);
-  return now - backupAt > maxBackupAgeMs
-    ? finding(true, `the newest is ${hours} hours old: npm run backup`)
-    : finding(false, `the newest is ${hours} hours old`);
+  if (backup === null) return finding(true, "there is none: npm run backup");
+  const { name, at, problem } = backup;
+  if (problem !== null) {
+    return finding(true, `the newest, ${name}, can't be restored: ${problem.replace(`${name}: `, "")}: npm run backup`);
+  }
+  const hours = Math.floor((now - at) / 3_600_000);
+  return now - at > maxBackupAgeMs
+    ? finding(true, `the newest, ${name}, is ${hours} hours old: npm run backup`)
+    : finding(false, `the newest, ${name}, is ${hours} hours old and whole`);
 }
 
 /** A migration writes a table again at most once. */

@@ -6,12 +6,13 @@ import { checkUpgrade, type Situation } from "../../../scripts/upgrade/checks.ts
 import { backupName, timeOfBackup } from "../../../src/backup/names.ts";
 
 const HOUR = 3_600_000;
+const BACKUP = { name: backupName(100 * HOUR), at: 100 * HOUR, problem: null };
 const FINE: Situation = {
   ours: "1.2.0",
   theirs: "1.1.3+fcd9c58a",
   address: "http://127.0.0.1:8200",
   sealed: false,
-  backupAt: 100 * HOUR,
+  backup: BACKUP,
   maxBackupAgeMs: 24 * HOUR,
   sealKey: `1:${Buffer.alloc(32).toString("base64")}`,
   dataBytes: 5_000_000,
@@ -34,8 +35,13 @@ describe("an upgrade", () => {
     ["the server is sealed", { sealed: true }, "is sealed"],
     ["the seal key is not there", { sealKey: undefined }, "GROVE_SEAL_KEY is not in this environment"],
     ["the seal key is no key", { sealKey: "1:abc" }, "is not <version>"],
-    ["there is no backup", { backupAt: null }, "there is none"],
-    ["the backup is old", { backupAt: 76 * HOUR }, "25 hours old"],
+    ["there is no backup", { backup: null }, "there is none"],
+    ["the backup is old", { backup: { ...BACKUP, at: 76 * HOUR } }, "25 hours old"],
+    [
+      "the backup is damaged",
+      { backup: { ...BACKUP, problem: `${BACKUP.name}: part 1 is damaged` } },
+      `the newest, ${BACKUP.name}, can't be restored: part 1 is damaged: npm run backup`,
+    ],
     ["the disk has too little room", { freeBytes: 4_000_000 }, "4 MB free"],
   ])("stops when %s", (_, change, text) => {
     expect(faults(change)).toEqual([expect.stringContaining(text)]);

@@ -1,0 +1,109 @@
+import { createHash } from "node:crypto";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { gzipSync } from "node:zlib";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { newestBackup } from "../../../scripts/saved/newest.ts";
+import { BackupStore } from "../../../scripts/saved/store.ts";
+import { backupName } from "../../../src/backup/names.ts";
+
+const HOUR = 3_600_000;
+const OLD = backupName(HOUR);
+const NEW = backupName(2 * HOUR);
+
+let directory: string;
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), "grove-newest-"));
+});
+
+afterEach(() => {
+  rmSync(directory, { recursive: true });
+});
+
+/** A copy of files with two databases. */
+function copy(name: string): string {
+  const path = join(directory, name);
+  mkdirSync(join(path, "objects/a"), { recursive: true });
+  writeFileSync(join(path, "installation-id"), "x");
+  writeFileSync(join(path, "backup.json"), JSON.stringify({ at: "", version: "1.0.0", databases: 2, pausedMs: 0 }));
+  for (const file of ["one", "two"]) {
+    const database = new DatabaseSync(join(path, `objects/a/${file}.sqlite`));
+    database.exec("PRAGMA journal_mode = WAL; CREATE TABLE t (x); INSERT INTO t VALUES (1)");
+    database.close();
+  }
+  return path;
+}
+
+/** What a server was asked for, with one part. */
+function asked(at: number): string {
+  const sha256 = createHash("sha256").update("rows").digest("hex");
+  const store = new BackupStore(directory);
+  store.open();
+  store.keep(sha256, gzipSync("rows"));
+  const place = { number: 0, position: "0", next: null, seal: "s", restored_first: false, objects: 1, rows: 1 };
+  const times = { started_at: new Date(at).toISOString(), finished_at: new Date(at).toISOString() };
+  const head = { format: 1 as const, run: `${at}.1.AAAAAAAAAAAAAAAAAAAAAA`, parts: 1, ...times, release: "1.0.0" };
+  const keys = { cluster_id: "c", seal_key_version: 1, key_ring: "1.a.b", seal: "s" };
+  store.finish({ ...head, ...keys, files: [{ ...place, sha256 }] }, at);
+  return join(directory, "parts", `${sha256}.json.gz`);
+}
+
+describe("the newest backup", () => {
+  it("is none in a directory without backups, and in none", () => {
+    writeFileSync(join(directory, "notes.json"), "{}");
+    expect(newestBackup(directory)).toBeNull();
+    expect(newestBackup(join(directory, "nowhere"))).toBeNull();
+  });
+
+  it("is of either kind, and whole", () => {
+    copy(OLD);
+    expect(newestBackup(directory)).toEqual({ name: OLD, at: HOUR, problem: null });
+    asked(2 * HOUR);
+    expect(newestBackup(directory)).toEqual({ name: NEW, at: 2 * HOUR, problem: null });
+  });
+
+  it("that a server was asked for is not whole when a part is damaged, or the manifest", () => {
+    const part = asked(2 * HOUR);
+    writeFileSync(part, gzipSync("other rows"));
+    expect(newestBackup(directory)).toMatchObject({ problem: `${NEW}: part 0 is damaged` });
+    writeFileSync(join(directory, `${NEW}.json`), "{");
+    expect(newestBackup(directory)).toMatchObject({ problem: `the manifest of ${NEW} can't be read` });
+  });
+});
+
+describe("a copy of files", () => {
+  it("is checked without a change", () => {
+    const path = copy(NEW);
+    const objects = join(path, "objects/a");
+    utimesSync(objects, 1, 1);
+    expect(newestBackup(directory)).toMatchObject({ problem: null });
+    // A file that was made there and deleted again would have changed it.
+    expect(statSync(objects).mtimeMs).toBe(1000);
+  });
+
+  it.each<[string, (path: string) => void, string]>([
+    [
+      "a database is damaged",
+      (path) => {
+        const file = join(path, "objects/a/one.sqlite");
+        writeFileSync(file, readFileSync(file).fill(0xff, 4096));
+      },
+      "one.sqlite: ",
+    ],
+    [
+      "a database is cut short",
+      (path) => writeFileSync(join(path, "objects/a/two.sqlite"), "SQLite f"),
+      "two.sqlite: ",
+    ],
+    ["a database is gone", (path) => rmSync(join(path, "objects/a/one.sqlite")), "it has 1 databases of 2"],
+    ["all of them are gone", (path) => rmSync(join(path, "objects"), { recursive: true }), "objects is missing"],
+    ["the id is gone", (path) => rmSync(join(path, "installation-id")), "installation-id is missing"],
+    ["its note is gone", (path) => rmSync(join(path, "backup.json")), "backup.json can't be read"],
+  ])("is not whole when %s", (_, damage, problem) => {
+    damage(copy(NEW));
+    expect(newestBackup(directory)).toMatchObject({ problem: expect.stringContaining(problem) });
+  });
+});
