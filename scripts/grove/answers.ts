@@ -52,17 +52,31 @@ export const LINEAGE = z.object({
 });
 export type Lineage = z.infer<typeof LINEAGE>;
 
+const ASKER = z.object({ accessor: z.string(), display_name: z.string() }).nullable();
+const END = z.object({ at: z.string(), how: z.string(), by: ASKER });
+
 /** A token that has ended, in the place of its lineage. */
-export const ENDED_TOKEN = z.object({
-  token: TOKEN,
-  ended: z.object({
-    at: z.string(),
-    how: z.string(),
-    by: z.object({ accessor: z.string(), display_name: z.string() }).nullable(),
-    with: z.number(),
-  }),
-});
+export const ENDED_TOKEN = z.object({ token: TOKEN, ended: END.extend({ with: z.number() }) });
 export type EndedToken = z.infer<typeof ENDED_TOKEN>;
+
+/** A token of the list of those that have ended. */
+const ENDED_SINCE = z.object({ token: TOKEN, ended: END.extend({ cause: z.string(), job: z.string() }) });
+export type EndedSince = z.infer<typeof ENDED_SINCE>;
+
+export const ENDED_PAGE = z.object({ tokens: z.array(ENDED_SINCE), next: z.string() });
+
+/** A revocation by path, role, mount, entity or time of issue. */
+const REVOCATION = z.object({
+  prefix: z.string().optional(),
+  entity_id: z.string().optional(),
+  issued_since: z.string().optional(),
+  time: z.string(),
+  created_before: z.string().nullable(),
+  asked_by: ASKER,
+});
+export type Revocation = z.infer<typeof REVOCATION>;
+
+export const REVOCATIONS = z.object({ revocations: z.array(REVOCATION) });
 
 /** Why a request of a token is allowed or refused. */
 export const EXPLANATION = z.object({

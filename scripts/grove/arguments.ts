@@ -28,6 +28,8 @@ export const HELP = `Usage: npm run -s grove -- COMMAND [options]
     --backup NAME
     --not-before T      ends everything issued at T (RFC 3339) or later, root tokens and tokens of teams too: T is when an attack began
     --issued-before T   ends what was issued before T (RFC 3339, or now), except for root tokens and tokens of teams
+    --preview           restores nothing: asks the server that the backup was made of, while it still answers, what was revoked
+                        since and would be valid again (needs read and sudo on sys/tokens/ended and sys/leases/revocations)
 
 Filters of tokens and revoke, all of which must hold:
   --mount PATH --role NAME --path-prefix PATH --policy NAME --entity-id ID --display-name NAME (or NAME*)
@@ -81,6 +83,7 @@ const OPTIONS = {
   backup: { type: "string" },
   "not-before": { type: "string" },
   "issued-before": { type: "string" },
+  preview: { type: "boolean" },
 } as const;
 
 /** Which options each command takes, beside those that all take. */
@@ -90,7 +93,7 @@ const TAKEN: Readonly<Record<string, readonly string[]>> = {
   revoke: [...Object.keys(FILTERS), "dry-run", "accessor", "include-root", "include-self", "yes", "job", "stop"],
   explain: ["accessor", "operation", "parameter"],
   doctor: [],
-  restore: ["from", "backup", "not-before", "issued-before"],
+  restore: ["from", "backup", "not-before", "issued-before", "preview"],
 };
 
 /** A filter, by the names of the fields of `sys/tokens`. */
@@ -128,6 +131,12 @@ export type GroveCommand = { readonly json: boolean } & (
       readonly backup: string | null;
       readonly ends: EndedByRestore;
     }
+  | {
+      readonly kind: "preview";
+      readonly from: string;
+      /** null: the newest. */
+      readonly backup: string | null;
+    }
 );
 
 /** Reads the command line. */
@@ -151,14 +160,7 @@ export function parseGroveArguments(argv: readonly string[]): Result<GroveComman
     case "doctor":
       return ok({ kind: "doctor", json });
     case "restore":
-      if (values.from === undefined) return err("restore needs --from DIR");
-      return ok({
-        kind: "restore",
-        from: values.from,
-        backup: values.backup ?? null,
-        ends: { issuedSince: values["not-before"] ?? "", issuedBefore: values["issued-before"] ?? "" },
-        json,
-      });
+      return readRestore(values, json);
     case "tokens":
       return readTokens(values, json);
     default:
@@ -167,6 +169,16 @@ export function parseGroveArguments(argv: readonly string[]): Result<GroveComman
 }
 
 type Values = Extract<ReturnType<typeof readWords<typeof OPTIONS>>, { ok: true }>["value"]["values"];
+
+function readRestore(values: Values, json: boolean): Result<GroveCommand, string> {
+  const { from, backup = null, preview = false } = values;
+  const issuedSince = values["not-before"] ?? "";
+  const issuedBefore = values["issued-before"] ?? "";
+  if (from === undefined) return err("restore needs --from DIR");
+  if (!preview) return ok({ kind: "restore", from, backup, ends: { issuedSince, issuedBefore }, json });
+  if (issuedSince !== "" || issuedBefore !== "") return err("--preview takes no --not-before and no --issued-before");
+  return ok({ kind: "preview", from, backup, json });
+}
 
 function readTokens(values: Values, json: boolean): Result<GroveCommand, string> {
   const filter = filterOf(values);

@@ -4,6 +4,7 @@ import { type CallFailure, GroveClient } from "./client.ts";
 import { examine } from "./commands/doctor.ts";
 import { explainAccess } from "./commands/explain.ts";
 import { restoreFrom } from "./commands/restore.ts";
+import { previewRestore } from "./commands/restore-preview.ts";
 import { followJob, revokeTokens, stopJob } from "./commands/revoke.ts";
 import { countTokens, showTokens } from "./commands/tokens.ts";
 import { showForest, showToken } from "./commands/tree.ts";
@@ -23,8 +24,9 @@ export async function runGrove(
     return 2;
   }
   const token = environment.VAULT_TOKEN ?? "";
-  // Each step of a restore can be repeated.
-  const client = new GroveClient(address, token, { repeats: command.kind === "restore" });
+  // Each step of a restore can be repeated, and its preview only reads.
+  const repeats = command.kind === "restore" || command.kind === "preview";
+  const client = new GroveClient(address, token, { repeats });
   const done = await carryOut(command, client, terminal);
   terminal.progress(null);
   if (done.ok) return done.value;
@@ -61,6 +63,8 @@ async function carryOut(
       return examine(client, terminal, json);
     case "restore":
       return restoreFrom(client, terminal, command);
+    case "preview":
+      return previewRestore(client, terminal, command, Date.now());
   }
 }
 
@@ -70,6 +74,8 @@ function adviceOn({ status, message }: CallFailure, command: GroveCommand, token
   if (status !== 403) return "";
   if (token === "") return " (VAULT_TOKEN is not set)";
   if (command.kind === "restore") return " (VAULT_TOKEN has to be the GROVE_INIT_TOKEN of the deployment)";
+  if (command.kind === "preview")
+    return " (VAULT_TOKEN needs read and sudo on sys/tokens/ended and sys/leases/revocations)";
   if (command.kind === "explain") {
     if (command.accessor === null) return " (VAULT_TOKEN is no token of this server, or has ended)";
     return " (--accessor needs update and sudo on sys/explain/access)";

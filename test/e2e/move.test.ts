@@ -52,6 +52,15 @@ async function restore({ address }: Server, from: string): Promise<string> {
   return (await run(process.execPath, words, { cwd: PROJECT, env })).stdout;
 }
 
+/** Accessors of what a restore of the newest backup would make valid again, as the server of the backup knows it. */
+async function preview({ address }: Server, token: string, from: string): Promise<string[]> {
+  const env = { ...process.env, VAULT_ADDR: address, VAULT_TOKEN: token };
+  const words = [join(PROJECT, "scripts/grove.ts"), "restore", "--from", from, "--preview", "--json"];
+  const { stdout } = await run(process.execPath, words, { cwd: PROJECT, env });
+  const { tokens } = JSON.parse(stdout) as { readonly tokens: readonly { readonly token: { accessor: string } }[] };
+  return tokens.map((one) => one.token.accessor);
+}
+
 /** Begins a backup through a proxy that loses every call after the first part, and kills it there. */
 async function killedBackup({ address }: Server, token: string, to: string): Promise<void> {
   let parts = 0;
@@ -163,6 +172,9 @@ it("moves from a machine to the network and back, with what lives and without wh
 
   const second = join(above, "second");
   await backup(network, root, second);
+  const lookup = data(await call(network, "GET", "/v1/auth/token/lookup-self", { token: here }));
+  expect((await revoke(network, here)).status).toBe(204);
+  await expect.poll(() => preview(network, root, second), { interval: 500 }).toEqual([lookup.accessor]);
   const back = await startServe({ env: SECRETS });
   onTestFinished(async () => void (await back.stop()));
   await restore(back, second);

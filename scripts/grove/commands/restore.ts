@@ -28,7 +28,7 @@ export async function restoreFrom(
     terminal.out(`${name}: ${objects} objects, ${rows} rows are back as of ${at}; the server answers requests`);
     const warning =
       ends.issuedBefore === ""
-        ? `What was revoked after ${at} is valid again, and it is not known what that was: --issued-before now would have ended it.`
+        ? `What was revoked after ${at} is valid again: --issued-before now would have ended it. While the old server answers, restore --preview names it.`
         : `Root tokens are as they were at ${at}, also those that were revoked since: look at grove tokens --policy root.`;
     terminal.out(styled(terminal, "yellow", warning));
   }

@@ -29,6 +29,7 @@ describe("the command line of grove", () => {
         json: false,
       },
     ],
+    ["restore --from b --preview --json", { kind: "preview", from: "b", backup: null, json: true }],
     ["doctor", { kind: "doctor", json: false }],
     [
       "explain sys/mounts --operation update --accessor a --parameter x=1=2",
@@ -75,6 +76,11 @@ describe("the command line of grove", () => {
     [["explain"], "explain needs a path"],
     [["explain", "a", "--parameter", "b"], "--parameter takes NAME=VALUE"],
     [["explain", "a", "--accessor", "b", "--accessor", "c"], "explain takes one --accessor"],
+    [["restore", "--preview"], "restore needs --from DIR"],
+    [
+      ["restore", "--from", "b", "--preview", "--not-before", "now"],
+      "--preview takes no --not-before and no --issued-before",
+    ],
     [["doctor", "--wrong"], "Unknown option '--wrong'"],
   ])("%j is refused", (words, error) => expect(parseGroveArguments(words)).toEqual({ ok: false, error }));
 });

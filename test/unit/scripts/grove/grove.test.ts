@@ -1,11 +1,15 @@
+import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { parseGroveArguments } from "../../../../scripts/grove/arguments.ts";
 import { GroveClient } from "../../../../scripts/grove/client.ts";
 import { CHECKS } from "../../../../scripts/grove/commands/doctor-checks.ts";
 import { runGrove } from "../../../../scripts/grove/run.ts";
 import { type Terminal, wantsColours } from "../../../../scripts/grove/terminal.ts";
+import { BackupStore } from "../../../../scripts/saved/store.ts";
 
 interface Asked {
   readonly request: string;
@@ -397,5 +401,115 @@ describe("grove explain", () => {
     replies["POST /v1/sys/explain/access-self"] = { status: 403, body: { errors: ["permission denied"] } };
     expect(await grove("explain sys/mounts")).toBe(1);
     expect(said.at(-1)).toBe("grove: permission denied (VAULT_TOKEN is no token of this server, or has ended)");
+  });
+});
+
+describe("grove restore --preview", () => {
+  const BEGUN = Date.parse("2026-11-22T03:00:00.000Z");
+  const BEFORE = "2026-11-22T02:59:59.999Z";
+  const SINCE = "2026-11-22T04:05:06.000Z";
+  const by = { accessor: "op", display_name: "on-call" };
+  let directory: string;
+
+  beforeEach(() => {
+    directory = mkdtempSync(join(tmpdir(), "grove-preview-"));
+    const store = new BackupStore(directory);
+    store.open();
+    const times = { started_at: new Date(BEGUN).toISOString(), finished_at: "2026-11-22T03:01:00.000Z" };
+    const sealed = { seal_key_version: 1, key_ring: "k", seal: "s", files: [] };
+    const head = { format: 1 as const, run: `${BEGUN}.1.a`, parts: 0, release: "1.0.0", cluster_id: "c" };
+    store.put("grove-2026-11-22T03-01-00-000Z", { ...head, ...times, ...sealed });
+    replies["GET /v1/sys/health"] = { body: { initialized: true, cluster_id: "c" } };
+    replies["GET /v1/sys/leases/revocations"] = data({ revocations: [] });
+  });
+  afterEach(() => rmSync(directory, { recursive: true }));
+
+  const end = (accessor: string, how: string, change: { token?: object; ended?: object } = {}) => ({
+    token: token(accessor, { expires: null, ...change.token }),
+    ended: { at: SINCE, how, by, cause: accessor, job: "", ...change.ended },
+  });
+  const named = async (...tokens: object[]) => {
+    replies["GET /v1/sys/tokens/ended"] = data({ tokens, next: "" });
+    expect(await grove(`restore --from ${directory} --preview --json`)).toBe(0);
+    return JSON.parse(out.at(-1) ?? "");
+  };
+  const accessors = (found: { tokens: { token: { accessor: string } }[] }) =>
+    found.tokens.map((one) => one.token.accessor);
+
+  it("names what was revoked after the backup, and neither what was before nor what expired", async () => {
+    const found = await named(
+      end("revoked", "revoked"),
+      end("used", "uses spent"),
+      end("expired", "expired"),
+      end("late", "revoked", { token: { expires: "2026-11-22T05:00:00Z" } }),
+      end("below", "ended with its parent", { ended: { cause: "used" } }),
+      end("below-expired", "ended with its parent", { ended: { cause: "expired" } }),
+      end("new", "revoked", { token: { created: "2026-11-22T03:30:00.000Z" } }),
+      end("before", "revoked", { ended: { at: BEFORE } }),
+    );
+    expect(accessors(found)).toEqual(["revoked", "used", "below"]);
+    expect(found).toMatchObject({ at: new Date(BEGUN).toISOString(), count: 3, revocations: [], gaps: [] });
+    expect(asked.every(({ request }) => request.startsWith("GET "))).toBe(true);
+  });
+
+  it("reads pages back to the backup and no further", async () => {
+    replies["GET /v1/sys/tokens/ended"] = [
+      data({ tokens: [end("a", "revoked")], next: "c1" }),
+      data({ tokens: [end("b", "revoked"), end("c", "revoked", { ended: { at: BEFORE } })], next: "c2" }),
+    ];
+    expect(await grove(`restore --from ${directory} --preview --json`)).toBe(0);
+    expect(accessors(JSON.parse(out[0] ?? ""))).toEqual(["a", "b"]);
+    expect(asked.map(({ request }) => request).filter((path) => path.includes("ended"))).toEqual([
+      "GET /v1/sys/tokens/ended?limit=1000",
+      "GET /v1/sys/tokens/ended?limit=1000&after=c1",
+    ]);
+  });
+
+  it("says when the list may lack some", async () => {
+    const kept = /^the earliest end that is kept is of 2026-11-22T04:05:06.000Z: the list may not reach back/;
+    expect((await named(end("a", "revoked"))).gaps).toEqual([expect.stringMatching(kept)]);
+    expect((await named()).gaps).toEqual([expect.stringMatching(/^no end is kept: .*TOMBSTONE_DAYS/)]);
+    const many = Array.from({ length: 16_384 }, () => end("a", "expired"));
+    const before = end("before", "revoked", { ended: { at: BEFORE } });
+    expect((await named(...many.slice(1), before)).gaps).toEqual([]);
+    expect((await named(...many, before)).gaps).toEqual([expect.stringContaining("may have dropped the earliest")]);
+    replies["GET /v1/sys/tokens/ended"] = data({ tokens: [end("a", "revoked")], next: "again" });
+    expect(await grove(`restore --from ${directory} --preview --json`)).toBe(0);
+    expect(JSON.parse(out.at(-1) ?? "").gaps).toEqual([expect.stringMatching(/^only the last 500 ends/)]);
+  });
+
+  it("shows who revoked what and how to end it again, with nothing that a terminal interprets", async () => {
+    const revocation = { created_before: null, asked_by: by, clean_up: "finished" };
+    replies["GET /v1/sys/leases/revocations"] = data({
+      revocations: [
+        { ...revocation, prefix: "auth/aws/", time: SINCE },
+        { ...revocation, prefix: "auth/jwt/", time: BEFORE },
+      ],
+    });
+    const name = "\u001b]0;owned\u0007x";
+    replies["GET /v1/sys/tokens/ended"] = data({
+      tokens: [end("a", "revoked", { token: { display_name: name } })],
+      next: "",
+    });
+    expect(await grove(`restore --from ${directory} --preview`)).toBe(0);
+    expect(out.slice(0, 5)).toEqual([
+      "ACCESSOR  NAME         ENDED              HOW      BY",
+      "a         \ufffd]0;owned\ufffdx  2026-11-22 04:05Z  revoked  on-call op",
+      "REVOKED    AT                 BY",
+      "auth/aws/  2026-11-22 04:05Z  on-call op",
+      "grove-2026-11-22T03-01-00-000Z is of 2026-11-22T03:00:00.000Z; a restore would make valid again: 1 token, and what 1 revocation by path or entity ended",
+    ]);
+    expect(out.join("\n")).toMatch(
+      /There may be more: .*--issued-before now .*--not-before T .*from 2026-11-22T01:02:03Z/s,
+    );
+  });
+
+  it("asks no other server than the one of the backup, and says which rights it needs", async () => {
+    replies["GET /v1/sys/tokens/ended"] = { status: 403, body: { errors: ["permission denied"] } };
+    expect(await grove(`restore --from ${directory} --preview`)).toBe(1);
+    expect(said.at(-1)).toContain("needs read and sudo on sys/tokens/ended");
+    replies["GET /v1/sys/health"] = { body: { initialized: true, cluster_id: "d" } };
+    expect(await grove(`restore --from ${directory} --preview`)).toBe(1);
+    expect(said.at(-1)).toContain("not the one that the backup was made of");
   });
 });

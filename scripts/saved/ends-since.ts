@@ -1,0 +1,103 @@
+import { err, ok, type Result } from "../../src/base/result.ts";
+import { ENDED_PAGE, type EndedSince, REVOCATIONS, type Revocation } from "../grove/answers.ts";
+import type { CallFailure, GroveClient } from "../grove/client.ts";
+import { readHealth } from "./health.ts";
+import type { Manifest } from "./manifest.ts";
+
+/** Tokens of one page. */
+const PAGE_SIZE = 1000;
+/** Pages that are read at most: the ends of all of them are kept in memory. */
+const MAX_PAGES = 500;
+/** Ends that one shard of the server's list keeps, of tokens that jobs revoked and of the others. With fewer ends no shard was full. */
+const MAX_OF_SHARD = { job: 65_536, other: 16_384 };
+/** Ends of tokens that a restore does not bring back. */
+const NOT_RESTORED: ReadonlySet<string> = new Set(["expired", "never issued"]);
+
+/** What ended after a backup and would be valid again after its restore. */
+export interface EndsSince {
+  /** The last first. */
+  readonly tokens: readonly EndedSince[];
+  /** Revocations by path, role, mount or entity, the last first. */
+  readonly revocations: readonly Revocation[];
+  /** Why `tokens` may lack some, as texts for the operator; empty when all are there that the server's list had. */
+  readonly gaps: readonly string[];
+}
+
+/**
+ * Asks the server that a backup was made of what was revoked since.
+ *
+ * @param progress is called after each page. @param now ms.
+ */
+export async function endsSince(
+  client: GroveClient,
+  manifest: Manifest,
+  progress: (looked: number) => void,
+  now: number,
+): Promise<Result<EndsSince, CallFailure>> {
+  const health = await readHealth(client);
+  if (!health.ok) return health;
+  const { initialized, cluster_id: clusterId } = health.value;
+  if (!initialized || clusterId !== manifest.cluster_id) {
+    return err({ status: null, message: "the server at VAULT_ADDR is not the one that the backup was made of" });
+  }
+  const since = Date.parse(manifest.started_at);
+  const found = await endsOf(client, since, progress);
+  if (!found.ok) return found;
+  const revoked = await client.get("sys/leases/revocations", REVOCATIONS);
+  if (!revoked.ok) return revoked;
+  const { ends, gaps } = found.value;
+  return ok({
+    tokens: restoredOf(ends, Date.parse(manifest.finished_at), now),
+    revocations: revoked.value.revocations.filter(({ time }) => Date.parse(time) >= since),
+    gaps,
+  });
+}
+
+/** All ends since a time (ms) that the server lists. */
+async function endsOf(
+  client: GroveClient,
+  since: number,
+  progress: (looked: number) => void,
+): Promise<Result<{ readonly ends: readonly EndedSince[]; readonly gaps: readonly string[] }, CallFailure>> {
+  const ends: EndedSince[] = [];
+  for (let pages = 0, after = ""; pages < MAX_PAGES; pages++) {
+    const page = await client.get("sys/tokens/ended", ENDED_PAGE, { limit: String(PAGE_SIZE), after });
+    if (!page.ok) return page;
+    const { tokens, next } = page.value;
+    const earlier = tokens.findIndex(({ ended }) => Date.parse(ended.at) < since);
+    for (const end of earlier < 0 ? tokens : tokens.slice(0, earlier)) ends.push(end);
+    progress(ends.length);
+    if (earlier >= 0) return ok({ ends, gaps: gapOfShards(ends) });
+    if (next === "") return ok({ ends, gaps: [...gapOfShards(ends), gapOfTime(ends)] });
+    after = next;
+  }
+  return ok({ ends, gaps: [`only the last ${ends.length} ends were looked at, back to ${ends.at(-1)?.ended.at}`] });
+}
+
+/** Shards forget the earliest ends first, so an end from before the backup shows that age did not remove later ones. */
+function gapOfTime(ends: readonly EndedSince[]): string {
+  const oldest = ends.at(-1)?.ended.at;
+  const kept = oldest === undefined ? "no end is kept" : `the earliest end that is kept is of ${oldest}`;
+  return `${kept}: the list may not reach back to the backup, as ends are kept for 30 days (the setting TOMBSTONE_DAYS)`;
+}
+
+function gapOfShards(ends: readonly EndedSince[]): string[] {
+  const ofJobs = ends.filter(({ ended }) => ended.job !== "").length;
+  const isFull = ofJobs >= MAX_OF_SHARD.job || ends.length - ofJobs >= MAX_OF_SHARD.other;
+  return isFull ? [`${ends.length} tokens ended since the backup: the list may have dropped the earliest of them`] : [];
+}
+
+/**
+ * Those that are valid after a restore. A token that was issued after the backup is not in it, and one whose time is over stays ended.
+ *
+ * @param finished when the backup was finished (ms). @param now ms.
+ */
+function restoredOf(ends: readonly EndedSince[], finished: number, now: number): EndedSince[] {
+  const howOf = new Map(ends.map(({ token, ended }) => [token.accessor, ended.how]));
+  return ends.filter(({ token, ended }) => {
+    if (Date.parse(token.created) > finished) return false;
+    if (token.expires !== null && Date.parse(token.expires) <= now) return false;
+    // A token that ended with its parent shares the fate of the one that ended first.
+    return !NOT_RESTORED.has(howOf.get(ended.cause) ?? ended.how);
+  });
+}
