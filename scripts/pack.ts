@@ -1,13 +1,13 @@
-import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PROJECT } from "./local/worker-definition.ts";
 import { packClient } from "./package/client.ts";
+import { describeContents } from "./package/sbom.ts";
 import { packServer } from "./package/server.ts";
 
-// Packs the server and the client into dist/packages, with a list of what they contain (SBOM) and the SHA-256 of each file.
+// Packs the server and the client into dist/packages, with a list of what the server contains (SBOM) and the SHA-256 of each file.
 
 const TARGET = join(PROJECT, "dist/packages");
 const SBOM = "sbom.cdx.json";
@@ -23,8 +23,7 @@ mkdirSync(TARGET, { recursive: true });
 const server = await packServer(directory("server"), TARGET);
 if (server.ok) {
   const files = [server.value, packClient(directory("client"), TARGET), SBOM];
-  const sbom = ["sbom", "--package-lock-only", "--omit", "dev", "--sbom-format", "cyclonedx"];
-  writeFileSync(join(TARGET, SBOM), execFileSync("npm", sbom, { cwd: PROJECT }));
+  writeFileSync(join(TARGET, SBOM), describeContents(directory("sbom")));
   const digest = (name: string) =>
     createHash("sha256")
       .update(readFileSync(join(TARGET, name)))

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { parseEnv } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { CLIENT_PACKAGE, SERVER_PACKAGE } from "../../scripts/package/names.ts";
+import { CONSOLE_LIBRARIES } from "../../scripts/package/sbom.ts";
 import { copyProject } from "./support/copied-project.ts";
 import { call, freePort, PROJECT } from "./support/server.ts";
 
@@ -127,7 +128,19 @@ describe("what is packed", () => {
     const digests = readFileSync(join(packages, "SHA256SUMS"), "utf8").trim().split("\n");
     expect(digests).toHaveLength(readdirSync(packages).length - 1);
     expect(() => execFileSync("sha256sum", ["--check", "SHA256SUMS"], { cwd: packages, stdio: "pipe" })).not.toThrow();
-    const { components } = JSON.parse(readFileSync(join(packages, "sbom.cdx.json"), "utf8"));
-    expect(components.map(({ name }: { name: string }) => name)).toContain("hono");
+    const { components, metadata } = JSON.parse(readFileSync(join(packages, "sbom.cdx.json"), "utf8"));
+    expect(metadata.component.name).toBe(SERVER_PACKAGE);
+    const names = components.map(({ name }: { name: string }) => name);
+    expect(names).toEqual(expect.arrayContaining(["hono", "wrangler", "workerd", ...CONSOLE_LIBRARIES]));
+    expect(names).not.toContain("vitest");
+  });
+
+  it("names each library that the console is built with", () => {
+    const sources = readdirSync(join(PROJECT, "console"), { recursive: true, encoding: "utf8" });
+    const imported = sources
+      .filter((file) => /\.tsx?$/.test(file))
+      .flatMap((file) => [...readFileSync(join(PROJECT, "console", file), "utf8").matchAll(/ from "([a-z@][^"]*)"/g)])
+      .map(([, name = ""]) => name.split("/")[0]);
+    expect([...new Set(imported)].sort()).toEqual(CONSOLE_LIBRARIES);
   });
 });

@@ -1,0 +1,36 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import project from "../../package.json" with { type: "json" };
+import { PROJECT } from "../local/worker-definition.ts";
+import { SERVER_PACKAGE } from "./names.ts";
+
+/** Libraries that the console is built with: the Worker contains them. */
+export const CONSOLE_LIBRARIES = ["d3-hierarchy", "preact"] as const;
+
+/**
+ * Lists what the server contains or is installed with, as CycloneDX. npm knows the project, whose list is another one: there the
+ * libraries of the console and Wrangler serve development, and Node is a dependency. So npm gets a manifest of what is shipped, and the
+ * project's lockfile for versions and hashes. The client contains and brings nothing.
+ *
+ * @param directory an empty one
+ */
+export function describeContents(directory: string): string {
+  const { version, license, dependencies, devDependencies } = project;
+  const bundled = CONSOLE_LIBRARIES.map((name) => [name, devDependencies[name]] as const);
+  const shipped = { ...dependencies, ...Object.fromEntries(bundled), wrangler: devDependencies.wrangler };
+  const manifest = { name: SERVER_PACKAGE, version, license, dependencies: shipped };
+  const lock = JSON.parse(readFileSync(join(PROJECT, "package-lock.json"), "utf8"));
+  lock.packages[""] = manifest;
+  const write = (name: string, content: unknown) => writeFileSync(join(directory, name), JSON.stringify(content));
+  write("package.json", manifest);
+  write("package-lock.json", { ...lock, name: SERVER_PACKAGE });
+  const npm = (...words: string[]) =>
+    execFileSync("npm", [...words, "--package-lock-only"], { cwd: directory, encoding: "utf8" });
+  // Takes out of the lockfile what is not shipped; it has all that is needed for that.
+  npm("install", "--offline", "--ignore-scripts", "--no-audit", "--no-fund", "--silent");
+  const sbom = JSON.parse(npm("sbom", "--sbom-format", "cyclonedx"));
+  // npm names it after the directory.
+  sbom.metadata.component.name = SERVER_PACKAGE;
+  return `${JSON.stringify(sbom, null, 2)}\n`;
+}
