@@ -1,6 +1,12 @@
 import { listOpenings } from "../system/list-openings.ts";
 import { decodeStoredId, rowGeneratedAt } from "../token/ids.ts";
-import { ACCESSOR_SHARDS, type ShardGeneration, shardGenerations, shardNumbersOf } from "./shard-generations.ts";
+import {
+  ACCESSOR_SHARDS,
+  MAX_ACCESSOR_SHARDS,
+  type ShardGeneration,
+  shardGenerations,
+  shardNumbersOf,
+} from "./shard-generations.ts";
 
 let openings: readonly number[] = [];
 let generations = shardGenerations(openings);
@@ -50,6 +56,14 @@ export function accessorShardNumber(accessor: string): number {
 /** The name of the object that is the shard with this number. */
 export function accessorShardName(number: number): string {
   return `accessors-${number}`;
+}
+
+/** The number of the shard that is the object with this id. @throws Error for the id of another object. */
+export function shardNumberOf(shards: DurableObjectNamespace, id: DurableObjectId): number {
+  for (let number = 0; number < MAX_ACCESSOR_SHARDS; number++) {
+    if (shards.idFromName(accessorShardName(number)).equals(id)) return number;
+  }
+  throw new Error("no shard has this name");
 }
 
 /** The number of the shard that a freed tree gives its id to. */

@@ -6,7 +6,7 @@ import { EarliestAlarm } from "../storage/earliest-alarm.ts";
 import type { Migration } from "../storage/schema.ts";
 import { Tables } from "../storage/tables.ts";
 import { mustLoadInstallation } from "../system/installation.ts";
-import { accessorShardName, accessorShardNumber } from "./accessor-shard-number.ts";
+import { accessorShardName, accessorShardNumber, shardNumberOf } from "./accessor-shard-number.ts";
 import { keepEndedMs, type ListingEnv } from "./env.ts";
 import { SingleTokenWalk } from "./expiry/single-token-walk.ts";
 import { describeListed } from "./inventory/describe.ts";
@@ -38,7 +38,6 @@ import {
   type PagePosition,
 } from "./lease-index.ts";
 import { ListedTokens } from "./listed-tokens.ts";
-import { MAX_ACCESSOR_SHARDS } from "./shard-generations.ts";
 import { AllocatedTrees } from "./tree-ids/allocated-trees.ts";
 import { ALLOCATED_TREES_SQL, TreePool } from "./tree-ids/tree-pool.ts";
 import type { ShardUpdates } from "./updates/shard-updates.ts";
@@ -257,7 +256,7 @@ export class AccessorShard extends DurableObject<ListingEnv> {
   }
 
   get #ownNumber(): number {
-    this.#number ??= numberOf(this.env, this.ctx.id);
+    this.#number ??= shardNumberOf(within(this.env, this.env.ACCESSOR_SHARD), this.ctx.id);
     return this.#number;
   }
 
@@ -334,15 +333,6 @@ export class AccessorShard extends DurableObject<ListingEnv> {
   countIrrevocable(): Record<string, number> {
     return this.#leases.countIrrevocable();
   }
-}
-
-/** The number of the shard that is this object. */
-function numberOf(env: ListingEnv, id: DurableObjectId): number {
-  const shards = within(env, env.ACCESSOR_SHARD);
-  for (let number = 0; number < MAX_ACCESSOR_SHARDS; number++) {
-    if (shards.idFromName(accessorShardName(number)).equals(id)) return number;
-  }
-  throw new Error("no shard has this name");
 }
 
 /** The shard object with this number. */

@@ -95,7 +95,7 @@ export function readObjectPage(
   if (made.length === 0) return null;
   const schema = from ? [] : made.map((one) => one.sql);
   const names = made.filter(({ type }) => type === "table").map(({ name }) => name);
-  // A position that this object has not given out is read as one of before a change.
+  // A position that this object has not given out is read as one from before a change.
   if (from && !(names.includes(from.table) && isKeyOf(sql, from.table, from.after))) return "changed";
   const tables: TablePage[] = [];
   const page = from?.page ?? 0;

@@ -29,6 +29,8 @@ import {
   changedEntity,
   type Entity,
   followed,
+  isTooLarge,
+  MAX_ALIAS_CHARACTERS,
   newEntity,
   recordOf,
   stateOf,
@@ -41,8 +43,6 @@ import { EntityStore, type FoundEntity, type StoredEntity } from "./entity-store
 import { firstAliasId, shardOfAlias, shardOfEntity } from "./place.ts";
 import { ENTITY_SHARD_MIGRATIONS } from "./schema.ts";
 
-/** Characters of the aliases of an entity together: all of it is one row, and a row of the platform has 2 MB at most. */
-const MAX_ALIAS_CHARACTERS = 2 ** 18;
 const TOO_LARGE = invalid(`the aliases of an entity must not have more than ${MAX_ALIAS_CHARACTERS} characters`);
 
 /** Entities that a search without an index looks at: a few ms of the object's thread. */
@@ -345,8 +345,4 @@ function isGood(found: FoundEntity): found is StoredEntity {
 function stateOrDenied(found: StoredEntity): Result<EntityState, Failure> {
   const state = stateOf(found);
   return state ? ok(state) : err(DENIED);
-}
-
-function isTooLarge({ aliases, reserved }: Entity): boolean {
-  return JSON.stringify([aliases, reserved]).length > MAX_ALIAS_CHARACTERS;
 }

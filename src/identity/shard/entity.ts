@@ -12,6 +12,9 @@ import type {
 import { usablePolicies } from "../rules.ts";
 import { nameOfEntity } from "./place.ts";
 
+/** Characters of the aliases of an entity together: all of it is one row, and a row of the platform has 2 MB at most. */
+export const MAX_ALIAS_CHARACTERS = 2 ** 18;
+
 /** An entity as its shard has it. Times in ms. */
 export interface Entity {
   readonly id: string;
@@ -165,4 +168,9 @@ export function stateOf({
     entity: { id, name: name ?? nameOfEntity(id), metadata, aliases: Object.fromEntries(templates) },
     groupIds,
   };
+}
+
+/** True when the aliases of an entity are larger than its row may hold. */
+export function isTooLarge({ aliases, reserved }: Entity): boolean {
+  return JSON.stringify([aliases, reserved]).length > MAX_ALIAS_CHARACTERS;
 }
