@@ -6,6 +6,7 @@ import { runCommand } from "./local/command-line.ts";
 import { fetchBackup, makeInBucket } from "./saved/bucket.ts";
 import { makeBackup, verifyBackup } from "./saved/make.ts";
 import { sumOf } from "./saved/manifest.ts";
+import { newestBackup } from "./saved/newest.ts";
 import { BackupStore } from "./saved/store.ts";
 
 const say = (line: string): void => console.error(`backup: ${line}`);
@@ -101,18 +102,27 @@ async function askServer({ address, to, keep, json }: Extract<BackupCommand, { k
 }
 
 async function verify({ directory, json }: Extract<BackupCommand, { kind: "verify" }>): Promise<number> {
-  const store = new BackupStore(directory);
-  const newest = store.names().at(-1);
-  const verified = newest === undefined ? null : verifyBackup(store, newest);
-  if (!verified?.ok) {
-    say(verified?.error ?? `there is no backup in ${directory}`);
+  const newest = newestBackup(directory);
+  if (!newest) {
+    say(`there is no backup in ${directory}`);
     return 1;
   }
-  const { parts, started_at: at, release, seal_key_version: version, files } = verified.value;
-  const found = { name: newest, at, release, parts, ...sumOf(files), seal_key_version: version };
-  const text = `${newest}: ${found.objects} objects, ${found.rows} rows in ${parts} parts, whole; of ${at}, release ${release}`;
-  console.log(json ? JSON.stringify(found) : `${text}, seal key version ${version}`);
-  return 0;
+  const { name, problem, copy, manifest } = newest;
+  if (manifest) {
+    const { parts, started_at: at, release, seal_key_version: version, files } = manifest;
+    const found = { name, at, release, parts, ...sumOf(files), seal_key_version: version };
+    const text = `${name}: ${found.objects} objects, ${found.rows} rows in ${parts} parts, whole; of ${at}, release ${release}`;
+    console.log(json ? JSON.stringify(found) : `${text}, seal key version ${version}`);
+    return 0;
+  }
+  if (copy) {
+    const { at, version: release, databases } = copy;
+    const text = `${name}: ${databases} databases, opened and whole; of ${at}, release ${release}`;
+    console.log(json ? JSON.stringify({ name, at, release, databases }) : text);
+    return 0;
+  }
+  say(`${name}: ${problem}`);
+  return 1;
 }
 
 // The copy is for this user only.

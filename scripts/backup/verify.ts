@@ -21,18 +21,16 @@ export function verifyDatabases(objects: string): Verified {
   return verifyEach(objects, (file) => problemOf(file, (database) => database.exec("PRAGMA wal_checkpoint(TRUNCATE)")));
 }
 
-/** What a finished copy of files says about itself. */
-const COPY = z.looseObject({ version: z.string(), databases: z.number() });
+const COPY = z.looseObject({ at: z.string(), version: z.string(), databases: z.number() });
+
+/** What a finished copy of files says about itself: the moment that it is of (RFC 3339), and the release that made it. */
+export type Copy = z.infer<typeof COPY>;
 
 /** The name of the file with it, in the directory of the copy. */
 export const COPY_NOTE = "backup.json";
 
-/**
- * Checks a finished copy of files and writes nothing.
- *
- * @returns the number of databases; the error is for the operator.
- */
-export function verifyCopy(directory: string): Result<number, string> {
+/** Checks a finished copy of files and writes nothing. The error is for the operator. */
+export function verifyCopy(directory: string): Result<Copy, string> {
   const said = noteOf(directory);
   if (!said) return err(`${COPY_NOTE} can't be read`);
   if (!existsSync(join(directory, "installation-id"))) return err("installation-id is missing");
@@ -41,10 +39,10 @@ export function verifyCopy(directory: string): Result<number, string> {
   // A finished copy has no logs. Without immutable, SQLite would make files beside a database in WAL mode to read it.
   const { databases, damage } = verifyEach(objects, (file) => problemOf(`${pathToFileURL(resolve(file))}?immutable=1`));
   if (damage[0] !== undefined) return err(damage[0]);
-  return databases === said.databases ? ok(databases) : err(`it has ${databases} databases of ${said.databases}`);
+  return databases === said.databases ? ok(said) : err(`it has ${databases} databases of ${said.databases}`);
 }
 
-function noteOf(directory: string): z.infer<typeof COPY> | null {
+function noteOf(directory: string): Copy | null {
   try {
     return COPY.safeParse(JSON.parse(readFileSync(join(directory, COPY_NOTE), "utf8"))).data ?? null;
   } catch {

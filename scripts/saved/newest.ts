@@ -1,8 +1,9 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { timeOfBackup } from "../../src/backup/names.ts";
-import { verifyCopy } from "../backup/verify.ts";
+import { type Copy, verifyCopy } from "../backup/verify.ts";
 import { verifyBackup } from "./make.ts";
+import type { Manifest } from "./manifest.ts";
 import { BackupStore } from "./store.ts";
 
 /** The newest backup of a directory, of either kind. */
@@ -12,6 +13,10 @@ export interface NewestBackup {
   readonly at: number;
   /** Why it can't be restored, for the operator; null: all of it was read and is whole. */
   readonly problem: string | null;
+  /** What a copy of files says about itself, when it is whole. */
+  readonly copy: Copy | null;
+  /** The manifest of what a server was asked for, when it is whole. */
+  readonly manifest: Manifest | null;
 }
 
 /** Finds the newest backup of a directory and reads all of it: a copy of files, or what a server was asked for. Null without any. */
@@ -25,6 +30,11 @@ export function newestBackup(directory: string): NewestBackup | null {
   const newest = found.sort((a, b) => a.at - b.at).at(-1);
   if (!newest) return null;
   const { entry, name, at } = newest;
-  const verified = entry === name ? verifyCopy(join(directory, name)) : verifyBackup(new BackupStore(directory), name);
-  return { name, at, problem: verified.ok ? null : verified.error };
+  if (entry === name) {
+    const copy = verifyCopy(join(directory, name));
+    return { name, at, problem: copy.ok ? null : copy.error, copy: copy.ok ? copy.value : null, manifest: null };
+  }
+  const asked = verifyBackup(new BackupStore(directory), name);
+  const problem = asked.ok ? null : asked.error.replace(`${name}: `, "");
+  return { name, at, problem, copy: null, manifest: asked.ok ? asked.value : null };
 }

@@ -10,7 +10,7 @@ export interface Situation {
   readonly address: string;
   readonly sealed: boolean;
   /** Null: there is none. */
-  readonly backup: NewestBackup | null;
+  readonly backup: Pick<NewestBackup, "name" | "at" | "problem"> | null;
   readonly maxBackupAgeMs: number;
   readonly sealKey: string | undefined;
   readonly dataBytes: number;
@@ -67,7 +67,7 @@ function backupOf({ backup, maxBackupAgeMs, now }: Situation): Finding {
   if (backup === null) return finding(true, "there is none: npm run backup");
   const { name, at, problem } = backup;
   if (problem !== null) {
-    return finding(true, `the newest, ${name}, can't be restored: ${problem.replace(`${name}: `, "")}: npm run backup`);
+    return finding(true, `the newest, ${name}, can't be restored: ${problem}: npm run backup`);
   }
   const hours = Math.floor((now - at) / 3_600_000);
   return now - at > maxBackupAgeMs

@@ -14,7 +14,10 @@ export async function restoreFrom(
 ): Promise<Result<number, CallFailure>> {
   const store = new BackupStore(from);
   const name = backup ?? store.names().at(-1);
-  if (name === undefined) return err({ status: null, message: `there is no backup in ${from}` });
+  if (name === undefined) {
+    const message = `there is no backup in ${from} that was made with --address; a copy of files is put back as docs/runbook.md says`;
+    return err({ status: null, message });
+  }
   const verified = verifyBackup(store, name);
   if (!verified.ok) return err({ status: null, message: verified.error });
   const { parts } = verified.value;

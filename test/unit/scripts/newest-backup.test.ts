@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -28,7 +29,7 @@ function copy(name: string): string {
   const path = join(directory, name);
   mkdirSync(join(path, "objects/a"), { recursive: true });
   writeFileSync(join(path, "installation-id"), "x");
-  writeFileSync(join(path, "backup.json"), JSON.stringify({ at: "", version: "1.0.0", databases: 2, pausedMs: 0 }));
+  writeFileSync(join(path, "backup.json"), JSON.stringify({ at: "2026", version: "1.0.0", databases: 2, pausedMs: 0 }));
   for (const file of ["one", "two"]) {
     const database = new DatabaseSync(join(path, `objects/a/${file}.sqlite`));
     database.exec("PRAGMA journal_mode = WAL; CREATE TABLE t (x); INSERT INTO t VALUES (1)");
@@ -60,18 +61,39 @@ describe("the newest backup", () => {
 
   it("is of either kind, and whole", () => {
     copy(OLD);
-    expect(newestBackup(directory)).toEqual({ name: OLD, at: HOUR, problem: null });
+    expect(newestBackup(directory)).toMatchObject({ name: OLD, at: HOUR, problem: null, copy: { databases: 2 } });
     asked(2 * HOUR);
-    expect(newestBackup(directory)).toEqual({ name: NEW, at: 2 * HOUR, problem: null });
+    expect(newestBackup(directory)).toMatchObject({ name: NEW, problem: null, copy: null, manifest: { parts: 1 } });
   });
 
   it("that a server was asked for is not whole when a part is damaged, or the manifest", () => {
     const part = asked(2 * HOUR);
     writeFileSync(part, gzipSync("other rows"));
-    expect(newestBackup(directory)).toMatchObject({ problem: `${NEW}: part 0 is damaged` });
+    expect(newestBackup(directory)).toMatchObject({ problem: "part 0 is damaged" });
     writeFileSync(join(directory, `${NEW}.json`), "{");
     expect(newestBackup(directory)).toMatchObject({ problem: `the manifest of ${NEW} can't be read` });
   });
+});
+
+it("is read again by backup --verify, of either kind", () => {
+  const script = join(import.meta.dirname, "../../../scripts/backup.ts");
+  const verify = () => {
+    const { status, stdout, stderr } = spawnSync(process.execPath, [script, "--verify", directory], {
+      encoding: "utf8",
+    });
+    return { status, text: (stdout + stderr).trim() };
+  };
+  const path = copy(OLD);
+  expect(verify()).toEqual({ status: 0, text: `${OLD}: 2 databases, opened and whole; of 2026, release 1.0.0` });
+  rmSync(join(path, "objects"), { recursive: true });
+  expect(verify()).toEqual({ status: 1, text: `backup: ${OLD}: objects is missing` });
+  const part = asked(2 * HOUR);
+  expect(verify()).toEqual({
+    status: 0,
+    text: expect.stringMatching(`^${NEW}: 1 objects, 1 rows in 1 parts, whole; of `),
+  });
+  rmSync(part);
+  expect(verify()).toEqual({ status: 1, text: `backup: ${NEW}: part 0 is missing` });
 });
 
 describe("a copy of files", () => {

@@ -39,7 +39,7 @@ describe("an upgrade", () => {
     ["the backup is old", { backup: { ...BACKUP, at: 76 * HOUR } }, "25 hours old"],
     [
       "the backup is damaged",
-      { backup: { ...BACKUP, problem: `${BACKUP.name}: part 1 is damaged` } },
+      { backup: { ...BACKUP, problem: "part 1 is damaged" } },
       `the newest, ${BACKUP.name}, can't be restored: part 1 is damaged: npm run backup`,
     ],
     ["the disk has too little room", { freeBytes: 4_000_000 }, "4 MB free"],
