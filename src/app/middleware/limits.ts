@@ -2,11 +2,13 @@ import { operationOf, readToken } from "../../wire/request.ts";
 import { refuse } from "../answer.ts";
 import type { AppContext, Middleware } from "../context.ts";
 import { ADMITTED, type Admission, admit, admitByRole, type CountedRequest } from "../rate-limit.ts";
+import { dropRefusedPart } from "./refused-part.ts";
 
 /** Counts a request before its body is read: a refused one costs next to nothing. */
 export const limitRequests: Middleware = async (c, next) => {
   const counted = countedOf(c);
   const admission = counted ? await admit(c.env, c.get("installation"), counted) : ADMITTED;
+  if (admission.refusal) await dropRefusedPart(c);
   if (admission.refusal) return withLimits(refuse(c, admission.refusal), admission);
   c.set("admission", admission);
   await next();

@@ -6,21 +6,18 @@ import { readToken } from "../../wire/request.ts";
 import { refuse } from "../answer.ts";
 import type { AppContext, Middleware } from "../context.ts";
 import { limitRole, withLimits } from "./limits.ts";
+import { dropRefusedPart, isBackupPart, MAX_RESTORED_BYTES } from "./refused-part.ts";
 
 /** A client that takes so long (ms) to send its body does not keep the policies of when it began. */
 const SLOW_BODY_MS = 1_000;
-
-/** Bytes of the body that brings a part of a backup: a page of `PAGE_CHARACTERS` in base64, with its last row. The gateway takes as many. */
-const MAX_RESTORED_BYTES = 16 * 2 ** 20;
 
 /**
  * The settings that a request is read with. Only a deployment that is being restored takes larger bodies, and only from a client that may
  * restore it.
  */
 async function settingsFor(c: AppContext): Promise<Env> {
-  const { path } = c.get("head");
-  const isPart = path.ok && path.value === "sys/restore/part" && !c.get("installation").ok;
-  if (!isPart || !mayInitialize(c.env, readToken(c.req.raw.headers))) return c.env;
+  if (!isBackupPart(c) || c.get("installation").ok) return c.env;
+  if (!mayInitialize(c.env, readToken(c.req.raw.headers))) return c.env;
   if (!(await loadRestoring(c.env)).ok) return c.env;
   return { ...c.env, MAX_BODY_BYTES: String(MAX_RESTORED_BYTES) };
 }
@@ -33,6 +30,7 @@ export const request: Middleware = async (c, next) => {
   const began = currentTime();
   const read = await c.get("dialect").readRequest(c.req.raw, c.get("head"), await settingsFor(c), c.get("requestId"));
   const { byRole } = c.get("admission");
+  if (!read.ok) await dropRefusedPart(c);
   if (!read.ok) return (byRole ? await limitRole(c, null) : null) ?? refuse(c, read.error);
   if (currentTime() - began >= SLOW_BODY_MS) c.set("installation", await loadInstallation(c.env));
   c.set("request", read.value);

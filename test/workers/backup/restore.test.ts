@@ -197,6 +197,29 @@ it("ends everything that was issued at a moment or later, batch tokens and what 
   expect([await teamStatus(early), await teamStatus(late)]).toEqual([200, 401]);
 });
 
+it("a refused part is read to its end, so that a gateway which is writing it gets the refusal", async () => {
+  await loseEverything();
+  await initialized();
+  const pieces = 64;
+  const send = async () => {
+    let sent = 0;
+    const body = new ReadableStream<Uint8Array>({
+      pull: (controller) => {
+        if (sent++ < pieces) controller.enqueue(new Uint8Array(64 * 1024));
+        else controller.close();
+      },
+    });
+    const headers = { "Content-Length": `${pieces * 64 * 1024}`, "CF-Connecting-IP": "192.0.2.25" };
+    const request = new Request("http://grove.test/v1/sys/restore/part", { method: "POST", headers, body });
+    const env = { ...bindings, GROVE_INIT_TOKEN: "the-secret" };
+    const { status } = await app.fetch(request, env, createExecutionContext());
+    return { status, isWhole: sent > pieces };
+  };
+  expect(await send()).toEqual({ status: 413, isWhole: true });
+  for (let guess = 1; guess < 10; guess++) await send();
+  expect(await send()).toEqual({ status: 429, isWhole: true });
+});
+
 it("only a client that may restore sends a large body", async () => {
   await loseEverything();
   const root = await initialized();
