@@ -62,7 +62,7 @@ export class Setup {
     const { restore, versions, watermarks } = this.#stores;
     const sinceId = `${run} since`;
     if (restore.hasFinished(run)) {
-      // Nobody may take the answer to a repetition for the end of what the restore had left alive.
+      // A repeated call must not succeed when it asks for an end that the first call did not make: those tokens are still accepted.
       const wanted = [...(issuedBefore === null ? [] : [run]), ...(issuedSince === null ? [] : [sinceId])];
       return wanted.every((id) => watermarks.numberOf(id) !== null);
     }

@@ -1,5 +1,6 @@
 import { listDurableObjectIds, runInDurableObject } from "cloudflare:test";
 import { compress, decompress } from "../../src/backup/compress.ts";
+import type { ListedPart } from "../../src/backup/make.ts";
 import { together } from "../../src/backup/seals.ts";
 import { fromBase64, toBase64 } from "../../src/crypto/bytes.ts";
 import { forgetInstallation } from "../../src/system/installation.ts";
@@ -7,16 +8,8 @@ import { crash } from "./objects.ts";
 import { type Answer, bindings, bodyOf, call, dataOf } from "./service.ts";
 
 /** A part, as the server answers it. */
-export interface AnsweredPart {
+export interface AnsweredPart extends ListedPart {
   readonly run: string;
-  readonly number: number;
-  readonly position: string;
-  readonly next: string | null;
-  readonly sha256: string;
-  readonly seal: string;
-  readonly restored_first: boolean;
-  readonly objects: number;
-  readonly rows: number;
   readonly content: string;
 }
 
