@@ -10,10 +10,7 @@ export const MAX_BODY_BYTES = 1024 * 1024;
 /** Where the parts of a backup come in, which may be larger. The service takes them only while it is being restored. */
 export const RESTORE_TARGET = "/v1/sys/restore/part";
 
-/** Bytes of a request body with a part of a backup: what the service reads of one. */
-export const MAX_RESTORED_BYTES = 16 * 1024 * 1024;
-
-/** Such bodies that fit at once in a room of their own, apart from that for all others. A client alone may use the room of one. */
+/** Bodies with a part of a backup that fit at once in a room of their own, apart from that for all others. A client alone may use the room of one. */
 export const RESTORED_AT_ONCE = 2;
 
 /** Memory for all request bodies that did not come in one piece. */

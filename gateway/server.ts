@@ -1,4 +1,5 @@
 import { type BlockList, createServer } from "node:net";
+import { MAX_RESTORED_BYTES } from "../src/base/limits.ts";
 import { err, ok, type Result } from "../src/base/result.ts";
 import type { BodyBound, ConnectionSettings } from "./connection.ts";
 import { Connections } from "./connections.ts";
@@ -9,7 +10,6 @@ import {
   MAX_BODY_BYTES,
   MAX_CONNECTIONS,
   MAX_REQUESTS,
-  MAX_RESTORED_BYTES,
   MAX_UPSTREAM_CONNECTIONS,
   MIN_BODIES_IN_ROOM,
   RESTORE_TARGET,

@@ -1,3 +1,4 @@
+import { MAX_ENDED } from "../../src/base/limits.ts";
 import { err, ok, type Result } from "../../src/base/result.ts";
 import { ENDED_PAGE, type EndedSince, REVOCATIONS, type Revocation } from "../grove/answers.ts";
 import type { CallFailure, GroveClient } from "../grove/client.ts";
@@ -8,8 +9,6 @@ import type { Manifest } from "./manifest.ts";
 const PAGE_SIZE = 1000;
 /** Pages that are read at most: the ends of all of them are kept in memory. */
 const MAX_PAGES = 500;
-/** Ends that one shard of the server's list keeps, of tokens that jobs revoked and of the others. With fewer ends no shard was full. */
-const MAX_OF_SHARD = { job: 65_536, other: 16_384 };
 /** Ends of tokens that a restore does not bring back. */
 const NOT_RESTORED: ReadonlySet<string> = new Set(["expired", "never issued"]);
 
@@ -83,7 +82,8 @@ function gapOfTime(ends: readonly EndedSince[]): string {
 
 function gapOfShards(ends: readonly EndedSince[]): string[] {
   const ofJobs = ends.filter(({ ended }) => ended.job !== "").length;
-  const isFull = ofJobs >= MAX_OF_SHARD.job || ends.length - ofJobs >= MAX_OF_SHARD.other;
+  // With fewer ends than one shard keeps, no shard was full.
+  const isFull = ofJobs >= MAX_ENDED.job || ends.length - ofJobs >= MAX_ENDED.other;
   return isFull ? [`${ends.length} tokens ended since the backup: the list may have dropped the earliest of them`] : [];
 }
 

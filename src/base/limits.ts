@@ -22,6 +22,11 @@ export const MAX_TEAM_TOKENS = 1000;
 /** Characters of all metadata of one token together. */
 export const MAX_META_LENGTH = 65_536;
 
+/** Bytes of the body that brings a part of a backup: a page of `PAGE_CHARACTERS` in base64, with its last row. The gateway takes as many. */
+export const MAX_RESTORED_BYTES = 16 * 2 ** 20;
+/** Ended tokens that one shard of the list keeps: those that jobs revoked, and the others. */
+export const MAX_ENDED = { job: 65_536, other: 16_384 } as const;
+
 /** Largest body in bytes by the setting MAX_BODY_BYTES; one that is not a number of bytes must not mean that there is no limit. */
 export function maxBodyBytes(setting: string | undefined): number {
   const bytes = Number(setting ?? DEFAULT_MAX_BODY_BYTES);

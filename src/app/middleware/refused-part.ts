@@ -1,7 +1,5 @@
+import { MAX_RESTORED_BYTES } from "../../base/limits.ts";
 import type { AppContext } from "../context.ts";
-
-/** Bytes of the body that brings a part of a backup: a page of `PAGE_CHARACTERS` in base64, with its last row. The gateway takes as many. */
-export const MAX_RESTORED_BYTES = 16 * 2 ** 20;
 
 /** True when the request brings a part of a backup. */
 export function isBackupPart(c: AppContext): boolean {

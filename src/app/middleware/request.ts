@@ -1,12 +1,13 @@
 import { mayInitialize } from "../../api/sys/status/init.ts";
 import { currentTime } from "../../base/clock.ts";
+import { MAX_RESTORED_BYTES } from "../../base/limits.ts";
 import type { Env } from "../../env.ts";
 import { loadInstallation, loadRestoring } from "../../system/installation.ts";
 import { readToken } from "../../wire/request.ts";
 import { refuse } from "../answer.ts";
 import type { AppContext, Middleware } from "../context.ts";
 import { limitRole, withLimits } from "./limits.ts";
-import { dropRefusedPart, isBackupPart, MAX_RESTORED_BYTES } from "./refused-part.ts";
+import { dropRefusedPart, isBackupPart } from "./refused-part.ts";
 
 /** A client that takes so long (ms) to send its body does not keep the policies of when it began. */
 const SLOW_BODY_MS = 1_000;

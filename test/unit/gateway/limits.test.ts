@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { MAX_RESTORED_BYTES, MAX_UPSTREAM_CONNECTIONS } from "../../../gateway/limits.ts";
+import { MAX_UPSTREAM_CONNECTIONS } from "../../../gateway/limits.ts";
+import { MAX_RESTORED_BYTES } from "../../../src/base/limits.ts";
 import { RawClient, request, startRecorder, startService, startTestGateway } from "./support.ts";
 
 describe("limits of the head", () => {

@@ -1,3 +1,4 @@
+import { MAX_ENDED } from "../../../base/limits.ts";
 import { storedJson } from "../../../storage/stored-json.ts";
 import type { Sql } from "../../../storage/tables.ts";
 import type { EndRecord } from "../../../token/end-record.ts";
@@ -67,8 +68,6 @@ export interface EndedPage {
 /** The last first. */
 export const LAST_FIRST: Order = { by: "end", descending: true };
 
-/** Tokens that one shard keeps: those of jobs, and the others. */
-const MAX_ENDED = { job: 65_536, other: 16_384 };
 /** Rows that one page looks at. */
 const MAX_SCANNED = 2000;
 /** Rows of one step of the clean-up. */
