@@ -2,7 +2,7 @@ import { err, ok } from "../base/result.ts";
 import { fieldSchema, NO_FIELDS } from "../wire/fields.ts";
 import { PAGE } from "../wire/page.ts";
 import { dataReply, EMPTY } from "../wire/reply.ts";
-import type { Shape } from "../wire/shape.ts";
+import type { View } from "../wire/view.ts";
 import { type CallContext, type Route, simpleRoute } from "./route.ts";
 import { dataAnswer, KEYS, NO_CONTENT, type RouteDescription } from "./route-description.ts";
 
@@ -38,16 +38,16 @@ export function listRoute(
 /**
  * An endpoint that shows a record.
  *
- * @param read what it shows; null when there is no record: a 404.
+ * @param read null when there is no record: a 404.
  */
-export function showRoute(
+export function showRoute<T>(
   path: string,
-  { shape, ...description }: Described & { readonly shape: Shape },
-  read: (context: Call) => Promise<Record<string, unknown> | null>,
+  { view, ...description }: Described & { readonly view: View<T> },
+  read: (context: Call) => Promise<T | null>,
 ): Route {
-  return simpleRoute("read", path, { ...description, answers: dataAnswer(shape) }, NO_FIELDS, async (context) => {
-    const data = await read(context);
-    return data ? ok(dataReply(data)) : err({ code: "not_found" });
+  return simpleRoute("read", path, { ...description, answers: dataAnswer(view.shape) }, NO_FIELDS, async (context) => {
+    const record = await read(context);
+    return record === null ? err({ code: "not_found" }) : ok(dataReply(view.show(record)));
   });
 }
 

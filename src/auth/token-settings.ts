@@ -6,7 +6,7 @@ import type { MountTtl } from "../system/mount.ts";
 import { addressAllowed, MAX_CIDRS, parseCidr } from "../token/rules/address.ts";
 import type { Login } from "../token/rules/login.ts";
 import { deprecated, flag, integer, list, sent, sentDuration, text, type Values } from "../wire/fields.ts";
-import type { Shape } from "../wire/shape.ts";
+import type { ViewFields } from "../wire/view.ts";
 
 const TOKEN_TYPES = ["default", "service", "batch", "default-service", "default-batch"] as const;
 
@@ -121,43 +121,30 @@ export function changeTokenSettings(
   return ok({ settings, warnings });
 }
 
-/** The shape of the token settings of a role. */
-export const TOKEN_SETTINGS_SHAPE = {
-  token_bound_cidrs: ["string"],
-  token_explicit_max_ttl: "integer",
-  token_max_ttl: "integer",
-  token_no_default_policy: "boolean",
-  token_num_uses: "integer",
-  token_period: "integer",
-  token_policies: ["string"],
-  token_strictly_bind_ip: "boolean",
-  token_ttl: "integer",
-  token_type: "string",
-  "policies?": ["string"],
-  "ttl?": "integer",
-  "max_ttl?": "integer",
-  "period?": "integer",
-} as const satisfies Shape;
-
 /** What a read of a role shows of its token settings. */
-export function renderTokenSettings(settings: TokenSettings): Record<string, unknown> {
-  const old = (field: RenamedField) => settings.shownByOldName.includes(field);
-  return {
-    token_bound_cidrs: settings.boundCidrs,
-    token_explicit_max_ttl: settings.explicitMaxTtl,
-    token_max_ttl: settings.maxTtl,
-    token_no_default_policy: settings.noDefaultPolicy,
-    token_num_uses: settings.numUses,
-    token_period: settings.period,
-    token_policies: settings.policies,
-    token_strictly_bind_ip: settings.strictlyBindIp,
-    token_ttl: settings.ttl,
-    token_type: settings.type,
-    ...(old("policies") && { policies: settings.policies }),
-    ...(old("ttl") && settings.ttl > 0 && { ttl: settings.ttl }),
-    ...(old("max_ttl") && settings.maxTtl > 0 && { max_ttl: settings.maxTtl }),
-    ...(old("period") && settings.period > 0 && { period: settings.period }),
-  };
+export const TOKEN_SETTINGS: ViewFields<TokenSettings> = {
+  token_bound_cidrs: [["string"], (settings) => settings.boundCidrs],
+  token_explicit_max_ttl: ["integer", (settings) => settings.explicitMaxTtl],
+  token_max_ttl: ["integer", (settings) => settings.maxTtl],
+  token_no_default_policy: ["boolean", (settings) => settings.noDefaultPolicy],
+  token_num_uses: ["integer", (settings) => settings.numUses],
+  token_period: ["integer", (settings) => settings.period],
+  token_policies: [["string"], (settings) => settings.policies],
+  token_strictly_bind_ip: ["boolean", (settings) => settings.strictlyBindIp],
+  token_ttl: ["integer", (settings) => settings.ttl],
+  token_type: ["string", (settings) => settings.type],
+  "policies?": [["string"], (settings) => (isShownByOldName(settings, "policies") ? settings.policies : undefined)],
+  "ttl?": ["integer", (settings) => durationByOldName(settings, "ttl", settings.ttl)],
+  "max_ttl?": ["integer", (settings) => durationByOldName(settings, "max_ttl", settings.maxTtl)],
+  "period?": ["integer", (settings) => durationByOldName(settings, "period", settings.period)],
+};
+
+function isShownByOldName({ shownByOldName }: TokenSettings, field: RenamedField): boolean {
+  return shownByOldName.includes(field);
+}
+
+function durationByOldName(settings: TokenSettings, field: RenamedField, seconds: number): number | undefined {
+  return isShownByOldName(settings, field) && seconds > 0 ? seconds : undefined;
 }
 
 const OLD_NAMES: readonly RenamedField[] = ["policies", "ttl", "max_ttl", "period"];

@@ -8,7 +8,7 @@ import type { AliasRecord } from "../../identity/model.ts";
 import { metadataProblem, nameProblem } from "../../identity/rules.ts";
 import { fieldSchema, pairs, text, type Values } from "../../wire/fields.ts";
 import { type IdentityKind, routesById, type ShownWrite, type WriteContext } from "./kind.ts";
-import { ALIAS_SHAPE, ALIAS_SUMMARY_SHAPE, showAlias, summarizeAlias } from "./render.ts";
+import { ALIAS, ALIAS_SUMMARY } from "./render.ts";
 
 const FIELDS = fieldSchema({
   id: text().describe("The id of the alias; a new one is made unless sent"),
@@ -21,29 +21,23 @@ const FIELDS = fieldSchema({
 });
 type Fields = Values<typeof FIELDS>;
 
-const ALIAS: IdentityKind<AliasRecord, Fields> = {
+const KIND: IdentityKind<AliasRecord, Fields> = {
   path: "identity/entity-alias",
   id: "The id of the alias",
-  words: {
-    create: { summary: "Makes or changes an alias of an entity.", operationId: "entity-create-alias" },
-    update: { summary: "Changes an alias of an entity.", operationId: "entity-update-alias-by-id" },
-    list: { summary: "Lists the aliases of entities by id.", operationId: "entity-list-aliases-by-id" },
-    read: { summary: "Shows an alias of an entity.", operationId: "entity-read-alias-by-id" },
-    delete: { summary: "Deletes an alias of an entity.", operationId: "entity-delete-alias-by-id" },
-  },
+  one: "an alias of an entity",
+  all: "the aliases of entities",
+  operationIds: { one: "entity-*-alias", all: "entity-*-aliases" },
   fields: FIELDS,
-  shape: ALIAS_SHAPE,
-  summaryShape: ALIAS_SUMMARY_SHAPE,
+  view: ALIAS,
+  summary: ALIAS_SUMMARY,
   write,
   list: listAliases,
   read: (env, { id }) => readAlias(env, id),
   delete: (env, { id }) => deleteAlias(env, id),
-  summarize: summarizeAlias,
-  show: showAlias,
 };
 
 /** The names that auth mounts know entities by. */
-export const ALIAS_ROUTES: readonly Route[] = routesById(ALIAS);
+export const ALIAS_ROUTES: readonly Route[] = routesById(KIND);
 
 async function write({ env, installation }: WriteContext, fields: Fields): Promise<Result<ShownWrite, Failure>> {
   const { id, name, mount_accessor: accessor, custom_metadata: customMetadata } = fields;

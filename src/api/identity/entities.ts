@@ -26,7 +26,7 @@ import { dataReply, EMPTY, type Reply } from "../../wire/reply.ts";
 import { endedReply } from "../changed-reply.ts";
 import { notBefore, readNotBefore } from "../not-before.ts";
 import { type NamedKind, routesById, routesByName, type ShownWrite, type WriteContext } from "./kind.ts";
-import { ENTITY_SHAPE, ENTITY_SUMMARY_SHAPE, showEntity, summarizeEntity } from "./render.ts";
+import { ENTITY, ENTITY_SUMMARY } from "./render.ts";
 
 const ID = { id: "The id of the entity" };
 const FIELDS = fieldSchema({
@@ -38,34 +38,27 @@ const FIELDS = fieldSchema({
 });
 type Fields = Values<typeof FIELDS>;
 
-const ENTITY: NamedKind<EntityRecord, Fields> = {
+const KIND: NamedKind<EntityRecord, Fields> = {
   kind: "entity",
-  plural: "entities",
   path: "identity/entity",
   id: ID.id,
-  words: {
-    create: { summary: "Makes or changes an entity.", operationId: "entity-create" },
-    update: { summary: "Changes an entity.", operationId: "entity-update-by-id" },
-    list: { summary: "Lists the entities by id.", operationId: "entity-list-by-id" },
-    read: { summary: "Shows an entity.", operationId: "entity-read-by-id" },
-    delete: { summary: "Deletes an entity.", operationId: "entity-delete-by-id" },
-  },
+  one: "an entity",
+  all: "the entities",
+  operationIds: { one: "entity-*", all: "entity-*" },
   fields: FIELDS,
-  shape: ENTITY_SHAPE,
-  summaryShape: ENTITY_SUMMARY_SHAPE,
+  view: ENTITY,
+  summary: ENTITY_SUMMARY,
   write,
   list: listEntities,
   listNames: listEntityNames,
   read: readEntity,
   delete: (env, key) => deleteEntities(env, [key]),
-  summarize: summarizeEntity,
-  show: showEntity,
 };
 
 /** Entities, by id and by name. */
 export const ENTITY_ROUTES: readonly Route[] = [
-  ...routesById(ENTITY),
-  ...routesByName(ENTITY),
+  ...routesById(KIND),
+  ...routesByName(KIND),
   simpleRoute(
     "update",
     "identity/entity/batch-delete",

@@ -7,7 +7,7 @@ import type { GroupAliasRecord } from "../../identity/model.ts";
 import { nameProblem } from "../../identity/rules.ts";
 import { fieldSchema, text, type Values } from "../../wire/fields.ts";
 import { type IdentityKind, routesById, type ShownWrite, type WriteContext } from "./kind.ts";
-import { ALIAS_SHAPE, ALIAS_SUMMARY_SHAPE, showGroupAlias, summarizeGroupAlias } from "./render.ts";
+import { GROUP_ALIAS, GROUP_ALIAS_SUMMARY } from "./render.ts";
 
 const FIELDS = fieldSchema({
   id: text().describe("The id of the alias; a new one is made unless sent"),
@@ -17,29 +17,23 @@ const FIELDS = fieldSchema({
 });
 type Fields = Values<typeof FIELDS>;
 
-const GROUP_ALIAS: IdentityKind<GroupAliasRecord, Fields> = {
+const KIND: IdentityKind<GroupAliasRecord, Fields> = {
   path: "identity/group-alias",
   id: "The id of the alias",
-  words: {
-    create: { summary: "Makes or changes the alias of an external group.", operationId: "group-create-alias" },
-    update: { summary: "Changes the alias of a group.", operationId: "group-update-alias-by-id" },
-    list: { summary: "Lists the aliases of groups by id.", operationId: "group-list-aliases-by-id" },
-    read: { summary: "Shows the alias of a group.", operationId: "group-read-alias-by-id" },
-    delete: { summary: "Deletes the alias of a group.", operationId: "group-delete-alias-by-id" },
-  },
+  one: "the alias of an external group",
+  all: "the aliases of groups",
+  operationIds: { one: "group-*-alias", all: "group-*-aliases" },
   fields: FIELDS,
-  shape: ALIAS_SHAPE,
-  summaryShape: ALIAS_SUMMARY_SHAPE,
+  view: GROUP_ALIAS,
+  summary: GROUP_ALIAS_SUMMARY,
   write,
   list: (env, after, limit) => identityOf(env).listGroupAliases(after, limit),
   read: (env, key) => identityOf(env).readGroupAlias(key),
   delete: (env, { id }) => identityOf(env).deleteGroupAlias(id),
-  summarize: summarizeGroupAlias,
-  show: showGroupAlias,
 };
 
 /** The names that auth mounts know external groups by. */
-export const GROUP_ALIAS_ROUTES: readonly Route[] = routesById(GROUP_ALIAS);
+export const GROUP_ALIAS_ROUTES: readonly Route[] = routesById(KIND);
 
 async function write({ env, installation }: WriteContext, fields: Fields): Promise<Result<ShownWrite, Failure>> {
   const { id, name, mount_accessor: mountAccessor, canonical_id: groupId } = fields;

@@ -8,7 +8,7 @@ import { EXTERNAL_GROUP, type GroupRecord, INTERNAL_GROUP } from "../../identity
 import { identityPolicies, metadataProblem, nameProblem } from "../../identity/rules.ts";
 import { commaList, fieldSchema, pairs, text, type Values } from "../../wire/fields.ts";
 import { type NamedKind, routesById, routesByName, type ShownWrite, type WriteContext } from "./kind.ts";
-import { GROUP_SHAPE, GROUP_SUMMARY_SHAPE, showGroup, summarizeGroup } from "./render.ts";
+import { GROUP, GROUP_SUMMARY } from "./render.ts";
 
 const FIELDS = fieldSchema({
   id: text().describe("The id of the group; a new one is made unless sent"),
@@ -23,32 +23,25 @@ type Fields = Values<typeof FIELDS>;
 
 const TYPES = [INTERNAL_GROUP, EXTERNAL_GROUP] as const;
 
-const GROUP: NamedKind<GroupRecord, Fields> = {
+const KIND: NamedKind<GroupRecord, Fields> = {
   kind: "group",
-  plural: "groups",
   path: "identity/group",
   id: "The id of the group",
-  words: {
-    create: { summary: "Makes or changes a group.", operationId: "group-create" },
-    update: { summary: "Changes a group.", operationId: "group-update-by-id" },
-    list: { summary: "Lists the groups by id.", operationId: "group-list-by-id" },
-    read: { summary: "Shows a group.", operationId: "group-read-by-id" },
-    delete: { summary: "Deletes a group.", operationId: "group-delete-by-id" },
-  },
+  one: "a group",
+  all: "the groups",
+  operationIds: { one: "group-*", all: "group-*" },
   fields: FIELDS,
-  shape: GROUP_SHAPE,
-  summaryShape: GROUP_SUMMARY_SHAPE,
+  view: GROUP,
+  summary: GROUP_SUMMARY,
   write,
   list: (env, after, limit) => identityOf(env).listGroups("id", after, limit),
   listNames: (env, after, limit) => identityOf(env).listGroups("name", after, limit),
   read: (env, key) => identityOf(env).readGroup(key),
   delete: (env, key) => identityOf(env).deleteGroup(key),
-  summarize: summarizeGroup,
-  show: showGroup,
 };
 
 /** Groups of entities, by id and by name. */
-export const GROUP_ROUTES: readonly Route[] = [...routesById(GROUP), ...routesByName(GROUP)];
+export const GROUP_ROUTES: readonly Route[] = [...routesById(KIND), ...routesByName(KIND)];
 
 async function write({ env }: WriteContext, fields: Fields): Promise<Result<ShownWrite, Failure>> {
   const { id, name, metadata } = fields;

@@ -6,18 +6,12 @@ import { err, ok, type Result } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
 import type { IdOrName } from "../../identity/directory/identity.ts";
 import { forgetEntities } from "../../identity/standing.ts";
-import type { Installation } from "../../system/installation.ts";
 import { type FieldSchema, fieldSchema, NO_FIELDS } from "../../wire/fields.ts";
 import { PAGE, readPage } from "../../wire/page.ts";
 import { dataReply, EMPTY, keysReply, type Reply } from "../../wire/reply.ts";
-import type { Shape } from "../../wire/shape.ts";
+import type { View } from "../../wire/view.ts";
 import { canonicalName } from "./canonical-name.ts";
-
-/** How an operation is described. */
-interface Words {
-  readonly summary: string;
-  readonly operationId: string;
-}
+import type { Shown } from "./render.ts";
 
 /** What a handler of a write needs of its request. */
 export type WriteContext = Pick<CallContext<unknown, unknown>, "env" | "installation">;
@@ -31,18 +25,20 @@ export interface IdentityKind<Thing extends { readonly id: string }, Fields exte
   readonly path: string;
   /** What the id is, for descriptions. */
   readonly id: string;
-  readonly words: Readonly<Record<"create" | "update" | "list" | "read" | "delete", Words>>;
+  /** One of them and all of them, in descriptions. */
+  readonly one: string;
+  readonly all: string;
+  /** Names of operations on one and on all of them, with `*` for the verb. */
+  readonly operationIds: { readonly one: string; readonly all: string };
   readonly fields: FieldSchema<Fields>;
-  readonly shape: Shape;
-  /** The shape of what a list shows beside the id. */
-  readonly summaryShape: Shape;
+  readonly view: View<Shown<Thing>>;
+  /** What a list shows beside the id. */
+  readonly summary: View<Shown<Thing>>;
   /** Creates a thing or changes the one that `fields` name. */
   write(context: WriteContext, fields: Fields): Promise<Result<ShownWrite, Failure>>;
   list(env: Env, after: string, limit: number): Promise<readonly Thing[]>;
   read(env: Env, key: { readonly id: string }): Promise<Thing | null>;
   delete(env: Env, key: { readonly id: string }): Promise<void>;
-  summarize(thing: Thing, installation: Installation): Record<string, unknown>;
-  show(thing: Thing, installation: Installation): Record<string, unknown>;
 }
 
 /** A kind of thing that has a unique name as well: entities and groups. */
@@ -51,7 +47,6 @@ export interface NamedKind<
   Fields extends { readonly id: string; readonly name: string },
 > extends IdentityKind<Thing, Fields> {
   readonly kind: "entity" | "group";
-  readonly plural: string;
   listNames(env: Env, after: string, limit: number): Promise<readonly { readonly name: string }[]>;
   read(env: Env, key: IdOrName): Promise<Thing | null>;
   delete(env: Env, key: IdOrName): Promise<void>;
@@ -64,40 +59,58 @@ const WRITTEN: readonly Answer[] = [dataAnswer({ id: "string", "*": "any" }), NO
 export function routesById<Thing extends { readonly id: string }, Fields extends { readonly id: string }>(
   kind: IdentityKind<Thing, Fields>,
 ): Route[] {
-  const { words } = kind;
+  const { path, one, all, operationIds } = kind;
+  const byId = `${path}/id/:id`;
   const parameters = { id: kind.id };
+  const described = (summary: string, verb: string) => ({
+    summary,
+    operationId: `${operationIds.one.replace("*", verb)}-by-id`,
+    parameters,
+  });
   return [
-    simpleRoute("update", kind.path, { ...words.create, answers: WRITTEN }, kind.fields, async (context) =>
-      writeReply(await kind.write(context, context.fields)),
+    simpleRoute(
+      "update",
+      path,
+      {
+        summary: `Makes or changes ${one}.`,
+        operationId: operationIds.one.replace("*", "create"),
+        answers: WRITTEN,
+      },
+      kind.fields,
+      async (context) => writeReply(await kind.write(context, context.fields)),
     ),
     simpleRoute(
       "list",
-      `${kind.path}/id`,
-      { ...words.list, answers: dataAnswer({ keys: ["string"], key_info: { "*": kind.summaryShape } }) },
+      `${path}/id`,
+      {
+        summary: `Lists ${all} by id.`,
+        operationId: `${operationIds.all.replace("*", "list")}-by-id`,
+        answers: dataAnswer({ keys: ["string"], key_info: { "*": kind.summary.shape } }),
+      },
       fieldSchema(PAGE),
-      async ({ env, installation, fields }) => {
+      async ({ env, installation: { mounts }, fields }) => {
         const read = (after: string, limit: number) => kind.list(env, after, limit);
         const things = await readPage(fields, read, ({ id }) => id);
-        const info = things.map((thing) => [thing.id, kind.summarize(thing, installation)]);
+        const info = things.map((thing) => [thing.id, kind.summary.show({ thing, mounts })]);
         return ok(dataReply({ keys: things.map(({ id }) => id), key_info: Object.fromEntries(info) }));
       },
     ),
     showRoute(
-      `${kind.path}/id/:id`,
-      { ...words.read, parameters, shape: kind.shape },
-      async ({ env, installation, params }) => {
+      byId,
+      { ...described(`Shows ${one}.`, "read"), view: kind.view },
+      async ({ env, installation: { mounts }, params }) => {
         const thing = await kind.read(env, { id: params.id ?? "" });
-        return thing && kind.show(thing, installation);
+        return thing && { thing, mounts };
       },
     ),
     simpleRoute(
       "update",
-      `${kind.path}/id/:id`,
-      { ...words.update, parameters, answers: WRITTEN },
+      byId,
+      { ...described(`Changes ${one}.`, "update"), answers: WRITTEN },
       kind.fields,
       async (context) => writeReply(await kind.write(context, { ...context.fields, id: context.params.id ?? "" })),
     ),
-    removeRoute(`${kind.path}/id/:id`, { ...words.delete, parameters }, async ({ env, params }) => {
+    removeRoute(byId, described(`Deletes ${one}.`, "delete"), async ({ env, params }) => {
       await kind.delete(env, { id: params.id ?? "" });
       forgetEntities();
     }),
@@ -109,13 +122,18 @@ export function routesByName<
   Thing extends { readonly id: string },
   Fields extends { readonly id: string; readonly name: string },
 >(named: NamedKind<Thing, Fields>): Route[] {
-  const { kind, path, plural } = named;
-  const parameters = { name: `The name of the ${kind}` };
+  const { kind, path, all } = named;
+  const byName = `${path}/name/:name{.+}`;
+  const described = (verb: string, operation: string) => ({
+    summary: `${verb} the ${kind} of a name.`,
+    operationId: `${kind}-${operation}-by-name`,
+    parameters: { name: `The name of the ${kind}` },
+  });
   return [
     simpleRoute(
       "list",
       `${path}/name`,
-      { summary: `Lists the ${plural} by name.`, operationId: `${kind}-list-by-name`, answers: KEYS },
+      { summary: `Lists ${all} by name.`, operationId: `${kind}-list-by-name`, answers: KEYS },
       fieldSchema(PAGE),
       async ({ env, fields }) => {
         const read = (after: string, limit: number) => named.listNames(env, after, limit);
@@ -124,30 +142,23 @@ export function routesByName<
     ),
     simpleRoute(
       "read",
-      `${path}/name/:name{.+}`,
-      {
-        summary: `Shows the ${kind} of a name.`,
-        operationId: `${kind}-read-by-name`,
-        parameters,
-        answers: dataAnswer(named.shape),
-      },
+      byName,
+      { ...described("Shows", "read"), answers: dataAnswer(named.view.shape) },
       NO_FIELDS,
       async (context) => {
         const key = await canonicalName(context, kind);
         if (!key.ok) return key;
-        const thing = await named.read(context.env, key.value);
-        return thing ? ok(dataReply(named.show(thing, context.installation))) : err({ code: "not_found" });
+        const { env, installation } = context;
+        const thing = await named.read(env, key.value);
+        return thing
+          ? ok(dataReply(named.view.show({ thing, mounts: installation.mounts })))
+          : err({ code: "not_found" });
       },
     ),
     simpleRoute(
       "update",
-      `${path}/name/:name{.+}`,
-      {
-        summary: `Makes or changes the ${kind} of a name.`,
-        operationId: `${kind}-update-by-name`,
-        parameters,
-        answers: WRITTEN,
-      },
+      byName,
+      { ...described("Makes or changes", "update"), answers: WRITTEN },
       named.fields,
       async (context) => {
         const key = await canonicalName(context, kind);
@@ -157,13 +168,8 @@ export function routesByName<
     ),
     simpleRoute(
       "delete",
-      `${path}/name/:name{.+}`,
-      {
-        summary: `Deletes the ${kind} of a name.`,
-        operationId: `${kind}-delete-by-name`,
-        parameters,
-        answers: NO_CONTENT,
-      },
+      byName,
+      { ...described("Deletes", "delete"), answers: NO_CONTENT },
       NO_FIELDS,
       async (context) => {
         const key = await canonicalName(context, kind);

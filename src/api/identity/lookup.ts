@@ -1,4 +1,4 @@
-import { type ReadyContext, type Route, simpleRoute } from "../../auth/route.ts";
+import { type Route, simpleRoute } from "../../auth/route.ts";
 import { dataAnswer, NO_CONTENT } from "../../auth/route-description.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
@@ -8,8 +8,8 @@ import { identityOf } from "../../identity/directory/stub.ts";
 import { type EntityKey, readEntity } from "../../identity/entities.ts";
 import { fieldSchema, text, type Values } from "../../wire/fields.ts";
 import { dataReply, EMPTY } from "../../wire/reply.ts";
-import type { Shape } from "../../wire/shape.ts";
-import { ENTITY_SHAPE, GROUP_SHAPE, showEntity, showGroup } from "./render.ts";
+import type { View } from "../../wire/view.ts";
+import { ENTITY, GROUP, type Shown } from "./render.ts";
 
 const FIELDS = fieldSchema({
   id: text().describe("The id"),
@@ -21,24 +21,19 @@ const FIELDS = fieldSchema({
 
 /** Finding an entity or a group by its id, its name or an alias; 204 when there is none. */
 export const LOOKUP_ROUTES: readonly Route[] = [
-  lookUpRoute("entity", ENTITY_SHAPE, async ({ env, installation }, key) => {
-    const entity = await readEntity(env, key);
-    return entity && showEntity(entity, installation);
-  }),
-  lookUpRoute("group", GROUP_SHAPE, async ({ env, installation }, key) => {
+  lookUpRoute("entity", ENTITY, readEntity),
+  lookUpRoute("group", GROUP, async (env, key) => {
     const known = await groupKey(env, key);
-    const group = known && (await identityOf(env).readGroup(known));
-    return group && showGroup(group, installation);
+    return known && identityOf(env).readGroup(known);
   }),
 ];
 
-type Finder = (
-  context: Pick<ReadyContext, "env" | "installation">,
-  key: EntityKey,
-) => Promise<Record<string, unknown> | null>;
-
 /** The route that answers with what `find` finds. */
-function lookUpRoute(kind: "entity" | "group", shape: Shape, find: Finder): Route {
+function lookUpRoute<T>(
+  kind: "entity" | "group",
+  { shape, show }: View<Shown<T>>,
+  find: (env: Env, key: EntityKey) => Promise<T | null>,
+): Route {
   return simpleRoute(
     "update",
     `identity/lookup/${kind}`,
@@ -51,8 +46,8 @@ function lookUpRoute(kind: "entity" | "group", shape: Shape, find: Finder): Rout
     async (context) => {
       const key = readKey(context.fields);
       if (!key.ok) return key;
-      const found = await find(context, key.value);
-      return ok(found ? dataReply(found) : EMPTY);
+      const thing = await find(context.env, key.value);
+      return ok(thing ? dataReply(show({ thing, mounts: context.installation.mounts })) : EMPTY);
     },
   );
 }

@@ -1,13 +1,12 @@
 import { listRoute, showRoute } from "../../auth/record-routes.ts";
 import { type Route, simpleRoute } from "../../auth/route.ts";
-import { dataAnswer, NO_CONTENT } from "../../auth/route-description.ts";
-import { ok } from "../../base/result.ts";
+import { NO_CONTENT } from "../../auth/route-description.ts";
 import { DEFAULT_QUOTA_CONFIG, type QuotaConfig, type RateLimitQuota } from "../../quota/quota.ts";
 import { systemOf } from "../../system/system.ts";
 import { decimal, duration, fieldSchema, flag, list, NO_FIELDS, sent, text } from "../../wire/fields.ts";
 import { pageOf } from "../../wire/page.ts";
 import { namedSegment } from "../../wire/path-name.ts";
-import { dataReply } from "../../wire/reply.ts";
+import { view } from "../../wire/view.ts";
 import { changedReply } from "../changed-reply.ts";
 
 const QUOTA = `sys/quotas/rate-limit/${namedSegment("name")}`;
@@ -35,6 +34,23 @@ const CONFIG_FIELDS = fieldSchema({
   ),
 });
 
+const QUOTA_VIEW = view<RateLimitQuota>({
+  type: ["string", () => "rate-limit"],
+  name: ["string", (quota) => quota.name],
+  path: ["string", (quota) => quota.mountPath + quota.pathSuffix],
+  role: ["string", (quota) => quota.role],
+  rate: ["number", (quota) => quota.rate],
+  interval: ["integer", (quota) => quota.interval],
+  block_interval: ["integer", (quota) => quota.blockInterval],
+  inheritable: ["boolean", (quota) => quota.inheritable],
+});
+
+const CONFIG_VIEW = view<QuotaConfig>({
+  rate_limit_exempt_paths: [["string"], (config) => config.exemptPaths],
+  enable_rate_limit_audit_logging: ["boolean", (config) => config.auditLogging],
+  enable_rate_limit_response_headers: ["boolean", (config) => config.responseHeaders],
+});
+
 const NAMED = { parameters: { name: "Name of the quota" } };
 
 /** Rate limit quotas: how many requests of one kind each client address may send. */
@@ -57,21 +73,9 @@ export const QUOTA_ROUTES: readonly Route[] = [
       summary: "Shows a rate limit quota.",
       operationId: "rate-limit-quotas-read",
       ...NAMED,
-      shape: {
-        type: "string",
-        name: "string",
-        path: "string",
-        role: "string",
-        rate: "number",
-        interval: "integer",
-        block_interval: "integer",
-        inheritable: "boolean",
-      },
+      view: QUOTA_VIEW,
     },
-    async ({ env, params }) => {
-      const quota = (await systemOf(env).listQuotas()).find(({ name }) => name === params.name);
-      return quota ? renderQuota(quota) : null;
-    },
+    async ({ env, params }) => (await systemOf(env).listQuotas()).find(({ name }) => name === params.name) ?? null,
   ),
 
   simpleRoute(
@@ -107,20 +111,14 @@ export const QUOTA_ROUTES: readonly Route[] = [
     },
   ),
 
-  simpleRoute(
-    "read",
+  showRoute(
     "sys/quotas/config",
     {
       summary: "Shows what holds for all rate limit quotas.",
       operationId: "rate-limit-quotas-read-configuration",
-      answers: dataAnswer({
-        rate_limit_exempt_paths: ["string"],
-        enable_rate_limit_audit_logging: "boolean",
-        enable_rate_limit_response_headers: "boolean",
-      }),
+      view: CONFIG_VIEW,
     },
-    NO_FIELDS,
-    async ({ env }) => ok(dataReply(renderConfig(await systemOf(env).quotaConfig()))),
+    ({ env }) => systemOf(env).quotaConfig(),
   ),
 
   simpleRoute(
@@ -142,24 +140,3 @@ export const QUOTA_ROUTES: readonly Route[] = [
     },
   ),
 ];
-
-function renderQuota(quota: RateLimitQuota): Record<string, unknown> {
-  return {
-    type: "rate-limit",
-    name: quota.name,
-    path: quota.mountPath + quota.pathSuffix,
-    role: quota.role,
-    rate: quota.rate,
-    interval: quota.interval,
-    block_interval: quota.blockInterval,
-    inheritable: quota.inheritable,
-  };
-}
-
-function renderConfig({ exemptPaths, auditLogging, responseHeaders }: QuotaConfig): Record<string, unknown> {
-  return {
-    rate_limit_exempt_paths: exemptPaths,
-    enable_rate_limit_audit_logging: auditLogging,
-    enable_rate_limit_response_headers: responseHeaders,
-  };
-}

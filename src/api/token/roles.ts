@@ -13,7 +13,7 @@ import { tokenRoles } from "../../token/roles/token-roles.ts";
 import { strictSchema } from "../../wire/fields.ts";
 import { namedSegment } from "../../wire/path-name.ts";
 import { endedReply } from "../changed-reply.ts";
-import { ROLE_SHAPE, renderRole } from "./role-view.ts";
+import { ROLE_VIEW } from "./role-view.ts";
 
 /** A role's name in a path. */
 export const ROLE_NAME = namedSegment("role_name");
@@ -28,11 +28,8 @@ export const ROLE_ROUTES: readonly Route[] = [
 
   showRoute(
     `roles/${ROLE_NAME}`,
-    { summary: "Shows a token role.", operationId: "read-role", parameters: ROLE_PARAMETER, shape: ROLE_SHAPE },
-    async ({ env, params }) => {
-      const role = await tokenRoles(env).read(params.role_name ?? "");
-      return role && renderRole(role);
-    },
+    { summary: "Shows a token role.", operationId: "read-role", parameters: ROLE_PARAMETER, view: ROLE_VIEW },
+    ({ env, params }) => tokenRoles(env).read(params.role_name ?? ""),
   ),
 
   tokenRoute(

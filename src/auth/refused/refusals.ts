@@ -1,4 +1,4 @@
-import type { Shape } from "../../wire/shape.ts";
+import { view } from "../../wire/view.ts";
 
 /** Refused logins of one role by one check. Nothing of a credential is in it. */
 export interface Refusal {
@@ -48,36 +48,29 @@ function joined(before: Refusal | undefined, one: Refusal): Refusal {
   return { ...last, count: before.count + one.count, firstAt: Math.min(before.firstAt, one.firstAt) };
 }
 
-/** The shape of a list of refused logins. */
-export const REFUSALS_SHAPE = {
+/** Refused logins as clients of their mount know the checks. */
+interface NamedRefusals {
+  readonly refusals: readonly Refusal[];
+  readonly nameOf: (check: string) => string;
+}
+
+const REFUSAL = view<Refusal>({
+  role: ["string | null", (refusal) => refusal.role],
+  check: ["string", (refusal) => refusal.check],
+  description: ["string", (refusal) => refusal.description],
+  count: ["integer", (refusal) => refusal.count],
+  first_time: ["string", (refusal) => new Date(refusal.firstAt).toISOString()],
+  last_time: ["string", (refusal) => new Date(refusal.lastAt).toISOString()],
+  last_address: ["string | null", (refusal) => refusal.lastAddress],
+});
+
+/** A list of refused logins, the last first. */
+export const REFUSALS = view<NamedRefusals>({
   refused: [
-    {
-      role: "string | null",
-      check: "string",
-      description: "string",
-      count: "integer",
-      first_time: "string",
-      last_time: "string",
-      last_address: "string | null",
+    [REFUSAL.shape],
+    ({ refusals, nameOf }) => {
+      const lastFirst = [...refusals].sort((a, b) => b.lastAt - a.lastAt);
+      return lastFirst.map((refusal) => REFUSAL.show({ ...refusal, check: nameOf(refusal.check) }));
     },
   ],
-} as const satisfies Shape;
-
-/** The last refused first. Times in RFC 3339. @param nameOf a check as the clients of the mount call it. */
-export function renderRefusals(
-  refusals: readonly Refusal[],
-  nameOf: (check: string) => string,
-): Record<string, unknown> {
-  const lastFirst = [...refusals].sort((a, b) => b.lastAt - a.lastAt);
-  return {
-    refused: lastFirst.map(({ role, check, description, count, firstAt, lastAt, lastAddress }) => ({
-      role,
-      check: nameOf(check),
-      description,
-      count,
-      first_time: new Date(firstAt).toISOString(),
-      last_time: new Date(lastAt).toISOString(),
-      last_address: lastAddress,
-    })),
-  };
-}
+});

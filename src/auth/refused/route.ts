@@ -3,7 +3,7 @@ import type { Mount } from "../../system/mount.ts";
 import { mountOf } from "../mount-of.ts";
 import { showRoute } from "../record-routes.ts";
 import type { Route } from "../route.ts";
-import { REFUSALS_SHAPE, renderRefusals } from "./refusals.ts";
+import { REFUSALS } from "./refusals.ts";
 import { type RefusalStub, readRefusals } from "./report.ts";
 
 /**
@@ -20,12 +20,12 @@ export function refusedRoute(
     {
       summary: "Shows the logins that were refused lately, by role and failing check.",
       operationId: "list-refused-logins",
-      shape: REFUSALS_SHAPE,
+      view: REFUSALS,
     },
     async (context) => {
       const mount = mountOf(context);
       const refusals = await readRefusals(mount, stubAt(context.env, mount));
-      return renderRefusals(refusals, (check) => nameOf(mount, check));
+      return { refusals, nameOf: (check) => nameOf(mount, check) };
     },
   );
 }

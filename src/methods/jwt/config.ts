@@ -3,7 +3,7 @@ import type { PrivateHosts } from "../../base/private-hosts.ts";
 import { outboundProblem } from "../../base/public-host.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import { fieldSchema, flag, list, text, unread, type Values } from "../../wire/fields.ts";
-import type { Shape } from "../../wire/shape.ts";
+import { view } from "../../wire/view.ts";
 import { readPublicKey } from "./public-key.ts";
 
 /**
@@ -83,45 +83,24 @@ export function readConfig(fields: ConfigFields, listed: PrivateHosts): Result<J
   });
 }
 
-/** The shape of a read. */
-export const CONFIG_SHAPE = {
-  bound_issuer: "string",
-  default_role: "string",
-  jwks_ca_pem: "string",
-  jwks_url: "string",
-  jwt_supported_algs: ["string"],
-  jwt_validation_pubkeys: ["string"],
-  namespace_in_state: "boolean",
-  oidc_client_id: "string",
-  oidc_discovery_ca_pem: "string",
-  oidc_discovery_url: "string",
-  oidc_response_mode: "string",
-  oidc_response_types: ["string"],
-  override_allowed_server_names: ["string"],
-  provider_config: "object",
-  status: "string",
-} as const satisfies Shape;
-
 /** What a read shows. Fields without a meaning here read as if they were not set, for clients that manage them. */
-export function renderConfig(config: JwtConfig): Record<string, unknown> {
-  return {
-    bound_issuer: config.boundIssuer,
-    default_role: config.defaultRole,
-    jwks_ca_pem: "",
-    jwks_url: config.jwksUrl,
-    jwt_supported_algs: config.algorithms,
-    jwt_validation_pubkeys: config.publicKeys,
-    namespace_in_state: true,
-    oidc_client_id: "",
-    oidc_discovery_ca_pem: "",
-    oidc_discovery_url: config.discoveryUrl,
-    oidc_response_mode: "",
-    oidc_response_types: [],
-    override_allowed_server_names: [],
-    provider_config: {},
-    status: "valid",
-  };
-}
+export const CONFIG_VIEW = view<JwtConfig>({
+  bound_issuer: ["string", (config) => config.boundIssuer],
+  default_role: ["string", (config) => config.defaultRole],
+  jwks_ca_pem: ["string", () => ""],
+  jwks_url: ["string", (config) => config.jwksUrl],
+  jwt_supported_algs: [["string"], (config) => config.algorithms],
+  jwt_validation_pubkeys: [["string"], (config) => config.publicKeys],
+  namespace_in_state: ["boolean", () => true],
+  oidc_client_id: ["string", () => ""],
+  oidc_discovery_ca_pem: ["string", () => ""],
+  oidc_discovery_url: ["string", (config) => config.discoveryUrl],
+  oidc_response_mode: ["string", () => ""],
+  oidc_response_types: [["string"], () => []],
+  override_allowed_server_names: [["string"], () => []],
+  provider_config: ["object", () => ({})],
+  status: ["string", () => "valid"],
+});
 
 /** Why requests may not go to `url`, as a phrase without it, or null. */
 export function urlProblem(url: string, listed: PrivateHosts): string | null {

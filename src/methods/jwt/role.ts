@@ -1,9 +1,8 @@
 import {
   changeTokenSettings,
   DEFAULT_TOKEN_SETTINGS,
-  renderTokenSettings,
   TOKEN_FIELDS,
-  TOKEN_SETTINGS_SHAPE,
+  TOKEN_SETTINGS,
   type TokenSettings,
 } from "../../auth/token-settings.ts";
 import { err, ok, type Result } from "../../base/result.ts";
@@ -20,7 +19,7 @@ import {
   unread,
   type Values,
 } from "../../wire/fields.ts";
-import type { Shape } from "../../wire/shape.ts";
+import { fieldsOf, view } from "../../wire/view.ts";
 import { type BoundClaims, type BoundClaimsType, readBoundClaims } from "./claims.ts";
 import type { Leeways } from "./validity.ts";
 
@@ -127,57 +126,30 @@ export function changeRole(before: JwtRole | null, fields: RoleFields, mount: Mo
   return problem ? err(problem) : ok({ role, warnings: token.value.warnings });
 }
 
-/** The shape of a read. */
-export const ROLE_SHAPE = {
-  role_type: "string",
-  bound_audiences: ["string"],
-  bound_subject: "string",
-  bound_claims: "object",
-  bound_claims_type: "string",
-  claim_mappings: { "*": "string" },
-  user_claim: "string",
-  user_claim_json_pointer: "boolean",
-  groups_claim: "string",
-  expiration_leeway: "integer",
-  not_before_leeway: "integer",
-  clock_skew_leeway: "integer",
-  max_age: "integer",
-  allowed_redirect_uris: ["string"],
-  callback_mode: "string",
-  oauth2_metadata: ["string"],
-  oidc_disable_confirmation: "boolean",
-  oidc_scopes: ["string"],
-  token_policies_template_claims: "boolean",
-  verbose_oidc_logging: "boolean",
-  ...TOKEN_SETTINGS_SHAPE,
-} as const satisfies Shape;
-
 /** What a read shows. Fields of logins through a browser read as if they were not set. */
-export function renderRole(role: JwtRole): Record<string, unknown> {
-  return {
-    allowed_redirect_uris: [],
-    bound_audiences: role.boundAudiences,
-    bound_claims: role.boundClaims,
-    bound_claims_type: role.boundClaimsType,
-    bound_subject: role.boundSubject,
-    callback_mode: "client",
-    claim_mappings: role.claimMappings,
-    clock_skew_leeway: role.leeways.clockSkew,
-    expiration_leeway: role.leeways.expiration,
-    groups_claim: role.groupsClaim,
-    max_age: 0,
-    not_before_leeway: role.leeways.notBefore,
-    oauth2_metadata: [],
-    oidc_disable_confirmation: false,
-    oidc_scopes: [],
-    role_type: "jwt",
-    token_policies_template_claims: false,
-    user_claim: role.userClaim,
-    user_claim_json_pointer: role.userClaimJsonPointer,
-    verbose_oidc_logging: false,
-    ...renderTokenSettings(role.token),
-  };
-}
+export const ROLE_VIEW = view<JwtRole>({
+  role_type: ["string", () => "jwt"],
+  bound_audiences: [["string"], (role) => role.boundAudiences],
+  bound_subject: ["string", (role) => role.boundSubject],
+  bound_claims: ["object", (role) => role.boundClaims],
+  bound_claims_type: ["string", (role) => role.boundClaimsType],
+  claim_mappings: [{ "*": "string" }, (role) => role.claimMappings],
+  user_claim: ["string", (role) => role.userClaim],
+  user_claim_json_pointer: ["boolean", (role) => role.userClaimJsonPointer],
+  groups_claim: ["string", (role) => role.groupsClaim],
+  expiration_leeway: ["integer", (role) => role.leeways.expiration],
+  not_before_leeway: ["integer", (role) => role.leeways.notBefore],
+  clock_skew_leeway: ["integer", (role) => role.leeways.clockSkew],
+  max_age: ["integer", () => 0],
+  allowed_redirect_uris: [["string"], () => []],
+  callback_mode: ["string", () => "client"],
+  oauth2_metadata: [["string"], () => []],
+  oidc_disable_confirmation: ["boolean", () => false],
+  oidc_scopes: [["string"], () => []],
+  token_policies_template_claims: ["boolean", () => false],
+  verbose_oidc_logging: ["boolean", () => false],
+  ...fieldsOf((role) => role.token, TOKEN_SETTINGS),
+});
 
 /**
  * A refusal for the settings of the reference that Grove does not support: a setting that is ignored would look as if

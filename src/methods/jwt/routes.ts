@@ -10,14 +10,14 @@ import { err, ok } from "../../base/result.ts";
 import { mountTtl } from "../../system/mount.ts";
 import { namedSegment } from "../../wire/path-name.ts";
 import { EMPTY } from "../../wire/reply.ts";
-import { CONFIG_FIELDS, CONFIG_SHAPE, readConfig, renderConfig } from "./config.ts";
+import { CONFIG_FIELDS, CONFIG_VIEW, readConfig } from "./config.ts";
 import type { JwtEnv } from "./env.ts";
 import { EXPLAIN_LOGIN } from "./explain.ts";
 import { jwtAuthAt } from "./jwt-auth.ts";
 import { fetchKeys } from "./keys.ts";
 import { LOGIN_ROUTE } from "./login.ts";
 import { canonicalPath, isRoleName } from "./path.ts";
-import { ROLE_FIELDS, ROLE_SHAPE, renderRole } from "./role.ts";
+import { ROLE_FIELDS, ROLE_VIEW } from "./role.ts";
 
 const ROLE_PATH = `role/${namedSegment("name")}`;
 
@@ -26,11 +26,8 @@ const ROLE = { name: "The name of the role" };
 export const JWT_ROUTES: readonly Route[] = withCanonicalPath(canonicalPath, [
   showRoute(
     "config",
-    { summary: "Shows whose tokens the mount trusts.", operationId: "read-configuration", shape: CONFIG_SHAPE },
-    async (context) => {
-      const config = await at(context).readConfig();
-      return config && renderConfig(config);
-    },
+    { summary: "Shows whose tokens the mount trusts.", operationId: "read-configuration", view: CONFIG_VIEW },
+    (context) => at(context).readConfig(),
   ),
   simpleRoute(
     "update",
@@ -55,11 +52,8 @@ export const JWT_ROUTES: readonly Route[] = withCanonicalPath(canonicalPath, [
   ),
   showRoute(
     ROLE_PATH,
-    { summary: "Shows a role.", operationId: "read-role", parameters: ROLE, shape: ROLE_SHAPE },
-    async (context) => {
-      const role = await at(context).readRole(nameOf(context));
-      return role && renderRole(role);
-    },
+    { summary: "Shows a role.", operationId: "read-role", parameters: ROLE, view: ROLE_VIEW },
+    (context) => at(context).readRole(nameOf(context)),
   ),
   simpleRoute(
     "update",

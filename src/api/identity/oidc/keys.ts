@@ -5,7 +5,7 @@ import { currentTime } from "../../../base/clock.ts";
 import { invalid } from "../../../base/errors.ts";
 import { err, ok } from "../../../base/result.ts";
 import { newKeyPair } from "../../../issuer/key-pair.ts";
-import { type KeyWrite, SIGNING_ALGORITHMS } from "../../../issuer/model.ts";
+import { type KeyConfig, type KeyWrite, SIGNING_ALGORITHMS } from "../../../issuer/model.ts";
 import { issuerOf } from "../../../issuer/oidc-issuer.ts";
 import { forgetPublishedKeys } from "../../../issuer/published-keys.ts";
 import { issuerNameProblem } from "../../../issuer/rules.ts";
@@ -13,6 +13,7 @@ import { writeSigningKey } from "../../../issuer/service.ts";
 import { commaList, fieldSchema, NO_FIELDS, sent, sentDuration, text, type Values } from "../../../wire/fields.ts";
 import { pageOf } from "../../../wire/page.ts";
 import { EMPTY } from "../../../wire/reply.ts";
+import { view } from "../../../wire/view.ts";
 
 const KEY_NAME = { name: "The name of the key" };
 const KEY_FIELDS = fieldSchema({
@@ -23,6 +24,13 @@ const KEY_FIELDS = fieldSchema({
 });
 const ROTATE_FIELDS = fieldSchema({
   verification_ttl: sentDuration().describe("How long a key is published after it signed last"),
+});
+
+const KEY_VIEW = view<KeyConfig>({
+  algorithm: ["string", (key) => key.algorithm],
+  rotation_period: ["integer", (key) => key.rotationPeriod],
+  verification_ttl: ["integer", (key) => key.verificationTtl],
+  allowed_client_ids: [["string"], (key) => key.allowedClientIds],
 });
 
 /** The signing keys of the issuer. */
@@ -38,24 +46,9 @@ export const KEY_ROUTES: readonly Route[] = [
       summary: "Shows a signing key.",
       operationId: "oidc-read-key",
       parameters: KEY_NAME,
-      shape: {
-        algorithm: "string",
-        rotation_period: "integer",
-        verification_ttl: "integer",
-        allowed_client_ids: ["string"],
-      },
+      view: KEY_VIEW,
     },
-    async ({ env, params }) => {
-      const key = await issuerOf(env).readKey(params.name ?? "");
-      return (
-        key && {
-          algorithm: key.algorithm,
-          rotation_period: key.rotationPeriod,
-          verification_ttl: key.verificationTtl,
-          allowed_client_ids: key.allowedClientIds,
-        }
-      );
-    },
+    ({ env, params }) => issuerOf(env).readKey(params.name ?? ""),
   ),
   simpleRoute(
     "update",

@@ -5,7 +5,7 @@ import { invalid } from "../../../base/errors.ts";
 import { err, ok } from "../../../base/result.ts";
 import { randomBase62 } from "../../../crypto/base62.ts";
 import { fromBase64 } from "../../../crypto/bytes.ts";
-import { DEFAULT_KEY } from "../../../issuer/model.ts";
+import { DEFAULT_KEY, type IssuerRole } from "../../../issuer/model.ts";
 import { issuerOf } from "../../../issuer/oidc-issuer.ts";
 import { issuerNameProblem } from "../../../issuer/rules.ts";
 import { ensureDefaultKey } from "../../../issuer/service.ts";
@@ -13,6 +13,7 @@ import { templateProblem } from "../../../issuer/template.ts";
 import { fieldSchema, optionalText, sentDuration, type Values } from "../../../wire/fields.ts";
 import { pageOf } from "../../../wire/page.ts";
 import { EMPTY } from "../../../wire/reply.ts";
+import { view } from "../../../wire/view.ts";
 
 const ROLE_NAME = { name: "The name of the role" };
 const ROLE_FIELDS = fieldSchema({
@@ -20,6 +21,13 @@ const ROLE_FIELDS = fieldSchema({
   template: optionalText().describe("Claims to add, as JSON or as base64 of it"),
   ttl: sentDuration().describe("How long tokens are good"),
   client_id: optionalText().describe("The audience of tokens; one is made unless sent"),
+});
+
+const ROLE_VIEW = view<IssuerRole>({
+  client_id: ["string", (role) => role.clientId],
+  key: ["string", (role) => role.key],
+  template: ["string", (role) => role.template],
+  ttl: ["integer", (role) => role.ttl],
 });
 
 /** The roles of the issuer: the claims and the audience of tokens. */
@@ -35,12 +43,9 @@ export const ROLE_ROUTES: readonly Route[] = [
       summary: "Shows a role of the issuer.",
       operationId: "oidc-read-role",
       parameters: ROLE_NAME,
-      shape: { client_id: "string", key: "string", template: "string", ttl: "integer" },
+      view: ROLE_VIEW,
     },
-    async ({ env, params }) => {
-      const role = await issuerOf(env).readRole(params.name ?? "");
-      return role && { client_id: role.clientId, key: role.key, template: role.template, ttl: role.ttl };
-    },
+    ({ env, params }) => issuerOf(env).readRole(params.name ?? ""),
   ),
   simpleRoute(
     "update",

@@ -4,7 +4,7 @@ import { err, ok, type Result } from "../../../base/result.ts";
 import { DEFAULT_KEY } from "../../../issuer/model.ts";
 import { issuerNameProblem } from "../../../issuer/rules.ts";
 import { fieldSchema, flag, integer, list, sent, sentDuration, text, type Values } from "../../../wire/fields.ts";
-import type { Shape } from "../../../wire/shape.ts";
+import { view } from "../../../wire/view.ts";
 import { parsePrincipalArn } from "../arn.ts";
 import { onlySent } from "../fields.ts";
 import type { SealedText } from "../secrets.ts";
@@ -155,47 +155,22 @@ export function changeClient(before: ClientConfig | null, change: ClientChange):
   return ok(after);
 }
 
-/** The shape of a read. */
-export const CLIENT_SHAPE = {
-  access_key: "string",
-  endpoint: "string",
-  iam_endpoint: "string",
-  sts_endpoint: "string",
-  sts_region: "string",
-  use_sts_region_from_client: "boolean",
-  iam_server_id_header_value: "string",
-  max_retries: "integer",
-  allowed_sts_header_values: ["string"],
-  "role_arn?": "string",
-  "identity_token_audience?": "string",
-  "identity_token_ttl?": "integer",
-  "identity_token_key?": "string",
-} as const satisfies Shape;
-
 /** What a read shows: everything but the secret key. */
-export function renderClient(client: ClientConfig): Record<string, unknown> {
-  return {
-    access_key: client.accessKey,
-    endpoint: client.endpoint,
-    iam_endpoint: client.iamEndpoint,
-    sts_endpoint: client.stsEndpoint,
-    sts_region: client.stsRegion,
-    use_sts_region_from_client: client.useStsRegionFromClient,
-    iam_server_id_header_value: client.iamServerIdHeaderValue,
-    max_retries: client.maxRetries,
-    allowed_sts_header_values: client.allowedStsHeaderValues,
-    ...(client.webIdentity && renderWebIdentity(client.webIdentity)),
-  };
-}
-
-function renderWebIdentity({ roleArn, audience, ttl, key }: WebIdentity): Record<string, unknown> {
-  return {
-    role_arn: roleArn,
-    identity_token_audience: audience,
-    identity_token_ttl: ttl,
-    identity_token_key: key,
-  };
-}
+export const CLIENT_VIEW = view<ClientConfig>({
+  access_key: ["string", (client) => client.accessKey],
+  endpoint: ["string", (client) => client.endpoint],
+  iam_endpoint: ["string", (client) => client.iamEndpoint],
+  sts_endpoint: ["string", (client) => client.stsEndpoint],
+  sts_region: ["string", (client) => client.stsRegion],
+  use_sts_region_from_client: ["boolean", (client) => client.useStsRegionFromClient],
+  iam_server_id_header_value: ["string", (client) => client.iamServerIdHeaderValue],
+  max_retries: ["integer", (client) => client.maxRetries],
+  allowed_sts_header_values: [["string"], (client) => client.allowedStsHeaderValues],
+  "role_arn?": ["string", ({ webIdentity }) => webIdentity?.roleArn],
+  "identity_token_audience?": ["string", ({ webIdentity }) => webIdentity?.audience],
+  "identity_token_ttl?": ["integer", ({ webIdentity }) => webIdentity?.ttl],
+  "identity_token_key?": ["string", ({ webIdentity }) => webIdentity?.key],
+});
 
 function fieldProblem(fields: ClientFields): string | null {
   if (!ACCESS_KEY.test(fields.access_key ?? "")) return "access_key is not an access key id";

@@ -3,7 +3,7 @@ import { listRoute, removeRoute, showRoute } from "../../../auth/record-routes.t
 import type { RequestContext, Route } from "../../../auth/route.ts";
 import { namedSegment } from "../../../wire/path-name.ts";
 import { accessShardFor, accessShardsOf } from "../mount/access-shards.ts";
-import { ENTRY_SHAPE, renderAccessEntry } from "../rules/access.ts";
+import { ENTRY_VIEW } from "../rules/access.ts";
 
 const INSTANCE = { instance_id: "The id of the instance" };
 
@@ -32,12 +32,11 @@ function accessListRoutes(path: string, name: string): Route[] {
         summary: "Shows what is remembered of the logins of an instance.",
         operationId: `read-${name}`,
         parameters: INSTANCE,
-        shape: ENTRY_SHAPE,
+        view: ENTRY_VIEW,
       },
-      async (context) => {
+      (context) => {
         const { instanceId, list } = entryOf(context);
-        const entry = await list.read(instanceId);
-        return entry && renderAccessEntry(entry);
+        return list.read(instanceId);
       },
     ),
 

@@ -6,6 +6,7 @@ import { err, ok, type Result } from "../../../base/result.ts";
 import { fieldSchema, sent, text, unread, type Values } from "../../../wire/fields.ts";
 import { namedSegment } from "../../../wire/path-name.ts";
 import { EMPTY } from "../../../wire/reply.ts";
+import { view } from "../../../wire/view.ts";
 import { parseCertificateType, parseRegisteredPem, type RegisteredCertificate } from "../documents/registered.ts";
 import { changeConfiguration, cloudAuthOf } from "../mount/mount.ts";
 
@@ -17,6 +18,11 @@ const FIELDS = fieldSchema({
 });
 
 const NAME = { cert_name: "The name of the certificate" };
+
+const CERTIFICATE = view<RegisteredCertificate>({
+  cloud_public_cert: ["string", (certificate) => certificate.pem],
+  type: ["string", (certificate) => certificate.type],
+});
 
 /** `config/certificate/:cert_name` and `config/certificates`. The published certificates are not among them. */
 export const CERTIFICATE_ROUTES: readonly Route[] = [
@@ -32,12 +38,9 @@ export const CERTIFICATE_ROUTES: readonly Route[] = [
       summary: "Shows a certificate that verifies documents of instances.",
       operationId: "read-certificate-configuration",
       parameters: NAME,
-      shape: { cloud_public_cert: "string", type: "string" },
+      view: CERTIFICATE,
     },
-    async (context) => {
-      const certificate = await cloudAuthOf(context).readCertificate(context.params.cert_name ?? "");
-      return certificate && { cloud_public_cert: certificate.pem, type: certificate.type };
-    },
+    (context) => cloudAuthOf(context).readCertificate(context.params.cert_name ?? ""),
   ),
 
   tokenRoute(

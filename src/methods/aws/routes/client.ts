@@ -9,11 +9,10 @@ import { NO_FIELDS } from "../../../wire/fields.ts";
 import { EMPTY } from "../../../wire/reply.ts";
 import {
   CLIENT_FIELDS,
-  CLIENT_SHAPE,
+  CLIENT_VIEW,
   type ClientChange,
   type ClientConfig,
   readClientChange,
-  renderClient,
   SECRET_KEY,
 } from "../clients/config.ts";
 import { changeConfiguration, cloudAuthOf } from "../mount/mount.ts";
@@ -27,12 +26,9 @@ export const CLIENT_ROUTES: readonly Route[] = [
     {
       summary: "Shows how the mount talks to the cloud, without the secret key.",
       operationId: "read-client-configuration",
-      shape: CLIENT_SHAPE,
+      view: CLIENT_VIEW,
     },
-    async (context) => {
-      const client = await cloudAuthOf(context).readClient();
-      return client && renderClient(client);
-    },
+    (context) => cloudAuthOf(context).readClient(),
   ),
 
   tokenRoute(

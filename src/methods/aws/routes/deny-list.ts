@@ -9,7 +9,7 @@ import { mountTtl } from "../../../system/mount.ts";
 import { fieldSchema, unread } from "../../../wire/fields.ts";
 import { EMPTY } from "../../../wire/reply.ts";
 import { cloudAuthOf } from "../mount/mount.ts";
-import { renderDenyEntry } from "../rules/deny-entry.ts";
+import { DENY_VIEW } from "../rules/deny-entry.ts";
 import { tagKeyPurpose } from "../rules/role.ts";
 import { readTagValue, tagValueOfPath, type UnverifiedTag, verifyRoleTag } from "../rules/tag-value.ts";
 import { openSecret } from "../secrets.ts";
@@ -36,12 +36,9 @@ function denyListRoutes(path: string, name: string): Route[] {
         summary: "Shows an entry of the deny list.",
         operationId: `read-${name}`,
         parameters: TAG,
-        shape: { creation_time: "string", expiration_time: "string" },
+        view: DENY_VIEW,
       },
-      async (context) => {
-        const entry = await cloudAuthOf(context).readDenied(tagOf(context));
-        return entry && renderDenyEntry(entry);
-      },
+      (context) => cloudAuthOf(context).readDenied(tagOf(context)),
     ),
 
     tokenRoute(

@@ -4,7 +4,7 @@ import { NO_CONTENT } from "../../../auth/route-description.ts";
 import { ok } from "../../../base/result.ts";
 import { EMPTY } from "../../../wire/reply.ts";
 import { changeConfiguration, cloudAuthOf } from "../mount/mount.ts";
-import { IDENTITY_FIELDS, IDENTITY_SHAPE, readIdentityChange, renderIdentity } from "../rules/identity.ts";
+import { IDENTITY_FIELDS, IDENTITY_VIEW, readIdentityChange } from "../rules/identity.ts";
 
 /** `config/identity`. It is always there: what was not written reads as its default. */
 export const IDENTITY_ROUTES: readonly Route[] = [
@@ -13,9 +13,9 @@ export const IDENTITY_ROUTES: readonly Route[] = [
     {
       summary: "Shows which properties name the holders of tokens and are shown of them.",
       operationId: "read-identity-integration-configuration",
-      shape: IDENTITY_SHAPE,
+      view: IDENTITY_VIEW,
     },
-    async (context) => renderIdentity(await cloudAuthOf(context).readIdentity()),
+    (context) => cloudAuthOf(context).readIdentity(),
   ),
 
   tokenRoute(

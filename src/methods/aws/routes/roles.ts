@@ -17,7 +17,7 @@ import { changeConfiguration, cloudAuthOf } from "../mount/mount.ts";
 import { resolvePrincipals } from "../operator/resolve.ts";
 import { tagKeyPurpose } from "../rules/role.ts";
 import type { RoleChange } from "../rules/role-change.ts";
-import { MAX_ROLE_NAME, ROLE_FIELDS, ROLE_SHAPE, type RoleFields, renderRole } from "../rules/role-fields.ts";
+import { MAX_ROLE_NAME, ROLE_FIELDS, ROLE_VIEW, type RoleFields } from "../rules/role-fields.ts";
 import { newTagKey } from "../rules/tag-value.ts";
 import { sealSecret } from "../secrets.ts";
 
@@ -35,11 +35,8 @@ export const ROLE_ROUTES: readonly Route[] = [
 
   showRoute(
     PATH,
-    { summary: "Shows a role.", operationId: "read-auth-role", parameters: ROLE, shape: ROLE_SHAPE },
-    async (context) => {
-      const role = await cloudAuthOf(context).readRole(nameOf(context));
-      return role && renderRole(role);
-    },
+    { summary: "Shows a role.", operationId: "read-auth-role", parameters: ROLE, view: ROLE_VIEW },
+    (context) => cloudAuthOf(context).readRole(nameOf(context)),
   ),
 
   tokenRoute(

@@ -6,7 +6,8 @@ import { ok, type Result } from "../../../base/result.ts";
 import { fieldSchema, sent, text, unread } from "../../../wire/fields.ts";
 import { namedSegment } from "../../../wire/path-name.ts";
 import { EMPTY } from "../../../wire/reply.ts";
-import { readStsRole, type StsRoleFields, stsRoleWarning } from "../clients/sts-role.ts";
+import { view } from "../../../wire/view.ts";
+import { readStsRole, type StsRole, type StsRoleFields, stsRoleWarning } from "../clients/sts-role.ts";
 import { changeConfiguration, cloudAuthOf } from "../mount/mount.ts";
 
 const PATH = `config/sts/${namedSegment("account_id")}`;
@@ -17,6 +18,11 @@ const FIELDS = fieldSchema({
 });
 
 const ACCOUNT = { account_id: "The id of the account" };
+
+const STS_ROLE = view<StsRole>({
+  sts_role: ["string", (role) => role.arn],
+  "external_id?": ["string", (role) => role.externalId || undefined],
+});
 
 /** `config/sts`: the roles to assume for the instances of other accounts. */
 export const STS_ROUTES: readonly Route[] = [
@@ -32,12 +38,9 @@ export const STS_ROUTES: readonly Route[] = [
       summary: "Shows the role that is assumed for the instances of an account.",
       operationId: "read-sts-role",
       parameters: ACCOUNT,
-      shape: { sts_role: "string", "external_id?": "string" },
+      view: STS_ROLE,
     },
-    async (context) => {
-      const role = await cloudAuthOf(context).readStsRole(context.params.account_id ?? "");
-      return role && { sts_role: role.arn, ...(role.externalId !== "" && { external_id: role.externalId }) };
-    },
+    (context) => cloudAuthOf(context).readStsRole(context.params.account_id ?? ""),
   ),
 
   tokenRoute(

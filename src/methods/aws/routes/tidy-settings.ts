@@ -4,7 +4,7 @@ import { NO_CONTENT } from "../../../auth/route-description.ts";
 import { ok } from "../../../base/result.ts";
 import { EMPTY } from "../../../wire/reply.ts";
 import { cloudAuthOf } from "../mount/mount.ts";
-import { readTidyChange, renderTidy, TIDY_FIELDS, TIDY_SHAPE, type TidyList } from "../rules/tidy-settings.ts";
+import { readTidyChange, TIDY_FIELDS, TIDY_VIEW, type TidyList } from "../rules/tidy-settings.ts";
 
 /** `config/tidy/...`, each list under its present and its deprecated name. */
 export const TIDY_SETTINGS_ROUTES: readonly Route[] = [
@@ -21,12 +21,9 @@ function settingsRoutes(path: string, name: string, list: TidyList): Route[] {
       {
         summary: "Shows when ended entries of a list are removed.",
         operationId: `read-${name}-tidy-settings`,
-        shape: TIDY_SHAPE,
+        view: TIDY_VIEW,
       },
-      async (context) => {
-        const settings = await cloudAuthOf(context).readTidy(list);
-        return settings && renderTidy(settings);
-      },
+      (context) => cloudAuthOf(context).readTidy(list),
     ),
 
     tokenRoute(

@@ -1,7 +1,7 @@
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { equalBytes, fromBase64 } from "../../../crypto/bytes.ts";
-import type { Shape } from "../../../wire/shape.ts";
+import { view } from "../../../wire/view.ts";
 import type { PresentedNonce } from "./nonce.ts";
 
 /** A login of an instance that has passed everything else. */
@@ -88,29 +88,16 @@ export interface AccessEntry {
   readonly pendingTimeMs: number;
 }
 
-/** The shape of a read. */
-export const ENTRY_SHAPE = {
-  role: "string",
-  client_nonce: "string",
-  creation_time: "string",
-  disallow_reauthentication: "boolean",
-  pending_time: "string",
-  expiration_time: "string",
-  last_updated_time: "string",
-} as const satisfies Shape;
-
 /**
  * What a read shows of an entry. The nonce is kept as a hash only: who may read this list should not be able to log in as
  * every instance on it.
  */
-export function renderAccessEntry(entry: AccessEntry): Record<string, unknown> {
-  return {
-    role: entry.role,
-    client_nonce: "",
-    creation_time: new Date(entry.createdAt).toISOString(),
-    disallow_reauthentication: entry.nonceHash === null,
-    pending_time: entry.pendingTime,
-    expiration_time: new Date(entry.expiresAt).toISOString(),
-    last_updated_time: new Date(entry.updatedAt).toISOString(),
-  };
-}
+export const ENTRY_VIEW = view<AccessEntry>({
+  role: ["string", (entry) => entry.role],
+  client_nonce: ["string", () => ""],
+  creation_time: ["string", (entry) => new Date(entry.createdAt).toISOString()],
+  disallow_reauthentication: ["boolean", (entry) => entry.nonceHash === null],
+  pending_time: ["string", (entry) => entry.pendingTime],
+  expiration_time: ["string", (entry) => new Date(entry.expiresAt).toISOString()],
+  last_updated_time: ["string", (entry) => new Date(entry.updatedAt).toISOString()],
+});

@@ -1,3 +1,4 @@
+import { view } from "../../../wire/view.ts";
 import type { CloudRole } from "./role.ts";
 import { readTagValue } from "./tag-value.ts";
 
@@ -25,9 +26,7 @@ export function isStillGenuine(
 }
 
 /** What a read shows. */
-export function renderDenyEntry(entry: DenyEntry): Record<string, unknown> {
-  return {
-    creation_time: new Date(entry.createdAt).toISOString(),
-    expiration_time: new Date(entry.expiresAt).toISOString(),
-  };
-}
+export const DENY_VIEW = view<DenyEntry>({
+  creation_time: ["string", (entry) => new Date(entry.createdAt).toISOString()],
+  expiration_time: ["string", (entry) => new Date(entry.expiresAt).toISOString()],
+});

@@ -1,7 +1,7 @@
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { fieldSchema, list, sent, text, type Values } from "../../../wire/fields.ts";
-import type { Shape } from "../../../wire/shape.ts";
+import { view } from "../../../wire/view.ts";
 import { isPlainWord, onlySent } from "../fields.ts";
 
 const IAM_ALIASES = ["role_id", "unique_id", "full_arn"] as const;
@@ -68,23 +68,13 @@ export function readIdentityChange(fields: Values<typeof IDENTITY_FIELDS>): Resu
   );
 }
 
-/** The shape of a read. */
-export const IDENTITY_SHAPE = {
-  iam_alias: "string",
-  iam_metadata: ["string"],
-  vm_alias: "string",
-  vm_metadata: ["string"],
-} as const satisfies Shape;
-
 /** What a read shows: the default metadata by name. */
-export function renderIdentity(config: IdentityConfig): Record<string, unknown> {
-  return {
-    iam_alias: config.iamAlias,
-    iam_metadata: metadataNames(config.iamMetadata),
-    vm_alias: config.vmAlias,
-    vm_metadata: metadataNames(config.vmMetadata),
-  };
-}
+export const IDENTITY_VIEW = view<IdentityConfig>({
+  iam_alias: ["string", (config) => config.iamAlias],
+  iam_metadata: [["string"], (config) => metadataNames(config.iamMetadata)],
+  vm_alias: ["string", (config) => config.vmAlias],
+  vm_metadata: [["string"], (config) => metadataNames(config.vmMetadata)],
+});
 
 /** The names that a configured list stands for. */
 export function metadataNames(configured: readonly string[] | null): readonly string[] {

@@ -1,6 +1,6 @@
-import { renderTokenSettings, TOKEN_FIELDS, TOKEN_SETTINGS_SHAPE } from "../../../auth/token-settings.ts";
+import { TOKEN_FIELDS, TOKEN_SETTINGS } from "../../../auth/token-settings.ts";
 import { flag, list, roleSchema, sent, text, unread, type Values } from "../../../wire/fields.ts";
-import type { Shape } from "../../../wire/shape.ts";
+import { fieldsOf, view } from "../../../wire/view.ts";
 import { BOUND_FIELDS, type CloudRole } from "./role.ts";
 
 /** The fields of a role as a client sends them; undefined when not sent. Durations in seconds, possibly negative. */
@@ -53,43 +53,19 @@ export function roleFieldsProblem(sent: RoleFields): string | null {
   return null;
 }
 
-/** The shape of a read. */
-export const ROLE_SHAPE = {
-  auth_type: "string",
-  bound_account_id: ["string"],
-  bound_region: ["string"],
-  bound_image_id: ["string"],
-  bound_iam_instance_profile_arn: ["string"],
-  bound_vm_instance_id: ["string"],
-  bound_iam_role_arn: ["string"],
-  bound_iam_principal_arn: ["string"],
-  bound_iam_principal_id: ["string"],
-  bound_vpc_id: ["string"],
-  bound_subnet_id: ["string"],
-  inferred_entity_type: "string",
-  inferred_cloud_region: "string",
-  resolve_cloud_unique_ids: "boolean",
-  role_id: "string",
-  role_tag: "string",
-  allow_instance_migration: "boolean",
-  disallow_reauthentication: "boolean",
-  ...TOKEN_SETTINGS_SHAPE,
-} as const satisfies Shape;
-
 /** What a read shows of a role: everything but the key of its tags. */
-export function renderRole(role: CloudRole): Record<string, unknown> {
-  const bounds = Object.fromEntries(BOUND_FIELDS.map((field) => [field, role.bounds[field] ?? []]));
-  return {
-    ...bounds,
-    auth_type: role.authType,
-    bound_iam_principal_id: role.principalIds,
-    inferred_entity_type: role.inferredEntityType,
-    inferred_cloud_region: role.inferredRegion,
-    resolve_cloud_unique_ids: role.resolveUniqueIds,
-    role_id: role.roleId,
-    role_tag: role.roleTag,
-    allow_instance_migration: role.allowInstanceMigration,
-    disallow_reauthentication: role.disallowReauthentication,
-    ...renderTokenSettings(role.token),
-  };
-}
+export const ROLE_VIEW = view<CloudRole>({
+  ...Object.fromEntries(
+    BOUND_FIELDS.map((field) => [field, [["string"], (role: CloudRole) => role.bounds[field] ?? []]]),
+  ),
+  auth_type: ["string", (role) => role.authType],
+  bound_iam_principal_id: [["string"], (role) => role.principalIds],
+  inferred_entity_type: ["string", (role) => role.inferredEntityType],
+  inferred_cloud_region: ["string", (role) => role.inferredRegion],
+  resolve_cloud_unique_ids: ["boolean", (role) => role.resolveUniqueIds],
+  role_id: ["string", (role) => role.roleId],
+  role_tag: ["string", (role) => role.roleTag],
+  allow_instance_migration: ["boolean", (role) => role.allowInstanceMigration],
+  disallow_reauthentication: ["boolean", (role) => role.disallowReauthentication],
+  ...fieldsOf((role) => role.token, TOKEN_SETTINGS),
+});

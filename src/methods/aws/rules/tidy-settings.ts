@@ -1,7 +1,7 @@
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { fieldSchema, flag, sent, sentDuration, type Values } from "../../../wire/fields.ts";
-import type { Shape } from "../../../wire/shape.ts";
+import { view } from "../../../wire/view.ts";
 import { onlySent } from "../fields.ts";
 
 /** The lists whose entries end: logins of instances, and denied role tags. */
@@ -41,10 +41,8 @@ export function readSafetyBuffer(sentBuffer: number | undefined): Result<number 
   return err(invalid('error converting input for field "safety_buffer": cannot provide negative value'));
 }
 
-/** The shape of a read. */
-export const TIDY_SHAPE = { safety_buffer: "integer", disable_periodic_tidy: "boolean" } as const satisfies Shape;
-
 /** What a read shows. */
-export function renderTidy(settings: TidySettings): Record<string, unknown> {
-  return { safety_buffer: settings.safetyBuffer, disable_periodic_tidy: settings.disablePeriodicTidy };
-}
+export const TIDY_VIEW = view<TidySettings>({
+  safety_buffer: ["integer", (settings) => settings.safetyBuffer],
+  disable_periodic_tidy: ["boolean", (settings) => settings.disablePeriodicTidy],
+});

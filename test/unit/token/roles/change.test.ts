@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { renderRole } from "../../../../src/api/token/role-view.ts";
+import { ROLE_VIEW } from "../../../../src/api/token/role-view.ts";
 import type { TokenRole } from "../../../../src/token/role.ts";
 import { changeRole, newRole, type RoleChange } from "../../../../src/token/roles/change.ts";
 import { ROLE_FIELDS } from "../../../../src/token/roles/fields.ts";
@@ -25,7 +25,7 @@ function tryWrite(body: Record<string, unknown>, before: TokenRole = newRole("te
   return done.error.code === "invalid_request" ? done.error.message : done.error.code;
 }
 
-const read = (...bodies: Record<string, unknown>[]) => renderRole(write(...bodies).role);
+const read = (...bodies: Record<string, unknown>[]) => ROLE_VIEW.show(write(...bodies).role);
 
 describe("writes and reads", () => {
   it("a new role reads with every default", () => {
@@ -171,7 +171,7 @@ describe("fields with a deprecated name", () => {
 
   it("of both the new one counts, with one warning each", () => {
     const both = write({ ...old, ...current });
-    expect(renderRole(both.role)).toEqual(read(current));
+    expect(ROLE_VIEW.show(both.role)).toEqual(read(current));
     expect([...both.warnings].sort()).toEqual(
       ["bound_cidrs", "explicit_max_ttl", "period"].map(
         (field) => `Both 'token_${field}' and deprecated '${field}' value supplied, ignoring the deprecated value`,

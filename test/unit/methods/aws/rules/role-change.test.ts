@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { BOUND_FIELDS, type CloudRole } from "../../../../../src/methods/aws/rules/role.ts";
 import { changeRole, type RoleChangeInput } from "../../../../../src/methods/aws/rules/role-change.ts";
-import { ROLE_FIELDS, type RoleFields, renderRole } from "../../../../../src/methods/aws/rules/role-fields.ts";
+import { ROLE_FIELDS, ROLE_VIEW, type RoleFields } from "../../../../../src/methods/aws/rules/role-fields.ts";
 import { valuesOf } from "../../../../support/values.ts";
 
 const MOUNT = { defaultSeconds: 3600, maxSeconds: 7200 };
@@ -136,7 +136,7 @@ describe("a write of a role is refused", () => {
 
 describe("a role", () => {
   it("has these values when little is said", () => {
-    expect(renderRole(written({ bound_iam_principal_arn: `${ARN}*` }))).toEqual({
+    expect(ROLE_VIEW.show(written({ bound_iam_principal_arn: `${ARN}*` }))).toEqual({
       auth_type: "iam",
       bound_account_id: [],
       bound_image_id: [],
@@ -279,7 +279,7 @@ describe("principals of a role", () => {
 
 describe("settings with a deprecated name", () => {
   const shown = (role: CloudRole) => {
-    const { policies, ttl, max_ttl, period } = renderRole(role) as Record<string, unknown>;
+    const { policies, ttl, max_ttl, period } = ROLE_VIEW.show(role);
     return { policies, ttl, max_ttl, period };
   };
   const old = { policies: "b,A,b", ttl: 10, max_ttl: "20s", period: "5s" };
