@@ -2,7 +2,7 @@ import { type NotRun, readWords } from "../scripts/local/command-line.ts";
 import { err, ok, type Result } from "../src/base/result.ts";
 
 /** The cases, in the order in which they run. */
-export const CASES = ["operations", "after-creations", "clean-ups", "load", "console"] as const;
+export const CASES = ["operations", "after-creations", "clean-ups", "load", "incident", "console"] as const;
 
 export type CaseName = (typeof CASES)[number];
 
@@ -15,6 +15,8 @@ Measures Grove as npm run serve runs it, with the CPU of its processes for each 
   --seconds S       length of one measurement (default 2)
   --load-seconds S  length of the mixed load (default 120; 600 for the page)
   --tokens N        tokens of a large installation (default 100000)
+  --forest DIR      the data directory of one that is there already, for incident and console; the variables
+                    GROVE_SEAL_KEY and GROVE_TOKEN (a root token) belong to it
   --quick           1 round of a second, 2000 tokens, a short load: to see that it works
   --against URL     measures operations and load on another server with the same API too, in turns with Grove;
                     the variable AGAINST_TOKEN has a root token of it
@@ -31,6 +33,8 @@ export interface BenchCommand {
   readonly seconds: number;
   readonly loadSeconds: number;
   readonly tokens: number;
+  /** The data directory of a large installation that is there already. */
+  readonly forest: string | null;
   readonly against: { readonly url: string; readonly pid: number } | null;
   readonly directory: string | null;
   readonly write: boolean;
@@ -46,6 +50,7 @@ export function parseBenchArguments(argv: readonly string[]): Result<BenchComman
     seconds: { type: "string" },
     "load-seconds": { type: "string" },
     tokens: { type: "string" },
+    forest: { type: "string" },
     quick: { type: "boolean", default: false },
     against: { type: "string" },
     pid: { type: "string" },
@@ -54,7 +59,7 @@ export function parseBenchArguments(argv: readonly string[]): Result<BenchComman
   });
   if (!flags.ok) return flags;
   const { values } = flags.value;
-  const { only, quick, against, pid, dir, write } = values;
+  const { only, quick, forest, against, pid, dir, write } = values;
   const asked = only.split(",");
   const unknown = asked.find((name) => !CASES.some((known) => known === name));
   if (unknown !== undefined) return err(`--only does not know "${unknown}"; it knows ${CASES.join(", ")}`);
@@ -74,6 +79,7 @@ export function parseBenchArguments(argv: readonly string[]): Result<BenchComman
   return ok({
     cases: CASES.filter((name) => asked.includes(name)),
     ...numbers,
+    forest: forest ?? null,
     against: against === undefined ? null : { url: against, pid: Number(pid) },
     directory: dir ?? null,
     write,

@@ -10,6 +10,12 @@ export interface Measured extends Client {
 /** Bytes in MiB. */
 export const MIB = 2 ** 20;
 
+/** The data of a large installation, and the secrets of a server on it. */
+export interface KeptForest {
+  readonly data: string;
+  readonly secrets: Secrets;
+}
+
 /** What every case has at hand. */
 export interface Bench {
   /** Where servers keep their data; removed at the end. */
@@ -22,6 +28,8 @@ export interface Bench {
   readonly loadSeconds: number;
   /** Tokens of a large installation. */
   readonly tokens: number;
+  /** The stopped server of a large installation; planted when it is asked for first. Cases do not change its tokens. */
+  readonly forest: () => Promise<KeptForest>;
   /** Another server with the same API, measured in turns with Grove; null for none. */
   readonly against: Measured | null;
   /** Reports progress to the operator. */
@@ -42,6 +50,8 @@ export interface Target {
 export interface CaseFigures {
   readonly tables: readonly (readonly Row[])[];
   readonly targets: readonly Target[];
+  /** Which of several measurements of the case this is, where each is kept: its number of tokens. */
+  readonly variant?: string;
 }
 
 /** One measurement of one operation. Times in ms. */

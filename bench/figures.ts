@@ -20,22 +20,29 @@ const PAGE = join(PROJECT, "docs/performance.md");
 /** Digits of a figure that are kept. */
 const DIGITS = 4;
 
-/** Keeps the figures of a case in place of its older ones, and writes all into docs/performance.md. */
-export function keepFigures(name: string, figures: KeptFigures): void {
-  const kept = { ...readFigures(), [name]: figures };
+/** Keeps the figures of a case in place of its older ones of the same variant, and writes all into docs/performance.md. */
+export function keepFigures(name: string, { variant, ...figures }: KeptFigures): void {
+  const kept = { ...readFigures(), [variant === undefined ? name : `${name} ${variant}`]: figures };
   const short = (_: string, value: unknown) => (typeof value === "number" ? Number(value.toPrecision(DIGITS)) : value);
   writeFileSync(FILE, `${JSON.stringify(kept, short, 1)}\n`);
   fillPageFile(PAGE, renderFigures(readFigures()));
 }
 
-/** The figures of all cases, by name. */
+/** The figures of all cases, by name and variant. */
 export function readFigures(): Record<string, KeptFigures> {
   return JSON.parse(readFileSync(FILE, "utf8"));
 }
 
-/** The parts of the page. */
+/** The parts of the page: one for each case, with all of its variants. */
 export function renderFigures(all: Readonly<Record<string, KeptFigures>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(all).map(([name, figures]) => [name, renderCase(figures)]));
+  const parts: Record<string, string> = {};
+  for (const [key, figures] of Object.entries(all).toSorted(([a], [b]) =>
+    a.localeCompare(b, "en", { numeric: true }),
+  )) {
+    const [name = ""] = key.split(" ");
+    parts[name] = [...(parts[name] === undefined ? [] : [parts[name]]), renderCase(figures)].join("\n\n");
+  }
+  return parts;
 }
 
 /** One case as Markdown: how it was measured, its tables, and its targets. */

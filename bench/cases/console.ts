@@ -1,7 +1,6 @@
 import { type Browser, chromium, type Page } from "playwright-core";
 import { BROWSER_FLAGS, findBrowser } from "../../scripts/local/browser.ts";
 import type { Bench, CaseFigures, Row } from "../case.ts";
-import { plantForest } from "../seed/forest.ts";
 import { ServeProcess } from "../servers/serve.ts";
 import { median } from "../statistics.ts";
 
@@ -24,10 +23,8 @@ export async function measureConsole(bench: Bench): Promise<CaseFigures> {
     bench.say("console: no Chrome or Chromium on this machine");
     return { tables: [], targets: [] };
   }
-  const data = `${bench.directory}/console`;
-  bench.say(`planting ${bench.tokens} tokens`);
-  await plantForest(data, bench.secrets, { trees: Math.ceil(bench.tokens / 100), tokens: bench.tokens });
-  const server = await ServeProcess.start(data, bench.secrets);
+  const { data, secrets } = await bench.forest();
+  const server = await ServeProcess.start(data, secrets);
   const browser = await chromium.launch({ executablePath, args: BROWSER_FLAGS });
   try {
     const times: Times = new Map();

@@ -28,6 +28,11 @@ describe("npm run bench", () => {
     expect(other.against).toEqual({ url: "http://127.0.0.1:8300", pid: 42 });
   });
 
+  it("takes an installation that is there already", () => {
+    expect(parse().forest).toBeNull();
+    expect(parse("--only", "incident", "--forest", "/data/large")).toMatchObject({ forest: "/data/large" });
+  });
+
   it.each([
     [["--only", "everything"], "--only"],
     [["--rounds", "0"], "--rounds"],

@@ -38,6 +38,26 @@ it("a case is rendered with its tables, its targets and how it was measured", ()
   ]);
 });
 
+it("what was measured with several numbers of tokens is one part of the page, the smallest first", () => {
+  const measured = (options: string) => ({
+    date: "2026-11-23",
+    commit: "abc",
+    machine: "two cores",
+    options,
+    tables: [],
+    targets: [],
+  });
+  const figures = {
+    "incident 1000000": measured("--tokens 1000000"),
+    load: measured("--load-seconds 600"),
+    "incident 100000": measured("--tokens 100000"),
+  };
+  const { load = "", incident = "", ...others } = renderFigures(figures);
+  expect(others).toEqual({});
+  expect(load).toContain("--load-seconds 600");
+  expect(incident.match(/--tokens \d+/g)).toEqual(["--tokens 100000", "--tokens 1000000"]);
+});
+
 it("docs/performance.md has the kept figures, and a place for every case", () => {
   const page = readFileSync(join(import.meta.dirname, "../../../docs/performance.md"), "utf8");
   expect(fillPage(page, renderFigures(readFigures()))).toBe(page);
