@@ -97,10 +97,16 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
     return row && jobOf(row);
   }
 
-  /** Stops a job that is running, after the step that it is at. What is revoked stays so. Null when there is no such job. */
+  /**
+   * Stops a job that is running, after the step that it is at: until that is done, also when it has to be repeated, the job has not
+   * finished. What is revoked stays so. Null when there is no such job.
+   */
   stop(id: string): RevocationJob | null {
     const row = this.#find(id);
-    if (row && isUnderWay(row)) this.#end(id, "stopped");
+    if (row && isUnderWay(row)) {
+      this.tables.exec("UPDATE jobs SET state = 'stopped' WHERE id = ?", id);
+      if (row.step === null) this.#end(id, "stopped");
+    }
     return this.read(id);
   }
 
@@ -140,7 +146,9 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
        WHERE id = ?`,
       ...[step.next, done.revoked, done.total, done.gone, done.spared, done.mismatched, job.id],
     );
-    if (step.next === null && this.#find(job.id)?.state === "running") this.#end(job.id, "done");
+    const state = this.#find(job.id)?.state;
+    if (state === "stopped") this.#end(job.id, "stopped");
+    else if (state === "running" && step.next === null) this.#end(job.id, "done");
   }
 
   /** The tokens of the next step, and what it is to end. */
@@ -183,8 +191,9 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
   /** @param repeated true when the step was begun before: tokens that have ended since then ended with it. */
   async #revoke(selection: Selection, { accessors, ends }: PlannedStep, repeated: boolean): Promise<RevokedInTree> {
     const mark = ([treeId, of]: [string, string[]]) => this.#revokeInTree(selection, treeId, of, false);
-    const sweep = async ([treeId]: [string, string[]], { revoked }: RevokedInTree): Promise<void> => {
-      if (revoked > 0) await this.#treeAt(treeId).sweep();
+    const sweep = async ([treeId]: [string, string[]], { revoked, gone }: RevokedInTree): Promise<void> => {
+      // Of what the first attempt ended, the sweep may be missing: the receipt would lack it until the alarm of the tree.
+      if (revoked > 0 || (repeated && gone > 0)) await this.#treeAt(treeId).sweep();
     };
     const trees = byTree(accessors);
     const answers = await cleanUpTrees(trees, { mark, sweep });
@@ -234,7 +243,7 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
     const failures = [...storedJson<string[]>(job.failures), `${new Date(currentTime()).toISOString()}: a step failed`];
     this.tables.exec("UPDATE jobs SET failures = ? WHERE id = ?", JSON.stringify(failures), job.id);
     const row = this.#find(job.id);
-    if (failures.length >= MAX_FAILURES && row && isUnderWay(row)) this.#end(job.id, "failed");
+    if (failures.length >= MAX_FAILURES && row && (isUnderWay(row) || isStopping(row))) this.#end(job.id, "failed");
   }
 
   #end(id: string, state: Exclude<JobState, "running" | "counting">): void {
@@ -243,9 +252,9 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
 
   #next(): JobRow | null {
     // Somebody waits for a count, and it is short.
-    const query = "SELECT * FROM jobs WHERE state = ? ORDER BY number LIMIT 1";
-    const first = (state: JobState) => this.tables.exec<JobRow>(query, state).toArray()[0] ?? null;
-    return first("counting") ?? first("running");
+    const first = (where: string) =>
+      this.tables.exec<JobRow>(`SELECT * FROM jobs WHERE ${where} ORDER BY number LIMIT 1`).toArray()[0] ?? null;
+    return first("state = 'counting'") ?? first("state = 'running' OR (state = 'stopped' AND finished_at IS NULL)");
   }
 
   #find(id: string): JobRow | null {
@@ -260,6 +269,11 @@ export function revocationsOf(env: ListingEnv): DurableObjectStub<TokenRevocatio
 
 function isUnderWay({ state }: JobRow): boolean {
   return state === "counting" || state === "running";
+}
+
+/** True for a job that was stopped and has to finish the step that it was at. */
+function isStopping({ state, finished_at }: JobRow): boolean {
+  return state === "stopped" && finished_at === null;
 }
 
 /** What a step has done in a tree whose answer to the first attempt may be lost: then its tokens had ended already. */

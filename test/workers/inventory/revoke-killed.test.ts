@@ -1,0 +1,209 @@
+import { runInDurableObject } from "cloudflare:test";
+import type { DurableObject } from "cloudflare:workers";
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { AccessorShard } from "../../../src/listing/accessor-shard.ts";
+import { revocationsOf, TokenRevocations } from "../../../src/listing/inventory/revocations.ts";
+import { publishPending } from "../../../src/listing/updates/publish.ts";
+import { TokenTree } from "../../../src/tree/token-tree.ts";
+import { crash } from "../../support/objects.ts";
+import { bindings, call, createToken, dataOf, initialized } from "../../support/service.ts";
+import { holdSweeps, locate, sweep } from "../../support/trees.ts";
+
+type Made = Awaited<ReturnType<typeof createToken>>;
+type Answers = Record<string, unknown>;
+
+/** A call that a step makes. */
+interface Call {
+  readonly of: "TokenTree" | "AccessorShard";
+  readonly method: string;
+  readonly isMeant?: (request: unknown) => boolean;
+}
+
+interface Leak {
+  readonly name: string;
+  readonly accessors: string[];
+  /** Of each of them. */
+  readonly trees: readonly DurableObjectStub<TokenTree>[];
+}
+
+interface Begun extends Omit<Leak, "name"> {
+  readonly job: string;
+}
+
+const ALARM = TokenRevocations.prototype.alarm;
+const CLASSES = { TokenTree, AccessorShard };
+const PLAN: Call = {
+  of: "TokenTree",
+  method: "revokeFiltered",
+  isMeant: (request) => Reflect.get(Object(request), "dry"),
+};
+const REVOKE: Call = {
+  of: "TokenTree",
+  method: "revokeFiltered",
+  isMeant: (request) => !Reflect.get(Object(request), "dry"),
+};
+const READ: Call = { of: "AccessorShard", method: "inventoryPage" };
+const SWEEP: Call = { of: "TokenTree", method: "sweep" };
+const UNLIST: Call = { of: "AccessorShard", method: "remove" };
+
+let root: string;
+let service = 0;
+/** Gives methods back that a test has replaced. */
+const undo: (() => void)[] = [];
+
+beforeAll(async () => {
+  root = await initialized();
+  const policy = 'path "auth/token/*" { capabilities = ["create", "update", "sudo"] }';
+  await call("POST", "sys/policies/acl/operator", { token: root, body: { policy } });
+});
+
+beforeEach(() => {
+  holdSweeps();
+  vi.spyOn(TokenRevocations.prototype, "alarm").mockResolvedValue();
+});
+afterEach(() => {
+  for (const restore of undo.splice(0).reverse()) restore();
+  vi.restoreAllMocks();
+});
+
+const post = async (path: string, body: Answers) => dataOf<Answers>(await call("POST", path, { token: root, body }));
+const read = async (path: string) => dataOf<Answers>(await call("GET", path, { token: root }));
+
+/** Tokens of a new service: two alone, two trees of three, and one tree where a token matches below another one that does. */
+async function leak(): Promise<Leak> {
+  service += 1;
+  const name = `leak-${service}`;
+  const create = (parent: string, display_name: string, more = {}) =>
+    createToken(parent, { policies: ["operator"], display_name, ...more });
+  const made: Made[] = [];
+  for (let at = 0; at < 2; at++) made.push(await create(root, name, { no_parent: true }));
+  for (const below of ["other", "other", name]) {
+    const top = await create(root, name, { no_parent: true });
+    const child = await create(top.client_token, "between");
+    made.push(top, child, await create(child.client_token, below));
+  }
+  await publishPending(bindings);
+  const accessors = made.map(({ accessor }) => accessor).sort();
+  const located = await Promise.all(made.map(({ client_token }) => locate(client_token)));
+  return { name: `token-${name}`, accessors, trees: located.map(({ stub }) => stub) };
+}
+
+/** What happens at the `nth` call of a kind, from now on. */
+function at(
+  { of, method, isMeant = () => true }: Call,
+  nth: number,
+  happens: (original: () => unknown) => unknown,
+): void {
+  const { prototype } = CLASSES[of];
+  const original: unknown = Reflect.get(prototype, method);
+  if (typeof original !== "function") throw new Error(`${of} has no ${method}`);
+  let seen = 0;
+  const replaced = function (this: DurableObject, ...args: unknown[]): unknown {
+    const really = () => Reflect.apply(original, this, args);
+    if (!isMeant(args[0])) return really();
+    seen += 1;
+    return seen === nth ? happens(really) : really();
+  };
+  Reflect.set(prototype, method, replaced);
+  undo.push(() => Reflect.set(prototype, method, original));
+}
+
+const step = () => runInDurableObject(revocationsOf(bindings), (object) => ALARM.call(object));
+
+/** Starts the revocation of a new service. */
+async function begun(): Promise<Begun> {
+  const { name: display_name, accessors, trees } = await leak();
+  const filter = { display_name };
+  expect(await post("sys/tokens/revoke", filter)).toMatchObject({ count: 6, total: 11 });
+  const real = { ...filter, dry_run: false, expected_count: 6, expected_total: 11 };
+  const { job } = await post("sys/tokens/revoke", real);
+  return { job: String(job), accessors, trees };
+}
+
+/** Every token is named once, the numbers are those of the dry run, and all are refused. */
+async function isWhole({ job, accessors }: Begun, state = "done"): Promise<void> {
+  expect(await read(`sys/tokens/jobs/${job}`)).toMatchObject({
+    ...{ state, matched: 6, revoked: 6, total: 11, ended_before: 0, failures: [], finished: expect.any(String) },
+  });
+  const receipt = await read(`sys/tokens/jobs/${job}/receipt`);
+  expect(receipt).toMatchObject({ complete: true, numbers: { matched: 6, total: 11 }, next: "" });
+  expect([...(receipt.accessors as string[])].sort()).toEqual(accessors);
+  expect(await post("sys/tokens/verify-ended", { job })).toEqual({
+    ...{ checked: 11, ended: 11, unknown: 0, alive: [], next: "" },
+  });
+}
+
+const AT: [string, Call, number][] = [
+  ["the list is read", READ, 16],
+  ["a tree plans", PLAN, 2],
+  ["the first tree revokes", REVOKE, 1],
+  ["the last tree revokes", REVOKE, 5],
+  ["the first tree is swept", SWEEP, 1],
+  ["the last tree is swept", SWEEP, 5],
+  ["a list takes off what has ended", UNLIST, 6],
+];
+
+describe.each(AT)("a job that dies while %s", (_, where, nth) => {
+  it.each(["before it", "after it"])("%s is done goes on, and its receipt is whole", async (when) => {
+    const begin = await begun();
+    // Objects share no promises: each looks by itself.
+    const seen = { reached: false, dead: false };
+    at(where, nth, async (original) => {
+      const answer = when === "after it" ? await original() : null;
+      seen.reached = true;
+      while (!seen.dead) await scheduler.wait(1);
+      return answer ?? original();
+    });
+    const dying = step().catch(() => "died");
+    await expect.poll(() => seen.reached).toBe(true);
+    await crash(revocationsOf(bindings));
+    seen.dead = true;
+    expect(await dying).toBe("died");
+    await step();
+    await isWhole(begin);
+  });
+});
+
+/** A call that is done, and whose answer never comes. */
+const lost = async (original: () => unknown) => {
+  await original();
+  throw new Error("the answer is lost");
+};
+
+it("goes on when answers of trees are lost, again and again", async () => {
+  const begin = await begun();
+  at(REVOKE, 2, lost);
+  await step();
+  at(REVOKE, 4, lost);
+  await step();
+  expect(await read(`sys/tokens/jobs/${begin.job}`)).toMatchObject({
+    state: "running",
+    total: 0,
+    failures: { length: 2 },
+  });
+  await step();
+  await isWhole(begin);
+});
+
+it("goes on when a sweep fails: the tree does it by its alarm, and until then the receipt is not complete", async () => {
+  const begin = await begun();
+  at(UNLIST, 1, () => {
+    throw new Error("the list does not answer");
+  });
+  await step();
+  const { complete } = await read(`sys/tokens/jobs/${begin.job}/receipt`);
+  expect(complete).toBe(false);
+  for (const stub of begin.trees) await sweep(stub);
+  await isWhole(begin);
+});
+
+it("that is stopped in a step whose answer is lost has what that step has ended", async () => {
+  const begin = await begun();
+  at(REVOKE, 3, lost);
+  await step();
+  const stopped = await post(`sys/tokens/jobs/${begin.job}/stop`, {});
+  expect(stopped).toMatchObject({ state: "stopped", finished: null, total: 0 });
+  expect(await read(`sys/tokens/jobs/${begin.job}/receipt`)).toMatchObject({ complete: false });
+  await step();
+  await isWhole(begin, "stopped");
+});
