@@ -15,32 +15,21 @@ export type ReadError = "too-long" | "malformed" | "ended";
 /** The received, unread bytes of a socket: read as lines or as runs of bytes, with back-pressure. */
 export class ByteReader {
   readonly #socket: Readable;
-  #buffer: Buffer = NOTHING;
-  /** First unread byte of the buffer. */
-  #start = 0;
+  #unread: Buffer = NOTHING;
   #ended = false;
   #discarding = false;
   #wake: ((received: boolean) => void) | undefined;
 
   constructor(socket: Readable) {
     this.#socket = socket;
-    socket.on("data", (chunk: Buffer) => this.receive(chunk));
-    socket.on("end", () => this.stop());
-    socket.on("close", () => this.stop());
-  }
-
-  /** Takes what has arrived: the data of the stream, and what a socket hands over by itself (`onread`). The chunk is kept. */
-  receive(chunk: Buffer): void {
-    if (this.#discarding) return;
-    this.#buffer = this.unread === 0 ? chunk : Buffer.concat([this.#buffer.subarray(this.#start), chunk]);
-    this.#start = 0;
-    if (this.unread > HIGH_WATER_BYTES) this.#socket.pause();
-    this.#wakeUp(true);
+    socket.on("data", (chunk: Buffer) => this.#receive(chunk));
+    socket.on("end", () => this.#end());
+    socket.on("close", () => this.#end());
   }
 
   /** Bytes received and not read yet. */
   get unread(): number {
-    return this.#buffer.length - this.#start;
+    return this.#unread.length;
   }
 
   /** True while more bytes can come. */
@@ -64,18 +53,20 @@ export class ByteReader {
 
   /** The line that `nextLine` reads, when it need not wait for it; undefined when it must. */
   line(maxBytes: number): Result<string, ReadError> | undefined {
-    const end = this.#buffer.indexOf(LF, this.#start);
-    const length = (end === -1 ? this.unread : end - this.#start) - 1;
+    const end = this.#unread.indexOf(LF);
+    const length = (end === -1 ? this.unread : end) - 1;
     if (length > maxBytes) return err("too-long");
     if (end === -1) return undefined;
-    if (length < 0 || this.#buffer[end - 1] !== CR) return err("malformed");
+    if (this.#unread[end - 1] !== CR) return err("malformed");
     return ok(this.take(length + 2).toString("latin1", 0, length));
   }
 
   /** At most `maxBytes` of the bytes that are here. */
   take(maxBytes: number): Buffer {
-    const part = this.#buffer.subarray(this.#start, this.#start + maxBytes);
-    this.#advance(part.length);
+    const part = this.#unread.subarray(0, maxBytes);
+    // A connection that waits for its next message holds no memory of the last one.
+    this.#unread = part.length === this.unread ? NOTHING : this.#unread.subarray(part.length);
+    if (this.unread <= HIGH_WATER_BYTES && this.#socket.isPaused()) this.#socket.resume();
     return part;
   }
 
@@ -88,35 +79,29 @@ export class ByteReader {
   /** Waits for bytes that are not here yet; false when there will be none. */
   more(): Promise<boolean> {
     if (this.#ended) return Promise.resolve(false);
-    if (this.#socket.isPaused()) this.#socket.resume();
     return new Promise((resolve) => {
       this.#wake = resolve;
     });
   }
 
-  /** Ends the reading: no more bytes come for a caller that waits. */
-  stop(): void {
-    this.#ended = true;
-    this.#wakeUp(false);
-  }
-
   /** Ends the reading and drops what still arrives. */
   discard(): void {
     this.#discarding = true;
-    this.#buffer = NOTHING;
-    this.#start = 0;
-    this.stop();
+    this.#unread = NOTHING;
+    this.#end();
     this.#socket.resume();
   }
 
-  #advance(bytes: number): void {
-    this.#start += bytes;
-    if (this.unread === 0) {
-      // A connection that waits for its next message holds no memory of the last one.
-      this.#buffer = NOTHING;
-      this.#start = 0;
-    }
-    if (this.unread <= HIGH_WATER_BYTES && this.#socket.isPaused()) this.#socket.resume();
+  #receive(chunk: Buffer): void {
+    if (this.#discarding) return;
+    this.#unread = this.unread === 0 ? chunk : Buffer.concat([this.#unread, chunk]);
+    if (this.unread > HIGH_WATER_BYTES) this.#socket.pause();
+    this.#wakeUp(true);
+  }
+
+  #end(): void {
+    this.#ended = true;
+    this.#wakeUp(false);
   }
 
   #wakeUp(received: boolean): void {

@@ -1,5 +1,4 @@
 import type { BlockList, Socket } from "node:net";
-import { err, ok, type Result } from "../src/base/result.ts";
 import { sendAnswer } from "./answer.ts";
 import { ByteReader } from "./byte-reader.ts";
 import { type Client, clientOf } from "./client-address.ts";
@@ -55,6 +54,8 @@ export class ClientConnection {
   readonly #reader: ByteReader;
   readonly #settings: ConnectionSettings;
   readonly #deadline = new Deadline();
+  /** For the turn of a request that waits for it. */
+  readonly #turn = new Deadline();
   #idleSince: number | undefined;
   #stopping = false;
   #closing = false;
@@ -67,7 +68,12 @@ export class ClientConnection {
     this.peer = clientOf(address, [], settings.trustedProxies);
     // A lost connection is no error here: "close" follows. A request that was passed on still completes at the service.
     socket.on("error", () => {});
-    socket.on("close", () => this.#deadline.disarm());
+    // A request that still waits for its turn is refused: most clients that end their side have gone, and others need its place.
+    socket.on("end", () => this.#turn.miss());
+    socket.on("close", () => {
+      this.#turn.miss();
+      this.#deadline.disarm();
+    });
   }
 
   /** Since when no request is under way, in milliseconds; undefined while one is. */
@@ -137,25 +143,25 @@ export class ClientConnection {
     const most = head.body.kind === "length" ? head.body.bytes : maxBytes;
     const kept = new KeptBytes(room, client.shareKey, most);
     try {
-      const received = await this.#receive(head, body, kept);
-      if (received.ok) return await this.#answerWhole(head, kept.bytes, client);
-      return received.error === "ended" ? this.#close() : this.#refuse(received.error, head);
+      const failure = await this.#receive(head, body, kept);
+      if (failure === undefined) return await this.#answerWhole(head, kept.bytes, client);
+      return failure === "ended" ? this.#close() : this.#refuse(failure, head);
     } finally {
       kept.release();
     }
   }
 
-  /** Waits for a whole body: half of one must never hold a connection to the service. */
-  async #receive(head: RequestHead, body: MessageBody, kept: KeptBytes): Promise<Result<void, HeadError>> {
+  /** Waits for a whole body, and returns why there is none: half of one must never hold a connection to the service. */
+  async #receive(head: RequestHead, body: MessageBody, kept: KeptBytes): Promise<HeadError | undefined> {
     const began = performance.now();
     for (;;) {
       const left = transferDueMs(kept.length, this.#settings.timeouts.bodyMs) - (performance.now() - began);
       this.#deadline.arm(left, () => this.#refuse(LATE, head));
       const piece = await body.next();
-      if (!piece.ok && piece.error === "ended") return err("ended");
-      if (!piece.ok) return err(piece.error === "too-long" ? TOO_LARGE : badRequest("malformed chunked body"));
-      if (piece.value === undefined) return ok(undefined);
-      if (!kept.add(piece.value)) return err(BUSY);
+      if (!piece.ok && piece.error === "ended") return "ended";
+      if (!piece.ok) return piece.error === "too-long" ? TOO_LARGE : badRequest("malformed chunked body");
+      if (piece.value === undefined) return undefined;
+      if (!kept.add(piece.value)) return BUSY;
     }
   }
 
@@ -187,6 +193,7 @@ export class ClientConnection {
       body,
       isHead: head.method === "HEAD",
       turns: timeouts,
+      turn: this.#turn,
       abandonMs: timeouts.abandonMs,
     };
     const answer = await upstream.send(request, client.shareKey);

@@ -20,11 +20,14 @@ export class Deadline {
     armed.delete(this);
   }
 
+  /** Calls `onMissed` now, when something is due. */
+  miss(): void {
+    if (armed.delete(this)) this.#onMissed();
+  }
+
   /** @param now milliseconds on the clock of `performance` */
   look(now: number): void {
-    if (now < this.#dueAt) return;
-    armed.delete(this);
-    this.#onMissed();
+    if (now >= this.#dueAt) this.miss();
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Client } from "./client-address.ts";
-import { connectionOptions, type Header } from "./message-head.ts";
+import type { Headers } from "./message-head.ts";
 import type { RequestHead } from "./request-head.ts";
 import { listTarget } from "./target.ts";
 
@@ -38,45 +38,43 @@ const ADDRESS_CLAIMS = new Set([
 const DROPPED_PREFIXES = ["proxy-", "x-forwarded-", "x-grove-", "mf-"];
 
 /**
- * The head of a request to the service, as latin1: LIST is GET with `list=true`. Bodies are sent whole, so their length is always known.
+ * The head of a request to the service without the empty line at its end, as latin1: LIST is GET with `list=true`. Bodies are sent whole, so their length is always known.
  *
  * @param host the Host of the service
  */
 export function renderRequestHead(head: RequestHead, host: string, client: Client, bodyBytes: number): string {
   const isList = head.method === "LIST";
   const method = isList ? "GET" : head.method;
-  const named = connectionOptions(head.headers);
   let text = `${method} ${isList ? listTarget(head.target) : head.target} HTTP/1.1\r\nHost: ${host}\r\n`;
   for (const header of head.headers) {
     // How the client called the service: links in answers lead back here and not past the gateway.
     if (header.lower === "host") text += `X-Forwarded-Host: ${header.value}\r\n`;
     else if (header.lower === "x-forwarded-proto" && client.throughProxy)
       text += `X-Forwarded-Proto: ${header.value}\r\n`;
-    else if (!isDropped(header.lower, named)) text += `${header.name}: ${header.value}\r\n`;
+    else if (!isDropped(header.lower, head.options)) text += `${header.name}: ${header.value}\r\n`;
   }
   if (bodyBytes > 0 || method === "POST" || method === "PUT" || method === "PATCH")
     text += `Content-Length: ${bodyBytes}\r\n`;
-  return `${text}${CLIENT_ADDRESS_HEADER}: ${client.address}\r\nX-Forwarded-For: ${client.address}\r\n\r\n`;
+  return `${text}${CLIENT_ADDRESS_HEADER}: ${client.address}\r\nX-Forwarded-For: ${client.address}\r\n`;
 }
 
 /** The header lines of an answer that go on to the client, and a date where the service sends none. Its framing is the gateway's own. */
-export function renderAnswerHeaders(headers: readonly Header[]): string {
-  const named = connectionOptions(headers);
+export function renderAnswerHeaders({ headers, options }: Headers): string {
   let text = "";
   let dated = false;
   for (const { name, lower, value } of headers) {
-    if (DROPPED.has(lower) || named.has(lower) || lower.startsWith("proxy-")) continue;
+    if (DROPPED.has(lower) || options.has(lower) || lower.startsWith("proxy-")) continue;
     if (lower === "date") dated = true;
     text += `${name}: ${value}\r\n`;
   }
   return dated ? text : `${text}Date: ${new Date().toUTCString()}\r\n`;
 }
 
-function isDropped(lower: string, named: ReadonlySet<string>): boolean {
+function isDropped(lower: string, options: ReadonlySet<string>): boolean {
   // Some servers read `X_Forwarded_For` as `X-Forwarded-For`.
   const plain = lower.includes("_") ? lower.replaceAll("_", "-") : lower;
   return (
-    named.has(lower) ||
+    options.has(lower) ||
     DROPPED.has(plain) ||
     ADDRESS_CLAIMS.has(plain) ||
     DROPPED_PREFIXES.some((prefix) => plain.startsWith(prefix))

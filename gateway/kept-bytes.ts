@@ -4,7 +4,7 @@ const NOTHING: Buffer = Buffer.alloc(0);
 const FIRST_BYTES = 16 * 1024;
 
 /**
- * Bytes that are kept until a message is complete, in one piece of memory that is counted in the client's share. The pieces
+ * Bytes that are kept until a body is complete, in one piece of memory that is counted in the client's share. The pieces
  * themselves are not kept: one byte of each packet would hold much more memory than is counted.
  */
 export class KeptBytes {
@@ -12,7 +12,7 @@ export class KeptBytes {
   readonly #key: ShareKey;
   readonly #maxBytes: number;
   #memory: Buffer = NOTHING;
-  #length = 0;
+  length = 0;
 
   /** @param maxBytes bytes that it keeps at most. */
   constructor(room: Shares, key: ShareKey, maxBytes: number) {
@@ -21,28 +21,22 @@ export class KeptBytes {
     this.#maxBytes = maxBytes;
   }
 
-  get length(): number {
-    return this.#length;
-  }
-
   get bytes(): Buffer {
-    return this.#memory.subarray(0, this.#length);
+    return this.#memory.subarray(0, this.length);
   }
 
   /** Keeps the next piece; false when there is no room for it. */
   add(piece: Buffer): boolean {
-    const needed = this.#length + piece.length;
+    const needed = this.length + piece.length;
     if (needed > this.#memory.length && !this.#grow(needed)) return false;
-    piece.copy(this.#memory, this.#length);
-    this.#length = needed;
+    piece.copy(this.#memory, this.length);
+    this.length = needed;
     return true;
   }
 
-  /** Gives the room back when the bytes are not needed any more. */
+  /** Gives the room back when the bytes are not needed any more. To be called once. */
   release(): void {
     this.#room.giveBack(this.#key, this.#memory.length);
-    this.#memory = NOTHING;
-    this.#length = 0;
   }
 
   #grow(needed: number): boolean {

@@ -17,7 +17,6 @@ export class MessageBody {
   #allowance: number;
   /** Bytes that the current chunk still has, or a body that is not chunked. */
   #remaining: number;
-  #isOver = false;
 
   /** @param maxBytes largest body accepted */
   constructor(reader: ByteReader, framing: BodyFraming, maxBytes: number = Number.POSITIVE_INFINITY) {
@@ -34,18 +33,16 @@ export class MessageBody {
 
   /** All of the body when it is here already, without waiting; to be asked before anything is read. Never of a chunked one. */
   takeWhole(): Buffer | undefined {
-    if (this.#isChunked || this.#reader.unread < this.#remaining) return undefined;
-    this.#isOver = true;
-    return this.#reader.take(this.#remaining);
+    return this.#isChunked || this.#reader.unread < this.#remaining ? undefined : this.#reader.take(this.#remaining);
   }
 
-  /** The next piece; undefined is the end. */
+  /** The next piece; undefined is the end, after which nothing must be read. */
   async next(): Promise<Result<Buffer | undefined, ReadError>> {
-    if (this.#isChunked && this.#remaining === 0 && !this.#isOver) {
+    if (this.#isChunked && this.#remaining === 0) {
       const begun = await this.#beginChunk();
       if (!begun.ok) return begun;
     }
-    if (this.#isOver || this.#remaining === 0) return ok(undefined);
+    if (this.#remaining === 0) return ok(undefined);
     const piece = await this.#reader.bytes(Math.min(this.#remaining, PIECE_BYTES));
     if (piece === undefined) return err("ended");
     this.#remaining -= piece.length;
@@ -56,7 +53,8 @@ export class MessageBody {
     return ok(piece);
   }
 
-  async #beginChunk(): Promise<Result<void, ReadError>> {
+  /** Reads the size of the next chunk. After the last one comes an empty line. */
+  async #beginChunk(): Promise<Result<unknown, ReadError>> {
     const line = await this.#line(CHUNK_SIZE_DIGITS);
     if (!line.ok) return line;
     if (!CHUNK_SIZE.test(line.value)) return err("malformed");
@@ -64,15 +62,12 @@ export class MessageBody {
     if (size > this.#allowance) return err("too-long");
     this.#allowance -= size;
     this.#remaining = size;
-    if (size > 0) return ok(undefined);
     // Fields after the last chunk are refused: no client sends them, and a length there could be believed further on.
-    const end = await this.#line(0);
-    this.#isOver = end.ok;
-    return end.ok ? ok(undefined) : end;
+    return size > 0 ? line : this.#line(0);
   }
 
   async #line(maxBytes: number): Promise<Result<string, ReadError>> {
     const line = await this.#reader.nextLine(maxBytes);
-    return line.ok ? line : err(line.error === "ended" ? "ended" : "malformed");
+    return line.ok || line.error === "ended" ? line : err("malformed");
   }
 }

@@ -10,6 +10,15 @@ export interface Header {
   readonly value: string;
 }
 
+/** The header lines of a request or an answer. */
+export interface Headers {
+  readonly headers: readonly Header[];
+  /** Where the body ends. */
+  readonly body: BodyFraming;
+  /** The options of the Connection header, in lower case: `close`, `keep-alive`, and names of headers for this hop only. */
+  readonly options: ReadonlySet<string>;
+}
+
 /** Why a head cannot be used: the sender broke off, or what a client gets to read about it. */
 export type HeadError = "ended" | Refusal;
 
@@ -20,21 +29,33 @@ const FIELD_VALUE = /^[\t -~\x80-\xff]*$/;
 const LENGTH = /^\d{1,15}$/;
 
 /**
- * Reads the first line of a request or of an answer. The grammar of heads is RFC 9112 without its tolerances (folded lines, bare
+ * Reads the head of a request or an answer. The grammar is RFC 9112 without its tolerances (folded lines, bare
  * line feeds, blanks before the colon): each has been used to make two readers see different messages.
+ *
+ * @param parseFirstLine asked before the rest is read: the rest of something that is no HTTP may never come
  */
-export async function readFirstLine(reader: ByteReader): Promise<Result<string, HeadError>> {
-  return lineOfHead(await reader.nextLine(MAX_HEAD_BYTES));
+export async function readHead<T extends object>(
+  reader: ByteReader,
+  parseFirstLine: (line: string) => Result<T, Refusal>,
+): Promise<Result<T & Headers, HeadError>> {
+  const line = lineOfHead(await reader.nextLine(MAX_HEAD_BYTES));
+  if (!line.ok) return line;
+  const first = parseFirstLine(line.value);
+  if (!first.ok) return first;
+  const headers = await readHeaders(reader, MAX_HEAD_BYTES - line.value.length - CRLF_BYTES);
+  if (!headers.ok) return headers;
+  const body = framingOf(headers.value);
+  if (!body.ok) return body;
+  return ok({ ...first.value, headers: headers.value, body: body.value, options: connectionOptions(headers.value) });
 }
 
-/** Reads the header lines that follow a first line, with the empty line at their end. */
-export async function readHeaders(reader: ByteReader, firstLine: string): Promise<Result<Header[], HeadError>> {
+/** Reads header lines, with the empty line at their end. */
+async function readHeaders(reader: ByteReader, maxBytes: number): Promise<Result<Header[], HeadError>> {
   const headers: Header[] = [];
-  let bytesLeft = MAX_HEAD_BYTES - firstLine.length - CRLF_BYTES;
+  let bytesLeft = maxBytes - CRLF_BYTES;
   for (;;) {
-    const maxBytes = bytesLeft - CRLF_BYTES;
     // Most heads are here as a whole: a wait for each line would cost a tenth of a request.
-    const line = lineOfHead(reader.line(maxBytes) ?? (await reader.nextLine(maxBytes)));
+    const line = lineOfHead(reader.line(bytesLeft) ?? (await reader.nextLine(bytesLeft)));
     if (!line.ok) return line;
     if (line.value === "") return ok(headers);
     if (headers.length === MAX_HEADER_COUNT) return err({ status: 431, message: "too many header lines" });
@@ -62,8 +83,7 @@ export function valuesOf(headers: readonly Header[], name: string): string[] {
   return values;
 }
 
-/** The options of the Connection header, in lower case: `close`, `keep-alive`, and names of headers for this hop only. */
-export function connectionOptions(headers: readonly Header[]): ReadonlySet<string> {
+function connectionOptions(headers: readonly Header[]): ReadonlySet<string> {
   const options = valuesOf(headers, "connection").flatMap((value) => value.split(","));
   // A set: a client can name 16,000 options, and each header is looked for among them.
   return new Set(options.map((option) => trimBlanks(option).toLowerCase()));
@@ -80,17 +100,15 @@ export type BodyFraming =
  * for one reader and elsewhere for another: the rest becomes a message that no client sent. So nothing ambiguous passes, not
  * even two equal lengths.
  */
-export function framingOf(headers: readonly Header[]): Result<BodyFraming, Refusal> {
-  const lengths = valuesOf(headers, "content-length");
-  const codings = valuesOf(headers, "transfer-encoding");
-  if (codings.length > 0) {
-    if (lengths.length > 0) return err(badRequest("Content-Length and Transfer-Encoding exclude each other"));
-    if (codings.length > 1 || codings[0]?.toLowerCase() !== "chunked") return err(UNKNOWN_CODING);
-    return ok({ kind: "chunked" });
+function framingOf(headers: readonly Header[]): Result<BodyFraming, Refusal> {
+  const [length, ...lengths] = valuesOf(headers, "content-length");
+  const [coding, ...codings] = valuesOf(headers, "transfer-encoding");
+  if (coding !== undefined) {
+    if (length !== undefined) return err(badRequest("Content-Length and Transfer-Encoding exclude each other"));
+    return codings.length > 0 || coding.toLowerCase() !== "chunked" ? err(UNKNOWN_CODING) : ok({ kind: "chunked" });
   }
-  const [length] = lengths;
   if (length === undefined) return ok({ kind: "none" });
-  if (lengths.length > 1 || !LENGTH.test(length)) return err(badRequest("malformed Content-Length"));
+  if (lengths.length > 0 || !LENGTH.test(length)) return err(badRequest("malformed Content-Length"));
   return ok({ kind: "length", bytes: Number(length) });
 }
 

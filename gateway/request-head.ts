@@ -1,28 +1,18 @@
 import { err, ok, type Result } from "../src/base/result.ts";
 import type { ByteReader } from "./byte-reader.ts";
-import {
-  announcesBody,
-  type BodyFraming,
-  connectionOptions,
-  framingOf,
-  type HeadError,
-  type Header,
-  readFirstLine,
-  readHeaders,
-  UNKNOWN_CODING,
-  valuesOf,
-} from "./message-head.ts";
+import { announcesBody, type HeadError, type Headers, readHead, UNKNOWN_CODING, valuesOf } from "./message-head.ts";
 import { badRequest, type Refusal } from "./refusal.ts";
 
-/** A request line and its headers, checked. */
-export interface RequestHead {
+interface RequestLine {
   readonly method: string;
   /** Origin form: starts with a slash. */
   readonly target: string;
-  readonly headers: readonly Header[];
-  readonly body: BodyFraming;
   /** True for an HTTP/1.0 client, which does not understand a chunked answer. */
   readonly http10: boolean;
+}
+
+/** A request line and its headers, checked. */
+export interface RequestHead extends RequestLine, Headers {
   /** False when the client wants the connection closed after the answer. */
   readonly keepAlive: boolean;
   /** True when the client waits for `100 Continue` before it sends the body. */
@@ -41,16 +31,22 @@ const HOST = /^[A-Za-z0-9._~!$&'()*+,;=:%[\]-]*$/;
  * @returns a refusal (400, 405, 417, 431) after which the connection must close
  */
 export async function readRequestHead(reader: ByteReader): Promise<Result<RequestHead, HeadError>> {
-  const first = await readFirstLine(reader);
-  if (!first.ok) return first;
-  // Refused at once: the rest of something that is no HTTP may never come.
-  const line = parseRequestLine(first.value);
-  if (!line.ok) return line;
-  const headers = await readHeaders(reader, first.value);
-  return headers.ok ? interpret(line.value, headers.value) : headers;
+  const head = await readHead(reader, parseRequestLine);
+  if (!head.ok) return head;
+  const { http10, headers, body, options } = head.value;
+  const hosts = valuesOf(headers, "host");
+  const hostMissing = hosts.length === 0 && !http10;
+  if (hostMissing || hosts.length > 1 || !HOST.test(hosts[0] ?? "")) {
+    return err(badRequest("exactly one valid Host header is needed"));
+  }
+  if (body.kind === "chunked" && http10) return err(UNKNOWN_CODING);
+  const expectations = valuesOf(headers, "expect");
+  if (expectations.some((value) => value.toLowerCase() !== "100-continue")) {
+    return err({ status: 417, message: "only the expectation 100-continue is known" });
+  }
+  const expectsContinue = expectations.length > 0 && !http10 && announcesBody(body);
+  return ok({ ...head.value, keepAlive: !http10 && !options.has("close"), expectsContinue });
 }
-
-type RequestLine = Pick<RequestHead, "method" | "target" | "http10">;
 
 function parseRequestLine(line: string): Result<RequestLine, Refusal> {
   const [, method, target, major, minor] = REQUEST_LINE.exec(line) ?? [];
@@ -60,27 +56,4 @@ function parseRequestLine(line: string): Result<RequestLine, Refusal> {
   // A fragment never belongs on the wire, and an absolute target would name a host of the client's choice.
   if (!target.startsWith("/") || target.includes("#")) return err(badRequest("the request target must be a path"));
   return ok({ method, target, http10: minor === "0" });
-}
-
-function interpret(line: RequestLine, headers: readonly Header[]): Result<RequestHead, Refusal> {
-  const { http10 } = line;
-  const hosts = valuesOf(headers, "host");
-  const hostMissing = hosts.length === 0 && !http10;
-  if (hostMissing || hosts.length > 1 || !HOST.test(hosts[0] ?? "")) {
-    return err(badRequest("exactly one valid Host header is needed"));
-  }
-  const body = framingOf(headers);
-  if (!body.ok) return body;
-  if (body.value.kind === "chunked" && http10) return err(UNKNOWN_CODING);
-  const expectations = valuesOf(headers, "expect");
-  if (expectations.some((value) => value.toLowerCase() !== "100-continue")) {
-    return err({ status: 417, message: "only the expectation 100-continue is known" });
-  }
-  return ok({
-    ...line,
-    headers,
-    body: body.value,
-    keepAlive: !http10 && !connectionOptions(headers).has("close"),
-    expectsContinue: expectations.length > 0 && !http10 && announcesBody(body.value),
-  });
 }

@@ -1,28 +1,20 @@
 import { err, ok, type Result } from "../src/base/result.ts";
 import type { ByteReader, ReadError } from "./byte-reader.ts";
-import {
-  announcesBody,
-  type BodyFraming,
-  connectionOptions,
-  framingOf,
-  type Header,
-  readFirstLine,
-  readHeaders,
-} from "./message-head.ts";
+import { announcesBody, type Headers, readHead } from "./message-head.ts";
+import { badRequest, type Refusal } from "./refusal.ts";
 
-/** A status line and its headers, checked. */
-export interface ResponseHead {
-  /** From 200 on. */
+interface StatusLine {
   readonly status: number;
   readonly reason: string;
-  readonly headers: readonly Header[];
-  /** Where the bytes that follow end; for an answer without a body it is `none`, whatever the headers say. */
-  readonly body: BodyFraming;
+}
+
+/** A status line from 200 on and its headers, checked. For an answer without a body, `body` is `none`, whatever the headers say. */
+export interface ResponseHead extends StatusLine, Headers {
   /** False when the connection ends with this answer. */
   readonly keepAlive: boolean;
 }
 
-const STATUS_LINE = /^HTTP\/1\.1 (\d{3})(?: ([\t -~\x80-\xff]*))?$/;
+const STATUS_LINE = /^HTTP\/1\.1 ([1-5]\d\d)(?: ([\t -~\x80-\xff]*))?$/;
 
 /** Informational answers before the one that counts; a service that sends more of them is broken. */
 const MAX_INFORMATIONAL = 16;
@@ -36,35 +28,27 @@ const MAX_INFORMATIONAL = 16;
  */
 export async function readResponseHead(reader: ByteReader, isHead: boolean): Promise<Result<ResponseHead, ReadError>> {
   for (let count = 0; count <= MAX_INFORMATIONAL; count++) {
-    const first = await readFirstLine(reader);
-    if (!first.ok) return err(first.error === "ended" ? "ended" : "malformed");
-    const line = parseStatusLine(first.value);
-    // 101 would hand the connection over to another protocol.
-    if (line === undefined || line.status === 101) return err("malformed");
-    const headers = await readHeaders(reader, first.value);
-    if (!headers.ok) return err(headers.error === "ended" ? "ended" : "malformed");
-    if (line.status >= 200) return interpret(line, headers.value, isHead);
+    const head = await readHead(reader, parseStatusLine);
+    if (!head.ok) return err(head.error === "ended" ? "ended" : "malformed");
+    if (head.value.status >= 200) return interpret(head.value, isHead);
   }
   return err("malformed");
 }
 
-type StatusLine = Pick<ResponseHead, "status" | "reason">;
-
-function parseStatusLine(line: string): StatusLine | undefined {
-  const [, digits, reason = ""] = STATUS_LINE.exec(line) ?? [];
-  const status = Number(digits ?? 0);
-  return status >= 100 && status <= 599 ? { status, reason } : undefined;
+function parseStatusLine(line: string): Result<StatusLine, Refusal> {
+  const [, status, reason = ""] = STATUS_LINE.exec(line) ?? [];
+  // 101 would hand the connection over to another protocol.
+  if (status === undefined || status === "101") return err(badRequest("malformed status line"));
+  return ok({ status: Number(status), reason });
 }
 
-function interpret(line: StatusLine, headers: readonly Header[], isHead: boolean): Result<ResponseHead, "malformed"> {
-  const framing = framingOf(headers);
-  if (!framing.ok) return err("malformed");
-  const keepAlive = !connectionOptions(headers).has("close");
-  if (line.status === 204 || line.status === 304 || isHead) {
+function interpret(head: StatusLine & Headers, isHead: boolean): Result<ResponseHead, "malformed"> {
+  const { status, body } = head;
+  const keepAlive = !head.options.has("close");
+  if (status === 204 || status === 304 || isHead) {
     // A service that announces a body for a 204 may send it too.
-    const contradicts = line.status === 204 && announcesBody(framing.value);
-    return ok({ ...line, headers, body: { kind: "none" }, keepAlive: keepAlive && !contradicts });
+    const contradicts = status === 204 && announcesBody(body);
+    return ok({ ...head, body: { kind: "none" }, keepAlive: keepAlive && !contradicts });
   }
-  if (framing.value.kind === "none") return err("malformed");
-  return ok({ ...line, headers, body: framing.value, keepAlive });
+  return body.kind === "none" ? err("malformed") : ok({ ...head, keepAlive });
 }

@@ -1,11 +1,11 @@
+import { randomBytes } from "node:crypto";
 import { connect, isIP, type Socket } from "node:net";
-import type { Result } from "../src/base/result.ts";
+import { err, type Result } from "../src/base/result.ts";
 import { EXCHANGE_HEADER, type Exchange, renderExchange } from "../src/wire/exchange.ts";
-import { ByteReader, type ReadError } from "./byte-reader.ts";
+import { ByteReader } from "./byte-reader.ts";
 import { Deadline } from "./deadline.ts";
 import { UPSTREAM_IDLE_MS } from "./limits.ts";
 import { type ResponseHead, readResponseHead } from "./response-head.ts";
-import type { TurnLimits } from "./shares.ts";
 import { writeMessage } from "./write-message.ts";
 
 /** Where the service is: an origin (`http:` or `https:`), or a Unix domain socket that speaks HTTP. */
@@ -14,14 +14,12 @@ export type UpstreamAddress =
   | { readonly kind: "socket"; readonly path: string };
 
 /** A whole request as it goes over the wire. */
-export interface UpstreamRequest {
-  /** Latin1, with the empty line at its end. */
+export interface WholeRequest {
+  /** Latin1, without the empty line at its end. */
   readonly head: string;
   readonly body: Buffer;
   /** True when no body follows the head of the answer, whatever it says. */
   readonly isHead: boolean;
-  /** How long the request waits for its turn. */
-  readonly turns: TurnLimits;
   /** Milliseconds after which the answer is not waited for any more. */
   readonly abandonMs: number;
 }
@@ -31,27 +29,25 @@ export class UpstreamConnection {
   readonly reader: ByteReader;
   readonly #socket: Socket;
   readonly #deadline = new Deadline();
-  readonly #name: string;
+  /** In `X-Grove-Exchange`. No client can guess it. */
+  readonly #name = randomBytes(16).toString("base64url");
   #sent = 0;
   #sentAt = 0;
-  #error: NodeJS.ErrnoException | undefined;
+  /** Why the connection is lost, for the operator. */
+  #loss: string | undefined;
 
-  /**
-   * @param name of the connection in `X-Grove-Exchange`
-   * @param onClose called once, however the connection ends
-   */
-  constructor(address: UpstreamAddress, name: string, onClose: (connection: UpstreamConnection) => void) {
-    this.#name = name;
-    const socket = openSocket(address, (received) => this.reader.receive(Buffer.from(received)));
-    this.#socket = socket;
-    this.reader = new ByteReader(socket);
-    socket.on("error", (error) => {
-      this.#error = error;
+  /** @param onClose called once, however the connection ends. */
+  constructor(address: UpstreamAddress, onClose: (connection: UpstreamConnection) => void) {
+    this.#socket = openSocket(address);
+    this.reader = new ByteReader(this.#socket);
+    this.#socket.on("error", (error: NodeJS.ErrnoException) => {
+      // A failed connection to a name with several addresses has an empty message.
+      this.#loss = error.message || (error.code ?? error.name);
     });
-    socket.on("end", () => {
-      this.#error ??= new Error("the connection was closed");
+    this.#socket.on("end", () => {
+      this.#loss ??= "the connection was closed";
     });
-    socket.on("close", () => {
+    this.#socket.on("close", () => {
       this.#deadline.disarm();
       onClose(this);
     });
@@ -70,7 +66,7 @@ export class UpstreamConnection {
 
   /** True when the service closed the connection, or it could not be opened. */
   get isLost(): boolean {
-    return this.#error !== undefined;
+    return this.#loss !== undefined;
   }
 
   /** The number of the next request on this connection. */
@@ -80,24 +76,18 @@ export class UpstreamConnection {
   }
 
   /**
-   * Sends a whole request and waits for the head of the answer, or the reason why there is none, which `failure` describes.
+   * Sends a whole request and waits for the head of the answer. The error says for the operator why there is none.
    *
    * @param exchange sent with the request; null for a service that does not remember what it has begun
    */
-  exchange(request: UpstreamRequest, exchange: Exchange | null): Promise<Result<ResponseHead, ReadError>> {
-    const { body, isHead, abandonMs } = request;
-    const head = exchange === null ? request.head : withExchange(request.head, exchange);
-    this.#deadline.arm(abandonMs, () => this.destroy());
+  async exchange(request: WholeRequest, exchange: Exchange | null): Promise<Result<ResponseHead, string>> {
+    this.#deadline.arm(request.abandonMs, () => this.destroy());
     this.#sentAt = performance.now();
-    writeMessage(this.#socket, head, body);
-    return readResponseHead(this.reader, isHead);
-  }
-
-  /** Why there was no answer, for the operator. */
-  failure(error: ReadError): string {
-    if (this.#error === undefined) return error === "ended" ? "it was given up" : "it does not speak HTTP as expected";
-    // A failed connection to a name with several addresses has an empty message.
-    return this.#error.message || (this.#error.code ?? this.#error.name);
+    const number = exchange === null ? "" : `${EXCHANGE_HEADER}: ${renderExchange(exchange)}\r\n`;
+    writeMessage(this.#socket, `${request.head}${number}\r\n`, request.body);
+    const head = await readResponseHead(this.reader, request.isHead);
+    if (head.ok) return head;
+    return err(this.#loss ?? (head.error === "ended" ? "it was given up" : "it does not speak HTTP as expected"));
   }
 
   /** The answer has been read: closes when it is not used again. */
@@ -111,28 +101,11 @@ export class UpstreamConnection {
   }
 }
 
-function withExchange(head: string, exchange: Exchange): string {
-  return `${head.slice(0, -2)}${EXCHANGE_HEADER}: ${renderExchange(exchange)}\r\n\r\n`;
-}
-
-/**
- * Where bytes from the service arrive, those of one connection after the other. A socket's own stream takes 64 KiB of memory for each read, and
- * as much time as the rest of the reading.
- */
-const ARRIVALS = Buffer.allocUnsafeSlow(64 * 1024);
-
-function openSocket(address: UpstreamAddress, onBytes: (received: Buffer) => void): Socket {
-  const onread = {
-    buffer: ARRIVALS,
-    callback: (length: number): boolean => {
-      onBytes(ARRIVALS.subarray(0, length));
-      return true;
-    },
-  };
-  if (address.kind === "socket") return connect({ path: address.path, onread });
+function openSocket(address: UpstreamAddress): Socket {
+  if (address.kind === "socket") return connect({ path: address.path });
   const { protocol, hostname, port } = address.url;
   const host = hostname.replace(/^\[|\]$/g, "");
-  if (protocol !== "https:") return connect({ host, port: Number(port || 80), noDelay: true, onread });
+  if (protocol !== "https:") return connect({ host, port: Number(port || 80), noDelay: true });
   // Loaded where it is needed: few gateways speak TLS.
   return process
     .getBuiltinModule("node:tls")

@@ -1,11 +1,18 @@
-import { randomBytes } from "node:crypto";
 import { err, ok, type Result } from "../src/base/result.ts";
 import { NOT_BEGUN_STATUS } from "../src/wire/exchange.ts";
-import { Deadline } from "./deadline.ts";
+import type { Deadline } from "./deadline.ts";
 import { MessageBody } from "./message-body.ts";
 import type { ResponseHead } from "./response-head.ts";
-import { type ShareKey, Shares, Turns } from "./shares.ts";
-import { type UpstreamAddress, UpstreamConnection, type UpstreamRequest } from "./upstream-connection.ts";
+import { type ShareKey, Shares } from "./shares.ts";
+import { type TurnLimits, Turns } from "./turns.ts";
+import { type UpstreamAddress, UpstreamConnection, type WholeRequest } from "./upstream-connection.ts";
+
+/** A whole request, and how it waits for its turn. */
+export interface UpstreamRequest extends WholeRequest {
+  readonly turns: TurnLimits;
+  /** For the turn. Missed early when the request is not wanted any more. */
+  readonly turn: Deadline;
+}
 
 /** An answer of the service, its body unread. */
 export interface UpstreamAnswer {
@@ -21,15 +28,12 @@ export class Upstream {
   readonly host: string;
   readonly #address: UpstreamAddress;
   readonly #places: Shares;
-  #waiting = new Turns();
+  #turns = new Turns();
   readonly #log: (line: string) => void;
   /** The one used last is used next, so that those that are not needed age. */
   readonly #idle: UpstreamConnection[] = [];
   readonly #open = new Set<UpstreamConnection>();
   readonly #repeats: boolean;
-  /** The beginning of the names of its connections. No client can guess it. */
-  readonly #name = randomBytes(16).toString("base64url");
-  #connected = 0;
   #failing = false;
 
   /**
@@ -53,33 +57,33 @@ export class Upstream {
    * @returns "busy" when the request has waited for its turn for too long, and was not sent.
    */
   async send(request: UpstreamRequest, key: ShareKey): Promise<Result<UpstreamAnswer, "busy" | "unavailable">> {
-    const isTurn = this.#places.take(key, 1) || (await this.#awaitTurn(key, request));
+    const { turn, turns } = request;
+    const isTurn = this.#places.take(key, 1) || (await this.#turns.wait(key, turn, turns, performance.now()));
     if (!isTurn) return err("busy");
     let connection = this.#takeIdle() ?? this.#connect();
     const exchange = this.#repeats ? connection.nextExchange() : null;
     let head = await connection.exchange(request, exchange);
-    let failure = head.ok ? "" : connection.failure(head.error);
     if (!head.ok && exchange !== null && connection.isLost) {
       connection.destroy();
       connection = this.#connect();
       const again = await connection.exchange(request, { ...exchange, again: true });
-      if (!again.ok) failure = connection.failure(again.error);
-      else if (again.value.status !== NOT_BEGUN_STATUS) head = again;
+      if (!again.ok || again.value.status !== NOT_BEGUN_STATUS) head = again;
+    }
+    if (head.ok === this.#failing) {
+      this.#log(head.ok ? "the service answers again" : `the service does not answer: ${head.error}`);
+      this.#failing = !head.ok;
     }
     if (!head.ok) {
       this.#release(connection, key, false);
-      if (!this.#failing) this.#log(`the service does not answer: ${failure}`);
-      this.#failing = true;
       return err("unavailable");
     }
-    if (this.#failing) this.#log("the service answers again");
-    this.#failing = false;
+    const { keepAlive, body } = head.value;
     let isReleased = false;
     const release = (whole: boolean): void => {
-      if (!isReleased) this.#release(connection, key, whole && head.value.keepAlive);
+      if (!isReleased) this.#release(connection, key, whole && keepAlive);
       isReleased = true;
     };
-    return ok({ head: head.value, body: new MessageBody(connection.reader, head.value.body), release });
+    return ok({ head: head.value, body: new MessageBody(connection.reader, body), release });
   }
 
   /** Ends the connections with the requests that are under way on them. */
@@ -90,12 +94,8 @@ export class Upstream {
   /** Closes the connections, for good. */
   close(): void {
     // Requests that wait are not sent any more.
-    this.#waiting = new Turns();
+    this.#turns = new Turns();
     this.drop();
-  }
-
-  #awaitTurn(key: ShareKey, { turns }: UpstreamRequest): Promise<boolean> {
-    return this.#waiting.wait(key, new Deadline(), turns, performance.now());
   }
 
   #takeIdle(): UpstreamConnection | undefined {
@@ -107,12 +107,7 @@ export class Upstream {
   }
 
   #connect(): UpstreamConnection {
-    this.#connected++;
-    const connection = new UpstreamConnection(this.#address, `${this.#name}-${this.#connected}`, (closed) => {
-      this.#open.delete(closed);
-      const place = this.#idle.indexOf(closed);
-      if (place !== -1) this.#idle.splice(place, 1);
-    });
+    const connection = new UpstreamConnection(this.#address, (closed) => this.#open.delete(closed));
     this.#open.add(connection);
     return connection;
   }
@@ -122,6 +117,6 @@ export class Upstream {
     if (isReusable && connection.isFit) this.#idle.push(connection);
     else connection.destroy();
     this.#places.giveBack(key, 1);
-    this.#waiting.goOn((next) => this.#places.take(next, 1), performance.now());
+    this.#turns.goOn((next) => this.#places.take(next, 1), performance.now());
   }
 }

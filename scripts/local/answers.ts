@@ -1,4 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
+import { Deadline } from "../../gateway/deadline.ts";
 import { Upstream, type UpstreamAnswer } from "../../gateway/upstream.ts";
 import type { UpstreamAddress } from "../../gateway/upstream-connection.ts";
 
@@ -52,12 +53,13 @@ async function get<T>(
   limitMs = ANSWER_MS,
 ): Promise<T | undefined> {
   const upstream = new Upstream(address, () => {});
-  const head = `GET ${path} HTTP/1.1\r\nHost: ${upstream.host}\r\n\r\n`;
+  const head = `GET ${path} HTTP/1.1\r\nHost: ${upstream.host}\r\n`;
   const request = {
     head,
     body: Buffer.alloc(0),
     isHead: false,
     turns: { turnMs: limitMs, burstMs: limitMs },
+    turn: new Deadline(),
     abandonMs: limitMs,
   };
   const answer = await upstream.send(request, null);

@@ -44,10 +44,7 @@ describe("an answer without a body", () => {
 });
 
 describe("a chunked answer", () => {
-  it.each([
-    [100_000, undefined, "100003"],
-    [3_000_000, "chunked", undefined],
-  ])("arrives whole, with its length when it is kept: %d bytes", async (bytes, coding, length) => {
+  it.each([100_000, 3_000_000])("arrives whole and in chunks, whether it is kept or not: %d bytes", async (bytes) => {
     const { url } = await startService((_, response) => {
       response.write("a".repeat(bytes));
       setImmediate(() => response.end("end"));
@@ -55,7 +52,10 @@ describe("a chunked answer", () => {
     const client = await RawClient.connect((await startTestGateway(url)).port);
     await client.send(request("GET /v1/a"));
     const answer = await client.answer();
-    expect([answer.headers.get("transfer-encoding"), answer.headers.get("content-length")]).toEqual([coding, length]);
+    expect([answer.headers.get("transfer-encoding"), answer.headers.get("content-length")]).toEqual([
+      "chunked",
+      undefined,
+    ]);
     expect(answer.body === `${"a".repeat(bytes)}end`).toBe(true);
   });
 

@@ -109,6 +109,45 @@ describe("the turn of a request", () => {
   });
 });
 
+describe("a request that waits for its turn", () => {
+  /** Takes all turns of a service, has one more request wait, ends its connection, and then lets the service answer. */
+  async function endWhileWaiting(end: (client: RawClient) => void) {
+    const held: (() => void)[] = [];
+    const targets: string[] = [];
+    const { url } = await startService(({ url: target = "" }, response) => {
+      targets.push(target);
+      held.push(() => response.end("done"));
+    });
+    const gateway = await startTestGateway(url, { timeouts: { burstMs: 600_000 } });
+    for (let sent = 0; sent < MAX_UPSTREAM_CONNECTIONS; sent++) {
+      await (await RawClient.connect(gateway.port)).send(request("GET /v1/a"));
+    }
+    await expect.poll(() => held.length).toBe(MAX_UPSTREAM_CONNECTIONS);
+    const client = await RawClient.connect(gateway.port);
+    await client.send(request("POST /v1/gone"));
+    await expect.poll(() => gateway.figures().requests).toBe(MAX_UPSTREAM_CONNECTIONS + 1);
+    end(client);
+    // Its place is free before anything is answered.
+    await expect.poll(() => gateway.figures().requests).toBe(MAX_UPSTREAM_CONNECTIONS);
+    for (const answer of held.splice(0)) answer();
+    const next = await RawClient.connect(gateway.port);
+    await next.send(request("GET /v1/next"));
+    await expect.poll(() => targets.includes("/v1/next")).toBe(true);
+    expect(targets).not.toContain("/v1/gone");
+    return client;
+  }
+
+  it("is dropped when its client goes away: the service does no work for it, and its place is free", async () => {
+    await endWhileWaiting((client) => client.socket.resetAndDestroy());
+  });
+
+  it("is refused when its client ends its side, as most that do have gone", async () => {
+    const client = await endWhileWaiting(({ socket }) => socket.end());
+    const refused = await client.answer();
+    expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "1"]);
+  });
+});
+
 describe("the limit of the body", () => {
   it.each([
     ["announced", "Content-Length: 11", "abcdefghijk"],

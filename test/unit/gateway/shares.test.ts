@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Deadline } from "../../../gateway/deadline.ts";
-import { Shares, Turns } from "../../../gateway/shares.ts";
+import { Shares } from "../../../gateway/shares.ts";
+import { Turns } from "../../../gateway/turns.ts";
 
 /** Takes one after the other for a client until it gets no more; the number that it got. */
 function takeAll(shares: Shares, key: string | null): number {
@@ -166,6 +167,17 @@ describe("turns", () => {
       expect(refused).toEqual([]);
       await third.after(1500);
       expect(refused).toEqual([10_001]);
+    });
+
+    it("are waited for as in a burst while others still wait, when one of them came promptly", async () => {
+      const { ask, serve, refused } = queue();
+      ask(0);
+      ask(9900);
+      ask(9950);
+      serve(9960);
+      serve(10_000);
+      await ask(12_000).after(5000);
+      expect(refused).toEqual([]);
     });
 
     it("are waited for again after one that came promptly, and after nothing was waiting", async () => {
