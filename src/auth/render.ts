@@ -1,4 +1,4 @@
-import { formatRfc3339 } from "../base/rfc3339.ts";
+import { formatRfc3339, formatTime } from "../base/rfc3339.ts";
 import type { BatchToken } from "../token/batch.ts";
 import type { TokenRecord, TokenView } from "../token/record.ts";
 import type { AuthReply } from "../wire/reply.ts";
@@ -95,7 +95,7 @@ function lookupRecord(record: TokenRecord, token: TokenState, id: string, now: n
     creation_ttl: record.creationTtl,
     display_name: record.displayName,
     entity_id: record.entityId,
-    expire_time: expiresAt === null ? null : formatRfc3339(expiresAt),
+    expire_time: formatTime(expiresAt),
     explicit_max_ttl: record.explicitMaxTtl,
     id,
     ...(leased && { issue_time: formatRfc3339(record.createdAt) }),

@@ -21,5 +21,10 @@ export function formatRfc3339(ms: number): string {
   return last.text;
 }
 
+/** The same where there may be no time. */
+export function formatTime(ms: number | null): string | null {
+  return ms === null ? null : formatRfc3339(ms);
+}
+
 /** The last time and its text: on a busy server many log lines have the same millisecond. */
 let last = { ms: Number.NaN, text: "" };

@@ -9,7 +9,7 @@ import type { Env } from "../../env.ts";
 import type { Installation } from "../../system/installation.ts";
 import { systemOf } from "../../system/system.ts";
 import { EMPTY, plainReply, type Reply } from "../../wire/reply.ts";
-import type { Shape } from "../../wire/shape.ts";
+import { view } from "../../wire/view.ts";
 
 type Status = Readonly<Record<string, unknown>>;
 
@@ -21,18 +21,28 @@ const NEEDS_INIT_TOKEN: Failure = {
   message: "generating a root token needs the secret GROVE_INIT_TOKEN of this deployment, set and sent as the token",
 };
 
-const STATUS_SHAPE: Shape = {
-  nonce: "string",
-  started: "boolean",
-  progress: "integer",
-  required: "integer",
-  complete: "boolean",
-  encoded_token: "string",
-  encoded_root_token: "string",
-  pgp_fingerprint: "string",
-  otp: "string",
-  otp_length: "integer",
-};
+/** An attempt to generate a root token. */
+interface Attempt {
+  /** "" for none. */
+  readonly nonce: string;
+  readonly otp?: string;
+  /** The generated token, encoded. */
+  readonly token?: string;
+}
+
+/** The fields of the reference's answers. */
+const STATUS_VIEW = view<Attempt>({
+  nonce: ["string", ({ nonce }) => nonce],
+  started: ["boolean", ({ nonce }) => nonce !== ""],
+  progress: ["integer", ({ token }) => (token === undefined ? 0 : 1)],
+  required: ["integer", () => 1],
+  complete: ["boolean", ({ token }) => token !== undefined],
+  encoded_token: ["string", ({ token = "" }) => token],
+  encoded_root_token: ["string", ({ token = "" }) => token],
+  pgp_fingerprint: ["string", () => ""],
+  otp: ["string", ({ otp = "" }) => otp],
+  otp_length: ["integer", () => OTP_LENGTH],
+});
 
 /**
  * Generation of a root token for operators who have lost theirs. In the reference anybody may begin or cancel an attempt
@@ -49,7 +59,7 @@ export const GENERATE_ROOT_ROUTES: readonly Route[] = [
       cancel: "root-token-generation-cancel",
       finish: "root-token-generation-update",
     },
-    dataAnswer(STATUS_SHAPE),
+    dataAnswer(STATUS_VIEW.shape),
     (data) => ({ kind: "data", data }),
   ),
   ...routesAt(
@@ -60,7 +70,7 @@ export const GENERATE_ROOT_ROUTES: readonly Route[] = [
       cancel: "root-token-generation-cancel2",
       finish: "root-token-generation-update2",
     },
-    plainAnswer(STATUS_SHAPE),
+    plainAnswer(STATUS_VIEW.shape),
     plainReply,
   ),
 ];
@@ -84,7 +94,7 @@ function routesAt(
       (context) =>
         guarded(context, "read", async ({ env }) => {
           const attempt = await systemOf(env).rootGeneration(currentTime());
-          return ok(answer(statusOf(attempt?.nonce ?? "", attempt !== null)));
+          return ok(answer(STATUS_VIEW.show({ nonce: attempt?.nonce ?? "" })));
         }),
     ),
 
@@ -105,7 +115,9 @@ function routesAt(
           const { otp, pgp_key: pgpKey } = request.data;
           if (text(pgpKey) !== "") return err(invalid("pgp_key is not supported; use an OTP"));
           const begun = await beginRootGeneration(env, installation, text(otp));
-          return begun.ok ? ok(answer({ ...statusOf(begun.value.nonce, true), otp: begun.value.generatedOtp })) : begun;
+          if (!begun.ok) return begun;
+          const { nonce, generatedOtp } = begun.value;
+          return ok(answer(STATUS_VIEW.show({ nonce, otp: generatedOtp })));
         }),
     ),
 
@@ -139,8 +151,7 @@ function routesAt(
           if (text(key) === "") return err(invalid("key is required"));
           const token = await finishRootGeneration(env, installation, text(nonce), text(key));
           if (!token.ok) return token;
-          const encoded = { encoded_token: token.value, encoded_root_token: token.value };
-          return ok(answer({ ...statusOf(text(nonce), true), progress: 1, complete: true, ...encoded }));
+          return ok(answer(STATUS_VIEW.show({ nonce: text(nonce), token: token.value })));
         }),
     ),
   ];
@@ -163,22 +174,6 @@ async function guarded(
 function hasInitToken(env: Env, token: string): boolean {
   const encode = (value: string) => new TextEncoder().encode(value);
   return !!env.GROVE_INIT_TOKEN && equalBytes(encode(token), encode(env.GROVE_INIT_TOKEN));
-}
-
-/** The fields of the reference's answers. */
-function statusOf(nonce: string, started: boolean): Status {
-  return {
-    nonce,
-    started,
-    progress: 0,
-    required: 1,
-    complete: false,
-    encoded_token: "",
-    encoded_root_token: "",
-    pgp_fingerprint: "",
-    otp: "",
-    otp_length: OTP_LENGTH,
-  };
 }
 
 function text(value: unknown): string {

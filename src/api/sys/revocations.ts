@@ -2,7 +2,7 @@ import { type Route, simpleRoute } from "../../auth/route.ts";
 import { dataAnswer } from "../../auth/route-description.ts";
 import { inGroups } from "../../base/parallel.ts";
 import { ok } from "../../base/result.ts";
-import { formatRfc3339 } from "../../base/rfc3339.ts";
+import { formatRfc3339, formatTime } from "../../base/rfc3339.ts";
 import type { Env } from "../../env.ts";
 import { progressOfEnd } from "../../lease/walk.ts";
 import type { EndProgress } from "../../lease/walk-job.ts";
@@ -12,26 +12,37 @@ import type { StoredWatermark } from "../../system/watermark-store.ts";
 import { entityOf, prefixOf, sinceOf } from "../../system/watermarks.ts";
 import { NO_FIELDS } from "../../wire/fields.ts";
 import { dataReply } from "../../wire/reply.ts";
-import type { Shape } from "../../wire/shape.ts";
+import { view } from "../../wire/view.ts";
 import { askerObject } from "./tokens/ended.ts";
 
 /** Clean-ups that one answer asks about; of more it says only that they go on. */
 const MAX_ASKED = 64;
 
-const REVOCATION_SHAPE = {
-  "prefix?": "string",
-  "entity_id?": "string",
-  "issued_since?": "string",
-  time: "string",
-  created_before: "string | null",
-  asked_by: "object | null",
-  request_id: "string",
-  request_path: "string",
-  clean_up: "string",
-  tokens_seen: "integer | null",
-  tokens_left: "integer | null",
-  clean_up_finished: "string | null",
-} as const satisfies Shape;
+/** A revocation, and what is known of its clean-up. */
+interface ShownRevocation {
+  readonly watermark: StoredWatermark;
+  readonly progress: EndProgress | null;
+  /** Tokens that are left of an entity; null where that was not counted. */
+  readonly leftOfEntity: number | null;
+}
+
+const REVOCATION_VIEW = view<ShownRevocation>({
+  "prefix?": ["string", ({ watermark }) => prefixOf(watermark.scope) ?? undefined],
+  "entity_id?": ["string", ({ watermark }) => entityOf(watermark.scope) ?? undefined],
+  "issued_since?": ["string", ({ watermark }) => formatTime(sinceOf(watermark.scope)) ?? undefined],
+  time: ["string", ({ watermark }) => formatRfc3339(watermark.madeAt)],
+  created_before: ["string | null", ({ watermark }) => formatTime(watermark.createdBefore)],
+  asked_by: ["object | null", ({ watermark: { asked } }) => asked.by && askerObject(asked.by)],
+  request_id: ["string", ({ watermark }) => watermark.asked.request],
+  request_path: ["string", ({ watermark }) => watermark.asked.path ?? ""],
+  clean_up: [
+    "string",
+    ({ watermark, progress }) => (watermark.cleanedAt !== null ? "finished" : progress ? "running" : "waits for tidy"),
+  ],
+  tokens_seen: ["integer | null", ({ progress }) => progress?.seen ?? null],
+  tokens_left: ["integer | null", ({ progress, leftOfEntity }) => leftOfEntity ?? leftOf(progress)],
+  clean_up_finished: ["string | null", ({ watermark }) => formatTime(watermark.cleanedAt)],
+});
 
 /** What was revoked by prefix, mount or entity, and how far the clean-up of each is. Only this server has it. */
 export const REVOCATION_ROUTES: readonly Route[] = [
@@ -41,7 +52,7 @@ export const REVOCATION_ROUTES: readonly Route[] = [
     {
       summary: "Lists what was revoked by path, mount, role, entity or restore, and how far the clean-up of each is.",
       operationId: "leases-list-revocations",
-      answers: dataAnswer({ revocations: [REVOCATION_SHAPE] }),
+      answers: dataAnswer({ revocations: [REVOCATION_VIEW.shape] }),
     },
     NO_FIELDS,
     async ({ env }) => {
@@ -63,25 +74,11 @@ async function show(
   ask: boolean,
   ofEntities: ReadonlyMap<string, number>,
 ): Promise<Record<string, unknown>> {
-  const { scope, id, madeAt, createdBefore, cleanedAt, asked } = watermark;
-  const prefix = prefixOf(scope);
-  const entity = entityOf(scope);
-  const since = sinceOf(scope);
-  const progress = ask && prefix !== null ? await progressOfEnd(env, prefix, id) : null;
-  return {
-    ...(prefix !== null && { prefix }),
-    ...(entity !== null && { entity_id: entity }),
-    ...(since !== null && { issued_since: formatRfc3339(since) }),
-    time: formatRfc3339(madeAt),
-    created_before: createdBefore === null ? null : formatRfc3339(createdBefore),
-    asked_by: asked.by && askerObject(asked.by),
-    request_id: asked.request,
-    request_path: asked.path ?? "",
-    clean_up: cleanedAt !== null ? "finished" : progress ? "running" : "waits for tidy",
-    tokens_seen: progress?.seen ?? null,
-    tokens_left: ask && entity !== null ? (ofEntities.get(entity) ?? 0) : leftOf(progress),
-    clean_up_finished: cleanedAt === null ? null : formatRfc3339(cleanedAt),
-  };
+  const prefix = prefixOf(watermark.scope);
+  const entity = entityOf(watermark.scope);
+  const progress = ask && prefix !== null ? await progressOfEnd(env, prefix, watermark.id) : null;
+  const leftOfEntity = ask && entity !== null ? (ofEntities.get(entity) ?? 0) : null;
+  return REVOCATION_VIEW.show({ watermark, progress, leftOfEntity });
 }
 
 /** What was listed when a walk began and has not been met; what is made meanwhile, and met, is in neither number. */

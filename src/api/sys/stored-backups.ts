@@ -7,7 +7,7 @@ import type { BackupRun } from "../../backup/bucket/run-store.ts";
 import { backupIntervalMs, backupsKept } from "../../backup/bucket/settings.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
-import { formatRfc3339 } from "../../base/rfc3339.ts";
+import { formatRfc3339, formatTime } from "../../base/rfc3339.ts";
 import { toBase64 } from "../../crypto/bytes.ts";
 import type { Env } from "../../env.ts";
 import { fieldSchema, NO_FIELDS, text } from "../../wire/fields.ts";
@@ -156,7 +156,7 @@ function shown({ name, state, startedAt, finishedAt, parts, objects, rows, bytes
     name,
     state,
     started_at: formatRfc3339(startedAt),
-    finished_at: finishedAt === null ? null : formatRfc3339(finishedAt),
+    finished_at: formatTime(finishedAt),
     parts,
     objects,
     rows,

@@ -10,9 +10,7 @@ import { resultantAcl } from "../../policy/ui.ts";
 import type { Installation } from "../../system/installation.ts";
 import { NO_FIELDS } from "../../wire/fields.ts";
 import { dataReply, type Reply } from "../../wire/reply.ts";
-import { fixedMounts, MOUNT_SHAPE, mountObject, optionsOf } from "./mounts/view.ts";
-
-type MountObject = Readonly<Record<string, unknown>>;
+import { fixedMounts, MOUNT_VIEW, type MountAtPath, optionsOf, shownMounts } from "./mounts/view.ts";
 
 /** What user interfaces ask before they show anything. */
 export const UI_ROUTES: readonly Route[] = [
@@ -35,7 +33,7 @@ export const UI_ROUTES: readonly Route[] = [
       operationId: "internal-ui-read-mount-information",
       parameters: { path: "A path below the mount" },
       fields: {},
-      answers: dataAnswer({ ...MOUNT_SHAPE, path: "string" }),
+      answers: dataAnswer({ ...MOUNT_VIEW.shape, path: "string" }),
     },
     readMount,
   ),
@@ -64,11 +62,14 @@ async function listMounts(context: OpenContext): Promise<Result<Reply, Failure>>
   const acl = await aclOfRequest(context, installation);
   if (!acl) return err(DENIED);
   const now = currentTime();
-  const reached = (prefix: string, mounts: Readonly<Record<string, MountObject>>) =>
-    Object.fromEntries(Object.entries(mounts).filter(([path]) => acl.grantsAnythingUnder(prefix + path, now)));
+  const reached = (prefix: string, mounts: readonly MountAtPath[]) =>
+    shownMounts(mounts.filter(([path]) => acl.grantsAnythingUnder(prefix + path, now)));
   return ok(
     dataReply({
-      auth: reached("auth/", authMounts(installation)),
+      auth: reached(
+        "auth/",
+        installation.mounts.map((mount) => [mount.path, mount]),
+      ),
       secret: reached("", await fixedMounts(installation.clusterId)),
     }),
   );
@@ -82,9 +83,9 @@ async function readMount(context: OpenContext): Promise<Result<Reply, Failure>> 
   const acl = await aclOfRequest(context, installation);
   if (!acl) return err(DENIED);
   const wanted = `${context.params.path ?? ""}/`;
-  const mounts = [
-    ...Object.entries(await fixedMounts(installation.clusterId)),
-    ...Object.entries(authMounts(installation)).map(([path, view]) => [`auth/${path}`, view] as const),
+  const mounts: MountAtPath[] = [
+    ...(await fixedMounts(installation.clusterId)),
+    ...installation.mounts.map((mount): MountAtPath => [`auth/${mount.path}`, mount]),
   ];
   const found = mounts.find(([path]) => wanted.startsWith(path));
   if (!found || !acl.grantsAnythingUnder(found[0], currentTime())) {
@@ -93,14 +94,10 @@ async function readMount(context: OpenContext): Promise<Result<Reply, Failure>> 
       message: "preflight capability check returned 403, please ensure client's policies grant access to the path",
     });
   }
-  return ok(dataReply({ ...found[1], path: found[0] }));
+  return ok(dataReply({ ...MOUNT_VIEW.show(found[1]), path: found[0] }));
 }
 
-function authMounts({ mounts }: Installation): Readonly<Record<string, MountObject>> {
-  return Object.fromEntries(mounts.map((mount) => [mount.path, mountObject(mount)]));
-}
-
-function unauthenticatedMounts({ mounts }: Installation): Readonly<Record<string, MountObject>> {
+function unauthenticatedMounts({ mounts }: Installation): Record<string, unknown> {
   return Object.fromEntries(
     mounts
       .filter(({ config }) => config.listingVisibility === "unauth")

@@ -15,7 +15,7 @@ import { refused } from "../json-api/document.ts";
 import { pageReply, pageShape, SEARCH_FIELD } from "../json-api/page.ts";
 import { bareRoute, documentReply, documentRoute, listRoute } from "../json-api/routes.ts";
 import { mayOf, organizationPermissions } from "./permissions.ts";
-import { ORGANIZATION_SHAPE, organizationResource } from "./render.ts";
+import { ORGANIZATION_VIEW } from "./render.ts";
 
 const TYPES = ["organizations"];
 
@@ -28,7 +28,7 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
     {
       summary: "Lists the organizations by page.",
       operationId: "teams-list-organizations",
-      answers: plainAnswer(pageShape(ORGANIZATION_SHAPE)),
+      answers: plainAnswer(pageShape(ORGANIZATION_VIEW.shape)),
     },
     fieldSchema(SEARCH_FIELD),
     async (context) => {
@@ -36,7 +36,7 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
       const found = await organizationDirectory(context.env).list(page, own.q);
       const may = await mayOf(context);
       return pageReply(context, found, (organization) =>
-        organizationResource(organization, organizationPermissions(may, organization)),
+        ORGANIZATION_VIEW.show({ organization, permissions: organizationPermissions(may, organization) }),
       );
     },
   ),
@@ -46,7 +46,7 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
     {
       summary: "Makes an organization.",
       operationId: "teams-create-organization",
-      answers: plainAnswer({ data: ORGANIZATION_SHAPE }, 201),
+      answers: plainAnswer({ data: ORGANIZATION_VIEW.shape }, 201),
     },
     TYPES,
     NEW_ORGANIZATION,
@@ -64,7 +64,7 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
       summary: "Shows an organization.",
       operationId: "teams-read-organization",
       parameters: ORGANIZATION,
-      answers: plainAnswer({ data: ORGANIZATION_SHAPE }),
+      answers: plainAnswer({ data: ORGANIZATION_VIEW.shape }),
     },
     async (context) => {
       const name = context.params.organization ?? "";
@@ -78,7 +78,7 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
       summary: "Changes an organization.",
       operationId: "teams-update-organization",
       parameters: ORGANIZATION,
-      answers: plainAnswer({ data: ORGANIZATION_SHAPE }),
+      answers: plainAnswer({ data: ORGANIZATION_VIEW.shape }),
     },
     TYPES,
     ORGANIZATION_CHANGE,
@@ -122,5 +122,5 @@ async function document(
 ): Promise<Result<Reply, Failure>> {
   if (!organization) return err(NO_ORGANIZATION);
   const permissions = organizationPermissions(await mayOf(context), organization);
-  return documentReply(organizationResource(organization, permissions), status);
+  return documentReply(ORGANIZATION_VIEW.show({ organization, permissions }), status);
 }

@@ -14,7 +14,7 @@ import { sent, strictSchema, type Values } from "../../wire/fields.ts";
 import type { Reply } from "../../wire/reply.ts";
 import { documentReply, documentRoute } from "../json-api/routes.ts";
 import { authorOf } from "./author.ts";
-import { TOKEN_SHAPE, tokenResource } from "./render.ts";
+import { TOKEN_VIEW } from "./render.ts";
 import { readEitherId, TOKEN_TYPES } from "./token-id.ts";
 
 /** 30 days. */
@@ -46,7 +46,7 @@ export const ROTATION_ROUTES: readonly Route[] = [
       summary: "Makes a new token in the place of an old one, which stays good until the end of an overlap.",
       operationId: "teams-rotate-token",
       parameters: { id: "The id of the token" },
-      answers: plainAnswer({ data: TOKEN_SHAPE }, 201),
+      answers: plainAnswer({ data: TOKEN_VIEW.shape }, 201),
     },
     TOKEN_TYPES,
     ATTRIBUTES,
@@ -84,10 +84,10 @@ async function rotate(context: CallContext<unknown, Attributes>): Promise<Result
   request.notes.targetAccessor = tokenId;
   request.notes.issuedTeamToken = auditTeamToken(rotated.value);
   const { replay } = rotated.value;
-  if (replay === null) return documentReply(tokenResource(rotated.value, text), 201);
+  if (replay === null) return documentReply(TOKEN_VIEW.show({ ...rotated.value, text }), 201);
   const replayed = sealedFor === null ? null : await openData(keys, sealedFor, replay);
   if (!replayed) return err(ALREADY_ROTATED);
-  return documentReply(tokenResource(rotated.value, new TextDecoder().decode(replayed)), 201);
+  return documentReply(TOKEN_VIEW.show({ ...rotated.value, text: new TextDecoder().decode(replayed) }), 201);
 }
 
 /** What the text of the new token is sealed for; null for a request that can't be repeated. */

@@ -2,13 +2,15 @@ import { type CallContext, openRoute, type Route, simpleRoute, withAlternatePath
 import { NO_CONTENT, plainAnswer } from "../../auth/route-description.ts";
 import type { Failure } from "../../base/errors.ts";
 import { ok, type Result } from "../../base/result.ts";
+import type { Keys } from "../../crypto/key-ring.ts";
 import { canonicalTeamPath } from "../../team/canonical-path.ts";
 import { userIdOf } from "../../team/ids.ts";
+import type { TeamRecord } from "../../team/record.ts";
 import { ANY_FIELDS } from "../../wire/fields.ts";
 import { EMPTY, plainReply, type Reply } from "../../wire/reply.ts";
 import { authorOf } from "./author.ts";
 import { ORGANIZATION_ROUTES } from "./organizations.ts";
-import { serviceUserResource, USER_SHAPE, userResource } from "./render.ts";
+import { USER_VIEW } from "./render.ts";
 import { ROTATION_ROUTES } from "./rotation.ts";
 import { TEAMS_ROUTES } from "./teams.ts";
 import { TOKEN_LIST_ROUTES } from "./token-list.ts";
@@ -37,7 +39,7 @@ export const TEAM_ROUTES: readonly Route[] = [
       summary: "Shows who the caller is.",
       operationId: "teams-read-account",
       fields: {},
-      answers: plainAnswer({ data: USER_SHAPE }),
+      answers: plainAnswer({ data: USER_VIEW.shape }),
     },
     ANY_FIELDS,
     showAccount,
@@ -56,9 +58,14 @@ export const TEAM_ROUTES: readonly Route[] = [
 async function showAccount(context: CallContext<unknown, unknown>): Promise<Result<Reply, Failure>> {
   const { caller, installation } = context;
   const { keys } = installation;
-  const data =
+  const shown =
     caller.kind === "team"
-      ? serviceUserResource(await userIdOf(keys, `team\0${caller.team.teamId}`), caller.team, caller.token)
-      : userResource(await authorOf(keys, caller));
-  return ok(plainReply({ data }));
+      ? { user: await serviceUserOf(keys, caller.team), service: caller }
+      : { user: await authorOf(keys, caller), service: null };
+  return ok(plainReply({ data: USER_VIEW.show(shown) }));
+}
+
+/** The user that stands for a team when it uses its token. */
+async function serviceUserOf(keys: Keys, { teamId, name }: TeamRecord) {
+  return { id: await userIdOf(keys, `team\0${teamId}`), name: `api-team_${name}` };
 }

@@ -22,7 +22,7 @@ import {
 } from "../json-api/page.ts";
 import { bareRoute, describeFields, documentRoute, listRoute } from "../json-api/routes.ts";
 import { mayOf, teamPermissions } from "./permissions.ts";
-import { TEAM_SHAPE, teamResource } from "./render.ts";
+import { TEAM_VIEW } from "./render.ts";
 
 const TYPES = ["teams"];
 /** Names in one `filter[names]`. */
@@ -60,14 +60,16 @@ export const TEAMS_ROUTES: readonly Route[] = [
       summary: "Lists the teams of an organization by page.",
       operationId: "teams-list-teams",
       parameters: ORGANIZATION,
-      answers: plainAnswer(pageShape(TEAM_SHAPE)),
+      answers: plainAnswer(pageShape(TEAM_VIEW.shape)),
     },
     LIST_FIELDS,
     async (context) => {
       const page = await findTeams(context);
       if (!page.ok) return page;
       const may = await mayOf(context);
-      return pageReply(context, page.value, (team) => teamResource(team, teamPermissions(may, team)));
+      return pageReply(context, page.value, (team) =>
+        TEAM_VIEW.show({ team, permissions: teamPermissions(may, team) }),
+      );
     },
     RELATED,
   ),
@@ -78,7 +80,7 @@ export const TEAMS_ROUTES: readonly Route[] = [
       summary: "Makes a team.",
       operationId: "teams-create-team",
       parameters: ORGANIZATION,
-      answers: plainAnswer({ data: TEAM_SHAPE }),
+      answers: plainAnswer({ data: TEAM_VIEW.shape }),
     },
     TYPES,
     NEW_TEAM,
@@ -106,7 +108,7 @@ export const TEAMS_ROUTES: readonly Route[] = [
       operationId: "teams-read-team",
       parameters: TEAM,
       fields: describeFields(fieldSchema(includeField(RELATED))),
-      answers: plainAnswer({ data: TEAM_SHAPE, "included?": ["object"] }),
+      answers: plainAnswer({ data: TEAM_VIEW.shape, "included?": ["object"] }),
     },
     ANY_FIELDS,
     {
@@ -124,7 +126,7 @@ export const TEAMS_ROUTES: readonly Route[] = [
       summary: "Changes a team.",
       operationId: "teams-update-team",
       parameters: TEAM,
-      answers: plainAnswer({ data: TEAM_SHAPE }),
+      answers: plainAnswer({ data: TEAM_VIEW.shape }),
     },
     TYPES,
     TEAM_CHANGE,
@@ -191,6 +193,6 @@ async function document(
   included: Readonly<Record<string, unknown>> = {},
 ): Promise<Result<Reply, Failure>> {
   if (!team) return NOT_FOUND;
-  const data = teamResource(team, teamPermissions(await mayOf(context), team));
+  const data = TEAM_VIEW.show({ team, permissions: teamPermissions(await mayOf(context), team) });
   return ok(plainReply({ data, ...included }));
 }

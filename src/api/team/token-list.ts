@@ -13,7 +13,7 @@ import { EMPTY, type Reply } from "../../wire/reply.ts";
 import { refused } from "../json-api/document.ts";
 import { pageReply, pageShape, SEARCH_FIELD } from "../json-api/page.ts";
 import { listRoute } from "../json-api/routes.ts";
-import { LISTED_TOKEN_SHAPE, listedTokenResource } from "./render.ts";
+import { LISTED_TOKEN_VIEW } from "./render.ts";
 
 /** Tokens that one request deletes. */
 const MAX_DELETED = 100;
@@ -41,14 +41,14 @@ export const TOKEN_LIST_ROUTES: readonly Route[] = [
       summary: "Lists the tokens of all teams of an organization by page.",
       operationId: "teams-list-tokens",
       parameters: { organization: "The name of the organization" },
-      answers: plainAnswer(pageShape(LISTED_TOKEN_SHAPE)),
+      answers: plainAnswer(pageShape(LISTED_TOKEN_VIEW.shape)),
     },
     LIST_FIELDS,
     async (context) => {
       const name = context.params.organization ?? "";
       const { page, own } = context.prepared;
       const found = await organizationNamed(context.env, name).listTokens(name, page, own.sort, own.q);
-      return found.ok ? pageReply(context, found.value, listedTokenResource) : found;
+      return found.ok ? pageReply(context, found.value, LISTED_TOKEN_VIEW.show) : found;
     },
   ),
   tokenRoute(

@@ -13,7 +13,7 @@ import { strictSchema } from "../../wire/fields.ts";
 import { EMPTY, type Reply } from "../../wire/reply.ts";
 import { bareRoute, documentReply, documentRoute } from "../json-api/routes.ts";
 import { authorOf } from "./author.ts";
-import { TOKEN_SHAPE, tokenResource } from "./render.ts";
+import { TOKEN_VIEW } from "./render.ts";
 import { readEitherId, TOKEN_TYPES, type TokenPlace } from "./token-id.ts";
 
 // Other attributes are refused: a misspelt expiry that was ignored would make a token that never ends.
@@ -59,7 +59,7 @@ export const TEAM_TOKEN_ROUTES: readonly Route[] = [
       summary: "Makes the token of a team that has no description, in the place of the one before.",
       operationId: "teams-create-token",
       parameters: TEAM,
-      answers: plainAnswer({ data: TOKEN_SHAPE }, 201),
+      answers: plainAnswer({ data: TOKEN_VIEW.shape }, 201),
     },
     TOKEN_TYPES,
     UNDESCRIBED,
@@ -72,7 +72,7 @@ export const TEAM_TOKEN_ROUTES: readonly Route[] = [
       summary: "Makes another token of a team.",
       operationId: "teams-create-described-token",
       parameters: TEAM,
-      answers: plainAnswer({ data: TOKEN_SHAPE }, 201),
+      answers: plainAnswer({ data: TOKEN_VIEW.shape }, 201),
     },
     TOKEN_TYPES,
     DESCRIBED,
@@ -85,7 +85,7 @@ export const TEAM_TOKEN_ROUTES: readonly Route[] = [
       summary: "Shows the token of a team that has no description.",
       operationId: "teams-read-token-of-team",
       parameters: TEAM,
-      answers: plainAnswer({ data: TOKEN_SHAPE }),
+      answers: plainAnswer({ data: TOKEN_VIEW.shape }),
     },
     async (context) => show(context, await unnamedTokenOf(context)),
   ),
@@ -108,7 +108,7 @@ export const TEAM_TOKEN_ROUTES: readonly Route[] = [
       summary: "Shows a token of a team.",
       operationId: "teams-read-token",
       parameters: TOKEN,
-      answers: plainAnswer({ data: TOKEN_SHAPE }),
+      answers: plainAnswer({ data: TOKEN_VIEW.shape }),
     },
     async (context) => show(context, await readEitherId(context)),
   ),
@@ -149,14 +149,14 @@ async function create(context: CallContext<unknown, TokenAttributes>): Promise<R
   });
   if (!added.ok) return added;
   request.notes.issuedTeamToken = auditTeamToken(added.value);
-  return documentReply(tokenResource(added.value, text), 201);
+  return documentReply(TOKEN_VIEW.show({ ...added.value, text }), 201);
 }
 
 async function show({ env, request }: AnyCall, { route, tokenId }: TokenPlace): Promise<Result<Reply, Failure>> {
   const found = route === null ? null : await teamAt(env, route).token(tokenId);
   if (!found) return NOT_FOUND;
   request.notes.targetAccessor = found.token.tokenId;
-  return documentReply(tokenResource(found, null));
+  return documentReply(TOKEN_VIEW.show({ ...found, text: null }));
 }
 
 async function remove({ env, request }: AnyCall, { route, tokenId }: TokenPlace): Promise<Result<Reply, Failure>> {

@@ -12,7 +12,7 @@ import { fieldSchema } from "../../../wire/fields.ts";
 import { PAGE, type Page } from "../../../wire/page.ts";
 import { dataReply, keysReply, type Reply } from "../../../wire/reply.ts";
 import { LEASE_ID, readLeaseIdField } from "./lease-id.ts";
-import { LEASE_SHAPE, lookupObject } from "./view.ts";
+import { LEASE_VIEW, leaseFacts } from "./view.ts";
 
 /** Names that one answer holds at most. */
 const MAX_LIST = 10_000;
@@ -25,13 +25,13 @@ export const LEASE_LOOKUP_ROUTES: readonly Route[] = [
   simpleRoute(
     "update",
     "sys/leases/lookup",
-    { summary: "Shows a lease.", operationId: "leases-read-lease", answers: dataAnswer(LEASE_SHAPE) },
+    { summary: "Shows a lease.", operationId: "leases-read-lease", answers: dataAnswer(LEASE_VIEW.shape) },
     fieldSchema(LEASE_ID),
     async ({ env, installation, request, fields }) => {
       const id = readLeaseIdField(fields.lease_id, "");
       if (!id.ok) return id;
       const found = await lookupLease(env, installation, id.value, request.notes);
-      return found.ok ? ok(dataReply(lookupObject(found.value, currentTime()))) : err(INVALID_LEASE);
+      return found.ok ? ok(dataReply(LEASE_VIEW.show(leaseFacts(found.value, currentTime())))) : err(INVALID_LEASE);
     },
   ),
   simpleRoute(

@@ -1,56 +1,41 @@
-import { formatRfc3339 } from "../../../base/rfc3339.ts";
+import { formatRfc3339, formatTime } from "../../../base/rfc3339.ts";
 import { type LeaseView, leaseIdOf } from "../../../lease/record.ts";
 import type { ShownLease } from "../../../lease/service.ts";
-import type { TokenView } from "../../../token/record.ts";
 import type { LeaseReply } from "../../../wire/reply.ts";
-import type { Shape } from "../../../wire/shape.ts";
+import { view } from "../../../wire/view.ts";
 
-/** The shape of a look-up of a lease. */
-export const LEASE_SHAPE = {
-  id: "string",
-  path: "string",
-  renewable: "boolean",
-  issue_time: "string",
-  expire_time: "string | null",
-  last_renewal: "string | null",
-  ttl: "integer",
-  "revoke_error?": "string",
-} as const satisfies Shape;
+/** A lease of either kind. Times in ms. */
+interface LeaseFacts extends Pick<LeaseView, "path" | "renewable" | "renewedAt" | "error"> {
+  readonly id: string;
+  readonly issuedAt: number;
+  /** null: never. */
+  readonly expiresAt: number | null;
+  readonly now: number;
+}
 
-/** What a look-up shows of a lease. `now` in ms. */
-export function lookupObject(shown: ShownLease, now: number): Record<string, unknown> {
-  return shown.kind === "token" ? ofToken(shown.leaseId, shown.token, now) : ofSecret(shown.lease, now);
+/** What a look-up shows of a lease. */
+export const LEASE_VIEW = view<LeaseFacts>({
+  id: ["string", (lease) => lease.id],
+  path: ["string", (lease) => lease.path],
+  renewable: ["boolean", (lease) => lease.renewable && lease.error === null],
+  issue_time: ["string", (lease) => formatRfc3339(lease.issuedAt)],
+  expire_time: ["string | null", (lease) => formatTime(lease.expiresAt)],
+  last_renewal: ["string | null", (lease) => formatTime(lease.renewedAt)],
+  ttl: [
+    "integer",
+    ({ expiresAt, now }) => (expiresAt === null ? 0 : Math.max(0, Math.floor((expiresAt - now) / 1000))),
+  ],
+  "revoke_error?": ["string", (lease) => lease.error ?? undefined],
+});
+
+/** The lease of a token or of a secret. `now` in ms. */
+export function leaseFacts(shown: ShownLease, now: number): LeaseFacts {
+  if (shown.kind === "secret") return { ...shown.lease, id: leaseIdOf(shown.lease), now };
+  const { path, renewable, createdAt, expiresAt, renewedAt } = shown.token;
+  return { id: shown.leaseId, path, renewable, issuedAt: createdAt, expiresAt, renewedAt, error: null, now };
 }
 
 /** The lease in the answer to its registration or renewal. */
 export function leaseReply(lease: LeaseView): LeaseReply {
   return { id: leaseIdOf(lease), renewable: lease.renewable, duration: lease.grantedTtl };
-}
-
-function ofToken(id: string, token: TokenView, now: number): Record<string, unknown> {
-  return {
-    id,
-    path: token.path,
-    renewable: token.renewable,
-    ...times(token.createdAt, token.expiresAt, token.renewedAt, now),
-  };
-}
-
-function ofSecret(lease: LeaseView, now: number): Record<string, unknown> {
-  return {
-    id: leaseIdOf(lease),
-    path: lease.path,
-    renewable: lease.renewable && lease.error === null,
-    ...times(lease.issuedAt, lease.expiresAt, lease.renewedAt, now),
-    ...(lease.error !== null && { revoke_error: lease.error }),
-  };
-}
-
-function times(issuedAt: number, expiresAt: number | null, renewedAt: number | null, now: number) {
-  return {
-    issue_time: formatRfc3339(issuedAt),
-    expire_time: expiresAt === null ? null : formatRfc3339(expiresAt),
-    last_renewal: renewedAt === null ? null : formatRfc3339(renewedAt),
-    ttl: expiresAt === null ? 0 : Math.max(0, Math.floor((expiresAt - now) / 1000)),
-  };
 }

@@ -2,13 +2,14 @@ import { type ReadyContext, type Route, simpleRoute, withCanonicalPath } from ".
 import { DONE_OR_WARNED, injectedAnswer, NO_CONTENT } from "../../../auth/route-description.ts";
 import type { Failure } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
+import type { Installation } from "../../../system/installation.ts";
 import { normalizeMountPath } from "../../../system/mount-rules.ts";
 import { NO_FIELDS } from "../../../wire/fields.ts";
 import { injectedReply, type Reply } from "../../../wire/reply.ts";
 import { disableMount, ENABLE_FIELDS, enableMount } from "./enable.ts";
 import { noAuthMount, noEngine } from "./failures.ts";
 import { TUNE_SUFFIX, tunedPath, tuneMountRoutes } from "./tune.ts";
-import { fixedMounts, fixedTuneObject, MOUNT_SHAPE, mountObject, TUNE_SHAPE } from "./view.ts";
+import { fixedMounts, MOUNT_VIEW, shownMounts, TUNE_VIEW } from "./view.ts";
 
 const MOUNT = { path: "The path of the mount" };
 
@@ -20,13 +21,10 @@ export const MOUNT_ROUTES: readonly Route[] = withCanonicalPath(canonicalMountPa
     {
       summary: "Lists the auth mounts.",
       operationId: "auth-list-enabled-methods",
-      answers: injectedAnswer({ "*": MOUNT_SHAPE }),
+      answers: injectedAnswer({ "*": MOUNT_VIEW.shape }),
     },
     NO_FIELDS,
-    async ({ installation }) => {
-      const mounts = installation.mounts.map((mount) => [mount.path, mountObject(mount)] as const);
-      return ok(injectedReply(Object.fromEntries(mounts)));
-    },
+    async ({ installation }) => ok(injectedReply(shownMounts(installation.mounts.map((mount) => [mount.path, mount])))),
   ),
   // Before the mounts themselves, whose paths can have several segments.
   ...tuneMountRoutes("sys/auth/:path{.+/tune}", {
@@ -44,13 +42,13 @@ export const MOUNT_ROUTES: readonly Route[] = withCanonicalPath(canonicalMountPa
       summary: "Shows the tuning of a mount that every installation has.",
       operationId: "mounts-read-tuning-information",
       parameters: MOUNT,
-      answers: injectedAnswer(TUNE_SHAPE),
+      answers: injectedAnswer({ ...TUNE_VIEW.shape, "not_before?": "string" }),
     },
     NO_FIELDS,
     async ({ installation, params }) => {
       const path = tunedPath(params);
-      const mount = (await fixedMounts(installation.clusterId))[path];
-      return mount ? ok(injectedReply(fixedTuneObject(mount))) : err(noEngine(path));
+      const mount = await fixedMountAt(installation, path);
+      return mount ? ok(injectedReply(TUNE_VIEW.show(mount))) : err(noEngine(path));
     },
   ),
   simpleRoute(
@@ -60,7 +58,7 @@ export const MOUNT_ROUTES: readonly Route[] = withCanonicalPath(canonicalMountPa
       summary: "Shows an auth mount.",
       operationId: "auth-read-configuration",
       parameters: MOUNT,
-      answers: injectedAnswer(MOUNT_SHAPE),
+      answers: injectedAnswer(MOUNT_VIEW.shape),
     },
     NO_FIELDS,
     async (context) => readMount(context, noAuthMount),
@@ -96,10 +94,10 @@ export const MOUNT_ROUTES: readonly Route[] = withCanonicalPath(canonicalMountPa
     {
       summary: "Lists the mounts that every installation has.",
       operationId: "mounts-list-secrets-engines",
-      answers: injectedAnswer({ "*": MOUNT_SHAPE }),
+      answers: injectedAnswer({ "*": MOUNT_VIEW.shape }),
     },
     NO_FIELDS,
-    async ({ installation }) => ok(injectedReply(await fixedMounts(installation.clusterId))),
+    async ({ installation }) => ok(injectedReply(shownMounts(await fixedMounts(installation.clusterId)))),
   ),
   // Clients that manage mounts of every kind read an auth mount here too.
   simpleRoute(
@@ -109,7 +107,7 @@ export const MOUNT_ROUTES: readonly Route[] = withCanonicalPath(canonicalMountPa
       summary: "Shows an auth mount, for clients that read mounts of every kind here.",
       operationId: "mounts-read-auth-configuration",
       parameters: MOUNT,
-      answers: injectedAnswer(MOUNT_SHAPE),
+      answers: injectedAnswer(MOUNT_VIEW.shape),
     },
     NO_FIELDS,
     async (context) => readMount(context, (path) => noEngine(`auth/${path}`)),
@@ -121,13 +119,13 @@ export const MOUNT_ROUTES: readonly Route[] = withCanonicalPath(canonicalMountPa
       summary: "Shows a mount that every installation has.",
       operationId: "mounts-read-configuration",
       parameters: MOUNT,
-      answers: injectedAnswer(MOUNT_SHAPE),
+      answers: injectedAnswer(MOUNT_VIEW.shape),
     },
     NO_FIELDS,
     async ({ installation, params }) => {
       const path = normalizeMountPath(params.path ?? "");
-      const mount = (await fixedMounts(installation.clusterId))[path];
-      return mount ? ok(injectedReply(mount)) : err(noEngine(path));
+      const mount = await fixedMountAt(installation, path);
+      return mount ? ok(injectedReply(MOUNT_VIEW.show(mount))) : err(noEngine(path));
     },
   ),
 ]);
@@ -136,7 +134,11 @@ export const MOUNT_ROUTES: readonly Route[] = withCanonicalPath(canonicalMountPa
 function readMount({ installation, params }: ReadyContext, missing: (path: string) => Failure): Result<Reply, Failure> {
   const path = normalizeMountPath(params.path ?? "");
   const mount = installation.mountAt(path);
-  return mount ? ok(injectedReply(mountObject(mount))) : err(missing(path));
+  return mount ? ok(injectedReply(MOUNT_VIEW.show(mount))) : err(missing(path));
+}
+
+async function fixedMountAt({ clusterId }: Installation, path: string) {
+  return (await fixedMounts(clusterId)).find(([at]) => at === path)?.[1];
 }
 
 /** The path with that of the mount as it is stored, without the slash at its end. */

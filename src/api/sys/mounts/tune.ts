@@ -13,7 +13,7 @@ import { changedReply, endedReply } from "../../changed-reply.ts";
 import { notBefore, readNotBefore } from "../../not-before.ts";
 import { noAuthMount } from "./failures.ts";
 import { readSettings, SETTINGS, UNUSED_SETTINGS } from "./settings.ts";
-import { TUNE_SHAPE, tuneObject } from "./view.ts";
+import { TUNE_VIEW } from "./view.ts";
 
 const MOUNT = { path: "The path of the mount" };
 
@@ -38,7 +38,7 @@ export function tuneMountRoutes(path: string, ids: Readonly<Record<"read" | "wri
         summary: "Shows the tuning of an auth mount.",
         operationId: ids.read,
         parameters: MOUNT,
-        answers: injectedAnswer(TUNE_SHAPE),
+        answers: injectedAnswer({ ...TUNE_VIEW.shape, "not_before?": "string" }),
       },
       NO_FIELDS,
       async ({ installation, params }) => {
@@ -46,7 +46,7 @@ export function tuneMountRoutes(path: string, ids: Readonly<Record<"read" | "wri
         const mount = installation.mountAt(mountPath);
         if (!mount) return err(noAuthMount(mountPath));
         const time = notBefore(installation.watermarks, pathScope(`auth/${mountPath}`));
-        return ok(injectedReply({ ...tuneObject(mount), ...(time !== null && { not_before: time }) }));
+        return ok(injectedReply({ ...TUNE_VIEW.show(mount), ...(time !== null && { not_before: time }) }));
       },
     ),
     simpleRoute(

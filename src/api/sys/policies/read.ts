@@ -2,6 +2,7 @@ import type { CallContext } from "../../../auth/route.ts";
 import { currentTime } from "../../../base/clock.ts";
 import type { Failure } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
+import { formatRfc3339, formatTime } from "../../../base/rfc3339.ts";
 import type { Env } from "../../../env.ts";
 import { isHiddenPolicy, RESPONSE_WRAPPING_POLICY, RESPONSE_WRAPPING_POLICY_TEXT } from "../../../policy/builtin.ts";
 import { normalizePolicyName, ROOT_POLICY } from "../../../policy/name.ts";
@@ -9,7 +10,7 @@ import type { StoredPolicy } from "../../../system/policy-store.ts";
 import { systemOf } from "../../../system/system.ts";
 import { type Page, pageOf } from "../../../wire/page.ts";
 import { dataReply, type Reply } from "../../../wire/reply.ts";
-import type { Shape } from "../../../wire/shape.ts";
+import { view } from "../../../wire/view.ts";
 
 /** Policies with their texts that one call to the object brings. */
 const DETAILED_CHUNK = 64;
@@ -25,16 +26,16 @@ const FIXED: ReadonlyMap<string, StoredPolicy> = new Map(
   }),
 );
 
-/** The shape of a policy, without its text. */
-export const POLICY_SHAPE = {
-  name: "string",
-  version: "integer",
-  cas_required: "boolean",
-  allow_slashes_in_identity_templates: "boolean",
-  allow_wildcards_in_identity_templates: "boolean",
-  modified: "string",
-  "expiration?": "string",
-} as const satisfies Shape;
+/** A policy, without its text. */
+export const POLICY_VIEW = view<StoredPolicy>({
+  name: ["string", (policy) => policy.name],
+  version: ["integer", (policy) => policy.version],
+  cas_required: ["boolean", (policy) => policy.casRequired],
+  allow_slashes_in_identity_templates: ["boolean", (policy) => policy.allowSlashes],
+  allow_wildcards_in_identity_templates: ["boolean", (policy) => policy.allowWildcards],
+  modified: ["string", (policy) => formatRfc3339(policy.modifiedAt)],
+  "expiration?": ["string", (policy) => formatTime(policy.expiresAt) ?? undefined],
+});
 
 type PolicyCall = Pick<CallContext<unknown, unknown>, "env" | "params">;
 type ListCall = Pick<CallContext<Page, unknown>, "env" | "params" | "fields">;
@@ -85,14 +86,5 @@ export async function readPolicy(
 }
 
 function policyObject(policy: StoredPolicy, textKey: "rules" | "policy"): Record<string, unknown> {
-  return {
-    name: policy.name,
-    [textKey]: policy.text,
-    version: policy.version,
-    cas_required: policy.casRequired,
-    allow_slashes_in_identity_templates: policy.allowSlashes,
-    allow_wildcards_in_identity_templates: policy.allowWildcards,
-    modified: new Date(policy.modifiedAt).toISOString(),
-    ...(policy.expiresAt !== null && { expiration: new Date(policy.expiresAt).toISOString() }),
-  };
+  return { ...POLICY_VIEW.show(policy), [textKey]: policy.text };
 }

@@ -13,7 +13,7 @@ import { fieldSchema, NO_FIELDS } from "../../../wire/fields.ts";
 import { PAGE } from "../../../wire/page.ts";
 import { dataReply, injectedReply } from "../../../wire/reply.ts";
 import { DELETE_FIELDS, OLD_WRITE_FIELDS, PATCH_FIELDS, WRITE_FIELDS } from "./fields.ts";
-import { listDetailedPolicies, listPoliciesBelow, listPolicyNames, POLICY_SHAPE, readPolicy } from "./read.ts";
+import { listDetailedPolicies, listPoliciesBelow, listPolicyNames, POLICY_VIEW, readPolicy } from "./read.ts";
 import { readPolicyUsage, USAGE_SHAPE } from "./usage.ts";
 import { deletePolicy, patchPolicy, withWarning, writePolicy } from "./write.ts";
 
@@ -21,7 +21,7 @@ const NAMES = fieldSchema(PAGE);
 
 const POLICY = { name: "The name of the policy" };
 const BELOW = { prefix: "What comes before the last slash of the names" };
-const DETAILED = dataAnswer({ keys: ["string"], key_info: { "*": { ...POLICY_SHAPE, policy: "string" } } });
+const DETAILED = dataAnswer({ keys: ["string"], key_info: { "*": { ...POLICY_VIEW.shape, policy: "string" } } });
 
 /** Policies, at the places where clients look for them. */
 export const POLICY_ROUTES: readonly Route[] = withCanonicalPath(canonicalPolicyPath, [
@@ -46,7 +46,7 @@ export const POLICY_ROUTES: readonly Route[] = withCanonicalPath(canonicalPolicy
       summary: "Shows a policy.",
       operationId: "policies-read-acl-policy2",
       parameters: POLICY,
-      answers: injectedAnswer({ ...POLICY_SHAPE, rules: "string" }),
+      answers: injectedAnswer({ ...POLICY_VIEW.shape, rules: "string" }),
     },
     NO_FIELDS,
     (context) => readPolicy(context, "rules"),
@@ -84,7 +84,7 @@ export const POLICY_ROUTES: readonly Route[] = withCanonicalPath(canonicalPolicy
       summary: "Shows a policy.",
       operationId: "policies-read-acl-policy",
       parameters: POLICY,
-      answers: dataAnswer({ ...POLICY_SHAPE, policy: "string" }),
+      answers: dataAnswer({ ...POLICY_VIEW.shape, policy: "string" }),
     },
     NO_FIELDS,
     (context) => readPolicy(context, "policy"),

@@ -3,17 +3,18 @@ import { injectedAnswer, plainAnswer } from "../../../auth/route-description.ts"
 import { ok } from "../../../base/result.ts";
 import { NO_FIELDS } from "../../../wire/fields.ts";
 import { injectedReply, plainReply } from "../../../wire/reply.ts";
-import type { Shape } from "../../../wire/shape.ts";
+import { view } from "../../../wire/view.ts";
 import { API_VERSION } from "./state.ts";
 
-const NODE_SHAPE: Shape = {
-  hostname: "string",
-  api_address: "string",
-  cluster_address: "string",
-  active_node: "boolean",
-  last_echo: "string | null",
-  version: "string",
-};
+/** The one node that clients of a cluster see: the name by which they called. */
+const NODE_VIEW = view<URL>({
+  hostname: ["string", ({ hostname }) => hostname],
+  api_address: ["string", ({ origin }) => origin],
+  cluster_address: ["string", () => ""],
+  active_node: ["boolean", () => true],
+  last_echo: ["string | null", () => null],
+  version: ["string", () => API_VERSION],
+});
 
 /** What clients of a cluster ask: Grove shows itself as a cluster of one node. */
 export const CLUSTER_ROUTES: readonly Route[] = [
@@ -35,22 +36,9 @@ export const CLUSTER_ROUTES: readonly Route[] = [
     {
       summary: "Shows the one node that clients of a cluster see.",
       operationId: "ha-status",
-      answers: injectedAnswer({ nodes: [NODE_SHAPE] }),
+      answers: injectedAnswer({ nodes: [NODE_VIEW.shape] }),
     },
     NO_FIELDS,
-    async ({ request }) => ok(injectedReply({ nodes: [nodeAt(request.baseUrl())] })),
+    async ({ request }) => ok(injectedReply({ nodes: [NODE_VIEW.show(new URL(request.baseUrl()))] })),
   ),
 ];
-
-/** The one node that clients of a cluster see: the name by which they called. */
-function nodeAt(baseUrl: string): Record<string, unknown> {
-  const { origin, hostname } = new URL(baseUrl);
-  return {
-    hostname,
-    api_address: origin,
-    cluster_address: "",
-    active_node: true,
-    last_echo: null,
-    version: API_VERSION,
-  };
-}

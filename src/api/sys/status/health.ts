@@ -3,41 +3,59 @@ import { plainAnswer } from "../../../auth/route-description.ts";
 import { currentTime } from "../../../base/clock.ts";
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
-import { formatRfc3339 } from "../../../base/rfc3339.ts";
+import { formatTime } from "../../../base/rfc3339.ts";
 import { groveVersion } from "../../../base/version.ts";
 import { staleCopyAgeMs } from "../../../system/copy-source.ts";
 import { installationAgeMs } from "../../../system/installation.ts";
 import type { Reply } from "../../../wire/reply.ts";
-import type { Shape } from "../../../wire/shape.ts";
-import { lastReadiness, readiness } from "./readiness.ts";
-import { API_VERSION, CLUSTER_NAME, stateOf } from "./state.ts";
+import { view } from "../../../wire/view.ts";
+import { lastReadiness, type Readiness, readiness } from "./readiness.ts";
+import { API_VERSION, CLUSTER_NAME, type ServiceState, stateOf } from "./state.ts";
 
-const HEALTH_SHAPE: Shape = {
-  initialized: "boolean",
-  sealed: "boolean",
-  standby: "boolean",
-  performance_standby: "boolean",
-  replication_performance_mode: "string",
-  replication_dr_mode: "string",
-  server_time_utc: "integer",
-  version: "string",
-  grove_version: "string",
-  "grove_stale_seconds?": "integer",
-  "snapshot_age_seconds?": "number",
-  "failing_objects?": ["string"],
-  "cluster_name?": "string",
-  "cluster_id?": "string",
-};
-const READY_SHAPE: Shape = {
-  ready: "boolean",
-  initialized: "boolean",
-  sealed: "boolean",
-  failing_objects: ["string"],
-  checked_at: "string | null",
-  grove_version: "string",
-};
+/** What a health check finds. */
+interface Health {
+  readonly state: ServiceState;
+  readonly version: string;
+  /** ms. */
+  readonly now: number;
+}
+
+const HEALTH_VIEW = view<Health>({
+  initialized: ["boolean", ({ state }) => state.initialized],
+  sealed: ["boolean", ({ state }) => state.sealed],
+  standby: ["boolean", ({ state }) => state.sealed],
+  performance_standby: ["boolean", () => false],
+  replication_performance_mode: ["string", replicationMode],
+  replication_dr_mode: ["string", replicationMode],
+  server_time_utc: ["integer", ({ now }) => Math.floor(now / 1000)],
+  version: ["string", () => API_VERSION],
+  grove_version: ["string", ({ version }) => version],
+  // Only while policies, mounts and keys, or what a cloud mount is configured with, can't be read again.
+  "grove_stale_seconds?": ["integer", ({ now }) => staleSeconds(now)],
+  "snapshot_age_seconds?": ["number", ({ state, now }) => (state.sealed ? undefined : installationAgeMs(now) / 1000)],
+  "failing_objects?": [["string"], ({ state }) => (state.sealed ? undefined : (lastReadiness()?.failing ?? []))],
+  "cluster_name?": ["string", ({ state }) => (state.sealed ? undefined : CLUSTER_NAME)],
+  "cluster_id?": ["string", ({ state }) => (state.sealed ? undefined : state.clusterId)],
+});
+
+/** Whether requests can be served now; `objects` is null while the service is sealed. */
+interface Ready {
+  readonly state: ServiceState;
+  readonly version: string;
+  readonly objects: Readiness | null;
+}
+
+const READY_VIEW = view<Ready>({
+  ready: ["boolean", isReady],
+  initialized: ["boolean", ({ state }) => state.initialized],
+  sealed: ["boolean", ({ state }) => state.sealed],
+  failing_objects: [["string"], ({ objects }) => objects?.failing ?? []],
+  checked_at: ["string | null", ({ objects }) => formatTime(objects?.checkedAt ?? null)],
+  grove_version: ["string", ({ version }) => version],
+});
+
 /** The usual statuses: the service works, is not initialized, is sealed. */
-const HEALTH_ANSWERS = [200, 501, 503].map((status) => plainAnswer(HEALTH_SHAPE, status));
+const HEALTH_ANSWERS = [200, 501, 503].map((status) => plainAnswer(HEALTH_VIEW.shape, status));
 const HEALTH_FIELDS = {
   activecode: { shape: "integer", description: "The status when the service works; 200 unless said" },
   uninitcode: { shape: "integer", description: "The status when it is not initialized; 501 unless said" },
@@ -65,7 +83,7 @@ export const HEALTH_ROUTES: readonly Route[] = [
       summary: "Tells whether requests can be served now, by its status too: 503 while an object does not answer.",
       operationId: "read-readiness",
       fields: {},
-      answers: [plainAnswer(READY_SHAPE), plainAnswer(READY_SHAPE, 503)],
+      answers: [plainAnswer(READY_VIEW.shape), plainAnswer(READY_VIEW.shape, 503)],
     },
     ready,
   ),
@@ -73,26 +91,17 @@ export const HEALTH_ROUTES: readonly Route[] = [
 
 /** Whether requests can be served now: the service works, and so do the objects behind it. */
 async function ready({ env, loaded }: OpenContext): Promise<Result<Reply, Failure>> {
-  const { initialized, sealed } = stateOf(loaded);
-  const objects = sealed ? null : await readiness(env);
-  const failing = objects?.failing ?? [];
-  const isReady = !sealed && failing.length === 0;
-  return ok({
-    kind: "plain",
-    status: isReady ? 200 : 503,
-    body: {
-      ready: isReady,
-      initialized,
-      sealed,
-      failing_objects: failing,
-      checked_at: objects && formatRfc3339(objects.checkedAt),
-      grove_version: groveVersion(env),
-    },
-  });
+  const state = stateOf(loaded);
+  const shown = { state, version: groveVersion(env), objects: state.sealed ? null : await readiness(env) };
+  return ok({ kind: "plain", status: isReady(shown) ? 200 : 503, body: READY_VIEW.show(shown) });
+}
+
+function isReady({ objects }: Ready): boolean {
+  return objects !== null && objects.failing.length === 0;
 }
 
 async function health({ env, request, loaded }: OpenContext): Promise<Result<Reply, Failure>> {
-  const { initialized, sealed, clusterId } = stateOf(loaded);
+  const state = stateOf(loaded);
   const { activecode, sealedcode, uninitcode } = request.data;
   const [active, without, closed] = [
     readStatus(activecode, 200),
@@ -103,30 +112,18 @@ async function health({ env, request, loaded }: OpenContext): Promise<Result<Rep
   if (active === null || without === null || closed === null) {
     return err(invalid("status codes are whole numbers from 200 to 599"));
   }
-  const status = !initialized ? without : sealed ? closed : active;
-  const mode = sealed ? "unknown" : "disabled";
-  const now = currentTime();
+  const status = !state.initialized ? without : state.sealed ? closed : active;
+  const body = HEALTH_VIEW.show({ state, version: groveVersion(env), now: currentTime() });
+  return ok({ kind: "plain", status, body });
+}
+
+function replicationMode({ state }: Health): string {
+  return state.sealed ? "unknown" : "disabled";
+}
+
+function staleSeconds(now: number): number | undefined {
   const stale = staleCopyAgeMs(now);
-  return ok({
-    kind: "plain",
-    status,
-    body: {
-      initialized,
-      sealed,
-      standby: sealed,
-      performance_standby: false,
-      replication_performance_mode: mode,
-      replication_dr_mode: mode,
-      server_time_utc: Math.floor(now / 1000),
-      version: API_VERSION,
-      grove_version: groveVersion(env),
-      // Only while policies, mounts and keys, or what a cloud mount is configured with, can't be read again.
-      ...(stale !== null && { grove_stale_seconds: Math.floor(stale / 1000) }),
-      ...(!sealed && { snapshot_age_seconds: installationAgeMs(currentTime()) / 1000 }),
-      ...(!sealed && { failing_objects: lastReadiness()?.failing ?? [] }),
-      ...(!sealed && { cluster_name: CLUSTER_NAME, cluster_id: clusterId }),
-    },
-  });
+  return stale === null ? undefined : Math.floor(stale / 1000);
 }
 
 /** A status that the query gives, in decimal digits; null when it gives something else. */

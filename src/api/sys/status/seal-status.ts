@@ -1,27 +1,27 @@
-import { type OpenContext, openRoute, type Route } from "../../../auth/route.ts";
+import { openRoute, type Route } from "../../../auth/route.ts";
 import { plainAnswer } from "../../../auth/route-description.ts";
 import { ok } from "../../../base/result.ts";
 import { plainReply } from "../../../wire/reply.ts";
-import type { Shape } from "../../../wire/shape.ts";
-import { API_VERSION, CLUSTER_NAME, stateOf } from "./state.ts";
+import { view } from "../../../wire/view.ts";
+import { API_VERSION, CLUSTER_NAME, type ServiceState, stateOf } from "./state.ts";
 
-const SEAL_SHAPE: Shape = {
-  type: "string",
-  initialized: "boolean",
-  sealed: "boolean",
-  t: "integer",
-  n: "integer",
-  progress: "integer",
-  nonce: "string",
-  recovery_seal: "boolean",
-  version: "string",
-  commit_date: "string",
-  migration: "boolean",
-  "cluster_name?": "string",
-  "cluster_id?": "string",
-  "seal_key_version?": "integer",
-  storage_type: "string",
-};
+const SEAL_VIEW = view<ServiceState>({
+  type: ["string", () => "secret"],
+  initialized: ["boolean", (state) => state.initialized],
+  sealed: ["boolean", (state) => state.sealed],
+  t: ["integer", () => 0],
+  n: ["integer", () => 0],
+  progress: ["integer", () => 0],
+  nonce: ["string", () => ""],
+  recovery_seal: ["boolean", () => false],
+  version: ["string", () => API_VERSION],
+  commit_date: ["string", () => ""],
+  migration: ["boolean", () => false],
+  "cluster_name?": ["string", (state) => (state.sealed ? undefined : CLUSTER_NAME)],
+  "cluster_id?": ["string", (state) => (state.sealed ? undefined : state.clusterId)],
+  "seal_key_version?": ["integer", (state) => (state.sealed ? undefined : state.sealKeyVersion)],
+  storage_type: ["string", () => "durable_objects"],
+});
 
 /** Whether the service is sealed. No token is needed. */
 export const SEAL_ROUTES: readonly Route[] = [
@@ -32,9 +32,9 @@ export const SEAL_ROUTES: readonly Route[] = [
       summary: "Tells whether the service is sealed.",
       operationId: "seal-status",
       fields: {},
-      answers: plainAnswer(SEAL_SHAPE),
+      answers: plainAnswer(SEAL_VIEW.shape),
     },
-    async ({ loaded }) => ok(plainReply(sealStatus(loaded))),
+    async ({ loaded }) => ok(plainReply(SEAL_VIEW.show(stateOf(loaded)))),
   ),
   // Nothing can be unsealed; clients that try get the state.
   openRoute(
@@ -48,27 +48,8 @@ export const SEAL_ROUTES: readonly Route[] = [
         reset: { shape: "boolean", description: "Not used" },
         migrate: { shape: "boolean", description: "Not used" },
       },
-      answers: plainAnswer(SEAL_SHAPE),
+      answers: plainAnswer(SEAL_VIEW.shape),
     },
-    async ({ loaded }) => ok(plainReply(sealStatus(loaded))),
+    async ({ loaded }) => ok(plainReply(SEAL_VIEW.show(stateOf(loaded)))),
   ),
 ];
-
-function sealStatus(loaded: OpenContext["loaded"]): Record<string, unknown> {
-  const { initialized, sealed, clusterId, sealKeyVersion } = stateOf(loaded);
-  return {
-    type: "secret",
-    initialized,
-    sealed,
-    t: 0,
-    n: 0,
-    progress: 0,
-    nonce: "",
-    recovery_seal: false,
-    version: API_VERSION,
-    commit_date: "",
-    migration: false,
-    ...(!sealed && { cluster_name: CLUSTER_NAME, cluster_id: clusterId, seal_key_version: sealKeyVersion }),
-    storage_type: "durable_objects",
-  };
-}

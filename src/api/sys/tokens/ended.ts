@@ -21,23 +21,29 @@ import { type AccessorCredential, routedIdText } from "../../../token/ids.ts";
 import { strictSchema, text } from "../../../wire/fields.ts";
 import { PAGE } from "../../../wire/page.ts";
 import { dataReply, type Reply } from "../../../wire/reply.ts";
-import type { Shape } from "../../../wire/shape.ts";
-import { type MountName, mountNames, TOKEN_SHAPE, tokenObject } from "./token-view.ts";
+import { view } from "../../../wire/view.ts";
+import { type MountName, mountNames, TOKEN_VIEW } from "./token-view.ts";
 
 const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 1000;
 
-/** The shape of the end of a token in answers. */
-export const END_SHAPE = {
-  at: "string",
-  how: "string",
-  by: "object | null",
-  cause: "string",
-  request_id: "string",
-  request_path: "string",
-  job: "string",
-  "with?": "integer",
-} as const satisfies Shape;
+/** A token that has ended. */
+interface Ended extends Pick<EndedToken, "end" | "token"> {
+  /** How many others ended with it, where that was counted. */
+  readonly others?: number;
+}
+
+/** The end of a token. */
+export const END_VIEW = view<Ended>({
+  at: ["string", ({ end }) => formatRfc3339(end.at)],
+  how: ["string", howItEnded],
+  by: ["object | null", ({ end }) => end.by && askerObject(end.by)],
+  cause: ["string", ({ end }) => end.cause],
+  request_id: ["string", ({ end }) => end.request],
+  request_path: ["string", ({ end }) => end.path ?? ""],
+  job: ["string", ({ end }) => end.job],
+  "with?": ["integer", ({ others }) => others],
+});
 
 const FIELDS = strictSchema({
   job: text().describe("Only tokens that this job revoked."),
@@ -54,7 +60,11 @@ export const ENDED_TOKEN_ROUTES: readonly Route[] = [
     {
       summary: "Tokens that have ended lately, the last first: when, how and by whom.",
       operationId: "inventory-read-ended",
-      answers: dataAnswer({ tokens: [{ token: TOKEN_SHAPE, ended: END_SHAPE }], next: "string", scanned: "integer" }),
+      answers: dataAnswer({
+        tokens: [{ token: TOKEN_VIEW.shape, ended: END_VIEW.shape }],
+        next: "string",
+        scanned: "integer",
+      }),
     },
     FIELDS,
     listEnded,
@@ -83,8 +93,8 @@ async function listEnded({
   return ok(
     dataReply({
       tokens: (page?.tokens ?? []).map((token) => ({
-        token: tokenObject(token.token, mounts),
-        ended: endObject(token),
+        token: TOKEN_VIEW.show({ token: token.token, mounts }),
+        ended: END_VIEW.show(token),
       })),
       next: page?.next ? cursorText(LAST_FIRST, page.next) : "",
       scanned: page?.scanned ?? 0,
@@ -116,7 +126,10 @@ export async function endedReply(
   const { token, end } = ended;
   const filter = end.job === "" ? { cause: end.cause, from: end.at, to: end.at } : await endedByJob(env, end.job);
   const others = (await countEnded(env, filter)) - (kept ? 1 : 0);
-  return dataReply({ token: tokenObject(token, mounts), ended: { ...endObject(ended), with: Math.max(0, others) } });
+  return dataReply({
+    token: TOKEN_VIEW.show({ token, mounts }),
+    ended: END_VIEW.show({ token, end, others: Math.max(0, others) }),
+  });
 }
 
 async function unsweptIn(env: Env, treeId: string, row: number, tail: Uint8Array): Promise<Ended | null> {
@@ -124,18 +137,8 @@ async function unsweptIn(env: Env, treeId: string, row: number, tail: Uint8Array
   return found?.entry ? { token: { ...found.entry, id: row }, end: found.end } : null;
 }
 
-type Ended = Pick<EndedToken, "end" | "token">;
-
-function endObject({ token, end }: Ended): Record<string, unknown> {
-  return {
-    at: formatRfc3339(end.at),
-    how: end.cause === token.accessor ? end.how : `${end.how === "revoked" ? "revoked" : "ended"} with its parent`,
-    by: end.by && askerObject(end.by),
-    cause: end.cause,
-    request_id: end.request,
-    request_path: end.path ?? "",
-    job: end.job,
-  };
+function howItEnded({ token, end }: Ended): string {
+  return end.cause === token.accessor ? end.how : `${end.how === "revoked" ? "revoked" : "ended"} with its parent`;
 }
 
 /** The token of a request, as answers show it. */

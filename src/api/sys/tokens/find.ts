@@ -6,7 +6,7 @@ import { err, ok } from "../../../base/result.ts";
 import { treeOf } from "../../../token/find-tree.ts";
 import { strictSchema, text } from "../../../wire/fields.ts";
 import { dataReply } from "../../../wire/reply.ts";
-import { mountNames, TOKEN_SHAPE, tokenObject } from "./token-view.ts";
+import { mountNames, TOKEN_VIEW } from "./token-view.ts";
 
 const NOT_FOUND = { code: "not_found" } as const;
 
@@ -18,7 +18,7 @@ export const TOKEN_FIND_ROUTES: readonly Route[] = [
     {
       summary: "Which token a token's text, or an accessor, belongs to.",
       operationId: "inventory-find-token",
-      answers: dataAnswer(TOKEN_SHAPE),
+      answers: dataAnswer(TOKEN_VIEW.shape),
     },
     strictSchema({
       token: text().describe("The token."),
@@ -41,7 +41,9 @@ export const TOKEN_FIND_ROUTES: readonly Route[] = [
         if (!outcome.ok || outcome.value.kind !== "token") return err(NOT_FOUND);
         const { row } = outcome.value.token;
         const [entry] = (await treeOf(env, treeId)?.describe([row])) ?? [];
-        return entry ? ok(dataReply(tokenObject({ ...entry, id: row }, mountNames(installation)))) : err(NOT_FOUND);
+        return entry
+          ? ok(dataReply(TOKEN_VIEW.show({ token: { ...entry, id: row }, mounts: mountNames(installation) })))
+          : err(NOT_FOUND);
       },
     },
   ),

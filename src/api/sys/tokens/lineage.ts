@@ -11,8 +11,8 @@ import { readAccessor } from "../../../token/ids.ts";
 import { fieldSchema, NO_FIELDS } from "../../../wire/fields.ts";
 import { PAGE } from "../../../wire/page.ts";
 import { dataReply, type Reply } from "../../../wire/reply.ts";
-import { END_SHAPE, endedReply } from "./ended.ts";
-import { mountNames, TOKEN_SHAPE, tokenObject } from "./token-view.ts";
+import { END_VIEW, endedReply } from "./ended.ts";
+import { mountNames, TOKEN_VIEW } from "./token-view.ts";
 
 const DEFAULT_CHILDREN = 100;
 const MAX_CHILDREN = 1000;
@@ -20,7 +20,7 @@ const ROW = /^\d{1,16}$/;
 
 const PARAMETERS = { accessor: "Accessor of the token." };
 const COUNT_SHAPE = { count: "integer", more: "boolean" } as const;
-const NODE_SHAPE = { token: TOKEN_SHAPE, descendants: COUNT_SHAPE } as const;
+const NODE_SHAPE = { token: TOKEN_VIEW.shape, descendants: COUNT_SHAPE } as const;
 
 /** `sys/tokens/:accessor`: where a token comes from, and what a revocation would take along. */
 export const TOKEN_LINEAGE_ROUTES: readonly Route[] = [
@@ -33,11 +33,11 @@ export const TOKEN_LINEAGE_ROUTES: readonly Route[] = [
       operationId: "inventory-read-lineage",
       parameters: PARAMETERS,
       answers: dataAnswer({
-        token: TOKEN_SHAPE,
-        "ended?": END_SHAPE,
-        "ancestors?": [TOKEN_SHAPE],
+        token: TOKEN_VIEW.shape,
+        "ended?": END_VIEW.shape,
+        "ancestors?": [TOKEN_VIEW.shape],
         "ancestors_more?": "boolean",
-        "children?": [{ ...TOKEN_SHAPE, descendants: COUNT_SHAPE }],
+        "children?": [{ ...TOKEN_VIEW.shape, descendants: COUNT_SHAPE }],
         "children_next?": "string",
         "descendants?": COUNT_SHAPE,
         "leases?": COUNT_SHAPE,
@@ -60,7 +60,7 @@ export const TOKEN_LINEAGE_ROUTES: readonly Route[] = [
       operationId: "inventory-read-tree",
       parameters: PARAMETERS,
       answers: dataAnswer({
-        token: TOKEN_SHAPE,
+        token: TOKEN_VIEW.shape,
         children: [{ ...NODE_SHAPE, children: [NODE_SHAPE] }],
         more: "boolean",
       }),
@@ -72,11 +72,11 @@ export const TOKEN_LINEAGE_ROUTES: readonly Route[] = [
       if (!found) return err({ code: "not_found" });
       const mounts = mountNames(installation);
       const children = found.children.map(({ token, descendants, children }) => ({
-        token: tokenObject(token, mounts),
+        token: TOKEN_VIEW.show({ token, mounts }),
         descendants,
-        children: children.map((below) => ({ ...below, token: tokenObject(below.token, mounts) })),
+        children: children.map((below) => ({ ...below, token: TOKEN_VIEW.show({ token: below.token, mounts }) })),
       }));
-      return ok(dataReply({ token: tokenObject(found.token, mounts), children, more: found.more }));
+      return ok(dataReply({ token: TOKEN_VIEW.show({ token: found.token, mounts }), children, more: found.more }));
     },
   ),
 ];
@@ -105,7 +105,10 @@ async function readLineage({
   );
   // A tree keeps the last use in memory alone, and the list has it from then on.
   const shown = (token: ListedToken) =>
-    tokenObject({ ...token, lastUsed: token.lastUsed ?? listed.get(token.accessor)?.lastUsed ?? null }, mounts);
+    TOKEN_VIEW.show({
+      token: { ...token, lastUsed: token.lastUsed ?? listed.get(token.accessor)?.lastUsed ?? null },
+      mounts,
+    });
   return ok(
     dataReply({
       token: shown(found.token),

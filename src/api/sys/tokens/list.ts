@@ -18,7 +18,7 @@ import { strictSchema, text } from "../../../wire/fields.ts";
 import { PAGE } from "../../../wire/page.ts";
 import type { Reply } from "../../../wire/reply.ts";
 import { FILTER, type FilterFields, readFilter } from "./filter-fields.ts";
-import { mountNames, TOKEN_SHAPE, tokenObject } from "./token-view.ts";
+import { mountNames, TOKEN_VIEW } from "./token-view.ts";
 
 const DEFAULT_LIMIT = 100;
 /** Tokens that one page has at most. */
@@ -40,7 +40,7 @@ const LISTING = strictSchema({
   limit: PAGE.limit.describe("Tokens of the page: 1 to 1000, 100 when absent."),
 });
 
-const PAGE_SHAPE = { tokens: [TOKEN_SHAPE], next: "string", scanned: "integer", fresh_as_of: "string" } as const;
+const PAGE_SHAPE = { tokens: [TOKEN_VIEW.shape], next: "string", scanned: "integer", fresh_as_of: "string" } as const;
 
 /** `sys/tokens`: all tokens that there are, page by page. */
 export const TOKEN_LIST_ROUTES: readonly Route[] = [
@@ -61,7 +61,7 @@ export const TOKEN_LIST_ROUTES: readonly Route[] = [
     {
       summary: "Accessors of tokens by a filter, page by page, with what is known about each.",
       operationId: "inventory-list-tokens",
-      answers: dataAnswer({ keys: ["string"], key_info: { "*": TOKEN_SHAPE }, ...PAGE_SHAPE }),
+      answers: dataAnswer({ keys: ["string"], key_info: { "*": TOKEN_VIEW.shape }, ...PAGE_SHAPE }),
     },
     LISTING,
     async (context) => listed(context, true),
@@ -88,7 +88,7 @@ async function listed(context: CallContext<ListFields, null>, withKeys: boolean)
     tokens: read.tokens.filter((token) => !isEnded(installation.watermarks, "open", judged(token))),
   };
   const mounts = mountNames(installation);
-  const tokens = page.tokens.map((token) => tokenObject(token, mounts));
+  const tokens = page.tokens.map((token) => TOKEN_VIEW.show({ token, mounts }));
   const data = {
     ...(withKeys && keysOf(page.tokens, tokens)),
     tokens,

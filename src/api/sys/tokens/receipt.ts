@@ -4,7 +4,7 @@ import { type Failure, invalid } from "../../../base/errors.ts";
 import { MAX_NAMED_TOKENS } from "../../../base/limits.ts";
 import { inGroups } from "../../../base/parallel.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
-import { formatRfc3339 } from "../../../base/rfc3339.ts";
+import { formatRfc3339, formatTime } from "../../../base/rfc3339.ts";
 import { cursorText } from "../../../listing/inventory/cursor.ts";
 import { countEnded, endedInJob, pageOfEnded } from "../../../listing/inventory/ended-queries.ts";
 import { revocationsOf } from "../../../listing/inventory/revocations.ts";
@@ -92,7 +92,7 @@ async function readReceipt({ env, params, fields }: CallContext<PageFields, null
       asked_by: askerObject(by ?? { accessor: "", displayName: "", entityId: "" }),
       request_id: request,
       started: formatRfc3339(job.startedAt),
-      finished: job.finishedAt === null ? null : formatRfc3339(job.finishedAt),
+      finished: formatTime(job.finishedAt),
       filter: JSON.parse(job.selection.sent),
       // As the dry run and the job have it: one that ended with another above it in an earlier step is among them.
       numbers: { matched: job.tally?.matched ?? 0, total: job.total },

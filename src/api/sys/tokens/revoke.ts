@@ -25,8 +25,8 @@ import { readAccessor, type TokenAddress } from "../../../token/ids.ts";
 import { count, flag, list, sent, strictSchema } from "../../../wire/fields.ts";
 import { dataReply, type Reply } from "../../../wire/reply.ts";
 import { FILTER, type FilterFields, readFilter } from "./filter-fields.ts";
-import { TALLY_SHAPE, tallyObject } from "./tally-view.ts";
-import { mountNames, TOKEN_SHAPE, tokenObject } from "./token-view.ts";
+import { TALLY_VIEW } from "./tally-view.ts";
+import { mountNames, TOKEN_VIEW } from "./token-view.ts";
 
 /** Characters of a filter. It is stored with its job, and a list of jobs has a hundred of them. */
 const MAX_FILTER = 16_384;
@@ -60,14 +60,9 @@ export const TOKEN_REVOCATION_ROUTES: readonly Route[] = [
         "job?": "string",
         "state?": "string",
         "counted?": "integer",
-        "count?": "integer",
-        "total?": "integer",
         "more?": "boolean",
-        "leases?": TALLY_SHAPE.leases,
-        "by?": TALLY_SHAPE.by,
-        "by_other?": TALLY_SHAPE.by_other,
-        "skipped?": TALLY_SHAPE.skipped,
-        "sample?": [TOKEN_SHAPE],
+        ...Object.fromEntries(Object.entries(TALLY_VIEW.shape).map(([name, shape]) => [`${name}?`, shape])),
+        "sample?": [TOKEN_VIEW.shape],
       }),
     },
     BODY,
@@ -115,9 +110,9 @@ async function revoke(context: CallContext<RevokeFields, null>): Promise<Result<
     const mounts = mountNames(installation);
     return ok(
       dataReply({
-        ...tallyObject(count.tally, mounts),
+        ...TALLY_VIEW.show({ tally: count.tally, mounts }),
         more: false,
-        sample: sample.map((token) => tokenObject(token, mounts)),
+        sample: sample.map((token) => TOKEN_VIEW.show({ token, mounts })),
       }),
     );
   }

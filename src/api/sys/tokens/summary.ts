@@ -31,7 +31,7 @@ import { strictSchema, text } from "../../../wire/fields.ts";
 import { readMount } from "./filter-fields.ts";
 import { GROUP_NAMES, readGroupBy, treeGroupingOf } from "./group-by.ts";
 import { type MappedMount, withRest } from "./map-rest.ts";
-import { mountNames, TOKEN_SHAPE, tokenObject } from "./token-view.ts";
+import { mountNames, TOKEN_VIEW } from "./token-view.ts";
 
 /** Trees that the map names for each mount. */
 const TREES_OF_MOUNT = 200;
@@ -113,7 +113,7 @@ export const TOKEN_SUMMARY_ROUTES: readonly Route[] = [
             mount: "string",
             count: "integer",
             trees: "integer",
-            largest: [{ tree: "string", root: TOKEN_SHAPE, count: "integer" }],
+            largest: [{ tree: "string", root: TOKEN_VIEW.shape, count: "integer" }],
             rest: { trees: "integer", count: "integer", estimated: "boolean" },
             "by_group?": [{ key: "string", trees: "integer", count: "integer" }],
             "by_group_other?": { trees: "integer", count: "integer" },
@@ -220,7 +220,7 @@ async function mapOfMount(
     trees,
     largest: largest.map(({ root, count }) => {
       const token = roots.get(root);
-      return { tree: treeIdOf(root), root: token ? tokenObject(token, mounts) : null, count };
+      return { tree: treeIdOf(root), root: token ? TOKEN_VIEW.show({ token, mounts }) : null, count };
     }),
     restTrees: Math.max(0, trees - largest.length),
   };

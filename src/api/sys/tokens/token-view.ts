@@ -1,35 +1,9 @@
-import { formatRfc3339 } from "../../../base/rfc3339.ts";
+import { formatRfc3339, formatTime } from "../../../base/rfc3339.ts";
 import { createdAtOf, type ListedToken, TOKEN_MOUNT } from "../../../listing/inventory/entry.ts";
 import type { Installation } from "../../../system/installation.ts";
 import { issuerOf } from "../../../system/mount.ts";
 import { decodeStoredId } from "../../../token/ids.ts";
-import type { Shape } from "../../../wire/shape.ts";
-
-/** The shape of a token in answers. */
-export const TOKEN_SHAPE = {
-  accessor: "string",
-  display_name: "string",
-  path: "string",
-  role: "string",
-  mount: "string",
-  mount_accessor: "string",
-  type: "string",
-  policies: ["string"],
-  entity_id: "string",
-  metadata: { "*": "string" },
-  created: "string",
-  expires: "string | null",
-  renewed: "string | null",
-  num_uses: "integer",
-  uses_left: "integer",
-  period: "integer",
-  explicit_max_ttl: "integer",
-  orphan: "boolean",
-  parent: "string | null",
-  children: "integer",
-  last_used: "string | null",
-  tree: "string",
-} as const satisfies Shape;
+import { view } from "../../../wire/view.ts";
 
 /** What a mount is called in answers. */
 export interface MountName {
@@ -49,38 +23,37 @@ export function mountNames(installation: Installation): ReadonlyMap<string, Moun
   );
 }
 
-/** A token as the inventory shows it. Nothing of it lets anybody use the token. */
-export function tokenObject(token: ListedToken, mounts: ReadonlyMap<string, MountName>): Record<string, unknown> {
-  const mount = mounts.get(token.mount) ?? { path: folderOf(token.path), accessor: "" };
-  return {
-    accessor: token.accessor,
-    display_name: token.displayName,
-    path: token.path,
-    role: token.role,
-    mount: mount.path,
-    mount_accessor: mount.accessor,
-    type: "service",
-    policies: token.policies,
-    entity_id: token.entityId,
-    metadata: token.metadata ?? {},
-    created: formatRfc3339(createdAtOf(token)),
-    expires: timeOf(token.expiresAt),
-    renewed: timeOf(token.renewedAt),
-    num_uses: token.numUses,
-    uses_left: token.usesLeft,
-    period: token.period,
-    explicit_max_ttl: token.explicitMaxTtl,
-    orphan: token.parent === null,
-    parent: token.parent,
-    children: token.children,
-    last_used: timeOf(token.lastUsed),
-    tree: decodeStoredId(token.accessor)?.treeId ?? "",
-  };
+/** A token of the inventory, with the names of mounts. */
+interface ShownToken {
+  readonly token: ListedToken;
+  readonly mounts: ReadonlyMap<string, MountName>;
 }
 
-function timeOf(ms: number | null): string | null {
-  return ms === null ? null : formatRfc3339(ms);
-}
+/** A token as the inventory shows it. Nothing of it lets anybody use the token. */
+export const TOKEN_VIEW = view<ShownToken>({
+  accessor: ["string", ({ token }) => token.accessor],
+  display_name: ["string", ({ token }) => token.displayName],
+  path: ["string", ({ token }) => token.path],
+  role: ["string", ({ token }) => token.role],
+  mount: ["string", ({ token, mounts }) => mounts.get(token.mount)?.path ?? folderOf(token.path)],
+  mount_accessor: ["string", ({ token, mounts }) => mounts.get(token.mount)?.accessor ?? ""],
+  type: ["string", () => "service"],
+  policies: [["string"], ({ token }) => token.policies],
+  entity_id: ["string", ({ token }) => token.entityId],
+  metadata: [{ "*": "string" }, ({ token }) => token.metadata ?? {}],
+  created: ["string", ({ token }) => formatRfc3339(createdAtOf(token))],
+  expires: ["string | null", ({ token }) => formatTime(token.expiresAt)],
+  renewed: ["string | null", ({ token }) => formatTime(token.renewedAt)],
+  num_uses: ["integer", ({ token }) => token.numUses],
+  uses_left: ["integer", ({ token }) => token.usesLeft],
+  period: ["integer", ({ token }) => token.period],
+  explicit_max_ttl: ["integer", ({ token }) => token.explicitMaxTtl],
+  orphan: ["boolean", ({ token }) => token.parent === null],
+  parent: ["string | null", ({ token }) => token.parent],
+  children: ["integer", ({ token }) => token.children],
+  last_used: ["string | null", ({ token }) => formatTime(token.lastUsed)],
+  tree: ["string", ({ token }) => decodeStoredId(token.accessor)?.treeId ?? ""],
+});
 
 /** The path of a login without its last segment: where a mount was that is no more. */
 function folderOf(path: string): string {

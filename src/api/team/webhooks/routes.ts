@@ -11,7 +11,7 @@ import { pageReply, pageShape } from "../../json-api/page.ts";
 import { bareRoute, documentReply, documentRoute, listRoute } from "../../json-api/routes.ts";
 import { NEW_WEBHOOK, WEBHOOK_CHANGE } from "./fields.ts";
 import { findWebhook, storeWebhook, verifyWebhook } from "./store.ts";
-import { DELIVERY_SHAPE, deliveryResource, WEBHOOK_SHAPE, WEBHOOK_TYPE, webhookResource } from "./view.ts";
+import { DELIVERY_VIEW, WEBHOOK_TYPE, WEBHOOK_VIEW } from "./view.ts";
 
 const NOT_FOUND = err({ code: "not_found" } as const);
 
@@ -29,12 +29,12 @@ export const WEBHOOK_ROUTES: readonly Route[] = [
       summary: "Lists the webhooks of an organization.",
       operationId: "teams-list-notification-configurations",
       parameters: ORGANIZATION,
-      answers: plainAnswer({ data: [WEBHOOK_SHAPE] }),
+      answers: plainAnswer({ data: [WEBHOOK_VIEW.shape] }),
     },
     async ({ env, params }) => {
       const name = params.organization ?? "";
       const webhooks = await organizationNamed(env, name).webhooks(name);
-      return webhooks ? documentReply(webhooks.map(webhookResource)) : NOT_FOUND;
+      return webhooks ? documentReply(webhooks.map(WEBHOOK_VIEW.show)) : NOT_FOUND;
     },
   ),
   documentRoute(
@@ -44,7 +44,7 @@ export const WEBHOOK_ROUTES: readonly Route[] = [
       summary: "Makes a webhook, which is notified of tokens that end.",
       operationId: "teams-create-notification-configuration",
       parameters: ORGANIZATION,
-      answers: plainAnswer({ data: WEBHOOK_SHAPE }, 201),
+      answers: plainAnswer({ data: WEBHOOK_VIEW.shape }, 201),
     },
     [WEBHOOK_TYPE],
     NEW_WEBHOOK,
@@ -62,7 +62,7 @@ export const WEBHOOK_ROUTES: readonly Route[] = [
         revision: 0,
       };
       const stored = await storeWebhook(context, { ...created, secret: null }, context.prepared);
-      return stored.ok ? documentReply(webhookResource(stored.value), 201) : stored;
+      return stored.ok ? documentReply(WEBHOOK_VIEW.show(stored.value), 201) : stored;
     },
   ),
   bareRoute(
@@ -72,11 +72,11 @@ export const WEBHOOK_ROUTES: readonly Route[] = [
       summary: "Shows a webhook.",
       operationId: "teams-read-notification-configuration",
       parameters: WEBHOOK,
-      answers: plainAnswer({ data: WEBHOOK_SHAPE }),
+      answers: plainAnswer({ data: WEBHOOK_VIEW.shape }),
     },
     async (context) => {
       const webhook = await findWebhook(context);
-      return webhook ? documentReply(webhookResource(webhook)) : NOT_FOUND;
+      return webhook ? documentReply(WEBHOOK_VIEW.show(webhook)) : NOT_FOUND;
     },
   ),
   documentRoute(
@@ -86,7 +86,7 @@ export const WEBHOOK_ROUTES: readonly Route[] = [
       summary: "Changes a webhook.",
       operationId: "teams-update-notification-configuration",
       parameters: WEBHOOK,
-      answers: plainAnswer({ data: WEBHOOK_SHAPE }),
+      answers: plainAnswer({ data: WEBHOOK_VIEW.shape }),
     },
     [WEBHOOK_TYPE],
     WEBHOOK_CHANGE,
@@ -94,7 +94,7 @@ export const WEBHOOK_ROUTES: readonly Route[] = [
       const webhook = await findWebhook(context);
       if (!webhook) return NOT_FOUND;
       const stored = await storeWebhook(context, webhook, context.prepared);
-      return stored.ok ? documentReply(webhookResource(stored.value)) : stored;
+      return stored.ok ? documentReply(WEBHOOK_VIEW.show(stored.value)) : stored;
     },
   ),
   bareRoute(
@@ -118,13 +118,13 @@ export const WEBHOOK_ROUTES: readonly Route[] = [
       summary: "Sends the verification to a webhook again.",
       operationId: "teams-verify-notification-configuration",
       parameters: WEBHOOK,
-      answers: plainAnswer({ data: WEBHOOK_SHAPE }),
+      answers: plainAnswer({ data: WEBHOOK_VIEW.shape }),
     },
     async (context) => {
       const webhook = await findWebhook(context);
       if (!webhook) return NOT_FOUND;
       const problem = await verifyWebhook(context, webhook);
-      return problem ? err(problem) : documentReply(webhookResource(webhook));
+      return problem ? err(problem) : documentReply(WEBHOOK_VIEW.show(webhook));
     },
   ),
   listRoute(
@@ -133,14 +133,14 @@ export const WEBHOOK_ROUTES: readonly Route[] = [
       summary: "Lists what was sent to a webhook by page.",
       operationId: "teams-list-notification-deliveries",
       parameters: WEBHOOK,
-      answers: plainAnswer(pageShape(DELIVERY_SHAPE)),
+      answers: plainAnswer(pageShape(DELIVERY_VIEW.shape)),
     },
     NO_FIELDS,
     async (context) => {
       const { env, params, prepared } = context;
       const name = params.organization ?? "";
       const page = await organizationNamed(env, name).deliveries(name, params.id ?? "", prepared.page);
-      return page ? pageReply(context, page, deliveryResource) : NOT_FOUND;
+      return page ? pageReply(context, page, DELIVERY_VIEW.show) : NOT_FOUND;
     },
   ),
 ];
