@@ -1,5 +1,12 @@
 import { callerRecord } from "../auth/caller.ts";
-import { type CallContext, type PresentedContext, type Route, simpleRoute, tokenRoute } from "../auth/route.ts";
+import {
+  type CallContext,
+  type PresentedContext,
+  type Route,
+  simpleRoute,
+  tokenRoute,
+  withParameters,
+} from "../auth/route.ts";
 import { dataAnswer, ENVELOPE, KEYS, NO_CONTENT } from "../auth/route-description.ts";
 import { DENIED, type Failure, invalid } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
@@ -21,14 +28,13 @@ const READ_BY_UNWRAPPING =
 
 const ONLY_SERVICE = invalid("cubbyhole operations are only supported by 'service' type tokens");
 
-const PATH = { path: "Where it is kept" };
 const LIST = { summary: "Lists the names that the caller's token keeps things at.", answers: KEYS };
 
 /**
  * The private store of each service token. No other token reaches it, root included: the rows belong to the caller's own row
  * in its tree, and the values are sealed for that row and path. Messages are the reference's (cubbyhole).
  */
-export const CUBBYHOLE_ROUTES: readonly Route[] = [
+export const CUBBYHOLE_ROUTES: readonly Route[] = withParameters({ path: "Where it is kept" }, [
   ...["", "/"].flatMap((end) => {
     const path = `cubbyhole${end}`;
     const id = `cubbyhole-root${end === "" ? "" : "2"}`;
@@ -60,7 +66,6 @@ export const CUBBYHOLE_ROUTES: readonly Route[] = [
     {
       summary: "Reads what the caller's token keeps at a path.",
       operationId: "cubbyhole-read",
-      parameters: PATH,
       answers: dataAnswer({ "*": "any" }),
     },
     NO_FIELDS,
@@ -85,7 +90,6 @@ export const CUBBYHOLE_ROUTES: readonly Route[] = [
     {
       summary: "Keeps fields at a path, for the caller's token alone.",
       operationId: "cubbyhole-write",
-      parameters: PATH,
       fields: { "*": { shape: "any", description: "Whatever is to be kept" } },
       answers: NO_CONTENT,
     },
@@ -113,7 +117,6 @@ export const CUBBYHOLE_ROUTES: readonly Route[] = [
     {
       summary: "Deletes what is kept at a path.",
       operationId: "cubbyhole-delete",
-      parameters: PATH,
       answers: NO_CONTENT,
     },
     NO_FIELDS,
@@ -127,12 +130,12 @@ export const CUBBYHOLE_ROUTES: readonly Route[] = [
     },
   ),
 
-  listRoute("cubbyhole", "cubbyhole-list", {}),
-  listRoute("cubbyhole/:path{.+}", "cubbyhole-list-below", PATH),
-];
+  listRoute("cubbyhole", "cubbyhole-list"),
+  listRoute("cubbyhole/:path{.+}", "cubbyhole-list-below"),
+]);
 
-function listRoute(path: string, operationId: string, parameters: Readonly<Record<string, string>>): Route {
-  return tokenRoute("list", path, { ...LIST, operationId, parameters }, fieldSchema(PAGE), {
+function listRoute(path: string, operationId: string): Route {
+  return tokenRoute("list", path, { ...LIST, operationId }, fieldSchema(PAGE), {
     prepare: (context) => refuseOthers(context),
     action: async ({ params, fields }) => ({
       kind: "cubbyhole_list",

@@ -246,6 +246,17 @@ export function withAlternatePath(
   return routes.map((route) => (route.access === "token" ? { ...route, alternatePath } : route));
 }
 
+/** `routes`, with what the names in their paths stand for. What a route itself says of a name holds. */
+export function withParameters(
+  parameters: NonNullable<RouteDescription["parameters"]>,
+  routes: readonly Route[],
+): Route[] {
+  return routes.map((route) => {
+    const { description } = route;
+    return { ...route, description: { ...description, parameters: { ...parameters, ...description.parameters } } };
+  });
+}
+
 function listOf(operations: Operations): readonly Operation[] {
   return typeof operations === "string" ? [operations] : operations;
 }

@@ -1,5 +1,5 @@
 import { endRequestOf } from "../../auth/caller.ts";
-import { type CallContext, type Route, simpleRoute } from "../../auth/route.ts";
+import { type CallContext, type Route, simpleRoute, withParameters } from "../../auth/route.ts";
 import { DONE_OR_WARNED, dataAnswer, NO_CONTENT } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
@@ -28,7 +28,6 @@ import { notBefore, readNotBefore } from "../not-before.ts";
 import { type NamedKind, routesById, routesByName, type ShownWrite, type WriteContext } from "./kind.ts";
 import { ENTITY, ENTITY_SUMMARY } from "./render.ts";
 
-const ID = { id: "The id of the entity" };
 const FIELDS = fieldSchema({
   id: text().describe("The id of the entity; a new one is made unless sent"),
   name: text().describe("The name of the entity; one is made unless sent"),
@@ -41,7 +40,7 @@ type Fields = Values<typeof FIELDS>;
 const KIND: NamedKind<EntityRecord, Fields> = {
   kind: "entity",
   path: "identity/entity",
-  id: ID.id,
+  id: "The id of the entity",
   one: "an entity",
   all: "the entities",
   operationIds: { one: "entity-*", all: "entity-*" },
@@ -56,7 +55,7 @@ const KIND: NamedKind<EntityRecord, Fields> = {
 };
 
 /** Entities, by id and by name. */
-export const ENTITY_ROUTES: readonly Route[] = [
+export const ENTITY_ROUTES: readonly Route[] = withParameters({ id: "The id of the entity" }, [
   ...routesById(KIND),
   ...routesByName(KIND),
   simpleRoute(
@@ -80,7 +79,6 @@ export const ENTITY_ROUTES: readonly Route[] = [
     {
       summary: "Shows from when on tokens of an entity are accepted.",
       operationId: "entity-read-not-before",
-      parameters: ID,
       answers: dataAnswer({ not_before: "string" }),
     },
     NO_FIELDS,
@@ -96,13 +94,12 @@ export const ENTITY_ROUTES: readonly Route[] = [
     {
       summary: "Ends the tokens that an entity got before; it can log in again.",
       operationId: "entity-write-not-before",
-      parameters: ID,
       answers: DONE_OR_WARNED,
     },
     strictSchema({ not_before: text().describe("`now`, which it is unless sent, or a time that has passed") }),
     endTokens,
   ),
-];
+]);
 
 async function write({ env }: WriteContext, fields: Fields): Promise<Result<ShownWrite, Failure>> {
   const { id, name, metadata, disabled } = fields;

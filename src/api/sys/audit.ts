@@ -1,4 +1,4 @@
-import { type Route, simpleRoute } from "../../auth/route.ts";
+import { type Route, simpleRoute, withParameters } from "../../auth/route.ts";
 import { dataAnswer, injectedAnswer, NO_CONTENT } from "../../auth/route-description.ts";
 import { invalid } from "../../base/errors.ts";
 import { err, ok } from "../../base/result.ts";
@@ -6,7 +6,6 @@ import { auditHash } from "../../wire/audit.ts";
 import { ANY_FIELDS, fieldSchema, NO_FIELDS, text } from "../../wire/fields.ts";
 import { dataReply, EMPTY, injectedReply } from "../../wire/reply.ts";
 
-const DEVICE = { path: "The name of an audit device" };
 const DEVICE_FIELDS = {
   type: { shape: "string", description: "The type of the device" },
   description: { shape: "string", description: "For people" },
@@ -18,7 +17,7 @@ const DEVICE_FIELDS = {
  * The audit log has one place, the Worker's console, set by who deploys. A place chosen over the API would let a caller with
  * rights write files or send requests (CVE-2025-54997), so there is none. The refusal is the reference's (sys/audit).
  */
-export const AUDIT_ROUTES: readonly Route[] = [
+export const AUDIT_ROUTES: readonly Route[] = withParameters({ path: "The name of an audit device" }, [
   simpleRoute(
     "read",
     "sys/audit",
@@ -37,7 +36,6 @@ export const AUDIT_ROUTES: readonly Route[] = [
     {
       summary: "Refuses: audit devices can't be enabled over the API.",
       operationId: "auditing-enable-device",
-      parameters: DEVICE,
       fields: DEVICE_FIELDS,
       answers: NO_CONTENT,
     },
@@ -52,7 +50,6 @@ export const AUDIT_ROUTES: readonly Route[] = [
     {
       summary: "Does nothing: there is no audit device to disable.",
       operationId: "auditing-disable-device",
-      parameters: DEVICE,
       answers: NO_CONTENT,
     },
     NO_FIELDS,
@@ -65,7 +62,6 @@ export const AUDIT_ROUTES: readonly Route[] = [
     {
       summary: "Answers the hash under which the audit log shows a text.",
       operationId: "auditing-calculate-hash",
-      parameters: DEVICE,
       answers: dataAnswer({ hash: "string" }),
     },
     fieldSchema({ input: text().describe("The text") }),
@@ -74,4 +70,4 @@ export const AUDIT_ROUTES: readonly Route[] = [
         ? err(invalid('the "input" parameter is empty'))
         : ok(dataReply({ hash: await auditHash(installation.keys, fields.input) })),
   ),
-];
+]);

@@ -1,5 +1,5 @@
 import { listRoute, showRoute } from "../../auth/record-routes.ts";
-import { type Route, simpleRoute } from "../../auth/route.ts";
+import { type Route, simpleRoute, withParameters } from "../../auth/route.ts";
 import { NO_CONTENT } from "../../auth/route-description.ts";
 import { DEFAULT_QUOTA_CONFIG, type QuotaConfig, type RateLimitQuota } from "../../quota/quota.ts";
 import { systemOf } from "../../system/system.ts";
@@ -51,10 +51,8 @@ const CONFIG_VIEW = view<QuotaConfig>({
   enable_rate_limit_response_headers: ["boolean", (config) => config.responseHeaders],
 });
 
-const NAMED = { parameters: { name: "Name of the quota" } };
-
 /** Rate limit quotas: how many requests of one kind each client address may send. */
-export const QUOTA_ROUTES: readonly Route[] = [
+export const QUOTA_ROUTES: readonly Route[] = withParameters({ name: "Name of the quota" }, [
   listRoute(
     "sys/quotas/rate-limit",
     { summary: "Lists the names of all rate limit quotas.", operationId: "rate-limit-quotas-list" },
@@ -72,7 +70,6 @@ export const QUOTA_ROUTES: readonly Route[] = [
     {
       summary: "Shows a rate limit quota.",
       operationId: "rate-limit-quotas-read",
-      ...NAMED,
       view: QUOTA_VIEW,
     },
     async ({ env, params }) => (await systemOf(env).listQuotas()).find(({ name }) => name === params.name) ?? null,
@@ -84,7 +81,6 @@ export const QUOTA_ROUTES: readonly Route[] = [
     {
       summary: "Makes or replaces a rate limit quota of the installation, a mount, a path below one, or a role.",
       operationId: "rate-limit-quotas-write",
-      ...NAMED,
       answers: NO_CONTENT,
     },
     QUOTA_FIELDS,
@@ -101,7 +97,6 @@ export const QUOTA_ROUTES: readonly Route[] = [
     {
       summary: "Deletes a rate limit quota.",
       operationId: "rate-limit-quotas-delete",
-      ...NAMED,
       answers: NO_CONTENT,
     },
     NO_FIELDS,
@@ -139,4 +134,4 @@ export const QUOTA_ROUTES: readonly Route[] = [
       return configured.ok ? changedReply(env) : configured;
     },
   ),
-];
+]);

@@ -19,8 +19,6 @@ import { ORGANIZATION_VIEW } from "./render.ts";
 
 const TYPES = ["organizations"];
 
-const ORGANIZATION = { organization: "The name of the organization" };
-
 /** Organizations. */
 export const ORGANIZATION_ROUTES: readonly Route[] = [
   listRoute(
@@ -63,7 +61,6 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
     {
       summary: "Shows an organization.",
       operationId: "teams-read-organization",
-      parameters: ORGANIZATION,
       answers: plainAnswer({ data: ORGANIZATION_VIEW.shape }),
     },
     async (context) => {
@@ -77,7 +74,6 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
     {
       summary: "Changes an organization.",
       operationId: "teams-update-organization",
-      parameters: ORGANIZATION,
       answers: plainAnswer({ data: ORGANIZATION_VIEW.shape }),
     },
     TYPES,
@@ -101,7 +97,6 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
     {
       summary: "Deletes an organization with its teams and their tokens.",
       operationId: "teams-delete-organization",
-      parameters: ORGANIZATION,
       answers: NO_CONTENT,
     },
     async ({ env, params }) => {

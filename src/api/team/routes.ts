@@ -1,4 +1,11 @@
-import { type CallContext, openRoute, type Route, simpleRoute, withAlternatePath } from "../../auth/route.ts";
+import {
+  type CallContext,
+  openRoute,
+  type Route,
+  simpleRoute,
+  withAlternatePath,
+  withParameters,
+} from "../../auth/route.ts";
 import { NO_CONTENT, plainAnswer } from "../../auth/route-description.ts";
 import type { Failure } from "../../base/errors.ts";
 import { ok, type Result } from "../../base/result.ts";
@@ -18,8 +25,10 @@ import { TOKEN_TTL_ROUTES } from "./token-ttl-policies.ts";
 import { TEAM_TOKEN_ROUTES } from "./tokens.ts";
 import { WEBHOOK_ROUTES } from "./webhooks/routes.ts";
 
+const PARAMETERS = { organization: "The name of the organization", team: "The id of the team" };
+
 /** The interface of teams, by full path. */
-export const TEAM_ROUTES: readonly Route[] = [
+export const TEAM_ROUTES: readonly Route[] = withParameters(PARAMETERS, [
   // Clients ask this first, for the headers that every answer here has.
   openRoute(
     ["read", "head"],
@@ -52,7 +61,7 @@ export const TEAM_ROUTES: readonly Route[] = [
   ...TOKEN_LIST_ROUTES,
   ...TOKEN_TTL_ROUTES,
   ...WEBHOOK_ROUTES,
-];
+]);
 
 /** Who the caller is: for the token of a team the user that stands for the team. */
 async function showAccount(context: CallContext<unknown, unknown>): Promise<Result<Reply, Failure>> {

@@ -41,9 +41,6 @@ const DEFAULTS: Omit<TeamSettings, "name"> = {
   tokenPolicies: [],
 };
 
-const ORGANIZATION = { organization: "The name of the organization" };
-const TEAM = { team: "The id of the team" };
-
 const LIST_FIELDS = fieldSchema({
   ...SEARCH_FIELD,
   [NAMES]: exact("string", (value) => {
@@ -59,7 +56,6 @@ export const TEAMS_ROUTES: readonly Route[] = [
     {
       summary: "Lists the teams of an organization by page.",
       operationId: "teams-list-teams",
-      parameters: ORGANIZATION,
       answers: plainAnswer(pageShape(TEAM_VIEW.shape)),
     },
     LIST_FIELDS,
@@ -79,7 +75,6 @@ export const TEAMS_ROUTES: readonly Route[] = [
     {
       summary: "Makes a team.",
       operationId: "teams-create-team",
-      parameters: ORGANIZATION,
       answers: plainAnswer({ data: TEAM_VIEW.shape }),
     },
     TYPES,
@@ -106,7 +101,6 @@ export const TEAMS_ROUTES: readonly Route[] = [
     {
       summary: "Shows a team.",
       operationId: "teams-read-team",
-      parameters: TEAM,
       fields: describeFields(fieldSchema(includeField(RELATED))),
       answers: plainAnswer({ data: TEAM_VIEW.shape, "included?": ["object"] }),
     },
@@ -125,7 +119,6 @@ export const TEAMS_ROUTES: readonly Route[] = [
     {
       summary: "Changes a team.",
       operationId: "teams-update-team",
-      parameters: TEAM,
       answers: plainAnswer({ data: TEAM_VIEW.shape }),
     },
     TYPES,
@@ -146,7 +139,6 @@ export const TEAMS_ROUTES: readonly Route[] = [
     {
       summary: "Deletes a team with its tokens.",
       operationId: "teams-delete-team",
-      parameters: TEAM,
       answers: NO_CONTENT,
     },
     async ({ env, installation, params }) => {

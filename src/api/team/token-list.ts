@@ -40,7 +40,6 @@ export const TOKEN_LIST_ROUTES: readonly Route[] = [
     {
       summary: "Lists the tokens of all teams of an organization by page.",
       operationId: "teams-list-tokens",
-      parameters: { organization: "The name of the organization" },
       answers: plainAnswer(pageShape(LISTED_TOKEN_VIEW.shape)),
     },
     LIST_FIELDS,
@@ -57,7 +56,6 @@ export const TOKEN_LIST_ROUTES: readonly Route[] = [
     {
       summary: "Deletes up to 100 tokens of teams, all or none.",
       operationId: "teams-delete-tokens",
-      parameters: { organization: "The name of the organization" },
       fields: { data: { shape: [{ type: "string", id: "string" }], description: "The tokens" } },
       answers: NO_CONTENT,
     },

@@ -27,8 +27,6 @@ const POLICIES = plainAnswer({
   data: [{ id: "string", type: "string", attributes: { "token-type": "string", "max-ttl-ms": "integer" } }],
 });
 
-const ORGANIZATION = { organization: "The name of the organization" };
-
 /** The greatest lifetimes of an organization's tokens. That of teams counts while `max-ttl-enabled` is true. */
 export const TOKEN_TTL_ROUTES: readonly Route[] = [
   bareRoute(
@@ -37,7 +35,6 @@ export const TOKEN_TTL_ROUTES: readonly Route[] = [
     {
       summary: "Shows how long tokens of an organization live at most, by kind.",
       operationId: "teams-read-token-ttl-policies",
-      parameters: ORGANIZATION,
       answers: POLICIES,
     },
     async ({ env, params }) => {
@@ -51,7 +48,6 @@ export const TOKEN_TTL_ROUTES: readonly Route[] = [
     {
       summary: "Sets how long tokens of an organization live at most.",
       operationId: "teams-update-token-ttl-policies",
-      parameters: ORGANIZATION,
       answers: POLICIES,
     },
     [TYPE],

@@ -1,4 +1,4 @@
-import type { CallContext, Route } from "../../auth/route.ts";
+import { type CallContext, type Route, withParameters } from "../../auth/route.ts";
 import { NO_CONTENT, plainAnswer } from "../../auth/route-description.ts";
 import { auditTeamToken } from "../../auth/team-caller.ts";
 import { currentTime } from "../../base/clock.ts";
@@ -47,83 +47,77 @@ interface TokenAttributes {
   readonly description: string | null;
 }
 
-const TEAM = { team: "The id of the team" };
-const TOKEN = { id: "The id of the token, or of a team for its token without a description" };
-
 /** The tokens of a team: by the team the one without a description, all by their own ids. */
-export const TEAM_TOKEN_ROUTES: readonly Route[] = [
-  documentRoute(
-    "update",
-    "teams/:team/authentication-token",
-    {
-      summary: "Makes the token of a team that has no description, in the place of the one before.",
-      operationId: "teams-create-token",
-      parameters: TEAM,
-      answers: plainAnswer({ data: TOKEN_VIEW.shape }, 201),
-    },
-    TOKEN_TYPES,
-    UNDESCRIBED,
-    create,
-  ),
-  documentRoute(
-    "update",
-    "teams/:team/authentication-tokens",
-    {
-      summary: "Makes another token of a team.",
-      operationId: "teams-create-described-token",
-      parameters: TEAM,
-      answers: plainAnswer({ data: TOKEN_VIEW.shape }, 201),
-    },
-    TOKEN_TYPES,
-    DESCRIBED,
-    create,
-  ),
-  bareRoute(
-    "read",
-    "teams/:team/authentication-token",
-    {
-      summary: "Shows the token of a team that has no description.",
-      operationId: "teams-read-token-of-team",
-      parameters: TEAM,
-      answers: plainAnswer({ data: TOKEN_VIEW.shape }),
-    },
-    async (context) => show(context, await unnamedTokenOf(context)),
-  ),
-  bareRoute(
-    "delete",
-    "teams/:team/authentication-token",
-    {
-      summary: "Deletes the token of a team that has no description.",
-      operationId: "teams-delete-token-of-team",
-      parameters: TEAM,
-      answers: NO_CONTENT,
-    },
-    async (context) => remove(context, await unnamedTokenOf(context)),
-  ),
-  // An id of a team stands for its token without a description.
-  bareRoute(
-    "read",
-    "authentication-tokens/:id",
-    {
-      summary: "Shows a token of a team.",
-      operationId: "teams-read-token",
-      parameters: TOKEN,
-      answers: plainAnswer({ data: TOKEN_VIEW.shape }),
-    },
-    async (context) => show(context, await readEitherId(context)),
-  ),
-  bareRoute(
-    "delete",
-    "authentication-tokens/:id",
-    {
-      summary: "Deletes a token of a team.",
-      operationId: "teams-delete-token",
-      parameters: TOKEN,
-      answers: NO_CONTENT,
-    },
-    async (context) => remove(context, await readEitherId(context)),
-  ),
-];
+export const TEAM_TOKEN_ROUTES: readonly Route[] = withParameters(
+  { id: "The id of the token, or of a team for its token without a description" },
+  [
+    documentRoute(
+      "update",
+      "teams/:team/authentication-token",
+      {
+        summary: "Makes the token of a team that has no description, in the place of the one before.",
+        operationId: "teams-create-token",
+        answers: plainAnswer({ data: TOKEN_VIEW.shape }, 201),
+      },
+      TOKEN_TYPES,
+      UNDESCRIBED,
+      create,
+    ),
+    documentRoute(
+      "update",
+      "teams/:team/authentication-tokens",
+      {
+        summary: "Makes another token of a team.",
+        operationId: "teams-create-described-token",
+        answers: plainAnswer({ data: TOKEN_VIEW.shape }, 201),
+      },
+      TOKEN_TYPES,
+      DESCRIBED,
+      create,
+    ),
+    bareRoute(
+      "read",
+      "teams/:team/authentication-token",
+      {
+        summary: "Shows the token of a team that has no description.",
+        operationId: "teams-read-token-of-team",
+        answers: plainAnswer({ data: TOKEN_VIEW.shape }),
+      },
+      async (context) => show(context, await unnamedTokenOf(context)),
+    ),
+    bareRoute(
+      "delete",
+      "teams/:team/authentication-token",
+      {
+        summary: "Deletes the token of a team that has no description.",
+        operationId: "teams-delete-token-of-team",
+        answers: NO_CONTENT,
+      },
+      async (context) => remove(context, await unnamedTokenOf(context)),
+    ),
+    // An id of a team stands for its token without a description.
+    bareRoute(
+      "read",
+      "authentication-tokens/:id",
+      {
+        summary: "Shows a token of a team.",
+        operationId: "teams-read-token",
+        answers: plainAnswer({ data: TOKEN_VIEW.shape }),
+      },
+      async (context) => show(context, await readEitherId(context)),
+    ),
+    bareRoute(
+      "delete",
+      "authentication-tokens/:id",
+      {
+        summary: "Deletes a token of a team.",
+        operationId: "teams-delete-token",
+        answers: NO_CONTENT,
+      },
+      async (context) => remove(context, await readEitherId(context)),
+    ),
+  ],
+);
 
 type AnyCall = Pick<CallContext<unknown, unknown>, "env" | "installation" | "request" | "params">;
 

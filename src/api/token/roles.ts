@@ -1,7 +1,7 @@
 import { endRequestOf } from "../../auth/caller.ts";
 import { absentPolicyWarnings } from "../../auth/policy-warning.ts";
 import { listRoute, removeRoute, showRoute } from "../../auth/record-routes.ts";
-import { type Route, simpleRoute, tokenRoute } from "../../auth/route.ts";
+import { type Route, simpleRoute, tokenRoute, withParameters } from "../../auth/route.ts";
 import { DONE_OR_WARNED } from "../../auth/route-description.ts";
 import { invalid } from "../../base/errors.ts";
 import { err, ok } from "../../base/result.ts";
@@ -18,17 +18,15 @@ import { ROLE_VIEW } from "./role-view.ts";
 /** A role's name in a path. */
 export const ROLE_NAME = namedSegment("role_name");
 
-const ROLE_PARAMETER = { role_name: "The name of the role" };
-
 /** `roles` and `roles/:role_name`. */
-export const ROLE_ROUTES: readonly Route[] = [
+export const ROLE_ROUTES: readonly Route[] = withParameters({ role_name: "The name of the role" }, [
   listRoute("roles", { summary: "Lists the token roles.", operationId: "list-roles" }, async ({ env }, after, limit) =>
     tokenRoles(env).list(after, limit),
   ),
 
   showRoute(
     `roles/${ROLE_NAME}`,
-    { summary: "Shows a token role.", operationId: "read-role", parameters: ROLE_PARAMETER, view: ROLE_VIEW },
+    { summary: "Shows a token role.", operationId: "read-role", view: ROLE_VIEW },
     ({ env, params }) => tokenRoles(env).read(params.role_name ?? ""),
   ),
 
@@ -38,7 +36,6 @@ export const ROLE_ROUTES: readonly Route[] = [
     {
       summary: "Makes or changes a token role; fields that are not sent stay as they are.",
       operationId: "write-role",
-      parameters: ROLE_PARAMETER,
       answers: DONE_OR_WARNED,
     },
     ROLE_FIELDS,
@@ -70,7 +67,6 @@ export const ROLE_ROUTES: readonly Route[] = [
     {
       summary: "Revokes all tokens that were made by a role, at once.",
       operationId: "revoke-tokens-of-role",
-      parameters: ROLE_PARAMETER,
       answers: DONE_OR_WARNED,
     },
     // A field that would narrow this down, as others have, must not be ignored.
@@ -87,11 +83,11 @@ export const ROLE_ROUTES: readonly Route[] = [
 
   removeRoute(
     `roles/${ROLE_NAME}`,
-    { summary: "Deletes a token role.", operationId: "delete-role", parameters: ROLE_PARAMETER },
+    { summary: "Deletes a token role.", operationId: "delete-role" },
     async ({ env, params }) => {
       const name = params.role_name ?? "";
       await tokenRoles(env).delete(name);
       forgetRole(name);
     },
   ),
-];
+]);

@@ -2,7 +2,7 @@ import { type AtMount, mountOf } from "../../auth/mount-of.ts";
 import { absentPolicyWarnings } from "../../auth/policy-warning.ts";
 import { listRoute, removeRoute, showRoute } from "../../auth/record-routes.ts";
 import { refusedRoute } from "../../auth/refused/route.ts";
-import { type Route, simpleRoute, withCanonicalPath } from "../../auth/route.ts";
+import { type Route, simpleRoute, withCanonicalPath, withParameters } from "../../auth/route.ts";
 import { DONE_OR_WARNED } from "../../auth/route-description.ts";
 import { invalid } from "../../base/errors.ts";
 import { privateHosts } from "../../base/private-hosts.ts";
@@ -21,68 +21,67 @@ import { ROLE_FIELDS, ROLE_VIEW } from "./role.ts";
 
 const ROLE_PATH = `role/${namedSegment("name")}`;
 
-const ROLE = { name: "The name of the role" };
 /** The endpoints of a mount of the jwt method. */
-export const JWT_ROUTES: readonly Route[] = withCanonicalPath(canonicalPath, [
-  showRoute(
-    "config",
-    { summary: "Shows whose tokens the mount trusts.", operationId: "read-configuration", view: CONFIG_VIEW },
-    (context) => at(context).readConfig(),
-  ),
-  simpleRoute(
-    "update",
-    "config",
-    { summary: "Sets whose tokens the mount trusts.", operationId: "configure", answers: DONE_OR_WARNED },
-    CONFIG_FIELDS,
-    async (context) => {
-      const { env, fields } = context;
-      const listed = privateHosts(env);
-      const config = readConfig(fields, listed);
-      if (!config.ok) return config;
-      const remote = config.value.publicKeys.length === 0;
-      const keys = remote ? await fetchKeys(config.value, listed) : ok([]);
-      if (!keys.ok && !fields.skip_jwks_validation) return err(invalid(keys.error));
-      await at(context).writeConfig(config.value);
-      return ok(keys.ok ? EMPTY : { kind: "empty", warnings: [keys.error] });
-    },
-  ),
+export const JWT_ROUTES: readonly Route[] = withParameters(
+  { name: "The name of the role" },
+  withCanonicalPath(canonicalPath, [
+    showRoute(
+      "config",
+      { summary: "Shows whose tokens the mount trusts.", operationId: "read-configuration", view: CONFIG_VIEW },
+      (context) => at(context).readConfig(),
+    ),
+    simpleRoute(
+      "update",
+      "config",
+      { summary: "Sets whose tokens the mount trusts.", operationId: "configure", answers: DONE_OR_WARNED },
+      CONFIG_FIELDS,
+      async (context) => {
+        const { env, fields } = context;
+        const listed = privateHosts(env);
+        const config = readConfig(fields, listed);
+        if (!config.ok) return config;
+        const remote = config.value.publicKeys.length === 0;
+        const keys = remote ? await fetchKeys(config.value, listed) : ok([]);
+        if (!keys.ok && !fields.skip_jwks_validation) return err(invalid(keys.error));
+        await at(context).writeConfig(config.value);
+        return ok(keys.ok ? EMPTY : { kind: "empty", warnings: [keys.error] });
+      },
+    ),
 
-  listRoute("role", { summary: "Lists the roles.", operationId: "list-roles" }, (context, after, limit) =>
-    at(context).listRoles(after, limit),
-  ),
-  showRoute(
-    ROLE_PATH,
-    { summary: "Shows a role.", operationId: "read-role", parameters: ROLE, view: ROLE_VIEW },
-    (context) => at(context).readRole(nameOf(context)),
-  ),
-  simpleRoute(
-    "update",
-    ROLE_PATH,
-    {
-      summary: "Makes or changes a role; fields that are not sent stay as they are.",
-      operationId: "write-role",
-      parameters: ROLE,
-      answers: DONE_OR_WARNED,
-    },
-    ROLE_FIELDS,
-    async (context) => {
-      const name = nameOf(context);
-      if (!isRoleName(name)) return err(invalid("the name of the role is too long"));
-      const warnings = await at(context).writeRole(name, context.fields, mountTtl(mountOf(context)));
-      if (!warnings.ok) return warnings;
-      const { token_policies: policies, policies: byOldName } = context.fields;
-      const absent = absentPolicyWarnings(context.installation, policies ?? byOldName ?? []);
-      return ok({ kind: "empty", warnings: [...warnings.value, ...absent] });
-    },
-  ),
-  removeRoute(ROLE_PATH, { summary: "Deletes a role.", operationId: "delete-role", parameters: ROLE }, (context) =>
-    at(context).deleteRole(nameOf(context)),
-  ),
+    listRoute("role", { summary: "Lists the roles.", operationId: "list-roles" }, (context, after, limit) =>
+      at(context).listRoles(after, limit),
+    ),
+    showRoute(ROLE_PATH, { summary: "Shows a role.", operationId: "read-role", view: ROLE_VIEW }, (context) =>
+      at(context).readRole(nameOf(context)),
+    ),
+    simpleRoute(
+      "update",
+      ROLE_PATH,
+      {
+        summary: "Makes or changes a role; fields that are not sent stay as they are.",
+        operationId: "write-role",
+        answers: DONE_OR_WARNED,
+      },
+      ROLE_FIELDS,
+      async (context) => {
+        const name = nameOf(context);
+        if (!isRoleName(name)) return err(invalid("the name of the role is too long"));
+        const warnings = await at(context).writeRole(name, context.fields, mountTtl(mountOf(context)));
+        if (!warnings.ok) return warnings;
+        const { token_policies: policies, policies: byOldName } = context.fields;
+        const absent = absentPolicyWarnings(context.installation, policies ?? byOldName ?? []);
+        return ok({ kind: "empty", warnings: [...warnings.value, ...absent] });
+      },
+    ),
+    removeRoute(ROLE_PATH, { summary: "Deletes a role.", operationId: "delete-role" }, (context) =>
+      at(context).deleteRole(nameOf(context)),
+    ),
 
-  LOGIN_ROUTE,
-  EXPLAIN_LOGIN,
-  refusedRoute(jwtAuthAt),
-]);
+    LOGIN_ROUTE,
+    EXPLAIN_LOGIN,
+    refusedRoute(jwtAuthAt),
+  ]),
+);
 
 function at(context: AtMount & { readonly env: JwtEnv }) {
   return jwtAuthAt(context.env, mountOf(context));

@@ -1,5 +1,5 @@
 import { listRoute, showRoute } from "../../../auth/record-routes.ts";
-import { type CallContext, type Route, simpleRoute } from "../../../auth/route.ts";
+import { type CallContext, type Route, simpleRoute, withParameters } from "../../../auth/route.ts";
 import { NO_CONTENT } from "../../../auth/route-description.ts";
 import { currentTime } from "../../../base/clock.ts";
 import { invalid } from "../../../base/errors.ts";
@@ -15,7 +15,6 @@ import { pageOf } from "../../../wire/page.ts";
 import { EMPTY } from "../../../wire/reply.ts";
 import { view } from "../../../wire/view.ts";
 
-const KEY_NAME = { name: "The name of the key" };
 const KEY_FIELDS = fieldSchema({
   algorithm: sent(text()).describe("The algorithm that it signs with"),
   rotation_period: sentDuration().describe("How long a key signs"),
@@ -34,7 +33,7 @@ const KEY_VIEW = view<KeyConfig>({
 });
 
 /** The signing keys of the issuer. */
-export const KEY_ROUTES: readonly Route[] = [
+export const KEY_ROUTES: readonly Route[] = withParameters({ name: "The name of the key" }, [
   listRoute(
     "identity/oidc/key",
     { summary: "Lists the signing keys.", operationId: "oidc-list-keys" },
@@ -45,7 +44,6 @@ export const KEY_ROUTES: readonly Route[] = [
     {
       summary: "Shows a signing key.",
       operationId: "oidc-read-key",
-      parameters: KEY_NAME,
       view: KEY_VIEW,
     },
     ({ env, params }) => issuerOf(env).readKey(params.name ?? ""),
@@ -56,7 +54,6 @@ export const KEY_ROUTES: readonly Route[] = [
     {
       summary: "Makes or changes a signing key.",
       operationId: "oidc-write-key",
-      parameters: KEY_NAME,
       answers: NO_CONTENT,
     },
     KEY_FIELDS,
@@ -65,7 +62,7 @@ export const KEY_ROUTES: readonly Route[] = [
   simpleRoute(
     "delete",
     "identity/oidc/key/:name",
-    { summary: "Deletes a signing key.", operationId: "oidc-delete-key", parameters: KEY_NAME, answers: NO_CONTENT },
+    { summary: "Deletes a signing key.", operationId: "oidc-delete-key", answers: NO_CONTENT },
     NO_FIELDS,
     async ({ env, params }) => {
       const deleted = await issuerOf(env).deleteKey(params.name ?? "");
@@ -76,11 +73,11 @@ export const KEY_ROUTES: readonly Route[] = [
   simpleRoute(
     "update",
     "identity/oidc/key/:name/rotate",
-    { summary: "Rotates a signing key.", operationId: "oidc-rotate-key", parameters: KEY_NAME, answers: NO_CONTENT },
+    { summary: "Rotates a signing key.", operationId: "oidc-rotate-key", answers: NO_CONTENT },
     ROTATE_FIELDS,
     rotateKey,
   ),
-];
+]);
 
 type Call<F> = CallContext<F, null>;
 

@@ -1,5 +1,5 @@
 import { listRoute, removeRoute, showRoute } from "../../../auth/record-routes.ts";
-import { type CallContext, type Route, simpleRoute } from "../../../auth/route.ts";
+import { type CallContext, type Route, simpleRoute, withParameters } from "../../../auth/route.ts";
 import { NO_CONTENT } from "../../../auth/route-description.ts";
 import { invalid } from "../../../base/errors.ts";
 import { err, ok } from "../../../base/result.ts";
@@ -15,7 +15,6 @@ import { pageOf } from "../../../wire/page.ts";
 import { EMPTY } from "../../../wire/reply.ts";
 import { view } from "../../../wire/view.ts";
 
-const ROLE_NAME = { name: "The name of the role" };
 const ROLE_FIELDS = fieldSchema({
   key: optionalText().describe("The name of the signing key"),
   template: optionalText().describe("Claims to add, as JSON or as base64 of it"),
@@ -31,7 +30,7 @@ const ROLE_VIEW = view<IssuerRole>({
 });
 
 /** The roles of the issuer: the claims and the audience of tokens. */
-export const ROLE_ROUTES: readonly Route[] = [
+export const ROLE_ROUTES: readonly Route[] = withParameters({ name: "The name of the role" }, [
   listRoute(
     "identity/oidc/role",
     { summary: "Lists the roles of the issuer.", operationId: "oidc-list-roles" },
@@ -42,7 +41,6 @@ export const ROLE_ROUTES: readonly Route[] = [
     {
       summary: "Shows a role of the issuer.",
       operationId: "oidc-read-role",
-      parameters: ROLE_NAME,
       view: ROLE_VIEW,
     },
     ({ env, params }) => issuerOf(env).readRole(params.name ?? ""),
@@ -53,7 +51,6 @@ export const ROLE_ROUTES: readonly Route[] = [
     {
       summary: "Makes or changes a role of the issuer.",
       operationId: "oidc-write-role",
-      parameters: ROLE_NAME,
       answers: NO_CONTENT,
     },
     ROLE_FIELDS,
@@ -61,10 +58,10 @@ export const ROLE_ROUTES: readonly Route[] = [
   ),
   removeRoute(
     "identity/oidc/role/:name",
-    { summary: "Deletes a role of the issuer.", operationId: "oidc-delete-role", parameters: ROLE_NAME },
+    { summary: "Deletes a role of the issuer.", operationId: "oidc-delete-role" },
     ({ env, params }) => issuerOf(env).deleteRole(params.name ?? ""),
   ),
-];
+]);
 
 type Call<F> = CallContext<F, null>;
 

@@ -1,4 +1,4 @@
-import { type ReadyContext, type Route, simpleRoute, withCanonicalPath } from "../../../auth/route.ts";
+import { type ReadyContext, type Route, simpleRoute, withCanonicalPath, withParameters } from "../../../auth/route.ts";
 import { DONE_OR_WARNED, injectedAnswer, NO_CONTENT } from "../../../auth/route-description.ts";
 import type { Failure } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
@@ -11,124 +11,120 @@ import { noAuthMount, noEngine } from "./failures.ts";
 import { TUNE_SUFFIX, tunedPath, tuneMountRoutes } from "./tune.ts";
 import { fixedMounts, MOUNT_VIEW, shownMounts, TUNE_VIEW } from "./view.ts";
 
-const MOUNT = { path: "The path of the mount" };
-
 /** Auth mounts and their tuning, and what there is of other mounts. */
-export const MOUNT_ROUTES: readonly Route[] = withCanonicalPath(canonicalMountPath, [
-  simpleRoute(
-    "read",
-    "sys/auth",
-    {
-      summary: "Lists the auth mounts.",
-      operationId: "auth-list-enabled-methods",
-      answers: injectedAnswer({ "*": MOUNT_VIEW.shape }),
-    },
-    NO_FIELDS,
-    async ({ installation }) => ok(injectedReply(shownMounts(installation.mounts.map((mount) => [mount.path, mount])))),
-  ),
-  // Before the mounts themselves, whose paths can have several segments.
-  ...tuneMountRoutes("sys/auth/:path{.+/tune}", {
-    read: "auth-read-tuning-information",
-    write: "auth-tune-configuration-parameters",
-  }),
-  ...tuneMountRoutes("sys/mounts/auth/:path{.+/tune}", {
-    read: "mounts-read-auth-tuning-information",
-    write: "mounts-tune-auth-configuration-parameters",
-  }),
-  simpleRoute(
-    "read",
-    "sys/mounts/:path{.+/tune}",
-    {
-      summary: "Shows the tuning of a mount that every installation has.",
-      operationId: "mounts-read-tuning-information",
-      parameters: MOUNT,
-      answers: injectedAnswer({ ...TUNE_VIEW.shape, "not_before?": "string" }),
-    },
-    NO_FIELDS,
-    async ({ installation, params }) => {
-      const path = tunedPath(params);
-      const mount = await fixedMountAt(installation, path);
-      return mount ? ok(injectedReply(TUNE_VIEW.show(mount))) : err(noEngine(path));
-    },
-  ),
-  simpleRoute(
-    "read",
-    "sys/auth/:path{.+}",
-    {
-      summary: "Shows an auth mount.",
-      operationId: "auth-read-configuration",
-      parameters: MOUNT,
-      answers: injectedAnswer(MOUNT_VIEW.shape),
-    },
-    NO_FIELDS,
-    async (context) => readMount(context, noAuthMount),
-  ),
-  simpleRoute(
-    "update",
-    "sys/auth/:path{.+}",
-    {
-      summary: "Enables an auth method at a path.",
-      operationId: "auth-enable-method",
-      parameters: MOUNT,
-      answers: NO_CONTENT,
-    },
-    ENABLE_FIELDS,
-    enableMount,
-  ),
-  simpleRoute(
-    "delete",
-    "sys/auth/:path{.+}",
-    {
-      summary: "Disables an auth mount: revokes all tokens that it gave, and deletes what it stored.",
-      operationId: "auth-disable-method",
-      parameters: MOUNT,
-      answers: DONE_OR_WARNED,
-    },
-    NO_FIELDS,
-    disableMount,
-  ),
+export const MOUNT_ROUTES: readonly Route[] = withParameters(
+  { path: "The path of the mount" },
+  withCanonicalPath(canonicalMountPath, [
+    simpleRoute(
+      "read",
+      "sys/auth",
+      {
+        summary: "Lists the auth mounts.",
+        operationId: "auth-list-enabled-methods",
+        answers: injectedAnswer({ "*": MOUNT_VIEW.shape }),
+      },
+      NO_FIELDS,
+      async ({ installation }) =>
+        ok(injectedReply(shownMounts(installation.mounts.map((mount) => [mount.path, mount])))),
+    ),
+    // Before the mounts themselves, whose paths can have several segments.
+    ...tuneMountRoutes("sys/auth/:path{.+/tune}", {
+      read: "auth-read-tuning-information",
+      write: "auth-tune-configuration-parameters",
+    }),
+    ...tuneMountRoutes("sys/mounts/auth/:path{.+/tune}", {
+      read: "mounts-read-auth-tuning-information",
+      write: "mounts-tune-auth-configuration-parameters",
+    }),
+    simpleRoute(
+      "read",
+      "sys/mounts/:path{.+/tune}",
+      {
+        summary: "Shows the tuning of a mount that every installation has.",
+        operationId: "mounts-read-tuning-information",
+        answers: injectedAnswer({ ...TUNE_VIEW.shape, "not_before?": "string" }),
+      },
+      NO_FIELDS,
+      async ({ installation, params }) => {
+        const path = tunedPath(params);
+        const mount = await fixedMountAt(installation, path);
+        return mount ? ok(injectedReply(TUNE_VIEW.show(mount))) : err(noEngine(path));
+      },
+    ),
+    simpleRoute(
+      "read",
+      "sys/auth/:path{.+}",
+      {
+        summary: "Shows an auth mount.",
+        operationId: "auth-read-configuration",
+        answers: injectedAnswer(MOUNT_VIEW.shape),
+      },
+      NO_FIELDS,
+      async (context) => readMount(context, noAuthMount),
+    ),
+    simpleRoute(
+      "update",
+      "sys/auth/:path{.+}",
+      {
+        summary: "Enables an auth method at a path.",
+        operationId: "auth-enable-method",
+        answers: NO_CONTENT,
+      },
+      ENABLE_FIELDS,
+      enableMount,
+    ),
+    simpleRoute(
+      "delete",
+      "sys/auth/:path{.+}",
+      {
+        summary: "Disables an auth mount: revokes all tokens that it gave, and deletes what it stored.",
+        operationId: "auth-disable-method",
+        answers: DONE_OR_WARNED,
+      },
+      NO_FIELDS,
+      disableMount,
+    ),
 
-  simpleRoute(
-    "read",
-    "sys/mounts",
-    {
-      summary: "Lists the mounts that every installation has.",
-      operationId: "mounts-list-secrets-engines",
-      answers: injectedAnswer({ "*": MOUNT_VIEW.shape }),
-    },
-    NO_FIELDS,
-    async ({ installation }) => ok(injectedReply(shownMounts(await fixedMounts(installation.clusterId)))),
-  ),
-  // Clients that manage mounts of every kind read an auth mount here too.
-  simpleRoute(
-    "read",
-    "sys/mounts/auth/:path{.+}",
-    {
-      summary: "Shows an auth mount, for clients that read mounts of every kind here.",
-      operationId: "mounts-read-auth-configuration",
-      parameters: MOUNT,
-      answers: injectedAnswer(MOUNT_VIEW.shape),
-    },
-    NO_FIELDS,
-    async (context) => readMount(context, (path) => noEngine(`auth/${path}`)),
-  ),
-  simpleRoute(
-    "read",
-    "sys/mounts/:path{.+}",
-    {
-      summary: "Shows a mount that every installation has.",
-      operationId: "mounts-read-configuration",
-      parameters: MOUNT,
-      answers: injectedAnswer(MOUNT_VIEW.shape),
-    },
-    NO_FIELDS,
-    async ({ installation, params }) => {
-      const path = normalizeMountPath(params.path ?? "");
-      const mount = await fixedMountAt(installation, path);
-      return mount ? ok(injectedReply(MOUNT_VIEW.show(mount))) : err(noEngine(path));
-    },
-  ),
-]);
+    simpleRoute(
+      "read",
+      "sys/mounts",
+      {
+        summary: "Lists the mounts that every installation has.",
+        operationId: "mounts-list-secrets-engines",
+        answers: injectedAnswer({ "*": MOUNT_VIEW.shape }),
+      },
+      NO_FIELDS,
+      async ({ installation }) => ok(injectedReply(shownMounts(await fixedMounts(installation.clusterId)))),
+    ),
+    // Clients that manage mounts of every kind read an auth mount here too.
+    simpleRoute(
+      "read",
+      "sys/mounts/auth/:path{.+}",
+      {
+        summary: "Shows an auth mount, for clients that read mounts of every kind here.",
+        operationId: "mounts-read-auth-configuration",
+        answers: injectedAnswer(MOUNT_VIEW.shape),
+      },
+      NO_FIELDS,
+      async (context) => readMount(context, (path) => noEngine(`auth/${path}`)),
+    ),
+    simpleRoute(
+      "read",
+      "sys/mounts/:path{.+}",
+      {
+        summary: "Shows a mount that every installation has.",
+        operationId: "mounts-read-configuration",
+        answers: injectedAnswer(MOUNT_VIEW.shape),
+      },
+      NO_FIELDS,
+      async ({ installation, params }) => {
+        const path = normalizeMountPath(params.path ?? "");
+        const mount = await fixedMountAt(installation, path);
+        return mount ? ok(injectedReply(MOUNT_VIEW.show(mount))) : err(noEngine(path));
+      },
+    ),
+  ]),
+);
 
 /** Answers with an auth mount, or with what `missing` says of its path. */
 function readMount({ installation, params }: ReadyContext, missing: (path: string) => Failure): Result<Reply, Failure> {

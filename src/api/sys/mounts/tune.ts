@@ -15,8 +15,6 @@ import { noAuthMount } from "./failures.ts";
 import { readSettings, SETTINGS, UNUSED_SETTINGS } from "./settings.ts";
 import { TUNE_VIEW } from "./view.ts";
 
-const MOUNT = { path: "The path of the mount" };
-
 /** How the path of the tuning of a mount ends. */
 export const TUNE_SUFFIX = /\/tune$/;
 
@@ -37,7 +35,6 @@ export function tuneMountRoutes(path: string, ids: Readonly<Record<"read" | "wri
       {
         summary: "Shows the tuning of an auth mount.",
         operationId: ids.read,
-        parameters: MOUNT,
         answers: injectedAnswer({ ...TUNE_VIEW.shape, "not_before?": "string" }),
       },
       NO_FIELDS,
@@ -55,7 +52,6 @@ export function tuneMountRoutes(path: string, ids: Readonly<Record<"read" | "wri
       {
         summary: "Changes the tuning of an auth mount.",
         operationId: ids.write,
-        parameters: MOUNT,
         answers: DONE_OR_WARNED,
       },
       TUNE_FIELDS,

@@ -1,4 +1,4 @@
-import { type Route, simpleRoute, withCanonicalPath } from "../../../auth/route.ts";
+import { type Route, simpleRoute, withCanonicalPath, withParameters } from "../../../auth/route.ts";
 import {
   DONE_OR_WARNED,
   dataAnswer,
@@ -19,139 +19,138 @@ import { deletePolicy, patchPolicy, withWarning, writePolicy } from "./write.ts"
 
 const NAMES = fieldSchema(PAGE);
 
-const POLICY = { name: "The name of the policy" };
-const BELOW = { prefix: "What comes before the last slash of the names" };
+const PARAMETERS = { name: "The name of the policy", prefix: "What comes before the last slash of the names" };
 const DETAILED = dataAnswer({ keys: ["string"], key_info: { "*": { ...POLICY_VIEW.shape, policy: "string" } } });
 
 /** Policies, at the places where clients look for them. */
-export const POLICY_ROUTES: readonly Route[] = withCanonicalPath(canonicalPolicyPath, [
-  simpleRoute(
-    ["read", "list"],
-    "sys/policy",
-    {
-      summary: "Lists the policies.",
-      operationId: { read: "policies-list", list: "policies-list-with-list" },
-      answers: injectedAnswer({ keys: ["string"], policies: ["string"] }),
-    },
-    NAMES,
-    async ({ env, fields }) => {
-      const keys = await listPolicyNames(env, "", fields);
-      return ok(injectedReply({ keys, policies: keys }));
-    },
-  ),
-  simpleRoute(
-    "read",
-    "sys/policy/:name{.+}",
-    {
-      summary: "Shows a policy.",
-      operationId: "policies-read-acl-policy2",
-      parameters: POLICY,
-      answers: injectedAnswer({ ...POLICY_VIEW.shape, rules: "string" }),
-    },
-    NO_FIELDS,
-    (context) => readPolicy(context, "rules"),
-  ),
-  simpleRoute(
-    "update",
-    "sys/policy/:name{.+}",
-    {
-      summary: "Makes or replaces a policy.",
-      operationId: "policies-write-acl-policy2",
-      parameters: POLICY,
-      answers: DONE_OR_WARNED,
-    },
-    OLD_WRITE_FIELDS,
-    async (context) => {
-      const { policy, rules } = context.fields;
-      const written = await writePolicy(context, policy || rules);
-      if (!written.ok || rules === "") return written;
-      return ok(withWarning(written.value, "'rules' is deprecated, please use 'policy' instead"));
-    },
-  ),
-  ...routesOfBothPlaces("sys/policy", { listBelow: "policies-list-below2", delete: "policies-delete-acl-policy2" }),
+export const POLICY_ROUTES: readonly Route[] = withParameters(
+  PARAMETERS,
+  withCanonicalPath(canonicalPolicyPath, [
+    simpleRoute(
+      ["read", "list"],
+      "sys/policy",
+      {
+        summary: "Lists the policies.",
+        operationId: { read: "policies-list", list: "policies-list-with-list" },
+        answers: injectedAnswer({ keys: ["string"], policies: ["string"] }),
+      },
+      NAMES,
+      async ({ env, fields }) => {
+        const keys = await listPolicyNames(env, "", fields);
+        return ok(injectedReply({ keys, policies: keys }));
+      },
+    ),
+    simpleRoute(
+      "read",
+      "sys/policy/:name{.+}",
+      {
+        summary: "Shows a policy.",
+        operationId: "policies-read-acl-policy2",
+        answers: injectedAnswer({ ...POLICY_VIEW.shape, rules: "string" }),
+      },
+      NO_FIELDS,
+      (context) => readPolicy(context, "rules"),
+    ),
+    simpleRoute(
+      "update",
+      "sys/policy/:name{.+}",
+      {
+        summary: "Makes or replaces a policy.",
+        operationId: "policies-write-acl-policy2",
+        answers: DONE_OR_WARNED,
+      },
+      OLD_WRITE_FIELDS,
+      async (context) => {
+        const { policy, rules } = context.fields;
+        const written = await writePolicy(context, policy || rules);
+        if (!written.ok || rules === "") return written;
+        return ok(withWarning(written.value, "'rules' is deprecated, please use 'policy' instead"));
+      },
+    ),
+    ...routesOfBothPlaces("sys/policy", { listBelow: "policies-list-below2", delete: "policies-delete-acl-policy2" }),
 
-  simpleRoute(
-    "list",
-    "sys/policies/acl",
-    { summary: "Lists the policies.", operationId: "policies-list-acl-policies", answers: KEYS },
-    NAMES,
-    async ({ env, fields }) => ok(dataReply({ keys: await listPolicyNames(env, "", fields) })),
-  ),
-  simpleRoute(
-    "read",
-    "sys/policies/acl/:name{.+}",
-    {
-      summary: "Shows a policy.",
-      operationId: "policies-read-acl-policy",
-      parameters: POLICY,
-      answers: dataAnswer({ ...POLICY_VIEW.shape, policy: "string" }),
-    },
-    NO_FIELDS,
-    (context) => readPolicy(context, "policy"),
-  ),
-  simpleRoute(
-    "update",
-    "sys/policies/acl/:name{.+}",
-    {
-      summary: "Makes or replaces a policy.",
-      operationId: "policies-write-acl-policy",
-      parameters: POLICY,
-      answers: DONE_OR_WARNED,
-    },
-    WRITE_FIELDS,
-    (context) => writePolicy(context, context.fields.policy),
-  ),
-  simpleRoute(
-    "patch",
-    "sys/policies/acl/:name{.+}",
-    {
-      summary: "Changes what a policy names; the rest stays.",
-      operationId: "policies-patch-acl-policy",
-      parameters: POLICY,
-      answers: ENVELOPE,
-    },
-    PATCH_FIELDS,
-    patchPolicy,
-  ),
-  ...routesOfBothPlaces("sys/policies/acl", { listBelow: "policies-list-below", delete: "policies-delete-acl-policy" }),
+    simpleRoute(
+      "list",
+      "sys/policies/acl",
+      { summary: "Lists the policies.", operationId: "policies-list-acl-policies", answers: KEYS },
+      NAMES,
+      async ({ env, fields }) => ok(dataReply({ keys: await listPolicyNames(env, "", fields) })),
+    ),
+    simpleRoute(
+      "read",
+      "sys/policies/acl/:name{.+}",
+      {
+        summary: "Shows a policy.",
+        operationId: "policies-read-acl-policy",
+        answers: dataAnswer({ ...POLICY_VIEW.shape, policy: "string" }),
+      },
+      NO_FIELDS,
+      (context) => readPolicy(context, "policy"),
+    ),
+    simpleRoute(
+      "update",
+      "sys/policies/acl/:name{.+}",
+      {
+        summary: "Makes or replaces a policy.",
+        operationId: "policies-write-acl-policy",
+        answers: DONE_OR_WARNED,
+      },
+      WRITE_FIELDS,
+      (context) => writePolicy(context, context.fields.policy),
+    ),
+    simpleRoute(
+      "patch",
+      "sys/policies/acl/:name{.+}",
+      {
+        summary: "Changes what a policy names; the rest stays.",
+        operationId: "policies-patch-acl-policy",
+        answers: ENVELOPE,
+      },
+      PATCH_FIELDS,
+      patchPolicy,
+    ),
+    ...routesOfBothPlaces("sys/policies/acl", {
+      listBelow: "policies-list-below",
+      delete: "policies-delete-acl-policy",
+    }),
 
-  simpleRoute(
-    "list",
-    "sys/policies/detailed/acl",
-    {
-      summary: "Lists the policies with what they say.",
-      operationId: "system-list-policies-detailed-acl",
-      answers: DETAILED,
-    },
-    NAMES,
-    listDetailedPolicies,
-  ),
-  simpleRoute(
-    "list",
-    "sys/policies/detailed/acl/:name{.+}",
-    {
-      summary: "Lists the policies below a name with slashes, with what they say.",
-      operationId: "system-list-policies-detailed-acl-name",
-      parameters: { name: BELOW.prefix },
-      answers: DETAILED,
-    },
-    NAMES,
-    listDetailedPolicies,
-  ),
+    simpleRoute(
+      "list",
+      "sys/policies/detailed/acl",
+      {
+        summary: "Lists the policies with what they say.",
+        operationId: "system-list-policies-detailed-acl",
+        answers: DETAILED,
+      },
+      NAMES,
+      listDetailedPolicies,
+    ),
+    simpleRoute(
+      "list",
+      "sys/policies/detailed/acl/:name{.+}",
+      {
+        summary: "Lists the policies below a name with slashes, with what they say.",
+        operationId: "system-list-policies-detailed-acl-name",
+        parameters: { name: PARAMETERS.prefix },
+        answers: DETAILED,
+      },
+      NAMES,
+      listDetailedPolicies,
+    ),
 
-  simpleRoute(
-    "read",
-    "sys/policies/usage/acl/:name{.+}",
-    {
-      summary: "Shows how many tokens have a policy, and which roles, entities, groups and teams give it.",
-      operationId: "policies-read-acl-usage",
-      parameters: POLICY,
-      answers: dataAnswer(USAGE_SHAPE),
-    },
-    NO_FIELDS,
-    readPolicyUsage,
-  ),
-]);
+    simpleRoute(
+      "read",
+      "sys/policies/usage/acl/:name{.+}",
+      {
+        summary: "Shows how many tokens have a policy, and which roles, entities, groups and teams give it.",
+        operationId: "policies-read-acl-usage",
+        answers: dataAnswer(USAGE_SHAPE),
+      },
+      NO_FIELDS,
+      readPolicyUsage,
+    ),
+  ]),
+);
 
 /** The routes that are the same at the older place of policies and at the newer one. `ids` are their operation ids. */
 function routesOfBothPlaces(path: string, ids: { readonly listBelow: string; readonly delete: string }): Route[] {
@@ -162,7 +161,6 @@ function routesOfBothPlaces(path: string, ids: { readonly listBelow: string; rea
       {
         summary: "Lists the policies below a name with slashes.",
         operationId: ids.listBelow,
-        parameters: BELOW,
         answers: KEYS,
       },
       NAMES,
@@ -171,7 +169,7 @@ function routesOfBothPlaces(path: string, ids: { readonly listBelow: string; rea
     simpleRoute(
       "delete",
       `${path}/:name{.+}`,
-      { summary: "Deletes a policy.", operationId: ids.delete, parameters: POLICY, answers: NO_CONTENT },
+      { summary: "Deletes a policy.", operationId: ids.delete, answers: NO_CONTENT },
       DELETE_FIELDS,
       deletePolicy,
     ),

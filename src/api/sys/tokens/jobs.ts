@@ -1,4 +1,4 @@
-import { type Route, simpleRoute } from "../../../auth/route.ts";
+import { type Route, simpleRoute, withParameters } from "../../../auth/route.ts";
 import { dataAnswer } from "../../../auth/route-description.ts";
 import type { Failure } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
@@ -50,10 +50,8 @@ const JOB_VIEW = view<{ readonly job: RevocationJob; readonly mounts: ReadonlyMa
   ],
 });
 
-const PARAMETERS = { id: "Id of the job." };
-
 /** `sys/tokens/jobs`: counts and revocations that go on after their request. */
-export const TOKEN_JOB_ROUTES: readonly Route[] = [
+export const TOKEN_JOB_ROUTES: readonly Route[] = withParameters({ id: "Id of the job." }, [
   simpleRoute(
     "read",
     "sys/tokens/jobs",
@@ -74,7 +72,6 @@ export const TOKEN_JOB_ROUTES: readonly Route[] = [
     {
       summary: "How far a revocation is, or the count of a dry run.",
       operationId: "inventory-read-job",
-      parameters: PARAMETERS,
       answers: dataAnswer(JOB_VIEW.shape),
     },
     NO_FIELDS,
@@ -86,13 +83,12 @@ export const TOKEN_JOB_ROUTES: readonly Route[] = [
     {
       summary: "Stops a revocation or a count. What is revoked stays so.",
       operationId: "inventory-stop-job",
-      parameters: PARAMETERS,
       answers: dataAnswer(JOB_VIEW.shape),
     },
     NO_FIELDS,
     async ({ env, installation, params }) => jobReply(await revocationsOf(env).stop(params.id ?? ""), installation),
   ),
-];
+]);
 
 function jobReply(job: RevocationJob | null, installation: Installation): Result<Reply, Failure> {
   if (!job) return err({ code: "not_found" });

@@ -1,4 +1,4 @@
-import { type CallContext, type Route, simpleRoute } from "../../../auth/route.ts";
+import { type CallContext, type Route, simpleRoute, withParameters } from "../../../auth/route.ts";
 import { dataAnswer } from "../../../auth/route-description.ts";
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
@@ -18,12 +18,11 @@ const DEFAULT_CHILDREN = 100;
 const MAX_CHILDREN = 1000;
 const ROW = /^\d{1,16}$/;
 
-const PARAMETERS = { accessor: "Accessor of the token." };
 const COUNT_SHAPE = { count: "integer", more: "boolean" } as const;
 const NODE_SHAPE = { token: TOKEN_VIEW.shape, descendants: COUNT_SHAPE } as const;
 
 /** `sys/tokens/:accessor`: where a token comes from, and what a revocation would take along. */
-export const TOKEN_LINEAGE_ROUTES: readonly Route[] = [
+export const TOKEN_LINEAGE_ROUTES: readonly Route[] = withParameters({ accessor: "Accessor of the token." }, [
   simpleRoute(
     "read",
     "sys/tokens/:accessor",
@@ -31,7 +30,6 @@ export const TOKEN_LINEAGE_ROUTES: readonly Route[] = [
       summary:
         "A token with its ancestors, its children by page, and what a revocation would take along; or how it ended.",
       operationId: "inventory-read-lineage",
-      parameters: PARAMETERS,
       answers: dataAnswer({
         token: TOKEN_VIEW.shape,
         "ended?": END_VIEW.shape,
@@ -58,7 +56,6 @@ export const TOKEN_LINEAGE_ROUTES: readonly Route[] = [
     {
       summary: "A token with two levels below it, and how many tokens hang below each.",
       operationId: "inventory-read-tree",
-      parameters: PARAMETERS,
       answers: dataAnswer({
         token: TOKEN_VIEW.shape,
         children: [{ ...NODE_SHAPE, children: [NODE_SHAPE] }],
@@ -79,7 +76,7 @@ export const TOKEN_LINEAGE_ROUTES: readonly Route[] = [
       return ok(dataReply({ token: TOKEN_VIEW.show({ token: found.token, mounts }), children, more: found.more }));
     },
   ),
-];
+]);
 
 async function readLineage({
   env,

@@ -1,4 +1,4 @@
-import type { Route } from "../../../auth/route.ts";
+import { type Route, withParameters } from "../../../auth/route.ts";
 import { NO_CONTENT, plainAnswer } from "../../../auth/route-description.ts";
 import { currentTime } from "../../../base/clock.ts";
 import { err, ok } from "../../../base/result.ts";
@@ -17,18 +17,14 @@ const NOT_FOUND = err({ code: "not_found" } as const);
 
 const PATH = "organizations/:organization/notification-configurations";
 
-const ORGANIZATION = { organization: "The name of the organization" };
-const WEBHOOK = { ...ORGANIZATION, id: "The id of the webhook" };
-
 /** Webhooks of an organization, which are notified of tokens that end. */
-export const WEBHOOK_ROUTES: readonly Route[] = [
+export const WEBHOOK_ROUTES: readonly Route[] = withParameters({ id: "The id of the webhook" }, [
   bareRoute(
     "read",
     PATH,
     {
       summary: "Lists the webhooks of an organization.",
       operationId: "teams-list-notification-configurations",
-      parameters: ORGANIZATION,
       answers: plainAnswer({ data: [WEBHOOK_VIEW.shape] }),
     },
     async ({ env, params }) => {
@@ -43,7 +39,6 @@ export const WEBHOOK_ROUTES: readonly Route[] = [
     {
       summary: "Makes a webhook, which is notified of tokens that end.",
       operationId: "teams-create-notification-configuration",
-      parameters: ORGANIZATION,
       answers: plainAnswer({ data: WEBHOOK_VIEW.shape }, 201),
     },
     [WEBHOOK_TYPE],
@@ -71,7 +66,6 @@ export const WEBHOOK_ROUTES: readonly Route[] = [
     {
       summary: "Shows a webhook.",
       operationId: "teams-read-notification-configuration",
-      parameters: WEBHOOK,
       answers: plainAnswer({ data: WEBHOOK_VIEW.shape }),
     },
     async (context) => {
@@ -85,7 +79,6 @@ export const WEBHOOK_ROUTES: readonly Route[] = [
     {
       summary: "Changes a webhook.",
       operationId: "teams-update-notification-configuration",
-      parameters: WEBHOOK,
       answers: plainAnswer({ data: WEBHOOK_VIEW.shape }),
     },
     [WEBHOOK_TYPE],
@@ -103,7 +96,6 @@ export const WEBHOOK_ROUTES: readonly Route[] = [
     {
       summary: "Deletes a webhook.",
       operationId: "teams-delete-notification-configuration",
-      parameters: WEBHOOK,
       answers: NO_CONTENT,
     },
     async ({ env, params }) => {
@@ -117,7 +109,6 @@ export const WEBHOOK_ROUTES: readonly Route[] = [
     {
       summary: "Sends the verification to a webhook again.",
       operationId: "teams-verify-notification-configuration",
-      parameters: WEBHOOK,
       answers: plainAnswer({ data: WEBHOOK_VIEW.shape }),
     },
     async (context) => {
@@ -132,7 +123,6 @@ export const WEBHOOK_ROUTES: readonly Route[] = [
     {
       summary: "Lists what was sent to a webhook by page.",
       operationId: "teams-list-notification-deliveries",
-      parameters: WEBHOOK,
       answers: plainAnswer(pageShape(DELIVERY_VIEW.shape)),
     },
     NO_FIELDS,
@@ -143,4 +133,4 @@ export const WEBHOOK_ROUTES: readonly Route[] = [
       return page ? pageReply(context, page, DELIVERY_VIEW.show) : NOT_FOUND;
     },
   ),
-];
+]);

@@ -5,8 +5,6 @@ import { namedSegment } from "../../../wire/path-name.ts";
 import { accessShardFor, accessShardsOf } from "../mount/access-shards.ts";
 import { ENTRY_VIEW } from "../rules/access.ts";
 
-const INSTANCE = { instance_id: "The id of the instance" };
-
 /** The access list, under its present and its deprecated name. Only logins write it. */
 export const ACCESS_LIST_ROUTES: readonly Route[] = [
   ...accessListRoutes("identity-accesslist", "identity-access-list"),
@@ -31,7 +29,6 @@ function accessListRoutes(path: string, name: string): Route[] {
       {
         summary: "Shows what is remembered of the logins of an instance.",
         operationId: `read-${name}`,
-        parameters: INSTANCE,
         view: ENTRY_VIEW,
       },
       (context) => {
@@ -42,7 +39,7 @@ function accessListRoutes(path: string, name: string): Route[] {
 
     removeRoute(
       entryPath,
-      { summary: "Forgets the logins of an instance.", operationId: `delete-${name}`, parameters: INSTANCE },
+      { summary: "Forgets the logins of an instance.", operationId: `delete-${name}` },
       (context) => {
         const { instanceId, list } = entryOf(context);
         return list.delete(instanceId);

@@ -17,8 +17,6 @@ const FIELDS = fieldSchema({
   type: sent(text()).describe("`pkcs7` or `identity`: what it verifies"),
 });
 
-const NAME = { cert_name: "The name of the certificate" };
-
 const CERTIFICATE = view<RegisteredCertificate>({
   cloud_public_cert: ["string", (certificate) => certificate.pem],
   type: ["string", (certificate) => certificate.type],
@@ -37,7 +35,6 @@ export const CERTIFICATE_ROUTES: readonly Route[] = [
     {
       summary: "Shows a certificate that verifies documents of instances.",
       operationId: "read-certificate-configuration",
-      parameters: NAME,
       view: CERTIFICATE,
     },
     (context) => cloudAuthOf(context).readCertificate(context.params.cert_name ?? ""),
@@ -49,7 +46,6 @@ export const CERTIFICATE_ROUTES: readonly Route[] = [
     {
       summary: "Registers a certificate that verifies documents of instances.",
       operationId: "configure-certificate",
-      parameters: NAME,
       answers: NO_CONTENT,
     },
     FIELDS,
@@ -66,10 +62,8 @@ export const CERTIFICATE_ROUTES: readonly Route[] = [
     },
   ),
 
-  removeRoute(
-    PATH,
-    { summary: "Deletes a certificate.", operationId: "delete-certificate-configuration", parameters: NAME },
-    (context) => changeConfiguration(context, (auth) => auth.remove("certificates", context.params.cert_name ?? "")),
+  removeRoute(PATH, { summary: "Deletes a certificate.", operationId: "delete-certificate-configuration" }, (context) =>
+    changeConfiguration(context, (auth) => auth.remove("certificates", context.params.cert_name ?? "")),
   ),
 ];
 

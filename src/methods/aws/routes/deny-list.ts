@@ -14,8 +14,6 @@ import { tagKeyPurpose } from "../rules/role.ts";
 import { readTagValue, tagValueOfPath, type UnverifiedTag, verifyRoleTag } from "../rules/tag-value.ts";
 import { openSecret } from "../secrets.ts";
 
-const TAG = { role_tag: "The tag, as it is or as base64" };
-
 /** The deny list of role tags, under its present and its deprecated name. */
 export const DENY_LIST_ROUTES: readonly Route[] = [
   ...denyListRoutes("roletag-denylist", "role-tag-deny-list"),
@@ -35,7 +33,6 @@ function denyListRoutes(path: string, name: string): Route[] {
       {
         summary: "Shows an entry of the deny list.",
         operationId: `read-${name}`,
-        parameters: TAG,
         view: DENY_VIEW,
       },
       (context) => cloudAuthOf(context).readDenied(tagOf(context)),
@@ -44,7 +41,7 @@ function denyListRoutes(path: string, name: string): Route[] {
     tokenRoute(
       "update",
       entryPath,
-      { summary: "Denies a role tag.", operationId: `write-${name}`, parameters: TAG, answers: NO_CONTENT },
+      { summary: "Denies a role tag.", operationId: `write-${name}`, answers: NO_CONTENT },
       fieldSchema({ role_tag: unread("string").describe("The tag, as it is or as base64") }),
       {
         prepare: async (context) => readTagValue(tagOf(context)),
@@ -54,7 +51,7 @@ function denyListRoutes(path: string, name: string): Route[] {
 
     removeRoute(
       entryPath,
-      { summary: "Takes a role tag off the deny list.", operationId: `delete-${name}`, parameters: TAG },
+      { summary: "Takes a role tag off the deny list.", operationId: `delete-${name}` },
       (context) => cloudAuthOf(context).remove("denyList", tagOf(context)),
     ),
   ];

@@ -33,7 +33,6 @@ export const ROLE_TAG_ROUTES: readonly Route[] = [
     {
       summary: "Makes the value of a tag that narrows what a role gives to an instance.",
       operationId: "write-role-tag",
-      parameters: { role: "The name of the role" },
       answers: dataAnswer({ tag_key: "string", tag_value: "string" }),
     },
     ROLE_TAG_FIELDS,

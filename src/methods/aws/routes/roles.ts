@@ -23,8 +23,6 @@ import { sealSecret } from "../secrets.ts";
 
 const PATH = `role/${namedSegment("role")}`;
 
-const ROLE = { role: "The name of the role" };
-
 /** How often a write begins again because another one changed the role while principals were looked up. */
 const MAX_ROUNDS = 3;
 
@@ -33,10 +31,8 @@ export const ROLE_ROUTES: readonly Route[] = [
   rolesRoute("roles", "list-auth-roles2"),
   rolesRoute("role", "list-auth-roles"),
 
-  showRoute(
-    PATH,
-    { summary: "Shows a role.", operationId: "read-auth-role", parameters: ROLE, view: ROLE_VIEW },
-    (context) => cloudAuthOf(context).readRole(nameOf(context)),
+  showRoute(PATH, { summary: "Shows a role.", operationId: "read-auth-role", view: ROLE_VIEW }, (context) =>
+    cloudAuthOf(context).readRole(nameOf(context)),
   ),
 
   tokenRoute(
@@ -45,7 +41,6 @@ export const ROLE_ROUTES: readonly Route[] = [
     {
       summary: "Makes or changes a role; fields that are not sent stay as they are.",
       operationId: "write-auth-role",
-      parameters: ROLE,
       answers: DONE_OR_WARNED,
     },
     ROLE_FIELDS,
@@ -56,7 +51,7 @@ export const ROLE_ROUTES: readonly Route[] = [
     },
   ),
 
-  removeRoute(PATH, { summary: "Deletes a role.", operationId: "delete-auth-role", parameters: ROLE }, (context) =>
+  removeRoute(PATH, { summary: "Deletes a role.", operationId: "delete-auth-role" }, (context) =>
     changeConfiguration(context, (auth) => auth.remove("roles", nameOf(context))),
   ),
 ];

@@ -17,8 +17,6 @@ const FIELDS = fieldSchema({
   external_id: sent(text()).describe("The external ID that the role's trust policy asks for; empty: none"),
 });
 
-const ACCOUNT = { account_id: "The id of the account" };
-
 const STS_ROLE = view<StsRole>({
   sts_role: ["string", (role) => role.arn],
   "external_id?": ["string", (role) => role.externalId || undefined],
@@ -37,7 +35,6 @@ export const STS_ROUTES: readonly Route[] = [
     {
       summary: "Shows the role that is assumed for the instances of an account.",
       operationId: "read-sts-role",
-      parameters: ACCOUNT,
       view: STS_ROLE,
     },
     (context) => cloudAuthOf(context).readStsRole(context.params.account_id ?? ""),
@@ -49,7 +46,6 @@ export const STS_ROUTES: readonly Route[] = [
     {
       summary: "Sets the role that is assumed for the instances of an account.",
       operationId: "configure-sts-role",
-      parameters: ACCOUNT,
       answers: DONE_OR_WARNED,
     },
     FIELDS,
@@ -75,7 +71,6 @@ export const STS_ROUTES: readonly Route[] = [
     {
       summary: "Deletes the role that is assumed for the instances of an account.",
       operationId: "delete-sts-role",
-      parameters: ACCOUNT,
     },
     (context) => changeConfiguration(context, (auth) => auth.remove("stsRoles", context.params.account_id ?? "")),
   ),
