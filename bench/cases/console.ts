@@ -77,7 +77,7 @@ async function walk(browser: Browser, { url, token }: ServeProcess, times: Times
     note(step, "page", await page.evaluate("Math.max(16, ...inputs)"));
   };
   const link = (name: string) => () => page.getByRole("link", { name, exact: true }).click();
-  await open("first picture of the forest", () => page.goto(`${url}/ui/`), "[data-area]:nth-of-type(20)");
+  await open("first picture of the forest", () => page.goto(`${url}/ui/`), "[data-area]");
   await input("colour the map by policy", () => page.getByText("Policy", { exact: true }).click());
   await input("move over 20 areas", async () => {
     const map = await page.locator(".treemap").boundingBox();
@@ -94,8 +94,13 @@ async function walk(browser: Browser, { url, token }: ServeProcess, times: Times
     await page.getByRole("button", { name: /^auth\/aws\// }).click({ position: { x: 30, y: 8 } });
     await page.getByRole("heading", { level: 1, name: "auth/aws/" }).waitFor();
   });
-  // The largest area can be that of all trees without a name.
-  await open("into a tree", () => page.locator("[data-area]:not(.frame, .hue-rest)").first().click(), "[data-area]");
+  const into = (address: RegExp) => async () => {
+    // The largest area can be that of all trees without a name.
+    await page.locator("[data-area]:not(.frame, .hue-rest)").first().click();
+    await page.waitForURL(address);
+  };
+  await open("into the trees of a service", into(/group=/), "[data-area]");
+  await open("into a tree", into(/token=/), "[data-area]");
   await open("the token at its top", link("Open the token"), ".blast");
   await open("the table of tokens", link("Tokens"), "tr[aria-rowindex='50']");
   await open("what ends when", link("What ends when"), "a.bar");
