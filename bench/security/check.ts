@@ -1,14 +1,10 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
-import { type Json, type MadeToken, makeToken, text } from "../servers/client.ts";
+import { type Json, type MadeToken, makeToken, type Reply, text } from "../servers/client.ts";
 import type { Subject } from "./subject.ts";
 
-/** One attack. */
-export interface Check {
-  readonly name: string;
-  /** Returns how it was refused or recorded; throws when it works. */
-  readonly attack: (subject: Subject) => Promise<string>;
-}
+/** Attacks by their names. Each returns how it was refused or recorded, and throws when it works. */
+export type Checks = Readonly<Record<string, (subject: Subject) => Promise<string>>>;
 
 /** Ends an attack as one that works, unless something is so. */
 export function must(isSo: boolean, otherwise: string): void {
@@ -18,6 +14,19 @@ export function must(isSo: boolean, otherwise: string): void {
 /** A new token, by the root token. */
 export function createToken(subject: Subject, fields: Json, endpoint = "create-orphan"): Promise<MadeToken> {
   return makeToken(subject.client, endpoint, { policies: ["default"], ttl: "1h", ...fields });
+}
+
+/** A new token with a policy of its own, which is written first, and with others. */
+export async function tokenWith(subject: Subject, name: string, policy: string, ...others: string[]): Promise<string> {
+  await subject.call("POST", `sys/policies/acl/${name}`, { body: { policy } });
+  return (await createToken(subject, { policies: [name, ...others] })).token;
+}
+
+/** The statuses of the same request, sent several times, one after the other. */
+export async function repeated(times: number, send: (at: number) => Promise<Reply>): Promise<number[]> {
+  const statuses: number[] = [];
+  while (statuses.length < times) statuses.push((await send(statuses.length)).status);
+  return statuses;
 }
 
 /** The id of the entity of a token; "" for none. */

@@ -13,8 +13,8 @@ import { Subject } from "./subject.ts";
 const subject = await Subject.start();
 let broken = 0;
 try {
-  const checks = [FIRST_REVIEW, SECOND_REVIEW, STORAGE_WRITER, CHOSEN_NAMES, BACKUPS, EXPLANATIONS].flat();
-  for (const { name, attack } of checks) {
+  const checks = { ...FIRST_REVIEW, ...SECOND_REVIEW, ...STORAGE_WRITER, ...CHOSEN_NAMES, ...BACKUPS, ...EXPLANATIONS };
+  for (const [name, attack] of Object.entries(checks)) {
     let outcome: string;
     try {
       outcome = await attack(subject);

@@ -70,6 +70,15 @@ export class Subject {
     return send(client, method, `v1/${path}`, body, { timeoutMs: ANSWER_MS, ...options });
   }
 
+  /** The same, when the answer must have this status: with another one the attack works. */
+  async answers(status: number, method: string, path: string, options: CallOptions = {}): Promise<Reply> {
+    const reply = await this.call(method, path, options);
+    if (reply.status === status) return reply;
+    const { headers, body } = options;
+    const sent = JSON.stringify({ headers, body }).slice(0, 200);
+    throw new Error(`${method} ${path} with ${sent} was answered with ${reply.status}`);
+  }
+
   /** Stops the server, works on the table of each object of a class that has it, and starts the server again. */
   async betweenStarts(className: string, table: string, work: (database: DatabaseSync) => void): Promise<void> {
     await this.#server?.stop();
