@@ -45,192 +45,148 @@ VAULT_ADDR says where the server is (default http://127.0.0.1:8200), VAULT_TOKEN
 NO_COLOR turns colours off. Exit codes: 0 done, 1 refused, failed or something found, 2 the command line is wrong.
 `;
 
+const TEXT = { type: "string" } as const;
+const TEXTS = { type: "string", multiple: true } as const;
+const FLAG = { type: "boolean" } as const;
+
 const FILTERS = {
-  mount: { type: "string" },
-  role: { type: "string" },
-  "path-prefix": { type: "string" },
-  policy: { type: "string" },
-  "entity-id": { type: "string" },
-  "display-name": { type: "string" },
-  "created-after": { type: "string" },
-  "created-before": { type: "string" },
-  "ends-after": { type: "string" },
-  "ends-before": { type: "string" },
-  "unused-since": { type: "string" },
-  search: { type: "string" },
-  metadata: { type: "string", multiple: true },
-  "never-ends": { type: "boolean" },
-  orphan: { type: "boolean" },
-  tree: { type: "string" },
+  ...{ mount: TEXT, role: TEXT, "path-prefix": TEXT, policy: TEXT, "entity-id": TEXT, "display-name": TEXT },
+  ...{ "created-after": TEXT, "created-before": TEXT, "ends-after": TEXT, "ends-before": TEXT, "unused-since": TEXT },
+  ...{ search: TEXT, metadata: TEXTS, "never-ends": FLAG, orphan: FLAG, tree: TEXT },
+} as const;
+
+/** The commands, with the options that each takes besides --json. */
+const COMMANDS = {
+  tokens: { ...FILTERS, "count-by": TEXT, sort: TEXT, limit: TEXT },
+  tree: {},
+  revoke: {
+    ...FILTERS,
+    ...{
+      "dry-run": FLAG,
+      accessor: TEXTS,
+      "include-root": FLAG,
+      "include-self": FLAG,
+      yes: FLAG,
+      job: TEXT,
+      stop: TEXT,
+    },
+  },
+  explain: { accessor: TEXTS, operation: TEXT, parameter: TEXTS },
+  doctor: {},
+  restore: { from: TEXT, backup: TEXT, "not-before": TEXT, "issued-before": TEXT, preview: FLAG },
 } as const;
 
 const OPTIONS = {
-  ...FILTERS,
-  "count-by": { type: "string" },
-  sort: { type: "string" },
-  limit: { type: "string" },
-  "dry-run": { type: "boolean" },
-  accessor: { type: "string", multiple: true },
-  "include-root": { type: "boolean" },
-  "include-self": { type: "boolean" },
-  operation: { type: "string" },
-  parameter: { type: "string", multiple: true },
-  yes: { type: "boolean" },
-  job: { type: "string" },
-  stop: { type: "string" },
-  json: { type: "boolean" },
-  from: { type: "string" },
-  backup: { type: "string" },
-  "not-before": { type: "string" },
-  "issued-before": { type: "string" },
-  preview: { type: "boolean" },
+  json: FLAG,
+  ...COMMANDS.tokens,
+  ...COMMANDS.revoke,
+  ...COMMANDS.explain,
+  ...COMMANDS.restore,
 } as const;
 
-/** Which options each command takes, beside those that all take. */
-const TAKEN: Readonly<Record<string, readonly string[]>> = {
-  tokens: [...Object.keys(FILTERS), "count-by", "sort", "limit"],
-  tree: [],
-  revoke: [...Object.keys(FILTERS), "dry-run", "accessor", "include-root", "include-self", "yes", "job", "stop"],
-  explain: ["accessor", "operation", "parameter"],
-  doctor: [],
-  restore: ["from", "backup", "not-before", "issued-before", "preview"],
-};
+type Values = Extract<ReturnType<typeof readWords<typeof OPTIONS>>, { ok: true }>["value"]["values"];
 
 /** A filter, by the names of the fields of `sys/tokens`. */
 export type Filter = Readonly<Record<string, string | readonly string[]>>;
 
 /** What the command line asks for. */
 export type GroveCommand = { readonly json: boolean } & (
-  | { readonly kind: "tokens"; readonly filter: Filter; readonly sort: string; readonly limit: number }
-  | { readonly kind: "count"; readonly by: string; readonly filter: Filter }
+  | ValueOf<typeof readTokens>
+  | ValueOf<typeof readRevoke>
+  | ValueOf<typeof readExplain>
+  | ValueOf<typeof readRestore>
   | { readonly kind: "tree"; readonly accessor: string | null }
-  | {
-      readonly kind: "revoke";
-      readonly filter: Filter;
-      readonly accessors: readonly string[];
-      readonly dryRun: boolean;
-      readonly includeRoot: boolean;
-      readonly includeSelf: boolean;
-      readonly yes: boolean;
-    }
-  | { readonly kind: "job"; readonly id: string }
-  | { readonly kind: "stop"; readonly id: string }
-  | {
-      readonly kind: "explain";
-      /** null: the token of the command itself. */
-      readonly accessor: string | null;
-      readonly path: string;
-      readonly operation: string;
-      readonly parameters: Readonly<Record<string, string>>;
-    }
   | { readonly kind: "doctor" }
-  | {
-      readonly kind: "restore";
-      readonly from: string;
-      /** null: the newest. */
-      readonly backup: string | null;
-      readonly ends: EndedByRestore;
-    }
-  | {
-      readonly kind: "preview";
-      readonly from: string;
-      /** null: the newest. */
-      readonly backup: string | null;
-    }
 );
+type ValueOf<Read extends (...given: never[]) => Result<unknown, string>> = Readonly<
+  ReturnType<Read> extends Result<infer Value, string> ? Value : never
+>;
 
 /** Reads the command line. */
 export function parseGroveArguments(argv: readonly string[]): Result<GroveCommand, NotRun> {
-  const read = readWords(argv, OPTIONS, 2);
-  if (!read.ok) return read;
-  const { values, positionals } = read.value;
-  const { json = false } = values;
-  const [name, word] = positionals;
+  const words = readWords(argv, OPTIONS, 2);
+  if (!words.ok) return words;
+  const { json = false, ...values } = words.value.values;
+  const [name, word] = words.value.positionals;
   if (name === undefined) return err("which command?");
-  const taken = Object.hasOwn(TAKEN, name) ? TAKEN[name] : undefined;
-  if (!taken) return err(`there is no command "${name}"`);
-  const stray = Object.keys(values).find((option) => option !== "json" && !taken.includes(option));
+  if (!isCommand(name)) return err(`there is no command "${name}"`);
+  const stray = Object.keys(values).find((option) => !Object.hasOwn(COMMANDS[name], option));
   if (stray) return err(`${name} takes no --${stray}`);
   if (name !== "tree" && name !== "explain" && word !== undefined) return err(`${name} does not take "${word}"`);
+  const command = readCommand(name, word, values);
+  return command.ok ? ok({ ...command.value, json }) : command;
+}
+
+function isCommand(name: string): name is keyof typeof COMMANDS {
+  return Object.hasOwn(COMMANDS, name);
+}
+
+function readCommand(name: keyof typeof COMMANDS, word: string | undefined, values: Values) {
   switch (name) {
-    case "tree":
-      return ok({ kind: "tree", accessor: word ?? null, json });
-    case "explain":
-      return readExplain(word, values, json);
-    case "doctor":
-      return ok({ kind: "doctor", json });
-    case "restore":
-      return readRestore(values, json);
     case "tokens":
-      return readTokens(values, json);
-    default:
-      return readRevoke(values, json);
+      return readTokens(values);
+    case "tree":
+      return ok({ kind: "tree", accessor: word ?? null } as const);
+    case "revoke":
+      return readRevoke(values);
+    case "explain":
+      return readExplain(word, values);
+    case "doctor":
+      return ok({ kind: "doctor" } as const);
+    case "restore":
+      return readRestore(values);
   }
 }
 
-type Values = Extract<ReturnType<typeof readWords<typeof OPTIONS>>, { ok: true }>["value"]["values"];
-
-function readRestore(values: Values, json: boolean): Result<GroveCommand, string> {
-  const { from, backup = null, preview = false } = values;
-  const issuedSince = values["not-before"] ?? "";
-  const issuedBefore = values["issued-before"] ?? "";
+/** The backup is the newest one when it is null. */
+function readRestore(values: Values) {
+  const { from, backup = null, preview, "not-before": since = "", "issued-before": before = "" } = values;
   if (from === undefined) return err("restore needs --from DIR");
-  if (!preview) return ok({ kind: "restore", from, backup, ends: { issuedSince, issuedBefore }, json });
-  if (issuedSince !== "" || issuedBefore !== "") return err("--preview takes no --not-before and no --issued-before");
-  return ok({ kind: "preview", from, backup, json });
+  const ends: EndedByRestore = { issuedSince: since, issuedBefore: before };
+  if (!preview) return ok({ kind: "restore", from, backup, ends } as const);
+  if (since !== "" || before !== "") return err("--preview takes no --not-before and no --issued-before");
+  return ok({ kind: "preview", from, backup } as const);
 }
 
-function readTokens(values: Values, json: boolean): Result<GroveCommand, string> {
-  const filter = filterOf(values);
-  const by = values["count-by"];
+/** The limit of all tokens is 0. */
+function readTokens({ "count-by": by, sort, limit, ...filters }: Values) {
+  const filter = filterOf(filters);
   if (by !== undefined) {
-    if (values.sort !== undefined || values.limit !== undefined)
-      return err("--count-by takes no --sort and no --limit");
+    if (sort !== undefined || limit !== undefined) return err("--count-by takes no --sort and no --limit");
     if (Object.keys(filter).some((name) => name !== "mount")) return err("--count-by takes no filter but --mount");
-    return ok({ kind: "count", by, filter, json });
+    return ok({ kind: "count", by, filter } as const);
   }
-  const { sort = "created", limit = "100" } = values;
-  if (!/^\d{1,9}$/.test(limit)) return err(`--limit takes a number, not "${limit}"`);
-  return ok({ kind: "tokens", filter, sort, limit: Number(limit), json });
+  if (!/^\d{1,9}$/.test(limit ?? "0")) return err(`--limit takes a number, not "${limit}"`);
+  return ok({ kind: "tokens", filter, sort: sort ?? "created", limit: Number(limit ?? "100") } as const);
 }
 
-function readExplain(path: string | undefined, values: Values, json: boolean): Result<GroveCommand, string> {
-  const { accessor: accessors = [], operation = "read", parameter = [] } = values;
+/** The accessor of the token of the command itself is null. */
+function readExplain(
+  path: string | undefined,
+  { accessor: accessors = [], operation = "read", parameter = [] }: Values,
+) {
   if (path === undefined) return err("explain needs a path");
   if (accessors.length > 1) return err("explain takes one --accessor");
-  const parameters = parameter.map((pair) => /^([^=]+)=(.*)$/s.exec(pair));
-  if (!parameters.every((match) => match !== null)) return err("--parameter takes NAME=VALUE");
-  return ok({
-    kind: "explain",
-    accessor: accessors[0] ?? null,
-    path,
-    operation,
-    parameters: Object.fromEntries(parameters.map(([, name = "", value = ""]) => [name, value])),
-    json,
-  });
+  const pairs = parameter.map((pair) => /^([^=]+)=(.*)$/s.exec(pair));
+  if (!pairs.every((match) => match !== null)) return err("--parameter takes NAME=VALUE");
+  const parameters = Object.fromEntries(pairs.map(([, name = "", value = ""]) => [name, value]));
+  return ok({ kind: "explain", accessor: accessors[0] ?? null, path, operation, parameters } as const);
 }
 
-function readRevoke(values: Values, json: boolean): Result<GroveCommand, string> {
+function readRevoke(values: Values) {
   const { job, stop, accessor: accessors = [] } = values;
   const filter = filterOf(values);
-  const given = [job, stop].filter((id) => id !== undefined).length;
-  const chosen = Object.keys(filter).length > 0 || accessors.length > 0;
-  if (given > 0 && (given > 1 || chosen)) return err("--job and --stop stand alone");
-  if (job !== undefined) return ok({ kind: "job", id: job, json });
-  if (stop !== undefined) return ok({ kind: "stop", id: stop, json });
-  if (!chosen) return err("revoke needs a filter or --accessor: without one it would end everything");
-  if (Object.keys(filter).length > 0 && accessors.length > 0)
-    return err("revoke takes a filter or --accessor, not both");
-  return ok({
-    kind: "revoke",
-    filter,
-    accessors,
-    dryRun: values["dry-run"] ?? false,
-    includeRoot: values["include-root"] ?? false,
-    includeSelf: values["include-self"] ?? false,
-    yes: values.yes ?? false,
-    json,
-  });
+  const isFiltered = Object.keys(filter).length > 0;
+  const isChosen = isFiltered || accessors.length > 0;
+  if (job !== undefined || stop !== undefined) {
+    if (isChosen || (job !== undefined && stop !== undefined)) return err("--job and --stop stand alone");
+    return ok(job === undefined ? ({ kind: "stop", id: stop ?? "" } as const) : ({ kind: "job", id: job } as const));
+  }
+  if (!isChosen) return err("revoke needs a filter or --accessor: without one it would end everything");
+  if (isFiltered && accessors.length > 0) return err("revoke takes a filter or --accessor, not both");
+  const { "dry-run": dryRun = false, "include-root": includeRoot = false, yes = false } = values;
+  const includeSelf = values["include-self"] ?? false;
+  return ok({ kind: "revoke", filter, accessors, dryRun, includeRoot, includeSelf, yes } as const);
 }
 
 /** A flag is "true" as a text: the interface takes it in that form too. */
