@@ -5,7 +5,7 @@ const group = (mount: string, count: number, restTrees: number, largest: readonl
   mount,
   count,
   trees: largest.length + restTrees,
-  largest: largest.map((size, at) => ({ tree: `${mount} ${at}`, root: null, count: size })),
+  largest: largest.map((size, at) => ({ tree: `${mount} ${at}`, root: {}, count: size })),
   restTrees,
 });
 const restsOf = (...groups: Parameters<typeof withRest>[0]) => withRest(groups).map(({ rest }) => rest);

@@ -227,6 +227,13 @@ describe("summaries", () => {
     expect(byTree.body.data).toMatchObject({
       groups: [{ key: group?.largest[0]?.tree, count: total - 4 }, { count: 2 }, { count: 2 }],
     });
+    // A tree whose first token ends meanwhile is not named.
+    const ended = vi.spyOn(AccessorShard.prototype, "findListed").mockReturnValue([]);
+    const later = await call("GET", "sys/tokens/map", { token: root });
+    expect(later.body.data).toMatchObject({
+      groups: [{ count: total, trees: 3, largest: [], rest: { trees: 3, count: total, estimated: false } }],
+    });
+    ended.mockRestore();
   });
 });
 

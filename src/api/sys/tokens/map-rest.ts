@@ -3,7 +3,7 @@ export interface MappedMount {
   readonly mount: string;
   readonly count: number;
   readonly trees: number;
-  readonly largest: readonly { readonly tree: string; readonly root: object | null; readonly count: number }[];
+  readonly largest: readonly { readonly tree: string; readonly root: object; readonly count: number }[];
   /** Trees that are not named. */
   readonly restTrees: number;
 }

@@ -214,15 +214,17 @@ async function mapOfMount(
     env,
     largest.map(({ root }) => root),
   );
+  // A first token can have ended since the largest trees were asked for: then its tree is one of the rest.
+  const named = largest.flatMap(({ root, count }) => {
+    const token = roots.get(root);
+    return token ? [{ tree: treeIdOf(root), root: TOKEN_VIEW.show({ token, mounts }), count }] : [];
+  });
   return {
     mount: mounts.get(mount)?.path ?? mount,
     count,
     trees,
-    largest: largest.map(({ root, count }) => {
-      const token = roots.get(root);
-      return { tree: treeIdOf(root), root: token ? TOKEN_VIEW.show({ token, mounts }) : null, count };
-    }),
-    restTrees: Math.max(0, trees - largest.length),
+    largest: named,
+    restTrees: Math.max(0, trees - named.length),
   };
 }
 
