@@ -4,7 +4,7 @@ import { href } from "../href.ts";
 import { done } from "../result.ts";
 import { useSession } from "../session.ts";
 import { filterOfBody, filterText } from "../tokens/filter.ts";
-import { AskerLink } from "../tokens/links.tsx";
+import { AskedBy } from "../tokens/links.tsx";
 import type { Selection } from "../tokens/model.ts";
 import type { Job } from "../tokens/numbers.ts";
 import type { Asker } from "../tokens/token-end.ts";
@@ -83,7 +83,7 @@ export function Walks() {
                 </a>
               ),
             },
-            { label: "By", cell: ({ asked_by: by }) => (by ? <AskerLink {...by} /> : "") },
+            { label: "By", cell: ({ asked_by: by }) => <AskedBy by={by} /> },
             { label: "Began", cell: ({ started }) => <Time at={started} /> },
             { label: "State", cell: ({ state }) => state },
             {
@@ -108,7 +108,7 @@ export function Walks() {
                 return <a href={href(["identity"], { id: entity })}>{entity}</a>;
               },
             },
-            { label: "By", cell: ({ asked_by: by }) => (by ? <AskerLink {...by} /> : "") },
+            { label: "By", cell: ({ asked_by: by }) => <AskedBy by={by} /> },
             { label: "Since", cell: ({ time }) => <Time at={time} /> },
             { label: "Clean-up", cell: ({ clean_up: state }) => state },
             { label: "Progress", cell: (revocation) => <CleanUp revocation={revocation} /> },

@@ -4,7 +4,7 @@ import { href } from "../href.ts";
 import type { Problem } from "../result.ts";
 import { useSession } from "../session.ts";
 import { listEnded } from "../tokens/ended.ts";
-import { AskerLink } from "../tokens/links.tsx";
+import { AskedBy } from "../tokens/links.tsx";
 import { nameOf } from "../tokens/model.ts";
 import type { EndedToken } from "../tokens/token-end.ts";
 import { Accessor } from "../ui/accessor.tsx";
@@ -62,7 +62,7 @@ export function EndedPage({ query }: { readonly query: URLSearchParams }) {
                 { label: "Accessor", cell: ({ token }) => <Accessor value={token.accessor} /> },
                 { label: "Ended", cell: ({ ended }) => <Time at={ended.at} /> },
                 { label: "How", cell: ({ ended }) => ended.how },
-                { label: "By", cell: ({ ended }) => (ended.by ? <AskerLink {...ended.by} /> : "") },
+                { label: "By", cell: ({ ended }) => <AskedBy by={ended.by} /> },
               ]}
             />
           )}

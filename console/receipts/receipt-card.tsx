@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { count, counted } from "../format.ts";
 import { href } from "../href.ts";
 import { useSession } from "../session.ts";
-import { AskerLink } from "../tokens/links.tsx";
+import { AskedBy } from "../tokens/links.tsx";
 import { amountText } from "../tokens/model.ts";
 import { groupsText, type Preview } from "../tokens/numbers.ts";
 import { download } from "../ui/download.ts";
@@ -31,9 +31,8 @@ export function ReceiptCard({ receipt, preview }: ReceiptCardProps) {
     const text = preview && groupsText(preview.by[name], preview.total);
     return text ? [[`By ${name}`, text] as const] : [];
   });
-  const isAskerKnown = [by.accessor, by.display_name, by.entity_id].some((value) => value !== "");
   const rows = [
-    ...(isAskerKnown ? [["Asked by", <AskerLink key="by" {...by} />] as const] : []),
+    ["Asked by", <AskedBy key="by" by={by} />],
     ...(receipt.request_id === "" ? [] : [["Request", <code key="request">{receipt.request_id}</code>] as const]),
     ["Began", <Time key="began" at={receipt.started} both />],
     ["Came to its end", receipt.finished ? <Time key="end" at={receipt.finished} both /> : "not yet"],

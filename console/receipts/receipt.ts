@@ -6,7 +6,8 @@ export interface Receipt {
   readonly state: string;
   /** The job has come to its end, and each token that it counted is named. The first page says it. */
   readonly complete?: boolean;
-  readonly asked_by: Asker;
+  /** Null: no token asked, or it is not known. */
+  readonly asked_by: Asker | null;
   readonly request_id: string;
   readonly started: string;
   readonly finished: string | null;

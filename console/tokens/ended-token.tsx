@@ -4,7 +4,7 @@ import { Accessor } from "../ui/accessor.tsx";
 import { Notice } from "../ui/notice.tsx";
 import { PageHead } from "../ui/page-head.tsx";
 import { Time } from "../ui/time.tsx";
-import { AskerLink, ParentLink } from "./links.tsx";
+import { AskedBy, ParentLink } from "./links.tsx";
 import { nameOf } from "./model.ts";
 import type { EndedToken } from "./token-end.ts";
 import { TokenFacts } from "./token-facts.tsx";
@@ -34,7 +34,9 @@ export function EndedTokenPage({ token, ended }: EndedToken) {
               <dt>How</dt>
               <dd>{ended.how}</dd>
               <dt>By</dt>
-              <dd>{ended.by ? <AskerLink {...ended.by} /> : <span class="muted">no token is recorded</span>}</dd>
+              <dd>
+                <AskedBy by={ended.by} />
+              </dd>
               {ended.cause !== accessor && (
                 <>
                   <dt>Ended with</dt>

@@ -43,8 +43,13 @@ export function Metadata({ pairs, most }: { readonly pairs: Readonly<Record<stri
   return <Tags names={names} most={most} hrefOf={(pair) => href(["tokens"], { metadata: pair })} />;
 }
 
-/** Who asked for something: the token of the request, or its entity. */
-export function AskerLink({ accessor, display_name: name, entity_id: entity }: Asker) {
+/** Who asked for something, or that no token is known to have asked. */
+export function AskedBy({ by }: { readonly by: Asker | null }) {
+  return by ? <AskerLink {...by} /> : <span class="muted">no token is recorded</span>;
+}
+
+/** The token of a request, or its entity. */
+function AskerLink({ accessor, display_name: name, entity_id: entity }: Asker) {
   const title = name || "token";
   if (accessor !== "") return <a href={href(["tokens", accessor])}>{title}</a>;
   return entity === "" ? <span>{title}</span> : <a href={href(["identity"], { id: entity })}>{title}</a>;

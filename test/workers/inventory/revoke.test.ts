@@ -281,6 +281,10 @@ describe("revocation by a filter", () => {
     expect(await step(real)).toMatchObject({ state: "running", matched: 3 });
     expect(await step(real)).toMatchObject({ state: "done", matched: 3, revoked: 3, total: 6 });
     expect(await Promise.all(made.map(isAlive))).not.toContain(true);
+    // No token is known to have asked.
+    const unasked = { asked_by: null };
+    expect(await read(`sys/tokens/jobs/${real}`)).toMatchObject(unasked);
+    expect(await read(`sys/tokens/jobs/${real}/receipt`)).toMatchObject(unasked);
     // Counts are found by their ids, and are not among the revocations.
     const ids = (await read("sys/tokens/jobs")).jobs as { id: string }[];
     expect(ids.map(({ id }) => id)).toEqual(expect.arrayContaining([real, refused]));

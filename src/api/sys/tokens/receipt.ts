@@ -31,7 +31,7 @@ export const TOKEN_RECEIPT_ROUTES: readonly Route[] = [
         job: "string",
         state: "string",
         "complete?": "boolean",
-        asked_by: { accessor: "string", display_name: "string", entity_id: "string" },
+        asked_by: "object | null",
         request_id: "string",
         started: "string",
         finished: "string | null",
@@ -89,7 +89,7 @@ async function readReceipt({ env, params, fields }: CallContext<PageFields, null
       // Of a token that is counted and not kept, its tree has not swept it yet, or it is kept no longer. Every shard counts all
       // that the job ended, so the first page alone says it.
       ...(after === "" && { complete: isOver && (await countEnded(env, filter)) >= job.total }),
-      asked_by: askerObject(by ?? { accessor: "", displayName: "", entityId: "" }),
+      asked_by: by && askerObject(by),
       request_id: request,
       started: formatRfc3339(job.startedAt),
       finished: formatTime(job.finishedAt),
