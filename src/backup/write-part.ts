@@ -3,16 +3,14 @@ import { within } from "../base/location.ts";
 import { objectIdOf } from "../base/object-id.ts";
 import { inPool, MAX_PARALLEL_CALLS } from "../base/parallel.ts";
 import { err, ok, type Result } from "../base/result.ts";
-import { fromBase64 } from "../crypto/bytes.ts";
 import type { Env } from "../env.ts";
-import { accessorShard, accessorShardNumber } from "../listing/accessor-shard.ts";
 import type { InventoryEntry } from "../listing/inventory/entry.ts";
-import type { ObjectPage, PageValue } from "../storage/object-pages.ts";
+import type { ObjectPage } from "../storage/object-pages.ts";
 import type { PageRefusal } from "../storage/stored-object.ts";
-import { routedIdText } from "../token/ids.ts";
 import { objectAt } from "./find-objects.ts";
 import { isSavedClass } from "./object-keys.ts";
 import type { Part, SavedPage } from "./part.ts";
+import { listCustomIds, listLeases, listTokens, restoreDirectory } from "./restore-lists.ts";
 
 /**
  * Writes the pages of a part into objects that hold nothing, and lists the trees among them: lists are not in a backup, they are made
@@ -28,6 +26,7 @@ export async function writePart(env: Env, { schemas, objects }: Part): Promise<R
   });
   if (refused.length > 0) return err(invalid(`objects do not take their rows: ${refused.slice(0, 3).join(", ")}`));
   await listTokens(env, listed);
+  await listCustomIds(env, objects);
   for (const saved of objects) await listLeases(env, saved);
   return ok(null);
 }
@@ -45,6 +44,11 @@ async function writePage(
     const trees = within(env, env.TOKEN_TREE);
     return trees.get(objectIdOf(trees, name)).restore(content);
   }
+  // Trees of earlier parts have written into it.
+  if (className === "CustomIds") {
+    await restoreDirectory(env, saved);
+    return ok(null);
+  }
   const written = await objectAt(env, saved).importPage(content);
   if (written.ok && isLast) await objectAt(env, saved).restart().catch(restarted);
   return written;
@@ -53,36 +57,4 @@ async function writePage(
 /** An object that restarts does not answer. */
 function restarted(): null {
   return null;
-}
-
-async function listTokens(env: Env, entries: readonly InventoryEntry[]): Promise<void> {
-  const byShard = Map.groupBy(entries, ({ accessor }) => accessorShardNumber(accessor));
-  await inPool([...byShard], MAX_PARALLEL_CALLS, ([shard, made]) =>
-    accessorShard(env, shard).applyUpdates({ made, changed: [], sizes: [], started: [] }),
-  );
-}
-
-/** Leases of secrets are listed by their rows. One that was given up has an error. */
-async function listLeases(env: Env, { className, id, tables }: SavedPage): Promise<void> {
-  if (className !== "TokenTree") return;
-  for (const { table, columns, rows } of tables) {
-    if (table !== "leases") continue;
-    const leases = rows.map((row) => leaseOf(id, new Map(columns.map((column, at) => [column, row[at] ?? null]))));
-    for (const [shard, of] of Map.groupBy(leases, ({ tail }) => accessorShardNumber(tail))) {
-      const givenUp = of.flatMap(({ error, ...lease }) => (error === null ? [] : [{ ...lease, error }]));
-      await accessorShard(env, shard).restoreLeases(of, givenUp);
-    }
-  }
-}
-
-function leaseOf(treeId: string, columns: ReadonlyMap<string, PageValue>) {
-  const tail = columns.get("tail");
-  const bytes = typeof tail === "object" && tail !== null ? fromBase64(tail.b) : null;
-  const error = columns.get("error");
-  return {
-    tail: routedIdText(treeId, Number(columns.get("row")), bytes ?? new Uint8Array()),
-    path: String(columns.get("path")),
-    expiresAt: Number(columns.get("expires_at")),
-    error: typeof error === "string" ? error : null,
-  };
 }

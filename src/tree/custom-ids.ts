@@ -76,6 +76,19 @@ export class CustomIds extends StoredObject<TreeEnv> {
     return null;
   }
 
+  /**
+   * Enters tokens of a backup. Safe to repeat.
+   *
+   * @param replaces true for entries of the directory itself, which hold against those that were made from rows of trees.
+   * @throws unless the installation is being restored.
+   */
+  async restore(entries: readonly CustomIdEntry[], replaces: boolean): Promise<void> {
+    await this.takesPages();
+    const insert = replaces ? "INSERT OR REPLACE" : "INSERT OR IGNORE";
+    for (const { key, treeId, row } of entries)
+      this.#tables.exec(`${insert} INTO custom_ids (key, tree_id, row) VALUES (?, ?, ?)`, key, treeId, row);
+  }
+
   /** Forgets those keys that still lead where the entries say. Safe to repeat. */
   release(entries: readonly CustomIdEntry[]): void {
     for (const { key, treeId, row } of entries) {

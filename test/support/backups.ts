@@ -19,11 +19,20 @@ export interface Backup {
   readonly parts: readonly AnsweredPart[];
 }
 
-/** Makes a backup of the installation of this test file. */
-export async function backUp(root: string): Promise<Backup> {
+/** A position after all trees. */
+const AFTER_TREES = JSON.stringify({ after: "a~", within: null });
+
+/**
+ * Makes a backup of the installation of this test file.
+ *
+ * @param afterTrees is done once the trees are read, which are few here, and before anything else is.
+ */
+export async function backUp(root: string, afterTrees?: () => Promise<void>): Promise<Backup> {
   const parts: AnsweredPart[] = [];
   for (let position: string | null = ""; position !== null; ) {
-    const body = { run: parts[0]?.run ?? "", number: parts.length, position };
+    if (parts.length === 1) await afterTrees?.();
+    const until = afterTrees && parts.length === 0 ? AFTER_TREES : "";
+    const body = { run: parts[0]?.run ?? "", number: parts.length, position, until };
     const part: AnsweredPart = dataOf(await call("POST", "sys/backup/part", { token: root, body }));
     parts.push(part);
     position = part.next;

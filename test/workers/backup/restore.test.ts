@@ -6,6 +6,7 @@ import { publishRecent } from "../../../src/listing/updates/recent.ts";
 import { forgetInstallation } from "../../../src/system/installation.ts";
 import { systemOf } from "../../../src/system/system.ts";
 import { pathScope } from "../../../src/system/watermarks.ts";
+import { CUSTOM_ID_SHARDS, customIdsShard } from "../../../src/tree/custom-ids.ts";
 import type { TokenTree } from "../../../src/tree/token-tree.ts";
 import {
   backUp,
@@ -83,6 +84,28 @@ it("brings back tokens, values, leases, teams, entities and policies, and lists 
   // The tree goes on: a revocation reaches what hangs below, and is durable.
   await call("POST", "auth/token/revoke", { token: root, body: { token: below.client_token } });
   expect(await statusOf(grandchild.client_token)).toBe(403);
+});
+
+it("a token with a chosen id that is revoked while the backup is made comes back as a whole, or not at all", async () => {
+  await loseEverything();
+  const root = await initialized();
+  const tokens = [];
+  for (const id of ["chosen-and-revoked", "chosen-and-kept"]) {
+    const chosen = await createToken(root, { no_parent: true, id });
+    tokens.push(id, (await createToken(chosen.client_token, { policies: ["default"] })).client_token);
+  }
+  const entries = async () => {
+    const shards = Array.from({ length: CUSTOM_ID_SHARDS }, (_, number) => customIdsShard(bindings, number));
+    return (await Promise.all(shards.map((shard) => shard.page("", 10)))).flat();
+  };
+  const backup = await backUp(root, async () => {
+    await call("POST", "auth/token/revoke", { token: root, body: { token: "chosen-and-revoked" } });
+    await vi.waitFor(async () => expect(await entries()).toHaveLength(1));
+  });
+  await loseEverything();
+  await restore(backup);
+  for (const token of tokens) expect(await statusOf(token)).toBe(200);
+  expect(await entries()).toHaveLength(2);
 });
 
 it("answers nothing but the restore until all parts are there, and takes no part of another making", async () => {
