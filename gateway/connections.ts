@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import { ClientConnection, type ConnectionSettings } from "./connection.ts";
-import type { Shares } from "./shares.ts";
+import type { ShareKey, Shares } from "./shares.ts";
 
 /** The client connections of a gateway: so many at a time, and so many of one client. */
 export class Connections {
@@ -24,10 +24,15 @@ export class Connections {
       return;
     }
     const connection = new ClientConnection(socket, peer, this.#settings);
-    if (!this.#takePlace(connection)) {
-      connection.turnAway();
-      return;
+    const { shareKey } = connection.peer;
+    if (!this.#places.take(shareKey, 1)) {
+      this.#closeUnused(shareKey);
+      if (!this.#places.take(shareKey, 1)) {
+        connection.turnAway();
+        return;
+      }
     }
+    this.#open.add(connection);
     socket.on("close", () => this.#leave(connection));
     // A mistake in the handling of one client must not end the service of all others.
     connection.run().catch((error: unknown) => {
@@ -46,32 +51,23 @@ export class Connections {
     for (const connection of this.#open) connection.destroy();
   }
 
-  #takePlace(connection: ClientConnection): boolean {
-    const { shareKey } = connection.peer;
-    if (!this.#places.take(shareKey, 1)) {
-      const unused = this.#longestIdle(this.#places.isWithinShare(shareKey, 1) ? undefined : connection);
-      unused?.destroy();
-      // At once: the system reports the end of the connection later.
-      if (unused !== undefined) this.#leave(unused);
-      if (!this.#places.take(shareKey, 1)) return false;
+  /** Closes the connection that is unused longest: one of the same client when that has used up its share, else any. */
+  #closeUnused(key: ShareKey): void {
+    const ofAll = this.#places.isWithinShare(key, 1);
+    let longest: ClientConnection | undefined;
+    for (const connection of this.#open) {
+      if (!ofAll && connection.peer.shareKey !== key) continue;
+      const { idleSince } = connection;
+      if (idleSince !== undefined && idleSince < (longest?.idleSince ?? Number.POSITIVE_INFINITY)) longest = connection;
     }
-    this.#open.add(connection);
-    return true;
+    if (longest === undefined) return;
+    longest.destroy();
+    // At once: the system reports the end of the connection later.
+    this.#leave(longest);
   }
 
   /** To be called when a connection has ended; again does nothing. */
   #leave(connection: ClientConnection): void {
     if (this.#open.delete(connection)) this.#places.giveBack(connection.peer.shareKey, 1);
-  }
-
-  /** The connection that has waited longest for a request, of the same client or of all; undefined when all are in use. */
-  #longestIdle(sameClient: ClientConnection | undefined): ClientConnection | undefined {
-    let found: ClientConnection | undefined;
-    for (const connection of this.#open) {
-      if (sameClient !== undefined && connection.peer.shareKey !== sameClient.peer.shareKey) continue;
-      const { idleSince } = connection;
-      if (idleSince !== undefined && idleSince < (found?.idleSince ?? Number.POSITIVE_INFINITY)) found = connection;
-    }
-    return found;
   }
 }

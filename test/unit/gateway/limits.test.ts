@@ -195,6 +195,25 @@ describe("the limit of the body", () => {
     }
   });
 
+  it("counts a body with what it may have until it is here, and then with what it has", async () => {
+    const held: (() => void)[] = [];
+    const { url } = await startService((_, response) => held.push(() => response.end("done")));
+    const gateway = await startTestGateway(url, { maxBodyBytes: 1000 });
+    const announced = await RawClient.connect(gateway.port);
+    await announced.send(request("POST /v1/a", "Content-Length: 100"));
+    await expect.poll(() => gateway.figures().bodyBytes).toBe(100);
+    const chunked = await RawClient.connect(gateway.port);
+    await chunked.send(`${request("POST /v1/b", "Transfer-Encoding: chunked")}5\r\nabcde\r\n`);
+    await expect.poll(() => gateway.figures().bodyBytes).toBe(1100);
+    await chunked.send("0\r\n\r\n");
+    await expect.poll(() => held.length).toBe(1);
+    expect(gateway.figures().bodyBytes).toBe(105);
+    held[0]?.();
+    expect((await chunked.answer()).body).toBe("done");
+    announced.socket.destroy();
+    await expect.poll(() => gateway.figures().bodyBytes).toBe(0);
+  });
+
   it("lets a client that is still sending read the refusal", async () => {
     const { url } = await startRecorder();
     const client = await RawClient.connect((await startTestGateway(url, { maxBodyBytes: 10 })).port);
