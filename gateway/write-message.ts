@@ -8,7 +8,7 @@ import type { Socket } from "node:net";
 export function writeMessage(socket: Socket, head: string, body: Buffer): void {
   socket.cork();
   socket.write(head, "latin1");
-  socket.write(body);
+  if (body.length > 0) socket.write(body);
   socket.uncork();
 }
 
