@@ -24,6 +24,14 @@ export interface CallFailure {
   readonly message: string;
 }
 
+/** What a call gives. */
+export type Called<T> = Result<T, CallFailure>;
+
+/** A failure that no answer of the server is the reason of. */
+export function failed(message: string): Result<never, CallFailure> {
+  return err({ status: null, message });
+}
+
 /** An answer, read. `status` is of an answer that is no failure for the caller. */
 export interface Answer {
   readonly status: number;

@@ -1,6 +1,5 @@
-import type { Result } from "../../src/base/result.ts";
 import type { GroveCommand } from "./arguments.ts";
-import { type CallFailure, GroveClient } from "./client.ts";
+import { type Called, type CallFailure, GroveClient } from "./client.ts";
 import { examine } from "./commands/doctor.ts";
 import { explainAccess } from "./commands/explain.ts";
 import { restoreFrom } from "./commands/restore.ts";
@@ -8,6 +7,7 @@ import { previewRestore } from "./commands/restore-preview.ts";
 import { followJob, revokeTokens, stopJob } from "./commands/revoke.ts";
 import { countTokens, showTokens } from "./commands/tokens.ts";
 import { showForest, showToken } from "./commands/tree.ts";
+import type { Session } from "./session.ts";
 import { harmless, styled, type Terminal } from "./terminal.ts";
 
 const DEFAULT_ADDRESS = "http://127.0.0.1:8200";
@@ -27,7 +27,7 @@ export async function runGrove(
   // Each step of a restore can be repeated, and its preview only reads.
   const repeats = command.kind === "restore" || command.kind === "preview";
   const client = new GroveClient(address, token, { repeats });
-  const done = await carryOut(command, client, terminal);
+  const done = await carryOut(command, { client, terminal, json: command.json });
   terminal.progress(null);
   if (done.ok) return done.value;
   terminal.say(
@@ -36,35 +36,28 @@ export async function runGrove(
   return 1;
 }
 
-async function carryOut(
-  command: GroveCommand,
-  client: GroveClient,
-  terminal: Terminal,
-): Promise<Result<number, CallFailure>> {
-  const { json } = command;
+function carryOut(command: GroveCommand, session: Session): Promise<Called<number>> {
   switch (command.kind) {
     case "tokens":
-      return showTokens(client, terminal, command);
+      return showTokens(session, command);
     case "count":
-      return countTokens(client, terminal, command);
+      return countTokens(session, command);
     case "tree":
-      return command.accessor === null
-        ? showForest(client, terminal, json)
-        : showToken(client, terminal, command.accessor, json);
+      return command.accessor === null ? showForest(session) : showToken(session, command.accessor);
     case "revoke":
-      return revokeTokens(client, terminal, command);
+      return revokeTokens(session, command);
     case "job":
-      return followJob(client, terminal, command.id, json);
+      return followJob(session, command.id);
     case "stop":
-      return stopJob(client, terminal, command.id, json);
+      return stopJob(session, command.id);
     case "explain":
-      return explainAccess(client, terminal, command);
+      return explainAccess(session, command);
     case "doctor":
-      return examine(client, terminal, json);
+      return examine(session);
     case "restore":
-      return restoreFrom(client, terminal, command);
+      return restoreFrom(session, command);
     case "preview":
-      return previewRestore(client, terminal, command, Date.now());
+      return previewRestore(session, command, Date.now());
   }
 }
 

@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { err, ok, type Result } from "../../src/base/result.ts";
-import type { CallFailure, GroveClient } from "../grove/client.ts";
+import { ok } from "../../src/base/result.ts";
+import { type Called, failed, type GroveClient } from "../grove/client.ts";
 import { readHealth } from "./health.ts";
 import { MANIFEST } from "./manifest.ts";
 import type { BackupStore } from "./store.ts";
@@ -42,7 +42,7 @@ export async function makeInBucket(
   client: GroveClient,
   progress: (parts: number) => void,
   wait: (ms: number) => Promise<void>,
-): Promise<Result<MadeInBucket, CallFailure>> {
+): Promise<Called<MadeInBucket>> {
   const begun = await client.call("POST", "sys/backup/runs");
   // It may be under way already, for example because the answer to the first try was lost.
   if (!begun.ok && begun.error.status !== 400) return begun;
@@ -56,9 +56,9 @@ export async function makeInBucket(
       continue;
     }
     if (!begun.ok && !waited) return begun;
-    if (!last) return err({ status: null, message: "the server knows of no backup" });
+    if (!last) return failed("the server knows of no backup");
     const { state, error, ...made } = last;
-    return state === "done" ? ok(made) : err({ status: null, message: `${made.name} failed: ${error ?? state}` });
+    return state === "done" ? ok(made) : failed(`${made.name} failed: ${error ?? state}`);
   }
 }
 
@@ -73,7 +73,7 @@ export async function fetchBackup(
   store: BackupStore,
   wanted: string,
   progress: (parts: number) => void,
-): Promise<Result<Fetched, CallFailure>> {
+): Promise<Called<Fetched>> {
   const health = await readHealth(client);
   if (!health.ok) return health;
   const base = health.value.initialized ? "sys/backup/stored" : "sys/restore/stored";
@@ -81,16 +81,16 @@ export async function fetchBackup(
   if (!listed.ok) return listed;
   const found = listed.value.backups.filter((text) => wanted === "" || text === wanted || nameOf(text) === wanted);
   const backup = found.at(-1) ?? wanted;
-  if (!backup.includes("/")) return err({ status: null, message: "there is no such backup in the bucket" });
+  if (!backup.includes("/")) return failed("there is no such backup in the bucket");
   const name = nameOf(backup);
-  const content = async (file: string): Promise<Result<Buffer, CallFailure>> => {
+  const content = async (file: string): Promise<Called<Buffer>> => {
     const answered = await client.post(`${base}/file`, FILE, { backup, file });
     return answered.ok ? ok(Buffer.from(answered.value.content, "base64")) : answered;
   };
   const text = await content("manifest");
   if (!text.ok) return text;
   const manifest = MANIFEST.safeParse(parse(text.value));
-  if (!manifest.success) return err({ status: null, message: `the manifest of ${name} can't be read` });
+  if (!manifest.success) return failed(`the manifest of ${name} can't be read`);
   const { files } = manifest.data;
   store.open();
   let known = 0;
@@ -99,8 +99,7 @@ export async function fetchBackup(
     else {
       const part = await content(sha256);
       if (!part.ok) return part;
-      if (!store.keep(sha256, part.value))
-        return err({ status: null, message: `part ${at} is not what its SHA-256 says` });
+      if (!store.keep(sha256, part.value)) return failed(`part ${at} is not what its SHA-256 says`);
     }
     progress(at + 1);
   }

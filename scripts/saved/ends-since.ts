@@ -1,7 +1,7 @@
 import { MAX_ENDED } from "../../src/base/limits.ts";
-import { err, ok, type Result } from "../../src/base/result.ts";
+import { ok } from "../../src/base/result.ts";
 import { ENDED_PAGE, type EndedSince, REVOCATIONS, type Revocation } from "../grove/answers.ts";
-import type { CallFailure, GroveClient } from "../grove/client.ts";
+import { type Called, failed, type GroveClient } from "../grove/client.ts";
 import { readHealth } from "./health.ts";
 import type { Manifest } from "./manifest.ts";
 
@@ -32,12 +32,12 @@ export async function endsSince(
   manifest: Manifest,
   progress: (looked: number) => void,
   now: number,
-): Promise<Result<EndsSince, CallFailure>> {
+): Promise<Called<EndsSince>> {
   const health = await readHealth(client);
   if (!health.ok) return health;
   const { initialized, cluster_id: clusterId } = health.value;
   if (!initialized || clusterId !== manifest.cluster_id) {
-    return err({ status: null, message: "the server at VAULT_ADDR is not the one that the backup was made of" });
+    return failed("the server at VAULT_ADDR is not the one that the backup was made of");
   }
   const since = Date.parse(manifest.started_at);
   const found = await endsOf(client, since, progress);
@@ -57,7 +57,7 @@ async function endsOf(
   client: GroveClient,
   since: number,
   progress: (looked: number) => void,
-): Promise<Result<{ readonly ends: readonly EndedSince[]; readonly gaps: readonly string[] }, CallFailure>> {
+): Promise<Called<{ readonly ends: readonly EndedSince[]; readonly gaps: readonly string[] }>> {
   const ends: EndedSince[] = [];
   for (let pages = 0, after = ""; pages < MAX_PAGES; pages++) {
     const page = await client.get("sys/tokens/ended", ENDED_PAGE, { limit: String(PAGE_SIZE), after });

@@ -1,5 +1,5 @@
 import { err, ok, type Result } from "../../src/base/result.ts";
-import type { CallFailure, GroveClient } from "../grove/client.ts";
+import { type Called, failed, type GroveClient } from "../grove/client.ts";
 import { readHealth } from "./health.ts";
 import { ANSWERED_PART, HEAD, type Manifest, type Part, type Run, sumOf } from "./manifest.ts";
 import type { BackupStore } from "./store.ts";
@@ -33,7 +33,7 @@ export async function makeBackup(
   keep: number,
   progress: (parts: number) => void,
   clock: () => number,
-): Promise<Result<MadeBackup, CallFailure>> {
+): Promise<Called<MadeBackup>> {
   const health = await readHealth(client);
   if (!health.ok) return health;
   const { cluster_id: clusterId } = health.value;
@@ -66,7 +66,7 @@ export async function makeBackup(
     }
     // A part that an earlier backup has as well is never replaced by anything else.
     const isKept = content !== null ? store.keep(part.sha256, Buffer.from(content, "base64")) : store.has(part.sha256);
-    if (!isKept) return err({ status: null, message: `part ${part.number} is not what its SHA-256 says` });
+    if (!isKept) return failed(`part ${part.number} is not what its SHA-256 says`);
     if (content === null) unchanged++;
     store.note(part);
     parts.push(part);

@@ -1,5 +1,5 @@
-import { err, ok, type Result } from "../../src/base/result.ts";
-import type { CallFailure, GroveClient } from "../grove/client.ts";
+import { ok } from "../../src/base/result.ts";
+import { type Called, failed, type GroveClient } from "../grove/client.ts";
 import { type Manifest, RECEIPT, sumOf } from "./manifest.ts";
 import type { BackupStore } from "./store.ts";
 
@@ -32,7 +32,7 @@ export async function restoreBackup(
   manifest: Manifest,
   { issuedSince, issuedBefore }: EndedByRestore,
   progress: (parts: number) => void,
-): Promise<Result<Restored, CallFailure>> {
+): Promise<Called<Restored>> {
   const { run, parts, seal, key_ring, files } = manifest;
   const begun = await client.call("POST", "sys/restore/begin", { run, parts, seal, key_ring });
   if (!begun.ok) return begun;
@@ -42,7 +42,7 @@ export async function restoreBackup(
   const order = files.toSorted((a, b) => Number(b.restored_first) - Number(a.restored_first) || a.number - b.number);
   for (const part of order) {
     const content = store.content(part);
-    if (!content.ok) return err({ status: null, message: content.error });
+    if (!content.ok) return failed(content.error);
     const body = { number: part.number, seal: part.seal, content: content.value.toString("base64") };
     const restored = await client.post("sys/restore/part", RECEIPT, body);
     if (!restored.ok) return restored;

@@ -21,20 +21,6 @@ const fine = (text: string): Finding => ({ state: "ok", text });
 const note = (text: string): Finding => ({ state: "note", text });
 const fault = (text: string): Finding => ({ state: "fault", text });
 
-/** Checks, in their order. */
-export const CHECKS: readonly Check[] = [
-  { about: "server", check: server },
-  { about: "address", check: address },
-  { about: "clock", check: clock },
-  { about: "token", check: token },
-  { about: "LIST", check: listMethod },
-  { about: "keys", check: keys },
-  { about: "root tokens", check: rootTokens },
-  { about: "tokens without end", check: endless },
-  { about: "leases", check: leases },
-  { about: "quotas", check: quotas },
-];
-
 const HEALTH = z.object({
   initialized: z.boolean(),
   sealed: z.boolean(),
@@ -99,24 +85,17 @@ async function listMethod(client: GroveClient): Promise<Finding> {
 
 const KEY_STATUS = z.object({ term: z.number(), encryptions: z.number() });
 
-async function keys(client: GroveClient): Promise<Finding> {
-  const status = await client.get("sys/key-status", KEY_STATUS);
-  if (!status.ok) return unanswered(status.error);
-  const { term } = status.value;
-  return term >= MAX_TERMS - 2
-    ? note(`term ${term} of ${MAX_TERMS} that an installation can have`)
-    : fine(`term ${term}`);
-}
+const keys = asks("sys/key-status", KEY_STATUS, ({ term }) => {
+  const isNear = term >= MAX_TERMS - 2;
+  return isNear ? note(`term ${term} of ${MAX_TERMS} that an installation can have`) : fine(`term ${term}`);
+});
 
-async function rootTokens(client: GroveClient): Promise<Finding> {
-  const page = await client.get("sys/tokens", PAGE, { policy: "root", limit: "1000" });
-  if (!page.ok) return unanswered(page.error);
-  const { length } = page.value.tokens;
-  const endless = page.value.tokens.filter(({ expires }) => expires === null).length;
+const rootTokens = asks("sys/tokens?policy=root&limit=1000", PAGE, ({ tokens }) => {
+  const endless = tokens.filter(({ expires }) => expires === null).length;
   return endless > 0
-    ? note(`${length}, of which ${endless} never end: grove tokens --policy root`)
-    : fine(`${length}, all of which end`);
-}
+    ? note(`${tokens.length}, of which ${endless} never end: grove tokens --policy root`)
+    : fine(`${tokens.length}, all of which end`);
+});
 
 async function endless(client: GroveClient): Promise<Finding> {
   const summary = await client.get("sys/tokens/summary", SUMMARY);
@@ -131,26 +110,24 @@ async function endless(client: GroveClient): Promise<Finding> {
 
 const IRREVOCABLE = z.object({ lease_count: z.number() });
 
-async function leases(client: GroveClient): Promise<Finding> {
-  const counted = await client.get("sys/leases/count", IRREVOCABLE, { type: "irrevocable" });
-  if (!counted.ok) return unanswered(counted.error);
-  const { lease_count: count } = counted.value;
-  return count > 0
-    ? fault(`${count} can't be revoked: bao list sys/leases (docs/leases.md)`)
-    : fine("none is irrevocable");
-}
+const leases = asks("sys/leases/count?type=irrevocable", IRREVOCABLE, ({ lease_count: count }) =>
+  count > 0 ? fault(`${count} can't be revoked: bao list sys/leases (docs/leases.md)`) : fine("none is irrevocable"),
+);
 
 const QUOTA_CONFIG = z.object({ rate_limit_exempt_paths: z.array(z.string()) });
 
-async function quotas(client: GroveClient): Promise<Finding> {
-  const config = await client.get("sys/quotas/config", QUOTA_CONFIG);
-  if (!config.ok) return unanswered(config.error);
-  const isExempt = config.value.rate_limit_exempt_paths.some((path) =>
-    "sys/health".startsWith(path.replace(/\*$/, "")),
-  );
-  return isExempt
+const quotas = asks("sys/quotas/config", QUOTA_CONFIG, ({ rate_limit_exempt_paths: exempt }) =>
+  exempt.some((path) => "sys/health".startsWith(path.replace(/\*$/, "")))
     ? fine("health checks are exempt")
-    : note("sys/health is counted: a load balancer may be refused (docs/operations.md)");
+    : note("sys/health is counted: a load balancer may be refused (docs/operations.md)"),
+);
+
+/** A check of one answer. */
+function asks<T>(path: string, shape: z.ZodType<T>, judge: (answer: T) => Finding): Check["check"] {
+  return async (client) => {
+    const answered = await client.get(path, shape);
+    return answered.ok ? judge(answered.value) : unanswered(answered.error);
+  };
 }
 
 /** What the token may not ask, and what the server does not have, is no fault of the server. */
@@ -162,3 +139,17 @@ function unanswered({ status, message }: CallFailure): Finding {
 function skipped(text: string): Finding {
   return { state: "skipped", text };
 }
+
+/** Checks, in their order. */
+export const CHECKS: readonly Check[] = [
+  { about: "server", check: server },
+  { about: "address", check: address },
+  { about: "clock", check: clock },
+  { about: "token", check: token },
+  { about: "LIST", check: listMethod },
+  { about: "keys", check: keys },
+  { about: "root tokens", check: rootTokens },
+  { about: "tokens without end", check: endless },
+  { about: "leases", check: leases },
+  { about: "quotas", check: quotas },
+];

@@ -1,17 +1,14 @@
-import { ok, type Result } from "../../../src/base/result.ts";
-import type { CallFailure, GroveClient } from "../client.ts";
+import { ok } from "../../../src/base/result.ts";
+import type { Called } from "../client.ts";
+import type { Session } from "../session.ts";
 import { renderTable } from "../table.ts";
-import { harmless, type Style, styled, type Terminal } from "../terminal.ts";
+import { harmless, type Style, styled } from "../terminal.ts";
 import { CHECKS, type Finding } from "./doctor-checks.ts";
 
 const STYLES: Readonly<Record<Finding["state"], Style>> = { ok: "green", note: "yellow", fault: "red", skipped: "dim" };
 
 /** Runs the checks and shows their results. The exit code is 1 when one finds a fault. */
-export async function examine(
-  client: GroveClient,
-  terminal: Terminal,
-  json: boolean,
-): Promise<Result<number, CallFailure>> {
+export async function examine({ client, terminal, json }: Session): Promise<Called<number>> {
   const findings: (Finding & { readonly about: string })[] = [];
   for (const { about, check } of CHECKS) {
     terminal.progress(about);

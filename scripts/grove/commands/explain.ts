@@ -1,15 +1,15 @@
-import { ok, type Result } from "../../../src/base/result.ts";
+import { ok } from "../../../src/base/result.ts";
 import { EXPLANATION } from "../answers.ts";
 import type { GroveCommand } from "../arguments.ts";
-import type { CallFailure, GroveClient } from "../client.ts";
-import { harmless, styled, type Terminal } from "../terminal.ts";
+import type { Called } from "../client.ts";
+import type { Session } from "../session.ts";
+import { harmless, styled } from "../terminal.ts";
 
 /** Shows why a request would be allowed or refused. The policy to add is on standard output. Returns 1 for a refusal. */
 export async function explainAccess(
-  client: GroveClient,
-  terminal: Terminal,
-  { accessor, path, operation, parameters, json }: Extract<GroveCommand, { kind: "explain" }>,
-): Promise<Result<number, CallFailure>> {
+  { client, terminal, json }: Session,
+  { accessor, path, operation, parameters }: Extract<GroveCommand, { kind: "explain" }>,
+): Promise<Called<number>> {
   const asked = { path, operation, parameters, ...(accessor !== null && { accessor }) };
   const endpoint = accessor === null ? "sys/explain/access-self" : "sys/explain/access";
   const answer = await client.post(endpoint, EXPLANATION, asked);

@@ -1,10 +1,11 @@
-import { err, ok, type Result } from "../../../src/base/result.ts";
+import { ok } from "../../../src/base/result.ts";
 import { type EndsSince, endsSince } from "../../saved/ends-since.ts";
 import { verifyBackup } from "../../saved/make.ts";
 import { BackupStore } from "../../saved/store.ts";
 import type { EndedSince, Revocation } from "../answers.ts";
 import type { GroveCommand } from "../arguments.ts";
-import type { CallFailure, GroveClient } from "../client.ts";
+import { type Called, failed } from "../client.ts";
+import type { Session } from "../session.ts";
 import { renderTable } from "../table.ts";
 import { harmless, styled, type Terminal } from "../terminal.ts";
 import { number, shortTime } from "./token-lines.ts";
@@ -14,16 +15,15 @@ const SHOWN = 100;
 
 /** Shows what a restore would make valid again, from the server that the backup was made of. Changes nothing. `now` in ms. */
 export async function previewRestore(
-  client: GroveClient,
-  terminal: Terminal,
-  { from, backup, json }: Extract<GroveCommand, { kind: "preview" }>,
+  { client, terminal, json }: Session,
+  { from, backup }: Extract<GroveCommand, { kind: "preview" }>,
   now: number,
-): Promise<Result<number, CallFailure>> {
+): Promise<Called<number>> {
   const store = new BackupStore(from);
   const name = backup ?? store.names().at(-1);
-  if (name === undefined) return err({ status: null, message: `there is no backup in ${from}` });
+  if (name === undefined) return failed(`there is no backup in ${from}`);
   const verified = verifyBackup(store, name);
-  if (!verified.ok) return err({ status: null, message: verified.error });
+  if (!verified.ok) return failed(verified.error);
   const { started_at: at } = verified.value;
   const found = await endsSince(client, verified.value, (looked) => terminal.progress(`${looked} ends`), now);
   terminal.progress(null);

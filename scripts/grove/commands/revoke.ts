@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod";
-import { err, ok, type Result } from "../../../src/base/result.ts";
+import { ok } from "../../../src/base/result.ts";
 import { COUNTED, JOB, type Job, type Preview, STARTED } from "../answers.ts";
 import type { GroveCommand } from "../arguments.ts";
-import type { CallFailure, GroveClient } from "../client.ts";
+import { type Called, failed } from "../client.ts";
+import type { Session } from "../session.ts";
 import { harmless, styled, type Terminal } from "../terminal.ts";
 import { countText, number, tokenTable } from "./token-lines.ts";
 
@@ -17,60 +18,52 @@ const SHOWN_GROUPS = 8;
  * one has grown since.
  */
 export async function revokeTokens(
-  client: GroveClient,
-  terminal: Terminal,
+  session: Session,
   wanted: Extract<GroveCommand, { kind: "revoke" }>,
-): Promise<Result<number, CallFailure>> {
-  const { filter, accessors, includeRoot, includeSelf, dryRun, yes, json } = wanted;
+): Promise<Called<number>> {
+  const { client, terminal, json } = session;
+  const { filter, accessors, includeRoot, includeSelf, dryRun, yes } = wanted;
   const asked = {
     ...filter,
     ...(accessors.length > 0 && { accessors }),
     include_root: includeRoot,
     include_self: includeSelf,
   };
-  const preview = await count(client, terminal, asked);
+  const preview = await count(session, asked);
   if (!preview.ok) return preview;
   const { count: matched, total } = preview.value;
   if (json && (dryRun || total === 0)) terminal.out(JSON.stringify(preview.value));
   else if (!json) showPreview(terminal, preview.value);
   if (dryRun || total === 0) return ok(0);
-  if (!yes && !(await isConfirmed(terminal, total))) return err(refused("nothing was revoked"));
+  if (!yes && !(await isConfirmed(terminal, total))) return failed("nothing was revoked");
   const body = { ...asked, dry_run: false, expected_count: matched, expected_total: total };
   const started = await client.post("sys/tokens/revoke", STARTED, body);
   if (!started.ok) return started;
-  return followJob(client, terminal, started.value.job, json);
+  return followJob(session, started.value.job);
 }
 
 /** What would end. A count that the server goes on with is followed to its end. */
-async function count(
-  client: GroveClient,
-  terminal: Terminal,
-  asked: Readonly<Record<string, unknown>>,
-): Promise<Result<Preview, CallFailure>> {
-  const answer = await client.post("sys/tokens/revoke", COUNTED, { ...asked, dry_run: true });
+async function count(session: Session, asked: Readonly<Record<string, unknown>>): Promise<Called<Preview>> {
+  const answer = await session.client.post("sys/tokens/revoke", COUNTED, { ...asked, dry_run: true });
   if (!answer.ok) return answer;
   if (!("job" in answer.value)) return ok(answer.value);
-  const job = await ended(client, terminal, answer.value.job);
+  const job = await ended(session, answer.value.job);
   if (!job.ok) return job;
   const { state, preview } = job.value;
-  return state === "counted" && preview ? ok(preview) : err(refused(`the count is ${state}`));
+  return state === "counted" && preview ? ok(preview) : failed(`the count is ${state}`);
 }
 
 /** Shows the progress of a revocation until it ends. The revocation continues without this command. */
-export async function followJob(
-  client: GroveClient,
-  terminal: Terminal,
-  id: string,
-  json: boolean,
-): Promise<Result<number, CallFailure>> {
+export async function followJob(session: Session, id: string): Promise<Called<number>> {
+  const { terminal, json } = session;
   if (!json)
     terminal.say(`job ${id}; it continues without this command: --job ${id} follows it, --stop ${id} stops it`);
-  const job = await ended(client, terminal, id);
+  const job = await ended(session, id);
   return job.ok ? ok(showEnd(terminal, job.value, json)) : job;
 }
 
 /** A job when it has come to its end. */
-async function ended(client: GroveClient, terminal: Terminal, id: string): Promise<Result<Job, CallFailure>> {
+async function ended({ client, terminal }: Session, id: string): Promise<Called<Job>> {
   for (;;) {
     const job = await client.get(`sys/tokens/jobs/${encodeURIComponent(id)}`, JOB);
     terminal.progress(null);
@@ -84,14 +77,9 @@ async function ended(client: GroveClient, terminal: Terminal, id: string): Promi
 }
 
 /** Stops a revocation. What it has revoked stays revoked. */
-export async function stopJob(
-  client: GroveClient,
-  terminal: Terminal,
-  id: string,
-  json: boolean,
-): Promise<Result<number, CallFailure>> {
-  const stopped = await client.post(`sys/tokens/jobs/${encodeURIComponent(id)}/stop`, z.unknown(), {});
-  return stopped.ok ? followJob(client, terminal, id, json) : stopped;
+export async function stopJob(session: Session, id: string): Promise<Called<number>> {
+  const stopped = await session.client.post(`sys/tokens/jobs/${encodeURIComponent(id)}/stop`, z.unknown(), {});
+  return stopped.ok ? followJob(session, id) : stopped;
 }
 
 function showPreview(terminal: Terminal, { count, total, sample, leases, by, skipped }: Preview): void {
@@ -131,8 +119,4 @@ function showEnd(terminal: Terminal, job: Job, json: boolean): number {
     if (state === "refused") terminal.say("more would end than was counted before: nothing was revoked");
   }
   return state === "done" && failures.length === 0 ? 0 : 1;
-}
-
-function refused(message: string): CallFailure {
-  return { status: null, message };
 }

@@ -1,27 +1,19 @@
-import { ok, type Result } from "../../../src/base/result.ts";
+import { ok } from "../../../src/base/result.ts";
 import { PAGE, SUMMARY, type Token } from "../answers.ts";
-import type { Filter } from "../arguments.ts";
-import type { CallFailure, GroveClient } from "../client.ts";
+import type { GroveCommand } from "../arguments.ts";
+import type { Called } from "../client.ts";
+import type { Session } from "../session.ts";
 import { renderTable } from "../table.ts";
-import { harmless, type Terminal } from "../terminal.ts";
+import { harmless } from "../terminal.ts";
 import { tokenTable } from "./token-lines.ts";
 
 const PAGE_SIZE = 1000;
 
-interface Wanted {
-  readonly filter: Filter;
-  readonly sort: string;
-  /** 0: all. */
-  readonly limit: number;
-  readonly json: boolean;
-}
-
-/** Shows tokens. */
+/** Shows tokens; all of them with the limit 0. */
 export async function showTokens(
-  client: GroveClient,
-  terminal: Terminal,
-  { filter, sort, limit, json }: Wanted,
-): Promise<Result<number, CallFailure>> {
+  { client, terminal, json }: Session,
+  { filter, sort, limit }: Extract<GroveCommand, { kind: "tokens" }>,
+): Promise<Called<number>> {
   const most = limit === 0 ? Number.POSITIVE_INFINITY : limit;
   const tokens: Token[] = [];
   let next = "";
@@ -47,10 +39,9 @@ export async function showTokens(
 
 /** Shows numbers of tokens by group. */
 export async function countTokens(
-  client: GroveClient,
-  terminal: Terminal,
-  { by, filter, json }: { readonly by: string; readonly filter: Filter; readonly json: boolean },
-): Promise<Result<number, CallFailure>> {
+  { client, terminal, json }: Session,
+  { by, filter }: Extract<GroveCommand, { kind: "count" }>,
+): Promise<Called<number>> {
   const summary = await client.get("sys/tokens/summary", SUMMARY, { ...filter, group_by: by });
   if (!summary.ok) return summary;
   const { groups, total, other } = summary.value;

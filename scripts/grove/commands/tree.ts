@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { ok, type Result } from "../../../src/base/result.ts";
+import { ok } from "../../../src/base/result.ts";
 import {
   type Branch,
   ENDED_TOKEN,
@@ -11,17 +11,14 @@ import {
   SUBTREE,
   type Subtree,
 } from "../answers.ts";
-import type { CallFailure, GroveClient } from "../client.ts";
+import type { Called } from "../client.ts";
 import { linesOfTree, type Node } from "../drawing.ts";
+import type { Session } from "../session.ts";
 import { harmless, styled, type Terminal } from "../terminal.ts";
 import { countText, number, shortTime, tokenLabel } from "./token-lines.ts";
 
 /** Shows all trees by mount, the largest of each. */
-export async function showForest(
-  client: GroveClient,
-  terminal: Terminal,
-  json: boolean,
-): Promise<Result<number, CallFailure>> {
+export async function showForest({ client, terminal, json }: Session): Promise<Called<number>> {
   const forest = await client.get("sys/tokens/map", FOREST);
   if (!forest.ok) return forest;
   if (json) terminal.out(JSON.stringify(forest.value));
@@ -47,12 +44,7 @@ function forestNode(terminal: Terminal, { groups, total }: Forest): Node {
 }
 
 /** Shows a token, where it comes from, and what would end with it; of one that has ended when, how and by whom. */
-export async function showToken(
-  client: GroveClient,
-  terminal: Terminal,
-  accessor: string,
-  json: boolean,
-): Promise<Result<number, CallFailure>> {
+export async function showToken({ client, terminal, json }: Session, accessor: string): Promise<Called<number>> {
   const path = `sys/tokens/${encodeURIComponent(accessor)}`;
   const found = await client.get(path, z.union([LINEAGE, ENDED_TOKEN]));
   if (!found.ok) return found;
