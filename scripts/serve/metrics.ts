@@ -1,7 +1,7 @@
 import type { GatewayFigures, ListenAddress } from "../../gateway/server.ts";
 import { err, ok, type Result } from "../../src/base/result.ts";
 import { type Family, prometheusText, type Sample } from "../../src/metrics/family.ts";
-import { processFigures } from "./process-figures.ts";
+import { type ProcessFigures, processFigures } from "./process-figures.ts";
 
 /** What the page of metrics shows. */
 export interface MetricsSource {
@@ -47,45 +47,24 @@ export async function serveMetrics(listen: ListenAddress, source: MetricsSource)
 /** The page. */
 export function metricsText({ figures, processes }: MetricsSource): string {
   const { connections, requests, bodyBytes, answerBytes, refusals } = figures();
-  const known = Object.entries(processes).flatMap(([name, pid]) => {
-    const used = pid === undefined ? null : processFigures(pid);
-    return used ? [{ labels: { process: name }, used }] : [];
+  const used = Object.entries(processes).flatMap(([name, pid]) => {
+    const figures = pid === undefined ? null : processFigures(pid);
+    return figures ? [{ labels: { process: name }, figures }] : [];
   });
-  const refused = [...refusals].map(
-    ([status, count]): Sample => ({ labels: { status: String(status) }, value: count }),
-  );
+  const ofEach = (figure: keyof ProcessFigures): Sample[] =>
+    used.map(({ labels, figures }) => ({ labels, value: figures[figure] }));
+  const refused = [...refusals].map(([status, count]) => ({ labels: { status: String(status) }, value: count }));
+  const family = (type: Family["type"], name: string, help: string, samples: readonly Sample[] | number): Family => {
+    return { name, help, type, samples: typeof samples === "number" ? [{ value: samples }] : samples };
+  };
   return prometheusText([
-    gauge("grove_gateway_connections", "Connections of clients.", [{ value: connections }]),
-    gauge("grove_gateway_requests", "Requests with the service, and waiting for it.", [{ value: requests }]),
-    gauge("grove_gateway_body_bytes", "Room that bodies on their way take.", [{ value: bodyBytes }]),
-    gauge("grove_gateway_answer_bytes", "Room that answers take which clients have not read.", [
-      { value: answerBytes },
-    ]),
-    {
-      ...gauge("grove_gateway_refusals_total", "Requests that the gateway answered itself.", refused),
-      type: "counter",
-    },
-    {
-      ...gauge(
-        "grove_process_cpu_seconds_total",
-        "CPU time of a process.",
-        known.map(({ labels, used }) => ({ labels, value: used.cpuSeconds })),
-      ),
-      type: "counter",
-    },
-    gauge(
-      "grove_process_resident_memory_bytes",
-      "Memory of a process.",
-      known.map(({ labels, used }) => ({ labels, value: used.residentBytes })),
-    ),
-    gauge(
-      "grove_process_open_fds",
-      "Open files and connections of a process.",
-      known.map(({ labels, used }) => ({ labels, value: used.openFiles })),
-    ),
+    family("gauge", "grove_gateway_connections", "Connections of clients.", connections),
+    family("gauge", "grove_gateway_requests", "Requests with the service, and waiting for it.", requests),
+    family("gauge", "grove_gateway_body_bytes", "Room that bodies on their way take.", bodyBytes),
+    family("gauge", "grove_gateway_answer_bytes", "Room that answers take which clients have not read.", answerBytes),
+    family("counter", "grove_gateway_refusals_total", "Requests that the gateway answered itself.", refused),
+    family("counter", "grove_process_cpu_seconds_total", "CPU time of a process.", ofEach("cpuSeconds")),
+    family("gauge", "grove_process_resident_memory_bytes", "Memory of a process.", ofEach("residentBytes")),
+    family("gauge", "grove_process_open_fds", "Open files and connections of a process.", ofEach("openFiles")),
   ]);
-}
-
-function gauge(name: string, help: string, samples: readonly Sample[]): Family {
-  return { name, help, type: "gauge", samples };
 }

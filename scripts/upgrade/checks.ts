@@ -25,60 +25,63 @@ export interface Finding {
   readonly text: string;
 }
 
+type Judged = Omit<Finding, "about">;
+
+const fault = (text: string): Judged => ({ isFault: true, text });
+const fine = (text: string): Judged => ({ isFault: false, text });
+
 const SEAL_KEY = /^\d+:[A-Za-z0-9+/]{43}=$/;
 
 /** Whether the server may be upgraded to this release. The upgrade goes on when none is a fault. */
 export function checkUpgrade(situation: Situation): Finding[] {
-  return [versions(situation), seal(situation), backupOf(situation), disk(situation)];
+  return [
+    { about: "versions", ...versions(situation) },
+    { about: "seal key", ...seal(situation) },
+    { about: "backup", ...backupOf(situation) },
+    { about: "disk", ...disk(situation) },
+  ];
 }
 
 /** Storage and calls between releases fit within one minor version, up or down (docs/upgrading.md). */
-function versions({ ours, theirs, address }: Situation): Finding {
-  const finding = (isFault: boolean, text: string): Finding => ({ about: "versions", isFault, text });
+function versions({ ours, theirs, address }: Situation): Judged {
   if (theirs === null)
-    return finding(true, `no server answers at ${address}: start the old release once more, or restore a backup`);
+    return fault(`no server answers at ${address}: start the old release once more, or restore a backup`);
   const [from, to] = [numbersOf(theirs), numbersOf(ours)];
-  if (!from || !to) return finding(true, `${theirs} to ${ours}: these are no versions`);
-  if (from[0] === 0) return finding(true, `${theirs}: data of 0.x are not read`);
+  if (!from || !to) return fault(`${theirs} to ${ours}: these are no versions`);
+  if (from[0] === 0) return fault(`${theirs}: data of 0.x are not read`);
   if (to[0] < from[0] || (to[0] === from[0] && to[1] < from[1])) {
-    return finding(true, `${theirs} to ${ours} is a way back: see docs/upgrading.md`);
+    return fault(`${theirs} to ${ours} is a way back: see docs/upgrading.md`);
   }
   if (to[0] > from[0] || to[1] > from[1] + 1) {
-    return finding(
-      true,
-      `${theirs} to ${ours} leaves releases out: upgrade to the last one of each minor version between`,
-    );
+    return fault(`${theirs} to ${ours} leaves releases out: upgrade to the last one of each minor version between`);
   }
-  return finding(false, `${theirs} at ${address} to ${ours}`);
+  return fine(`${theirs} at ${address} to ${ours}`);
 }
 
-function seal({ sealed, sealKey }: Situation): Finding {
-  const finding = (isFault: boolean, text: string): Finding => ({ about: "seal key", isFault, text });
-  if (sealed) return finding(true, "the server is sealed: the release that runs does not open its data either");
-  if (sealKey === undefined)
-    return finding(true, "GROVE_SEAL_KEY is not in this environment: the new release would be sealed");
+function seal({ sealed, sealKey }: Situation): Judged {
+  if (sealed) return fault("the server is sealed: the release that runs does not open its data either");
+  if (sealKey === undefined) return fault("GROVE_SEAL_KEY is not in this environment: the new release would be sealed");
   return SEAL_KEY.test(sealKey)
-    ? finding(false, "GROVE_SEAL_KEY is there")
-    : finding(true, "GROVE_SEAL_KEY is not <version>:<base64 of 32 bytes>");
+    ? fine("GROVE_SEAL_KEY is there")
+    : fault("GROVE_SEAL_KEY is not <version>:<base64 of 32 bytes>");
 }
 
-function backupOf({ backup, maxBackupAgeMs, now }: Situation): Finding {
-  const finding = (isFault: boolean, text: string): Finding => ({ about: "backup", isFault, text });
-  if (backup === null) return finding(true, "there is none: npm run backup");
+function backupOf({ backup, maxBackupAgeMs, now }: Situation): Judged {
+  if (backup === null) return fault("there is none: npm run backup");
   const { name, at, problem } = backup;
   if (problem !== null) {
-    return finding(true, `the newest, ${name}, can't be restored: ${problem}: npm run backup`);
+    return fault(`the newest, ${name}, can't be restored: ${problem}: npm run backup`);
   }
   const hours = Math.floor((now - at) / 3_600_000);
   return now - at > maxBackupAgeMs
-    ? finding(true, `the newest, ${name}, is ${hours} hours old: npm run backup`)
-    : finding(false, `the newest, ${name}, is ${hours} hours old and whole`);
+    ? fault(`the newest, ${name}, is ${hours} hours old: npm run backup`)
+    : fine(`the newest, ${name}, is ${hours} hours old and whole`);
 }
 
 /** A migration writes a table again at most once. */
-function disk({ dataBytes, freeBytes }: Situation): Finding {
+function disk({ dataBytes, freeBytes }: Situation): Judged {
   const text = `${megabytes(freeBytes)} MB free, the data have ${megabytes(dataBytes)} MB`;
-  return { about: "disk", isFault: freeBytes < dataBytes, text };
+  return { isFault: freeBytes < dataBytes, text };
 }
 
 function megabytes(bytes: number): number {
