@@ -1,7 +1,8 @@
-import { err, ok } from "../base/result.ts";
+import type { Failure } from "../base/errors.ts";
+import { err, ok, type Result } from "../base/result.ts";
 import { fieldSchema, NO_FIELDS } from "../wire/fields.ts";
 import { PAGE } from "../wire/page.ts";
-import { dataReply, EMPTY } from "../wire/reply.ts";
+import { dataReply, EMPTY, type Reply } from "../wire/reply.ts";
 import type { View } from "../wire/view.ts";
 import { type CallContext, type Route, simpleRoute } from "./route.ts";
 import { dataAnswer, KEYS, NO_CONTENT, type RouteDescription } from "./route-description.ts";
@@ -49,6 +50,15 @@ export function showRoute<T>(
     const record = await read(context);
     return record === null ? err({ code: "not_found" }) : ok(dataReply(view.show(record)));
   });
+}
+
+/** An endpoint that shows what is no record, and takes no fields. */
+export function readRoute(
+  path: string,
+  description: RouteDescription,
+  handle: (context: Call) => Promise<Result<Reply, Failure>>,
+): Route {
+  return simpleRoute("read", path, description, NO_FIELDS, handle);
 }
 
 /**

@@ -202,8 +202,18 @@ export function bindAddress(token: TokenSettings, clientAddress: string | null):
   return own.ok && !own.value.includes("/") ? ok([own.value]) : err(DENIED);
 }
 
+/** The part of a login's token that its role decides. */
+export type TokenTerms = Omit<Login, "displayName" | "metadata" | "entityId" | "internal">;
+
+/** The token that a role gives, tied to these networks. */
+export function tokenTerms({ type, ...token }: TokenSettings, boundCidrs: readonly string[]): TokenTerms {
+  const { policies, noDefaultPolicy, ttl, maxTtl, period, explicitMaxTtl, numUses } = token;
+  const tokenType = tokenTypeOf(type);
+  return { policies, noDefaultPolicy, tokenType, ttl, maxTtl, period, explicitMaxTtl, numUses, boundCidrs };
+}
+
 /** A login cannot ask for a token type, so the default of the role decides. */
-export function tokenTypeOf(type: RoleTokenType): Login["tokenType"] {
+function tokenTypeOf(type: RoleTokenType): Login["tokenType"] {
   switch (type) {
     case "default":
       return "default";

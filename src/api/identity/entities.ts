@@ -1,4 +1,5 @@
 import { endRequestOf } from "../../auth/caller.ts";
+import { readRoute } from "../../auth/record-routes.ts";
 import { type CallContext, type Route, simpleRoute, withParameters } from "../../auth/route.ts";
 import { DONE_OR_WARNED, dataAnswer, NO_CONTENT } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
@@ -11,17 +12,7 @@ import { identityPolicies, metadataProblem, nameProblem } from "../../identity/r
 import { forgetEntities } from "../../identity/standing.ts";
 import { systemOf } from "../../system/system.ts";
 import { entityScope } from "../../system/watermarks.ts";
-import {
-  commaList,
-  fieldSchema,
-  flag,
-  NO_FIELDS,
-  pairs,
-  sent,
-  strictSchema,
-  text,
-  type Values,
-} from "../../wire/fields.ts";
+import { commaList, fieldSchema, flag, pairs, sent, strictSchema, text, type Values } from "../../wire/fields.ts";
 import { dataReply, EMPTY, type Reply } from "../../wire/reply.ts";
 import { endedReply } from "../changed-reply.ts";
 import { notBefore, readNotBefore } from "../not-before.ts";
@@ -73,15 +64,13 @@ export const ENTITY_ROUTES: readonly Route[] = withParameters({ id: "The id of t
       return ok(EMPTY);
     },
   ),
-  simpleRoute(
-    "read",
+  readRoute(
     "identity/entity/id/:id/not-before",
     {
       summary: "Shows from when on tokens of an entity are accepted.",
       operationId: "entity-read-not-before",
       answers: dataAnswer({ not_before: "string" }),
     },
-    NO_FIELDS,
     async ({ env, installation, params }) => {
       const id = params.id ?? "";
       if (!(await findEntity(env, { id }))) return err({ code: "not_found" });

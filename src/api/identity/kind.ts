@@ -1,4 +1,4 @@
-import { removeRoute, showRoute } from "../../auth/record-routes.ts";
+import { readRoute, removeRoute, showRoute } from "../../auth/record-routes.ts";
 import { type CallContext, type Route, simpleRoute } from "../../auth/route.ts";
 import { type Answer, dataAnswer, KEYS, NO_CONTENT } from "../../auth/route-description.ts";
 import type { Failure } from "../../base/errors.ts";
@@ -140,21 +140,15 @@ export function routesByName<
         return ok(keysReply((await readPage(fields, read, ({ name }) => name)).map(({ name }) => name)));
       },
     ),
-    simpleRoute(
-      "read",
-      byName,
-      { ...described("Shows", "read"), answers: dataAnswer(named.view.shape) },
-      NO_FIELDS,
-      async (context) => {
-        const key = await canonicalName(context, kind);
-        if (!key.ok) return key;
-        const { env, installation } = context;
-        const thing = await named.read(env, key.value);
-        return thing
-          ? ok(dataReply(named.view.show({ thing, mounts: installation.mounts })))
-          : err({ code: "not_found" });
-      },
-    ),
+    readRoute(byName, { ...described("Shows", "read"), answers: dataAnswer(named.view.shape) }, async (context) => {
+      const key = await canonicalName(context, kind);
+      if (!key.ok) return key;
+      const { env, installation } = context;
+      const thing = await named.read(env, key.value);
+      return thing
+        ? ok(dataReply(named.view.show({ thing, mounts: installation.mounts })))
+        : err({ code: "not_found" });
+    }),
     simpleRoute(
       "update",
       byName,

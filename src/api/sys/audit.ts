@@ -1,3 +1,4 @@
+import { readRoute } from "../../auth/record-routes.ts";
 import { type Route, simpleRoute, withParameters } from "../../auth/route.ts";
 import { dataAnswer, injectedAnswer, NO_CONTENT } from "../../auth/route-description.ts";
 import { invalid } from "../../base/errors.ts";
@@ -18,15 +19,13 @@ const DEVICE_FIELDS = {
  * rights write files or send requests (CVE-2025-54997), so there is none. The refusal is the reference's (sys/audit).
  */
 export const AUDIT_ROUTES: readonly Route[] = withParameters({ path: "The name of an audit device" }, [
-  simpleRoute(
-    "read",
+  readRoute(
     "sys/audit",
     {
       summary: "Lists the audit devices: none, since the log has one place, which deployers choose.",
       operationId: "auditing-list-enabled-devices",
       answers: injectedAnswer({ "*": "object" }),
     },
-    NO_FIELDS,
     async () => ok(injectedReply({})),
   ),
 

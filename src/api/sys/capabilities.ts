@@ -19,7 +19,7 @@ import { capabilitiesOf } from "../../policy/evaluate.ts";
 import { parsePolicy, policyErrorText } from "../../policy/parse.ts";
 import { canonicalTeamPath } from "../../team/canonical-path.ts";
 import type { TokenRecord } from "../../token/record.ts";
-import { commaList, deprecated, fieldSchema, text, unread } from "../../wire/fields.ts";
+import { commaList, deprecated, fieldSchema, text, unread, type Values } from "../../wire/fields.ts";
 import { injectedReply, type Reply } from "../../wire/reply.ts";
 
 /** `path` is the older name of `paths`. */
@@ -27,6 +27,7 @@ const PATHS = {
   paths: commaList().describe("The paths"),
   path: deprecated(commaList()).describe("Older name of `paths`"),
 };
+type PathFields = Values<typeof PATHS>;
 
 /** Each path with what may be done there; `capabilities` when one path was asked for. */
 const CAPABILITIES = injectedAnswer({ "*": ["string"] });
@@ -111,11 +112,6 @@ export const CAPABILITY_ROUTES: readonly Route[] = [
     async (context) => answerForPolicy(context),
   ),
 ];
-
-interface PathFields {
-  readonly paths: readonly string[] | null;
-  readonly path: readonly string[] | null;
-}
 
 async function answerForSubject(
   context: CallContext<PathFields, Subject>,

@@ -1,3 +1,4 @@
+import { readRoute } from "../../auth/record-routes.ts";
 import { type Route, simpleRoute } from "../../auth/route.ts";
 import { injectedAnswer, NO_CONTENT } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
@@ -17,8 +18,7 @@ const ROTATION = fieldSchema({
 
 /** Rotation of the keys under which values are sealed and tokens are hashed. Both spellings mean the same. */
 export const KEY_ROUTES: readonly Route[] = [
-  simpleRoute(
-    "read",
+  readRoute(
     "sys/key-status",
     {
       summary: "Tells which term of the keys is used, since when and how often, and which older ones are kept.",
@@ -30,7 +30,6 @@ export const KEY_ROUTES: readonly Route[] = [
         terms: ["integer"],
       }),
     },
-    NO_FIELDS,
     async ({ env, installation }) => {
       const { terms, termBeganAt } = installation.keys;
       const term = terms[0].version;
@@ -77,15 +76,13 @@ export const KEY_ROUTES: readonly Route[] = [
       ["sys/rotate/keyring/config", "rotate-keyring-config"],
     ] as const
   ).flatMap(([path, name]) => [
-    simpleRoute(
-      "read",
+    readRoute(
       path,
       {
         summary: "Shows when keys are rotated by themselves.",
         operationId: `read-${name}`,
         answers: injectedAnswer({ enabled: "boolean", max_operations: "integer", interval: "any" }),
       },
-      NO_FIELDS,
       async ({ env, installation }) => {
         const { settings } = await systemOf(env).keyUse(installation.keys.terms[0].version);
         const { enabled, maxOperations, interval } = settings;

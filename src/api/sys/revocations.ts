@@ -1,4 +1,5 @@
-import { type Route, simpleRoute } from "../../auth/route.ts";
+import { readRoute } from "../../auth/record-routes.ts";
+import type { Route } from "../../auth/route.ts";
 import { dataAnswer } from "../../auth/route-description.ts";
 import { inGroups } from "../../base/parallel.ts";
 import { ok } from "../../base/result.ts";
@@ -10,7 +11,6 @@ import { countOfEntities } from "../../listing/inventory/queries.ts";
 import { systemOf } from "../../system/system.ts";
 import type { StoredWatermark } from "../../system/watermark-store.ts";
 import { entityOf, prefixOf, sinceOf } from "../../system/watermarks.ts";
-import { NO_FIELDS } from "../../wire/fields.ts";
 import { dataReply } from "../../wire/reply.ts";
 import { view } from "../../wire/view.ts";
 import { askerObject } from "./tokens/ended.ts";
@@ -46,15 +46,13 @@ const REVOCATION_VIEW = view<ShownRevocation>({
 
 /** What was revoked by prefix, mount or entity, and how far the clean-up of each is. Only this server has it. */
 export const REVOCATION_ROUTES: readonly Route[] = [
-  simpleRoute(
-    "read",
+  readRoute(
     "sys/leases/revocations",
     {
       summary: "Lists what was revoked by path, mount, role, entity or restore, and how far the clean-up of each is.",
       operationId: "leases-list-revocations",
       answers: dataAnswer({ revocations: [REVOCATION_VIEW.shape] }),
     },
-    NO_FIELDS,
     async ({ env }) => {
       const watermarks = (await systemOf(env).watermarks()).toReversed();
       const asked = new Set(watermarks.filter(({ cleaned }) => !cleaned).slice(0, MAX_ASKED));

@@ -1,3 +1,4 @@
+import { readRoute } from "../../auth/record-routes.ts";
 import { type OpenContext, openRoute, type Route, simpleRoute } from "../../auth/route.ts";
 import { dataAnswer, NO_CONTENT } from "../../auth/route-description.ts";
 import { backupRunsOf } from "../../backup/bucket/backup-runs.ts";
@@ -32,8 +33,7 @@ const NEEDS_INIT_TOKEN: Failure = {
 
 /** Backups in the R2 bucket of a deployment. Only this server has it. */
 export const STORED_BACKUP_ROUTES: readonly Route[] = [
-  simpleRoute(
-    "read",
+  readRoute(
     "sys/backup/runs",
     {
       summary: "Tells how the backup into the bucket that is under way, the last one and the last good one went.",
@@ -47,7 +47,6 @@ export const STORED_BACKUP_ROUTES: readonly Route[] = [
         last_good: "object | null",
       }),
     },
-    NO_FIELDS,
     async ({ env }) => {
       const { running, last, lastGood } = await backupRunsOf(env).status();
       return ok(
@@ -78,15 +77,13 @@ export const STORED_BACKUP_ROUTES: readonly Route[] = [
     },
   ),
 
-  simpleRoute(
-    "read",
+  readRoute(
     "sys/backup/stored",
     {
       summary: "Lists the newest backups in the bucket, the oldest first.",
       operationId: "backup-list-stored",
       answers: STORED,
     },
-    NO_FIELDS,
     ({ env }) => list(env),
   ),
 

@@ -1,6 +1,7 @@
 import { aclOfRequest } from "../../auth/acl-of-request.ts";
 import { callerRecord } from "../../auth/caller.ts";
-import { type OpenContext, openRoute, type Route, simpleRoute } from "../../auth/route.ts";
+import { readRoute } from "../../auth/record-routes.ts";
+import { type OpenContext, openRoute, type Route } from "../../auth/route.ts";
 import { dataAnswer } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { DENIED, type Failure } from "../../base/errors.ts";
@@ -8,7 +9,6 @@ import { err, ok, type Result } from "../../base/result.ts";
 import { aclOfToken } from "../../identity/access.ts";
 import { resultantAcl } from "../../policy/ui.ts";
 import type { Installation } from "../../system/installation.ts";
-import { NO_FIELDS } from "../../wire/fields.ts";
 import { dataReply, type Reply } from "../../wire/reply.ts";
 import { fixedMounts, MOUNT_VIEW, type MountAtPath, optionsOf, shownMounts } from "./mounts/view.ts";
 
@@ -37,15 +37,13 @@ export const UI_ROUTES: readonly Route[] = [
     },
     readMount,
   ),
-  simpleRoute(
-    "read",
+  readRoute(
     "sys/internal/ui/resultant-acl",
     {
       summary: "Shows all that the caller's policies grant.",
       operationId: "internal-ui-read-resultant-acl",
       answers: dataAnswer({ root: "boolean", "exact_paths?": { "*": "object" }, "glob_paths?": { "*": "object" } }),
     },
-    NO_FIELDS,
     async ({ env, installation, caller }) => {
       const acl = await aclOfToken(env, installation, callerRecord(caller));
       return acl.ok ? ok(dataReply({ ...resultantAcl(acl.value, currentTime()) })) : acl;

@@ -1,3 +1,4 @@
+import { readRoute } from "../../auth/record-routes.ts";
 import { type Route, simpleRoute } from "../../auth/route.ts";
 import { BEGUN, dataAnswer, ENVELOPE } from "../../auth/route-description.ts";
 import { ok } from "../../base/result.ts";
@@ -29,15 +30,13 @@ export const TIDY_ROUTES: readonly Route[] = [
     async ({ env }) => ok(tidyReply(await tidyOf(env).start())),
   ),
 
-  simpleRoute(
-    "read",
+  readRoute(
     "tidy-status",
     {
       summary: "Tells where the tidy run stands, and what the last one did.",
       operationId: "tidy-status",
       answers: dataAnswer(STATUS_SHAPE),
     },
-    NO_FIELDS,
     async ({ env }) => {
       const { running, last, shards } = await tidyOf(env).status();
       return ok({

@@ -1,3 +1,5 @@
+import { isObject } from "../../wire/fields.ts";
+
 /** A JSON object whose names are unique, also when letter case is ignored. */
 export type JsonObject = { readonly [name: string]: unknown };
 
@@ -23,10 +25,6 @@ export function parseStrictObject(text: string): JsonObject | null {
 /** A form of a name that is equal for all letter cases, those of long s and the Kelvin sign included. */
 export function foldCase(name: string): string {
   return name.toUpperCase().toLowerCase();
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Scans text that is known to be JSON: only strings, brackets and the colon after a name matter. */

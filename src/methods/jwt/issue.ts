@@ -1,4 +1,4 @@
-import { tokenTypeOf } from "../../auth/token-settings.ts";
+import { tokenTerms } from "../../auth/token-settings.ts";
 import type { LoginAlias } from "../../identity/login.ts";
 import type { Mount } from "../../system/mount.ts";
 import type { Login } from "../../token/rules/login.ts";
@@ -14,15 +14,7 @@ export function aliasOf(mount: Mount, { roleName, identity }: VerifiedJwt): Logi
 /** The token that a verified login gets. */
 export function tokenOf({ roleName, role: { token }, boundCidrs, identity }: VerifiedJwt, entityId: string): Login {
   return {
-    policies: token.policies,
-    noDefaultPolicy: token.noDefaultPolicy,
-    tokenType: tokenTypeOf(token.type),
-    ttl: token.ttl,
-    maxTtl: token.maxTtl,
-    period: token.period,
-    explicitMaxTtl: token.explicitMaxTtl,
-    numUses: token.numUses,
-    boundCidrs,
+    ...tokenTerms(token, boundCidrs),
     displayName: identity.alias,
     metadata: { ...identity.metadata, role: roleName },
     entityId,

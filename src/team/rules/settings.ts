@@ -2,7 +2,7 @@ import { err, ok } from "../../base/result.ts";
 import { policyAssignRefusal } from "../../policy/builtin.ts";
 import { namesRoot, normalizePolicyNames, policyNameProblem } from "../../policy/name.ts";
 import { exact, exactFlag, exactString, oneOf, orNull, shortString } from "../../wire/exact-fields.ts";
-import { fieldSchema, sent, unread, type Values } from "../../wire/fields.ts";
+import { fieldSchema, onlySent, sent, unread, type Values } from "../../wire/fields.ts";
 import type { TeamSettings } from "../record.ts";
 import { organizationNameProblem, teamNameProblem } from "./name.ts";
 import { GIVEN_ACCESS } from "./organization-access.ts";
@@ -66,17 +66,12 @@ export const ORGANIZATION_CHANGE = fieldSchema({
 
 /** The settings that attributes name. */
 export function settingsOf(attributes: Values<typeof TEAM_CHANGE>): Partial<TeamSettings> {
-  const { name, visibility } = attributes;
-  const ssoTeamId = attributes["sso-team-id"];
-  const allowMemberTokenManagement = attributes["allow-member-token-management"];
-  const organizationAccess = attributes["organization-access"];
-  const tokenPolicies = attributes["token-policies"];
-  return {
-    ...(name !== undefined && { name }),
-    ...(visibility !== undefined && { visibility }),
-    ...(ssoTeamId !== undefined && { ssoTeamId }),
-    ...(allowMemberTokenManagement !== undefined && { allowMemberTokenManagement }),
-    ...(organizationAccess !== undefined && { organizationAccess }),
-    ...(tokenPolicies !== undefined && { tokenPolicies }),
-  };
+  return onlySent({
+    name: attributes.name,
+    visibility: attributes.visibility,
+    ssoTeamId: attributes["sso-team-id"],
+    allowMemberTokenManagement: attributes["allow-member-token-management"],
+    organizationAccess: attributes["organization-access"],
+    tokenPolicies: attributes["token-policies"],
+  });
 }

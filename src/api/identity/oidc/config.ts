@@ -1,10 +1,11 @@
+import { readRoute } from "../../../auth/record-routes.ts";
 import { type Route, simpleRoute } from "../../../auth/route.ts";
 import { DONE_OR_WARNED, dataAnswer } from "../../../auth/route-description.ts";
 import { ok } from "../../../base/result.ts";
 import { issuerOf } from "../../../issuer/oidc-issuer.ts";
 import { forgetPublishedKeys } from "../../../issuer/published-keys.ts";
 import { readIssuer } from "../../../issuer/rules.ts";
-import { fieldSchema, NO_FIELDS, optionalText } from "../../../wire/fields.ts";
+import { fieldSchema, optionalText } from "../../../wire/fields.ts";
 import { dataReply, EMPTY } from "../../../wire/reply.ts";
 
 const CONFIG_FIELDS = fieldSchema({
@@ -16,15 +17,13 @@ const ISSUER_UNSET = "The issuer is not set: tokens name the address by which th
 
 /** The configuration of the issuer that tokens name. */
 export const CONFIG_ROUTES: readonly Route[] = [
-  simpleRoute(
-    "read",
+  readRoute(
     "identity/oidc/config",
     {
       summary: "Shows the issuer that tokens name.",
       operationId: "oidc-read-configuration",
       answers: dataAnswer({ issuer: "string" }),
     },
-    NO_FIELDS,
     async ({ env }) => {
       const issuer = await issuerOf(env).readIssuer();
       return ok(dataReply({ issuer }, issuer === "" ? [ISSUER_UNSET] : undefined));

@@ -1,4 +1,5 @@
 import { callerRecord } from "../../../auth/caller.ts";
+import { readRoute } from "../../../auth/record-routes.ts";
 import { type CallContext, type Route, simpleRoute } from "../../../auth/route.ts";
 import { dataAnswer, plainAnswer } from "../../../auth/route-description.ts";
 import { currentTime } from "../../../base/clock.ts";
@@ -10,7 +11,7 @@ import { loadPublishedKeys } from "../../../issuer/published-keys.ts";
 import { maySign } from "../../../issuer/rules.ts";
 import { claimsFromTemplate } from "../../../issuer/template.ts";
 import { issuerUrl, signToken, verifyToken } from "../../../issuer/tokens.ts";
-import { fieldSchema, NO_FIELDS, text, type Values } from "../../../wire/fields.ts";
+import { fieldSchema, text, type Values } from "../../../wire/fields.ts";
 import { dataReply, type Reply } from "../../../wire/reply.ts";
 import { plainDocument } from "./document.ts";
 
@@ -24,8 +25,7 @@ const MAX_TOKEN_LENGTH = 32_768;
 
 /** Issuing of identity tokens about callers, and introspection. */
 export const TOKEN_ROUTES: readonly Route[] = [
-  simpleRoute(
-    "read",
+  readRoute(
     "identity/oidc/token/:name",
     {
       summary: "Signs an identity token about the caller.",
@@ -33,7 +33,6 @@ export const TOKEN_ROUTES: readonly Route[] = [
       parameters: ROLE_NAME,
       answers: dataAnswer({ token: "string", client_id: "string", ttl: "integer" }),
     },
-    NO_FIELDS,
     makeToken,
   ),
   simpleRoute(

@@ -1,4 +1,5 @@
-import { type OpenContext, type RequestContext, type Route, simpleRoute, tokenRoute } from "../../../auth/route.ts";
+import { readRoute } from "../../../auth/record-routes.ts";
+import { type OpenContext, type RequestContext, type Route, tokenRoute } from "../../../auth/route.ts";
 import { dataAnswer } from "../../../auth/route-description.ts";
 import { currentTime } from "../../../base/clock.ts";
 import { type Failure, invalid } from "../../../base/errors.ts";
@@ -10,7 +11,7 @@ import { countByMount } from "../../../listing/inventory/queries.ts";
 import { metricsObject, prometheusText } from "../../../metrics/family.ts";
 import { isolateFamilies } from "../../../metrics/isolate-families.ts";
 import type { Installation } from "../../../system/installation.ts";
-import { fieldSchema, NO_FIELDS, text } from "../../../wire/fields.ts";
+import { fieldSchema, text } from "../../../wire/fields.ts";
 import { dataReply, plainReply, type Reply } from "../../../wire/reply.ts";
 import { installationFamilies, installationFigures, stateFamilies } from "./installation-figures.ts";
 
@@ -46,30 +47,26 @@ export const METRICS_ROUTES: readonly Route[] = [
     },
   ),
 
-  simpleRoute(
-    "read",
+  readRoute(
     "sys/internal/counters/tokens",
     {
       summary: "Counts the service tokens.",
       operationId: "internal-count-tokens",
       answers: dataAnswer({ counters: { service_tokens: { total: "integer" } } }),
     },
-    NO_FIELDS,
     async ({ env }) => {
       const total = (await countByMount(env, "tokens")).reduce((sum, { count }) => sum + count, 0);
       return ok(dataReply({ counters: { service_tokens: { total } } }));
     },
   ),
 
-  simpleRoute(
-    "read",
+  readRoute(
     "sys/internal/counters/entities",
     {
       summary: "Counts the entities.",
       operationId: "internal-count-entities",
       answers: dataAnswer({ counters: { entities: { total: "integer" } } }),
     },
-    NO_FIELDS,
     async ({ env }) =>
       ok(dataReply({ counters: { entities: { total: await countEntities(env, Number.MAX_SAFE_INTEGER) } } })),
   ),

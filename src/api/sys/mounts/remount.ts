@@ -1,4 +1,5 @@
 import { endRequestOf } from "../../../auth/caller.ts";
+import { readRoute } from "../../../auth/record-routes.ts";
 import { type Route, simpleRoute } from "../../../auth/route.ts";
 import { dataAnswer, injectedAnswer } from "../../../auth/route-description.ts";
 import { type Failure, invalid } from "../../../base/errors.ts";
@@ -8,7 +9,7 @@ import { issuerOf, type MountMove } from "../../../system/mount.ts";
 import { normalizeMountPath } from "../../../system/mount-rules.ts";
 import { stalenessWarnings } from "../../../system/snapshot-age.ts";
 import { systemOf } from "../../../system/system.ts";
-import { fieldSchema, NO_FIELDS, text } from "../../../wire/fields.ts";
+import { fieldSchema, text } from "../../../wire/fields.ts";
 import { changedReply } from "../../changed-reply.ts";
 
 const FIELDS = fieldSchema({
@@ -52,8 +53,7 @@ export const REMOUNT_ROUTES: readonly Route[] = [
     },
   ),
 
-  simpleRoute(
-    "read",
+  readRoute(
     "sys/remount/status/:migration_id",
     {
       summary: "Tells how far the move of a mount is.",
@@ -64,7 +64,6 @@ export const REMOUNT_ROUTES: readonly Route[] = [
         migration_info: { source_mount: "string", target_mount: "string", status: "string" },
       }),
     },
-    NO_FIELDS,
     async ({ env, params }) => {
       const move = (await systemOf(env).findMove(params.migration_id ?? ""))?.move;
       if (!move) return err({ code: "not_found" });

@@ -1,3 +1,4 @@
+import { readRoute } from "../../../auth/record-routes.ts";
 import { type ReadyContext, type Route, simpleRoute, withCanonicalPath, withParameters } from "../../../auth/route.ts";
 import { DONE_OR_WARNED, injectedAnswer, NO_CONTENT } from "../../../auth/route-description.ts";
 import type { Failure } from "../../../base/errors.ts";
@@ -15,15 +16,13 @@ import { fixedMounts, MOUNT_VIEW, shownMounts, TUNE_VIEW } from "./view.ts";
 export const MOUNT_ROUTES: readonly Route[] = withParameters(
   { path: "The path of the mount" },
   withCanonicalPath(canonicalMountPath, [
-    simpleRoute(
-      "read",
+    readRoute(
       "sys/auth",
       {
         summary: "Lists the auth mounts.",
         operationId: "auth-list-enabled-methods",
         answers: injectedAnswer({ "*": MOUNT_VIEW.shape }),
       },
-      NO_FIELDS,
       async ({ installation }) =>
         ok(injectedReply(shownMounts(installation.mounts.map((mount) => [mount.path, mount])))),
     ),
@@ -36,30 +35,26 @@ export const MOUNT_ROUTES: readonly Route[] = withParameters(
       read: "mounts-read-auth-tuning-information",
       write: "mounts-tune-auth-configuration-parameters",
     }),
-    simpleRoute(
-      "read",
+    readRoute(
       "sys/mounts/:path{.+/tune}",
       {
         summary: "Shows the tuning of a mount that every installation has.",
         operationId: "mounts-read-tuning-information",
         answers: injectedAnswer({ ...TUNE_VIEW.shape, "not_before?": "string" }),
       },
-      NO_FIELDS,
       async ({ installation, params }) => {
         const path = tunedPath(params);
         const mount = await fixedMountAt(installation, path);
         return mount ? ok(injectedReply(TUNE_VIEW.show(mount))) : err(noEngine(path));
       },
     ),
-    simpleRoute(
-      "read",
+    readRoute(
       "sys/auth/:path{.+}",
       {
         summary: "Shows an auth mount.",
         operationId: "auth-read-configuration",
         answers: injectedAnswer(MOUNT_VIEW.shape),
       },
-      NO_FIELDS,
       async (context) => readMount(context, noAuthMount),
     ),
     simpleRoute(
@@ -85,38 +80,32 @@ export const MOUNT_ROUTES: readonly Route[] = withParameters(
       disableMount,
     ),
 
-    simpleRoute(
-      "read",
+    readRoute(
       "sys/mounts",
       {
         summary: "Lists the mounts that every installation has.",
         operationId: "mounts-list-secrets-engines",
         answers: injectedAnswer({ "*": MOUNT_VIEW.shape }),
       },
-      NO_FIELDS,
       async ({ installation }) => ok(injectedReply(shownMounts(await fixedMounts(installation.clusterId)))),
     ),
     // Clients that manage mounts of every kind read an auth mount here too.
-    simpleRoute(
-      "read",
+    readRoute(
       "sys/mounts/auth/:path{.+}",
       {
         summary: "Shows an auth mount, for clients that read mounts of every kind here.",
         operationId: "mounts-read-auth-configuration",
         answers: injectedAnswer(MOUNT_VIEW.shape),
       },
-      NO_FIELDS,
       async (context) => readMount(context, (path) => noEngine(`auth/${path}`)),
     ),
-    simpleRoute(
-      "read",
+    readRoute(
       "sys/mounts/:path{.+}",
       {
         summary: "Shows a mount that every installation has.",
         operationId: "mounts-read-configuration",
         answers: injectedAnswer(MOUNT_VIEW.shape),
       },
-      NO_FIELDS,
       async ({ installation, params }) => {
         const path = normalizeMountPath(params.path ?? "");
         const mount = await fixedMountAt(installation, path);

@@ -1,4 +1,5 @@
 import { endRequestOf } from "../../../auth/caller.ts";
+import { readRoute } from "../../../auth/record-routes.ts";
 import { type Route, simpleRoute } from "../../../auth/route.ts";
 import { DONE_OR_WARNED, injectedAnswer } from "../../../auth/route-description.ts";
 import { currentTime } from "../../../base/clock.ts";
@@ -7,7 +8,7 @@ import { walkOf } from "../../../lease/walk.ts";
 import { normalizeMountPath } from "../../../system/mount-rules.ts";
 import { systemOf } from "../../../system/system.ts";
 import { pathScope } from "../../../system/watermarks.ts";
-import { fieldSchema, NO_FIELDS, optionalText, text, unread } from "../../../wire/fields.ts";
+import { fieldSchema, optionalText, text, unread } from "../../../wire/fields.ts";
 import { injectedReply } from "../../../wire/reply.ts";
 import { changedReply, endedReply } from "../../changed-reply.ts";
 import { notBefore, readNotBefore } from "../../not-before.ts";
@@ -29,15 +30,13 @@ const TUNE_FIELDS = fieldSchema({
 /** Reading and changing the tuning of an auth mount, at one of the places where clients do so. */
 export function tuneMountRoutes(path: string, ids: Readonly<Record<"read" | "write", string>>): Route[] {
   return [
-    simpleRoute(
-      "read",
+    readRoute(
       path,
       {
         summary: "Shows the tuning of an auth mount.",
         operationId: ids.read,
         answers: injectedAnswer({ ...TUNE_VIEW.shape, "not_before?": "string" }),
       },
-      NO_FIELDS,
       async ({ installation, params }) => {
         const mountPath = tunedPath(params);
         const mount = installation.mountAt(mountPath);

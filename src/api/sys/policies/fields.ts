@@ -24,13 +24,10 @@ export const OLD_WRITE_FIELDS = fieldSchema({
 
 /** Fields of a write that changes what it names. */
 export const PATCH_FIELDS = fieldSchema({
-  policy: text().describe("The rules, in HCL or JSON"),
-  expiration: text().describe("When the policy ends, as RFC 3339"),
-  ttl: textAs({ shape: "integer", format: "seconds" }).describe("How long the policy lasts"),
-  cas: sent(integer()).describe("Only if the policy has this version; -1 only if there is none"),
-  cas_required: sent(flag(false)).describe("True: every write has to name the version that it changes"),
-  allow_slashes_in_identity_templates: sent(flag(false)).describe("True: values of templates may hold slashes"),
-  allow_wildcards_in_identity_templates: sent(flag(false)).describe("True: values of templates may hold `*` and `+`"),
+  ...WRITE_FIELDS.shape,
+  cas_required: sent(WRITE_FIELDS.shape.cas_required),
+  allow_slashes_in_identity_templates: sent(WRITE_FIELDS.shape.allow_slashes_in_identity_templates),
+  allow_wildcards_in_identity_templates: sent(WRITE_FIELDS.shape.allow_wildcards_in_identity_templates),
 });
 
 /** Fields of a deletion. */

@@ -1,3 +1,4 @@
+import { readRoute } from "../../../auth/record-routes.ts";
 import { type Route, simpleRoute, withCanonicalPath, withParameters } from "../../../auth/route.ts";
 import {
   DONE_OR_WARNED,
@@ -9,7 +10,7 @@ import {
 } from "../../../auth/route-description.ts";
 import { ok } from "../../../base/result.ts";
 import { normalizePolicyName } from "../../../policy/name.ts";
-import { fieldSchema, NO_FIELDS } from "../../../wire/fields.ts";
+import { fieldSchema } from "../../../wire/fields.ts";
 import { PAGE } from "../../../wire/page.ts";
 import { dataReply, injectedReply } from "../../../wire/reply.ts";
 import { DELETE_FIELDS, OLD_WRITE_FIELDS, PATCH_FIELDS, WRITE_FIELDS } from "./fields.ts";
@@ -40,15 +41,13 @@ export const POLICY_ROUTES: readonly Route[] = withParameters(
         return ok(injectedReply({ keys, policies: keys }));
       },
     ),
-    simpleRoute(
-      "read",
+    readRoute(
       "sys/policy/:name{.+}",
       {
         summary: "Shows a policy.",
         operationId: "policies-read-acl-policy2",
         answers: injectedAnswer({ ...POLICY_VIEW.shape, rules: "string" }),
       },
-      NO_FIELDS,
       (context) => readPolicy(context, "rules"),
     ),
     simpleRoute(
@@ -76,15 +75,13 @@ export const POLICY_ROUTES: readonly Route[] = withParameters(
       NAMES,
       async ({ env, fields }) => ok(dataReply({ keys: await listPolicyNames(env, "", fields) })),
     ),
-    simpleRoute(
-      "read",
+    readRoute(
       "sys/policies/acl/:name{.+}",
       {
         summary: "Shows a policy.",
         operationId: "policies-read-acl-policy",
         answers: dataAnswer({ ...POLICY_VIEW.shape, policy: "string" }),
       },
-      NO_FIELDS,
       (context) => readPolicy(context, "policy"),
     ),
     simpleRoute(
@@ -138,15 +135,13 @@ export const POLICY_ROUTES: readonly Route[] = withParameters(
       listDetailedPolicies,
     ),
 
-    simpleRoute(
-      "read",
+    readRoute(
       "sys/policies/usage/acl/:name{.+}",
       {
         summary: "Shows how many tokens have a policy, and which roles, entities, groups and teams give it.",
         operationId: "policies-read-acl-usage",
         answers: dataAnswer(USAGE_SHAPE),
       },
-      NO_FIELDS,
       readPolicyUsage,
     ),
   ]),

@@ -1,7 +1,7 @@
-import { openRoute, type Route, simpleRoute } from "../../../auth/route.ts";
+import { readRoute } from "../../../auth/record-routes.ts";
+import { openRoute, type Route } from "../../../auth/route.ts";
 import { injectedAnswer, plainAnswer } from "../../../auth/route-description.ts";
 import { ok } from "../../../base/result.ts";
-import { NO_FIELDS } from "../../../wire/fields.ts";
 import { injectedReply, plainReply } from "../../../wire/reply.ts";
 import { view } from "../../../wire/view.ts";
 import { API_VERSION } from "./state.ts";
@@ -30,15 +30,13 @@ export const CLUSTER_ROUTES: readonly Route[] = [
     async () => ok(plainReply({ ha_enabled: false })),
   ),
 
-  simpleRoute(
-    "read",
+  readRoute(
     "sys/ha-status",
     {
       summary: "Shows the one node that clients of a cluster see.",
       operationId: "ha-status",
       answers: injectedAnswer({ nodes: [NODE_VIEW.shape] }),
     },
-    NO_FIELDS,
     async ({ request }) => ok(injectedReply({ nodes: [NODE_VIEW.show(new URL(request.baseUrl()))] })),
   ),
 ];

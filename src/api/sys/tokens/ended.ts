@@ -18,7 +18,7 @@ import { type EndedFilter, type EndedToken, LAST_FIRST } from "../../../listing/
 import type { Asker } from "../../../system/end-request.ts";
 import { treeOf } from "../../../token/find-tree.ts";
 import { type AccessorCredential, routedIdText } from "../../../token/ids.ts";
-import { strictSchema, text } from "../../../wire/fields.ts";
+import { strictSchema, text, type Values } from "../../../wire/fields.ts";
 import { PAGE } from "../../../wire/page.ts";
 import { dataReply, type Reply } from "../../../wire/reply.ts";
 import { view } from "../../../wire/view.ts";
@@ -51,6 +51,7 @@ const FIELDS = strictSchema({
   after: PAGE.after.describe("The cursor in next of the page before."),
   limit: PAGE.limit.describe("Tokens of the page: 1 to 1000, 100 when absent."),
 });
+type Fields = Values<typeof FIELDS>;
 
 /** `sys/tokens/ended`: what has ended lately. */
 export const ENDED_TOKEN_ROUTES: readonly Route[] = [
@@ -71,18 +72,7 @@ export const ENDED_TOKEN_ROUTES: readonly Route[] = [
   ),
 ];
 
-interface ListFields {
-  readonly job: string;
-  readonly cause: string;
-  readonly after: string;
-  readonly limit: number;
-}
-
-async function listEnded({
-  env,
-  installation,
-  fields,
-}: CallContext<ListFields, null>): Promise<Result<Reply, Failure>> {
+async function listEnded({ env, installation, fields }: CallContext<Fields, null>): Promise<Result<Reply, Failure>> {
   if (fields.job !== "" && fields.cause !== "") return err(invalid("job and cause are not given together"));
   if (fields.limit < 0 || fields.limit > MAX_LIMIT) return err(invalid(`limit is at most ${MAX_LIMIT}`));
   const after = readAfter(fields.after);
@@ -108,7 +98,7 @@ export function readAfter(cursor: string): Result<Position | null, Failure> {
   return after === null && cursor !== "" ? err(invalid("after is not the cursor of a page")) : ok(after);
 }
 
-async function filterOf(env: Env, { job, cause }: ListFields): Promise<EndedFilter | null> {
+async function filterOf(env: Env, { job, cause }: Fields): Promise<EndedFilter | null> {
   if (job !== "") return endedByJob(env, job);
   return cause === "" ? ALL_ENDED : endedWith(env, cause);
 }

@@ -1,3 +1,4 @@
+import { readRoute } from "../../../auth/record-routes.ts";
 import { type Route, simpleRoute, withParameters } from "../../../auth/route.ts";
 import { dataAnswer } from "../../../auth/route-description.ts";
 import type { Failure } from "../../../base/errors.ts";
@@ -52,29 +53,25 @@ const JOB_VIEW = view<{ readonly job: RevocationJob; readonly mounts: ReadonlyMa
 
 /** `sys/tokens/jobs`: counts and revocations that go on after their request. */
 export const TOKEN_JOB_ROUTES: readonly Route[] = withParameters({ id: "Id of the job." }, [
-  simpleRoute(
-    "read",
+  readRoute(
     "sys/tokens/jobs",
     {
       summary: "The last revocations by filter, the newest first.",
       operationId: "inventory-list-jobs",
       answers: dataAnswer({ jobs: [LISTED_JOB_VIEW.shape] }),
     },
-    NO_FIELDS,
     async ({ env }) => {
       const jobs = await revocationsOf(env).list();
       return ok(dataReply({ jobs: jobs.map(LISTED_JOB_VIEW.show) }));
     },
   ),
-  simpleRoute(
-    "read",
+  readRoute(
     "sys/tokens/jobs/:id",
     {
       summary: "How far a revocation is, or the count of a dry run.",
       operationId: "inventory-read-job",
       answers: dataAnswer(JOB_VIEW.shape),
     },
-    NO_FIELDS,
     async ({ env, installation, params }) => jobReply(await revocationsOf(env).read(params.id ?? ""), installation),
   ),
   simpleRoute(

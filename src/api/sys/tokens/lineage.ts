@@ -1,3 +1,4 @@
+import { readRoute } from "../../../auth/record-routes.ts";
 import { type CallContext, type Route, simpleRoute, withParameters } from "../../../auth/route.ts";
 import { dataAnswer } from "../../../auth/route-description.ts";
 import { type Failure, invalid } from "../../../base/errors.ts";
@@ -8,7 +9,7 @@ import type { ListedToken } from "../../../listing/inventory/entry.ts";
 import { findInInventory } from "../../../listing/inventory/queries.ts";
 import { treeOf } from "../../../token/find-tree.ts";
 import { readAccessor } from "../../../token/ids.ts";
-import { fieldSchema, NO_FIELDS } from "../../../wire/fields.ts";
+import { fieldSchema } from "../../../wire/fields.ts";
 import { PAGE } from "../../../wire/page.ts";
 import { dataReply, type Reply } from "../../../wire/reply.ts";
 import { END_VIEW, endedReply } from "./ended.ts";
@@ -50,8 +51,7 @@ export const TOKEN_LINEAGE_ROUTES: readonly Route[] = withParameters({ accessor:
     readLineage,
   ),
 
-  simpleRoute(
-    "read",
+  readRoute(
     "sys/tokens/:accessor/tree",
     {
       summary: "A token with two levels below it, and how many tokens hang below each.",
@@ -62,7 +62,6 @@ export const TOKEN_LINEAGE_ROUTES: readonly Route[] = withParameters({ accessor:
         more: "boolean",
       }),
     },
-    NO_FIELDS,
     async ({ env, installation, params }) => {
       const address = await readAccessor(installation.keys, params.accessor ?? "");
       const found = address && (await treeOf(env, address.treeId)?.picture(address.row, address.tail));

@@ -14,10 +14,10 @@ import { type InventoryPage, pageOfInventory } from "../../../listing/inventory/
 import { FRESHNESS_MS } from "../../../listing/updates/delays.ts";
 import { publishRecent } from "../../../listing/updates/recent.ts";
 import { isEnded } from "../../../system/watermarks.ts";
-import { strictSchema, text } from "../../../wire/fields.ts";
+import { strictSchema, text, type Values } from "../../../wire/fields.ts";
 import { PAGE } from "../../../wire/page.ts";
 import type { Reply } from "../../../wire/reply.ts";
-import { FILTER, type FilterFields, readFilter } from "./filter-fields.ts";
+import { FILTER, readFilter } from "./filter-fields.ts";
 import { mountNames, TOKEN_VIEW } from "./token-view.ts";
 
 const DEFAULT_LIMIT = 100;
@@ -68,9 +68,10 @@ export const TOKEN_LIST_ROUTES: readonly Route[] = [
   ),
 ];
 
-type ListFields = FilterFields & { readonly sort: string; readonly after: string; readonly limit: number };
-
-async function listed(context: CallContext<ListFields, null>, withKeys: boolean): Promise<Result<Reply, Failure>> {
+async function listed(
+  context: CallContext<Values<typeof LISTING>, null>,
+  withKeys: boolean,
+): Promise<Result<Reply, Failure>> {
   const { env, installation, fields } = context;
   const filter = await readFilter(context);
   if (!filter.ok) return filter;

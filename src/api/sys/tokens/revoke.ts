@@ -22,9 +22,9 @@ import { isRoot, madeUntil, type Selection } from "../../../listing/inventory/se
 import { publishRecent } from "../../../listing/updates/recent.ts";
 import { treeOf } from "../../../token/find-tree.ts";
 import { readAccessor, type TokenAddress } from "../../../token/ids.ts";
-import { count, flag, list, sent, strictSchema } from "../../../wire/fields.ts";
+import { count, flag, list, sent, strictSchema, type Values } from "../../../wire/fields.ts";
 import { dataReply, type Reply } from "../../../wire/reply.ts";
-import { FILTER, type FilterFields, readFilter } from "./filter-fields.ts";
+import { FILTER, readFilter } from "./filter-fields.ts";
 import { TALLY_VIEW } from "./tally-view.ts";
 import { mountNames, TOKEN_VIEW } from "./token-view.ts";
 
@@ -70,14 +70,7 @@ export const TOKEN_REVOCATION_ROUTES: readonly Route[] = [
   ),
 ];
 
-type RevokeFields = FilterFields & {
-  readonly accessors: string[];
-  readonly dry_run: boolean;
-  readonly expected_count: number | undefined;
-  readonly expected_total: number | undefined;
-  readonly include_root: boolean;
-  readonly include_self: boolean;
-};
+type RevokeFields = Values<typeof BODY>;
 
 async function revoke(context: CallContext<RevokeFields, null>): Promise<Result<Reply, Failure>> {
   const { env, installation, fields, caller, request } = context;

@@ -3,10 +3,19 @@ import type { PrivateHosts } from "../../../base/private-hosts.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { DEFAULT_KEY } from "../../../issuer/model.ts";
 import { issuerNameProblem } from "../../../issuer/rules.ts";
-import { fieldSchema, flag, integer, list, sent, sentDuration, text, type Values } from "../../../wire/fields.ts";
+import {
+  fieldSchema,
+  flag,
+  integer,
+  list,
+  onlySent,
+  sent,
+  sentDuration,
+  text,
+  type Values,
+} from "../../../wire/fields.ts";
 import { view } from "../../../wire/view.ts";
 import { parsePrincipalArn } from "../arn.ts";
-import { onlySent } from "../fields.ts";
 import type { SealedText } from "../secrets.ts";
 import { DEFAULT_STS_SETTINGS, type StsSettings } from "../sts/settings.ts";
 import { endpointProblem } from "./endpoint.ts";

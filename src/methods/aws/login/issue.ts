@@ -1,4 +1,5 @@
 import { type IssuedLogin, issueLogin, planIssue } from "../../../auth/login.ts";
+import type { TokenTerms } from "../../../auth/token-settings.ts";
 import { currentTime } from "../../../base/clock.ts";
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
@@ -7,14 +8,13 @@ import type { Mount } from "../../../system/mount.ts";
 import type { Login, LoginPlan } from "../../../token/rules/login.ts";
 import { mountTypeOf } from "../mount/mount.ts";
 import type { Metadata } from "../rules/identity.ts";
-import type { RoleTerms } from "../rules/terms.ts";
 import { translateMetadata } from "../vocabulary.ts";
 import type { Attempt } from "./attempt.ts";
 import { type Signature, SignatureUses, tokensPerSignature } from "./signature-uses.ts";
 
 /** What the method says about a client that it verified. */
 export interface VerifiedLogin {
-  readonly terms: RoleTerms;
+  readonly terms: TokenTerms;
   /** What proved who it is, where that can be shown again; null for a document, which its nonce guards. */
   readonly signature: Signature | null;
   /** The name that the mount knows the client by. */

@@ -1,8 +1,8 @@
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
-import { fieldSchema, list, sent, text, type Values } from "../../../wire/fields.ts";
+import { fieldSchema, list, onlySent, sent, text, type Values } from "../../../wire/fields.ts";
 import { view } from "../../../wire/view.ts";
-import { isPlainWord, onlySent } from "../fields.ts";
+import { isPlainWord } from "../fields.ts";
 
 const IAM_ALIASES = ["role_id", "unique_id", "full_arn"] as const;
 const VM_ALIASES = ["role_id", "instance_id", "image_id"] as const;

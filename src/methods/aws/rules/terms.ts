@@ -1,8 +1,7 @@
-import { tokenTypeOf } from "../../../auth/token-settings.ts";
+import { type TokenTerms, tokenTerms } from "../../../auth/token-settings.ts";
 import { lesserLimit } from "../../../base/limits.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import type { MountTtl } from "../../../system/mount.ts";
-import type { Login } from "../../../token/rules/login.ts";
 import type { RenewTerms } from "../../../token/rules/renew.ts";
 import type { CloudRole } from "./role.ts";
 import type { RoleTag } from "./role-tag.ts";
@@ -44,34 +43,10 @@ export function narrowByTag(
   });
 }
 
-/** The part of a login's token that the role decides. */
-export type RoleTerms = Pick<
-  Login,
-  | "policies"
-  | "noDefaultPolicy"
-  | "tokenType"
-  | "ttl"
-  | "maxTtl"
-  | "period"
-  | "explicitMaxTtl"
-  | "numUses"
-  | "boundCidrs"
->;
-
 /** The token that a role gives, tied to these networks. */
-export function roleTerms(role: CloudRole, grant: RoleGrant, boundCidrs: readonly string[]): RoleTerms {
-  const { token } = role;
-  return {
-    policies: grant.policies,
-    noDefaultPolicy: token.noDefaultPolicy,
-    tokenType: tokenTypeOf(token.type),
-    ttl: token.ttl,
-    maxTtl: lesserLimit(token.maxTtl, grant.tagMaxTtl),
-    period: token.period,
-    explicitMaxTtl: token.explicitMaxTtl,
-    numUses: token.numUses,
-    boundCidrs,
-  };
+export function roleTerms(role: CloudRole, grant: RoleGrant, boundCidrs: readonly string[]): TokenTerms {
+  const terms = tokenTerms(role.token, boundCidrs);
+  return { ...terms, policies: grant.policies, maxTtl: lesserLimit(terms.maxTtl, grant.tagMaxTtl) };
 }
 
 /** The terms of a renewal: what the role says today, under the limit that the tag set at the login. */
