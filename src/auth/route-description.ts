@@ -1,4 +1,5 @@
 import type { Operation } from "../policy/acl.ts";
+import type { FieldSchema } from "../wire/fields.ts";
 import type { Shape } from "../wire/shape.ts";
 
 /**
@@ -72,4 +73,9 @@ export function injectedAnswer(shape: Shape): Answer {
 /** A body without the envelope. */
 export function plainAnswer(body: Shape, status = 200): Answer {
   return { kind: "plain", status, body };
+}
+
+/** The descriptions of the fields of a schema, for a route that does not read them by it. */
+export function describeFields({ entries }: FieldSchema<unknown>): Readonly<Record<string, FieldDescription>> {
+  return Object.fromEntries(entries.map(([name, { kind, description }]) => [name, { shape: kind.shape, description }]));
 }

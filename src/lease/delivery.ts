@@ -1,3 +1,4 @@
+import { isSuccess, postOnce } from "../base/post-once.ts";
 import type { Keys } from "../crypto/key-ring.ts";
 import { openData } from "../crypto/sealed-data.ts";
 import { countEvent } from "../metrics/events.ts";
@@ -57,31 +58,21 @@ export async function sendRevocation(
     data,
   });
   const headers = {
-    "Content-Type": "application/json",
     "Idempotency-Key": leaseId,
     [SIGNATURE_HEADER]: await signBody(await signingKey(keys, target.value), body, now),
   };
-  // Not AbortSignal.timeout: its timer would outlast the answer and hold the object for as long.
-  const timeout = new AbortController();
-  const timer = setTimeout(() => timeout.abort(), TIMEOUT_MS);
-  const init = { method: "POST", headers, body, redirect: "manual", signal: timeout.signal } as const;
-  try {
-    const response = await fetchTarget(env, target.value, init);
-    await response.body?.cancel();
-    if (response.ok || response.status === 410) {
-      countEvent("lease_revocation", ["success"]);
-      return { delivered: true };
-    }
-    return failed(`the target answered ${response.status}`, HOPELESS.has(response.status));
-  } catch {
-    const late = timeout.signal.aborted;
+  const posted = await postOnce((init) => fetchTarget(env, target.value, init), headers, body, TIMEOUT_MS);
+  if (!posted.ok) {
+    const late = posted.error === "late";
     return failed(late ? `the target did not answer in ${TIMEOUT_MS / 1000} s` : "the target can't be reached", false);
-  } finally {
-    clearTimeout(timer);
   }
+  const status = posted.value;
+  if (!isSuccess(status) && status !== 410) return failed(`the target answered ${status}`, HOPELESS.has(status));
+  countEvent("lease_revocation", ["success"]);
+  return { delivered: true };
 }
 
-function fetchTarget(env: LeaseEnv, target: string, init: RequestInit): Promise<Response> {
+async function fetchTarget(env: LeaseEnv, target: string, init: RequestInit): Promise<Response> {
   const service = serviceBindingOf(target);
   if (!service) return fetch(target, init);
   const binding: unknown = Reflect.get(env, service.name);

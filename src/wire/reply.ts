@@ -90,9 +90,9 @@ export function injectedReply(data: Readonly<Record<string, unknown>>): Reply {
   return { kind: "data", data, inject: true };
 }
 
-/** 200 with a body that has no envelope. */
-export function plainReply(body: Readonly<Record<string, unknown>>): Reply {
-  return { kind: "plain", status: 200, body };
+/** 200 with a body that has no envelope. @param maxAge seconds for which caches may keep it; 0: none. */
+export function plainReply(body: Readonly<Record<string, unknown>>, maxAge = 0): Reply {
+  return { kind: "plain", status: 200, body, ...(maxAge > 0 && { maxAge }) };
 }
 
 /** 200 with the names of a list; a list without names becomes a 404 on its way out. */

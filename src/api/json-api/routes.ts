@@ -1,5 +1,5 @@
 import { type CallContext, simpleRoute, type TokenRoute, tokenRoute } from "../../auth/route.ts";
-import type { RouteDescription } from "../../auth/route-description.ts";
+import { describeFields, type RouteDescription } from "../../auth/route-description.ts";
 import type { Failure } from "../../base/errors.ts";
 import { ok, type Result } from "../../base/result.ts";
 import type { Operation } from "../../policy/acl.ts";
@@ -65,9 +65,4 @@ export function listRoute<Q>(
 /** A document with its resource, or with its resources. */
 export function documentReply(data: unknown, status = 200): Result<Reply, never> {
   return ok({ kind: "plain", status, body: { data } });
-}
-
-/** The descriptions of fields. */
-export function describeFields({ entries }: FieldSchema<unknown>): NonNullable<RouteDescription["fields"]> {
-  return Object.fromEntries(entries.map(([name, { kind, description }]) => [name, { shape: kind.shape, description }]));
 }

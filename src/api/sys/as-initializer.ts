@@ -1,5 +1,4 @@
 import type { OpenContext } from "../../auth/route.ts";
-import type { FieldDescription } from "../../auth/route-description.ts";
 import type { Failure } from "../../base/errors.ts";
 import { err, type Result } from "../../base/result.ts";
 import type { fieldSchema } from "../../wire/fields.ts";
@@ -17,9 +16,4 @@ export async function asInitializer<F>(
   if (refusal) return err(refusal);
   const read = readFields(schema, request.data, request.unreadNames);
   return read.ok ? act(read.value.values) : read;
-}
-
-/** Fields as the description of an open route has them. */
-export function described<F>({ entries }: ReturnType<typeof fieldSchema<F>>): Record<string, FieldDescription> {
-  return Object.fromEntries(entries.map(([name, { kind, description }]) => [name, { shape: kind.shape, description }]));
 }

@@ -4,10 +4,11 @@ import { injectedAnswer, NO_CONTENT } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { formatDuration } from "../../base/duration.ts";
 import { ok } from "../../base/result.ts";
+import { formatRfc3339 } from "../../base/rfc3339.ts";
 import { rotateKeys } from "../../system/key-rotation.ts";
 import { systemOf } from "../../system/system.ts";
 import { count, fieldSchema, flag, NO_FIELDS, sent, sentDuration } from "../../wire/fields.ts";
-import { EMPTY } from "../../wire/reply.ts";
+import { EMPTY, injectedReply } from "../../wire/reply.ts";
 import { changedReply } from "../changed-reply.ts";
 
 const ROTATION = fieldSchema({
@@ -34,16 +35,14 @@ export const KEY_ROUTES: readonly Route[] = [
       const { terms, termBeganAt } = installation.keys;
       const term = terms[0].version;
       const { encryptions } = await systemOf(env).keyUse(term);
-      return ok({
-        kind: "data",
-        data: {
+      return ok(
+        injectedReply({
           term,
-          install_time: new Date(termBeganAt).toISOString(),
+          install_time: formatRfc3339(termBeganAt),
           encryptions,
           terms: terms.map(({ version }) => version),
-        },
-        inject: true,
-      });
+        }),
+      );
     },
   ),
 
@@ -86,11 +85,8 @@ export const KEY_ROUTES: readonly Route[] = [
       async ({ env, installation }) => {
         const { settings } = await systemOf(env).keyUse(installation.keys.terms[0].version);
         const { enabled, maxOperations, interval } = settings;
-        return ok({
-          kind: "data",
-          data: { enabled, max_operations: maxOperations, interval: interval === 0 ? 0 : formatDuration(interval) },
-          inject: true,
-        });
+        const shown = interval === 0 ? 0 : formatDuration(interval);
+        return ok(injectedReply({ enabled, max_operations: maxOperations, interval: shown }));
       },
     ),
 

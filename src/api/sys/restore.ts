@@ -1,5 +1,5 @@
 import { openRoute, type Route } from "../../auth/route.ts";
-import { dataAnswer, NO_CONTENT } from "../../auth/route-description.ts";
+import { dataAnswer, describeFields, NO_CONTENT } from "../../auth/route-description.ts";
 import { beginRestore, finishRestore, NOT_EMPTY, restorePart } from "../../backup/restore.ts";
 import { currentTime } from "../../base/clock.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
@@ -9,7 +9,7 @@ import type { EndsOfRestore } from "../../system/setup.ts";
 import { fieldSchema, integer, text } from "../../wire/fields.ts";
 import { dataReply, EMPTY } from "../../wire/reply.ts";
 import { readPastTime } from "../not-before.ts";
-import { asInitializer, described } from "./as-initializer.ts";
+import { asInitializer } from "./as-initializer.ts";
 
 const HEAD = {
   run: text().describe("The run that made the backup."),
@@ -43,7 +43,7 @@ export const RESTORE_ROUTES: readonly Route[] = [
     {
       summary: "Begins to restore a backup into a deployment that was never initialized and has its seal key.",
       operationId: "restore-begin",
-      fields: described(BEGIN),
+      fields: describeFields(BEGIN),
       answers: NO_CONTENT,
     },
     (context) =>
@@ -61,7 +61,7 @@ export const RESTORE_ROUTES: readonly Route[] = [
     {
       summary: "Restores a part of the backup, and answers its receipt.",
       operationId: "restore-part",
-      fields: described(PART),
+      fields: describeFields(PART),
       answers: dataAnswer({ receipt: "string" }),
     },
     (context) =>
@@ -77,7 +77,7 @@ export const RESTORE_ROUTES: readonly Route[] = [
     {
       summary: "Opens the deployment once all parts of the backup were restored.",
       operationId: "restore-finish",
-      fields: described(FINISH),
+      fields: describeFields(FINISH),
       answers: NO_CONTENT,
     },
     (context) =>

@@ -1,6 +1,6 @@
 import { readRoute } from "../../auth/record-routes.ts";
 import { type OpenContext, openRoute, type Route, simpleRoute } from "../../auth/route.ts";
-import { dataAnswer, NO_CONTENT } from "../../auth/route-description.ts";
+import { dataAnswer, describeFields, NO_CONTENT } from "../../auth/route-description.ts";
 import { backupRunsOf } from "../../backup/bucket/backup-runs.ts";
 import { listBackups } from "../../backup/bucket/bucket.ts";
 import { keyOfFile, readPlace } from "../../backup/bucket/place.ts";
@@ -13,7 +13,7 @@ import { toBase64 } from "../../crypto/bytes.ts";
 import type { Env } from "../../env.ts";
 import { fieldSchema, NO_FIELDS, text } from "../../wire/fields.ts";
 import { dataReply, EMPTY, type Reply } from "../../wire/reply.ts";
-import { asInitializer, described } from "./as-initializer.ts";
+import { asInitializer } from "./as-initializer.ts";
 
 const FILE = fieldSchema({
   backup: text().describe("The backup, as it is listed."),
@@ -117,7 +117,7 @@ export const STORED_BACKUP_ROUTES: readonly Route[] = [
     {
       summary: "Answers a file of a backup in the bucket of a deployment that was never initialized.",
       operationId: "restore-read-stored-file",
-      fields: described(FILE),
+      fields: describeFields(FILE),
       answers: CONTENT,
     },
     (context) => asOwner(context, FILE, ({ backup, file }) => readFile(context.env, backup, file)),

@@ -1,5 +1,5 @@
 import { type CallContext, type Route, tokenRoute } from "../../auth/route.ts";
-import { NO_CONTENT, plainAnswer } from "../../auth/route-description.ts";
+import { describeFields, NO_CONTENT, plainAnswer } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import type { Failure } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
@@ -20,7 +20,7 @@ import {
   refusedParameter,
   SEARCH_FIELD,
 } from "../json-api/page.ts";
-import { bareRoute, describeFields, documentRoute, listRoute } from "../json-api/routes.ts";
+import { bareRoute, documentRoute, listRoute } from "../json-api/routes.ts";
 import { mayOf, teamPermissions } from "./permissions.ts";
 import { TEAM_VIEW } from "./render.ts";
 

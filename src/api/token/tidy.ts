@@ -2,10 +2,11 @@ import { readRoute } from "../../auth/record-routes.ts";
 import { type Route, simpleRoute } from "../../auth/route.ts";
 import { BEGUN, dataAnswer, ENVELOPE } from "../../auth/route-description.ts";
 import { ok } from "../../base/result.ts";
+import { formatTime } from "../../base/rfc3339.ts";
 import { tidyOf } from "../../tidy/tidy.ts";
 import type { TidyRun } from "../../tidy/tidy-store.ts";
 import { NO_FIELDS } from "../../wire/fields.ts";
-import { tidyReply } from "../../wire/reply.ts";
+import { dataReply, tidyReply } from "../../wire/reply.ts";
 import type { Shape } from "../../wire/shape.ts";
 
 /** The runs are null, or false, where there is none. */
@@ -39,23 +40,22 @@ export const TIDY_ROUTES: readonly Route[] = [
     },
     async ({ env }) => {
       const { running, last, shards } = await tidyOf(env).status();
-      return ok({
-        kind: "data",
-        data: {
+      return ok(
+        dataReply({
           state: running ? "running" : last ? "finished" : "never run",
           running: running && renderRun(running),
           last: last && renderRun(last),
-          background: { ...shards, since: time(shards.since) },
-        },
-      });
+          background: { ...shards, since: formatTime(shards.since) },
+        }),
+      );
     },
   ),
 ];
 
 function renderRun({ startedAt, finishedAt, report }: TidyRun): Record<string, unknown> {
   return {
-    time_started: time(startedAt),
-    time_finished: time(finishedAt),
+    time_started: formatTime(startedAt),
+    time_finished: formatTime(finishedAt),
     accessors_examined: report.accessorsExamined,
     accessors_removed: report.accessorsRemoved,
     custom_ids_examined: report.customIdsExamined,
@@ -72,8 +72,4 @@ function renderRun({ startedAt, finishedAt, report }: TidyRun): Record<string, u
     terms_dropped: report.termsDropped,
     failures: report.failures,
   };
-}
-
-function time(ms: number | null): string | null {
-  return ms === null ? null : new Date(ms).toISOString();
 }

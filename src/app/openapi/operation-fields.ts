@@ -28,11 +28,6 @@ export function parameterDescription(route: Route, name: string): string {
   return route.description.parameters?.[name] ?? field?.description ?? "";
 }
 
-/** True when the schema of a route says nothing about its fields, so that its description has to. */
-export function leavesFieldsOpen(route: Route): boolean {
-  return route.access === "open" || route.fields.others === "kept";
-}
-
 function describedFields({ description }: Route): DocumentedField[] {
   return Object.entries(description.fields ?? {}).map(([name, field]) => ({ name, ...field }));
 }

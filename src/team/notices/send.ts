@@ -1,3 +1,4 @@
+import { isSuccess, postOnce } from "../../base/post-once.ts";
 import { toHex } from "../../crypto/bytes.ts";
 import type { Keys } from "../../crypto/key-ring.ts";
 import { openData, sealData } from "../../crypto/sealed-data.ts";
@@ -45,8 +46,7 @@ export async function moveSecret(
 }
 
 /**
- * Posts a document to a webhook, signed when it has a key, once. Any 2xx answer is a success. Redirects are not followed and
- * the answer's body is not read: neither may lead to what was not checked.
+ * Posts a document to a webhook, signed when it has a key, once. Any 2xx answer is a success.
  *
  * @param id of what is sent: the same again in every attempt.
  */
@@ -61,30 +61,15 @@ export async function sendToWebhook(
   const url = readWebhookUrl(env, webhook.url);
   if (!url.ok) return failed("the URL is not allowed any more");
   const body = JSON.stringify(document);
-  const headers: Record<string, string> = { "Content-Type": "application/json", "Idempotency-Key": id };
+  const headers: Record<string, string> = { "Idempotency-Key": id };
   if (webhook.secret) {
     const secret = await openData(keys, contextOf(webhook), webhook.secret);
     if (!secret) return failed("the token of the webhook does not open");
     headers[SIGNATURE_HEADER] = await signatureOf(secret, body);
   }
-  // Not AbortSignal.timeout: its timer would keep the object alive after the answer.
-  const timeout = new AbortController();
-  const timer = setTimeout(() => timeout.abort(), TIMEOUT_MS);
-  try {
-    const response = await fetch(url.value, {
-      method: "POST",
-      headers,
-      body,
-      redirect: "manual",
-      signal: timeout.signal,
-    });
-    await response.body?.cancel();
-    return { delivered: response.ok, status: response.status, error: null };
-  } catch {
-    return failed(timeout.signal.aborted ? "no answer in time" : "can't be reached");
-  } finally {
-    clearTimeout(timer);
-  }
+  const posted = await postOnce((init) => fetch(url.value, init), headers, body, TIMEOUT_MS);
+  if (!posted.ok) return failed(posted.error === "late" ? "no answer in time" : "can't be reached");
+  return { delivered: isSuccess(posted.value), status: posted.value, error: null };
 }
 
 /** HMAC-SHA512 of `body` in hex. */

@@ -2,9 +2,9 @@ import { readFileSync } from "node:fs";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { describe, expect, it } from "vitest";
 import { openApiDocument } from "../../../src/app/openapi/document.ts";
-import { missingFrom } from "../../../src/app/openapi/operation-description.ts";
 import { usualPlaces } from "../../../src/app/openapi/routes.ts";
 import { ROUTES_BY_PLACE } from "../../../src/app/routes.ts";
+import { missingFrom } from "../../support/missing-descriptions.ts";
 
 const { fixed, teams, byMountType } = ROUTES_BY_PLACE;
 const ALL = [...new Set([...fixed, ...teams, ...[...byMountType.values()].flat()])];

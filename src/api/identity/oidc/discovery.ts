@@ -1,12 +1,11 @@
 import { type OpenContext, openRoute, type Route } from "../../../auth/route.ts";
 import { plainAnswer } from "../../../auth/route-description.ts";
 import type { Failure } from "../../../base/errors.ts";
-import { err, type Result } from "../../../base/result.ts";
+import { err, ok, type Result } from "../../../base/result.ts";
 import { SIGNING_ALGORITHMS } from "../../../issuer/model.ts";
 import { type KnownIssuer, loadPublishedKeys } from "../../../issuer/published-keys.ts";
 import { issuerUrl, pluginIssuerUrl } from "../../../issuer/tokens.ts";
-import type { Reply } from "../../../wire/reply.ts";
-import { plainDocument } from "./document.ts";
+import { plainReply, type Reply } from "../../../wire/reply.ts";
 
 const DISCOVERY = plainAnswer({
   issuer: "string",
@@ -78,18 +77,16 @@ async function published(
 }
 
 function discovery(issuer: string, maxAge: number): Result<Reply, Failure> {
-  return plainDocument(
-    {
-      issuer,
-      jwks_uri: `${issuer}/.well-known/keys`,
-      response_types_supported: ["id_token"],
-      subject_types_supported: ["public"],
-      id_token_signing_alg_values_supported: SIGNING_ALGORITHMS,
-    },
-    maxAge,
-  );
+  const document = {
+    issuer,
+    jwks_uri: `${issuer}/.well-known/keys`,
+    response_types_supported: ["id_token"],
+    subject_types_supported: ["public"],
+    id_token_signing_alg_values_supported: SIGNING_ALGORITHMS,
+  };
+  return ok(plainReply(document, maxAge));
 }
 
 function keySet({ jwks, maxAge }: KnownIssuer): Result<Reply, Failure> {
-  return plainDocument({ keys: jwks.keys }, jwks.keys.length > 0 ? maxAge : 0);
+  return ok(plainReply({ keys: jwks.keys }, jwks.keys.length > 0 ? maxAge : 0));
 }

@@ -12,8 +12,7 @@ import { maySign } from "../../../issuer/rules.ts";
 import { claimsFromTemplate } from "../../../issuer/template.ts";
 import { issuerUrl, signToken, verifyToken } from "../../../issuer/tokens.ts";
 import { fieldSchema, text, type Values } from "../../../wire/fields.ts";
-import { dataReply, type Reply } from "../../../wire/reply.ts";
-import { plainDocument } from "./document.ts";
+import { dataReply, plainReply, type Reply } from "../../../wire/reply.ts";
 
 const ROLE_NAME = { name: "The name of the role" };
 const INTROSPECT_FIELDS = fieldSchema({
@@ -84,9 +83,9 @@ async function introspect({ env, installation, request, fields }: Call<Values<ty
   const view = await loadEntity(env, verified.value.sub ?? "");
   if (!view) return inactive("entity was not found");
   if (view.disabled) return inactive("entity is disabled");
-  return plainDocument({ active: true }, 0);
+  return ok(plainReply({ active: true }));
 }
 
 function inactive(error: string): Result<Reply, Failure> {
-  return plainDocument({ active: false, error }, 0);
+  return ok(plainReply({ active: false, error }));
 }

@@ -16,7 +16,7 @@ import { publishRecent } from "../../../listing/updates/recent.ts";
 import { isEnded } from "../../../system/watermarks.ts";
 import { strictSchema, text, type Values } from "../../../wire/fields.ts";
 import { PAGE } from "../../../wire/page.ts";
-import type { Reply } from "../../../wire/reply.ts";
+import { dataReply, type Reply } from "../../../wire/reply.ts";
 import { FILTER, readFilter } from "./filter-fields.ts";
 import { mountNames, TOKEN_VIEW } from "./token-view.ts";
 
@@ -97,7 +97,7 @@ async function listed(
     scanned: page.scanned,
     fresh_as_of: formatRfc3339(now - FRESHNESS_MS),
   };
-  return ok({ kind: "data", data });
+  return ok(dataReply(data));
 }
 
 /** The first page from `after` on that has a token, or the last one that this request reads. */

@@ -28,6 +28,7 @@ import { publishRecent } from "../../../listing/updates/recent.ts";
 import type { Installation } from "../../../system/installation.ts";
 import { decodeStoredId } from "../../../token/ids.ts";
 import { strictSchema, text } from "../../../wire/fields.ts";
+import { dataReply } from "../../../wire/reply.ts";
 import { readMount } from "./filter-fields.ts";
 import { GROUP_NAMES, readGroupBy, treeGroupingOf } from "./group-by.ts";
 import { type MappedMount, withRest } from "./map-rest.ts";
@@ -97,7 +98,7 @@ export const TOKEN_SUMMARY_ROUTES: readonly Route[] = [
         ...(grouping && !ofTrees && { more: true }),
         fresh_as_of: formatRfc3339(now - FRESHNESS_MS),
       };
-      return ok({ kind: "data", data });
+      return ok(dataReply(data));
     },
   ),
 
@@ -158,7 +159,7 @@ export const TOKEN_SUMMARY_ROUTES: readonly Route[] = [
         ...(grouping && !byGroup && { more: true }),
         fresh_as_of: formatRfc3339(now - FRESHNESS_MS),
       };
-      return ok({ kind: "data", data });
+      return ok(dataReply(data));
     },
   ),
 ];
