@@ -5,18 +5,22 @@ import { runCommand } from "./local/command-line.ts";
 import { newestBackup } from "./saved/newest.ts";
 import { HELP, parseUpgradeArguments, type UpgradeCommand } from "./upgrade/arguments.ts";
 import { checkUpgrade, type Situation } from "./upgrade/checks.ts";
+import { isOfAnother } from "./upgrade/owner.ts";
 
 const ANSWER_MS = 10_000;
 
 const say = (line: string): void => console.error(`upgrade: ${line}`);
 
-async function healthAt(address: string): Promise<Pick<Situation, "theirs" | "sealed">> {
+async function healthAt(
+  address: string,
+): Promise<Pick<Situation, "theirs" | "sealed"> & { readonly clusterId: string | null }> {
   try {
     const response = await fetch(new URL("/v1/sys/health", address), { signal: AbortSignal.timeout(ANSWER_MS) });
-    const { grove_version: theirs = null, sealed = false } = (await response.json()) as Record<string, never>;
-    return { theirs, sealed };
+    const answer = (await response.json()) as Record<string, never>;
+    const { grove_version: theirs = null, sealed = false, cluster_id: clusterId = null } = answer;
+    return { theirs, sealed, clusterId };
   } catch {
-    return { theirs: null, sealed: false };
+    return { theirs: null, sealed: false, clusterId: null };
   }
 }
 
@@ -31,11 +35,13 @@ async function check({ data, backups, maxAgeMs, address }: UpgradeCommand): Prom
     return 1;
   }
   const { bavail, bsize } = statfsSync(data);
+  const { clusterId, ...health } = await healthAt(address);
+  const newest = newestBackup(backups);
   const findings = checkUpgrade({
     ours: project.version,
-    ...(await healthAt(address)),
+    ...health,
     address,
-    backup: newestBackup(backups),
+    backup: newest && { ...newest, isOfAnother: isOfAnother(backups, newest, { data, clusterId }) },
     maxBackupAgeMs: maxAgeMs,
     sealKey: process.env.GROVE_SEAL_KEY,
     dataBytes: sizeOf(join(data, "objects")),

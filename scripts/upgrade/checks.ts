@@ -10,7 +10,7 @@ export interface Situation {
   readonly address: string;
   readonly sealed: boolean;
   /** Null: there is none. */
-  readonly backup: Pick<NewestBackup, "name" | "at" | "problem"> | null;
+  readonly backup: (Pick<NewestBackup, "name" | "at" | "problem"> & { readonly isOfAnother: boolean }) | null;
   readonly maxBackupAgeMs: number;
   readonly sealKey: string | undefined;
   readonly dataBytes: number;
@@ -68,9 +68,12 @@ function seal({ sealed, sealKey }: Situation): Judged {
 
 function backupOf({ backup, maxBackupAgeMs, now }: Situation): Judged {
   if (backup === null) return fault("there is none: npm run backup");
-  const { name, at, problem } = backup;
+  const { name, at, problem, isOfAnother } = backup;
   if (problem !== null) {
     return fault(`the newest, ${name}, can't be restored: ${problem}: npm run backup`);
+  }
+  if (isOfAnother) {
+    return fault(`the newest, ${name}, is of another installation: npm run backup, into a directory of its own`);
   }
   const hours = Math.floor((now - at) / 3_600_000);
   return now - at > maxBackupAgeMs

@@ -1,12 +1,16 @@
 import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { Manifest } from "../../../scripts/saved/manifest.ts";
 import { parseUpgradeArguments } from "../../../scripts/upgrade/arguments.ts";
 import { checkUpgrade, type Situation } from "../../../scripts/upgrade/checks.ts";
+import { isOfAnother } from "../../../scripts/upgrade/owner.ts";
 import { backupName, timeOfBackup } from "../../../src/backup/names.ts";
 
 const HOUR = 3_600_000;
-const BACKUP = { name: backupName(100 * HOUR), at: 100 * HOUR, problem: null };
+const BACKUP = { name: backupName(100 * HOUR), at: 100 * HOUR, problem: null, isOfAnother: false };
 const FINE: Situation = {
   ours: "1.2.0",
   theirs: "1.1.3+fcd9c58a",
@@ -19,6 +23,13 @@ const FINE: Situation = {
   freeBytes: 6_000_000,
   now: 101 * HOUR,
 };
+
+/** What a server was asked for, as far as it says whose it is. */
+function manifestOf(clusterId: string): Manifest {
+  const times = { started_at: "2026", finished_at: "2026" };
+  const head = { format: 1 as const, run: "1", parts: 0, ...times, release: "1.0.0", cluster_id: clusterId };
+  return { ...head, seal_key_version: 1, key_ring: "r", seal: "s", files: [] };
+}
 
 const faults = (change: Partial<Situation>) =>
   checkUpgrade({ ...FINE, ...change }).flatMap(({ about, isFault, text }) => (isFault ? [`${about}: ${text}`] : []));
@@ -42,9 +53,28 @@ describe("an upgrade", () => {
       { backup: { ...BACKUP, problem: "part 1 is damaged" } },
       `the newest, ${BACKUP.name}, can't be restored: part 1 is damaged: npm run backup`,
     ],
+    ["the backup is of another installation", { backup: { ...BACKUP, isOfAnother: true } }, "of another installation"],
     ["the disk has too little room", { freeBytes: 4_000_000 }, "4 MB free"],
   ])("stops when %s", (_, change, text) => {
     expect(faults(change)).toEqual([expect.stringContaining(text)]);
+  });
+
+  it("knows whose a backup is: a copy by the id of its data, and what a server was asked for by the id of the cluster", () => {
+    const directory = mkdtempSync(join(tmpdir(), "grove-upgrade-"));
+    onTestFinished(() => rmSync(directory, { recursive: true }));
+    for (const [name, id] of Object.entries({ data: "ours\n", copied: "ours", foreign: "theirs" })) {
+      mkdirSync(join(directory, name));
+      writeFileSync(join(directory, name, "installation-id"), id);
+    }
+    const owner = { data: join(directory, "data"), clusterId: "ours" };
+    const copy = { at: "2026", version: "1.0.0", databases: 1 };
+    const ofCopy = (name: string) => isOfAnother(directory, { name, copy, manifest: null }, owner);
+    expect([ofCopy("copied"), ofCopy("foreign")]).toEqual([false, true]);
+    const ofCluster = (id: string, clusterId: string | null) =>
+      isOfAnother(directory, { name: "asked", copy: null, manifest: manifestOf(id) }, { ...owner, clusterId });
+    expect([ofCluster("ours", "ours"), ofCluster("theirs", "ours")]).toEqual([false, true]);
+    // A server that does not answer is a fault of its own.
+    expect(ofCluster("theirs", null)).toBe(false);
   });
 
   it("is refused for a directory that is none of a server", () => {
