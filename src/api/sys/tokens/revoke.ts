@@ -7,13 +7,8 @@ import { MAX_NAMED_TOKENS } from "../../../base/limits.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
 import { timesOverShards } from "../../../listing/ask-shards.ts";
-import {
-  type CountState,
-  countedSoFar,
-  countStep,
-  isCounted,
-  NOT_COUNTED,
-} from "../../../listing/inventory/counting.ts";
+import { countWithinRequest } from "../../../listing/inventory/bounded-count.ts";
+import { type CountState, countedSoFar, countStep, isCounted } from "../../../listing/inventory/counting.ts";
 import type { ListedToken } from "../../../listing/inventory/entry.ts";
 import { findInInventory, pageOfInventory } from "../../../listing/inventory/queries.ts";
 import { grownBeyond } from "../../../listing/inventory/revocation-job.ts";
@@ -33,10 +28,6 @@ const MAX_FILTER = 16_384;
 const SAMPLE = 20;
 /** Steps of a count that one request takes, fewer where there are many shards: each asks them all twice, or a few trees. */
 const MAX_STEPS = 24;
-/** So many tokens are counted by the request, however long it takes. */
-const MIN_COUNTED = 2000;
-/** A count of more that takes longer (ms) goes on in a job. */
-const MAX_COUNT_MS = 1000;
 
 const BODY = strictSchema({
   ...FILTER,
@@ -119,14 +110,9 @@ async function revoke(context: CallContext<RevokeFields, null>): Promise<Result<
 }
 
 /** Counts what the selection would end, as far as one request may take. `now` in ms. */
-async function countWithin(env: Env, selection: Selection, now: number): Promise<CountState> {
-  let state = NOT_COUNTED;
+function countWithin(env: Env, selection: Selection, now: number): Promise<CountState> {
   const steps = Math.min(MAX_STEPS, timesOverShards(2));
-  for (let step = 0; step < steps && !isCounted(state); step++) {
-    if (countedSoFar(state) >= MIN_COUNTED && currentTime() - now > MAX_COUNT_MS) break;
-    state = await countStep(env, selection, state, now);
-  }
-  return state;
+  return countWithinRequest((state) => countStep(env, selection, state, now), now, steps);
 }
 
 /**
