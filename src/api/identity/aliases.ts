@@ -8,7 +8,7 @@ import type { AliasRecord } from "../../identity/model.ts";
 import { metadataProblem, nameProblem } from "../../identity/rules.ts";
 import { fieldSchema, pairs, text, type Values } from "../../wire/fields.ts";
 import { type IdentityKind, routesById, type ShownWrite, type WriteContext } from "./kind.ts";
-import { ALIAS, ALIAS_SUMMARY } from "./render.ts";
+import { ALIAS_SUMMARY_VIEW, ALIAS_VIEW } from "./render.ts";
 
 const FIELDS = fieldSchema({
   id: text().describe("The id of the alias; a new one is made unless sent"),
@@ -28,8 +28,8 @@ const KIND: IdentityKind<AliasRecord, Fields> = {
   all: "the aliases of entities",
   operationIds: { one: "entity-*-alias", all: "entity-*-aliases" },
   fields: FIELDS,
-  view: ALIAS,
-  summary: ALIAS_SUMMARY,
+  view: ALIAS_VIEW,
+  summary: ALIAS_SUMMARY_VIEW,
   write,
   list: listAliases,
   read: (env, { id }) => readAlias(env, id),

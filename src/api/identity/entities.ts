@@ -17,7 +17,7 @@ import { dataReply, EMPTY, type Reply } from "../../wire/reply.ts";
 import { endedReply } from "../changed-reply.ts";
 import { notBefore, readNotBefore } from "../not-before.ts";
 import { type NamedKind, routesById, routesByName, type ShownWrite, type WriteContext } from "./kind.ts";
-import { ENTITY, ENTITY_SUMMARY } from "./render.ts";
+import { ENTITY_SUMMARY_VIEW, ENTITY_VIEW } from "./render.ts";
 
 const FIELDS = fieldSchema({
   id: text().describe("The id of the entity; a new one is made unless sent"),
@@ -36,8 +36,8 @@ const KIND: NamedKind<EntityRecord, Fields> = {
   all: "the entities",
   operationIds: { one: "entity-*", all: "entity-*" },
   fields: FIELDS,
-  view: ENTITY,
-  summary: ENTITY_SUMMARY,
+  view: ENTITY_VIEW,
+  summary: ENTITY_SUMMARY_VIEW,
   write,
   list: listEntities,
   listNames: listEntityNames,

@@ -7,7 +7,7 @@ import type { GroupAliasRecord } from "../../identity/model.ts";
 import { nameProblem } from "../../identity/rules.ts";
 import { fieldSchema, text, type Values } from "../../wire/fields.ts";
 import { type IdentityKind, routesById, type ShownWrite, type WriteContext } from "./kind.ts";
-import { GROUP_ALIAS, GROUP_ALIAS_SUMMARY } from "./render.ts";
+import { GROUP_ALIAS_SUMMARY_VIEW, GROUP_ALIAS_VIEW } from "./render.ts";
 
 const FIELDS = fieldSchema({
   id: text().describe("The id of the alias; a new one is made unless sent"),
@@ -24,8 +24,8 @@ const KIND: IdentityKind<GroupAliasRecord, Fields> = {
   all: "the aliases of groups",
   operationIds: { one: "group-*-alias", all: "group-*-aliases" },
   fields: FIELDS,
-  view: GROUP_ALIAS,
-  summary: GROUP_ALIAS_SUMMARY,
+  view: GROUP_ALIAS_VIEW,
+  summary: GROUP_ALIAS_SUMMARY_VIEW,
   write,
   list: (env, after, limit) => identityOf(env).listGroupAliases(after, limit),
   read: (env, key) => identityOf(env).readGroupAlias(key),

@@ -8,7 +8,7 @@ import { EXTERNAL_GROUP, type GroupRecord, INTERNAL_GROUP } from "../../identity
 import { identityPolicies, metadataProblem, nameProblem } from "../../identity/rules.ts";
 import { commaList, fieldSchema, pairs, text, type Values } from "../../wire/fields.ts";
 import { type NamedKind, routesById, routesByName, type ShownWrite, type WriteContext } from "./kind.ts";
-import { GROUP, GROUP_SUMMARY } from "./render.ts";
+import { GROUP_SUMMARY_VIEW, GROUP_VIEW } from "./render.ts";
 
 const FIELDS = fieldSchema({
   id: text().describe("The id of the group; a new one is made unless sent"),
@@ -31,8 +31,8 @@ const KIND: NamedKind<GroupRecord, Fields> = {
   all: "the groups",
   operationIds: { one: "group-*", all: "group-*" },
   fields: FIELDS,
-  view: GROUP,
-  summary: GROUP_SUMMARY,
+  view: GROUP_VIEW,
+  summary: GROUP_SUMMARY_VIEW,
   write,
   list: (env, after, limit) => identityOf(env).listGroups("id", after, limit),
   listNames: (env, after, limit) => identityOf(env).listGroups("name", after, limit),

@@ -9,7 +9,7 @@ import { type EntityKey, readEntity } from "../../identity/entities.ts";
 import { fieldSchema, text, type Values } from "../../wire/fields.ts";
 import { dataReply, EMPTY } from "../../wire/reply.ts";
 import type { View } from "../../wire/view.ts";
-import { ENTITY, GROUP, type Shown } from "./render.ts";
+import { ENTITY_VIEW, GROUP_VIEW, type Shown } from "./render.ts";
 
 const FIELDS = fieldSchema({
   id: text().describe("The id"),
@@ -21,8 +21,8 @@ const FIELDS = fieldSchema({
 
 /** Finding an entity or a group by its id, its name or an alias; 204 when there is none. */
 export const LOOKUP_ROUTES: readonly Route[] = [
-  lookUpRoute("entity", ENTITY, readEntity),
-  lookUpRoute("group", GROUP, async (env, key) => {
+  lookUpRoute("entity", ENTITY_VIEW, readEntity),
+  lookUpRoute("group", GROUP_VIEW, async (env, key) => {
     const known = await groupKey(env, key);
     return known && identityOf(env).readGroup(known);
   }),

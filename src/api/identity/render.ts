@@ -30,37 +30,37 @@ const ALIAS_OF_ENTITY: ViewFields<Shown<AliasRecord>> = {
 };
 
 /** What reading an entity shows of each of its aliases. */
-const INNER_ALIAS = view(ALIAS_OF_ENTITY);
+const INNER_ALIAS_VIEW = view(ALIAS_OF_ENTITY);
 
 /** What reading shows of an alias. */
-export const ALIAS = view<Shown<AliasRecord>>({
+export const ALIAS_VIEW = view<Shown<AliasRecord>>({
   ...ALIAS_OF_ENTITY,
   custom_metadata: ["object | null", ({ thing }) => thing.customMetadata],
   namespace_id: ["string", () => "root"],
 });
 
 /** What reading shows of a group alias, by itself and inside its group. */
-export const GROUP_ALIAS = view<Shown<GroupAliasRecord>>({
+export const GROUP_ALIAS_VIEW = view<Shown<GroupAliasRecord>>({
   ...fieldsOf(asEntityAlias, ALIAS_OF_ENTITY),
   namespace_id: ["string", () => "root"],
 });
 
 /** What a list shows of an alias beside its id. */
-export const ALIAS_SUMMARY = view<Shown<Pick<AliasRecord, "mountAccessor" | "name" | "entityId">>>({
+export const ALIAS_SUMMARY_VIEW = view<Shown<Pick<AliasRecord, "mountAccessor" | "name" | "entityId">>>({
   ...MOUNT,
   name: ["string", ({ thing }) => thing.name],
   canonical_id: ["string", ({ thing }) => thing.entityId],
 });
 
 /** What a list shows of a group alias beside its id. */
-export const GROUP_ALIAS_SUMMARY = view<Shown<GroupAliasRecord>>({
+export const GROUP_ALIAS_SUMMARY_VIEW = view<Shown<GroupAliasRecord>>({
   ...MOUNT,
   name: ["string", ({ thing }) => thing.name],
   canonical_id: ["string", ({ thing }) => thing.groupId],
 });
 
 /** What reading shows of an entity. */
-export const ENTITY = view<Shown<EntityRecord>>({
+export const ENTITY_VIEW = view<Shown<EntityRecord>>({
   id: ["string", ({ thing }) => thing.id],
   name: ["string", ({ thing }) => thing.name],
   metadata: ["object | null", ({ thing }) => nullIfEmpty(thing.metadata)],
@@ -71,31 +71,31 @@ export const ENTITY = view<Shown<EntityRecord>>({
   last_update_time: ["string", ({ thing }) => formatRfc3339(thing.updatedAt)],
   merged_entity_ids: [["string", null], () => null],
   aliases: [
-    [INNER_ALIAS.shape],
-    ({ thing, mounts }) => thing.aliases.map((alias) => INNER_ALIAS.show({ thing: alias, mounts })),
+    [INNER_ALIAS_VIEW.shape],
+    ({ thing, mounts }) => thing.aliases.map((alias) => INNER_ALIAS_VIEW.show({ thing: alias, mounts })),
   ],
   direct_group_ids: [["string"], ({ thing }) => thing.directGroupIds],
   inherited_group_ids: [["string"], ({ thing }) => thing.inheritedGroupIds],
   group_ids: [["string"], ({ thing }) => [...thing.directGroupIds, ...thing.inheritedGroupIds]],
 });
 
-const ALIAS_IN_SUMMARY = view<Shown<AliasRecord>>({
+const ALIAS_IN_SUMMARY_VIEW = view<Shown<AliasRecord>>({
   ...MOUNT,
   id: ["string", ({ thing }) => thing.id],
   name: ["string", ({ thing }) => thing.name],
 });
 
 /** What a list by id shows of an entity beside its id. */
-export const ENTITY_SUMMARY = view<Shown<EntityRecord>>({
+export const ENTITY_SUMMARY_VIEW = view<Shown<EntityRecord>>({
   name: ["string", ({ thing }) => thing.name],
   aliases: [
-    [ALIAS_IN_SUMMARY.shape],
-    ({ thing, mounts }) => thing.aliases.map((alias) => ALIAS_IN_SUMMARY.show({ thing: alias, mounts })),
+    [ALIAS_IN_SUMMARY_VIEW.shape],
+    ({ thing, mounts }) => thing.aliases.map((alias) => ALIAS_IN_SUMMARY_VIEW.show({ thing: alias, mounts })),
   ],
 });
 
 /** What reading shows of a group. Its members are null where they can't be set. */
-export const GROUP = view<Shown<GroupRecord>>({
+export const GROUP_VIEW = view<Shown<GroupRecord>>({
   id: ["string", ({ thing }) => thing.id],
   name: ["string", ({ thing }) => thing.name],
   type: ["string", ({ thing }) => thing.type],
@@ -104,14 +104,14 @@ export const GROUP = view<Shown<GroupRecord>>({
   member_entity_ids: [["string", null], ({ thing }) => membersOf(thing, thing.memberEntityIds)],
   member_group_ids: [["string", null], ({ thing }) => membersOf(thing, thing.memberGroupIds)],
   parent_group_ids: [["string"], ({ thing }) => thing.parentGroupIds],
-  alias: ["object", ({ thing, mounts }) => (thing.alias ? GROUP_ALIAS.show({ thing: thing.alias, mounts }) : {})],
+  alias: ["object", ({ thing, mounts }) => (thing.alias ? GROUP_ALIAS_VIEW.show({ thing: thing.alias, mounts }) : {})],
   namespace_id: ["string", () => "root"],
   creation_time: ["string", ({ thing }) => formatRfc3339(thing.createdAt)],
   last_update_time: ["string", ({ thing }) => formatRfc3339(thing.updatedAt)],
 });
 
 /** What a list by id shows of a group beside its id. */
-export const GROUP_SUMMARY = view<Shown<GroupRecord>>({
+export const GROUP_SUMMARY_VIEW = view<Shown<GroupRecord>>({
   name: ["string", ({ thing }) => thing.name],
   num_member_entities: ["integer", ({ thing }) => thing.memberEntityIds.length],
   num_parent_groups: ["integer", ({ thing }) => thing.parentGroupIds.length],

@@ -54,7 +54,7 @@ interface NamedRefusals {
   readonly nameOf: (check: string) => string;
 }
 
-const REFUSAL = view<Refusal>({
+const REFUSAL_VIEW = view<Refusal>({
   role: ["string | null", (refusal) => refusal.role],
   check: ["string", (refusal) => refusal.check],
   description: ["string", (refusal) => refusal.description],
@@ -65,12 +65,12 @@ const REFUSAL = view<Refusal>({
 });
 
 /** A list of refused logins, the last first. */
-export const REFUSALS = view<NamedRefusals>({
+export const REFUSALS_VIEW = view<NamedRefusals>({
   refused: [
-    [REFUSAL.shape],
+    [REFUSAL_VIEW.shape],
     ({ refusals, nameOf }) => {
       const lastFirst = [...refusals].sort((a, b) => b.lastAt - a.lastAt);
-      return lastFirst.map((refusal) => REFUSAL.show({ ...refusal, check: nameOf(refusal.check) }));
+      return lastFirst.map((refusal) => REFUSAL_VIEW.show({ ...refusal, check: nameOf(refusal.check) }));
     },
   ],
 });

@@ -3,7 +3,7 @@ import type { Mount } from "../../system/mount.ts";
 import { mountOf } from "../mount-of.ts";
 import { showRoute } from "../record-routes.ts";
 import type { Route } from "../route.ts";
-import { REFUSALS } from "./refusals.ts";
+import { REFUSALS_VIEW } from "./refusals.ts";
 import { type RefusalStub, readRefusals } from "./report.ts";
 
 /**
@@ -20,7 +20,7 @@ export function refusedRoute(
     {
       summary: "Shows the logins that were refused lately, by role and failing check.",
       operationId: "list-refused-logins",
-      view: REFUSALS,
+      view: REFUSALS_VIEW,
     },
     async (context) => {
       const mount = mountOf(context);

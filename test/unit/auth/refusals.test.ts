@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import {
   INTERVAL_MS,
   MAX_REFUSALS,
-  REFUSALS,
+  REFUSALS_VIEW,
   type Refusal,
   timeToWait,
   withRefusals,
@@ -57,7 +57,7 @@ describe("refused logins", () => {
 
   it("are shown with the last one first", () => {
     const rows = [refusal({ lastAt: 0 }), refusal({ check: "bound_region", proven: true, lastAt: 5000 })];
-    expect(REFUSALS.show({ refusals: rows, nameOf: (check) => check.toUpperCase() })).toMatchObject({
+    expect(REFUSALS_VIEW.show({ refusals: rows, nameOf: (check) => check.toUpperCase() })).toMatchObject({
       refused: [
         { check: "BOUND_REGION", last_time: "1970-01-01T00:00:05.000Z" },
         { check: "SIGNATURE", first_time: "1970-01-01T00:00:00.000Z", count: 1, last_address: null },

@@ -17,7 +17,7 @@ const FIELDS = fieldSchema({
   type: sent(text()).describe("`pkcs7` or `identity`: what it verifies"),
 });
 
-const CERTIFICATE = view<RegisteredCertificate>({
+const CERTIFICATE_VIEW = view<RegisteredCertificate>({
   cloud_public_cert: ["string", (certificate) => certificate.pem],
   type: ["string", (certificate) => certificate.type],
 });
@@ -35,7 +35,7 @@ export const CERTIFICATE_ROUTES: readonly Route[] = [
     {
       summary: "Shows a certificate that verifies documents of instances.",
       operationId: "read-certificate-configuration",
-      view: CERTIFICATE,
+      view: CERTIFICATE_VIEW,
     },
     (context) => cloudAuthOf(context).readCertificate(context.params.cert_name ?? ""),
   ),

@@ -17,7 +17,7 @@ const FIELDS = fieldSchema({
   external_id: sent(text()).describe("The external ID that the role's trust policy asks for; empty: none"),
 });
 
-const STS_ROLE = view<StsRole>({
+const STS_ROLE_VIEW = view<StsRole>({
   sts_role: ["string", (role) => role.arn],
   "external_id?": ["string", (role) => role.externalId || undefined],
 });
@@ -35,7 +35,7 @@ export const STS_ROUTES: readonly Route[] = [
     {
       summary: "Shows the role that is assumed for the instances of an account.",
       operationId: "read-sts-role",
-      view: STS_ROLE,
+      view: STS_ROLE_VIEW,
     },
     (context) => cloudAuthOf(context).readStsRole(context.params.account_id ?? ""),
   ),
