@@ -1,33 +1,35 @@
 import { execFile, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
-import { copyProject } from "./support/copied-project.ts";
-import { call, freePort, killWhole, PROJECT, type RunningServer, startServe } from "./support/server.ts";
+import { onPort, waitUntilAnswers } from "../../scripts/local/answers.ts";
+import { Load } from "./support/load.ts";
+import { call, freePort, PROJECT, type RunningServer, startServe } from "./support/server.ts";
+import { buildHere, startMixed } from "./support/two-releases.ts";
 
 const SECRETS = { GROVE_SEAL_KEY: `1:${randomBytes(32).toString("base64")}`, GROVE_DEV_ROOT_TOKEN: "" };
+const START_MS = 60_000;
 const run = promisify(execFile);
 
 let above: string;
-let copy: string;
 
 beforeAll(() => {
   above = mkdtempSync(join(tmpdir(), "grove-move-"));
-  copy = copyProject();
 });
 
 afterAll(() => {
   rmSync(above, { recursive: true, force: true });
-  rmSync(copy, { recursive: true, force: true });
 });
 
 interface Made {
   readonly name: string;
+  readonly at: string;
+  readonly parts: number;
   readonly unchanged: number;
   readonly continued: number;
 }
@@ -61,49 +63,90 @@ async function preview({ address }: Server, token: string, from: string): Promis
   return tokens.map((one) => one.token.accessor);
 }
 
-/** Begins a backup through a proxy that loses every call after the first part, and kills it there. */
-async function killedBackup({ address }: Server, token: string, to: string): Promise<void> {
-  let parts = 0;
+/**
+ * A proxy in front of a server. Ends with the test.
+ *
+ * @param before is waited for before a call is sent on. @returns its address.
+ */
+async function startProxy(server: Server, token: string, before: (path: string) => Promise<unknown>): Promise<Server> {
   const proxy = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
-    if (request.url === "/v1/sys/backup/part" && ++parts > 1) return proxy.emit("second");
+    const path = request.url ?? "";
+    await before(path);
     const method = request.method ?? "GET";
     const headers = { "X-Vault-Token": token, "Content-Type": "application/json" };
     const body = method === "POST" ? Buffer.concat(chunks) : undefined;
-    const answer = await fetch(`${address}${request.url}`, { method, headers, ...(body && { body }) });
+    const answer = await fetch(`${server.address}${path}`, { method, headers, ...(body && { body }) });
     response.writeHead(answer.status).end(Buffer.from(await answer.arrayBuffer()));
   }).listen(0, "127.0.0.1");
+  onTestFinished(() => {
+    proxy.closeAllConnections();
+    proxy.close();
+  });
   await once(proxy, "listening");
   const place = proxy.address();
-  const port = typeof place === "object" ? place?.port : 0;
-  const env = { ...process.env, VAULT_TOKEN: token };
-  const child = spawn(process.execPath, backupWords(`http://127.0.0.1:${port}`, to), { cwd: PROJECT, env });
-  await once(proxy, "second");
-  child.kill("SIGKILL");
-  await once(child, "close");
-  proxy.closeAllConnections();
-  proxy.close();
+  return { address: `http://127.0.0.1:${typeof place === "object" ? place?.port : 0}` };
 }
 
-/** The Worker as on the network: objects can be in other isolates, and no id of another machine can be made. */
-async function startNetwork(): Promise<Server> {
-  writeFileSync(join(copy, ".dev.vars"), `GROVE_SEAL_KEY="${SECRETS.GROVE_SEAL_KEY}"\n`, { mode: 0o600 });
-  const port = await freePort();
-  const words = [join(PROJECT, "node_modules/wrangler/bin/wrangler.js"), "dev", "--port", String(port)];
-  const child = spawn(process.execPath, [...words, "--inspector-port", String(await freePort())], {
-    cwd: copy,
-    env: {
-      ...process.env,
-      CLOUDFLARE_CF_FETCH_ENABLED: "false",
-      WRANGLER_SEND_METRICS: "false",
-      WRANGLER_REGISTRY_PATH: join(copy, "registry"),
-    },
+/** Begins a backup through a proxy that loses every call after the first part, and kills it there. */
+async function killedBackup(server: Server, token: string, to: string): Promise<void> {
+  const second = Promise.withResolvers<void>();
+  let parts = 0;
+  const proxy = await startProxy(server, token, async (path) => {
+    if (path !== "/v1/sys/backup/part" || ++parts === 1) return;
+    second.resolve();
+    await new Promise(() => undefined);
   });
-  let written = "";
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (text) => (written += text));
-  onTestFinished(() => killWhole({ child }));
-  await expect.poll(() => written, { interval: 200 }).toContain("Ready on");
+  const env = { ...process.env, VAULT_TOKEN: token };
+  const child = spawn(process.execPath, backupWords(proxy.address, to), { cwd: PROJECT, env });
+  await second.promise;
+  child.kill("SIGKILL");
+  await once(child, "close");
+}
+
+/** Changes that a load makes before a backup and between two calls of it. */
+const CHANGES = 24;
+const CHANGES_BETWEEN = 4;
+
+/** Makes a backup under load: tokens are made, renewed and revoked before each of its calls. @returns when it began (ms). */
+async function loadedBackup(server: Server, token: string, to: string): Promise<{ load: Load; began: number }> {
+  const load = new Load(server, token);
+  await load.changes(CHANGES);
+  const proxy = await startProxy(server, token, (path) =>
+    path.startsWith("/v1/sys/backup/") ? load.changes(CHANGES_BETWEEN) : Promise.resolve(),
+  );
+  const { at, parts } = await backup(proxy, token, to);
+  await load.stop();
+  expect(parts).toBeGreaterThan(BALLAST);
+  const began = Date.parse(at);
+  for (const [before, later] of Object.values(load.counts(began))) {
+    expect(before).toBeGreaterThan(0);
+    expect(later).toBeGreaterThan(0);
+  }
+  return { load, began };
+}
+
+/** Trees of nearly a part each: those that a load changes are then in many parts. */
+const BALLAST = 3;
+const BALLAST_BYTES = 700_000;
+
+async function makeBallast(server: Server, token: string): Promise<void> {
+  for (let made = 0; made < BALLAST; made++) {
+    const value = randomBytes(BALLAST_BYTES).toString("base64");
+    const owner = await newToken(server, token, { no_parent: true, ttl: "1h" });
+    expect((await call(server, "POST", "/v1/cubbyhole/large", { token: owner, body: { value } })).status).toBe(204);
+  }
+}
+
+/** The Worker as on the network: objects are in another isolate, and no id of another machine can be made. */
+async function startNetwork(): Promise<Server> {
+  const directory = join(above, "network");
+  const here = { build: await buildHere(join(directory, "worker")), at: "worker" };
+  const port = await freePort();
+  const child = await startMixed(directory, here, here, SECRETS, port);
+  onTestFinished(async () => void (await child.stop()));
+  expect(await waitUntilAnswers(onPort(port), child.ended, START_MS)).toBe(true);
   return { address: `http://127.0.0.1:${port}` };
 }
 
@@ -123,7 +166,7 @@ const revoke = (server: Server, token: string) => call(server, "POST", "/v1/auth
 const listed = async (server: Server, token: string): Promise<number> =>
   (data(await call(server, "GET", "/v1/auth/token/accessors?list=true", { token })).keys as string[]).length;
 
-it("moves from a machine to the network and back, with what lives and without what was revoked", async () => {
+it("moves from a machine to the network and back under load: what was answered before each backup is there", async () => {
   const machine = await startServe({ env: SECRETS });
   onTestFinished(async () => void (await machine.stop()));
   const root = (await call(machine, "PUT", "/v1/sys/init")).body.root_token as string;
@@ -148,37 +191,44 @@ it("moves from a machine to the network and back, with what lives and without wh
   const given = await call(machine, "POST", `/api/v2/teams/${team}/authentication-token`, api);
   const { token: ofTeam } = data(given).attributes as { readonly token: string };
   expect((await revoke(machine, dead)).status).toBe(204);
+  await makeBallast(machine, root);
 
   const first = join(above, "first");
   await killedBackup(machine, root, first);
   expect(await backup(machine, root, first)).toMatchObject({ continued: 1 });
   expect((await backup(machine, root, first)).unchanged).toBeGreaterThan(0);
   const tokens = await listed(machine, root);
+  const onMachine = await loadedBackup(machine, root, first);
 
   const network = await startNetwork();
   expect(await restore(network, first)).toContain("the server answers requests");
-  for (const token of [root, login, parent, child]) expect(await statusOf(network, token)).toBe(200);
+  // The isolate of the objects knows of the end of the restore after POLICY_CACHE_SECONDS at the latest.
+  for (const token of [root, login, parent, child]) await expect.poll(() => statusOf(network, token)).toBe(200);
   expect(await statusOf(network, dead)).toBe(403);
   expect(data(await call(network, "GET", "/v1/cubbyhole/mine", { token: parent }))).toEqual({ value: "kept" });
   expect((await call(network, "GET", "/v1/identity/entity/name/somebody", { token: root })).status).toBe(200);
   expect(
     (await fetch(`${network.address}/api/v2/teams/${team}`, { headers: { Authorization: `Bearer ${ofTeam}` } })).status,
   ).toBe(200);
-  await expect.poll(() => listed(network, root)).toBe(tokens);
+  const moved = await onMachine.load.expectRestored(network, onMachine.began);
+  await expect.poll(() => listed(network, root)).toBe(tokens + moved.valid.length);
   const here = await newToken(network, root, { no_parent: true, policies: ["default"] });
   const below = await newToken(network, parent, { policies: ["default"] });
   expect((await revoke(network, login)).status).toBe(204);
   expect((await revoke(network, child)).status).toBe(204);
 
   const second = join(above, "second");
-  await backup(network, root, second);
+  const onNetwork = await loadedBackup(network, root, second);
   const lookup = data(await call(network, "GET", "/v1/auth/token/lookup-self", { token: here }));
   expect((await revoke(network, here)).status).toBe(204);
-  await expect.poll(() => preview(network, root, second), { interval: 500 }).toEqual([lookup.accessor]);
   const back = await startServe({ env: SECRETS });
   onTestFinished(async () => void (await back.stop()));
   await restore(back, second);
   for (const token of [root, parent, here, below]) expect(await statusOf(back, token)).toBe(200);
+  const { returned } = await onNetwork.load.expectRestored(back, onNetwork.began);
+  // The network still answers, and knows what was revoked there.
+  const all = expect.arrayContaining([...returned, lookup.accessor]);
+  await expect.poll(() => preview(network, root, second), { interval: 500 }).toEqual(all);
   for (const token of [login, child, dead]) expect(await statusOf(back, token)).toBe(403);
   expect((await revoke(back, parent)).status).toBe(204);
   expect(await statusOf(back, below)).toBe(403);
