@@ -299,11 +299,6 @@ function optional<T>(
   return new Field<T | undefined>(rest, (value) => (isAbsent(value) ? ok(undefined) : read(value)), description);
 }
 
-/** `fields`, which are JSON, without those that were not sent: JSON leaves out what is undefined. */
-export function onlySent<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  return JSON.parse(JSON.stringify(fields));
-}
-
 /** A field that can't be read. */
 export interface FieldProblem {
   readonly name: string;

@@ -46,3 +46,8 @@ function refusedNames(
   if (others === "refused") return [...unknown, ...unreadNames];
   return others === "bounds refused" ? unknown.filter((name) => /(^|_)bound_/.test(name)) : NONE;
 }
+
+/** `fields`, which are JSON, without those that were not sent: JSON leaves out what is undefined. */
+export function onlySent<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  return JSON.parse(JSON.stringify(fields));
+}

@@ -3,17 +3,8 @@ import type { PrivateHosts } from "../../../base/private-hosts.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { DEFAULT_KEY } from "../../../issuer/model.ts";
 import { issuerNameProblem } from "../../../issuer/rules.ts";
-import {
-  fieldSchema,
-  flag,
-  integer,
-  list,
-  onlySent,
-  sent,
-  sentDuration,
-  text,
-  type Values,
-} from "../../../wire/fields.ts";
+import { fieldSchema, flag, integer, list, sent, sentDuration, text, type Values } from "../../../wire/fields.ts";
+import { onlySent } from "../../../wire/read-fields.ts";
 import { view } from "../../../wire/view.ts";
 import { parsePrincipalArn } from "../arn.ts";
 import type { SealedText } from "../secrets.ts";

@@ -1,6 +1,7 @@
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
-import { fieldSchema, list, onlySent, sent, text, type Values } from "../../../wire/fields.ts";
+import { fieldSchema, list, sent, text, type Values } from "../../../wire/fields.ts";
+import { onlySent } from "../../../wire/read-fields.ts";
 import { view } from "../../../wire/view.ts";
 import { isPlainWord } from "../fields.ts";
 

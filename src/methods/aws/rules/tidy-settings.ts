@@ -1,6 +1,7 @@
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
-import { fieldSchema, flag, onlySent, sent, sentDuration, type Values } from "../../../wire/fields.ts";
+import { fieldSchema, flag, sent, sentDuration, type Values } from "../../../wire/fields.ts";
+import { onlySent } from "../../../wire/read-fields.ts";
 import { view } from "../../../wire/view.ts";
 
 /** The lists whose entries end: logins of instances, and denied role tags. */
