@@ -13,6 +13,9 @@ import { number, shortTime } from "./token-lines.ts";
 /** Rows of a table; JSON has all. */
 const SHOWN = 100;
 
+const NOT_LISTED =
+  "Not named: batch tokens, which are good until their end unless a revocation in the backup ends them, and tokens of teams that were deleted or replaced since, which would be good again.";
+
 /** Shows what a restore would make valid again, from the server that the backup was made of. Changes nothing. `now` in ms. */
 export async function previewRestore(
   { client, terminal, json }: Session,
@@ -42,6 +45,7 @@ function show(terminal: Terminal, name: string, at: string, { tokens, revocation
   terminal.out(styled(terminal, style, `${name} is of ${at}; a restore would make valid again: ${what}`));
   for (const gap of gaps) terminal.out(styled(terminal, "yellow", `There may be more: ${harmless(gap)}.`));
   for (const hint of hints(tokens, revocations)) terminal.out(hint);
+  terminal.out(NOT_LISTED);
 }
 
 function hints(tokens: readonly EndedSince[], revocations: readonly Revocation[]): string[] {

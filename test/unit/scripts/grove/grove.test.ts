@@ -502,6 +502,7 @@ describe("grove restore --preview", () => {
     expect(out.join("\n")).toMatch(
       /There may be more: .*--issued-before now .*--not-before T .*from 2026-11-22T01:02:03Z/s,
     );
+    expect(out.at(-1)).toMatch(/Not named: batch tokens, .* and tokens of teams/);
   });
 
   it("asks no other server than the one of the backup, and says which rights it needs", async () => {
