@@ -111,6 +111,8 @@ export default defineConfig({
           // The files share threads and loaded modules: a process and an import of the sources for each is half of the CPU time.
           pool: "threads",
           isolate: false,
+          // Vitest leaves a core to itself: where there are two cores, one thread would run all files.
+          maxWorkers: 2,
         },
       },
       {
