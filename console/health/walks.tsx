@@ -6,7 +6,7 @@ import { useSession } from "../session.ts";
 import { filterOfBody, filterText } from "../tokens/filter.ts";
 import { AskedBy } from "../tokens/links.tsx";
 import type { Selection } from "../tokens/model.ts";
-import type { Job } from "../tokens/numbers.ts";
+import { isUnderWay, type Job } from "../tokens/numbers.ts";
 import type { Asker } from "../tokens/token-end.ts";
 import { DataTable } from "../ui/data-table.tsx";
 import { ProblemNotice } from "../ui/notice.tsx";
@@ -50,8 +50,7 @@ export function Walks() {
     return done({ jobs: jobs.value.jobs, revocations: revocations.value.revocations });
   });
   const { jobs = [], revocations = [] } = walks.value ?? {};
-  const isRunning =
-    jobs.some(({ state }) => state === "running") || revocations.some(({ clean_up: state }) => state === "running");
+  const isRunning = jobs.some(isUnderWay) || revocations.some(({ clean_up: state }) => state === "running");
   const { reload } = walks;
   useEffect(() => {
     if (!isRunning) return;

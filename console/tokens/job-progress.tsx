@@ -3,10 +3,8 @@ import { count, counted } from "../format.ts";
 import type { Problem } from "../result.ts";
 import { useSession } from "../session.ts";
 import { Notice, ProblemNotice } from "../ui/notice.tsx";
-import { type Job, jobText, percentOf } from "./numbers.ts";
+import { isStopping, isUnderWay, type Job, jobText, percentOf } from "./numbers.ts";
 import { POLL_MS, readJob, stopJob } from "./token.ts";
-
-const isUnderWay = ({ state }: Job): boolean => state === "counting" || state === "running";
 
 interface JobProgressProps {
   readonly id: string;
@@ -41,6 +39,7 @@ export function JobProgress({ id, onEnd }: JobProgressProps) {
     setProblem(answer.ok ? null : answer.problem);
   };
   const running = job === null || isUnderWay(job);
+  const stopping = job !== null && isStopping(job);
   const percent = job ? percentOf(job) : 0;
   return (
     <div class="stack" aria-live="polite">
@@ -60,7 +59,8 @@ export function JobProgress({ id, onEnd }: JobProgressProps) {
           {job.ended_before > 0 && `, ${count(job.ended_before)} had ended before`}
           {job.mismatched > 0 && `, ${count(job.mismatched)} are not what the list says of them`}
           {job.state === "done" && ". Done."}
-          {job.state === "stopped" && ". Stopped: what was revoked stays revoked."}
+          {stopping && ". Stopping after this step: what was revoked stays revoked."}
+          {job.state === "stopped" && !stopping && ". Stopped: what was revoked stays revoked."}
         </p>
       )}
       {job?.state === "refused" && (
@@ -73,9 +73,11 @@ export function JobProgress({ id, onEnd }: JobProgressProps) {
       {problem && <ProblemNotice problem={problem} />}
       {running && (
         <div class="row">
-          <button type="button" class="button" onClick={stop}>
-            Stop
-          </button>
+          {!stopping && (
+            <button type="button" class="button" onClick={stop}>
+              Stop
+            </button>
+          )}
           <span class="muted">It goes on when you leave this page.</span>
         </div>
       )}

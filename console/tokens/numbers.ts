@@ -41,6 +41,8 @@ export interface Job {
   /** Listed for the filter, and not meant by it as their own trees have them. */
   readonly mismatched: number;
   readonly remaining: number | null;
+  /** When it came to its end; null while its numbers may grow. */
+  readonly finished: string | null;
   readonly failures: readonly unknown[];
 }
 
@@ -66,6 +68,13 @@ export function jobText({ state, total, preview, counted: soFar, matched }: Job)
   const of = preview ? ` of ${counted(preview.total, "token")}` : "";
   return `${amountText({ count: total, more: false })}${of} ended: ${matched ?? 0} that matched, with everything below`;
 }
+
+/** True for a job that was stopped and still has to end the step that it was at. */
+export const isStopping = ({ state, finished }: Pick<Job, "state" | "finished">): boolean =>
+  state === "stopped" && finished === null;
+
+/** True while the numbers of a job may grow. */
+export const isUnderWay = ({ finished }: Pick<Job, "finished">): boolean => finished === null;
 
 /** How much of a revocation is done (0 to 100). */
 export const percentOf = ({ total, preview }: Job): number =>

@@ -132,6 +132,8 @@ export const JOB = z.object({
   preview: PREVIEW.optional(),
   matched: z.number().nullable(),
   total: z.number(),
+  /** When it came to its end; null while its numbers may grow, also when it was stopped and still ends the step that it was at. */
+  finished: z.string().nullable(),
   failures: z.array(z.unknown()).default([]),
 });
 export type Job = z.infer<typeof JOB>;

@@ -68,10 +68,11 @@ async function ended({ client, terminal }: Session, id: string): Promise<Called<
     const job = await client.get(`sys/tokens/jobs/${encodeURIComponent(id)}`, JOB);
     terminal.progress(null);
     if (!job.ok) return job;
-    const { state, counted, total, preview } = job.value;
+    const { state, counted, total, finished, preview } = job.value;
+    if (finished !== null) return job;
+    const ofAll = `${total} of ${preview?.total ?? 0} ended`;
     if (state === "counting") terminal.progress(`${counted} counted so far`);
-    else if (state === "running") terminal.progress(`${total} of ${preview?.total ?? 0} ended`);
-    else return job;
+    else terminal.progress(state === "stopped" ? `${ofAll}, stops after this step` : ofAll);
     await sleep(LOOK_EVERY_MS);
   }
 }

@@ -1,7 +1,7 @@
 import { currentTime } from "../../base/clock.ts";
 import { type CountState, countedSoFar, isCounted, NOT_COUNTED } from "./counting.ts";
 
-/** Where the list is read to its end, so many tokens are counted however long it takes. */
+/** Once the whole list is read, steps have no time limit until so many tokens are counted. */
 const MIN_COUNTED = 2000;
 /** No step begins later (ms). */
 const LAST_STEP_MS = 1000;
@@ -30,7 +30,12 @@ export async function countWithinRequest(
   return state;
 }
 
-/** @returns null when there is no time for the step. */
+/**
+ * A step with a time limit. One that is given up may still run beside its repetition by the job: it only reads, and its result
+ * is dropped.
+ *
+ * @returns null when there is no time for the step.
+ */
 async function stepInTime(
   step: (state: CountState) => Promise<CountState>,
   state: CountState,

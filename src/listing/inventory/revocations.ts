@@ -99,7 +99,7 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
 
   /**
    * Stops a job that is running, after the step that it is at: until that is done, also when it has to be repeated, the job has not
-   * finished. What is revoked stays so. Null when there is no such job.
+   * finished. A step that is only planned is not begun. What is revoked stays so. Null when there is no such job.
    */
   stop(id: string): RevocationJob | null {
     const row = this.#find(id);
@@ -138,7 +138,11 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
     const selection = storedJson<Selection>(job.selection);
     const repeated = job.step === null ? null : storedJson<PlannedStep>(job.step);
     const step = repeated ?? (await this.#plan(selection, job.position));
-    if (!repeated) this.tables.exec("UPDATE jobs SET step = ? WHERE id = ?", JSON.stringify(step), job.id);
+    if (!repeated) {
+      // Stopped while it was planned: its client was told that it has finished.
+      if (this.#find(job.id)?.state !== "running") return;
+      this.tables.exec("UPDATE jobs SET step = ? WHERE id = ?", JSON.stringify(step), job.id);
+    }
     const done = await this.#revoke(selection, step, repeated !== null);
     this.tables.exec(
       `UPDATE jobs SET position = ?, step = NULL, revoked = revoked + ?, total = total + ?, gone = gone + ?,
@@ -192,7 +196,7 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
   async #revoke(selection: Selection, { accessors, ends }: PlannedStep, repeated: boolean): Promise<RevokedInTree> {
     const mark = ([treeId, of]: [string, string[]]) => this.#revokeInTree(selection, treeId, of, false);
     const sweep = async ([treeId]: [string, string[]], { revoked, gone }: RevokedInTree): Promise<void> => {
-      // Of what the first attempt ended, the sweep may be missing: the receipt would lack it until the alarm of the tree.
+      // The first attempt may have died before it swept what it ended; until that is swept, the receipt lacks it.
       if (revoked > 0 || (repeated && gone > 0)) await this.#treeAt(treeId).sweep();
     };
     const trees = byTree(accessors);

@@ -14,7 +14,7 @@ import {
   pairsOfLines,
 } from "../../../console/tokens/filter.ts";
 import { childrenText, descendantsText, isConfirmed } from "../../../console/tokens/model.ts";
-import { endsText, groupsText, jobText, percentOf } from "../../../console/tokens/numbers.ts";
+import { endsText, groupsText, isStopping, isUnderWay, jobText, percentOf } from "../../../console/tokens/numbers.ts";
 import { consoleToken } from "../../support/console-token.ts";
 
 describe("times and numbers of the console", () => {
@@ -49,7 +49,7 @@ describe("the numbers of a revocation", () => {
   };
   const job = {
     ...({ id: "j", state: "done", counted: 1168, preview, matched: 38, total: 1168, revoked: 38 } as const),
-    ...{ ended_before: 0, mismatched: 0, remaining: null, failures: [] },
+    ...{ ended_before: 0, mismatched: 0, remaining: null, finished: "2026-11-22T05:06:07Z", failures: [] },
   };
 
   it("are what match, and all that end with them, before and after", () => {
@@ -61,6 +61,14 @@ describe("the numbers of a revocation", () => {
     expect(jobText({ ...uncounted, state: "counting", counted: 600, matched: null })).toBe(
       "Counting: 600 tokens so far",
     );
+  });
+
+  it("may grow until the job has finished, also when it is stopped", () => {
+    const states = [job, { ...job, state: "running", finished: null }, { ...job, state: "stopped" }] as const;
+    expect(states.map(isUnderWay)).toEqual([false, true, false]);
+    expect(states.map(isStopping)).toEqual([false, false, false]);
+    const stopping = { ...job, state: "stopped", finished: null } as const;
+    expect([isUnderWay(stopping), isStopping(stopping)]).toEqual([true, true]);
   });
 
   it("name the greatest groups of the total, and say how many are in none", () => {

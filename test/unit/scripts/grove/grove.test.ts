@@ -220,8 +220,9 @@ describe("grove revoke", () => {
     ...change,
   });
   const preview = (change: Record<string, unknown> = {}) => data({ ...numbers(), sample: [token("a")], ...change });
+  const finished = "2026-11-22T05:06:07Z";
   const job = (change: Record<string, unknown>) =>
-    data({ id: "j1", counted: 1168, matched: 38, total: 0, preview: numbers(), failures: [], ...change });
+    data({ id: "j1", counted: 1168, matched: 38, total: 0, preview: numbers(), finished, failures: [], ...change });
   const writes = () => asked.filter(({ request }) => request === "POST /v1/sys/tokens/revoke").map(({ body }) => body);
 
   it("shows what would end and stops there with --dry-run", async () => {
@@ -256,7 +257,7 @@ describe("grove revoke", () => {
   it("follows a count that the server goes on with, and shows its numbers", async () => {
     replies["POST /v1/sys/tokens/revoke"] = data({ job: "j1", state: "counting", counted: 500 });
     replies["GET /v1/sys/tokens/jobs/j1"] = [
-      job({ state: "counting", counted: 800, matched: null, preview: undefined }),
+      job({ state: "counting", counted: 800, matched: null, preview: undefined, finished: null }),
       job({ state: "counted" }),
     ];
     const progress: (string | null)[] = [];
@@ -280,6 +281,19 @@ describe("grove revoke", () => {
     replies["GET /v1/sys/tokens/jobs/j1"] = job({ state: "failed", total: 40, failures: ["x"] });
     expect(await grove("revoke --role ci", { interactive: true, ask: async () => " 1168\n" })).toBe(1);
     expect(out.at(-1)).toBe("failed: 40 of 1168 ended, 38 that matched and everything below, 1 failure");
+  });
+
+  it("follows a revocation that it stops until the step is done that it was at", async () => {
+    replies["POST /v1/sys/tokens/jobs/j1/stop"] = job({ state: "stopped", finished: null });
+    replies["GET /v1/sys/tokens/jobs/j1"] = [
+      job({ state: "stopped", finished: null }),
+      job({ state: "stopped", total: 200 }),
+    ];
+    const progress: (string | null)[] = [];
+    const shown = { progress: (text: string | null) => void progress.push(text) };
+    expect(await grove("revoke --stop j1", shown)).toBe(1);
+    expect(progress).toContain("0 of 1168 ended, stops after this step");
+    expect(out).toEqual(["stopped: 200 of 1168 ended, 38 that matched and everything below, 0 failures"]);
   });
 
   it("says that nothing was revoked when more would end by then", async () => {
