@@ -138,7 +138,7 @@ function readCommand(name: keyof typeof COMMANDS, word: string | undefined, valu
   }
 }
 
-/** The backup is the newest one when it is null. */
+/** `backup` is null for the newest. */
 function readRestore(values: Values) {
   const { from, backup = null, preview, "not-before": since = "", "issued-before": before = "" } = values;
   if (from === undefined) return err("restore needs --from DIR");
@@ -148,7 +148,7 @@ function readRestore(values: Values) {
   return ok({ kind: "preview", from, backup } as const);
 }
 
-/** The limit of all tokens is 0. */
+/** `limit` is 0 for all tokens. */
 function readTokens({ "count-by": by, sort, limit, ...filters }: Values) {
   const filter = filterOf(filters);
   if (by !== undefined) {
@@ -160,7 +160,7 @@ function readTokens({ "count-by": by, sort, limit, ...filters }: Values) {
   return ok({ kind: "tokens", filter, sort: sort ?? "created", limit: Number(limit ?? "100") } as const);
 }
 
-/** The accessor of the token of the command itself is null. */
+/** `accessor` is null for the command's own token. */
 function readExplain(
   path: string | undefined,
   { accessor: accessors = [], operation = "read", parameter = [] }: Values,

@@ -52,7 +52,7 @@ export function showRoute<T>(
   });
 }
 
-/** An endpoint that shows what is no record, and takes no fields. */
+/** An endpoint that is read, takes no fields, and makes its answer itself. */
 export function readRoute(
   path: string,
   description: RouteDescription,

@@ -30,30 +30,31 @@ export async function listLeases(env: Env, saved: SavedPage): Promise<void> {
 }
 
 /**
- * Enters the chosen ids of live tokens into the directory. It is read after the trees: a token that was revoked between lives in the
- * backup, and its entry was gone.
+ * Enters the chosen ids of live tokens into the directory. The backup reads the directory after the trees: a token that was revoked in
+ * between is live in the rows of its tree, and has no entry any more, or another token has its id. Of two live tokens with the same id
+ * the later one has it: trees are restored in the order in which they were read.
  */
 export async function listCustomIds(env: Env, objects: readonly SavedPage[]): Promise<void> {
   const trees = objects.filter(({ className }) => className === "TokenTree");
   const entries = trees.flatMap((saved) =>
     rowsOf(saved, "tokens").flatMap((row) => {
       const record = String(row.get("record"));
-      if (row.get("state") !== LIVE || !record.includes('"customIdKey"')) return [];
+      if (row.get("state") !== LIVE || !record.includes('"customIdKey":"')) return [];
       const { customIdKey: key } = storedJson<Pick<TokenRecord, "customIdKey">>(record);
       return key === null ? [] : [{ key, treeId: saved.id, row: Number(row.get("row")) }];
     }),
   );
-  await enterCustomIds(env, entries, false);
+  await enterCustomIds(env, entries, true);
 }
 
-/** Restores the directory of chosen ids as the backup has it. */
+/** Enters what the directory of chosen ids had, which gives way to ids of live tokens of trees. */
 export async function restoreDirectory(env: Env, saved: SavedPage): Promise<void> {
   const entries = rowsOf(saved, "custom_ids").map((row) => ({
     key: String(row.get("key")),
     treeId: String(row.get("tree_id")),
     row: Number(row.get("row")),
   }));
-  await enterCustomIds(env, entries, true);
+  await enterCustomIds(env, entries, false);
 }
 
 async function enterCustomIds(env: Env, entries: readonly CustomIdEntry[], replaces: boolean): Promise<void> {

@@ -79,7 +79,7 @@ export class CustomIds extends StoredObject<TreeEnv> {
   /**
    * Enters tokens of a backup. Safe to repeat.
    *
-   * @param replaces true for entries of the directory itself, which hold against those that were made from rows of trees.
+   * @param replaces true for entries that were made from rows of trees, which hold against those of the directory itself.
    * @throws unless the installation is being restored.
    */
   async restore(entries: readonly CustomIdEntry[], replaces: boolean): Promise<void> {

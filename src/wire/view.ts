@@ -1,9 +1,9 @@
 import type { Shape } from "./shape.ts";
 
-/** A part of what is shown of a thing: its shape, and how its value is read. A part that is undefined is left out. */
+/** A field of an answer: its shape, and how its value is read. A value that is undefined is left out. */
 type ViewField<T> = readonly [shape: Shape, read: (thing: T) => unknown];
 
-/** Parts by name, in the order of the answer. The name of one that can be left out ends in `?`. */
+/** Fields by name, in the order of the answer. The name of one that can be left out ends in `?`. */
 export type ViewFields<T> = { readonly [name: string]: ViewField<T> };
 
 /** What answers show of a thing, and the shape that describes it. */

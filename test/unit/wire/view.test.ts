@@ -37,7 +37,7 @@ it("a view describes and shows the same names", () => {
   expect(shown.inside).toEqual({ note: "n", names: ["ada"] });
 });
 
-it("a part without a value is left out, and null is a value", () => {
+it("a field without a value is left out, and null is a value", () => {
   const shown = THING.show({ id: 1, owner });
   expect(JSON.stringify(shown)).toBe('{"id":1,"nothing":null,"owner-name":"ada","inside":{"names":["ada"]}}');
   expect("note" in shown).toBe(false);

@@ -90,7 +90,7 @@ it("a token with a chosen id that is revoked while the backup is made comes back
   await loseEverything();
   const root = await initialized();
   const tokens = [];
-  for (const id of ["chosen-and-revoked", "chosen-and-kept"]) {
+  for (const id of ["chosen-and-revoked", "chosen-again", "chosen-and-kept"]) {
     const chosen = await createToken(root, { no_parent: true, id });
     tokens.push(id, (await createToken(chosen.client_token, { policies: ["default"] })).client_token);
   }
@@ -99,13 +99,16 @@ it("a token with a chosen id that is revoked while the backup is made comes back
     return (await Promise.all(shards.map((shard) => shard.page("", 10)))).flat();
   };
   const backup = await backUp(root, async () => {
-    await call("POST", "auth/token/revoke", { token: root, body: { token: "chosen-and-revoked" } });
+    for (const token of ["chosen-and-revoked", "chosen-again"])
+      await call("POST", "auth/token/revoke", { token: root, body: { token } });
     await vi.waitFor(async () => expect(await entries()).toHaveLength(1));
+    // Its tree is not in the backup, and its entry in the directory is.
+    await createToken(root, { no_parent: true, id: "chosen-again" });
   });
   await loseEverything();
   await restore(backup);
   for (const token of tokens) expect(await statusOf(token)).toBe(200);
-  expect(await entries()).toHaveLength(2);
+  expect(await entries()).toHaveLength(3);
 });
 
 it("answers nothing but the restore until all parts are there, and takes no part of another making", async () => {
