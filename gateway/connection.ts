@@ -1,10 +1,10 @@
 import type { BlockList, Socket } from "node:net";
-import { err, ok, type Result } from "../src/base/result.ts";
 import { sendAnswer } from "./answer.ts";
 import { ByteReader } from "./byte-reader.ts";
 import { type Client, clientOf } from "./client-address.ts";
 import { Deadline } from "./deadline.ts";
 import { renderRequestHead } from "./headers.ts";
+import { KeptBytes } from "./kept-bytes.ts";
 import { type Timeouts, transferDueMs } from "./limits.ts";
 import { MessageBody } from "./message-body.ts";
 import { type HeadError, valuesOf } from "./message-head.ts";
@@ -140,38 +140,27 @@ export class ClientConnection {
     // A body that came at once takes no room, so that short requests are served while others use up theirs.
     const whole = body.takeWhole();
     if (whole !== undefined) return this.#answerWhole(head, whole, client);
-    let taken = head.body.kind === "length" ? head.body.bytes : maxBytes;
-    if (!room.take(client.shareKey, taken)) return this.#refuse(BUSY, head);
+    const kept = new KeptBytes(room, client.shareKey, head.body.kind === "length" ? head.body.bytes : maxBytes);
     try {
-      const received = await this.#receive(head, body, taken);
-      if (!received.ok) return received.error === "ended" ? this.#close() : this.#refuse(received.error, head);
-      room.giveBack(client.shareKey, taken - received.value.length);
-      taken = received.value.length;
-      return await this.#answerWhole(head, received.value, client);
+      const failure = await this.#receive(head, body, kept);
+      if (failure === undefined) return await this.#answerWhole(head, kept.bytes, client);
+      return failure === "ended" ? this.#close() : this.#refuse(failure, head);
     } finally {
-      room.giveBack(client.shareKey, taken);
+      kept.release();
     }
   }
 
-  /**
-   * Waits for a whole body: half of one must never hold a connection to the service. The pieces themselves are not kept: one byte of
-   * each packet would hold much more memory than is counted.
-   *
-   * @param maxBytes that the body has at most
-   */
-  async #receive(head: RequestHead, body: MessageBody, maxBytes: number): Promise<Result<Buffer, HeadError>> {
-    const memory = Buffer.allocUnsafeSlow(maxBytes);
+  /** Waits for a whole body, and returns why there is none: half of one must never hold a connection to the service. */
+  async #receive(head: RequestHead, body: MessageBody, kept: KeptBytes): Promise<HeadError | undefined> {
     const began = performance.now();
-    let length = 0;
     for (;;) {
-      const left = transferDueMs(length, this.#settings.timeouts.bodyMs) - (performance.now() - began);
+      const left = transferDueMs(kept.length, this.#settings.timeouts.bodyMs) - (performance.now() - began);
       this.#deadline.arm(left, () => this.#refuse(LATE, head));
       const piece = await body.next();
-      if (!piece.ok && piece.error === "ended") return err("ended");
-      if (!piece.ok) return err(piece.error === "too-long" ? TOO_LARGE : badRequest("malformed chunked body"));
-      // A body in chunks is most often much shorter than it may be.
-      if (piece.value === undefined) return ok(length < maxBytes ? Buffer.from(memory.subarray(0, length)) : memory);
-      length += piece.value.copy(memory, length);
+      if (!piece.ok && piece.error === "ended") return "ended";
+      if (!piece.ok) return piece.error === "too-long" ? TOO_LARGE : badRequest("malformed chunked body");
+      if (piece.value === undefined) return undefined;
+      if (!kept.add(piece.value)) return BUSY;
     }
   }
 

@@ -16,6 +16,9 @@ export const RESTORED_AT_ONCE = 2;
 /** Memory for all request bodies that did not come in one piece. */
 export const BODY_ROOM_BYTES = 32 * 1024 * 1024;
 
+/** Memory for the first bytes of such a body. With one byte of a body on each of MAX_CONNECTIONS, half of the room is taken and half is left. */
+export const FIRST_KEPT_BYTES = 4 * 1024;
+
 /** Bodies of the greatest size that fit in the room at least, should they be allowed to be larger than by default. */
 export const MIN_BODIES_IN_ROOM = 4;
 

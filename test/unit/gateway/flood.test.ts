@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { FIRST_KEPT_BYTES } from "../../../gateway/limits.ts";
 import { RawClient, request, startRecorder, startService, startTestGateway } from "./support.ts";
 
 /** Opens connections that each send the same bytes, and nothing more; reading goes on, so that refusals arrive. */
@@ -38,16 +39,18 @@ describe("a client that sends half of many bodies", () => {
 
   it("is told that there is no room, and when to come again", async () => {
     const { url, seen } = await startRecorder();
-    const { port } = await startTestGateway(url, { clientSharePercent: 25 });
+    const gateway = await startTestGateway(url, { clientSharePercent: 25 });
     // Eight of them fill the eight MiB that one client may use.
     const half = Buffer.concat([
       Buffer.from(request("POST /v1/a", "Content-Length: 1048576")),
       Buffer.alloc(1024 * 1024 - 1),
     ]);
-    const clients = await openMany(port, 9, half);
+    const clients = await openMany(gateway.port, 9, half);
     const refused = await Promise.race(clients.map((client) => client.answer()));
     expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "1"]);
     expect(seen).toEqual([]);
+    for (const client of clients) client.socket.resetAndDestroy();
+    await expect.poll(() => gateway.figures().bodyBytes).toBe(0);
   });
 
   it("is told to hurry: a body has a least rate", async () => {
@@ -60,6 +63,33 @@ describe("a client that sends half of many bodies", () => {
     clearInterval(drip);
     expect(answer.status).toBe(408);
     expect(seen).toEqual([]);
+  });
+});
+
+describe("many clients that announce large bodies and send one byte of each", () => {
+  it("do not use up the room: a body that comes in two pieces is served", async () => {
+    const { url, seen } = await startRecorder();
+    const gateway = await startTestGateway(url, { clientSharePercent: 25 });
+    // The gateway has read a head when it asks for the body.
+    const begin = async (length: number, address: string) => {
+      const client = await RawClient.connect(gateway.port, address);
+      await client.send(request("POST /v1/a", `Content-Length: ${length}`, "Expect: 100-continue"));
+      expect((await client.answer()).status).toBe(100);
+      return client;
+    };
+    // 32 bodies of the greatest size fill the room.
+    const addresses = Array.from({ length: 32 }, (_, index) => `127.0.0.${index + 2}`);
+    const clients = await Promise.all(
+      addresses.flatMap((address) => Array(16).fill(address)).map((address) => begin(1024 * 1024, address)),
+    );
+    await Promise.all(clients.map((client) => client.send("a")));
+    const other = await begin(100_000, "127.0.0.99");
+    await other.send("b".repeat(100_000));
+    expect((await other.answer()).status).toBe(200);
+    expect(seen.map(({ body }) => body.length)).toEqual([100_000]);
+    await expect.poll(() => gateway.figures().bodyBytes).toBe(clients.length * FIRST_KEPT_BYTES);
+    for (const client of clients) client.socket.resetAndDestroy();
+    await expect.poll(() => gateway.figures().bodyBytes).toBe(0);
   });
 });
 

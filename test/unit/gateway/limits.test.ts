@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { MAX_UPSTREAM_CONNECTIONS } from "../../../gateway/limits.ts";
+import { FIRST_KEPT_BYTES, MAX_UPSTREAM_CONNECTIONS } from "../../../gateway/limits.ts";
 import { MAX_RESTORED_BYTES } from "../../../src/base/limits.ts";
 import { RawClient, request, startRecorder, startService, startTestGateway } from "./support.ts";
 
@@ -195,22 +195,42 @@ describe("the limit of the body", () => {
     }
   });
 
-  it("counts a body with what it may have until it is here, and then with what it has", async () => {
+  it("counts a body with the memory for what has come of it, at most twice of that, until it is answered", async () => {
     const held: (() => void)[] = [];
     const { url } = await startService((_, response) => held.push(() => response.end("done")));
-    const gateway = await startTestGateway(url, { maxBodyBytes: 1000 });
+    const gateway = await startTestGateway(url);
     const announced = await RawClient.connect(gateway.port);
-    await announced.send(request("POST /v1/a", "Content-Length: 100"));
+    await announced.send(`${request("POST /v1/a", "Content-Length: 100")}a`);
     await expect.poll(() => gateway.figures().bodyBytes).toBe(100);
     const chunked = await RawClient.connect(gateway.port);
     await chunked.send(`${request("POST /v1/b", "Transfer-Encoding: chunked")}5\r\nabcde\r\n`);
-    await expect.poll(() => gateway.figures().bodyBytes).toBe(1100);
+    await expect.poll(() => gateway.figures().bodyBytes).toBe(100 + FIRST_KEPT_BYTES);
+    await chunked.send(`${FIRST_KEPT_BYTES.toString(16)}\r\n${"f".repeat(FIRST_KEPT_BYTES)}\r\n`);
+    await expect.poll(() => gateway.figures().bodyBytes).toBe(100 + 2 * FIRST_KEPT_BYTES);
     await chunked.send("0\r\n\r\n");
     await expect.poll(() => held.length).toBe(1);
-    expect(gateway.figures().bodyBytes).toBe(105);
+    expect(gateway.figures().bodyBytes).toBe(100 + 2 * FIRST_KEPT_BYTES);
     held[0]?.();
     expect((await chunked.answer()).body).toBe("done");
+    await expect.poll(() => gateway.figures().bodyBytes).toBe(100);
     announced.socket.destroy();
+    await expect.poll(() => gateway.figures().bodyBytes).toBe(0);
+  });
+
+  it.each([
+    ["is answered", "0\r\n\r\n", 200],
+    ["gets too long", "fffff\r\n", 413],
+    ["is malformed", "x\r\n", 400],
+    ["does not go on", "", 408],
+  ])("gives the room of a body back when it %s", async (_, rest, status) => {
+    const { url } = await startRecorder();
+    const timeouts = { bodyMs: status === 408 ? 500 : 600_000 };
+    const gateway = await startTestGateway(url, { timeouts });
+    const client = await RawClient.connect(gateway.port);
+    await client.send(`${request("POST /v1/a", "Transfer-Encoding: chunked")}5\r\nabcde\r\n`);
+    await expect.poll(() => gateway.figures().bodyBytes).toBe(FIRST_KEPT_BYTES);
+    await client.send(rest);
+    expect((await client.answer()).status).toBe(status);
     await expect.poll(() => gateway.figures().bodyBytes).toBe(0);
   });
 
