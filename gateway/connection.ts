@@ -195,7 +195,10 @@ export class ClientConnection {
       turn: this.#turn,
       abandonMs: timeouts.abandonMs,
     };
-    const answer = await upstream.send(request, client.shareKey);
+    const sending = upstream.send(request, client.shareKey);
+    // It waits for its turn, or has had it at once. A client that had ended its side before is not waited for either.
+    if (!this.#reader.isOpen) this.#turn.miss();
+    const answer = await sending;
     if (!answer.ok && answer.error === "busy") return this.#decline(BUSY, head);
     if (!answer.ok) {
       const reason = unavailable();

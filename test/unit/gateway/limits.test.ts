@@ -146,6 +146,29 @@ describe("a request that waits for its turn", () => {
     const refused = await client.answer();
     expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "1"]);
   });
+
+  it("is refused at once when its client had ended its side before", async () => {
+    const held = new Map<string, () => void>();
+    const { url } = await startService(({ url: target = "" }, response) =>
+      held.set(target, () => response.end("done")),
+    );
+    const gateway = await startTestGateway(url, { timeouts: { burstMs: 600_000 } });
+    const ended = await RawClient.connect(gateway.port);
+    ended.socket.end(request("GET /v1/first") + request("POST /v1/second"));
+    for (let sent = 0; sent < MAX_UPSTREAM_CONNECTIONS; sent++) {
+      await (await RawClient.connect(gateway.port)).send(request(`GET /v1/${sent}`));
+    }
+    // One of them waits: it gets the turn of the first request, and there is none for the second.
+    await expect
+      .poll(() => [held.size, gateway.figures().requests])
+      .toEqual([MAX_UPSTREAM_CONNECTIONS, MAX_UPSTREAM_CONNECTIONS + 1]);
+    held.get("/v1/first")?.();
+    expect((await ended.answer()).body).toBe("done");
+    expect((await ended.answer()).status).toBe(503);
+    expect((await ended.end()).rest).toBe("");
+    await expect.poll(() => held.size).toBe(MAX_UPSTREAM_CONNECTIONS + 1);
+    expect([...held.keys()]).not.toContain("/v1/second");
+  });
 });
 
 describe("the limit of the body", () => {
