@@ -3,7 +3,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { consoleToken } from "../support/console-token.ts";
 import { browserPath, expectAccessible, openPage, startBrowser, type WatchedPage } from "./support/browser.ts";
-import { openPlace, picture, signIn, TAKES_PICTURES, visit as visitPage } from "./support/console-page.ts";
+import { picture, signIn, TAKES_PICTURES, visit as visitPage } from "./support/console-page.ts";
 import { startSeededServer } from "./support/seeded-server.ts";
 import { call, type RunningServer, startServe } from "./support/server.ts";
 
@@ -190,34 +190,6 @@ describe.skipIf(executable === undefined)("the console", () => {
     await page.getByLabel("Policy", { exact: true }).fill("old");
     await page.keyboard.press("Enter");
     await page.getByText("No token matches").waitFor();
-  });
-
-  it("follows a revocation that was stopped until the step is done that it was at, and shows the receipt then", async () => {
-    const job = { id: "s", state: "stopped", counted: 900, matched: 900, revoked: 0, total: 0, finished: null };
-    let answer: Readonly<Record<string, unknown>> = { ...job, ended_before: 0, mismatched: 0, failures: [] };
-    let receipts = 0;
-    await page.route("**/v1/sys/tokens/jobs/s", (route) => route.fulfill({ json: { data: answer } }));
-    await page.route("**/v1/sys/tokens/jobs/s/receipt?*", (route) => {
-      receipts += 1;
-      return route.fulfill({
-        json: {
-          data: {
-            ...{ job: "s", state: "stopped", complete: true, asked_by: null, request_id: "", filter: {}, next: "" },
-            ...{ started: "2026-11-22T05:06:07Z", finished: "2026-11-22T05:06:08Z", accessors: [] },
-            numbers: { matched: 900, total: 200 },
-          },
-        },
-      });
-    });
-    await openPlace(page, "receipts/s");
-    await shows(/^0 ended: 900 that matched.*Stopping after this step/);
-    expect(await page.getByRole("button", { name: "Stop" }).count()).toBe(0);
-    expect(receipts).toBe(0);
-    answer = { ...answer, revoked: 200, total: 200, finished: "2026-11-22T05:06:08Z" };
-    await shows(/^200 ended: 900 that matched.*Stopped: what was revoked stays revoked/);
-    await page.getByRole("region", { name: "What ended" }).waitFor();
-    await page.unroute("**/v1/sys/tokens/jobs/s");
-    await page.unroute("**/v1/sys/tokens/jobs/s/receipt?*");
   });
 
   it("finds from everywhere what has a page, by name, by alias and by a pasted token, which no address gets", async () => {
