@@ -74,7 +74,7 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
       ...[expected?.count ?? null, expected?.total ?? null, JSON.stringify(count)],
     );
     this.tables.exec(
-      `DELETE FROM jobs WHERE dry = ? AND state NOT IN ('counting', 'running') AND number <=
+      `DELETE FROM jobs WHERE dry = ? AND finished_at IS NOT NULL AND number <=
          (SELECT number FROM jobs WHERE dry = ? ORDER BY number DESC LIMIT 1 OFFSET ?)`,
       ...[dry, dry, KEPT_JOBS],
     );
@@ -104,8 +104,8 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
   stop(id: string): RevocationJob | null {
     const row = this.#find(id);
     if (row && isUnderWay(row)) {
-      this.tables.exec("UPDATE jobs SET state = 'stopped' WHERE id = ?", id);
       if (row.step === null) this.#end(id, "stopped");
+      else this.tables.exec("UPDATE jobs SET state = 'stopped' WHERE id = ?", id);
     }
     return this.read(id);
   }
@@ -139,7 +139,7 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
     const repeated = job.step === null ? null : storedJson<PlannedStep>(job.step);
     const step = repeated ?? (await this.#plan(selection, job.position));
     if (!repeated) {
-      // Stopped while it was planned: its client was told that it has finished.
+      // A job that was stopped during the plan has finished: the answer to stop() says so.
       if (this.#find(job.id)?.state !== "running") return;
       this.tables.exec("UPDATE jobs SET step = ? WHERE id = ?", JSON.stringify(step), job.id);
     }
@@ -247,7 +247,7 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
     const failures = [...storedJson<string[]>(job.failures), `${new Date(currentTime()).toISOString()}: a step failed`];
     this.tables.exec("UPDATE jobs SET failures = ? WHERE id = ?", JSON.stringify(failures), job.id);
     const row = this.#find(job.id);
-    if (failures.length >= MAX_FAILURES && row && (isUnderWay(row) || isStopping(row))) this.#end(job.id, "failed");
+    if (failures.length >= MAX_FAILURES && row && isUnderWay(row)) this.#end(job.id, "failed");
   }
 
   #end(id: string, state: Exclude<JobState, "running" | "counting">): void {
@@ -258,7 +258,7 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
     // Somebody waits for a count, and it is short.
     const first = (where: string) =>
       this.tables.exec<JobRow>(`SELECT * FROM jobs WHERE ${where} ORDER BY number LIMIT 1`).toArray()[0] ?? null;
-    return first("state = 'counting'") ?? first("state = 'running' OR (state = 'stopped' AND finished_at IS NULL)");
+    return first("state = 'counting'") ?? first("finished_at IS NULL");
   }
 
   #find(id: string): JobRow | null {
@@ -271,13 +271,8 @@ export function revocationsOf(env: ListingEnv): DurableObjectStub<TokenRevocatio
   return within(env, env.TOKEN_REVOCATIONS).getByName("revocations");
 }
 
-function isUnderWay({ state }: JobRow): boolean {
-  return state === "counting" || state === "running";
-}
-
-/** True for a job that was stopped and has to finish the step that it was at. */
-function isStopping({ state, finished_at }: JobRow): boolean {
-  return state === "stopped" && finished_at === null;
+function isUnderWay({ finished_at }: JobRow): boolean {
+  return finished_at === null;
 }
 
 /** What a step has done in a tree whose answer to the first attempt may be lost: then its tokens had ended already. */
