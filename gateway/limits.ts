@@ -10,7 +10,7 @@ export const MAX_BODY_BYTES = 1024 * 1024;
 /** Where the parts of a backup come in, which may be larger. The service takes them only while it is being restored. */
 export const RESTORE_TARGET = "/v1/sys/restore/part";
 
-/** Bodies with a part of a backup that fit at once in a room of their own, apart from that for all others. A client alone may use the room of one. */
+/** Bodies with a part of a backup that fit at once in a room of their own, apart from that for all others. Each client may use the room of one while there is so much. */
 export const RESTORED_AT_ONCE = 2;
 
 /** Memory for all request bodies that did not come in one piece. */

@@ -93,7 +93,7 @@ export async function startGateway(options: GatewayOptions): Promise<Result<Gate
   const maxPartBytes = Math.max(MAX_RESTORED_BYTES, maxBodyBytes);
   const parts: BodyBound = {
     maxBytes: maxPartBytes,
-    room: new Shares(RESTORED_AT_ONCE * maxPartBytes, 100 / RESTORED_AT_ONCE),
+    room: new Shares(RESTORED_AT_ONCE * maxPartBytes, 100 / RESTORED_AT_ONCE, maxPartBytes),
   };
   const settings: ConnectionSettings = {
     upstream: new Upstream(

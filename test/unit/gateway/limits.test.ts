@@ -218,6 +218,19 @@ describe("the limit of the body", () => {
     }
   });
 
+  it("takes a part of a backup of the greatest size while another address holds a part of which little has come", async () => {
+    const { url, seen } = await startRecorder();
+    const gateway = await startTestGateway(url, { clientSharePercent: 25 });
+    const head = request("POST /v1/sys/restore/part", `Content-Length: ${MAX_RESTORED_BYTES}`);
+    const slow = await RawClient.connect(gateway.port, "127.0.0.2");
+    await slow.send(`${head}a`);
+    await expect.poll(() => gateway.figures().bodyBytes).toBe(FIRST_KEPT_BYTES);
+    const client = await RawClient.connect(gateway.port);
+    await client.send(`${head}${"a".repeat(MAX_RESTORED_BYTES)}`);
+    expect((await client.answer()).status).toBe(200);
+    expect(seen[0]?.body.length).toBe(MAX_RESTORED_BYTES);
+  });
+
   it("counts a body with the memory for what has come of it, at most twice of that, until it is answered", async () => {
     const held: (() => void)[] = [];
     const { url } = await startService((_, response) => held.push(() => response.end("done")));
