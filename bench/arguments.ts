@@ -2,27 +2,27 @@ import { type NotRun, readWords } from "../scripts/local/command-line.ts";
 import { err, ok, type Result } from "../src/base/result.ts";
 
 /** The cases, in the order in which they run. */
-export const CASES = ["operations", "after-creations", "clean-ups", "load", "incident", "console"] as const;
+export const CASES = ["operations", "after-creations", "load", "console", "incident", "clean-ups"] as const;
 
 export type CaseName = (typeof CASES)[number];
 
 export const HELP = `Usage: npm run bench -- [options]
 
-Measures Grove as npm run serve runs it, with the CPU of its processes for each request.
+Measures Grove as npm run serve runs it, with the CPU of its processes for each request. All cases take at most 40 minutes.
 
   --only LIST       cases, separated by commas (default all): ${CASES.join(", ")}
-  --rounds N        turns of each measurement (default 5)
+  --rounds N        turns of each measurement (default 3)
   --seconds S       length of one measurement (default 2)
-  --load-seconds S  length of the mixed load (default 120; 600 for the page)
-  --tokens N        tokens of a large installation (default 100000)
-  --forest DIR      the data directory of one that is there already, for incident and console; the variables
-                    GROVE_SEAL_KEY and GROVE_TOKEN (a root token) belong to it
+  --load-seconds S  length of the mixed load (default 300)
+  --tokens LIST     tokens of large installations (default 100000,1000000): incident is measured with each, console
+                    with the first and clean-ups with the last
   --quick           1 round of a second, 2000 tokens, a short load: to see that it works
-  --against URL     measures operations and load on another server with the same API too, in turns with Grove;
+  --against URL     measures operations and load on another server with the same API too;
                     the variable AGAINST_TOKEN has a root token of it
   --pid PID         the process of that server, for its CPU and memory
-  --dir DIR         where the servers keep their data (default the system's temporary directory): a disk, or a tmpfs
-  --write           keeps the figures in docs/performance/figures.json and writes docs/performance.md
+  --dir DIR         where the servers keep their data (default the system's temporary directory)
+  --write           keeps the figures of each case, as soon as it is over, in docs/performance/figures.json and
+                    docs/performance.md
   --help            this text
 `;
 
@@ -32,9 +32,7 @@ export interface BenchCommand {
   readonly rounds: number;
   readonly seconds: number;
   readonly loadSeconds: number;
-  readonly tokens: number;
-  /** The data directory of a large installation that is there already. */
-  readonly forest: string | null;
+  readonly tokens: readonly number[];
   readonly against: { readonly url: string; readonly pid: number } | null;
   readonly directory: string | null;
   readonly write: boolean;
@@ -50,7 +48,6 @@ export function parseBenchArguments(argv: readonly string[]): Result<BenchComman
     seconds: { type: "string" },
     "load-seconds": { type: "string" },
     tokens: { type: "string" },
-    forest: { type: "string" },
     quick: { type: "boolean", default: false },
     against: { type: "string" },
     pid: { type: "string" },
@@ -59,19 +56,20 @@ export function parseBenchArguments(argv: readonly string[]): Result<BenchComman
   });
   if (!flags.ok) return flags;
   const { values } = flags.value;
-  const { only, quick, forest, against, pid, dir, write } = values;
+  const { only, quick, against, pid, dir, write } = values;
   const asked = only.split(",");
   const unknown = asked.find((name) => !CASES.some((known) => known === name));
   if (unknown !== undefined) return err(`--only does not know "${unknown}"; it knows ${CASES.join(", ")}`);
   const numbers = {
-    rounds: Number(values.rounds ?? (quick ? 1 : 5)),
+    rounds: Number(values.rounds ?? (quick ? 1 : 3)),
     seconds: Number(values.seconds ?? (quick ? 1 : 2)),
-    loadSeconds: Number(values["load-seconds"] ?? (quick ? 10 : 120)),
-    tokens: Number(values.tokens ?? (quick ? 2000 : 100_000)),
+    loadSeconds: Number(values["load-seconds"] ?? (quick ? 10 : 300)),
   };
   const wrong = Object.entries(numbers).find(([, value]) => !(Number.isInteger(value) && value >= 1));
   if (wrong) return err(`--${wrong[0].replace("loadS", "load-s")} takes a whole number from 1`);
-  if (numbers.tokens < 2000) return err("--tokens takes a number from 2000");
+  const tokens = (values.tokens ?? (quick ? "2000" : "100000,1000000")).split(",").map(Number);
+  if (!tokens.every((count) => Number.isInteger(count) && count >= 2000))
+    return err("--tokens takes numbers from 2000");
   if ((against === undefined) !== (pid === undefined)) return err("--against URL and --pid PID go together");
   if (against !== undefined && !/^http:\/\/[^/]+$/.test(against)) return err("--against takes http://HOST:PORT");
   if (pid !== undefined && !/^[1-9]\d{0,9}$/.test(pid)) return err(`--pid takes the number of a process, not "${pid}"`);
@@ -79,10 +77,10 @@ export function parseBenchArguments(argv: readonly string[]): Result<BenchComman
   return ok({
     cases: CASES.filter((name) => asked.includes(name)),
     ...numbers,
-    forest: forest ?? null,
+    tokens,
     against: against === undefined ? null : { url: against, pid: Number(pid) },
     directory: dir ?? null,
     write,
-    options: `--rounds ${numbers.rounds} --seconds ${numbers.seconds} --load-seconds ${numbers.loadSeconds} --tokens ${numbers.tokens}`,
+    options: `--rounds ${numbers.rounds} --seconds ${numbers.seconds} --load-seconds ${numbers.loadSeconds} --tokens ${tokens.join()}`,
   });
 }

@@ -1,4 +1,5 @@
 import { type LoadRequest, runStream } from "./load.ts";
+import type { Forest } from "./seed/forest.ts";
 import type { Client } from "./servers/client.ts";
 import type { Secrets, Usage } from "./servers/serve.ts";
 
@@ -10,10 +11,11 @@ export interface Measured extends Client {
 /** Bytes in MiB. */
 export const MIB = 2 ** 20;
 
-/** The data of a large installation, and the secrets of a server on it. */
+/** The data of a large installation, the secrets of a server on it, and its tokens. */
 export interface KeptForest {
   readonly data: string;
   readonly secrets: Secrets;
+  readonly forest: Forest;
 }
 
 /** What every case has at hand. */

@@ -15,42 +15,58 @@ import { describeMachine } from "./machine.ts";
 import { plantForest } from "./seed/forest.ts";
 import { newSecrets, usageOf } from "./servers/serve.ts";
 
-const MEASURE: Readonly<Record<CaseName, (bench: Bench) => Promise<CaseFigures>>> = {
-  operations: measureOperations,
-  "after-creations": measureAfterCreations,
-  "clean-ups": measureCleanUps,
-  load: measureLoad,
-  incident: measureIncident,
-  console: measureConsole,
+interface Case {
+  readonly measure: (bench: Bench) => Promise<CaseFigures>;
+  /** Of the numbers of tokens on the command line those that it is measured with; absent: it has tokens of its own. */
+  readonly sizes?: (tokens: readonly number[]) => readonly number[];
+}
+
+const MEASURE: Readonly<Record<CaseName, Case>> = {
+  operations: { measure: measureOperations },
+  "after-creations": { measure: measureAfterCreations },
+  load: { measure: measureLoad },
+  console: { measure: measureConsole, sizes: (tokens) => tokens.slice(0, 1) },
+  incident: { measure: measureIncident, sizes: (tokens) => tokens },
+  "clean-ups": { measure: measureCleanUps, sizes: (tokens) => tokens.slice(-1) },
 };
 
-/** Runs the cases that the command line asks for, and prints the figures of each when it is over. */
+/** Tokens of one tree, as a share of all of a large installation, and the mean of the other trees. */
+const LARGEST_SHARE = 0.1;
+const TREE_TOKENS = 100;
+
+/** Runs the cases that the command line asks for. The figures of each are printed, and kept, when it is over. */
 export async function runBench(command: BenchCommand, say: (line: string) => void): Promise<void> {
-  const { rounds, seconds, loadSeconds, tokens, options } = command;
+  const { rounds, seconds, loadSeconds, options } = command;
   const root = resolve(command.directory ?? tmpdir());
   mkdirSync(root, { recursive: true });
   const directory = mkdtempSync(join(root, "grove-bench-"));
   // Also when the bench is stopped in the middle.
   process.on("exit", () => rmSync(directory, { recursive: true, force: true }));
   const machine = describeMachine(directory);
+  // Read once: the figures that are written change the sources' state.
   const about = { date: new Date().toISOString().slice(0, 10), commit: sourceCommit(), machine, options };
-  let planted: Promise<KeptForest> | undefined;
-  const forest = () => {
-    planted ??= command.forest === null ? plant(join(directory, "forest"), tokens, say) : openForest(command.forest);
-    return planted;
+  const against = otherServer(command.against);
+  const planted = new Map<number, Promise<KeptForest>>();
+  const forestOf = (tokens: number) => {
+    const forest = planted.get(tokens) ?? plant(join(directory, `forest-${tokens}`), tokens, say);
+    planted.set(tokens, forest);
+    return forest;
   };
   for (const name of command.cases) {
-    const data = join(directory, name);
-    mkdirSync(data);
-    const against = otherServer(command.against);
-    const secrets = newSecrets();
-    const bench = { directory: data, secrets, rounds, seconds, loadSeconds, tokens, forest, against, say };
-    const began = performance.now();
-    const figures: KeptFigures = { ...about, ...(await MEASURE[name](bench)) };
-    say(`${name}: took ${Math.round((performance.now() - began) / 1000)} s`);
-    process.stdout.write(`\n## ${name}\n\n${renderCase(figures)}\n`);
-    if (command.write && figures.tables.length > 0) keepFigures(name, figures);
-    rmSync(data, { recursive: true, force: true });
+    const { measure, sizes = () => [0] } = MEASURE[name];
+    for (const tokens of sizes(command.tokens)) {
+      const data = join(directory, name);
+      mkdirSync(data);
+      const forest = () => forestOf(tokens);
+      const secrets = newSecrets();
+      const bench = { directory: data, secrets, rounds, seconds, loadSeconds, tokens, forest, against, say };
+      const began = performance.now();
+      const figures: KeptFigures = { ...about, ...(await measure(bench)) };
+      say(`${name}: took ${Math.round((performance.now() - began) / 1000)} s`);
+      process.stdout.write(`\n## ${name}\n\n${renderCase(figures)}\n`);
+      if (command.write && figures.tables.length > 0) keepFigures(name, figures);
+      rmSync(data, { recursive: true, force: true });
+    }
   }
 }
 
@@ -61,17 +77,12 @@ function otherServer(other: BenchCommand["against"]): Measured | null {
   return { url, token: process.env.AGAINST_TOKEN ?? "", usage: () => ({ worker: usageOf(pid), gateway }) };
 }
 
-/** A large installation for the cases that only read it. */
+/** A large installation, whose data cases read or copy. */
 async function plant(data: string, tokens: number, say: (line: string) => void): Promise<KeptForest> {
   say(`planting ${tokens} tokens`);
   const secrets = newSecrets();
-  await plantForest(data, secrets, { trees: Math.ceil(tokens / 100), tokens });
-  return { data, secrets };
-}
-
-/** One that was planted before, with its secrets from the environment. */
-async function openForest(data: string): Promise<KeptForest> {
-  const { GROVE_SEAL_KEY, GROVE_TOKEN } = process.env;
-  if (!GROVE_SEAL_KEY || !GROVE_TOKEN) throw new Error("--forest needs the variables GROVE_SEAL_KEY and GROVE_TOKEN");
-  return { data: resolve(data), secrets: { GROVE_SEAL_KEY, GROVE_DEV_ROOT_TOKEN: GROVE_TOKEN } };
+  const largest = Math.floor(tokens * LARGEST_SHARE);
+  const others = tokens - largest;
+  const shape = { trees: Math.ceil(others / TREE_TOKENS), tokens: others, largest };
+  return { data, secrets, forest: await plantForest(data, secrets, shape) };
 }

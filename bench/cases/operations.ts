@@ -1,3 +1,4 @@
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import {
   type Bench,
   type CaseFigures,
@@ -9,8 +10,9 @@ import {
   type Target,
 } from "../case.ts";
 import type { LoadRequest } from "../load.ts";
+import { startBare } from "../servers/bare.ts";
 import { type Client, makeToken } from "../servers/client.ts";
-import { ServeProcess } from "../servers/serve.ts";
+import { newSecrets, ServeProcess } from "../servers/serve.ts";
 import { median, pairedRatio } from "../statistics.ts";
 import { loginRequests } from "./logins.ts";
 
@@ -19,47 +21,80 @@ const RATIOS = [
   ["look-up of one token", 0.9],
   ["look-up of 64 trees", 0.45],
   ["look-up of a batch token", 0.45],
-  ["creation of a batch token", 1],
-  ["creation of a child", 0.55],
+  ["creation of a batch token", 0.8],
+  ["creation of a child", 0.5],
   ["renewal", 0.5],
   ["creation of an orphan", 1.2],
 ] as const;
 
 type Operation = (typeof RATIOS)[number][0];
+type Requests = readonly LoadRequest[];
+
+/** What waits for the disk, and is measured without it too: on a tmpfs, where the system has one. */
+const WRITES: ReadonlySet<Operation> = new Set(["creation of a child", "renewal", "creation of an orphan"]);
+const TMPFS = "/dev/shm";
+/** The CPU of the Worker for an orphan, as a ratio to that of a bare new object. */
+const BESIDE_BARE = 1.2;
 
 /** Trees that the look-ups of several are spread over. */
 const TREES = 64;
 
-/** Measures each operation, in turns with the same on the other server where there is one; and logins. */
+/** Measures each operation, in turns with the same on a tmpfs and on the other server where there are such; and logins. */
 export async function measureOperations(bench: Bench): Promise<CaseFigures> {
   const grove = await ServeProcess.start(`${bench.directory}/operations`, bench.secrets);
-  const { against } = bench;
   const logins = await loginRequests(grove);
   try {
-    const requests = await requestsFor(grove);
-    const others = against && (await requestsFor(against));
-    const operations: Row[] = [];
-    const targets: Target[] = [];
-    for (const [name, atMost] of RATIOS) {
-      const [own, other = []] = await inTurns(bench, name, [
-        [grove, requests[name]],
-        ...(against && others ? [[against, others[name]] as const] : []),
-      ]);
-      operations.push({ operation: name, ...figuresOf(own ?? []), ...(against && comparison(own ?? [], other)) });
-      const ratio = pairedRatio((own ?? []).map(cpuOf), other.map(cpuOf)).median;
-      if (against) targets.push({ what: `${name}: CPU beside the other server`, got: ratio, atMost });
-    }
+    const operations = await measureInTurns(bench, grove);
     const rows: Row[] = [];
-    for (const { name, requests: login, atMost } of logins.kinds) {
-      const [samples = []] = await inTurns(bench, name, [[grove, login]]);
+    const targets: Target[] = [];
+    for (const { name, requests, atMost } of logins.kinds) {
+      const [samples = []] = await inTurns(bench, name, [[grove, requests]]);
       rows.push({ login: name, ...figuresOf(samples) });
       const got = median(samples.map(({ workerMicros }) => workerMicros));
       if (atMost !== undefined) targets.push({ what: `${name}: CPU of the Worker, us`, got, atMost });
     }
-    return { tables: [operations, rows], targets };
+    return { tables: [operations.rows, rows], targets: [...operations.targets, ...targets] };
   } finally {
     await logins.stop();
     await grove.stop();
+  }
+}
+
+async function measureInTurns(bench: Bench, grove: Measured) {
+  const { against } = bench;
+  const memory = existsSync(TMPFS) ? mkdtempSync(`${TMPFS}/grove-bench-`) : null;
+  const inMemory = memory === null ? null : await ServeProcess.start(memory, newSecrets());
+  const bare = await startBare(`${bench.directory}/bare`);
+  try {
+    const own = await requestsFor(grove);
+    const others = against && (await requestsFor(against));
+    const onTmpfs = inMemory && (await requestsFor(inMemory));
+    const bareRequests: Requests = [{ method: "POST", path: "/", body: { ttl: "1h" } }];
+    const rows: Row[] = [];
+    const targets: Target[] = [];
+    for (const [name, atMost] of RATIOS) {
+      const isOrphan = name === "creation of an orphan";
+      const [samples = [], other = [], withoutDisk = [], bareSamples = []] = await inTurns(bench, name, [
+        [grove, own[name]],
+        against && others && [against, others[name]],
+        inMemory && onTmpfs && WRITES.has(name) ? [inMemory, onTmpfs[name]] : null,
+        isOrphan ? [bare, bareRequests] : null,
+      ]);
+      rows.push({ operation: name, ...figuresOf(samples), ...(against && comparison(samples, other)) });
+      if (withoutDisk.length > 0) rows.push({ operation: `${name}, on a tmpfs`, ...figuresOf(withoutDisk) });
+      const ratio = pairedRatio(samples.map(cpuOf), other.map(cpuOf)).median;
+      if (against) targets.push({ what: `${name}: CPU beside the other server`, got: ratio, atMost });
+      if (!isOrphan) continue;
+      rows.push({ operation: "a bare new object", ...figuresOf(bareSamples) });
+      const worker = (of: readonly Sample[]) => of.map(({ workerMicros }) => workerMicros);
+      const got = pairedRatio(worker(samples), worker(bareSamples)).median;
+      targets.push({ what: `${name}: CPU of the Worker beside a bare new object`, got, atMost: BESIDE_BARE });
+    }
+    return { rows, targets };
+  } finally {
+    await bare.stop();
+    await inMemory?.stop();
+    if (memory !== null) rmSync(memory, { recursive: true, force: true });
   }
 }
 
@@ -67,13 +102,14 @@ export async function measureOperations(bench: Bench): Promise<CaseFigures> {
 async function inTurns(
   bench: Bench,
   name: string,
-  sides: readonly (readonly [Measured, readonly LoadRequest[]])[],
+  sides: readonly (readonly [Measured, Requests] | null)[],
 ): Promise<Sample[][]> {
   bench.say(name);
   const samples: Sample[][] = sides.map(() => []);
   for (let round = 0; round <= bench.rounds; round++) {
-    for (const [at, [server, requests]] of sides.entries()) {
-      const sample = await measure(server, requests, bench.seconds);
+    for (const [at, side] of sides.entries()) {
+      if (side === null) continue;
+      const sample = await measure(side[0], side[1], bench.seconds);
       if (round > 0) samples[at]?.push(sample);
     }
   }
@@ -107,7 +143,7 @@ function cpuOf({ workerMicros, gatewayMicros }: Sample): number {
 }
 
 /** The requests of every operation, with tokens made for them. */
-async function requestsFor(root: Client): Promise<Record<Operation, readonly LoadRequest[]>> {
+async function requestsFor(root: Client): Promise<Record<Operation, Requests>> {
   const plain = { ttl: "24h", policies: ["default"] };
   const { token } = await makeToken(root, "create-orphan", plain);
   const batch = await makeToken(root, "create-orphan", { ...plain, type: "batch" });

@@ -23,12 +23,16 @@ export interface ForestShape {
   readonly largest?: number;
 }
 
-/** What was planted. */
+/** The first token of each tree that was planted. */
 export interface Forest {
-  /** The first token of each tree; that of the largest comes first. */
-  readonly tops: readonly string[];
-  /** Tokens of trees that began with a login at `auth/aws/`: every second tree does. */
-  readonly ofLogins: number;
+  /** That of the largest; "" for none. */
+  readonly largest: string;
+  /** Those of trees that began with a plain creation: every fourth. */
+  readonly plain: readonly string[];
+  /** With a creation by the role `ci`: every fourth. */
+  readonly ofRole: readonly string[];
+  /** With a login at `auth/aws/`: every second. */
+  readonly ofLogins: readonly string[];
 }
 
 /** A token before it is written. */
@@ -83,29 +87,29 @@ async function seedForest(
 ): Promise<Forest> {
   const write = await treeWriter(data, keys, like);
   const shards = Array.from({ length: ACCESSOR_SHARDS }, (_, number) => new SeededShard(data, number));
-  const tops: string[] = [];
-  let ofLogins = 0;
   const plant = async (number: number, size: number, kind: Kind) => {
     const treeId = newObjectId(data, "TokenTree");
     const tree = await growTree(keys, treeId, kind, size, number);
     write(treeId, tree);
-    tops.push(tree[0]?.ids.token ?? "");
-    if (kind.login) ofLogins += size;
     for (const entry of entriesOf(tree)) {
       shards[accessorShardNumber(entry.accessor)]?.add(entry, entry.first ? size : 1);
     }
+    return tree[0]?.ids.token ?? "";
   };
-  // Its tokens can make children, and live for long: they are made 10 ms after each other.
-  if (largest > 0) await plant(LIFETIMES.length - 1, largest, { ...kindOf(0, mount), policies: ["root"] });
+  // Its tokens live for long: they are made 10 ms after each other.
+  const top = largest > 0 ? await plant(LIFETIMES.length - 1, largest, kindOf(0, mount)) : "";
+  const forest = { largest: top, plain: [] as string[], ofRole: [] as string[], ofLogins: [] as string[] };
   let left = tokens;
   for (let number = 0; number < trees; number++) {
     const mean = ((SHARES[number % SHARES.length] ?? 1) * tokens) / trees;
     const size = number === trees - 1 ? left : Math.min(Math.round(mean), left);
     left -= size;
-    await plant(number, Math.max(1, size), kindOf(number, mount));
+    const kind = kindOf(number, mount);
+    const tops = kind.login ? forest.ofLogins : kind.role === null ? forest.plain : forest.ofRole;
+    tops.push(await plant(number, Math.max(1, size), kind));
   }
   for (const shard of shards) shard.close();
-  return { tops, ofLogins };
+  return forest;
 }
 
 function kindOf(number: number, mount: string): Kind {

@@ -1,4 +1,4 @@
-import { type IncomingHttpHeaders, request } from "node:http";
+import { type Agent, type IncomingHttpHeaders, request } from "node:http";
 
 /** A server, and the token of requests to it. */
 export interface Client {
@@ -26,6 +26,8 @@ export interface SendOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** The client's own address; absent: the system chooses. */
   readonly from?: string;
+  /** Connections that are shared; absent: each request has one of its own. */
+  readonly agent?: Agent;
   /** How long to wait for the answer (ms). */
   readonly timeoutMs?: number;
 }
@@ -33,18 +35,18 @@ export interface SendOptions {
 /** The base path of the interface of teams; everything else is below `v1/`. */
 export const TEAMS = "api/v2";
 
-/** Sends one request on a connection of its own. `path` is whole but for its first slash. Throws when no answer comes. */
+/** Sends one request. `path` is whole but for its first slash. Throws when no answer comes. */
 export function send(
   { url, token }: Client,
   method: string,
   path: string,
   body?: unknown,
-  { headers, from, timeoutMs = 60_000 }: SendOptions = {},
+  { headers, from, agent, timeoutMs = 60_000 }: SendOptions = {},
 ): Promise<Reply> {
   return new Promise((resolve, reject) => {
     const options = {
       method,
-      agent: false,
+      agent: agent ?? false,
       timeout: timeoutMs,
       ...(from !== undefined && { localAddress: from }),
       headers: {

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as pause } from "node:timers/promises";
 import project from "../../package.json" with { type: "json" };
@@ -31,6 +32,8 @@ export function newSecrets(): Secrets {
 
 /** How a server is started; everything has a default. */
 export interface ServeOptions {
+  /** The script of package.json that starts it; default: `serve`. Of `dev`, the data are its own. */
+  readonly script?: "serve" | "dev";
   /** Where it listens; default: any free port of 127.0.0.1. */
   readonly listen?: string;
   /** Private hosts that the Worker may call; default: this machine. */
@@ -46,7 +49,7 @@ export interface ServeOptions {
 /** The longest start on a busy machine: a build, the runtime, the first request (ms). */
 const START_MS = 90_000;
 
-/** `npm run serve` (without npm) on a data directory: workerd, and the process with the gateway in front of it. */
+/** `npm run serve` or `npm run dev` (without npm) on a data directory: workerd, and the process with the gateway in front of it. */
 export class ServeProcess implements Client {
   readonly url: string;
   /** The root token. */
@@ -65,14 +68,24 @@ export class ServeProcess implements Client {
   static async start(
     data: string,
     secrets: Secrets,
-    { listen = "127.0.0.1:0", privateHosts = "127.0.0.0/8", trustProxy, settings, onLine }: ServeOptions = {},
+    {
+      script = "serve",
+      listen = "127.0.0.1:0",
+      privateHosts = "127.0.0.0/8",
+      trustProxy,
+      settings,
+      onLine,
+    }: ServeOptions = {},
   ): Promise<ServeProcess> {
-    const words = [...serveWords(), "--listen", listen, "--data", data, `--allow-private-host=${privateHosts}`];
+    const isDev = script === "dev";
+    const own = isDev ? ["--port=0", "--root-token", secrets.GROVE_DEV_ROOT_TOKEN] : ["--listen", listen];
+    const words = [...wordsOf(script), ...own, "--data", data, `--allow-private-host=${privateHosts}`];
     if (trustProxy !== undefined) words.push("--trust-proxy", trustProxy);
     const child = spawn(process.execPath, words, {
       cwd: PROJECT,
-      env: { ...process.env, ...settings, ...secrets },
-      stdio: ["ignore", onLine ? "pipe" : "ignore", "pipe"],
+      // Else a Worker that is developed on this machine would find this one.
+      env: { ...process.env, ...settings, ...secrets, WRANGLER_REGISTRY_PATH: join(data, "registry") },
+      stdio: ["ignore", onLine || isDev ? "pipe" : "ignore", "pipe"],
     });
     // Also when this process ends by a fault of its own.
     const stop = (): void => void child.kill("SIGTERM");
@@ -82,13 +95,13 @@ export class ServeProcess implements Client {
     for (const stream of [child.stdout, child.stderr]) {
       if (!stream) continue;
       createInterface({ input: stream }).on("line", (line) => {
-        if (stream === child.stderr) said.push(line);
+        if (isDev || stream === child.stderr) said.push(line);
         onLine?.(line);
       });
     }
     for (const end = performance.now() + START_MS; performance.now() < end && isRunning(child); await pause(20)) {
       const url = /Grove listens on (http:\S+)/.exec(said.join("\n"))?.[1];
-      const workerd = childrenOf(child.pid ?? 0).find((pid) => nameOf(pid) === "workerd");
+      const workerd = descendantsOf(child.pid ?? 0).find((pid) => nameOf(pid) === "workerd");
       if (url && workerd) return new ServeProcess(child, workerd, url, secrets.GROVE_DEV_ROOT_TOKEN);
     }
     child.kill("SIGKILL");
@@ -124,24 +137,31 @@ export function usageOf(pid: number): Usage {
   return processFigures(pid) ?? { cpuSeconds: 0, residentBytes: 0 };
 }
 
-/** The arguments of `node` in the script `serve` of package.json, so that the measured server is the one that users start. */
-function serveWords(): string[] {
-  return project.scripts.serve.split(" ").slice(1);
+/** The arguments of `node` in a script of package.json, so that the measured server is the one that users start. */
+function wordsOf(script: "serve" | "dev"): string[] {
+  return project.scripts[script].split(" ").slice(1);
 }
 
 function isRunning({ exitCode, signalCode }: ChildProcess): boolean {
   return exitCode === null && signalCode === null;
 }
 
-function childrenOf(pid: number): number[] {
-  return readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").split(" ").filter(Boolean).map(Number);
+/** The processes that a process started, and those that these started. */
+function descendantsOf(pid: number): number[] {
+  const children = readProcess(pid, `task/${pid}/children`).split(" ").filter(Boolean).map(Number);
+  return [...children, ...children.flatMap(descendantsOf)];
 }
 
 /** The name of a running program; "" when it has ended. */
 function nameOf(pid: number): string {
+  const [, name, state] = /^\d+ \((.*)\) (\S)/s.exec(readProcess(pid, "stat")) ?? [];
+  return state === "Z" ? "" : (name ?? "");
+}
+
+/** A file of /proc; "" of a process that is not there. */
+function readProcess(pid: number, file: string): string {
   try {
-    const [, name, state] = /^\d+ \((.*)\) (\S)/s.exec(readFileSync(`/proc/${pid}/stat`, "latin1")) ?? [];
-    return state === "Z" ? "" : (name ?? "");
+    return readFileSync(`/proc/${pid}/${file}`, "latin1");
   } catch {
     return "";
   }

@@ -9,7 +9,13 @@ function parse(...argv: string[]) {
 
 describe("npm run bench", () => {
   it("runs everything by default", () => {
-    expect(parse()).toMatchObject({ cases: CASES, rounds: 5, tokens: 100_000, against: null, write: false });
+    expect(parse()).toMatchObject({
+      cases: CASES,
+      rounds: 3,
+      tokens: [100_000, 1_000_000],
+      against: null,
+      write: false,
+    });
   });
 
   it("runs the cases that are named, in its own order, and notes how", () => {
@@ -19,7 +25,7 @@ describe("npm run bench", () => {
   });
 
   it("is short when asked to be quick, unless told otherwise", () => {
-    expect(parse("--quick")).toMatchObject({ rounds: 1, seconds: 1, tokens: 2000 });
+    expect(parse("--quick")).toMatchObject({ rounds: 1, seconds: 1, tokens: [2000] });
     expect(parse("--quick", "--rounds", "9")).toMatchObject({ rounds: 9, seconds: 1 });
   });
 
@@ -28,9 +34,8 @@ describe("npm run bench", () => {
     expect(other.against).toEqual({ url: "http://127.0.0.1:8300", pid: 42 });
   });
 
-  it("takes an installation that is there already", () => {
-    expect(parse().forest).toBeNull();
-    expect(parse("--only", "incident", "--forest", "/data/large")).toMatchObject({ forest: "/data/large" });
+  it("takes several numbers of tokens", () => {
+    expect(parse("--tokens", "2000,50000")).toMatchObject({ tokens: [2000, 50_000] });
   });
 
   it.each([
@@ -40,6 +45,7 @@ describe("npm run bench", () => {
     [["--seconds", "x"], "--seconds"],
     [["--load-seconds", ""], "--load-seconds"],
     [["--tokens", "100"], "--tokens"],
+    [["--tokens", "2000,many"], "--tokens"],
     [["--against", "http://127.0.0.1:1"], "--pid"],
     [["--against", "127.0.0.1", "--pid", "1"], "http://"],
     [["--against", "http://127.0.0.1:1", "--pid", "self"], "--pid"],
