@@ -43,7 +43,7 @@ async function readTarget(
 ): Promise<Result<Target, Failure>> {
   const { settings, role, stsRole } = await configurationForLogin({ env, mount }, data.role, data.accountId);
   if (!role || role.authType !== data.kind) return err(invalid("role entry not found"));
-  const client = await openClient({ env, keys: installation.keys, mount }, settings.client);
+  const client = await openClient({ env, installation, mount }, settings.client);
   const account = { accountId: data.accountId, stsRole };
   return ok({ roleName: data.role, role, identity: settings.identity, account, client });
 }

@@ -1,24 +1,20 @@
+import type { Compared, LoginChecks } from "../../auth/login-checks.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
-import type { Result } from "../../base/result.ts";
+import { err, ok, type Result } from "../../base/result.ts";
 import { audienceProblem, boundClaimProblem, type Claims, claimAt, groupsOf, holderOf, mappedText } from "./claims.ts";
 import type { JwtConfig } from "./config.ts";
 import type { JwtRole } from "./role.ts";
 import { leewaysInForce, timesOf, validityProblem } from "./validity.ts";
 
-/** A check of a login, as it was made. */
-export interface Check {
-  /** `bound_claims.NAME` and `claim_mappings.NAME` for one of several claims. */
-  readonly name: string;
-  readonly description: string;
-  /** What the role or the mount asks for; empty where it asks for nothing. */
-  readonly bound: readonly string[];
-  /** What was sent, not more of it than can be read; null where nothing was. */
-  readonly actual: string | null;
-  /** What the login is answered; null unless the check failed. */
-  readonly failure: Failure | null;
-  /** Set where it was not made: what was sent is taken as true, or another one failed before it. */
-  readonly unmade?: "assumed" | "not_reached";
-}
+/** The checks of the claims, in words. Beside them is one for each bound claim and for each claim that is mapped. */
+export const CLAIM_CHECKS = {
+  times: "The token is valid now, by its exp, nbf and iat.",
+  bound_issuer: "The issuer (iss) is the one that the mount trusts.",
+  bound_subject: "The subject (sub) is the one that the role is bound to.",
+  bound_audiences: "An audience (aud) is one that the role is bound to.",
+  user_claim: "The claim that names the holder is there.",
+  groups_claim: "The claim that lists groups is there.",
+} as const;
 
 /** Who a token says its holder is. */
 export interface JwtIdentity {
@@ -27,13 +23,6 @@ export interface JwtIdentity {
   readonly metadata: Readonly<Record<string, string>>;
   /** Names of the groups that the token says; null where the role reads none. */
   readonly groups: readonly string[] | null;
-}
-
-/** All checks of the claims of a token, in order: a login is answered with the first that failed. */
-export interface CheckedClaims {
-  readonly checks: readonly Check[];
-  /** null when a check failed. */
-  readonly identity: JwtIdentity | null;
 }
 
 /** Longest part of a value that a check shows. */
@@ -50,76 +39,69 @@ export function shown(value: unknown): string | null {
 }
 
 /**
- * Compares the claims of a token with what the role asks for: the rules of a login and of its explanation. Messages are those of
- * the reference where it has the rule.
+ * Compares the claims of a token with what the role asks for. Makes all checks, whichever of them fail; messages are those of the
+ * reference where it has the rule.
  *
  * @param now ms.
+ * @returns the first failure, which a login is answered with.
  */
 export function checkClaims(
   config: Pick<JwtConfig, "boundIssuer" | "discoveryUrl">,
   role: JwtRole,
   claims: Claims,
   now: number,
-): CheckedClaims {
-  const checks: Check[] = [];
-  const add = (name: string, description: string, bound: readonly unknown[], actual: unknown, problem: string | null) =>
-    checks.push({
-      name,
-      description,
-      bound: bound.flatMap((value) => shown(value) ?? []),
-      actual: shown(actual),
-      failure: problem === null ? null : invalid(problem),
-    });
+  checks: LoginChecks<keyof typeof CLAIM_CHECKS>,
+): Result<JwtIdentity, Failure> {
+  const results: Result<unknown, Failure>[] = [];
+  const compared = (bound: readonly unknown[], actual: unknown): Compared => ({
+    bound: bound.flatMap((value) => shown(value) ?? []),
+    actual: shown(actual),
+  });
+  const check = (name: keyof typeof CLAIM_CHECKS, bound: readonly unknown[], actual: unknown, problem: string | null) =>
+    results.push(checks.record(name, compared(bound, actual), passedUnless(problem)));
+  const checkNamed = (
+    name: string,
+    words: string,
+    bound: readonly unknown[],
+    actual: unknown,
+    problem: string | null,
+  ) => results.push(checks.recordNamed(name, words, compared(bound, actual), passedUnless(problem)));
   const inToken = (problem: string | null) => problem && `error validating token: ${problem}`;
 
   const { boundSubject, boundAudiences } = role;
-  add(
-    "times",
-    "The token is valid now, by its exp, nbf and iat.",
-    leewaysInForce(role.leeways),
-    timesOf(claims),
-    inToken(validityProblem(claims, role.leeways, now)),
-  );
+  const validity = validityProblem(claims, role.leeways, now);
+  check("times", leewaysInForce(role.leeways), timesOf(claims), inToken(validity));
   const issuers = [config.boundIssuer || config.discoveryUrl].filter((issuer) => issuer !== "");
-  const issuer = inToken(issuerProblem(config, claims));
-  add("bound_issuer", "The issuer (iss) is the one that the mount trusts.", issuers, claims.iss, issuer);
+  check("bound_issuer", issuers, claims.iss, inToken(issuerProblem(config, claims)));
   const isOther = boundSubject !== "" && claims.sub !== boundSubject;
-  const subject = inToken(isOther ? "invalid subject (sub) claim" : null);
   const subjects = boundSubject === "" ? [] : [boundSubject];
-  add("bound_subject", "The subject (sub) is the one that the role is bound to.", subjects, claims.sub, subject);
-  const audience = inToken(audienceProblem(claims, boundAudiences));
-  add("bound_audiences", "An audience (aud) is one that the role is bound to.", boundAudiences, claims.aud, audience);
+  check("bound_subject", subjects, claims.sub, inToken(isOther ? "invalid subject (sub) claim" : null));
+  check("bound_audiences", boundAudiences, claims.aud, inToken(audienceProblem(claims, boundAudiences)));
   for (const [name, expected] of Object.entries(role.boundClaims)) {
     const wanted: readonly unknown[] = Array.isArray(expected) ? expected : [expected];
     const problem = boundClaimProblem(claims, name, expected, role.boundClaimsType);
     const message = problem && `error validating claims: ${problem}`;
     const words = `The claim "${name}" has one of the values that the role is bound to.`;
-    add(`bound_claims.${name}`, words, wanted, claimAt(claims, name), message);
+    checkNamed(`bound_claims.${name}`, words, wanted, claimAt(claims, name), message);
   }
 
   const named = role.userClaim;
   const holder = holderOf(claims, named, role.userClaimJsonPointer);
-  add("user_claim", "The claim that names the holder is there.", [named], resultOf(holder), problemOf(holder));
+  check("user_claim", [named], holder.ok ? holder.value : null, problemOf(holder));
   const metadata: Record<string, string> = {};
   for (const [name, key] of Object.entries(role.claimMappings)) {
     const mapped = mappedText(claims, name);
     const words = `The claim "${name}" can be copied into the metadata of the token, if it is there.`;
-    add(`claim_mappings.${name}`, words, [key], claimAt(claims, name), problemOf(mapped));
+    checkNamed(`claim_mappings.${name}`, words, [key], claimAt(claims, name), problemOf(mapped));
     if (mapped.ok && mapped.value !== null) metadata[key] = mapped.value;
   }
-  const groups = role.groupsClaim === "" ? null : groupsOf(claims, role.groupsClaim);
-  if (groups) {
-    add(
-      "groups_claim",
-      "The claim that lists groups is there.",
-      [role.groupsClaim],
-      resultOf(groups),
-      problemOf(groups),
-    );
-  }
-  const good = holder.ok && (groups?.ok ?? true) && checks.every(({ failure }) => failure === null);
-  const identity = good ? { alias: holder.value, metadata, groups: groups?.ok ? groups.value : null } : null;
-  return { checks, identity };
+  const listed = role.groupsClaim;
+  const groups = listed === "" ? ok(null) : groupsOf(claims, listed);
+  if (listed !== "") check("groups_claim", [listed], groups.ok ? groups.value : null, problemOf(groups));
+  const refused = results.find((result) => !result.ok);
+  if (refused && !refused.ok) return refused;
+  if (!holder.ok || !groups.ok) throw new Error("a claim that can't be read has a check that failed");
+  return ok({ alias: holder.value, metadata, groups: groups.value });
 }
 
 /** Keys from discovery belong to one issuer. Only tokens of that issuer count, whatever else the keys sign. */
@@ -130,10 +112,10 @@ function issuerProblem({ boundIssuer, discoveryUrl }: Pick<JwtConfig, "boundIssu
   return typeof iss === "string" && iss.replace(/\/$/, "") === discoveryUrl ? null : "invalid issuer (iss) claim";
 }
 
-function resultOf<T>(result: Result<T, string>): T | null {
-  return result.ok ? result.value : null;
-}
-
 function problemOf(result: Result<unknown, string>): string | null {
   return result.ok ? null : result.error;
+}
+
+function passedUnless(problem: string | null): Result<null, Failure> {
+  return problem === null ? ok(null) : err(invalid(problem));
 }

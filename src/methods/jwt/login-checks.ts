@@ -1,32 +1,34 @@
-import { bindAddress } from "../../auth/token-settings.ts";
+import { LAST_CHECKS, type LoginAttempt, type VerifiedClient } from "../../auth/login-attempt.ts";
+import { bindAddress, tokenTerms } from "../../auth/token-settings.ts";
 import { currentTime } from "../../base/clock.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
-import { type PrivateHosts, privateHosts } from "../../base/private-hosts.ts";
+import { privateHosts } from "../../base/private-hosts.ts";
 import { err, ok, type Result } from "../../base/result.ts";
-import type { Mount } from "../../system/mount.ts";
-import type { AuditNotes } from "../../wire/audit.ts";
-import { type Check, checkClaims, type JwtIdentity, shown } from "./claim-checks.ts";
+import { CLAIM_CHECKS, checkClaims, type JwtIdentity, shown } from "./claim-checks.ts";
 import type { Claims } from "./claims.ts";
 import type { JwtConfig } from "./config.ts";
-import type { JwtEnv } from "./env.ts";
 import { jwtAuthAt } from "./jwt-auth.ts";
 import { keysFor } from "./keys.ts";
 import { isRoleName } from "./path.ts";
 import type { JwtRole } from "./role.ts";
 import { readHead, unverifiedClaims, verifySignature } from "./verify.ts";
 
-/** A login under way. */
-export interface JwtAttempt {
-  readonly env: JwtEnv;
-  readonly mount: Mount;
-  /** null when the proxy in front did not send it. */
-  readonly clientAddress: string | null;
-  /** For the audit log: the role that is asked for, and who is proved to ask. */
-  readonly notes: AuditNotes;
-}
+/** The checks of a login by JWT, in words. */
+export const CHECKS = {
+  role: "The role exists.",
+  configuration: "The mount knows whose tokens it trusts.",
+  address: "The client's address is in a network that the role is bound to.",
+  form: "A signed token was sent, by an algorithm that the mount takes.",
+  keys: "The keys of the issuer are known.",
+  signature: "One of these keys has signed the token.",
+  ...CLAIM_CHECKS,
+  ...LAST_CHECKS,
+} as const;
 
-/** What is shown at a login: a signed token, or for an explanation the claims of one. */
-export type Shown = { readonly jwt: string } | { readonly claims: Claims };
+type Attempt = LoginAttempt<keyof typeof CHECKS>;
+
+/** What is shown at a login: the role ("" for the default one), and a signed token or, for an explanation, the claims of one. */
+export type Shown = { readonly role: string } & ({ readonly jwt: string } | { readonly claims: Claims });
 
 /** A login that passed every check. */
 export interface VerifiedJwt {
@@ -37,100 +39,89 @@ export interface VerifiedJwt {
   readonly identity: JwtIdentity;
 }
 
-/** The checks beside those of the claims, in words. */
-const CHECKS = {
-  role: "The role exists.",
-  configuration: "The mount knows whose tokens it trusts.",
-  address: "The client's address is in a network that the role is bound to.",
-  form: "A signed token was sent, by an algorithm that the mount takes.",
-  keys: "The keys of the issuer are known.",
-  signature: "One of these keys has signed the token.",
-  entity: "The entity of the holder is not disabled.",
-  token: "The role and the mount can give a token.",
-} as const satisfies Readonly<Record<string, string>>;
-
-export type LoginCheck = keyof typeof CHECKS;
-
 /**
- * Makes the checks of a login one by one. A login takes none after the first that failed, so that no key is fetched and no
- * signature verified for a client without a role; an explanation goes on while there is something to check. The claims of a token
- * that is not verified are checked as well, and lead to nothing. Writes nothing.
- *
- * @param asked the role, in lower case; "" for the default one.
- * @returns the login; null when a check failed.
+ * Makes the checks of a login. A login takes none after the first that failed, so that no key is fetched and no signature verified for
+ * a client without a role. Of a token that is not verified an explanation checks the claims as well, which lead to nothing. Writes
+ * nothing.
  */
-export async function* loginChecks(
-  attempt: JwtAttempt,
-  asked: string,
-  token: Shown,
-): AsyncGenerator<Check, VerifiedJwt | null> {
-  const { env, mount, clientAddress, notes } = attempt;
+export async function verifyJwt(attempt: Attempt, token: Shown): Promise<Result<VerifiedJwt, Failure>> {
+  const { env, mount, clientAddress, notes, checks } = attempt;
   const now = currentTime();
+  const asked = token.role.toLowerCase();
   if (asked !== "" && !isRoleName(asked)) {
-    yield checked("role", [], null, err(invalid("role could not be found")));
-    return null;
+    return checks.record("role", {}, err(invalid("role could not be found")));
   }
-  const { config, role, roleName } = await jwtAuthAt(env, mount).readLogin(asked);
-  yield checked("configuration", [], null, config ? ok(null) : err(invalid("could not load configuration")));
-  if (!config) return null;
+  const { config: configuration, role: found, roleName } = await jwtAuthAt(env, mount).readLogin(asked);
+  const config = checks.record("configuration", {}, orRefusal(configuration, "could not load configuration"));
+  if (!config.ok) return config;
   const missing = roleName === "" ? "missing role" : `role "${roleName}" could not be found`;
-  yield checked("role", [], roleName || null, role ? ok(null) : err(invalid(missing)));
-  if (!role) return null;
+  const role = checks.record("role", { actual: shown(roleName || null) }, orRefusal(found, missing));
+  if (!role.ok) return role;
   notes.role = roleName;
   notes.roleExists = true;
-  if ("jwt" in token && token.jwt === "") {
-    yield checked("form", [], null, err(invalid("missing token")));
-    return null;
+  if ("jwt" in token && token.jwt === "") return checks.record("form", {}, err(invalid("missing token")));
+  const { token: settings } = role.value;
+  const address = { bound: settings.boundCidrs, actual: shown(clientAddress) };
+  const boundCidrs = checks.record("address", address, bindAddress(settings, clientAddress));
+  if (!boundCidrs.ok && !checks.goesOn) return boundCidrs;
+  const verified = await verifyClaims(attempt, config.value, token, now);
+  if (!verified.ok) {
+    const unverified = checks.goesOn && "jwt" in token ? unverifiedClaims(token.jwt) : null;
+    if (unverified) checkClaims(config.value, role.value, unverified, now, checks);
+    return verified;
   }
-  const boundCidrs = bindAddress(role.token, clientAddress);
-  yield checked("address", role.token.boundCidrs, clientAddress, boundCidrs);
-  const verified = yield* verifiedClaims(config, token, privateHosts(env), now);
-  if (typeof verified?.sub === "string") notes.principal = verified.sub;
-  const claims = verified ?? ("jwt" in token ? unverifiedClaims(token.jwt) : null);
-  if (!claims) return null;
-  const { checks, identity } = checkClaims(config, role, claims, now);
-  yield* checks;
-  return verified && boundCidrs.ok && identity ? { roleName, role, boundCidrs: boundCidrs.value, identity } : null;
+  if (typeof verified.value.sub === "string") notes.principal = verified.value.sub;
+  const identity = checkClaims(config.value, role.value, verified.value, now, checks);
+  if (!identity.ok) return identity;
+  return boundCidrs.ok
+    ? ok({ roleName, role: role.value, boundCidrs: boundCidrs.value, identity: identity.value })
+    : boundCidrs;
 }
 
-/** A check that was made. */
-export function checked(
-  name: LoginCheck,
-  bound: readonly string[],
-  actual: string | null,
-  result: Result<unknown, Failure>,
-): Check {
-  const failure = result.ok ? null : result.error;
-  return { name, description: CHECKS[name], bound, actual: shown(actual), failure };
-}
-
-/** The claims of a token that the mount's issuer has signed, or that are taken as said; null when it is not verified. */
-async function* verifiedClaims(
+/** The claims of a token that the mount's issuer has signed, or that are taken as said. */
+async function verifyClaims(
+  { env, checks }: Attempt,
   config: JwtConfig,
   token: Shown,
-  listed: PrivateHosts,
   now: number,
-): AsyncGenerator<Check, Claims | null> {
+): Promise<Result<Claims, Failure>> {
   if ("claims" in token) {
-    yield { ...checked("signature", [], null, ok(null)), unmade: "assumed" };
-    return token.claims;
+    checks.assume("signature", null);
+    return ok(token.claims);
   }
   const { jwt } = token;
-  const head = readHead(jwt, config.algorithms);
-  yield checked("form", config.algorithms, head.ok ? head.value.algorithm : null, refusedToken(head));
-  if (!head.ok) return null;
+  const read = readHead(jwt, config.algorithms);
+  const algorithm = read.ok ? read.value.algorithm : null;
+  const head = checks.record("form", { bound: config.algorithms, actual: algorithm }, orInvalid(read));
+  if (!head.ok) return head;
   const { kid } = head.value;
-  const keys = await keysFor(config, kid, listed, now);
-  const usable = keys.ok ? keys : err({ code: "unavailable" as const, message: keys.error, retryAfterSeconds: 5 });
-  yield checked("keys", [], null, usable);
-  if (!keys.ok) return null;
+  const known = await keysFor(config, kid, privateHosts(env), now);
+  const keys = checks.record("keys", {}, known.ok ? known : err(unavailable(known.error)));
+  if (!keys.ok) return keys;
   const claims = await verifySignature(jwt, head.value, keys.value);
   // Keys in PEM have no ids.
   const ids = config.publicKeys.length > 0 ? [] : keys.value.flatMap((key) => shown(key.kid) ?? []);
-  yield checked("signature", ids, kid ?? null, refusedToken(claims));
-  return claims.ok ? claims.value : null;
+  return checks.record("signature", { bound: ids, actual: shown(kid) }, orInvalid(claims));
 }
 
-function refusedToken<T>(result: Result<T, string>): Result<T, Failure> {
+/** Whom a verified login is for, and the token that it gets. */
+export function clientOf({ roleName, role, boundCidrs, identity }: VerifiedJwt): VerifiedClient {
+  const { alias: aliasName, groups } = identity;
+  const metadata = { ...identity.metadata, role: roleName };
+  return {
+    alias: { aliasName, metadata, ...(groups && { groups }) },
+    token: { ...tokenTerms(role.token, boundCidrs), displayName: aliasName, metadata, internal: { role: roleName } },
+  };
+}
+
+function unavailable(message: string): Failure {
+  return { code: "unavailable", message, retryAfterSeconds: 5 };
+}
+
+function orRefusal<T>(value: T | null, message: string): Result<T, Failure> {
+  return value === null ? err(invalid(message)) : ok(value);
+}
+
+function orInvalid<T>(result: Result<T, string>): Result<T, Failure> {
   return result.ok ? result : err(invalid(`error validating token: ${result.error}`));
 }

@@ -1,19 +1,18 @@
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { privateHosts } from "../../../base/private-hosts.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
-import type { Keys } from "../../../crypto/key-ring.ts";
 import type { Env } from "../../../env.ts";
 import { signMountToken } from "../../../issuer/service.ts";
+import type { Installation } from "../../../system/installation.ts";
 import type { Mount } from "../../../system/mount.ts";
 import { openSecret } from "../secrets.ts";
-import type { Credentials } from "./client.ts";
-import { type CloudClient, nameOf } from "./client.ts";
+import { type CloudClient, type Credentials, nameOf } from "./client.ts";
 import { type ClientConfig, SECRET_KEY, type WebIdentity } from "./config.ts";
 
 /** On whose behalf the cloud is asked: the configuration of the mount says with which credentials. */
 export interface CloudAccess {
   readonly env: Env;
-  readonly keys: Keys;
+  readonly installation: Installation;
   readonly mount: Mount;
 }
 
@@ -63,12 +62,12 @@ async function openKeys(access: CloudAccess, config: ClientConfig): Promise<Resu
     const half = "the access key or secret key were provided but not both";
     return err(invalid(`static client credentials haven't been properly configured (${half})`));
   }
-  const secretAccessKey = await openSecret(access.keys, access.mount, SECRET_KEY, sealedSecretKey);
+  const secretAccessKey = await openSecret(access.installation.keys, access.mount, SECRET_KEY, sealedSecretKey);
   return ok({ accessKeyId: accessKey, secretAccessKey, sessionToken: null });
 }
 
-function signWebIdentity({ env, keys, mount }: CloudAccess, { audience, ttl, key }: WebIdentity) {
-  return signMountToken(env, keys, { mountAccessor: mount.accessor, audience, ttl, key });
+function signWebIdentity({ env, installation, mount }: CloudAccess, { audience, ttl, key }: WebIdentity) {
+  return signMountToken(env, installation.keys, { mountAccessor: mount.accessor, audience, ttl, key });
 }
 
 function withoutSlash(endpoint: string): string {

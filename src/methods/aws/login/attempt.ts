@@ -1,29 +1,23 @@
-import { bindAddress } from "../../../auth/token-settings.ts";
+import type { LoginAttempt, VerifiedClient } from "../../../auth/login-attempt.ts";
+import { bindAddress, type TokenTerms } from "../../../auth/token-settings.ts";
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
-import type { Installation } from "../../../system/installation.ts";
-import type { AuditNotes } from "../../../wire/audit.ts";
+import type { Mount } from "../../../system/mount.ts";
 import { isName } from "../../../wire/path-name.ts";
 import type { CloudAccount, CloudClient } from "../clients/client.ts";
-import { type CloudAccess, openClient } from "../clients/open-client.ts";
+import { openClient } from "../clients/open-client.ts";
 import { isPlainWord } from "../fields.ts";
 import type { LoginSettings } from "../mount/copies.ts";
 import { configurationForLogin, rolesForLogin } from "../mount/for-login.ts";
-import type { IdentityConfig } from "../rules/identity.ts";
+import { mountTypeOf } from "../mount/mount.ts";
+import type { CheckName } from "../rules/checks.ts";
+import type { IdentityConfig, Metadata } from "../rules/identity.ts";
 import type { AuthType, CloudRole } from "../rules/role.ts";
 import { MAX_ROLE_NAME } from "../rules/role-fields.ts";
-import type { LoginSteps } from "../rules/steps.ts";
+import { translateMetadata } from "../vocabulary.ts";
 
 /** A login under way. */
-export interface Attempt extends CloudAccess {
-  readonly installation: Installation;
-  /** null when the proxy in front did not send it. */
-  readonly clientAddress: string | null;
-  /** For the audit log: the role that is asked for, and who is proved to ask. */
-  readonly notes: AuditNotes;
-  /** Records each check. */
-  readonly steps: LoginSteps;
-}
+export type Attempt = LoginAttempt<CheckName>;
 
 /** The role that a holder logs in to, or renews by, and what the mount's configuration says for it. */
 export interface Target {
@@ -66,13 +60,13 @@ export async function startLogin(
   name: string | undefined,
 ): Promise<Result<LoginStart, Failure>> {
   const read = readRoleName(name ?? "");
-  if (!read.ok) return attempt.steps.record("role", {}, read);
+  if (!read.ok) return attempt.checks.record("role", {}, read);
   const roleName = read.value;
   if (roleName === "") {
     const { settings } = await configurationForLogin(attempt, null, null);
     const mayLead = (kind === "vm" ? settings.hasImageRoles : settings.hasRoles) && !settings.tampered;
     const start = { settings, named: null };
-    return mayLead ? ok(start) : attempt.steps.record("role", {}, err(invalid("entry for role not found")));
+    return mayLead ? ok(start) : attempt.checks.record("role", {}, err(invalid("entry for role not found")));
   }
   attempt.notes.role = roleName;
   const { settings, role } = await configurationForLogin(attempt, roleName, null);
@@ -97,7 +91,7 @@ export async function findTarget(
     return ok(await targetOf(attempt, settings, named, { accountId, stsRole }));
   }
   const read = readRoleName(name);
-  if (!read.ok) return attempt.steps.record("role", {}, read);
+  if (!read.ok) return attempt.checks.record("role", {}, read);
   attempt.notes.role = read.value;
   const { role, stsRole } = await rolesForLogin(attempt, read.value, accountId);
   const judged = judgeRole(attempt, role, read.value, kind);
@@ -122,23 +116,47 @@ function readRoleName(name: string): Result<string, Failure> {
 
 /** The role of a login, if there is one and it takes this kind of login from this address. */
 function judgeRole(
-  { clientAddress, steps, notes }: Attempt,
+  { clientAddress, checks, notes }: Attempt,
   role: CloudRole | null,
   roleName: string,
   kind: AuthType,
 ): Result<JudgedRole, Failure> {
-  const found = steps.record("role", { actual: roleName }, role ? ok(role) : err(notFound(roleName)));
+  const found = checks.record("role", { actual: roleName }, role ? ok(role) : err(notFound(roleName)));
   if (!found.ok) return found;
   notes.roleExists = true;
   const { token, authType } = found.value;
   const addresses = { bound: token.boundCidrs, actual: clientAddress };
-  const boundCidrs = steps.record("address", addresses, bindAddress(token, clientAddress));
+  const boundCidrs = checks.record("address", addresses, bindAddress(token, clientAddress));
   if (!boundCidrs.ok) return boundCidrs;
   const taken = { roleName, role: found.value, boundCidrs: boundCidrs.value };
   const other = err(invalid(`auth method ${kind} not allowed for role ${roleName}`));
-  return steps.record("auth_type", { bound: [authType], actual: kind }, authType === kind ? ok(taken) : other);
+  return checks.record("auth_type", { bound: [authType], actual: kind }, authType === kind ? ok(taken) : other);
 }
 
 function notFound(roleName: string): Failure {
   return invalid(isPlainWord(roleName) ? `entry for role "${roleName}" not found` : "entry for role not found");
+}
+
+/** What the method says about a client that it verified, in the inner vocabulary. */
+interface Holder {
+  readonly terms: TokenTerms;
+  /** The name that the mount knows the client by. */
+  readonly alias: string;
+  /** Shown to clients. */
+  readonly metadata: Metadata;
+  /** The chosen part of it, kept with the alias. */
+  readonly aliasMetadata: Metadata;
+  readonly displayName: string;
+  /** What the token keeps for renewals. */
+  readonly internal: Metadata;
+}
+
+/** A verified client in the mount's vocabulary. */
+export function clientOf(mount: Mount, { terms, alias, displayName, internal, ...words }: Holder): VerifiedClient {
+  const type = mountTypeOf(mount);
+  const metadata = translateMetadata(type, words.metadata);
+  return {
+    alias: { aliasName: alias, metadata: translateMetadata(type, words.aliasMetadata) },
+    token: { ...terms, displayName, metadata, internal },
+  };
 }

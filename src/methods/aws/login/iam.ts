@@ -1,4 +1,5 @@
 import type { IssuedLogin } from "../../../auth/login.ts";
+import { issueToken, type VerifiedClient } from "../../../auth/login-attempt.ts";
 import { currentTime } from "../../../base/clock.ts";
 import { type Failure, inContext, invalid } from "../../../base/errors.ts";
 import { type PrivateHosts, privateHosts } from "../../../base/private-hosts.ts";
@@ -10,15 +11,13 @@ import { askCallerIdentity } from "../clients/sts.ts";
 import type { LoginSettings } from "../mount/copies.ts";
 import { chosenMetadata } from "../rules/identity.ts";
 import { INSTANCE_ENTITY } from "../rules/role.ts";
-import type { LoginSteps } from "../rules/steps.ts";
 import { roleTerms, untagged } from "../rules/terms.ts";
 import { checkSignedRequest } from "../sts/signed-request.ts";
-import { type Attempt, findTarget, type LoginTarget, startLogin } from "./attempt.ts";
+import { type Attempt, clientOf, findTarget, type LoginTarget, startLogin } from "./attempt.ts";
 import type { LoginFields } from "./fields.ts";
 import { checkInstance } from "./instance.ts";
-import { issueVerifiedLogin, type VerifiedLogin } from "./issue.ts";
 import { isBoundTo } from "./principal.ts";
-import type { Signature } from "./signature-uses.ts";
+import { issueForSignature, type Signature } from "./signature-uses.ts";
 import { writeTokenData } from "./token-data.ts";
 
 /** Who logs in, and the signature that proved it; null where it is only claimed. */
@@ -33,7 +32,15 @@ export type CallerProof = (settings: LoginSettings) => Promise<Result<ProvenCall
  */
 export async function loginByPrincipal(attempt: Attempt, fields: LoginFields): Promise<Result<IssuedLogin, Failure>> {
   const verified = await verifyPrincipal(attempt, fields.role, signedCaller(attempt, fields));
-  return verified.ok ? issueVerifiedLogin(attempt, verified.value) : verified;
+  if (!verified.ok) return verified;
+  const { client, signature } = verified.value;
+  return signature ? issueForSignature(attempt, signature, client) : issueToken(attempt, client);
+}
+
+/** A principal that passed every check, with what proved who it is. */
+interface VerifiedPrincipal {
+  readonly client: VerifiedClient;
+  readonly signature: Signature | null;
 }
 
 /** Makes all checks of such a login. Writes nothing. */
@@ -41,8 +48,8 @@ export async function verifyPrincipal(
   attempt: Attempt,
   roleName: string | undefined,
   prove: CallerProof,
-): Promise<Result<VerifiedLogin, Failure>> {
-  const { steps } = attempt;
+): Promise<Result<VerifiedPrincipal, Failure>> {
+  const { checks } = attempt;
   const start = await startLogin(attempt, "iam", roleName);
   if (!start.ok) return start;
   const proven = await prove(start.value.settings);
@@ -53,17 +60,19 @@ export async function verifyPrincipal(
   if (!found.ok) return found;
   const target = found.value;
   const compared = { bound: target.role.bounds.bound_iam_principal_arn ?? [], actual: principal.arn };
-  const bound = steps.record("principal", compared, await checkPrincipal(target, proven.value));
+  const bound = checks.record("principal", compared, await checkPrincipal(target, proven.value));
   if (!bound.ok) return bound;
-  const inferred = await inferInstance(target, bound.value, steps);
-  return inferred.ok ? ok(principalLogin(target, bound.value, inferred.value)) : inferred;
+  const inferred = await inferInstance(target, bound.value, checks);
+  if (!inferred.ok) return inferred;
+  const client = clientOf(attempt.mount, holderOf(target, bound.value, inferred.value));
+  return ok({ client, signature: bound.value.signature });
 }
 
 /** Who signed the request in the fields, as STS says. */
-export function signedCaller({ env, steps }: Pick<Attempt, "env" | "steps">, fields: LoginFields): CallerProof {
+export function signedCaller({ env, checks }: Pick<Attempt, "env" | "checks">, fields: LoginFields): CallerProof {
   return async ({ client }) => {
     const caller = await identifyCaller(privateHosts(env), client, fields);
-    return steps.record("caller", { actual: caller.ok ? caller.value.principal.arn : null }, caller);
+    return checks.record("caller", { actual: caller.ok ? caller.value.principal.arn : null }, caller);
   };
 }
 
@@ -121,30 +130,30 @@ async function identifyCaller(
 async function inferInstance(
   target: LoginTarget,
   caller: CallerIdentity,
-  steps: LoginSteps,
+  checks: Attempt["checks"],
 ): Promise<Result<string, Failure>> {
   const { role } = target;
   if (role.inferredEntityType !== INSTANCE_ENTITY) return ok("");
   const { sessionName } = caller.principal;
   const named = sessionName === null ? err(invalid(NO_SESSION)) : ok(sessionName);
-  const instanceId = steps.record("inferred_session", { actual: sessionName }, named);
+  const instanceId = checks.record("inferred_session", { actual: sessionName }, named);
   if (!instanceId.ok) return instanceId;
-  const checked = await checkInstance(target, role.inferredRegion, instanceId.value, true, steps);
+  const checked = await checkInstance(target, role.inferredRegion, instanceId.value, true, checks);
   if (!checked.ok) return checked;
   const { profileRole } = checked.value;
   const own = profileRole?.uniqueId === caller.uniqueId;
   const compared = { bound: profileRole ? [profileRole.arn.arn] : [], actual: caller.principal.canonicalArn };
-  return steps.record("inferred_role", compared, own ? instanceId : err(invalid(OTHER_ROLE)));
+  return checks.record("inferred_role", compared, own ? instanceId : err(invalid(OTHER_ROLE)));
 }
 
 const NO_SESSION = "only an assumed role can be inferred to be an instance";
 const OTHER_ROLE = "the session is named like an instance whose role is another one";
 
-function principalLogin(
+function holderOf(
   { role, roleName, identity, boundCidrs }: LoginTarget,
-  { principal, uniqueId, accountId, signature }: ProvenCaller,
+  { principal, uniqueId, accountId }: ProvenCaller,
   inferredInstanceId: string,
-): VerifiedLogin {
+) {
   const inferredRegion = inferredInstanceId === "" ? "" : role.inferredRegion;
   const chosen = chosenMetadata(identity.iamMetadata, {
     account_id: accountId,
@@ -160,7 +169,6 @@ function principalLogin(
   const aliases = { role_id: role.roleId, unique_id: uniqueId, full_arn: principal.arn };
   return {
     terms: roleTerms(role, untagged(role), boundCidrs),
-    signature,
     alias: aliases[identity.iamAlias],
     metadata: { ...chosen, role_id: role.roleId },
     aliasMetadata: chosen,

@@ -5,8 +5,7 @@ import type { IamPrincipal } from "../answers/iam.ts";
 import { findRunningInstance } from "../clients/instances.ts";
 import { findProfileRole } from "../clients/principals.ts";
 import { type BoundCheck, checkBounds, checkProfileRole } from "../rules/instance.ts";
-import type { LoginSteps } from "../rules/steps.ts";
-import type { Target } from "./attempt.ts";
+import type { Attempt, Target } from "./attempt.ts";
 
 /** The running instance of a login, with the role in its profile if that was looked up. */
 export interface CheckedInstance {
@@ -24,26 +23,26 @@ export async function checkInstance(
   region: string,
   instanceId: string,
   withProfileRole: boolean,
-  steps: LoginSteps,
+  checks: Attempt["checks"],
 ): Promise<Result<CheckedInstance, Failure>> {
   const { client, account, role, roleName } = target;
   const found = await findRunningInstance(client, account, region, instanceId);
   const running = found.ok ? found : err(inContext("failed to verify instance ID", found.error));
-  const judged = steps.record("instance", { actual: instanceId }, running);
+  const judged = checks.record("instance", { actual: instanceId }, running);
   if (!judged.ok) return judged;
   const instance = judged.value;
   for (const check of checkBounds(role, roleName, { instance, region })) {
-    const satisfied = judgeBound(steps, check);
+    const satisfied = judgeBound(checks, check);
     if (!satisfied.ok) return satisfied;
   }
   const bound = role.bounds.bound_iam_role_arn ?? [];
   if (!withProfileRole && bound.length === 0) {
-    steps.record("bound_iam_role_arn", {}, ok(null));
+    checks.record("bound_iam_role_arn", {}, ok(null));
     return ok({ instance, profileRole: null });
   }
   const profileRole = await lookUpProfileRole(target, instance);
-  if (!profileRole.ok) return steps.record("bound_iam_role_arn", { bound }, profileRole);
-  const satisfied = judgeBound(steps, checkProfileRole(role, roleName, profileRole.value.arn.arn));
+  if (!profileRole.ok) return checks.record("bound_iam_role_arn", { bound }, profileRole);
+  const satisfied = judgeBound(checks, checkProfileRole(role, roleName, profileRole.value.arn.arn));
   return satisfied.ok ? ok({ instance, profileRole: profileRole.value }) : satisfied;
 }
 
@@ -56,8 +55,8 @@ async function lookUpProfileRole(
   return found.ok ? found : err(inContext("IAM role ARN could not be fetched", found.error));
 }
 
-function judgeBound(steps: LoginSteps, { field, bound, actual, problem }: BoundCheck): Result<null, Failure> {
-  return steps.record(field, { bound, actual }, problem === null ? ok(null) : refuse(problem));
+function judgeBound(checks: Attempt["checks"], { field, bound, actual, problem }: BoundCheck): Result<null, Failure> {
+  return checks.record(field, { bound, actual }, problem === null ? ok(null) : refuse(problem));
 }
 
 function refuse(problem: string): Result<never, Failure> {

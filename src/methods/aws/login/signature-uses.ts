@@ -1,5 +1,11 @@
+import type { IssuedLogin } from "../../../auth/login.ts";
+import { issueToken, type VerifiedClient } from "../../../auth/login-attempt.ts";
+import { currentTime } from "../../../base/clock.ts";
+import { type Failure, invalid } from "../../../base/errors.ts";
 import { ExpiringCache } from "../../../base/expiring-cache.ts";
+import { err, type Result } from "../../../base/result.ts";
 import { fromHex, toBase64Url } from "../../../crypto/bytes.ts";
+import type { Attempt } from "./attempt.ts";
 
 /** The signature of a login that STS has found genuine. */
 export interface Signature {
@@ -55,4 +61,27 @@ export class SignatureUses {
 /** A text of its own: a part of the request's would keep the whole request in memory. */
 function keyOf(signature: string): string {
   return toBase64Url((fromHex(signature) ?? new Uint8Array()).subarray(0, KEPT_BYTES));
+}
+
+/** What the signatures of this isolate's logins have given. */
+const signatureUses = new SignatureUses();
+
+const SIGNATURE_USED_UP = invalid(
+  "this signed request has given as many tokens as one may (TOKENS_PER_SIGNATURE): sign the request again",
+);
+
+/** Gives a client its token, unless the signature that proved who it is has given as many as it may. */
+export async function issueForSignature(
+  attempt: Attempt,
+  signature: Signature,
+  client: VerifiedClient,
+): Promise<Result<IssuedLogin, Failure>> {
+  // Counted before anything is waited for: of many logins at once no more than the allowed ones get past here.
+  const most = tokensPerSignature(attempt.env.TOKENS_PER_SIGNATURE);
+  if (!signatureUses.take(signature, most, currentTime())) {
+    return attempt.checks.record("signature_uses", {}, err(SIGNATURE_USED_UP));
+  }
+  const issued = await issueToken(attempt, client);
+  if (!issued.ok) signatureUses.giveBack(signature, currentTime());
+  return issued;
 }

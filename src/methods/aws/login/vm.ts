@@ -1,4 +1,5 @@
 import type { IssuedLogin } from "../../../auth/login.ts";
+import { issueToken, type VerifiedClient } from "../../../auth/login-attempt.ts";
 import { currentTime } from "../../../base/clock.ts";
 import { formatDuration } from "../../../base/duration.ts";
 import { type Failure, invalid } from "../../../base/errors.ts";
@@ -19,10 +20,9 @@ import { tagKeyPurpose } from "../rules/role.ts";
 import { readTagValue, verifyRoleTag } from "../rules/tag-value.ts";
 import { memorySeconds, narrowByTag, type RoleGrant, roleTerms, untagged } from "../rules/terms.ts";
 import { openSecret } from "../secrets.ts";
-import { type Attempt, findTarget, type LoginTarget, startLogin } from "./attempt.ts";
+import { type Attempt, clientOf, findTarget, type LoginTarget, startLogin } from "./attempt.ts";
 import type { LoginFields } from "./fields.ts";
 import { checkInstance } from "./instance.ts";
-import { issueVerifiedLogin, type VerifiedLogin } from "./issue.ts";
 import { writeTokenData } from "./token-data.ts";
 
 /** An instance that passed every check but that of the access list. */
@@ -32,7 +32,7 @@ export interface VerifiedInstance {
   readonly entry: InstanceLogin;
   /** The new nonce for the client, if any. */
   readonly generatedNonce: string | null;
-  readonly login: VerifiedLogin;
+  readonly client: VerifiedClient;
 }
 
 /** What proves, or is taken to prove, which instance logs in. */
@@ -49,13 +49,13 @@ export type InstanceProof = (settings: LoginSettings) => Promise<Result<Identity
 export async function loginByInstance(attempt: Attempt, fields: LoginFields): Promise<Result<IssuedLogin, Failure>> {
   const verified = await verifyInstance(attempt, fields, signedDocument(attempt, fields));
   if (!verified.ok) return verified;
-  const { document, entry, generatedNonce, login } = verified.value;
+  const { document, entry, generatedNonce, client } = verified.value;
   const { instanceId } = document;
   const { list, place } = accessShardFor(attempt.env, attempt.mount, instanceId);
   const decided = await list.enterLogin(place, instanceId, entry, currentTime());
-  const entered = attempt.steps.record<EnteredLogin>("access_list", {}, decided);
+  const entered = attempt.checks.record<EnteredLogin>("access_list", {}, decided);
   if (!entered.ok) return entered;
-  const issued = await issueOrUndo(attempt, instanceId, entered.value, () => issueVerifiedLogin(attempt, login));
+  const issued = await issueOrUndo(attempt, instanceId, entered.value, () => issueToken(attempt, client));
   const mayReturn = entered.value.entry.nonceHash !== null;
   return issued.ok && mayReturn ? ok(withNonce(issued.value, generatedNonce)) : issued;
 }
@@ -69,7 +69,7 @@ export async function verifyInstance(
   { role: roleName, nonce: sentNonce }: Pick<LoginFields, "role" | "nonce">,
   prove: InstanceProof,
 ): Promise<Result<VerifiedInstance, Failure>> {
-  const { env, keys, mount, steps } = attempt;
+  const { env, installation, mount, checks } = attempt;
   const start = await startLogin(attempt, "vm", roleName);
   if (!start.ok) return start;
   const document = await prove(start.value.settings);
@@ -79,19 +79,19 @@ export async function verifyInstance(
   const found = await findTarget(attempt, "vm", start.value, imageId, accountId);
   if (!found.ok) return found;
   const target = found.value;
-  const nonce = steps.record("nonce", {}, await prepareNonce(keys, mount, instanceId, sentNonce));
+  const nonce = checks.record("nonce", {}, await prepareNonce(installation.keys, mount, instanceId, sentNonce));
   if (!nonce.ok) return nonce;
-  const checked = await checkInstance(target, region, instanceId, false, steps);
+  const checked = await checkInstance(target, region, instanceId, false, checks);
   if (!checked.ok) return checked;
   const { instance } = checked.value;
   const tagName = target.role.roleTag;
   const tags = { bound: tagName === "" ? [] : [tagName], actual: instance.tags.get(tagName) ?? null };
-  const tagged = steps.record("role_tag", tags, await readTag(attempt, target, instance));
+  const tagged = checks.record("role_tag", tags, await readTag(attempt, target, instance));
   if (!tagged.ok) return tagged;
   const { grant, tag } = tagged.value;
   const denied = tag !== null && (await cloudAuthAt(env, mount).isDenied(tag));
   const admitted = denied ? err(invalid("role tag is deny listed")) : ok(null);
-  const undenied = steps.record("deny_list", { actual: tag }, admitted);
+  const undenied = checks.record("deny_list", { actual: tag }, admitted);
   if (!undenied.ok) return undenied;
   const entry: InstanceLogin = {
     role: target.roleName,
@@ -102,16 +102,16 @@ export async function verifyInstance(
     disallowReauthentication: grant.disallowReauthentication,
     expiresAt: currentTime() + memorySeconds(target.role, grant.tagMaxTtl, mountTtl(mount)) * 1000,
   };
-  const login = instanceLogin(target, document.value, grant);
-  return ok({ document: document.value, entry, generatedNonce: nonce.value.generated, login });
+  const client = clientOf(mount, holderOf(target, document.value, grant));
+  return ok({ document: document.value, entry, generatedNonce: nonce.value.generated, client });
 }
 
 /** The document of a login with its signature, as the fields have them. */
-export function signedDocument({ env, steps }: Pick<Attempt, "env" | "steps">, fields: LoginFields): InstanceProof {
+export function signedDocument({ env, checks }: Pick<Attempt, "env" | "checks">, fields: LoginFields): InstanceProof {
   const allowSha1 = env.ALLOW_SHA1_SIGNATURES === "true";
   return async ({ certificates }) => {
     const document = await verifyDocument(certificates, allowSha1, fields);
-    return steps.record("document", { actual: document.ok ? document.value.instanceId : null }, document);
+    return checks.record("document", { actual: document.ok ? document.value.instanceId : null }, document);
   };
 }
 
@@ -154,18 +154,18 @@ async function readTag(
   if (value === "") return err(invalid(`missing tag with key "${role.roleTag}" on the instance`));
   const read = readTagValue(value);
   if (!read.ok) return read;
-  const key = await openSecret(attempt.keys, attempt.mount, tagKeyPurpose(role.roleId), role.sealedTagKey);
+  const key = await openSecret(attempt.installation.keys, attempt.mount, tagKeyPurpose(role.roleId), role.sealedTagKey);
   const tag = await verifyRoleTag(read.value, key);
   if (!tag.ok) return tag;
   const grant = narrowByTag(role, tag.value, { role: roleName, instanceId: instance.instanceId });
   return grant.ok ? ok({ grant: grant.value, tag: value }) : err(invalid(grant.error));
 }
 
-function instanceLogin(
+function holderOf(
   { role, roleName, identity, boundCidrs }: LoginTarget,
   { instanceId, imageId, accountId, region }: IdentityDocument,
   grant: RoleGrant,
-): VerifiedLogin {
+) {
   const chosen = chosenMetadata(identity.vmMetadata, {
     instance_id: instanceId,
     image_id: imageId,
@@ -177,7 +177,6 @@ function instanceLogin(
   const aliases = { role_id: role.roleId, instance_id: instanceId, image_id: imageId };
   return {
     terms: roleTerms(role, grant, boundCidrs),
-    signature: null,
     alias: aliases[identity.vmAlias],
     metadata: { ...chosen, role: roleName, role_tag_max_ttl: formatDuration(tagMaxTtl) },
     aliasMetadata: chosen,

@@ -16,7 +16,7 @@ import { cloudApi, type NewAccessKey } from "./cloud-api.ts";
  */
 export async function rotateRoot(context: CallContext<unknown, unknown>): Promise<Result<Reply, Failure>> {
   const { env, installation } = context;
-  const access: CloudAccess = { env, keys: installation.keys, mount: mountOf(context) };
+  const access: CloudAccess = { env, installation, mount: mountOf(context) };
   const client = await cloudAuthAt(env, access.mount).readClient();
   const problem = problemOf(client);
   if (!client || problem) return err(invalid(problem ?? ""));
@@ -55,7 +55,7 @@ async function storeKey(
   oldKey: string,
   { userName, key }: NewAccessKey,
 ): Promise<Result<null, Failure>> {
-  const sealedSecretKey = await sealSecret(access.keys, access.mount, SECRET_KEY, key.secretAccessKey);
+  const sealedSecretKey = await sealSecret(access.installation.keys, access.mount, SECRET_KEY, key.secretAccessKey);
   const configured = await configureKey(access, oldKey, { accessKey: key.accessKeyId, sealedSecretKey });
   if (configured === key.accessKeyId) return ok(null);
   if (configured === null) {

@@ -1,12 +1,20 @@
-import { CHECKS_SHAPE, PLANNED_TOKEN_SHAPE, renderPlannedToken } from "../../../auth/login-explanation.ts";
-import { mountOf } from "../../../auth/mount-of.ts";
-import { type CallContext, type PreparedContext, type PresentedContext, tokenRoute } from "../../../auth/route.ts";
+import {
+  addressProblem,
+  answerExplanation,
+  EXPLAINED_ADDRESS,
+  EXPLANATION_SHAPE,
+  explainedAttempt,
+  planToken,
+  type VerifiedClient,
+} from "../../../auth/login-attempt.ts";
+import type { Check } from "../../../auth/login-checks.ts";
+import { type CallContext, tokenRoute } from "../../../auth/route.ts";
 import { dataAnswer } from "../../../auth/route-description.ts";
 import { currentTime } from "../../../base/clock.ts";
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { fieldSchema, sent, text, type Values } from "../../../wire/fields.ts";
-import { dataReply, type Reply } from "../../../wire/reply.ts";
+import type { Reply } from "../../../wire/reply.ts";
 import type { CallerIdentity } from "../answers/sts.ts";
 import { parsePrincipalArn } from "../arn.ts";
 import { type IdentityDocument, MAX_DOCUMENT_BYTES, parseIdentityDocument } from "../documents/identity-document.ts";
@@ -14,13 +22,12 @@ import { fromWrappedBase64 } from "../encoding.ts";
 import type { Attempt } from "../login/attempt.ts";
 import { chooseKind, LOGIN_FIELDS } from "../login/fields.ts";
 import { type CallerProof, signedCaller, verifyPrincipal } from "../login/iam.ts";
-import { type PlannedLogin, planVerifiedLogin } from "../login/issue.ts";
 import { type InstanceProof, signedDocument, verifyInstance } from "../login/vm.ts";
 import { accessShardFor } from "../mount/access-shards.ts";
 import { configurationForLogin } from "../mount/for-login.ts";
 import { mountTypeOf } from "../mount/mount.ts";
+import { CHECKS, checksOf } from "../rules/checks.ts";
 import { INSTANCE_ENTITY } from "../rules/role.ts";
-import { checksOf, RecordedSteps, type Step, wordsOf } from "../rules/steps.ts";
 import { type CloudMountType, translateFieldName, translateKind, translateMessage } from "../vocabulary.ts";
 
 const FIELDS = fieldSchema({
@@ -29,12 +36,9 @@ const FIELDS = fieldSchema({
     "The identity document of the instance, as base64 or as JSON; it needs no signature here",
   ),
   arn: sent(text()).describe("The ARN of a user, a role or an assumed role, in the place of a signed request"),
-  client_address: sent(text()).describe("The address that the login comes from; that of this request unless sent"),
+  ...EXPLAINED_ADDRESS,
 });
 type Fields = Values<typeof FIELDS>;
-
-/** Longest text of an IP address. */
-const MAX_ADDRESS_LENGTH = 64;
 
 /** What a login is explained of: its kind, and the claimed identity; null where it is proved. */
 type Explained =
@@ -51,20 +55,16 @@ export const EXPLAIN_LOGIN = tokenRoute(
   {
     summary: "Makes the checks of a login and reports each of them, without giving a token or storing anything.",
     operationId: "explain-login",
-    answers: dataAnswer({
-      auth_type: "string",
-      allowed: "boolean",
-      checks: CHECKS_SHAPE,
-      "token?": PLANNED_TOKEN_SHAPE,
-    }),
+    answers: dataAnswer({ auth_type: "string", ...EXPLANATION_SHAPE }),
   },
   FIELDS,
-  { countsAs: "login", prepare: async (context) => readExplained(context), handle: explain },
+  { countsAs: "login", prepare: async ({ fields }) => readExplained(fields), handle: explain },
 );
 
 /** Who logs in, by what was sent. A proof is checked as at a login; an ARN or a document alone is taken as true. */
-async function readExplained({ fields }: PresentedContext<Fields>): Promise<Result<Explained, Failure>> {
-  if ((fields.client_address ?? "").length > MAX_ADDRESS_LENGTH) return err(invalid("client_address is no address"));
+function readExplained(fields: Fields): Result<Explained, Failure> {
+  const problem = addressProblem(fields);
+  if (problem) return err(invalid(problem));
   if (fields.arn !== undefined) return readClaimedCaller(fields);
   if (fields.identity !== undefined && fields.signature === undefined && fields.pkcs7 === undefined) {
     const document = readClaimedDocument(fields.identity);
@@ -93,70 +93,48 @@ function readClaimedDocument(sentDocument: string): Result<IdentityDocument, Fai
 }
 
 async function explain(context: CallContext<Fields, Explained>): Promise<Result<Reply, Failure>> {
-  const { prepared } = context;
-  const steps = new RecordedSteps();
-  const attempt = attemptOf(context, steps);
-  const plan = await planOf(attempt, steps, context);
+  const { fields, prepared } = context;
+  const attempt = explainedAttempt(context, CHECKS);
+  const planned = await (prepared.kind === "iam"
+    ? planPrincipal(attempt, fields, prepared.claim)
+    : planInstance(attempt, fields, prepared.claim));
   const order = checksOf(prepared.kind, prepared.kind === "iam" && (await infersInstance(attempt)));
   const type = mountTypeOf(attempt.mount);
-  const planned = plan.ok
-    ? renderPlannedToken(context.installation, plan.value.plan, plan.value.identityPolicies)
-    : null;
-  const data = {
-    auth_type: prepared.kind,
-    allowed: plan.ok,
-    checks: steps.list(order).map((step) => renderStep(type, step)),
-    ...(planned && { token: planned.token }),
-  };
-  return ok(dataReply(data, planned?.warnings));
+  const checks = attempt.checks.list(order).map((check) => translateCheck(type, check));
+  return answerExplanation(checks, planned, { auth_type: prepared.kind });
 }
 
-function attemptOf(context: PreparedContext<Fields, Explained>, steps: RecordedSteps): Attempt {
-  const { env, installation, request, fields } = context;
-  return {
-    env,
-    keys: installation.keys,
-    mount: mountOf(context),
-    installation,
-    clientAddress: fields.client_address ?? request.clientAddress,
-    // The audit log notes proven identities. Here another caller asks about one.
-    notes: {},
-    steps,
-  };
+async function planPrincipal(attempt: Attempt, fields: Fields, claim: CallerIdentity | null) {
+  const prove = claim ? assumedCaller(claim, attempt) : signedCaller(attempt, fields);
+  const verified = await verifyPrincipal(attempt, fields.role, prove);
+  return verified.ok ? planFor(attempt, verified.value.client) : verified;
 }
 
-async function planOf(
-  attempt: Attempt,
-  steps: RecordedSteps,
-  { fields, prepared }: PreparedContext<Fields, Explained>,
-): Promise<Result<PlannedLogin, Failure>> {
-  if (prepared.kind === "iam") {
-    const { claim } = prepared;
-    const prove = claim ? assumedCaller(claim, steps) : signedCaller(attempt, fields);
-    const verified = await verifyPrincipal(attempt, fields.role, prove);
-    return verified.ok ? planVerifiedLogin(attempt, verified.value) : verified;
-  }
-  const { claim } = prepared;
-  const prove = claim ? assumedDocument(claim, steps) : signedDocument(attempt, fields);
+async function planInstance(attempt: Attempt, fields: Fields, claim: IdentityDocument | null) {
+  const prove = claim ? assumedDocument(claim, attempt) : signedDocument(attempt, fields);
   const verified = await verifyInstance(attempt, fields, prove);
   if (!verified.ok) return verified;
-  const { document, entry, login } = verified.value;
+  const { document, entry, client } = verified.value;
   const { list } = accessShardFor(attempt.env, attempt.mount, document.instanceId);
   const judged = await list.judgeLogin(document.instanceId, entry, currentTime());
-  const admitted = steps.record<null>("access_list", { actual: document.instanceId }, judged);
-  return admitted.ok ? planVerifiedLogin(attempt, login) : admitted;
+  const admitted = attempt.checks.record<null>("access_list", { actual: document.instanceId }, judged);
+  return admitted.ok ? planFor(attempt, client) : admitted;
 }
 
-function assumedDocument(claim: IdentityDocument, steps: RecordedSteps): InstanceProof {
+function planFor(attempt: Attempt, client: VerifiedClient) {
+  return planToken(attempt, client, { alias: client.alias.aliasName });
+}
+
+function assumedDocument(claim: IdentityDocument, { checks }: Attempt): InstanceProof {
   return async () => {
-    steps.assume("document", claim.instanceId);
+    checks.assume("document", claim.instanceId);
     return ok(claim);
   };
 }
 
-function assumedCaller(claim: CallerIdentity, steps: RecordedSteps): CallerProof {
+function assumedCaller(claim: CallerIdentity, { checks }: Attempt): CallerProof {
   return async () => {
-    steps.assume("caller", claim.principal.arn);
+    checks.assume("caller", claim.principal.arn);
     return ok({ ...claim, signature: null });
   };
 }
@@ -167,13 +145,12 @@ async function infersInstance(attempt: Attempt): Promise<boolean> {
 }
 
 /** Kinds of logins are shown in the vocabulary of the mount, like names and messages. */
-function renderStep(type: CloudMountType, { check, outcome, bound, actual, message }: Step): Record<string, unknown> {
-  const isKind = check === "auth_type";
-  const words = (value: string) => (isKind ? translateKind(type, value) : value);
+function translateCheck(type: CloudMountType, check: Check): Check {
+  const { name, bound, actual, message } = check;
+  const words = (value: string) => (name === "auth_type" ? translateKind(type, value) : value);
   return {
-    name: translateFieldName(type, check),
-    description: wordsOf(check),
-    outcome,
+    ...check,
+    name: translateFieldName(type, name),
     bound: bound.map(words),
     actual: actual === null ? null : words(actual),
     message: message === null ? null : translateMessage(type, message),

@@ -90,7 +90,7 @@ async function writeRole(context: CallContext<unknown, RoleFields>): Promise<Res
     );
     if (!written.ok) return written;
     if (written.value.kind === "changed") return ok({ kind: "empty", warnings: written.value.warnings });
-    const answer = await resolvePrincipals({ env, keys: installation.keys, mount }, written.value.arns);
+    const answer = await resolvePrincipals({ env, installation, mount }, written.value.arns);
     if (!answer.ok) return answer;
     resolved = answer.value;
   }

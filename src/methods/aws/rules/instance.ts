@@ -1,7 +1,7 @@
 import type { VmInstance } from "../answers/ec2.ts";
 import { matchesBoundArn } from "../arn.ts";
+import type { INSTANCE_BOUNDS } from "./checks.ts";
 import type { CloudRole } from "./role.ts";
-import type { INSTANCE_BOUNDS } from "./steps.ts";
 
 /** The instance of a login. */
 export interface InstanceFacts {
