@@ -1,6 +1,6 @@
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { sourceCommit } from "../scripts/local/version.ts";
 import type { BenchCommand, CaseName } from "./arguments.ts";
 import type { Bench, CaseFigures, KeptForest, Measured } from "./case.ts";
@@ -37,9 +37,7 @@ const TREE_TOKENS = 100;
 /** Runs the cases that the command line asks for. The figures of each are printed, and kept, when it is over. */
 export async function runBench(command: BenchCommand, say: (line: string) => void): Promise<void> {
   const { rounds, seconds, loadSeconds, options } = command;
-  const root = resolve(command.directory ?? tmpdir());
-  mkdirSync(root, { recursive: true });
-  const directory = mkdtempSync(join(root, "grove-bench-"));
+  const directory = mkdtempSync(join(tmpdir(), "grove-bench-"));
   // Also when the bench is stopped in the middle.
   process.on("exit", () => rmSync(directory, { recursive: true, force: true }));
   const machine = describeMachine(directory);
