@@ -1,8 +1,8 @@
 import type { Failure } from "../base/errors.ts";
 import { ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
+import { stalenessWarnings } from "../system/copy-age.ts";
 import { refreshInstallation } from "../system/installation.ts";
-import { stalenessWarnings } from "../system/snapshot-age.ts";
 import { EMPTY, type Reply } from "../wire/reply.ts";
 
 /** `reply` after a change of the installation, which this isolate knows from here on. */

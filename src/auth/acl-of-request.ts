@@ -1,4 +1,4 @@
-import { aclOfToken } from "../identity/access.ts";
+import { aclOfToken } from "../identity/standing.ts";
 import type { Acl } from "../policy/acl.ts";
 import type { Installation } from "../system/installation.ts";
 import { auditCaller } from "./audit-record.ts";

@@ -1,9 +1,9 @@
 import { currentTime } from "../base/clock.ts";
 import { IsolateCopy } from "../base/isolate-copy.ts";
 import type { Env } from "../env.ts";
+import { snapshotMaxAgeMs } from "../system/copy-age.ts";
 import { mayContain } from "../system/custom-id-filter.ts";
 import type { Installation } from "../system/installation.ts";
-import { snapshotMaxAgeMs } from "../system/snapshot-age.ts";
 import { customIdHashes, type TokenCredential } from "../token/ids.ts";
 import { couldBeCustomId } from "../token/rules/custom-id.ts";
 import { customIdsOf } from "../tree/custom-ids.ts";

@@ -1,9 +1,8 @@
 import { currentTime } from "../base/clock.ts";
 import type { Failure } from "../base/errors.ts";
 import type { Result } from "../base/result.ts";
-import { aclOf } from "../identity/access.ts";
 import type { EntityView } from "../identity/model.ts";
-import { loadActiveEntity } from "../identity/standing.ts";
+import { aclOf, loadActiveEntity } from "../identity/standing.ts";
 import type { AccessRequest, Acl, Verdict } from "../policy/acl.ts";
 import { decisiveStep, type Step } from "../policy/trace.ts";
 import { isEnded } from "../system/watermarks.ts";

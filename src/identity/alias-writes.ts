@@ -1,21 +1,57 @@
 import { type Failure, invalid } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
-import { ALIAS_IN_MOTION, entityOfAlias, MAX_ATTEMPTS } from "./alias-holder.ts";
 import { findAlias, findEntity, readAlias } from "./entities.ts";
 import type { IdentityEnv } from "./env.ts";
-import type { AliasPlace, AliasRecord, AliasWrite } from "./model.ts";
-import type { Holder } from "./shard/alias-index.ts";
-import { BY_ALIAS_ID } from "./shard/alias-list.ts";
+import type { AliasPlace, AliasRecord, AliasWrite, EntityState, SaidOfAlias } from "./model.ts";
+import { BY_ALIAS_ID, type Holder } from "./shard/alias-index.ts";
 import { isSamePlace, sameMetadata } from "./shard/entity.ts";
 import type { EntityShard } from "./shard/entity-shard.ts";
 import { drawAliasId, drawEntityId, entityPrefixOf, firstAliasId, shardOfAlias } from "./shard/place.ts";
 import { homeOf, shardAt, shardOfId } from "./shard/stub.ts";
 
+/** How often a name is followed that operators lead elsewhere meanwhile. */
+const MAX_ATTEMPTS = 5;
+
+/** The refusal of a login or a write that met an alias which is being changed, too often. */
+const ALIAS_IN_MOTION: Failure = {
+  code: "unavailable",
+  message: "the alias is being changed; try again",
+  retryAfterSeconds: 1,
+};
+
+/**
+ * The entity that has an alias, made with it when none has. One call, or two when the entity is not in the shard that the name of
+ * the alias leads to. A pointer to an entity that does not have the alias, or is gone, was left behind by a crash.
+ *
+ * @param newId for a new entity, of that shard.
+ * @param now ms.
+ */
+export async function entityOfAlias(
+  env: IdentityEnv,
+  place: AliasPlace,
+  said: SaidOfAlias,
+  newId: string,
+  now: number,
+): Promise<Result<EntityState, Failure>> {
+  let instead: Holder | null = null;
+  for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
+    const found = await shardAt(env, place).logIn(place, said, newId, instead, now);
+    if (!found.ok) return found;
+    if ("state" in found.value) return ok(found.value.state);
+    const { holder } = found.value;
+    const there = await homeOf(env, holder.entityId)?.logInto(holder.entityId, place, said.metadata, now);
+    if (there && !there.ok) return there;
+    if (there?.value) return ok(there.value);
+    instead = holder;
+  }
+  return err(ALIAS_IN_MOTION);
+}
+
 const SECOND_ALIAS = invalid("Alias already exists for requested entity and mount accessor");
 const NAME_TAKEN = invalid("alias with combination of mount accessor and name already exists");
 
 /** The alias that a write created or changed; null when nothing changed. */
-export type WrittenAlias = Pick<AliasRecord, "id" | "entityId"> | null;
+type WrittenAlias = Pick<AliasRecord, "id" | "entityId"> | null;
 
 /**
  * Creates or changes an alias. Without an id, the alias with this name on this mount is meant. Messages are the reference's

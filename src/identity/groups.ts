@@ -1,5 +1,38 @@
+import { waitUntil } from "cloudflare:workers";
+import { IsolateCopy } from "../base/isolate-copy.ts";
 import { nameKey } from "../base/name.ts";
-import type { AllGroups, GroupState } from "./model.ts";
+import { normalizePolicyNames } from "../policy/name.ts";
+import { snapshotMaxAgeMs } from "../system/copy-age.ts";
+import { identityOf } from "./directory/stub.ts";
+import type { IdentityEnv } from "./env.ts";
+import type { AllGroups, EntityState, EntityView, GroupState } from "./model.ts";
+
+/**
+ * An entity as requests need it.
+ *
+ * @param groups all of them; null for an entity that is in none.
+ * @returns null when one that it is in was tampered with: without it, what its policies deny would be granted by others.
+ */
+export function entityView(state: EntityState, groups: Groups | null): EntityView | null {
+  const { revision, disabled, policies, entity, groupIds } = state;
+  const above = groups?.above(groupIds) ?? [];
+  const all = policiesWith(policies, above);
+  return (
+    all && {
+      revision: groups ? `${revision}.${groups.revision}` : revision,
+      disabled,
+      policies: all,
+      entity,
+      groups: above.map(({ group }) => group).sort((a, b) => (a.id < b.id ? -1 : 1)),
+    }
+  );
+}
+
+/** The policies of an entity with those of the groups that it is in; null when one of these was tampered with. */
+export function policiesWith(own: readonly string[], above: readonly GroupState[]): readonly string[] | null {
+  if (above.some(({ tampered }) => tampered)) return null;
+  return normalizePolicyNames([...own, ...above.flatMap(({ policies }) => policies)]);
+}
 
 /** All groups of one state. */
 export class Groups {
@@ -55,4 +88,24 @@ export class Groups {
 
 function aliasKey(mountAccessor: string, name: string): string {
   return JSON.stringify([mountAccessor, nameKey(name)]);
+}
+
+/** All groups as this isolate knows them, under one key. */
+const copies = new IsolateCopy<"groups", Groups>(1);
+
+/** All groups, no older than `maxAgeMs`: POLICY_CACHE_SECONDS unless given. */
+export async function loadGroups(env: IdentityEnv, maxAgeMs = snapshotMaxAgeMs(env)): Promise<Groups> {
+  const read = async () => {
+    const before = copies.copied("groups")?.value;
+    const answer = await identityOf(env).allGroups(before?.revision ?? null);
+    return answer ? new Groups(answer) : before;
+  };
+  const groups = await copies.load("groups", maxAgeMs, read, waitUntil);
+  if (!groups) throw new Error("the directory answered nothing to an isolate that knows nothing");
+  return groups;
+}
+
+/** Makes this isolate read all groups anew. */
+export function forgetGroups(): void {
+  copies.clear();
 }

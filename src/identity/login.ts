@@ -3,16 +3,15 @@ import { DENIED, type Failure } from "../base/errors.ts";
 import { GenerationalCache } from "../base/generational-cache.ts";
 import { nameKey } from "../base/name.ts";
 import { err, ok, type Result } from "../base/result.ts";
-import { entityOfAlias } from "./alias-holder.ts";
+import { entityOfAlias } from "./alias-writes.ts";
 import { identityOf } from "./directory/stub.ts";
 import { findEntity } from "./entities.ts";
 import type { IdentityEnv } from "./env.ts";
-import { loadGroups } from "./known-groups.ts";
+import { loadGroups, policiesWith } from "./groups.ts";
 import type { AliasPlace, EntityState, EntityView, Metadata } from "./model.ts";
 import { sameMetadata } from "./shard/entity.ts";
 import { drawEntityId, shardOfAlias } from "./shard/place.ts";
 import { beginReading, forgetEntity, freshState, learnEntity, loadState, loadView } from "./standing.ts";
-import { policiesWith } from "./view.ts";
 
 /** Aliases in one generation of those whose entities an isolate remembers. */
 const MAX_ALIASES = 1024;

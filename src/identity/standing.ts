@@ -1,14 +1,16 @@
 import { waitUntil } from "cloudflare:workers";
+import { currentTime } from "../base/clock.ts";
 import { type Failure, UNAUTHENTICATED } from "../base/errors.ts";
 import { IsolateCopy, type Reading } from "../base/isolate-copy.ts";
 import { err, ok, type Result } from "../base/result.ts";
-import { snapshotMaxAgeMs } from "../system/snapshot-age.ts";
+import type { Acl } from "../policy/acl.ts";
+import { normalizePolicyNames } from "../policy/name.ts";
+import { snapshotMaxAgeMs } from "../system/copy-age.ts";
+import type { Installation } from "../system/installation.ts";
 import type { IdentityEnv } from "./env.ts";
-import type { Groups } from "./groups.ts";
-import { forgetGroups, loadGroups } from "./known-groups.ts";
+import { entityView, forgetGroups, type Groups, loadGroups } from "./groups.ts";
 import type { EntityState, EntityView } from "./model.ts";
 import { homeOf } from "./shard/stub.ts";
-import { entityView } from "./view.ts";
 
 /** Characters of the entities in one generation of the copies of an isolate, as JSON. */
 const MAX_ENTITY_CHARACTERS = 2 ** 20;
@@ -91,4 +93,37 @@ function viewOf(state: EntityState, groups: Groups | null): EntityView | null {
   const view = entityView(state, groups);
   views.set(state, { groupsRevision, view });
   return view;
+}
+
+/** The policies of a token and, while it has one, of its entity. */
+interface TokenPolicies {
+  readonly policies: readonly string[];
+  readonly entityId: string;
+}
+
+/** The rules that hold now for a token. A refusal when its entity is disabled or gone. */
+export async function aclOfToken(
+  env: IdentityEnv,
+  installation: Installation,
+  token: TokenPolicies,
+): Promise<Result<Acl, Failure>> {
+  const entity = await loadActiveEntity(env, token.entityId);
+  return entity.ok ? ok(aclOf(installation, token.policies, entity.value, currentTime())) : entity;
+}
+
+/**
+ * The rules of a token and of its entity.
+ *
+ * @param entity what the entity adds, as `loadActiveEntity` gives it; null without one.
+ * @param now ms.
+ */
+export function aclOf(
+  installation: Pick<Installation, "aclFor">,
+  tokenPolicies: readonly string[],
+  entity: EntityView | null,
+  now: number,
+): Acl {
+  const added = entity?.policies ?? [];
+  const names = added.length === 0 ? tokenPolicies : normalizePolicyNames([...tokenPolicies, ...added]);
+  return installation.aclFor(names, entity, now);
 }

@@ -1,7 +1,7 @@
 import type { JWK } from "jose";
 import { IsolateCopy } from "../base/isolate-copy.ts";
+import { snapshotMaxAgeMs } from "../system/copy-age.ts";
 import type { Installation } from "../system/installation.ts";
-import { snapshotMaxAgeMs } from "../system/snapshot-age.ts";
 import type { IssuerEnv } from "./env.ts";
 import { openPublicKey } from "./key-pair.ts";
 import { issuerOf } from "./oidc-issuer.ts";

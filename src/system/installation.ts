@@ -6,7 +6,7 @@ import { importKeys, type Keys, sealedWithVersion, sealKeyRing } from "../crypto
 import type { Acl } from "../policy/acl.ts";
 import { QuotaTable } from "../quota/quota-table.ts";
 import type { TakesPages } from "../storage/stored-object.ts";
-import { useOfCopy } from "./copy-age.ts";
+import { copyLimits, useOfCopy } from "./copy-age.ts";
 import { CopySource } from "./copy-source.ts";
 import { type CustomIdFilter, changedFilter } from "./custom-id-filter.ts";
 import type { SystemEnv } from "./env.ts";
@@ -16,7 +16,6 @@ import type { Mount } from "./mount.ts";
 import { openKeyRing } from "./open-ring.ts";
 import { type PolicyEntity, PolicySet } from "./policy-set.ts";
 import type { PartVersions, SystemSnapshot } from "./snapshot.ts";
-import { copyLimits } from "./snapshot-age.ts";
 import { systemOf } from "./system.ts";
 import { indexWatermarks, type Watermarks } from "./watermarks.ts";
 

@@ -2,10 +2,10 @@ import { type Failure, invalid } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import { type KeyRing, type Keys, newestTerm, sealKeyRing, withNewTerm } from "../crypto/key-ring.ts";
 import { type AgedTerm, agedTerms, withoutTerms } from "../crypto/key-terms.ts";
+import { maxSnapshotAgeMs, snapshotMaxAgeMs } from "./copy-age.ts";
 import type { SystemEnv } from "./env.ts";
 import { openKeyRing } from "./open-ring.ts";
 import { isRotationDue } from "./rotation-rules.ts";
-import { maxSnapshotAgeMs, snapshotMaxAgeMs } from "./snapshot-age.ts";
 import { systemOf } from "./system.ts";
 
 /** Changes that lose against another one this often in a row are given up. */

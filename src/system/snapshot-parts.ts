@@ -1,5 +1,5 @@
 import { DEFAULT_QUOTA_CONFIG } from "../quota/quota.ts";
-import type { FilterJournal } from "./filter-journal.ts";
+import type { FilterJournal } from "./custom-id-store.ts";
 import type { PartName, PartVersions, SnapshotParts } from "./snapshot.ts";
 import type { SystemStores } from "./system-stores.ts";
 

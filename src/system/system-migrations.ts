@@ -3,10 +3,10 @@ import type { Migration } from "../storage/schema.ts";
 import { CUSTOM_ID_TABLES } from "./custom-id-store.ts";
 import { INSTALLATION_TABLE } from "./installation-store.ts";
 import { MOUNT_TABLE } from "./mount-store.ts";
-import { PART_VERSION_TABLE } from "./part-versions.ts";
 import { POLICY_TABLE } from "./policy-store.ts";
 import { ROOT_GENERATION_TABLE } from "./root-generation-store.ts";
 import { ROTATION_TABLES } from "./rotation-store.ts";
+import { PART_VERSION_TABLE } from "./snapshot.ts";
 import { WATERMARK_TABLE } from "./watermark-store.ts";
 
 /** The schema of the System object. Each store declares its own tables. */

@@ -8,11 +8,11 @@ import { InstallationStore } from "./installation-store.ts";
 import { ListOpeningStore } from "./list-opening-store.ts";
 import { tokenMount } from "./mount.ts";
 import { MountStore } from "./mount-store.ts";
-import { PartVersionStore } from "./part-versions.ts";
 import { PolicyStore } from "./policy-store.ts";
 import { RestoreStore } from "./restore-store.ts";
 import { RootGenerationStore } from "./root-generation-store.ts";
 import { RotationStore } from "./rotation-store.ts";
+import { PartVersionStore } from "./snapshot.ts";
 import { WatermarkStore } from "./watermark-store.ts";
 
 /** The tables of the System object. */

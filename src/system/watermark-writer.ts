@@ -1,7 +1,7 @@
 import type { Failure } from "../base/errors.ts";
 import type { Result } from "../base/result.ts";
+import { maxSnapshotAgeMs } from "./copy-age.ts";
 import type { SystemEnv } from "./env.ts";
-import { maxSnapshotAgeMs } from "./snapshot-age.ts";
 import { longestTtl, type SystemStores } from "./system-stores.ts";
 import type { WatermarkRequest } from "./watermark-store.ts";
 import type { WatermarkScope } from "./watermarks.ts";

@@ -1,7 +1,7 @@
 import { currentTime, isWithin } from "../base/clock.ts";
 import type { Failure } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
-import { snapshotMaxAgeMs } from "../system/snapshot-age.ts";
+import { snapshotMaxAgeMs } from "../system/copy-age.ts";
 import type { TeamEnv } from "./env.ts";
 import { organizationNamed } from "./find.ts";
 import type { TeamRecord } from "./record.ts";

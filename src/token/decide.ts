@@ -1,8 +1,8 @@
 import { currentTime } from "../base/clock.ts";
 import { type Failure, UNAUTHENTICATED } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
-import { aclOf } from "../identity/access.ts";
 import type { EntityView } from "../identity/model.ts";
+import { aclOf } from "../identity/standing.ts";
 import type { AccessRequest, Verdict } from "../policy/acl.ts";
 import { evaluateAcl } from "../policy/evaluate.ts";
 import type { Trace } from "../policy/trace.ts";

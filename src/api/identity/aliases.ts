@@ -3,12 +3,13 @@ import { currentTime } from "../../base/clock.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import { deleteAlias, writeAlias } from "../../identity/alias-writes.ts";
+import { identityOf } from "../../identity/directory/stub.ts";
 import { listAliases, readAlias } from "../../identity/entities.ts";
-import type { AliasRecord } from "../../identity/model.ts";
+import type { AliasRecord, GroupAliasRecord } from "../../identity/model.ts";
 import { metadataProblem, nameProblem } from "../../identity/rules.ts";
 import { fieldSchema, pairs, text, type Values } from "../../wire/fields.ts";
 import { type IdentityKind, routesById, type ShownWrite, type WriteContext } from "./kind.ts";
-import { ALIAS_SUMMARY_VIEW, ALIAS_VIEW } from "./render.ts";
+import { ALIAS_SUMMARY_VIEW, ALIAS_VIEW, GROUP_ALIAS_SUMMARY_VIEW, GROUP_ALIAS_VIEW } from "./render.ts";
 
 const FIELDS = fieldSchema({
   id: text().describe("The id of the alias; a new one is made unless sent"),
@@ -55,4 +56,46 @@ async function write({ env, installation }: WriteContext, fields: Fields): Promi
   const written = await writeAlias(env, id || null, changes, currentTime());
   if (!written.ok) return written;
   return ok(written.value && { id: written.value.id, canonical_id: written.value.entityId });
+}
+
+const GROUP_FIELDS = fieldSchema({
+  id: text().describe("The id of the alias; a new one is made unless sent"),
+  name: text().describe("The name that the mount knows the group by"),
+  mount_accessor: text().describe("The accessor of the mount"),
+  canonical_id: text().describe("The id of the group; one is made unless sent"),
+});
+type GroupFields = Values<typeof GROUP_FIELDS>;
+
+const KIND_OF_GROUPS: IdentityKind<GroupAliasRecord, GroupFields> = {
+  path: "identity/group-alias",
+  id: "The id of the alias",
+  one: "the alias of an external group",
+  all: "the aliases of groups",
+  operationIds: { one: "group-*-alias", all: "group-*-aliases" },
+  fields: GROUP_FIELDS,
+  view: GROUP_ALIAS_VIEW,
+  summary: GROUP_ALIAS_SUMMARY_VIEW,
+  write: writeOfGroup,
+  list: (env, after, limit) => identityOf(env).listGroupAliases(after, limit),
+  read: (env, key) => identityOf(env).readGroupAlias(key),
+  delete: (env, { id }) => identityOf(env).deleteGroupAlias(id),
+};
+
+/** The names that auth mounts know external groups by. */
+export const GROUP_ALIAS_ROUTES: readonly Route[] = routesById(KIND_OF_GROUPS);
+
+async function writeOfGroup(
+  { env, installation }: WriteContext,
+  fields: GroupFields,
+): Promise<Result<ShownWrite, Failure>> {
+  const { id, name, mount_accessor: mountAccessor, canonical_id: groupId } = fields;
+  const problem = nameProblem("alias", name);
+  if (problem) return err(invalid(problem));
+  if (name !== "" && mountAccessor !== "" && !installation.mounts.some((mount) => mount.accessor === mountAccessor)) {
+    return err(invalid("invalid mount accessor"));
+  }
+  const changes = { name, mountAccessor, groupId: groupId || null };
+  const written = await identityOf(env).writeGroupAlias(id || null, changes, currentTime());
+  if (!written.ok) return written;
+  return ok(written.value && { id: written.value.id, canonical_id: written.value.groupId });
 }

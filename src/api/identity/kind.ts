@@ -1,16 +1,20 @@
+import { callerRecord } from "../../auth/caller.ts";
 import { readRoute, removeRoute, showRoute } from "../../auth/record-routes.ts";
 import { type CallContext, type Route, simpleRoute } from "../../auth/route.ts";
 import { type Answer, dataAnswer, KEYS, NO_CONTENT } from "../../auth/route-description.ts";
-import type { Failure } from "../../base/errors.ts";
+import { currentTime } from "../../base/clock.ts";
+import { DENIED, type Failure } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
 import type { IdOrName } from "../../identity/directory/identity.ts";
-import { forgetEntities } from "../../identity/standing.ts";
+import { identityOf } from "../../identity/directory/stub.ts";
+import { findEntity } from "../../identity/entities.ts";
+import { aclOfToken, forgetEntities } from "../../identity/standing.ts";
+import { evaluateAcl } from "../../policy/evaluate.ts";
 import { type FieldSchema, fieldSchema, NO_FIELDS } from "../../wire/fields.ts";
 import { PAGE, readPage } from "../../wire/page.ts";
 import { dataReply, EMPTY, keysReply, type Reply } from "../../wire/reply.ts";
 import type { View } from "../../wire/view.ts";
-import { canonicalName } from "./canonical-name.ts";
 import type { Shown } from "./render.ts";
 
 /** What a handler of a write needs of its request. */
@@ -181,4 +185,28 @@ function writeReply(written: Result<ShownWrite, Failure>): Result<Reply, Failure
   if (!written.ok) return written;
   forgetEntities();
   return ok(written.value ? dataReply(written.value) : EMPTY);
+}
+
+type Call = Pick<CallContext<unknown, unknown>, "caller" | "env" | "installation" | "params" | "request">;
+
+/**
+ * The entity or group that the path of a request names. Names are found in any case, but a policy rule is written for
+ * one spelling. So a path with another spelling is evaluated for the stored name as well: otherwise a rule for `admin`
+ * would not hold for `Admin`.
+ */
+async function canonicalName(context: Call, kind: "entity" | "group"): Promise<Result<{ name: string }, Failure>> {
+  const { env, installation, caller, params, request } = context;
+  const key = { name: params.name ?? "" };
+  const found = await (kind === "entity" ? findEntity(env, key) : identityOf(env).readGroup(key));
+  if (!found || found.name === key.name) return ok(key);
+  const acl = await aclOfToken(env, installation, callerRecord(caller));
+  if (!acl.ok) return acl;
+  const { operation, data, wrapTtlSeconds } = request;
+  const access = {
+    operation,
+    path: `identity/${kind}/name/${found.name}`,
+    data,
+    ...(wrapTtlSeconds > 0 && { wrapTtlSeconds }),
+  };
+  return evaluateAcl(acl.value, access, currentTime()).allowed ? ok(key) : err(DENIED);
 }

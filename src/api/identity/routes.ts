@@ -1,7 +1,6 @@
 import type { Route } from "../../auth/route.ts";
-import { ALIAS_ROUTES } from "./aliases.ts";
+import { ALIAS_ROUTES, GROUP_ALIAS_ROUTES } from "./aliases.ts";
 import { ENTITY_ROUTES } from "./entities.ts";
-import { GROUP_ALIAS_ROUTES } from "./group-aliases.ts";
 import { GROUP_ROUTES } from "./groups.ts";
 import { LOOKUP_ROUTES } from "./lookup.ts";
 import { OIDC_ROUTES } from "./oidc/routes.ts";

@@ -1,6 +1,159 @@
+import { type Failure, invalid } from "../../base/errors.ts";
+import { err, ok, type Result } from "../../base/result.ts";
+import type { Env } from "../../env.ts";
+import type { Operation } from "../../policy/acl.ts";
 import type { Dialect } from "../../wire/dialect.ts";
-import { renderFailure, renderReply } from "./render.ts";
-import { readRequest } from "./request.ts";
+import { toJsonApi } from "../../wire/failure.ts";
+import { parseJsonObject } from "../../wire/json.ts";
+import type { Reply } from "../../wire/reply.ts";
+import {
+  type GroveRequest,
+  type RequestHead,
+  readBaseUrl,
+  readBodyText,
+  readNamespace,
+  readParameters,
+  readToken,
+} from "../../wire/request.ts";
+import { readSender } from "../../wire/sender.ts";
+import { type Resource, readDocument } from "./routes.ts";
+
+/** The media type of JSON:API. */
+const MEDIA_TYPE = "application/vnd.api+json";
+
+const OPERATIONS: Readonly<Record<string, Operation>> = {
+  GET: "read",
+  HEAD: "head",
+  POST: "update",
+  PATCH: "patch",
+  DELETE: "delete",
+};
+
+/**
+ * Reads a request of the interface of teams. Its fields, which policies can limit as elsewhere, are the attributes of the
+ * resource in a write, and the query of a read.
+ */
+async function readRequest(
+  request: Request,
+  head: RequestHead,
+  env: Env,
+  id: string,
+): Promise<Result<GroveRequest, Failure>> {
+  const { path } = head;
+  if (!path.ok) return path;
+  const operation = OPERATIONS[request.method];
+  if (!operation) return err({ code: "unknown_method" });
+  const namespace = readNamespace(request.headers.get("X-Vault-Namespace"));
+  if (namespace) return err(namespace);
+  // The answer to a request for a wrapped response must not be sent unwrapped: a carrier of the wrapping token would
+  // see the secret.
+  if (request.headers.get("X-Vault-Wrap-TTL")) return err(invalid("answers of this interface can't be wrapped"));
+  const content = await readFields(request, env, operation, head.query);
+  if (!content.ok) return content;
+  const baseUrl = () => readBaseUrl(head, request.headers, env);
+  return ok({
+    id,
+    dialect: "json-api",
+    baseUrl,
+    sender: () => readSender(request.headers, baseUrl),
+    operation,
+    path: path.value,
+    data: content.value.attributes,
+    unreadNames: [],
+    resourceType: content.value.type,
+    token: readToken(request.headers),
+    wrapTtlSeconds: 0,
+    clientAddress: head.clientAddress,
+    notes: {},
+  });
+}
+
+/** The fields of a request: the attributes of a write, the resource identifiers of a deletion of several, the query else. */
+async function readFields(
+  request: Request,
+  env: Env,
+  operation: Operation,
+  query: URLSearchParams,
+): Promise<Result<Resource, Failure>> {
+  if (operation !== "update" && operation !== "patch" && operation !== "delete") return readQuery(query);
+  const document = await readBody(request, env);
+  if (!document.ok) return document;
+  if (operation === "delete") return document.value ? ok(withoutType(document.value)) : readQuery(query);
+  return document.value ? readDocument(document.value) : ok(withoutType({}));
+}
+
+/** A write without a body is one without attributes, whatever its content type. */
+async function readBody(request: Request, env: Env): Promise<Result<Record<string, unknown> | null, Failure>> {
+  const text = await readBodyText(request, env);
+  if (!text.ok) return text;
+  if (text.value.trim() === "") return ok(null);
+  const type = (request.headers.get("Content-Type") ?? "").split(";", 1)[0]?.trim().toLowerCase();
+  if (type !== MEDIA_TYPE) {
+    return err({ code: "unsupported_media_type", message: `the content type of a body must be ${MEDIA_TYPE}` });
+  }
+  const parsed = parseJsonObject(text.value);
+  return parsed.ok ? parsed : err(invalid(parsed.error));
+}
+
+function readQuery(query: URLSearchParams): Result<Resource, Failure> {
+  const parameters = readParameters(query);
+  return parameters.ok ? ok(withoutType(parameters.value)) : parameters;
+}
+
+function withoutType(fields: Record<string, unknown>): Resource {
+  return { type: "", attributes: fields };
+}
+
+/**
+ * What clients read before anything else. The application must not call itself by the name of the hosted product, or
+ * clients take everything for granted that this has. No rate limit is announced, because there is none: clients would slow
+ * themselves down.
+ */
+const HEADERS = {
+  "Content-Type": MEDIA_TYPE,
+  "Cache-Control": "no-store",
+  "X-Content-Type-Options": "nosniff",
+  "TFP-API-Version": "2.6",
+  "TFP-AppName": "Grove",
+};
+
+const TITLES: Readonly<Record<number, string>> = {
+  400: "bad request",
+  401: "unauthorized",
+  403: "forbidden",
+  404: "not found",
+  405: "method not allowed",
+  413: "payload too large",
+  415: "unsupported media type",
+  422: "invalid attribute",
+  429: "too many requests",
+  500: "internal error",
+  503: "service unavailable",
+};
+
+/** The response for a reply of a handler of this interface: a document, or nothing. */
+export function renderReply(_requestId: string, reply: Reply, _warnings: readonly string[]): Response {
+  if (reply.kind === "empty") return new Response(null, { status: 204, headers: HEADERS });
+  if (reply.kind !== "plain") throw new Error(`this interface has no answer of the kind "${reply.kind}"`);
+  return respond(reply.status, reply.body);
+}
+
+/** The response for a failure: its first message, with the part of the request that it is about. */
+export function renderFailure(failure: Failure): Response {
+  const { status, errors, headers } = toJsonApi(failure);
+  const error = {
+    status: String(status),
+    title: (failure.code === "invalid_document" && failure.title) || (TITLES[status] ?? "error"),
+    detail: errors[0] ?? TITLES[status] ?? "",
+    ...(failure.code === "invalid_document" && { source: { pointer: failure.pointer } }),
+    ...(failure.code === "invalid_parameter" && { source: { parameter: failure.parameter } }),
+  };
+  return respond(status, { errors: [error] }, headers);
+}
+
+function respond(status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Response {
+  return new Response(`${JSON.stringify(body)}\n`, { status, headers: { ...HEADERS, ...headers } });
+}
 
 /** First segments of the paths of the interface of teams. */
 export const TEAM_PLACES: ReadonlySet<string> = new Set([

@@ -13,7 +13,7 @@ import { currentTime } from "../../base/clock.ts";
 import { DENIED, type Failure, invalid } from "../../base/errors.ts";
 import { MAX_PATH_LENGTH } from "../../base/limits.ts";
 import { err, ok, type Result } from "../../base/result.ts";
-import { aclOfToken } from "../../identity/access.ts";
+import { aclOfToken } from "../../identity/standing.ts";
 import { type Acl, compileAcl } from "../../policy/acl.ts";
 import { capabilitiesOf } from "../../policy/evaluate.ts";
 import { parsePolicy, policyErrorText } from "../../policy/parse.ts";

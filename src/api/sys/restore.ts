@@ -9,7 +9,7 @@ import type { EndsOfRestore } from "../../system/setup.ts";
 import { fieldSchema, integer, text } from "../../wire/fields.ts";
 import { dataReply, EMPTY } from "../../wire/reply.ts";
 import { readPastTime } from "../not-before.ts";
-import { asInitializer } from "./as-initializer.ts";
+import { asInitializer } from "./status/init.ts";
 
 const HEAD = {
   run: text().describe("The run that made the backup."),

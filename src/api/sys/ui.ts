@@ -6,7 +6,7 @@ import { dataAnswer } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { DENIED, type Failure } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
-import { aclOfToken } from "../../identity/access.ts";
+import { aclOfToken } from "../../identity/standing.ts";
 import { resultantAcl } from "../../policy/ui.ts";
 import type { Installation } from "../../system/installation.ts";
 import { dataReply, type Reply } from "../../wire/reply.ts";

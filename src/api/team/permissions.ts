@@ -1,7 +1,7 @@
 import { callerRecord } from "../../auth/caller.ts";
 import type { CallContext } from "../../auth/route.ts";
 import { currentTime } from "../../base/clock.ts";
-import { aclOfToken } from "../../identity/access.ts";
+import { aclOfToken } from "../../identity/standing.ts";
 import type { Operation } from "../../policy/acl.ts";
 import { evaluateAcl } from "../../policy/evaluate.ts";
 import { canonicalPathOf } from "../../team/canonical-path.ts";

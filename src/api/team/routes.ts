@@ -15,15 +15,30 @@ import { userIdOf } from "../../team/ids.ts";
 import type { TeamRecord } from "../../team/record.ts";
 import { ANY_FIELDS } from "../../wire/fields.ts";
 import { EMPTY, plainReply, type Reply } from "../../wire/reply.ts";
-import { authorOf } from "./author.ts";
-import { ORGANIZATION_ROUTES } from "./organizations.ts";
+import { ORGANIZATION_ROUTES, TOKEN_TTL_ROUTES } from "./organizations.ts";
 import { USER_VIEW } from "./render.ts";
-import { ROTATION_ROUTES } from "./rotation.ts";
 import { TEAMS_ROUTES } from "./teams.ts";
 import { TOKEN_LIST_ROUTES } from "./token-list.ts";
-import { TOKEN_TTL_ROUTES } from "./token-ttl-policies.ts";
-import { TEAM_TOKEN_ROUTES } from "./tokens.ts";
-import { WEBHOOK_ROUTES } from "./webhooks/routes.ts";
+import { authorOf, ROTATION_ROUTES, TEAM_TOKEN_ROUTES } from "./tokens.ts";
+import { WEBHOOK_ROUTES } from "./webhooks.ts";
+
+/** Base path of the interface of teams. */
+const TEAMS_BASE = "/api/v2/";
+
+/** How clients of the Terraform ecosystem find the interface of teams: service ids and the base path of each. */
+export const DISCOVERY_ROUTES: readonly Route[] = [
+  openRoute(
+    "read",
+    ".well-known/terraform.json",
+    {
+      summary: "Tells clients of the Terraform ecosystem where the interface of teams is.",
+      operationId: "terraform-discovery",
+      fields: {},
+      answers: plainAnswer({ "*": "string" }),
+    },
+    async () => ok(plainReply({ "tfe.v2": TEAMS_BASE, "tfe.v2.1": TEAMS_BASE, "tfe.v2.2": TEAMS_BASE })),
+  ),
+];
 
 const PARAMETERS = { organization: "The name of the organization", team: "The id of the team" };
 

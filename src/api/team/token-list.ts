@@ -10,9 +10,8 @@ import { readTokenOrder, TOKEN_SORTS } from "../../team/rules/sort.ts";
 import { exact, exactString, oneOf } from "../../wire/exact-fields.ts";
 import { ANY_FIELDS, fieldSchema, isObject, readValues } from "../../wire/fields.ts";
 import { EMPTY, type Reply } from "../../wire/reply.ts";
-import { refused } from "../json-api/document.ts";
 import { pageReply, pageShape, SEARCH_FIELD } from "../json-api/page.ts";
-import { listRoute } from "../json-api/routes.ts";
+import { listRoute, refused } from "../json-api/routes.ts";
 import { LISTED_TOKEN_VIEW } from "./render.ts";
 
 /** Tokens that one request deletes. */

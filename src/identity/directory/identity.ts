@@ -4,8 +4,8 @@ import { RowSeals } from "../../storage/row-seals.ts";
 import { Schema } from "../../storage/schema.ts";
 import { checkSeals, NOTHING_TO_CHECK, type SealPosition, type SealStep } from "../../storage/seal-check.ts";
 import { StoredObject } from "../../storage/stored-object.ts";
+import { ObjectKeys } from "../../system/grove-object.ts";
 import { takesPages } from "../../system/installation.ts";
-import { ObjectKeys } from "../../system/object-keys.ts";
 import type { IdentityEnv } from "../env.ts";
 import type {
   AliasPlace,
@@ -18,13 +18,11 @@ import type {
   Written,
 } from "../model.ts";
 import { GroupAliasStore } from "./group-alias-store.ts";
-import { writeGroupAlias } from "./group-alias-writes.ts";
 import { type GroupRow, GroupStore, metadataOf, namesOf } from "./group-store.ts";
-import { writeGroup } from "./group-writes.ts";
-import { NameStore } from "./name-store.ts";
+import { writeGroup, writeGroupAlias } from "./group-writes.ts";
+import { NameStore, ShardStore } from "./name-store.ts";
 import { Outbox } from "./outbox.ts";
 import { IDENTITY_MIGRATIONS } from "./schema.ts";
-import { ShardStore } from "./shard-store.ts";
 
 /** How a request names an entity or a group. */
 export type IdOrName = { readonly id: string } | { readonly name: string };

@@ -5,8 +5,8 @@ import { RowSeals } from "../../storage/row-seals.ts";
 import { Schema } from "../../storage/schema.ts";
 import { checkSeals, NOTHING_TO_CHECK, type SealPosition, type SealStep } from "../../storage/seal-check.ts";
 import { StoredObject } from "../../storage/stored-object.ts";
+import { ObjectKeys } from "../../system/grove-object.ts";
 import { takesPages } from "../../system/installation.ts";
-import { ObjectKeys } from "../../system/object-keys.ts";
 import { identityOf } from "../directory/stub.ts";
 import type { IdentityEnv } from "../env.ts";
 import type {
@@ -20,8 +20,7 @@ import type {
   Metadata,
   SaidOfAlias,
 } from "../model.ts";
-import { AliasIndex, type Holder, type NamePart } from "./alias-index.ts";
-import { type AliasOrMoved, findAlias, listAliases } from "./alias-list.ts";
+import { AliasIndex, type AliasOrMoved, findAlias, type Holder, listAliases, type NamePart } from "./alias-index.ts";
 import {
   afterLogin,
   aliasAt,
@@ -39,9 +38,8 @@ import {
   withoutReserved,
   withReserved,
 } from "./entity.ts";
-import { EntityStore, type FoundEntity, type StoredEntity } from "./entity-store.ts";
+import { ENTITY_SHARD_MIGRATIONS, EntityStore, type FoundEntity, type StoredEntity } from "./entity-store.ts";
 import { firstAliasId, shardOfAlias, shardOfEntity } from "./place.ts";
-import { ENTITY_SHARD_MIGRATIONS } from "./schema.ts";
 
 const TOO_LARGE = invalid(`the aliases of an entity must not have more than ${MAX_ALIAS_CHARACTERS} characters`);
 

@@ -1,5 +1,5 @@
 import { IsolateCopy } from "../../base/isolate-copy.ts";
-import { snapshotMaxAgeMs } from "../../system/snapshot-age.ts";
+import { snapshotMaxAgeMs } from "../../system/copy-age.ts";
 import type { TokenEnv } from "../env.ts";
 import type { TokenRole } from "../role.ts";
 import { tokenRoles } from "./token-roles.ts";

@@ -1,9 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { servesJsonApi } from "../../../src/api/json-api/dialect.ts";
-import { readDocument } from "../../../src/api/json-api/document.ts";
+import { renderFailure, renderReply, servesJsonApi } from "../../../src/api/json-api/dialect.ts";
 import { pageDocument, readListQuery, SEARCH_FIELD } from "../../../src/api/json-api/page.ts";
-import { renderFailure, renderReply } from "../../../src/api/json-api/render.ts";
+import { readDocument } from "../../../src/api/json-api/routes.ts";
 import type { Failure } from "../../../src/base/errors.ts";
 import { toWire } from "../../../src/wire/failure.ts";
 import { fieldSchema } from "../../../src/wire/fields.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { withRest } from "../../../src/api/sys/tokens/map-rest.ts";
+import { withRest } from "../../../src/api/sys/tokens/summary.ts";
 
 const group = (mount: string, count: number, restTrees: number, largest: readonly number[] = []) => ({
   mount,

@@ -44,7 +44,7 @@ const CACHES: Readonly<Record<string, readonly (readonly [Place, number])[]>> = 
   "auth/custom-id-tokens.ts": [["isolate", 800]],
   "auth/refused/report.ts": [["isolate", 1000]],
   "crypto/data-key.ts": [["isolate", 500]],
-  "identity/known-groups.ts": [["isolate", 1e6]],
+  "identity/groups.ts": [["isolate", 1e6]],
   "identity/login.ts": [["isolate", 1000]],
   "identity/standing.ts": [["isolate", JSON_BYTES]],
   "issuer/key-pair.ts": [["isolate", 3000]],

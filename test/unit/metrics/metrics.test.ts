@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { metricsText } from "../../../scripts/serve/metrics.ts";
-import { installationFamilies, stateFamilies } from "../../../src/api/sys/metrics/installation-figures.ts";
+import { installationFamilies, stateFamilies } from "../../../src/api/sys/metrics.ts";
 import { NEVER_KEY } from "../../../src/listing/inventory/terms.ts";
 import { countEvent, eventFigures } from "../../../src/metrics/events.ts";
 import { type Family, metricsObject, prometheusText } from "../../../src/metrics/family.ts";

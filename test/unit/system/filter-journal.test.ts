@@ -7,7 +7,7 @@ import {
   changedFilter,
   type FilterChange,
 } from "../../../src/system/custom-id-filter.ts";
-import { FilterJournal } from "../../../src/system/filter-journal.ts";
+import { FilterJournal } from "../../../src/system/custom-id-store.ts";
 
 /** A filter with its journal, which may forget everything when the object starts anew. */
 class Filter {

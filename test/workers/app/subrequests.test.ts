@@ -8,8 +8,8 @@ import { ACCESSOR_SHARDS, shardCount } from "../../../src/listing/accessor-shard
 import { growLists } from "../../../src/listing/growth.ts";
 import { revocationsOf, STEP, TokenRevocations } from "../../../src/listing/inventory/revocations.ts";
 import { MAX_ACCESSOR_SHARDS } from "../../../src/listing/shard-generations.ts";
+import { listOpeningLeadMs } from "../../../src/system/copy-age.ts";
 import { refreshInstallation } from "../../../src/system/installation.ts";
-import { listOpeningLeadMs } from "../../../src/system/snapshot-age.ts";
 import { Meter } from "../../support/meter.ts";
 import { bindings, call, dataOf, initialized } from "../../support/service.ts";
 import { holdTidy, listsKnowAll } from "../../support/tidy.ts";

@@ -6,7 +6,7 @@ import { identityOf } from "../../../src/identity/directory/stub.ts";
 import { findEntity, listEntities, readAlias } from "../../../src/identity/entities.ts";
 import { entityForLogin } from "../../../src/identity/login.ts";
 import type { AliasRecord, EntityAlias } from "../../../src/identity/model.ts";
-import { BY_ALIAS_ID } from "../../../src/identity/shard/alias-list.ts";
+import { BY_ALIAS_ID } from "../../../src/identity/shard/alias-index.ts";
 import { drawAliasId, drawEntityId, shardOfAlias } from "../../../src/identity/shard/place.ts";
 import { homeOf, shardAt, shardOfId } from "../../../src/identity/shard/stub.ts";
 import { forgetEntities, loadEntity } from "../../../src/identity/standing.ts";

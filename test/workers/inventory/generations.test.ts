@@ -11,9 +11,9 @@ import {
 } from "../../../src/listing/accessor-shard.ts";
 import { growLists } from "../../../src/listing/growth.ts";
 import { revocationsOf } from "../../../src/listing/inventory/revocations.ts";
+import { listOpeningLeadMs, maxSnapshotAgeMs } from "../../../src/system/copy-age.ts";
 import { forgetInstallation, loadInstallation, refreshInstallation } from "../../../src/system/installation.ts";
 import { listOpenings, noteListOpenings } from "../../../src/system/list-openings.ts";
-import { listOpeningLeadMs, maxSnapshotAgeMs } from "../../../src/system/snapshot-age.ts";
 import { System, systemOf } from "../../../src/system/system.ts";
 import { startShardChecks } from "../../../src/tidy/shard-tidy.ts";
 import { tidyOf } from "../../../src/tidy/tidy.ts";

@@ -1,9 +1,6 @@
 import type { Route } from "../../../auth/route.ts";
-import { CONFIG_ROUTES } from "./config.ts";
-import { DISCOVERY_ROUTES } from "./discovery.ts";
-import { KEY_ROUTES } from "./keys.ts";
-import { ROLE_ROUTES } from "./roles.ts";
-import { TOKEN_ROUTES } from "./tokens.ts";
+import { CONFIG_ROUTES, KEY_ROUTES, ROLE_ROUTES } from "./issuer.ts";
+import { DISCOVERY_ROUTES, TOKEN_ROUTES } from "./tokens.ts";
 
 /** The OpenID issuer (identity/oidc): keys, roles, tokens, and what verifies them. */
 export const OIDC_ROUTES: readonly Route[] = [

@@ -6,11 +6,8 @@ import { walkOf } from "../../../lease/walk.ts";
 import type { WalkJob } from "../../../lease/walk-job.ts";
 import { NO_FIELDS } from "../../../wire/fields.ts";
 import { tidyReply } from "../../../wire/reply.ts";
-import { IRREVOCABLE_LEASE_ROUTES } from "./irrevocable.ts";
-import { LEASE_LOOKUP_ROUTES } from "./lookup.ts";
-import { LEASE_REGISTRATION_ROUTES } from "./register.ts";
-import { LEASE_RENEWAL_ROUTES } from "./renew.ts";
-import { LEASE_REVOCATION_ROUTES } from "./revoke.ts";
+import { LEASE_LOOKUP_ROUTES, LEASE_REGISTRATION_ROUTES, LEASE_RENEWAL_ROUTES } from "./leases.ts";
+import { IRREVOCABLE_LEASE_ROUTES, LEASE_REVOCATION_ROUTES } from "./revoke.ts";
 
 /** Leases of tokens and of secrets, at `sys/leases/`. */
 export const LEASE_ROUTES: readonly Route[] = [

@@ -7,9 +7,16 @@ import type { Installation } from "../../../system/installation.ts";
 import { normalizeMountPath } from "../../../system/mount-rules.ts";
 import { NO_FIELDS } from "../../../wire/fields.ts";
 import { injectedReply, type Reply } from "../../../wire/reply.ts";
-import { disableMount, ENABLE_FIELDS, enableMount } from "./enable.ts";
-import { noAuthMount, noEngine } from "./failures.ts";
-import { TUNE_SUFFIX, tunedPath, tuneMountRoutes } from "./tune.ts";
+import {
+  disableMount,
+  ENABLE_FIELDS,
+  enableMount,
+  noAuthMount,
+  noEngine,
+  TUNE_SUFFIX,
+  tunedPath,
+  tuneMountRoutes,
+} from "./changes.ts";
 import { fixedMounts, MOUNT_VIEW, shownMounts, TUNE_VIEW } from "./view.ts";
 
 /** Auth mounts and their tuning, and what there is of other mounts. */

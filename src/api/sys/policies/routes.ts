@@ -13,10 +13,25 @@ import { normalizePolicyName } from "../../../policy/name.ts";
 import { fieldSchema } from "../../../wire/fields.ts";
 import { PAGE } from "../../../wire/page.ts";
 import { dataReply, injectedReply } from "../../../wire/reply.ts";
-import { DELETE_FIELDS, OLD_WRITE_FIELDS, PATCH_FIELDS, WRITE_FIELDS } from "./fields.ts";
-import { listDetailedPolicies, listPoliciesBelow, listPolicyNames, POLICY_VIEW, readPolicy } from "./read.ts";
-import { readPolicyUsage, USAGE_SHAPE } from "./usage.ts";
-import { deletePolicy, patchPolicy, withWarning, writePolicy } from "./write.ts";
+import {
+  listDetailedPolicies,
+  listPoliciesBelow,
+  listPolicyNames,
+  POLICY_VIEW,
+  readPolicy,
+  readPolicyUsage,
+  USAGE_SHAPE,
+} from "./read.ts";
+import {
+  DELETE_FIELDS,
+  deletePolicy,
+  OLD_WRITE_FIELDS,
+  PATCH_FIELDS,
+  patchPolicy,
+  WRITE_FIELDS,
+  withWarning,
+  writePolicy,
+} from "./write.ts";
 
 const NAMES = fieldSchema(PAGE);
 

@@ -4,11 +4,92 @@ import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { policyDeleteRefusal, policyWriteRefusal } from "../../../policy/builtin.ts";
 import { normalizePolicyName, policyNameProblem } from "../../../policy/name.ts";
+import { parsePolicy, policyErrorText } from "../../../policy/parse.ts";
+import { policyExpiry } from "../../../policy/write.ts";
+import type { PolicyPatch, PolicyText, PolicyWrite } from "../../../system/policy-store.ts";
 import { systemOf } from "../../../system/system.ts";
-import type { Values } from "../../../wire/fields.ts";
+import { deprecated, fieldSchema, flag, integer, sent, text, textAs, type Values } from "../../../wire/fields.ts";
 import { EMPTY, type Reply } from "../../../wire/reply.ts";
 import { changedReply } from "../../changed-reply.ts";
-import { type DELETE_FIELDS, type PATCH_FIELDS, readPatch, readWrite, type WRITE_FIELDS } from "./fields.ts";
+
+/** Fields of a write that replaces the whole policy. */
+export const WRITE_FIELDS = fieldSchema({
+  policy: text().describe("The rules, in HCL or JSON"),
+  expiration: text().describe("When the policy ends, as RFC 3339"),
+  ttl: textAs({ shape: "integer", format: "seconds" }).describe("How long the policy lasts"),
+  cas: sent(integer()).describe("Only if the policy has this version; -1 only if there is none"),
+  cas_required: flag(false).describe("True: every write has to name the version that it changes"),
+  allow_slashes_in_identity_templates: flag(false).describe("True: values of templates may hold slashes"),
+  allow_wildcards_in_identity_templates: flag(false).describe("True: values of templates may hold `*` and `+`"),
+});
+
+/** The same at the older path, with the older name of the text. */
+export const OLD_WRITE_FIELDS = fieldSchema({
+  ...WRITE_FIELDS.shape,
+  rules: deprecated(text()).describe("Older name of `policy`"),
+});
+
+/** Fields of a write that changes what it names. */
+export const PATCH_FIELDS = fieldSchema({
+  ...WRITE_FIELDS.shape,
+  cas_required: sent(WRITE_FIELDS.shape.cas_required),
+  allow_slashes_in_identity_templates: sent(WRITE_FIELDS.shape.allow_slashes_in_identity_templates),
+  allow_wildcards_in_identity_templates: sent(WRITE_FIELDS.shape.allow_wildcards_in_identity_templates),
+});
+
+/** Fields of a deletion. */
+export const DELETE_FIELDS = fieldSchema({
+  cas: sent(integer()).describe("Only if the policy has this version"),
+});
+
+/**
+ * Reads a write. `policyText` is the text under whichever name it came; `now` in ms.
+ * Messages are the reference's (sys/policies/acl).
+ */
+function readWrite(fields: Values<typeof WRITE_FIELDS>, policyText: string, now: number): Result<PolicyWrite, Failure> {
+  if (policyText === "") return err(invalid("'policy' parameter not supplied or empty"));
+  const content = readText(policyText, now);
+  if (!content.ok) return content;
+  const expiresAt = policyExpiry(fields.expiration, fields.ttl, now);
+  if (!expiresAt.ok) return err(invalid(expiresAt.error));
+  return ok({
+    content: content.value,
+    expiresAt: expiresAt.value,
+    cas: fields.cas ?? null,
+    casRequired: fields.cas_required,
+    allowSlashes: fields.allow_slashes_in_identity_templates,
+    allowWildcards: fields.allow_wildcards_in_identity_templates,
+  });
+}
+
+/** Reads a patch. A ttl of 0 takes an expiration away. `now` in ms. */
+function readPatch(fields: Values<typeof PATCH_FIELDS>, now: number): Result<PolicyPatch, Failure> {
+  const content = fields.policy === "" ? ok(undefined) : readText(fields.policy, now);
+  if (!content.ok) return content;
+  const expiresAt = policyExpiry(fields.expiration, fields.ttl, now);
+  if (!expiresAt.ok) return err(invalid(expiresAt.error));
+  return ok({
+    content: content.value,
+    expiresAt: fields.expiration === "" && fields.ttl === "" ? undefined : expiresAt.value,
+    cas: fields.cas ?? null,
+    casRequired: fields.cas_required,
+    allowSlashes: fields.allow_slashes_in_identity_templates,
+    allowWildcards: fields.allow_wildcards_in_identity_templates,
+  });
+}
+
+/** Bytes of a policy's text and rules together: what fits into a row of an object's database, with room for the rest. */
+const MAX_POLICY_BYTES = 1_900_000;
+
+function readText(policyText: string, now: number): Result<PolicyText, Failure> {
+  const parsed = parsePolicy(policyText, now);
+  if (!parsed.ok) return err(invalid(policyErrorText(parsed.error)));
+  const rulesJson = JSON.stringify(parsed.value);
+  // Rules can be ten times as long as the text that they were read from.
+  const bytes = new TextEncoder().encode(policyText + rulesJson).length;
+  if (bytes > MAX_POLICY_BYTES) return err(invalid("the policy has too many rules; divide it into several"));
+  return ok({ text: policyText, rulesJson });
+}
 
 type PolicyCall = Pick<CallContext<unknown, unknown>, "env" | "params">;
 

@@ -1,14 +1,16 @@
 import { initialize } from "../../../auth/initialize.ts";
-import { openRoute, type Route } from "../../../auth/route.ts";
+import { type OpenContext, openRoute, type Route } from "../../../auth/route.ts";
 import { plainAnswer } from "../../../auth/route-description.ts";
 import type { Failure } from "../../../base/errors.ts";
-import { err, ok } from "../../../base/result.ts";
+import { err, ok, type Result } from "../../../base/result.ts";
 import { equalBytes } from "../../../crypto/bytes.ts";
 import type { Env } from "../../../env.ts";
-import { plainReply } from "../../../wire/reply.ts";
+import type { fieldSchema } from "../../../wire/fields.ts";
+import { readFields } from "../../../wire/read-fields.ts";
+import { plainReply, type Reply } from "../../../wire/reply.ts";
 import type { GroveRequest } from "../../../wire/request.ts";
 import { canBeRebound } from "../../../wire/sender.ts";
-import { stateOf } from "./state.ts";
+import { stateOf } from "./status.ts";
 
 const needsInitToken = (path: string): Failure => ({
   code: "forbidden",
@@ -68,7 +70,7 @@ export const INIT_ROUTES: readonly Route[] = [
 ];
 
 /** Why the sender of a request may not initialize this deployment, or restore a backup into it; null when it may. */
-export function refusalOfStranger(env: Env, request: GroveRequest): Failure | null {
+function refusalOfStranger(env: Env, request: GroveRequest): Failure | null {
   if (!mayInitialize(env, request.token)) return needsInitToken(request.path);
   const isRebindable = request.sender() !== "program" && canBeRebound(request.baseUrl());
   return !env.GROVE_INIT_TOKEN && isRebindable ? rebindablePage(request.path) : null;
@@ -77,4 +79,16 @@ export function refusalOfStranger(env: Env, request: GroveRequest): Failure | nu
 /** True with the init token. A deployment is reachable before its operator gets to `sys/init`; without a secret the first caller gets root. */
 export function mayInitialize(env: Env, token: string): boolean {
   return !env.GROVE_INIT_TOKEN || equalBytes(encode(token), encode(env.GROVE_INIT_TOKEN));
+}
+
+/** Serves a request of who may initialize this deployment, or restore a backup into it. */
+export async function asInitializer<F>(
+  { env, request }: OpenContext,
+  schema: ReturnType<typeof fieldSchema<F>>,
+  act: (fields: F) => Promise<Result<Reply, Failure>>,
+): Promise<Result<Reply, Failure>> {
+  const refusal = refusalOfStranger(env, request);
+  if (refusal) return err(refusal);
+  const read = readFields(schema, request.data, request.unreadNames);
+  return read.ok ? act(read.value.values) : read;
 }

@@ -1,24 +1,28 @@
 import { type CallContext, type Route, simpleRoute } from "../../../auth/route.ts";
 import { dataAnswer } from "../../../auth/route-description.ts";
 import { type Failure, invalid } from "../../../base/errors.ts";
+import { MAX_NAMED_TOKENS } from "../../../base/limits.ts";
+import { inGroups } from "../../../base/parallel.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
-import { formatRfc3339 } from "../../../base/rfc3339.ts";
+import { formatRfc3339, formatTime } from "../../../base/rfc3339.ts";
 import type { Env } from "../../../env.ts";
 import { cursorText, readCursor } from "../../../listing/inventory/cursor.ts";
 import {
   ALL_ENDED,
   countEnded,
   endedByJob,
+  endedInJob,
   endedWith,
   findEnded,
   pageOfEnded,
 } from "../../../listing/inventory/ended-queries.ts";
 import type { Position } from "../../../listing/inventory/order.ts";
+import { revocationsOf } from "../../../listing/inventory/revocations.ts";
 import { type EndedFilter, type EndedToken, LAST_FIRST } from "../../../listing/inventory/shard/ended.ts";
 import type { Asker } from "../../../system/end-request.ts";
 import { treeOf } from "../../../token/find-tree.ts";
-import { type AccessorCredential, routedIdText } from "../../../token/ids.ts";
-import { strictSchema, text, type Values } from "../../../wire/fields.ts";
+import { type AccessorCredential, readAccessor, routedIdText } from "../../../token/ids.ts";
+import { list, strictSchema, text, type Values } from "../../../wire/fields.ts";
 import { PAGE } from "../../../wire/page.ts";
 import { dataReply, type Reply } from "../../../wire/reply.ts";
 import { view } from "../../../wire/view.ts";
@@ -93,7 +97,7 @@ async function listEnded({ env, installation, fields }: CallContext<Fields, null
 }
 
 /** Reads the cursor of a page of ended tokens; null for "", the first page. */
-export function readAfter(cursor: string): Result<Position | null, Failure> {
+function readAfter(cursor: string): Result<Position | null, Failure> {
   const after = cursor === "" ? null : readCursor(LAST_FIRST, cursor);
   return after === null && cursor !== "" ? err(invalid("after is not the cursor of a page")) : ok(after);
 }
@@ -134,4 +138,142 @@ function howItEnded({ token, end }: Ended): string {
 /** The token of a request, as answers show it. */
 export function askerObject({ accessor, displayName, entityId }: Asker): Record<string, string> {
   return { accessor, display_name: displayName, entity_id: entityId };
+}
+
+const AFTER = PAGE.after.describe("The cursor in next of the page before.");
+
+/** What a revocation of many tokens ended, and the proof that it has. */
+export const TOKEN_RECEIPT_ROUTES: readonly Route[] = [
+  simpleRoute(
+    "read",
+    "sys/tokens/jobs/:id/receipt",
+    {
+      summary: "Who revoked what with a job, and the accessors of all tokens that it ended, page by page.",
+      operationId: "inventory-read-receipt",
+      parameters: { id: "Id of the job." },
+      answers: dataAnswer({
+        job: "string",
+        state: "string",
+        "complete?": "boolean",
+        asked_by: "object | null",
+        request_id: "string",
+        started: "string",
+        finished: "string | null",
+        filter: "object",
+        numbers: { matched: "integer", total: "integer" },
+        accessors: ["string"],
+        next: "string",
+      }),
+    },
+    strictSchema({
+      after: AFTER,
+      limit: PAGE.limit.describe(`Accessors of the page: 1 to ${MAX_NAMED_TOKENS}, which it has when absent.`),
+    }),
+    readReceipt,
+  ),
+  simpleRoute(
+    "update",
+    "sys/tokens/verify-ended",
+    {
+      summary: "Asks the trees of tokens whether each of them is refused.",
+      operationId: "inventory-verify-ended",
+      answers: dataAnswer({
+        checked: "integer",
+        ended: "integer",
+        unknown: "integer",
+        alive: ["string"],
+        next: "string",
+      }),
+    },
+    strictSchema({
+      accessors: list().describe(`Accessors of the tokens, at most ${MAX_NAMED_TOKENS}.`),
+      job: text().describe(`All that this job ended, in place of accessors, ${MAX_NAMED_TOKENS} at a time.`),
+      after: AFTER,
+    }),
+    verifyEnded,
+  ),
+];
+
+type PageFields = { readonly after: string; readonly limit: number };
+
+async function readReceipt({ env, params, fields }: CallContext<PageFields, null>): Promise<Result<Reply, Failure>> {
+  const { after, limit } = fields;
+  if (limit < 0 || limit > MAX_NAMED_TOKENS) return err(invalid(`limit is at most ${MAX_NAMED_TOKENS}`));
+  const job = await revocationsOf(env).read(params.id ?? "");
+  if (!job || job.dry) return err({ code: "not_found" });
+  const filter = endedInJob(job.id, job);
+  const page = await accessorsOf(env, filter, after, limit || MAX_NAMED_TOKENS);
+  if (!page.ok) return page;
+  const isOver = job.finishedAt !== null;
+  const { by, request } = job.selection.asked;
+  return ok(
+    dataReply({
+      job: job.id,
+      state: job.state,
+      // Of a token that is counted and not kept, its tree has not swept it yet, or it is kept no longer. Every shard counts all
+      // that the job ended, so the first page alone says it.
+      ...(after === "" && { complete: isOver && (await countEnded(env, filter)) >= job.total }),
+      asked_by: by && askerObject(by),
+      request_id: request,
+      started: formatRfc3339(job.startedAt),
+      finished: formatTime(job.finishedAt),
+      filter: JSON.parse(job.selection.sent),
+      // As the dry run and the job have it: one that ended with another above it in an earlier step is among them.
+      numbers: { matched: job.tally?.matched ?? 0, total: job.total },
+      ...page.value,
+    }),
+  );
+}
+
+async function accessorsOf(
+  env: CallContext<unknown, null>["env"],
+  filter: EndedFilter,
+  cursor: string,
+  limit: number,
+): Promise<Result<{ accessors: string[]; next: string }, Failure>> {
+  const after = readAfter(cursor);
+  if (!after.ok) return after;
+  const { tokens, next } = await pageOfEnded(env, filter, after.value, limit);
+  return ok({
+    accessors: tokens.map(({ token }) => token.accessor),
+    next: next === null ? "" : cursorText(LAST_FIRST, next),
+  });
+}
+
+/** A page of what a job ended. A job that was never there is not found: that nothing of it is alive would read as a proof. */
+async function endedPageOf(
+  env: CallContext<unknown, null>["env"],
+  job: string,
+  after: string,
+): Promise<Result<{ accessors: string[]; next: string }, Failure>> {
+  const run = await revocationsOf(env).read(job);
+  const page = await accessorsOf(env, endedInJob(job, run), after, MAX_NAMED_TOKENS);
+  return page.ok && page.value.accessors.length === 0 && !run ? err({ code: "not_found" }) : page;
+}
+
+type CheckFields = { readonly accessors: string[]; readonly job: string; readonly after: string };
+
+async function verifyEnded({
+  env,
+  installation,
+  fields,
+}: CallContext<CheckFields, null>): Promise<Result<Reply, Failure>> {
+  const { job, after } = fields;
+  const named = [...new Set(fields.accessors)];
+  if ((job !== "") === named.length > 0)
+    return err(invalid("accessors or a job say which tokens are meant: one of them"));
+  if (named.length > MAX_NAMED_TOKENS) return err(invalid(`accessors are at most ${MAX_NAMED_TOKENS}`));
+  const page = job === "" ? ok({ accessors: named, next: "" }) : await endedPageOf(env, job, after);
+  if (!page.ok) return page;
+  const { accessors, next } = page.value;
+  const read = await Promise.all(accessors.map((accessor) => readAccessor(installation.keys, accessor)));
+  const places = read.flatMap((place) => place ?? []);
+  const answers = await inGroups([...Map.groupBy(places, ({ treeId }) => treeId)], async ([treeId, of]) => {
+    const rows: readonly number[] =
+      (await treeOf(env, treeId)?.aliveOf(of.map(({ row, tail }) => ({ row, tail })))) ?? [];
+    return of.filter(({ row }) => rows.includes(row)).map(({ row, tail }) => routedIdText(treeId, row, tail));
+  });
+  const alive = answers.flat();
+  const unknown = accessors.length - places.length;
+  return ok(dataReply({ checked: accessors.length, ended: places.length - alive.length, unknown, alive, next }));
 }

@@ -11,7 +11,7 @@ import { publishRecent } from "../../../listing/updates/recent.ts";
 import { count, duration, sent, strictSchema, text, time } from "../../../wire/fields.ts";
 import { dataReply } from "../../../wire/reply.ts";
 import { readMount } from "./filter-fields.ts";
-import { GROUP_NAMES, readGroupBy } from "./group-by.ts";
+import { GROUP_NAMES, readGroupBy } from "./summary.ts";
 import { mountNames } from "./token-view.ts";
 
 const HOUR_MS = 3_600_000;

@@ -1,6 +1,7 @@
 import { readRoute } from "../../../auth/record-routes.ts";
-import { type CallContext, type Route, simpleRoute, withParameters } from "../../../auth/route.ts";
+import { type CallContext, type Route, simpleRoute, tokenRoute, withParameters } from "../../../auth/route.ts";
 import { dataAnswer } from "../../../auth/route-description.ts";
+import { accessorTarget, outcomeOf, readTargetToken, tokenTarget } from "../../../auth/target.ts";
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { formatRfc3339 } from "../../../base/rfc3339.ts";
@@ -9,11 +10,52 @@ import type { ListedToken } from "../../../listing/inventory/entry.ts";
 import { findInInventory } from "../../../listing/inventory/queries.ts";
 import { treeOf } from "../../../token/find-tree.ts";
 import { readAccessor } from "../../../token/ids.ts";
-import { fieldSchema } from "../../../wire/fields.ts";
+import { fieldSchema, strictSchema, text } from "../../../wire/fields.ts";
 import { PAGE } from "../../../wire/page.ts";
 import { dataReply, type Reply } from "../../../wire/reply.ts";
 import { END_VIEW, endedReply } from "./ended.ts";
 import { mountNames, TOKEN_VIEW } from "./token-view.ts";
+
+const NOT_FOUND = { code: "not_found" } as const;
+
+/** `sys/tokens/find`: which token a text is that somebody has found. It is in the body: an address is seen by others. */
+export const TOKEN_FIND_ROUTES: readonly Route[] = [
+  tokenRoute(
+    "update",
+    "sys/tokens/find",
+    {
+      summary: "Which token a token's text, or an accessor, belongs to.",
+      operationId: "inventory-find-token",
+      answers: dataAnswer(TOKEN_VIEW.shape),
+    },
+    strictSchema({
+      token: text().describe("The token."),
+      accessor: text().describe("The accessor, in place of the token."),
+    }),
+    {
+      async prepare(context) {
+        const { token, accessor } = context.fields;
+        if ((token === "") === (accessor === "")) return err(invalid("a token or an accessor says which is meant"));
+        if (accessor !== "") return ok(await accessorTarget(context, accessor.trim()));
+        const read = await readTargetToken(context, token);
+        if (!read.ok) return read;
+        return ok(read.value?.kind === "service" ? tokenTarget(read.value) : null);
+      },
+      async handle(context) {
+        const { env, installation, prepared } = context;
+        if (!prepared) return err(NOT_FOUND);
+        const { treeId, target } = prepared;
+        const outcome = await outcomeOf(context, { treeId, action: { kind: "lookup", target } });
+        if (!outcome.ok || outcome.value.kind !== "token") return err(NOT_FOUND);
+        const { row } = outcome.value.token;
+        const [entry] = (await treeOf(env, treeId)?.describe([row])) ?? [];
+        return entry
+          ? ok(dataReply(TOKEN_VIEW.show({ token: { ...entry, id: row }, mounts: mountNames(installation) })))
+          : err(NOT_FOUND);
+      },
+    },
+  ),
+];
 
 const DEFAULT_CHILDREN = 100;
 const MAX_CHILDREN = 1000;

@@ -20,7 +20,7 @@ import { readAccessor, type TokenAddress } from "../../../token/ids.ts";
 import { count, flag, list, sent, strictSchema, type Values } from "../../../wire/fields.ts";
 import { dataReply, type Reply } from "../../../wire/reply.ts";
 import { FILTER, readFilter } from "./filter-fields.ts";
-import { TALLY_VIEW } from "./tally-view.ts";
+import { TALLY_VIEW } from "./jobs.ts";
 import { mountNames, TOKEN_VIEW } from "./token-view.ts";
 
 /** Characters of a filter. It is stored with its job, and a list of jobs has a hundred of them. */

@@ -16,7 +16,7 @@ import {
 } from "../../../listing/inventory/queries.ts";
 import type { GroupCount } from "../../../listing/inventory/shard/counts.ts";
 import type { TreeSize } from "../../../listing/inventory/shard/tree-size.ts";
-import type { CountKind, TreeGrouping } from "../../../listing/inventory/terms.ts";
+import type { CountKind, GroupKind, TreeGrouping } from "../../../listing/inventory/terms.ts";
 import {
   greatestTreeGroups,
   type Trees,
@@ -30,9 +30,59 @@ import { decodeStoredId } from "../../../token/ids.ts";
 import { strictSchema, text } from "../../../wire/fields.ts";
 import { dataReply } from "../../../wire/reply.ts";
 import { readMount } from "./filter-fields.ts";
-import { GROUP_NAMES, readGroupBy, treeGroupingOf } from "./group-by.ts";
-import { type MappedMount, withRest } from "./map-rest.ts";
 import { mountNames, TOKEN_VIEW } from "./token-view.ts";
+
+const KINDS: ReadonlyMap<string, GroupKind> = new Map([
+  ["mount", "mount"],
+  ["role", "role"],
+  ["policy", "policy"],
+  ["entity", "entity"],
+  ["display_name", "name"],
+]);
+
+/** What a reader can group by, in words. */
+export const GROUP_NAMES = [...KINDS.keys(), "metadata.NAME"].join(", ");
+
+/** Groups by the value of a pair of metadata. */
+const METADATA = /^metadata\.(.{1,256})$/s;
+
+/** What tokens are grouped by; null for a name that means nothing. */
+export function readGroupBy(text: string): GroupKind | null {
+  const name = METADATA.exec(text)?.[1];
+  return name === undefined ? (KINDS.get(text) ?? null) : `metadata.${name}`;
+}
+
+/** The same where trees are grouped by what their first tokens have; null where none are. */
+function treeGroupingOf(kind: GroupKind | null): TreeGrouping | null {
+  return kind === "policy" || kind === "entity" ? null : kind;
+}
+
+/** A mount on the map. `count` is of the tokens that it issued, those of `largest` of all that are in the trees. */
+interface MappedMount {
+  readonly mount: string;
+  readonly count: number;
+  readonly trees: number;
+  readonly largest: readonly { readonly tree: string; readonly root: object; readonly count: number }[];
+  /** Trees that are not named. */
+  readonly restTrees: number;
+}
+
+/**
+ * Adds what is in the trees that are not named. How many tokens that are together is known. Of each mount it is known only when
+ * no other mount has such trees, or when each of them is a single token, as a tree of one mount holds tokens of others: else it
+ * is divided by the number of trees, and said to be an estimate.
+ */
+export function withRest(groups: readonly MappedMount[]): Record<string, unknown>[] {
+  const named = groups.flatMap(({ largest }) => largest).reduce((sum, { count }) => sum + count, 0);
+  const total = groups.reduce((sum, { count }) => sum + count, 0);
+  const restTrees = groups.reduce((sum, group) => sum + group.restTrees, 0);
+  const rest = Math.max(restTrees, total - named);
+  const isExact = rest === restTrees || groups.filter((group) => group.restTrees > 0).length === 1;
+  return groups.map(({ restTrees: trees, ...group }) => {
+    const count = trees === 0 ? 0 : Math.round((rest * trees) / restTrees);
+    return { ...group, rest: { trees, count, estimated: trees > 0 && !isExact } };
+  });
+}
 
 /** Trees that the map names for each mount. */
 const TREES_OF_MOUNT = 200;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ROLE_VIEW } from "../../../../src/api/token/role-view.ts";
+import { ROLE_VIEW } from "../../../../src/api/token/roles.ts";
 import type { TokenRole } from "../../../../src/token/role.ts";
 import { changeRole, newRole, type RoleChange } from "../../../../src/token/roles/change.ts";
 import { ROLE_FIELDS } from "../../../../src/token/roles/fields.ts";

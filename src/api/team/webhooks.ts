@@ -1,0 +1,297 @@
+import { type CallContext, type Route, withParameters } from "../../auth/route.ts";
+import { NO_CONTENT, plainAnswer } from "../../auth/route-description.ts";
+import { currentTime } from "../../base/clock.ts";
+import type { Failure } from "../../base/errors.ts";
+import { hasUnprintable } from "../../base/name.ts";
+import { err, ok, type Result } from "../../base/result.ts";
+import { formatRfc3339 } from "../../base/rfc3339.ts";
+import type { Keys } from "../../crypto/key-ring.ts";
+import { organizationNamed } from "../../team/find.ts";
+import { newWebhookId } from "../../team/ids.ts";
+import type { Delivery, SealedWebhook, Webhook } from "../../team/notices/record.ts";
+import { TRIGGERS } from "../../team/notices/rules.ts";
+import { moveSecret, readWebhookUrl, sealSecret, sendToWebhook } from "../../team/notices/send.ts";
+import { MAX_WEBHOOKS } from "../../team/notices/webhook-store.ts";
+import { exact, exactFlag, exactString, oneOf, orNull } from "../../wire/exact-fields.ts";
+import { fieldSchema, NO_FIELDS, sent, type Values } from "../../wire/fields.ts";
+import { EMPTY } from "../../wire/reply.ts";
+import { inner, view } from "../../wire/view.ts";
+import { pageReply, pageShape } from "../json-api/page.ts";
+import { bareRoute, documentReply, documentRoute, listRoute, refused } from "../json-api/routes.ts";
+import { reference } from "./render.ts";
+
+/** The type of the resource of a webhook. */
+const WEBHOOK_TYPE = "notification-configurations";
+
+/** A webhook as it is shown: its token never is. */
+const WEBHOOK_VIEW = view<Webhook>({
+  id: ["string", (webhook) => webhook.id],
+  type: ["string", () => WEBHOOK_TYPE],
+  attributes: inner({
+    name: ["string", (webhook) => webhook.name],
+    url: ["string", (webhook) => webhook.url],
+    enabled: ["boolean", (webhook) => webhook.enabled],
+    token: ["string | null", () => null],
+    triggers: [["string"], (webhook) => webhook.triggers],
+    "destination-type": ["string", () => "generic"],
+    "created-at": ["string", (webhook) => formatRfc3339(webhook.createdAt)],
+  }),
+});
+
+/** A delivery to a webhook. */
+const DELIVERY_VIEW = view<Delivery>({
+  id: ["string", (delivery) => `${delivery.tokenId}.${delivery.trigger}`],
+  type: ["string", () => "notification-deliveries"],
+  attributes: inner({
+    trigger: ["string", (delivery) => delivery.trigger],
+    state: ["string", (delivery) => delivery.state],
+    attempts: ["integer", (delivery) => delivery.attempts],
+    "sent-at": ["string", (delivery) => formatRfc3339(delivery.sentAt)],
+    code: ["integer | null", (delivery) => delivery.status],
+    error: ["string | null", (delivery) => delivery.error],
+  }),
+  relationships: inner({
+    team: reference((delivery) => ({ id: delivery.teamId, type: "teams" })),
+    token: reference((delivery) => ({ id: delivery.tokenId, type: "authentication-tokens" })),
+  }),
+});
+
+const MAX_TEXT = 255;
+const TEXT = `must be a string of 1 to ${MAX_TEXT} characters`;
+
+const NAME = exactString(
+  TEXT,
+  (name) => textProblem(name) ?? (hasUnprintable(name) ? "must not hold control characters" : null),
+).describe("The name");
+const URL = exactString("must be a string").describe("Where notices are sent to");
+
+const TRIGGER_LIST = exact(["string"], (value) => {
+  const triggers = TRIGGERS.filter((trigger) => Array.isArray(value) && value.includes(trigger));
+  const isList = Array.isArray(value) && value.length <= TRIGGERS.length && triggers.length === new Set(value).size;
+  return isList ? ok(triggers) : err(`must be a list of ${TRIGGERS.join(", ")}`);
+});
+
+const CHANGES = {
+  token: sent(orNull(exactString(TEXT, textProblem))).describe("What notices are signed with; never shown"),
+  enabled: sent(exactFlag()).describe("True: it has to take a verification first"),
+  triggers: sent(TRIGGER_LIST).describe(`What it is notified of: ${TRIGGERS.join(", ")}`),
+  "destination-type": sent(oneOf(["generic"], "must be generic")).describe("`generic`"),
+};
+
+/** The attributes of a change: what is absent stays. */
+const WEBHOOK_CHANGE = fieldSchema({ name: sent(NAME), url: sent(URL), ...CHANGES });
+/** The attributes of a new webhook. */
+const NEW_WEBHOOK = fieldSchema({ name: NAME, url: URL, ...CHANGES });
+
+function textProblem(text: string): string | null {
+  return text.length >= 1 && text.length <= MAX_TEXT ? null : TEXT;
+}
+
+type WebhookCall = Pick<CallContext<unknown, unknown>, "env" | "installation" | "params">;
+
+/** The webhook that the path names, or null. */
+async function findWebhook({ env, params }: WebhookCall): Promise<SealedWebhook | null> {
+  const name = params.organization ?? "";
+  const webhooks = await organizationNamed(env, name).webhooks(name);
+  return webhooks?.find(({ id }) => id === params.id) ?? null;
+}
+
+/**
+ * Stores a webhook with changes. One that is switched on has to answer first; what others did to it meanwhile holds.
+ *
+ * @param before as it was read; of revision 0 when it is new.
+ */
+async function storeWebhook(
+  context: WebhookCall,
+  before: SealedWebhook,
+  changes: Values<typeof WEBHOOK_CHANGE>,
+): Promise<Result<SealedWebhook, Failure>> {
+  const { env, installation, params } = context;
+  const name = params.organization ?? "";
+  const url = readWebhookUrl(env, changes.url ?? before.url);
+  if (!url.ok) return refused("/data/attributes/url", url.error.replace("target", "url"));
+  const enabled = changes.enabled ?? before.enabled;
+  const secret = await secretFor(installation.keys, before, url.value, changes.token);
+  if (!secret.ok) return secret;
+  const webhook: SealedWebhook = {
+    ...before,
+    name: changes.name ?? before.name,
+    url: url.value,
+    enabled,
+    triggers: changes.triggers ?? before.triggers,
+    since: enabled && !before.enabled ? currentTime() : before.since,
+    revision: before.revision + 1,
+    secret: secret.value,
+  };
+  if (!(await organizationNamed(env, name).show(name))) return err({ code: "not_found" });
+  const problem = enabled ? await verifyWebhook(context, webhook) : null;
+  if (problem) return err(problem);
+  const stored = await organizationNamed(env, name).putWebhook(name, webhook);
+  switch (stored) {
+    case "stored":
+      return ok(webhook);
+    case "full":
+      return refused("/data", `the organization has ${MAX_WEBHOOKS} notification configurations: delete one`);
+    case "gone":
+      return err({ code: "not_found" });
+    case "changed":
+      return refused("/data", "the notification configuration was changed by another request meanwhile: try again");
+  }
+}
+
+/**
+ * The sealed key of the signatures of a webhook that goes to `url` from now on.
+ *
+ * @param token undefined: the key stays. null: there is none any more.
+ */
+async function secretFor(
+  keys: Keys,
+  before: SealedWebhook,
+  url: string,
+  token: string | null | undefined,
+): Promise<Result<SealedWebhook["secret"], Failure>> {
+  if (token === null) return ok(null);
+  if (token !== undefined) return ok(await sealSecret(keys, { id: before.id, url }, token));
+  if (before.secret === null || url === before.url) return ok(before.secret);
+  const moved = await moveSecret(keys, before, url, before.secret);
+  return moved ? ok(moved) : refused("/data/attributes/token", "the token does not open any more: send it again");
+}
+
+/** Sends a verification. @returns why the webhook did not take it; null when it did. */
+async function verifyWebhook(
+  { env, installation, params }: WebhookCall,
+  webhook: SealedWebhook,
+): Promise<Failure | null> {
+  const attempt = await sendToWebhook(env, installation.keys, webhook, `${webhook.id}.verification`, {
+    payload_version: 1,
+    notification_configuration_id: webhook.id,
+    organization_name: params.organization,
+    notifications: [{ message: `Verification of ${webhook.name}`, trigger: "verification" }],
+  });
+  if (attempt.delivered) return null;
+  const why = attempt.error ?? `it answered ${attempt.status}`;
+  const pointer = "/data/attributes/url";
+  return { code: "invalid_document", message: `url did not take the verification: ${why}`, pointer };
+}
+
+const NOT_FOUND = err({ code: "not_found" } as const);
+
+const PATH = "organizations/:organization/notification-configurations";
+
+/** Webhooks of an organization, which are notified of tokens that end. */
+export const WEBHOOK_ROUTES: readonly Route[] = withParameters({ id: "The id of the webhook" }, [
+  bareRoute(
+    "read",
+    PATH,
+    {
+      summary: "Lists the webhooks of an organization.",
+      operationId: "teams-list-notification-configurations",
+      answers: plainAnswer({ data: [WEBHOOK_VIEW.shape] }),
+    },
+    async ({ env, params }) => {
+      const name = params.organization ?? "";
+      const webhooks = await organizationNamed(env, name).webhooks(name);
+      return webhooks ? documentReply(webhooks.map(WEBHOOK_VIEW.show)) : NOT_FOUND;
+    },
+  ),
+  documentRoute(
+    "update",
+    PATH,
+    {
+      summary: "Makes a webhook, which is notified of tokens that end.",
+      operationId: "teams-create-notification-configuration",
+      answers: plainAnswer({ data: WEBHOOK_VIEW.shape }, 201),
+    },
+    [WEBHOOK_TYPE],
+    NEW_WEBHOOK,
+    async (context) => {
+      const { name, url } = context.prepared;
+      const now = currentTime();
+      const created = {
+        id: newWebhookId(),
+        name,
+        url,
+        enabled: false,
+        triggers: TRIGGERS,
+        createdAt: now,
+        since: now,
+        revision: 0,
+      };
+      const stored = await storeWebhook(context, { ...created, secret: null }, context.prepared);
+      return stored.ok ? documentReply(WEBHOOK_VIEW.show(stored.value), 201) : stored;
+    },
+  ),
+  bareRoute(
+    "read",
+    `${PATH}/:id`,
+    {
+      summary: "Shows a webhook.",
+      operationId: "teams-read-notification-configuration",
+      answers: plainAnswer({ data: WEBHOOK_VIEW.shape }),
+    },
+    async (context) => {
+      const webhook = await findWebhook(context);
+      return webhook ? documentReply(WEBHOOK_VIEW.show(webhook)) : NOT_FOUND;
+    },
+  ),
+  documentRoute(
+    "patch",
+    `${PATH}/:id`,
+    {
+      summary: "Changes a webhook.",
+      operationId: "teams-update-notification-configuration",
+      answers: plainAnswer({ data: WEBHOOK_VIEW.shape }),
+    },
+    [WEBHOOK_TYPE],
+    WEBHOOK_CHANGE,
+    async (context) => {
+      const webhook = await findWebhook(context);
+      if (!webhook) return NOT_FOUND;
+      const stored = await storeWebhook(context, webhook, context.prepared);
+      return stored.ok ? documentReply(WEBHOOK_VIEW.show(stored.value)) : stored;
+    },
+  ),
+  bareRoute(
+    "delete",
+    `${PATH}/:id`,
+    {
+      summary: "Deletes a webhook.",
+      operationId: "teams-delete-notification-configuration",
+      answers: NO_CONTENT,
+    },
+    async ({ env, params }) => {
+      const name = params.organization ?? "";
+      return (await organizationNamed(env, name).removeWebhook(name, params.id ?? "")) ? ok(EMPTY) : NOT_FOUND;
+    },
+  ),
+  bareRoute(
+    "update",
+    `${PATH}/:id/actions/verify`,
+    {
+      summary: "Sends the verification to a webhook again.",
+      operationId: "teams-verify-notification-configuration",
+      answers: plainAnswer({ data: WEBHOOK_VIEW.shape }),
+    },
+    async (context) => {
+      const webhook = await findWebhook(context);
+      if (!webhook) return NOT_FOUND;
+      const problem = await verifyWebhook(context, webhook);
+      return problem ? err(problem) : documentReply(WEBHOOK_VIEW.show(webhook));
+    },
+  ),
+  listRoute(
+    `${PATH}/:id/deliveries`,
+    {
+      summary: "Lists what was sent to a webhook by page.",
+      operationId: "teams-list-notification-deliveries",
+      answers: plainAnswer(pageShape(DELIVERY_VIEW.shape)),
+    },
+    NO_FIELDS,
+    async (context) => {
+      const { env, params, prepared } = context;
+      const name = params.organization ?? "";
+      const page = await organizationNamed(env, name).deliveries(name, params.id ?? "", prepared.page);
+      return page ? pageReply(context, page, DELIVERY_VIEW.show) : NOT_FOUND;
+    },
+  ),
+]);
