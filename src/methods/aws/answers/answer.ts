@@ -1,6 +1,6 @@
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
-import { parseXml, textAt, type XmlElement } from "./xml.ts";
+import { onlyChild, parseXml, textAt, type XmlElement } from "./xml.ts";
 
 /** An answer of the cloud, as it came. */
 export type CloudAnswer = {
@@ -47,6 +47,19 @@ export function readAnswer(answer: CloudAnswer, service: Service, root: string):
   const document = answer.body.length > MAX_ANSWER_BYTES[service] ? null : parseXml(answer.body);
   if (document?.name !== root) return err(unreadable(service));
   return ok(document);
+}
+
+/** The element at a path below the result of an operation, where each is the only one of its name. */
+export function readResult(
+  answer: CloudAnswer,
+  service: Service,
+  operation: string,
+  ...path: readonly string[]
+): Result<XmlElement, Failure> {
+  const document = readAnswer(answer, service, `${operation}Response`);
+  if (!document.ok) return document;
+  const result = onlyChild(document.value, `${operation}Result`, ...path);
+  return result === null ? err(unreadable(service)) : ok(result);
 }
 
 /** The failure of an answer whose document lacks what the operation gives. */

@@ -1,7 +1,7 @@
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { type PrincipalArn, parsePrincipalArn } from "../arn.ts";
-import { type CloudAnswer, readAnswer, unreadable } from "./answer.ts";
+import { type CloudAnswer, readAnswer, readResult, unreadable } from "./answer.ts";
 import { onlyChild, textAt, type XmlElement } from "./xml.ts";
 
 /** A user or a role: its full ARN, path included, and the unique ID that no later one of the same name has. */
@@ -12,19 +12,19 @@ export type AccessKey = { readonly accessKeyId: string; readonly secretAccessKey
 
 /** Reads the answer to GetUser for a user of `accountId`, or of whatever account when it is the caller's own. */
 export function readUser(answer: CloudAnswer, accountId: string | null): Result<IamPrincipal, Failure> {
-  const user = readResult(answer, "GetUser", "User");
+  const user = readResult(answer, "IAM", "GetUser", "User");
   return user.ok ? readPrincipal(user.value, "user", "UserId", accountId) : user;
 }
 
 /** Reads the answer to GetRole for a role of `accountId`. */
 export function readRole(answer: CloudAnswer, accountId: string): Result<IamPrincipal, Failure> {
-  const role = readResult(answer, "GetRole", "Role");
+  const role = readResult(answer, "IAM", "GetRole", "Role");
   return role.ok ? readPrincipal(role.value, "role", "RoleId", accountId) : role;
 }
 
 /** Reads the answer to GetInstanceProfile: the one role in the profile. */
 export function readInstanceProfileRole(answer: CloudAnswer, accountId: string): Result<IamPrincipal, Failure> {
-  const profile = readResult(answer, "GetInstanceProfile", "InstanceProfile");
+  const profile = readResult(answer, "IAM", "GetInstanceProfile", "InstanceProfile");
   if (!profile.ok) return profile;
   const [role, ...more] = onlyChild(profile.value, "Roles")?.children ?? [];
   if (role === undefined || role.name !== "member" || more.length > 0) {
@@ -35,7 +35,7 @@ export function readInstanceProfileRole(answer: CloudAnswer, accountId: string):
 
 /** Reads the answer to CreateAccessKey. */
 export function readCreatedAccessKey(answer: CloudAnswer): Result<AccessKey, Failure> {
-  const key = readResult(answer, "CreateAccessKey", "AccessKey");
+  const key = readResult(answer, "IAM", "CreateAccessKey", "AccessKey");
   if (!key.ok) return key;
   const accessKeyId = textAt(key.value, "AccessKeyId");
   const secretAccessKey = textAt(key.value, "SecretAccessKey");
@@ -43,11 +43,10 @@ export function readCreatedAccessKey(answer: CloudAnswer): Result<AccessKey, Fai
   return ok({ accessKeyId, secretAccessKey });
 }
 
-function readResult(answer: CloudAnswer, operation: string, element: string): Result<XmlElement, Failure> {
-  const document = readAnswer(answer, "IAM", `${operation}Response`);
-  if (!document.ok) return document;
-  const result = onlyChild(document.value, `${operation}Result`, element);
-  return result === null ? err(unreadable("IAM")) : ok(result);
+/** Reads the answer to DeleteAccessKey, which has no result. */
+export function readDeletedAccessKey(answer: CloudAnswer): Result<null, Failure> {
+  const deleted = readAnswer(answer, "IAM", "DeleteAccessKeyResponse");
+  return deleted.ok ? ok(null) : deleted;
 }
 
 function readPrincipal(

@@ -1,11 +1,10 @@
-import type { Failure } from "../../../base/errors.ts";
-import { invalid } from "../../../base/errors.ts";
+import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { parseRfc3339 } from "../../../base/rfc3339.ts";
 import { type PrincipalArn, parsePrincipalArn } from "../arn.ts";
 import type { Partition } from "../regions.ts";
-import { type CloudAnswer, readAnswer, unreadable } from "./answer.ts";
-import { onlyChild, textAt, type XmlElement } from "./xml.ts";
+import { type CloudAnswer, readResult, unreadable } from "./answer.ts";
+import { textAt } from "./xml.ts";
 
 /** Who signed a request, as STS says: a user or an assumed role. */
 export type CallerIdentity = {
@@ -18,12 +17,18 @@ export type CallerIdentity = {
   readonly uniqueId: string;
 };
 
-/** Credentials of an assumed role. */
-export type AssumedCredentials = {
+/** What calls to the cloud are signed with. */
+export type Credentials = {
   readonly accessKeyId: string;
+  /** A secret. */
   readonly secretAccessKey: string;
-  readonly sessionToken: string;
-  /** In ms. */
+  /** A secret; null for the keys of a user. */
+  readonly sessionToken: string | null;
+};
+
+/** Credentials that end. */
+export type TemporaryCredentials = Credentials & {
+  /** ms. */
   readonly expiresAt: number;
 };
 
@@ -65,18 +70,16 @@ export function readAssumedCredentials(
   answer: CloudAnswer,
   accountId: string,
   operation: AssumeOperation = "AssumeRole",
-): Result<AssumedCredentials, Failure> {
-  const document = readAnswer(answer, "STS", `${operation}Response`);
-  if (!document.ok) return document;
-  const result = onlyChild(document.value, `${operation}Result`);
-  const credentials = result && onlyChild(result, "Credentials");
-  const principal = parsePrincipalArn((result && textAt(result, "AssumedRoleUser", "Arn")) ?? "");
-  if (!credentials || !principal.ok) return err(unreadable("STS"));
+): Result<TemporaryCredentials, Failure> {
+  const result = readResult(answer, "STS", operation);
+  if (!result.ok) return result;
+  const principal = parsePrincipalArn(textAt(result.value, "AssumedRoleUser", "Arn") ?? "");
+  if (!principal.ok) return err(unreadable("STS"));
   if (principal.value.accountId !== accountId) return err(invalid("the assumed role is in another account"));
-  const accessKeyId = textAt(credentials, "AccessKeyId");
-  const secretAccessKey = textAt(credentials, "SecretAccessKey");
-  const sessionToken = textAt(credentials, "SessionToken");
-  const expiresAt = parseRfc3339(textAt(credentials, "Expiration") ?? "");
+  const accessKeyId = textAt(result.value, "Credentials", "AccessKeyId");
+  const secretAccessKey = textAt(result.value, "Credentials", "SecretAccessKey");
+  const sessionToken = textAt(result.value, "Credentials", "SessionToken");
+  const expiresAt = parseRfc3339(textAt(result.value, "Credentials", "Expiration") ?? "");
   if (accessKeyId === null || secretAccessKey === null || sessionToken === null || expiresAt === null) {
     return err(unreadable("STS"));
   }
@@ -84,12 +87,11 @@ export function readAssumedCredentials(
 }
 
 function readIdentityResult(answer: CloudAnswer) {
-  const document = readAnswer(answer, "STS", "GetCallerIdentityResponse");
-  if (!document.ok) return document;
-  const result: XmlElement | null = onlyChild(document.value, "GetCallerIdentityResult");
-  const arn = result && textAt(result, "Arn");
-  const userId = result && textAt(result, "UserId");
-  const accountId = result && textAt(result, "Account");
+  const result = readResult(answer, "STS", "GetCallerIdentity");
+  if (!result.ok) return result;
+  const arn = textAt(result.value, "Arn");
+  const userId = textAt(result.value, "UserId");
+  const accountId = textAt(result.value, "Account");
   if (!arn || !userId || !accountId || !USER_ID.test(userId) || !ACCOUNT_ID.test(accountId)) {
     return err(unreadable("STS"));
   }

@@ -3,13 +3,13 @@ import { type Failure, invalid } from "../../../base/errors.ts";
 import { ExpiringCache } from "../../../base/expiring-cache.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { type CloudAnswer, errorCodeOf } from "../answers/answer.ts";
-import { type AssumedCredentials, readAssumedCredentials, readOwnAccount } from "../answers/sts.ts";
+import { type Credentials, readAssumedCredentials, readOwnAccount, type TemporaryCredentials } from "../answers/sts.ts";
 import { parsePrincipalArn } from "../arn.ts";
 import type { Partition } from "../regions.ts";
 import { type ApiCall, callApi } from "./call-api.ts";
-import type { CloudAccount, CloudClient, Credentials } from "./client.ts";
+import type { CloudAccount, CloudClient } from "./client.ts";
 import { forgetServerCredentials, serverCredentials } from "./server-credentials.ts";
-import { STS_API_VERSION, stsEndpoint } from "./sts.ts";
+import { stsCall } from "./sts.ts";
 import type { StsRole } from "./sts-role.ts";
 import { forgetWebIdentitySession, webIdentityCredentials } from "./web-identity.ts";
 
@@ -24,7 +24,7 @@ const EARLY_MS = 2 * 60_000;
 const OWN_ACCOUNT_MS = 3_600_000;
 
 /** Sessions of satellite accounts that this isolate has, by `sessionKey`. */
-const sessions = new ExpiringCache<AssumedCredentials>(512);
+const sessions = new ExpiringCache<TemporaryCredentials>(512);
 /** Accounts of the credentials that this isolate has used. */
 const ownAccounts = new ExpiringCache<string>(128);
 
@@ -132,16 +132,6 @@ async function ownAccount(
   const account = answer.ok ? readOwnAccount(answer.value) : answer;
   if (account.ok) ownAccounts.set(key, account.value, currentTime() + OWN_ACCOUNT_MS);
   return account;
-}
-
-function stsCall(
-  client: CloudClient,
-  partition: Partition,
-  form: Readonly<Record<string, string>>,
-): Result<ApiCall, Failure> {
-  const to = stsEndpoint(client, partition);
-  if (!to.ok) return to;
-  return ok({ service: "STS", ...to.value, form: { ...form, Version: STS_API_VERSION } });
 }
 
 /** Drops cached credentials. False when none were cached: fresh ones would be the same. */

@@ -3,7 +3,7 @@ import { currentTime } from "../../../base/clock.ts";
 import type { Failure } from "../../../base/errors.ts";
 import type { Result } from "../../../base/result.ts";
 import type { CloudAnswer, Service } from "../answers/answer.ts";
-import type { Credentials } from "./client.ts";
+import type { Credentials } from "../answers/sts.ts";
 import { type CallPolicy, callService } from "./retry.ts";
 import type { OutboundRequest } from "./send.ts";
 
@@ -18,24 +18,27 @@ export type ApiCall = {
   readonly form: Readonly<Record<string, string>>;
 };
 
-/** Calls an operation, signed, and repeats it while that may help. */
+/** Calls an operation, signed unless `credentials` are null, and repeats it while that may help. */
 export function callApi(
   policy: CallPolicy,
   call: ApiCall,
-  credentials: Credentials,
+  credentials: Credentials | null,
 ): Promise<Result<CloudAnswer, Failure>> {
-  return callService(call.service, policy, () => signCall(call, credentials, currentTime()));
+  return callService(call.service, policy, () => requestOf(call, credentials, currentTime()));
 }
 
-/** The signed request of a call. @param now ms. */
-export async function signCall(call: ApiCall, credentials: Credentials, now: number): Promise<OutboundRequest> {
-  const body = new URLSearchParams(call.form).toString();
-  const { accessKeyId, secretAccessKey, sessionToken } = credentials;
-  const signer = new AwsV4Signer({
+/** The request of a call. `now` in ms. */
+export async function requestOf(call: ApiCall, credentials: Credentials | null, now: number): Promise<OutboundRequest> {
+  const unsigned = {
     method: "POST",
     url: `${call.endpoint}/`,
     headers: { "Content-Type": "application/x-www-form-urlencoded; charset=utf-8" },
-    body,
+    body: new URLSearchParams(call.form).toString(),
+  } as const;
+  if (!credentials) return unsigned;
+  const { accessKeyId, secretAccessKey, sessionToken } = credentials;
+  const signer = new AwsV4Signer({
+    ...unsigned,
     accessKeyId,
     secretAccessKey,
     ...(sessionToken !== null && { sessionToken }),
@@ -44,5 +47,5 @@ export async function signCall(call: ApiCall, credentials: Credentials, now: num
     datetime: new Date(now).toISOString().replace(/[:-]|\.\d{3}/g, ""),
   });
   const { url, headers } = await signer.sign();
-  return { method: "POST", url: url.toString(), headers: Object.fromEntries(headers), body };
+  return { ...unsigned, url: url.toString(), headers: Object.fromEntries(headers) };
 }

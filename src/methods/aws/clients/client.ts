@@ -1,6 +1,7 @@
 import type { Failure } from "../../../base/errors.ts";
 import type { Result } from "../../../base/result.ts";
 import { toHex } from "../../../crypto/bytes.ts";
+import type { Credentials } from "../answers/sts.ts";
 import type { AwsEnv } from "../env.ts";
 import type { CallPolicy } from "./retry.ts";
 import type { StsRole } from "./sts-role.ts";
@@ -41,18 +42,3 @@ export async function nameOf(...parts: readonly (string | number | null)[]): Pro
   const bytes = new TextEncoder().encode(JSON.stringify(parts));
   return toHex(new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)));
 }
-
-/** What calls to the cloud are signed with. */
-export type Credentials = {
-  readonly accessKeyId: string;
-  /** A secret. */
-  readonly secretAccessKey: string;
-  /** A secret; null for the keys of a user. */
-  readonly sessionToken: string | null;
-};
-
-/** Credentials that end. */
-export type TemporaryCredentials = Credentials & {
-  /** ms. */
-  readonly expiresAt: number;
-};

@@ -1,8 +1,8 @@
 import { parseRfc3339 } from "../../../base/rfc3339.ts";
 import { exactString } from "../../../wire/exact-fields.ts";
 import { fieldSchema, isObject, readValues } from "../../../wire/fields.ts";
+import type { TemporaryCredentials } from "../answers/sts.ts";
 import type { AwsEnv } from "../env.ts";
-import type { TemporaryCredentials } from "./client.ts";
 import { type OutboundRequest, send } from "./send.ts";
 
 /** The metadata services answer at once or not at all: they are one network hop away. */

@@ -5,8 +5,9 @@ import type { Env } from "../../../env.ts";
 import { signMountToken } from "../../../issuer/service.ts";
 import type { Installation } from "../../../system/installation.ts";
 import type { Mount } from "../../../system/mount.ts";
+import type { Credentials } from "../answers/sts.ts";
 import { openSecret } from "../secrets.ts";
-import { type CloudClient, type Credentials, nameOf } from "./client.ts";
+import { type CloudClient, nameOf } from "./client.ts";
 import { type ClientConfig, SECRET_KEY, type WebIdentity } from "./config.ts";
 
 /** On whose behalf the cloud is asked: the configuration of the mount says with which credentials. */

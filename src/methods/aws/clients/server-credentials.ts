@@ -1,9 +1,9 @@
 import { currentTime } from "../../../base/clock.ts";
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
+import type { Credentials, TemporaryCredentials } from "../answers/sts.ts";
 import type { AwsEnv } from "../env.ts";
 import { findRegion, iamHostOf, type Partition } from "../regions.ts";
-import type { Credentials, TemporaryCredentials } from "./client.ts";
 import { containerCredentials, instanceCredentials } from "./metadata.ts";
 
 /** Renewed this long before they end, so that a call under way does not outlive them. */

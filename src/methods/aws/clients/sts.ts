@@ -3,21 +3,22 @@ import { err, ok, type Result } from "../../../base/result.ts";
 import { type CallerIdentity, readCallerIdentity } from "../answers/sts.ts";
 import { findRegion, type Partition } from "../regions.ts";
 import type { CallerIdentityRequest } from "../sts/signed-request.ts";
+import type { ApiCall } from "./call-api.ts";
 import type { CloudClient } from "./client.ts";
 import { type CallPolicy, callService } from "./retry.ts";
 import { serverRegion } from "./server-credentials.ts";
 
-export const STS_API_VERSION = "2011-06-15";
-
-/** Where a mount asks STS about a partition, and the region to sign for. */
-export function stsEndpoint(
+/** A call of STS about a partition. A mount can have an endpoint of its own, and a region to sign for there. */
+export function stsCall(
   client: CloudClient,
   partition: Partition,
-): Result<{ readonly endpoint: string; readonly region: string }, Failure> {
+  form: Readonly<Record<string, string>>,
+): Result<ApiCall, Failure> {
   const name = (client.endpoints.sts !== "" && client.stsRegion) || serverRegion(client.env, partition);
   const region = findRegion(name);
   if (region === null) return err(invalid("the configured sts_region is not a region of the cloud"));
-  return ok({ endpoint: client.endpoints.sts || `https://${region.stsHost}`, region: region.name });
+  const endpoint = client.endpoints.sts || `https://${region.stsHost}`;
+  return ok({ service: "STS", endpoint, region: region.name, form: { ...form, Version: "2011-06-15" } });
 }
 
 /** Has STS say who signed a request that was checked. Only STS can: it alone knows the secrets of the signers. */

@@ -2,11 +2,11 @@ import { currentTime } from "../../../base/clock.ts";
 import { type Failure, inContext, invalid } from "../../../base/errors.ts";
 import { ExpiringCache } from "../../../base/expiring-cache.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
-import { readAssumedCredentials } from "../answers/sts.ts";
+import { readAssumedCredentials, type TemporaryCredentials } from "../answers/sts.ts";
 import { parsePrincipalArn } from "../arn.ts";
-import type { CloudClient, TemporaryCredentials } from "./client.ts";
-import { callService } from "./retry.ts";
-import { STS_API_VERSION, stsEndpoint } from "./sts.ts";
+import { callApi } from "./call-api.ts";
+import type { CloudClient } from "./client.ts";
+import { stsCall } from "./sts.ts";
 
 /** The default maximum duration of sessions of a role. */
 const SESSION_SECONDS = 3600;
@@ -31,24 +31,17 @@ export async function webIdentityCredentials(
   if (known) return ok(known);
   const role = parsePrincipalArn(roleArn);
   if (!role.ok) return err(invalid("the configured role_arn is not the ARN of a role"));
-  const to = stsEndpoint(client, role.value.partition);
-  if (!to.ok) return to;
   const signed = await token();
   if (!signed.ok) return signed;
-  const form = {
+  const call = stsCall(client, role.value.partition, {
     Action: "AssumeRoleWithWebIdentity",
-    Version: STS_API_VERSION,
     RoleArn: roleArn,
     RoleSessionName: "grove",
     DurationSeconds: String(SESSION_SECONDS),
     WebIdentityToken: signed.value,
-  };
-  const answer = await callService("STS", { ...client.policy, alsoTemporary: ALSO_TEMPORARY }, async () => ({
-    method: "POST",
-    url: `${to.value.endpoint}/`,
-    headers: { "Content-Type": "application/x-www-form-urlencoded; charset=utf-8" },
-    body: new URLSearchParams(form).toString(),
-  }));
+  });
+  if (!call.ok) return call;
+  const answer = await callApi({ ...client.policy, alsoTemporary: ALSO_TEMPORARY }, call.value, null);
   const assumed = answer.ok
     ? readAssumedCredentials(answer.value, role.value.accountId, "AssumeRoleWithWebIdentity")
     : answer;

@@ -1,11 +1,32 @@
-import { type Failure, invalid } from "../../../base/errors.ts";
+import { type Failure, inContext, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
-import { parsePrincipalArn } from "../arn.ts";
-import type { CloudAccess } from "../clients/open-client.ts";
-import { cloudApi } from "./cloud-api.ts";
+import { type PrincipalArn, parsePrincipalArn } from "../arn.ts";
+import type { CloudClient } from "../clients/client.ts";
+import { DEFAULT_CLIENT } from "../clients/config.ts";
+import { type CloudAccess, openClient } from "../clients/open-client.ts";
+import { findPrincipal } from "../clients/principals.ts";
+import { cloudAuthAt } from "../mount/mount.ts";
 
 /** Calls that the platform makes at once for one request. */
 const AT_ONCE = 6;
+
+/** What the cloud is asked when a role is written. An object, so that a test can answer in its place. */
+export const cloudApi = {
+  /** The unique id of a user or a role. */
+  async resolvePrincipal(access: CloudAccess, principal: PrincipalArn): Promise<Result<string, Failure>> {
+    const client = await operatorClient(access);
+    const { accountId } = principal;
+    const stsRole = await cloudAuthAt(access.env, access.mount).readStsRole(accountId);
+    const found = await findPrincipal(client, { accountId, stsRole }, principal);
+    return found.ok ? ok(found.value.uniqueId) : found;
+  },
+};
+
+/** The client of a mount by its configuration as it is stored now: what an operator asks for is not decided by a copy. */
+export async function operatorClient(access: CloudAccess): Promise<CloudClient> {
+  const config = await cloudAuthAt(access.env, access.mount).readClient();
+  return openClient(access, config ?? DEFAULT_CLIENT);
+}
 
 /**
  * Asks the cloud for the unique ids of principals.
@@ -21,7 +42,8 @@ export async function resolvePrincipals(
     const part = arns.slice(from, from + AT_ONCE);
     const answers = await Promise.all(part.map((arn) => resolve(access, arn)));
     for (const [index, answer] of answers.entries()) {
-      if (!answer.ok) return err(explain(answer.error, from + index + 1));
+      const what = `unable to resolve ARN ${from + index + 1} of bound_iam_principal_arn to internal ID`;
+      if (!answer.ok) return err(inContext(what, answer.error));
       ids[part[index] ?? ""] = answer.value;
     }
   }
@@ -34,10 +56,4 @@ async function resolve(access: CloudAccess, arn: string): Promise<Result<string,
   const { type } = principal.value;
   if (type !== "user" && type !== "role") return err(invalid("only users and roles have a unique ID"));
   return cloudApi.resolvePrincipal(access, principal.value);
-}
-
-function explain(failure: Failure, position: number): Failure {
-  if (!("message" in failure)) return failure;
-  const what = `unable to resolve ARN ${position} of bound_iam_principal_arn to internal ID: `;
-  return { ...failure, message: what + failure.message };
 }

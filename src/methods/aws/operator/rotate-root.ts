@@ -3,11 +3,15 @@ import type { CallContext } from "../../../auth/route.ts";
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { dataReply, type Reply } from "../../../wire/reply.ts";
+import type { AccessKey } from "../answers/iam.ts";
+import type { Credentials } from "../answers/sts.ts";
+import { createAccessKey, deleteAccessKey, findKeyOwner } from "../clients/access-keys.ts";
+import type { CloudClient } from "../clients/client.ts";
 import { type ClientConfig, SECRET_KEY } from "../clients/config.ts";
 import type { CloudAccess } from "../clients/open-client.ts";
 import { changeConfigurationAt, cloudAuthAt } from "../mount/mount.ts";
 import { sealSecret } from "../secrets.ts";
-import { cloudApi, type NewAccessKey } from "./cloud-api.ts";
+import { operatorClient } from "./resolve.ts";
 
 /**
  * Replaces the configured access key by a new one that no operator has seen. It creates the new key, stores it and then
@@ -21,12 +25,12 @@ export async function rotateRoot(context: CallContext<unknown, unknown>): Promis
   const problem = problemOf(client);
   if (!client || problem) return err(invalid(problem ?? ""));
 
-  const created = await cloudApi.createAccessKey(access);
+  const created = await makeKey(access);
   if (!created.ok) return err(withAdvice(created.error));
   const stored = await storeKey(access, client.accessKey, created.value);
   if (!stored.ok) return stored;
   const { userName, key } = created.value;
-  const deleted = await cloudApi.deleteAccessKey(access, userName, client.accessKey);
+  const deleted = await dropKey(access, userName, client.accessKey);
   const warning = `The new access key is configured, but the old one, ${client.accessKey}, could not be deleted. Delete it by hand: it is still good.`;
   return ok(dataReply({ access_key: key.accessKeyId }, deleted.ok ? undefined : [warning]));
 }
@@ -49,6 +53,38 @@ function withAdvice(failure: Failure): Failure {
   return { ...failure, message: `${failure.message}; ${advice}` };
 }
 
+/** A user with a new access key beside the configured one. */
+interface NewAccessKey {
+  readonly userName: string;
+  readonly key: AccessKey;
+}
+
+/** Makes a second access key for the user whose key is configured. */
+async function makeKey(access: CloudAccess): Promise<Result<NewAccessKey, Failure>> {
+  return withConfiguredKeys(access, async (client, keys) => {
+    const userName = await findKeyOwner(client, keys);
+    if (!userName.ok) return userName;
+    const key = await createAccessKey(client, keys, userName.value);
+    return key.ok ? ok({ userName: userName.value, key: key.value }) : key;
+  });
+}
+
+/** Deletes an access key of that user, by the authority of the key that is configured now. */
+async function dropKey(access: CloudAccess, userName: string, accessKeyId: string): Promise<Result<null, Failure>> {
+  return withConfiguredKeys(access, (client, keys) => deleteAccessKey(client, keys, userName, accessKeyId));
+}
+
+/** Rotation is about the configured keys alone: those of the server are not the mount's to replace. */
+async function withConfiguredKeys<T>(
+  access: CloudAccess,
+  call: (client: CloudClient, keys: Credentials) => Promise<Result<T, Failure>>,
+): Promise<Result<T, Failure>> {
+  const client = await operatorClient(access);
+  const keys = await client.staticKeys();
+  if (!keys.ok) return keys;
+  return keys.value ? call(client, keys.value) : err(invalid("can't update access_key because it's unset"));
+}
+
 /** Configures the new key; if that can't be, deletes it again. */
 async function storeKey(
   access: CloudAccess,
@@ -62,7 +98,7 @@ async function storeKey(
     const message = `it is not known which access key is configured now, ${oldKey} or ${key.accessKeyId}; both are good. Read config/client, and delete the other one by hand`;
     return err({ code: "unavailable", message, retryAfterSeconds: 5 });
   }
-  const deleted = await cloudApi.deleteAccessKey(access, userName, key.accessKeyId);
+  const deleted = await dropKey(access, userName, key.accessKeyId);
   const leftover = deleted.ok ? "" : `. Delete the new one, ${key.accessKeyId}, by hand`;
   return err(invalid(`the client config was changed at the same time, so the access key was not rotated${leftover}`));
 }

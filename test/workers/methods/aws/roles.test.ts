@@ -1,7 +1,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { invalid } from "../../../../src/base/errors.ts";
-import { cloudApi } from "../../../../src/methods/aws/operator/cloud-api.ts";
+import { cloudApi } from "../../../../src/methods/aws/operator/resolve.ts";
 import { cloudAt, cloudObject, enableCloud, VOCABULARIES } from "../../../support/cloud.ts";
 import { call, createToken, dataOf, initialized } from "../../../support/service.ts";
 

@@ -1,11 +1,11 @@
 import { expect, it } from "vitest";
-import { signCall } from "../../../../../src/methods/aws/clients/call-api.ts";
+import { requestOf } from "../../../../../src/methods/aws/clients/call-api.ts";
 
 const KEYS = { accessKeyId: "AKIDEXAMPLE", secretAccessKey: "secret", sessionToken: null };
 const CALL = { service: "EC2", region: "eu-west-1", form: { Action: "DescribeInstances" } } as const;
 
 it("a call goes to the path of its endpoint, and is signed for that path", async () => {
-  const at = (endpoint: string) => signCall({ ...CALL, endpoint }, KEYS, 0);
+  const at = (endpoint: string) => requestOf({ ...CALL, endpoint }, KEYS, 0);
   const [bare, below] = await Promise.all([at("https://host.example"), at("https://host.example/ec2")]);
   expect([bare.url, below.url]).toEqual(["https://host.example/", "https://host.example/ec2/"]);
   expect(below.headers.authorization).not.toBe(bare.headers.authorization);
