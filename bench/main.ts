@@ -1,18 +1,9 @@
 import { runCommand } from "../scripts/local/command-line.ts";
-import { type BenchCommand, HELP, parseBenchArguments } from "./arguments.ts";
+import { HELP, parseBenchArguments } from "./arguments.ts";
 import { runBench } from "./run.ts";
 
 const say = (line: string): void => console.error(`bench: ${line}`);
 
-async function measure(command: BenchCommand): Promise<number> {
-  try {
-    await runBench(command, say);
-    return 0;
-  } catch (error) {
-    say(error instanceof Error ? error.message : String(error));
-    return 1;
-  }
-}
-
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => process.exit(130));
-process.exit(await runCommand(parseBenchArguments(process.argv.slice(2)), HELP, say, measure));
+const parsed = parseBenchArguments(process.argv.slice(2));
+process.exit(await runCommand(parsed, HELP, say, async (command) => ((await runBench(command, say)) ? 0 : 1)));

@@ -34,8 +34,12 @@ const MEASURE: Readonly<Record<CaseName, Case>> = {
 const LARGEST_SHARE = 0.1;
 const TREE_TOKENS = 100;
 
-/** Runs the cases that the command line asks for. The figures of each are printed, and kept, when it is over. */
-export async function runBench(command: BenchCommand, say: (line: string) => void): Promise<void> {
+/**
+ * Runs the cases that the command line asks for. The figures of each are printed, and kept, when it is over.
+ *
+ * @returns false when a case had no figures; the others have.
+ */
+export async function runBench(command: BenchCommand, say: (line: string) => void): Promise<boolean> {
   const { rounds, seconds, loadSeconds, options } = command;
   const directory = mkdtempSync(join(tmpdir(), "grove-bench-"));
   // Also when the bench is stopped in the middle.
@@ -50,6 +54,7 @@ export async function runBench(command: BenchCommand, say: (line: string) => voi
     planted.set(tokens, forest);
     return forest;
   };
+  let complete = true;
   for (const name of command.cases) {
     const { measure, sizes = () => [0] } = MEASURE[name];
     for (const tokens of sizes(command.tokens)) {
@@ -59,13 +64,19 @@ export async function runBench(command: BenchCommand, say: (line: string) => voi
       const secrets = newSecrets();
       const bench = { directory: data, secrets, rounds, seconds, loadSeconds, tokens, forest, against, say };
       const began = performance.now();
-      const figures: KeptFigures = { ...about, ...(await measure(bench)) };
+      try {
+        const figures: KeptFigures = { ...about, ...(await measure(bench)) };
+        process.stdout.write(`\n## ${name}\n\n${renderCase(figures)}\n`);
+        if (command.write && figures.tables.length > 0) keepFigures(name, figures);
+      } catch (error) {
+        complete = false;
+        say(`${name}: no figures: ${error instanceof Error ? error.message : String(error)}`);
+      }
       say(`${name}: took ${Math.round((performance.now() - began) / 1000)} s`);
-      process.stdout.write(`\n## ${name}\n\n${renderCase(figures)}\n`);
-      if (command.write && figures.tables.length > 0) keepFigures(name, figures);
       rmSync(data, { recursive: true, force: true });
     }
   }
+  return complete;
 }
 
 function otherServer(other: BenchCommand["against"]): Measured | null {

@@ -109,7 +109,11 @@ async function inTurns(
   for (let round = 0; round <= bench.rounds; round++) {
     for (const [at, side] of sides.entries()) {
       if (side === null) continue;
-      const sample = await measure(side[0], side[1], bench.seconds);
+      const again = (error: unknown) => {
+        bench.say(`measured once more: ${error}`);
+        return measure(side[0], side[1], bench.seconds);
+      };
+      const sample = await measure(side[0], side[1], bench.seconds).catch(again);
       if (round > 0) samples[at]?.push(sample);
     }
   }
