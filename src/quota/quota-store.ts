@@ -28,20 +28,19 @@ const CONFIG: TableShape = { table: "quota_config", kind: "quota setting", key: 
 /** The quotas that operators wrote, and what holds for all of them. Rows that were tampered with count as absent. */
 export class QuotaStore {
   readonly #sql: SqlStorage;
-  /** The table of quotas as seals see it. */
-  readonly sealed: SealedTable<QuotaRow>;
+  readonly #sealed: SealedTable<QuotaRow>;
   /** The same of what holds for all of them. */
-  readonly sealedConfig: SealedTable<ConfigRow>;
+  readonly #sealedConfig: SealedTable<ConfigRow>;
 
   constructor(sql: SqlStorage, seals: RowSeals) {
     this.#sql = sql;
-    this.sealed = new SealedTable(sql, seals, QUOTAS);
-    this.sealedConfig = new SealedTable(sql, seals, CONFIG);
+    this.#sealed = new SealedTable(sql, seals, QUOTAS);
+    this.#sealedConfig = new SealedTable(sql, seals, CONFIG);
   }
 
   /** All quotas, by name. */
   all(): RateLimitQuota[] {
-    return this.sealed.list("ORDER BY name").map(({ quota }) => storedJson<RateLimitQuota>(quota));
+    return this.#sealed.list("ORDER BY name").map(({ quota }) => storedJson<RateLimitQuota>(quota));
   }
 
   /** Makes or replaces a quota. The error says why it is refused. */
@@ -56,7 +55,7 @@ export class QuotaStore {
 
   /** Deletes the quota `name`. Safe to repeat. */
   delete(name: string): void {
-    this.sealed.delete(name);
+    this.#sealed.delete(name);
   }
 
   /** Deletes the quotas of a mount that is gone. */
@@ -70,7 +69,7 @@ export class QuotaStore {
   }
 
   config(): QuotaConfig {
-    const row = this.sealedConfig.find(1);
+    const row = this.#sealedConfig.find(1);
     return row ? storedJson<QuotaConfig>(row.config) : DEFAULT_QUOTA_CONFIG;
   }
 
@@ -78,11 +77,11 @@ export class QuotaStore {
   configure(config: QuotaConfig): Result<null, string> {
     const checked = checkQuotaConfig(config);
     if (!checked.ok) return checked;
-    this.sealedConfig.put({ id: 1, config: JSON.stringify(checked.value) });
+    this.#sealedConfig.put({ id: 1, config: JSON.stringify(checked.value) });
     return ok(null);
   }
 
   #put(quota: RateLimitQuota): void {
-    this.sealed.put({ name: quota.name, quota: JSON.stringify(quota) });
+    this.#sealed.put({ name: quota.name, quota: JSON.stringify(quota) });
   }
 }

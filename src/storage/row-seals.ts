@@ -42,6 +42,8 @@ export interface CheckedPage extends CheckedRows {
 export interface CheckedTable {
   /** Checks at most `limit` rows after the one with the key `after` (null: from the first), and renews their seals. */
   checkAfter(after: RowKey | null, limit: number): CheckedPage;
+  /** Seals all rows. */
+  sealAll(): void;
 }
 
 /**
@@ -74,6 +76,11 @@ export class RowSeals {
   /** The tables that were added, in that order. */
   get tables(): readonly CheckedTable[] {
     return this.#tables;
+  }
+
+  /** Seals all rows, when the installation gets its keys. */
+  sealAll(): void {
+    for (const table of this.#tables) table.sealAll();
   }
 
   /** The seal for a row that is being written. */

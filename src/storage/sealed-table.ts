@@ -101,7 +101,7 @@ export class SealedTable<Row extends Columns> implements CheckedTable {
     return this.#seals.make(kind, name, content);
   }
 
-  /** Seals all rows, when the installation gets its keys. */
+  /** See `CheckedTable`. */
   sealAll(): void {
     const rows = this.#sql.exec<WithSeal<Row>>(`SELECT * FROM ${this.#shape.table}`).toArray();
     for (const row of rows) this.#writeSeal(row, this.sealOf(row));

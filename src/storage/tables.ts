@@ -46,6 +46,11 @@ export class Tables implements Sql {
     return this.#schema.exists;
   }
 
+  /** Makes the tables. For a transaction that could be rolled back: an INSERT in it would make them for that long only. */
+  create(): void {
+    this.#schema.create();
+  }
+
   /** Runs one statement. */
   exec<Row extends Record<string, SqlStorageValue>>(
     query: string,

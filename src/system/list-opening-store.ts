@@ -27,16 +27,15 @@ const OPENINGS: TableShape = {
 
 /** When the generations of shards after the first one open. A row is never changed: it decides where tokens are listed. */
 export class ListOpeningStore {
-  /** The table as seals see it. */
-  readonly sealed: SealedTable<OpeningRow>;
+  readonly #sealed: SealedTable<OpeningRow>;
 
   constructor(sql: SqlStorage, seals: RowSeals) {
-    this.sealed = new SealedTable(new Tables(sql, LIST_OPENING_MIGRATIONS, "list_openings"), seals, OPENINGS);
+    this.#sealed = new SealedTable(new Tables(sql, LIST_OPENING_MIGRATIONS, "list_openings"), seals, OPENINGS);
   }
 
   /** When they open (ms), in the order of generations. */
   all(): number[] {
-    return this.sealed.list("ORDER BY generation").map(({ opens_at }) => opens_at);
+    return this.#sealed.list("ORDER BY generation").map(({ opens_at }) => opens_at);
   }
 
   /**
@@ -45,9 +44,9 @@ export class ListOpeningStore {
    */
   add(generation: number, opensAt: number): boolean {
     const openings = this.all();
-    const isNext = generation === openings.length + 1 && this.sealed.count() === openings.length;
+    const isNext = generation === openings.length + 1 && this.#sealed.count() === openings.length;
     if (!isNext || openings.length >= MAX_LIST_OPENINGS || opensAt <= (openings.at(-1) ?? 0)) return false;
-    this.sealed.put({ generation, opens_at: opensAt });
+    this.#sealed.put({ generation, opens_at: opensAt });
     return true;
   }
 }

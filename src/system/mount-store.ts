@@ -17,16 +17,15 @@ const SHAPE: TableShape = { table: "mounts", kind: "mount", key: ["path"], seale
 
 /** Reads and writes auth mounts. One that was tampered with counts as absent. */
 export class MountStore {
-  /** The table as seals see it. */
-  readonly sealed: SealedTable<MountRow>;
+  readonly #sealed: SealedTable<MountRow>;
 
   constructor(sql: SqlStorage, seals: RowSeals) {
-    this.sealed = new SealedTable(sql, seals, SHAPE);
+    this.#sealed = new SealedTable(sql, seals, SHAPE);
   }
 
   /** All mounts, by path. */
   all(): Mount[] {
-    return this.sealed.list("ORDER BY path").map(({ mount }) => storedJson<Mount>(mount));
+    return this.#sealed.list("ORDER BY path").map(({ mount }) => storedJson<Mount>(mount));
   }
 
   /** The mount at `path`, or null. */
@@ -46,11 +45,11 @@ export class MountStore {
 
   /** Writes a mount at its path, in the place of whatever is there. */
   put(mount: Mount): void {
-    this.sealed.put({ path: mount.path, mount: JSON.stringify(mount) });
+    this.#sealed.put({ path: mount.path, mount: JSON.stringify(mount) });
   }
 
   /** Deletes the mount at `path`. Safe to repeat. */
   delete(path: string): void {
-    this.sealed.delete(path);
+    this.#sealed.delete(path);
   }
 }

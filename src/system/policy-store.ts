@@ -116,12 +116,11 @@ export interface PoliciesForIsolates {
 /** The table of policies. An expired one is as good as none, and goes with the next write of any. Times in ms. */
 export class PolicyStore {
   readonly #sql: SqlStorage;
-  /** The table as seals see it. */
-  readonly sealed: SealedTable<PolicyColumns>;
+  readonly #sealed: SealedTable<PolicyColumns>;
 
   constructor(sql: SqlStorage, seals: RowSeals) {
     this.#sql = sql;
-    this.sealed = new SealedTable(sql, seals, SHAPE);
+    this.#sealed = new SealedTable(sql, seals, SHAPE);
   }
 
   /** The policy `name` at `now`, or null. */
@@ -140,7 +139,7 @@ export class PolicyStore {
 
   /** All policies for isolates, which look at the expiry themselves. */
   rules(): PoliciesForIsolates {
-    const { good, tampered } = this.sealed.judged("ORDER BY name");
+    const { good, tampered } = this.#sealed.judged("ORDER BY name");
     return {
       policies: good.map((row) => ({ ...settingsOfRow(row), name: row.name, rulesJson: row.rules })),
       tampered: tampered.map(({ name }) => name),
@@ -178,12 +177,12 @@ export class PolicyStore {
   delete(name: string, cas: number | null, now: number): Result<null, Failure> {
     const problem = cas === null ? null : checkAndSetProblem(this.read(name, now), { cas, casRequired: false });
     if (problem) return err(invalid(problem));
-    this.sealed.delete(name);
+    this.#sealed.delete(name);
     return ok(null);
   }
 
   #find(name: string, now: number): PolicyRow | null {
-    return this.sealed.list(`WHERE name = ? AND ${ALIVE}`, name, now)[0] ?? null;
+    return this.#sealed.list(`WHERE name = ? AND ${ALIVE}`, name, now)[0] ?? null;
   }
 
   #put(name: string, write: PolicyWrite, now: number): Result<null, Failure> {
@@ -197,7 +196,7 @@ export class PolicyStore {
     const { version } = this.#sql
       .exec<{ version: number | null }>("SELECT MAX(version) AS version FROM policies WHERE name = ?", name)
       .one();
-    this.sealed.put({
+    this.#sealed.put({
       name,
       text: write.content.text,
       rules: write.content.rulesJson,

@@ -35,17 +35,16 @@ const SETTINGS: TableShape = {
  */
 export class RotationStore {
   readonly #sql: SqlStorage;
-  /** The table of the settings as seals see it. */
-  readonly sealed: SealedTable<SettingsRow>;
+  readonly #sealed: SealedTable<SettingsRow>;
 
   constructor(sql: SqlStorage, seals: RowSeals) {
     this.#sql = sql;
-    this.sealed = new SealedTable(sql, seals, SETTINGS);
+    this.#sealed = new SealedTable(sql, seals, SETTINGS);
   }
 
   /** The settings, or the defaults when there are none. */
   settings(): RotationSettings {
-    const row = this.sealed.find(1);
+    const row = this.#sealed.find(1);
     return row
       ? { enabled: row.enabled === 1, maxOperations: row.max_operations, interval: row.interval }
       : DEFAULT_ROTATION;
@@ -53,7 +52,7 @@ export class RotationStore {
 
   /** Replaces the settings. */
   writeSettings({ enabled, maxOperations, interval }: RotationSettings): void {
-    this.sealed.put({ id: 1, enabled: enabled ? 1 : 0, max_operations: maxOperations, interval });
+    this.#sealed.put({ id: 1, enabled: enabled ? 1 : 0, max_operations: maxOperations, interval });
   }
 
   /** Encryptions under the data key of `term` that were reported. */

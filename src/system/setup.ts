@@ -2,7 +2,7 @@ import type { TakesPages } from "../storage/stored-object.ts";
 import type { SystemEnv } from "./env.ts";
 import { openKeyRing } from "./open-ring.ts";
 import type { SystemKeys } from "./system-keys.ts";
-import { type SystemStores, sealedTables } from "./system-stores.ts";
+import type { SystemStores } from "./system-stores.ts";
 import type { WatermarkWriter } from "./watermark-writer.ts";
 import { pathScope, sinceScope } from "./watermarks.ts";
 
@@ -40,7 +40,7 @@ export class Setup {
     const opened = await openKeyRing(this.#env, sealedKeyRing);
     if (!opened.ok || installation.sealedKeyRing !== null) return false;
     this.#keys.take(opened.value.ring, sealedKeyRing);
-    for (const table of sealedTables(this.#stores)) table.sealAll();
+    this.#stores.seals.sealAll();
     installation.writeKeyRing(sealedKeyRing);
     if (restores !== null) restore.begin(restores);
     versions.change("keys");

@@ -29,6 +29,8 @@ export interface SystemStores {
   readonly restore: RestoreStore;
   /** A change of a part of the snapshot renews the version of that part in the same transaction. */
   readonly versions: PartVersionStore;
+  /** The seals of the rows in them. */
+  readonly seals: RowSeals;
 }
 
 /** The tables in `sql`, whose rows carry the seals `seals`. */
@@ -45,25 +47,13 @@ export function systemStores(sql: SqlStorage, seals: RowSeals): SystemStores {
     listOpenings: new ListOpeningStore(sql, seals),
     restore: new RestoreStore(sql),
     versions: new PartVersionStore(sql),
+    seals,
   };
 }
 
 /** The longest TTL, in seconds, of any batch token that was ever made. Batch tokens are not stored, so this bounds their end. */
 export function longestTtl({ installation, mounts }: SystemStores): number {
   return Math.max(installation.longestTtl, mounts.longestTtl());
-}
-
-/** The tables whose rows carry a seal. */
-export function sealedTables({ policies, mounts, watermarks, quotas, rotation, listOpenings }: SystemStores) {
-  return [
-    policies.sealed,
-    mounts.sealed,
-    watermarks.sealed,
-    quotas.sealed,
-    quotas.sealedConfig,
-    rotation.sealed,
-    listOpenings.sealed,
-  ] as const;
 }
 
 /** Writes what there is in every new installation: a policy "default", and the mount of tokens. */

@@ -22,7 +22,7 @@ import { changedParts, type PartVersions, type SystemSnapshot } from "./snapshot
 import { snapshotParts } from "./snapshot-parts.ts";
 import { SystemKeys } from "./system-keys.ts";
 import { SYSTEM_MIGRATIONS } from "./system-migrations.ts";
-import { fillNewInstallation, longestTtl, type SystemStores, sealedTables, systemStores } from "./system-stores.ts";
+import { fillNewInstallation, longestTtl, type SystemStores, systemStores } from "./system-stores.ts";
 import type { StoredWatermark, WatermarkRequest } from "./watermark-store.ts";
 import { WatermarkWriter } from "./watermark-writer.ts";
 import type { WatermarkScope } from "./watermarks.ts";
@@ -159,7 +159,7 @@ export class System extends StoredObject<SystemEnv> {
   /** Checks the seals of some rows, for tidy. */
   async checkSeals(from: SealPosition | null): Promise<SealStep> {
     await this.#keys.mustOpen();
-    return checkSeals(sealedTables(this.#stores), from);
+    return checkSeals(this.#stores.seals.tables, from);
   }
 
   /** Makes every isolate ask the directory for the custom token id with this keyed hash from now on. */

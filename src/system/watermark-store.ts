@@ -72,17 +72,16 @@ const SHAPE: TableShape = {
  */
 export class WatermarkStore {
   readonly #sql: SqlStorage;
-  /** The table as seals see it. */
-  readonly sealed: SealedTable<WatermarkRow>;
+  readonly #sealed: SealedTable<WatermarkRow>;
 
   constructor(sql: SqlStorage, seals: RowSeals) {
     this.#sql = sql;
-    this.sealed = new SealedTable(sql, seals, SHAPE);
+    this.#sealed = new SealedTable(sql, seals, SHAPE);
   }
 
   /** All watermarks, the oldest first. */
   all(): StoredWatermark[] {
-    return this.sealed.list("ORDER BY number").map(storedWatermark);
+    return this.#sealed.list("ORDER BY number").map(storedWatermark);
   }
 
   /** The part that the check of tokens needs. */
@@ -97,7 +96,7 @@ export class WatermarkStore {
 
   /** The number of the watermark that was made with this id, or null. */
   numberOf(id: string): number | null {
-    return this.sealed.list("WHERE id = ?", id)[0]?.number ?? null;
+    return this.#sealed.list("WHERE id = ?", id)[0]?.number ?? null;
   }
 
   /**
@@ -115,14 +114,14 @@ export class WatermarkStore {
     const enough = others.find((other) => covers(other, createdBefore));
     if (enough) return ok(enough.number);
     const superseded = others.filter((other) => isSuperseded(other.createdBefore, createdBefore));
-    if (this.sealed.count() - superseded.length >= MAX_WATERMARKS) return err(TOO_MANY);
-    for (const { number } of superseded) this.sealed.delete(number);
+    if (this.#sealed.count() - superseded.length >= MAX_WATERMARKS) return err(TOO_MANY);
+    for (const { number } of superseded) this.#sealed.delete(number);
     // Not below the time: an object that is restored to an earlier state repeats no number.
     const number = Math.max(newestOf(stored) + 1, now);
     // Another one with the id can only be one that was tampered with.
     this.#sql.exec("DELETE FROM watermarks WHERE id = ?", id);
     const row = { number, id, scope, created_before: createdBefore, made_at: now, cleaned_at: null };
-    this.sealed.put({ ...row, asked: JSON.stringify(asked) });
+    this.#sealed.put({ ...row, asked: JSON.stringify(asked) });
     return ok(number);
   }
 

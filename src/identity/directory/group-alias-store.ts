@@ -1,6 +1,7 @@
 import { nameKey } from "../../base/name.ts";
 import type { RowSeals } from "../../storage/row-seals.ts";
 import { SealedTable, type TableShape, type WithSeal } from "../../storage/sealed-table.ts";
+import type { Sql } from "../../storage/tables.ts";
 import type { GroupAliasRecord } from "../model.ts";
 
 interface GroupAliasRow extends Record<string, SqlStorageValue> {
@@ -25,13 +26,12 @@ const SHAPE: TableShape = {
  * count as absent.
  */
 export class GroupAliasStore {
-  readonly #sql: SqlStorage;
-  /** The table as seals see it. */
-  readonly sealed: SealedTable<GroupAliasRow>;
+  readonly #sql: Sql;
+  readonly #sealed: SealedTable<GroupAliasRow>;
 
-  constructor(sql: SqlStorage, seals: RowSeals) {
+  constructor(sql: Sql, seals: RowSeals) {
     this.#sql = sql;
-    this.sealed = new SealedTable(sql, seals, SHAPE);
+    this.#sealed = new SealedTable(sql, seals, SHAPE);
   }
 
   byId(id: string): GroupAliasRecord | null {
@@ -72,7 +72,7 @@ export class GroupAliasStore {
       entityId,
       mountAccessor,
     );
-    return this.sealed.admitted(rows.toArray()).map(({ group_id }) => group_id);
+    return this.#sealed.admitted(rows.toArray()).map(({ group_id }) => group_id);
   }
 
   /** Creates or replaces an alias. A group has one, and a name on a mount is one group's: the other ones are dropped. */
@@ -82,7 +82,7 @@ export class GroupAliasStore {
     this.#sql.exec("DELETE FROM group_aliases WHERE group_id = ? AND id <> ?", groupId, id);
     const named = "mount_accessor = ? AND name_key = ?";
     this.#sql.exec(`DELETE FROM group_aliases WHERE ${named} AND id <> ?`, mountAccessor, name_key, id);
-    this.sealed.put({
+    this.#sealed.put({
       id,
       group_id: groupId,
       name,
@@ -94,7 +94,7 @@ export class GroupAliasStore {
   }
 
   delete(id: string): void {
-    this.sealed.delete(id);
+    this.#sealed.delete(id);
   }
 
   deleteOfGroup(groupId: string): void {
@@ -102,7 +102,7 @@ export class GroupAliasStore {
   }
 
   #read(which: string, ...values: (string | number)[]): GroupAliasRecord[] {
-    return this.sealed.list(which, ...values).map(aliasOfRow);
+    return this.#sealed.list(which, ...values).map(aliasOfRow);
   }
 }
 

@@ -3,6 +3,7 @@ import { RANDOM_REVISION } from "../../storage/revision.ts";
 import type { RowSeals } from "../../storage/row-seals.ts";
 import { SealedTable, type TableShape, type WithSeal } from "../../storage/sealed-table.ts";
 import { storedJson } from "../../storage/stored-json.ts";
+import type { Sql } from "../../storage/tables.ts";
 import type { AliasPlace, GroupState, GroupType, GroupWrite, Metadata } from "../model.ts";
 import { usablePolicies } from "../rules.ts";
 import { MembershipStore } from "./membership-store.ts";
@@ -33,15 +34,14 @@ const SHAPE: TableShape = {
 
 /** The tables of groups and their members. Rows that were tampered with count as absent. */
 export class GroupStore {
-  readonly #sql: SqlStorage;
-  /** The table as seals see it. */
-  readonly sealed: SealedTable<GroupRow>;
+  readonly #sql: Sql;
+  readonly #sealed: SealedTable<GroupRow>;
   readonly members: MembershipStore;
 
   /** @param onMemberChange is called when an entity joins or leaves a group. */
-  constructor(sql: SqlStorage, seals: RowSeals, onMemberChange: (entityId: string) => void) {
+  constructor(sql: Sql, seals: RowSeals, onMemberChange: (entityId: string) => void) {
     this.#sql = sql;
-    this.sealed = new SealedTable(sql, seals, SHAPE);
+    this.#sealed = new SealedTable(sql, seals, SHAPE);
     this.members = new MembershipStore(sql, seals, onMemberChange);
   }
 
@@ -65,11 +65,11 @@ export class GroupStore {
   }
 
   byId(id: string): GroupRow | null {
-    return this.sealed.find(id);
+    return this.#sealed.find(id);
   }
 
   byName(name: string): GroupRow | null {
-    return this.sealed.list("WHERE name_key = ?", nameKey(name))[0] ?? null;
+    return this.#sealed.list("WHERE name_key = ?", nameKey(name))[0] ?? null;
   }
 
   /** The id of the group with this name, also when it was tampered with. */
@@ -82,7 +82,7 @@ export class GroupStore {
   list(order: "id" | "name", after: string, limit: number): GroupRow[] {
     const column = order === "id" ? "id" : "name_key";
     const from = order === "id" ? after : nameKey(after);
-    return this.sealed.list(`WHERE ${column} > ? ORDER BY ${column} LIMIT ?`, from, limit);
+    return this.#sealed.list(`WHERE ${column} > ? ORDER BY ${column} LIMIT ?`, from, limit);
   }
 
   /** All groups as requests need them. @param aliases of external groups, by their ids. */
@@ -92,7 +92,7 @@ export class GroupStore {
     return rows.map((row): GroupState => {
       const { id, name } = row;
       const parentIds = parents.get(id) ?? [];
-      if (tampered.has(id) || !this.sealed.admits(row)) {
+      if (tampered.has(id) || !this.#sealed.admits(row)) {
         return { group: { id, name: "", metadata: {} }, policies: [], parentIds, alias: null, tampered: true };
       }
       const policies = usablePolicies(namesOf(row.policies));
@@ -127,7 +127,7 @@ export class GroupStore {
     };
     // Another one of this name can only be one that was tampered with.
     this.#sql.exec("DELETE FROM groups WHERE name_key = ? AND id <> ?", row.name_key, id);
-    this.sealed.put(row);
+    this.#sealed.put(row);
     if (write.memberEntityIds) this.members.replaceEntities(id, write.memberEntityIds);
     if (write.memberGroupIds) this.members.replaceGroups(id, write.memberGroupIds);
     const isSame = before?.name === row.name && before.metadata === row.metadata && before.policies === row.policies;
@@ -135,7 +135,7 @@ export class GroupStore {
   }
 
   delete(id: string): void {
-    this.sealed.delete(id);
+    this.#sealed.delete(id);
     this.members.forgetGroup(id);
     this.noteChange();
   }

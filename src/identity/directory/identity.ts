@@ -1,11 +1,6 @@
 import type { Failure } from "../../base/errors.ts";
 import type { Result } from "../../base/result.ts";
-import { RowSeals } from "../../storage/row-seals.ts";
-import { Schema } from "../../storage/schema.ts";
-import { checkSeals, NOTHING_TO_CHECK, type SealPosition, type SealStep } from "../../storage/seal-check.ts";
-import { StoredObject } from "../../storage/stored-object.ts";
-import { ObjectKeys } from "../../system/grove-object.ts";
-import { takesPages } from "../../system/installation.ts";
+import { GroveObject } from "../../system/grove-object.ts";
 import type { IdentityEnv } from "../env.ts";
 import type {
   AliasPlace,
@@ -32,53 +27,45 @@ export type IdOrName = { readonly id: string } | { readonly name: string };
  * entities, all groups and who is in them, each in one transaction, and sends what it decided about an entity to the entity's
  * home. Requests read groups here, through their isolate's copy, and entities at their homes.
  */
-export class Identity extends StoredObject<IdentityEnv> {
-  protected override readonly takesPages = () => takesPages(this.env);
+export class Identity extends GroveObject<IdentityEnv> {
   readonly #names: NameStore;
   readonly #groups: GroupStore;
   readonly #groupAliases: GroupAliasStore;
   readonly #shards: ShardStore;
   readonly #outbox: Outbox;
-  readonly #schema: Schema;
-  readonly #keys: ObjectKeys;
   /** Entities about which the change that is being made decides something. */
   readonly #changed = new Set<string>();
 
   constructor(ctx: DurableObjectState, env: IdentityEnv) {
-    super(ctx, env);
-    const { sql } = ctx.storage;
-    this.#keys = new ObjectKeys(env);
-    const seals = new RowSeals(this.origin.id, () => this.#keys.get());
-    this.#names = new NameStore(sql, seals);
-    this.#groups = new GroupStore(sql, seals, (entityId) => void this.#changed.add(entityId));
-    this.#groupAliases = new GroupAliasStore(sql, seals);
-    this.#shards = new ShardStore(sql);
+    super(ctx, env, IDENTITY_MIGRATIONS);
+    this.#names = new NameStore(this.tables, this.seals);
+    this.#groups = new GroupStore(this.tables, this.seals, (entityId) => void this.#changed.add(entityId));
+    this.#groupAliases = new GroupAliasStore(this.tables, this.seals);
+    this.#shards = new ShardStore(this.tables);
     this.#outbox = new Outbox(env, ctx.storage, (entityId) => this.#entryOf(entityId));
-    this.#schema = new Schema(sql, IDENTITY_MIGRATIONS);
   }
 
   /** Sends what a crash or an outage kept from being sent. */
   override async alarm(): Promise<void> {
-    if (!this.#schema.exists) return;
-    await this.#keys.openForAlarm();
+    if (!this.tables.exist) return;
+    await this.keys.openForAlarm();
     await this.#outbox.retry();
   }
 
   /** Lists a shard of entities that is about to write. Safe to repeat. */
   admitShard(number: number): void {
-    this.#schema.create();
     this.#shards.add(number);
   }
 
   /** Numbers of the shards of entities that have ever written, in order. */
   shards(): number[] {
-    return this.#schema.exists ? this.#shards.all() : [];
+    return this.#shards.all();
   }
 
   /** The id of the entity that an operator gave this name; null when there is none. */
   async entityOfName(name: string): Promise<string | null> {
-    await this.#keys.open();
-    return this.#schema.exists ? this.#names.entityOf(name) : null;
+    await this.keys.open();
+    return this.#names.entityOf(name);
   }
 
   /**
@@ -100,19 +87,19 @@ export class Identity extends StoredObject<IdentityEnv> {
 
   /** At most `limit` names that operators gave to entities, after `after`, in their order. */
   async listNames(after: string, limit: number): Promise<string[]> {
-    await this.#keys.open();
-    return this.#schema.exists ? this.#names.list(after, limit) : [];
+    await this.keys.open();
+    return this.#names.list(after, limit);
   }
 
   /** At most `limit` ids of entities that operators gave names of which `key` is a part. Reads all names. */
   async searchNames(key: string, limit: number): Promise<string[]> {
-    await this.#keys.open();
-    return this.#schema.exists ? this.#names.search(key, limit) : [];
+    await this.keys.open();
+    return this.#names.search(key, limit);
   }
 
   /** Takes entities that are gone out of the names and the groups. Safe to repeat. */
   async forgetEntities(entityIds: readonly string[]): Promise<void> {
-    if (!this.#schema.exists) return;
+    if (!this.tables.exist) return;
     await this.#change(() => {
       for (const id of entityIds) this.#forget(id);
     });
@@ -120,8 +107,8 @@ export class Identity extends StoredObject<IdentityEnv> {
 
   /** All groups as requests need them; null when the caller knows them as of this revision. */
   async allGroups(known: number | null): Promise<AllGroups | null> {
-    await this.#keys.open();
-    if (!this.#schema.exists) return known === 0 ? null : { revision: 0, groups: [] };
+    await this.keys.open();
+    if (!this.tables.exist) return known === 0 ? null : { revision: 0, groups: [] };
     const revision = this.#groups.revision();
     if (revision === known) return null;
     const aliases = new Map(this.#groupAliases.all().map((alias) => [alias.groupId, alias]));
@@ -150,15 +137,14 @@ export class Identity extends StoredObject<IdentityEnv> {
 
   /** The group with this id or name, with its members and parents. null when there is none. */
   async readGroup(key: IdOrName): Promise<GroupRecord | null> {
-    await this.#keys.open();
-    if (!this.#schema.exists) return null;
+    await this.keys.open();
     const row = "id" in key ? this.#groups.byId(key.id) : this.#groups.byName(key.name);
     return row && this.#groupRecord(row);
   }
 
   /** Deletes a group; its members stay. Safe to repeat. */
   async deleteGroup(key: IdOrName): Promise<void> {
-    if (!this.#schema.exists) return;
+    if (!this.tables.exist) return;
     await this.#change(() => {
       const id = "id" in key ? key.id : this.#groups.idOfName(key.name);
       if (id === null) return;
@@ -169,8 +155,7 @@ export class Identity extends StoredObject<IdentityEnv> {
 
   /** At most `limit` groups after `after`, an id or a name. */
   async listGroups(order: "id" | "name", after: string, limit: number): Promise<GroupRecord[]> {
-    await this.#keys.open();
-    if (!this.#schema.exists) return [];
+    await this.keys.open();
     return this.#groups.list(order, after, limit).map((row) => this.#groupRecord(row));
   }
 
@@ -190,14 +175,13 @@ export class Identity extends StoredObject<IdentityEnv> {
 
   /** A group alias by its id, or by its name on a mount; null when there is none. */
   async readGroupAlias(key: { readonly id: string } | AliasPlace): Promise<GroupAliasRecord | null> {
-    await this.#keys.open();
-    if (!this.#schema.exists) return null;
+    await this.keys.open();
     return "id" in key ? this.#groupAliases.byId(key.id) : this.#groupAliases.byName(key.mountAccessor, key.name);
   }
 
   /** Deletes a group alias; its group loses all members. Safe to repeat. */
   async deleteGroupAlias(id: string): Promise<void> {
-    if (!this.#schema.exists) return;
+    if (!this.tables.exist) return;
     await this.#change(() => {
       const alias = this.#groupAliases.byId(id);
       this.#groupAliases.delete(id);
@@ -208,23 +192,14 @@ export class Identity extends StoredObject<IdentityEnv> {
 
   /** At most `limit` group aliases after the id `after`. */
   async listGroupAliases(after: string, limit: number): Promise<GroupAliasRecord[]> {
-    await this.#keys.open();
-    return this.#schema.exists ? this.#groupAliases.list(after, limit) : [];
-  }
-
-  /** Checks the seals of some rows, for tidy. */
-  async checkSeals(from: SealPosition | null): Promise<SealStep> {
-    if (!this.#schema.exists) return NOTHING_TO_CHECK;
-    await this.#keys.open();
-    const { members } = this.#groups;
-    const tables = [this.#names.sealed, this.#groups.sealed, this.#groupAliases.sealed];
-    return checkSeals([...tables, members.entities, members.groups], from);
+    await this.keys.open();
+    return this.#groupAliases.list(after, limit);
   }
 
   /** Makes a change in one transaction, and sends to the homes of entities what it decided about them. */
   async #change<T>(write: () => T): Promise<T> {
-    await this.#keys.open();
-    this.#schema.create();
+    await this.keys.open();
+    this.tables.create();
     const value = this.ctx.storage.transactionSync(() => {
       this.#changed.clear();
       const written = write();

@@ -1,5 +1,6 @@
 import type { RowSeals } from "../../storage/row-seals.ts";
 import { SealedTable, type TableShape, type WithSeal } from "../../storage/sealed-table.ts";
+import type { Sql } from "../../storage/tables.ts";
 
 interface EntityMember extends Record<string, SqlStorageValue> {
   entity_id: string;
@@ -34,23 +35,22 @@ export interface GroupsInGroups {
 
 /** The tables of who is in which group: a row each, with a seal. Rows that were tampered with count as absent. */
 export class MembershipStore {
-  readonly #sql: SqlStorage;
-  /** The tables as seals see them. */
-  readonly entities: SealedTable<EntityMember>;
-  readonly groups: SealedTable<GroupMember>;
+  readonly #sql: Sql;
+  readonly #entities: SealedTable<EntityMember>;
+  readonly #groups: SealedTable<GroupMember>;
   readonly #onChange: (entityId: string) => void;
 
   /** @param onChange is called when an entity joins or leaves a group. */
-  constructor(sql: SqlStorage, seals: RowSeals, onChange: (entityId: string) => void) {
+  constructor(sql: Sql, seals: RowSeals, onChange: (entityId: string) => void) {
     this.#sql = sql;
     this.#onChange = onChange;
-    this.entities = new SealedTable(sql, seals, ENTITY_MEMBER);
-    this.groups = new SealedTable(sql, seals, GROUP_MEMBER);
+    this.#entities = new SealedTable(sql, seals, ENTITY_MEMBER);
+    this.#groups = new SealedTable(sql, seals, GROUP_MEMBER);
   }
 
   /** Ids of the groups that an entity is in itself, sorted; null when a row that says so was tampered with: then they are unknown. */
   ofEntity(entityId: string): string[] | null {
-    const { good, tampered } = this.entities.judged("WHERE entity_id = ? ORDER BY group_id", entityId);
+    const { good, tampered } = this.#entities.judged("WHERE entity_id = ? ORDER BY group_id", entityId);
     return tampered.length > 0 ? null : good.map(({ group_id }) => group_id);
   }
 
@@ -59,7 +59,7 @@ export class MembershipStore {
     const parents = new Map<string, string[]>();
     const tampered = new Set<string>();
     for (const row of this.#sql.exec<WithSeal<GroupMember>>("SELECT * FROM group_groups").toArray()) {
-      if (!this.groups.admits(row)) tampered.add(row.member_id);
+      if (!this.#groups.admits(row)) tampered.add(row.member_id);
       parents.set(row.member_id, [...(parents.get(row.member_id) ?? []), row.group_id]);
     }
     return { parents, tampered };
@@ -67,19 +67,19 @@ export class MembershipStore {
 
   /** Ids of the entities in a group, sorted. */
   entitiesOf(groupId: string): string[] {
-    const members = this.entities.list("WHERE group_id = ? ORDER BY entity_id", groupId);
+    const members = this.#entities.list("WHERE group_id = ? ORDER BY entity_id", groupId);
     return members.map(({ entity_id }) => entity_id);
   }
 
   /** Ids of the groups in a group, sorted. */
   groupsOf(groupId: string): string[] {
-    const members = this.groups.list("WHERE group_id = ? ORDER BY member_id", groupId);
+    const members = this.#groups.list("WHERE group_id = ? ORDER BY member_id", groupId);
     return members.map(({ member_id }) => member_id);
   }
 
   /** Ids of the groups that a group is in, sorted. */
   parentsOf(groupId: string): string[] {
-    const parents = this.groups.list("WHERE member_id = ? ORDER BY group_id", groupId);
+    const parents = this.#groups.list("WHERE member_id = ? ORDER BY group_id", groupId);
     return parents.map(({ group_id }) => group_id);
   }
 
@@ -100,17 +100,17 @@ export class MembershipStore {
 
   addEntity(groupId: string, entityId: string): void {
     this.#onChange(entityId);
-    this.entities.put({ entity_id: entityId, group_id: groupId });
+    this.#entities.put({ entity_id: entityId, group_id: groupId });
   }
 
   removeEntity(groupId: string, entityId: string): void {
     this.#onChange(entityId);
-    this.entities.delete(entityId, groupId);
+    this.#entities.delete(entityId, groupId);
   }
 
   /** Makes these the entities in a group. Rows that stay are left alone. */
   replaceEntities(groupId: string, entityIds: readonly string[]): void {
-    const { good, tampered } = this.entities.judged("WHERE group_id = ?", groupId);
+    const { good, tampered } = this.#entities.judged("WHERE group_id = ?", groupId);
     const before = new Set(good.map(({ entity_id }) => entity_id));
     const after = new Set(entityIds);
     for (const { entity_id } of [...good, ...tampered]) {
@@ -122,7 +122,7 @@ export class MembershipStore {
   /** Makes these the groups in a group. */
   replaceGroups(groupId: string, memberIds: readonly string[]): void {
     this.#sql.exec("DELETE FROM group_groups WHERE group_id = ?", groupId);
-    for (const memberId of memberIds) this.groups.put({ member_id: memberId, group_id: groupId });
+    for (const memberId of memberIds) this.#groups.put({ member_id: memberId, group_id: groupId });
   }
 
   /** Takes an entity that is gone out of its groups. */

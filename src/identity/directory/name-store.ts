@@ -1,12 +1,13 @@
 import { nameKey } from "../../base/name.ts";
 import type { RowSeals } from "../../storage/row-seals.ts";
 import { SealedTable, type TableShape } from "../../storage/sealed-table.ts";
+import type { Sql } from "../../storage/tables.ts";
 
 /** The table of the shards of entities that have ever written. Lists and counts ask these alone. */
 export class ShardStore {
-  readonly #sql: SqlStorage;
+  readonly #sql: Sql;
 
-  constructor(sql: SqlStorage) {
+  constructor(sql: Sql) {
     this.#sql = sql;
   }
 
@@ -38,45 +39,44 @@ const SHAPE: TableShape = {
 
 /** The table of the names that operators gave to entities. Rows that were tampered with count as absent. */
 export class NameStore {
-  readonly #sql: SqlStorage;
-  /** The table as seals see it. */
-  readonly sealed: SealedTable<NameRow>;
+  readonly #sql: Sql;
+  readonly #sealed: SealedTable<NameRow>;
 
-  constructor(sql: SqlStorage, seals: RowSeals) {
+  constructor(sql: Sql, seals: RowSeals) {
     this.#sql = sql;
-    this.sealed = new SealedTable(sql, seals, SHAPE);
+    this.#sealed = new SealedTable(sql, seals, SHAPE);
   }
 
   /** The id of the entity with this name, whatever its case; null when none has it. */
   entityOf(name: string): string | null {
-    return this.sealed.list("WHERE name_key = ?", nameKey(name))[0]?.entity_id ?? null;
+    return this.#sealed.list("WHERE name_key = ?", nameKey(name))[0]?.entity_id ?? null;
   }
 
   /** The name of an entity; null when it has none. "tampered": this installation did not write the row. */
   nameOf(entityId: string): string | "tampered" | null {
-    const { good, tampered } = this.sealed.judged("WHERE entity_id = ?", entityId);
+    const { good, tampered } = this.#sealed.judged("WHERE entity_id = ?", entityId);
     return tampered.length > 0 ? "tampered" : (good[0]?.name ?? null);
   }
 
   /** At most `limit` names after `after`, in their order. */
   list(after: string, limit: number): string[] {
-    const names = this.sealed.list("WHERE name_key > ? ORDER BY name_key LIMIT ?", nameKey(after), limit);
+    const names = this.#sealed.list("WHERE name_key > ? ORDER BY name_key LIMIT ?", nameKey(after), limit);
     return names.map(({ name }) => name);
   }
 
   /** At most `limit` ids of entities of whose names `key` is a part. */
   search(key: string, limit: number): string[] {
-    return this.sealed.list("WHERE instr(name_key, ?) > 0 LIMIT ?", key, limit).map(({ entity_id }) => entity_id);
+    return this.#sealed.list("WHERE instr(name_key, ?) > 0 LIMIT ?", key, limit).map(({ entity_id }) => entity_id);
   }
 
   /** Gives an entity a name instead of the one that it has. Another row of this name can only be one that was tampered with: it goes. */
   write(entityId: string, name: string): void {
     const name_key = nameKey(name);
     this.#sql.exec("DELETE FROM entity_names WHERE name_key = ? AND entity_id <> ?", name_key, entityId);
-    this.sealed.put({ entity_id: entityId, name, name_key });
+    this.#sealed.put({ entity_id: entityId, name, name_key });
   }
 
   delete(entityId: string): void {
-    this.sealed.delete(entityId);
+    this.#sealed.delete(entityId);
   }
 }

@@ -1,4 +1,5 @@
 import { nameKey } from "../../base/name.ts";
+import type { Sql } from "../../storage/tables.ts";
 import type { AliasPlace, AliasRecord } from "../model.ts";
 import { recordOf } from "./entity.ts";
 import type { EntityStore, FoundEntity } from "./entity-store.ts";
@@ -24,10 +25,10 @@ export interface NamePart {
  * which has it: what only one of the two says counts for nothing. So the pointers need no seals.
  */
 export class AliasIndex {
-  readonly #sql: SqlStorage;
+  readonly #sql: Sql;
   readonly #entities: EntityStore;
 
-  constructor(sql: SqlStorage, entities: EntityStore) {
+  constructor(sql: Sql, entities: EntityStore) {
     this.#sql = sql;
     this.#entities = entities;
   }

@@ -1,12 +1,7 @@
 import { DENIED, type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import { holdersOf, type PolicyHolders } from "../../policy/holders.ts";
-import { RowSeals } from "../../storage/row-seals.ts";
-import { Schema } from "../../storage/schema.ts";
-import { checkSeals, NOTHING_TO_CHECK, type SealPosition, type SealStep } from "../../storage/seal-check.ts";
-import { StoredObject } from "../../storage/stored-object.ts";
-import { ObjectKeys } from "../../system/grove-object.ts";
-import { takesPages } from "../../system/installation.ts";
+import { GroveObject } from "../../system/grove-object.ts";
 import { identityOf } from "../directory/stub.ts";
 import type { IdentityEnv } from "../env.ts";
 import type {
@@ -53,21 +48,14 @@ const NOTHING = { metadata: null, policies: null, disabled: null } as const;
  * is in the shard that the name of its alias leads to, so that a first login is one transaction in one object. To other
  * aliases the shards of their names have pointers.
  */
-export class EntityShard extends StoredObject<IdentityEnv> {
-  protected override readonly takesPages = () => takesPages(this.env);
+export class EntityShard extends GroveObject<IdentityEnv> {
   readonly #entities: EntityStore;
   readonly #index: AliasIndex;
-  readonly #schema: Schema;
-  readonly #keys: ObjectKeys;
 
   constructor(ctx: DurableObjectState, env: IdentityEnv) {
-    super(ctx, env);
-    const { sql } = ctx.storage;
-    this.#keys = new ObjectKeys(env);
-    const seals = new RowSeals(this.origin.id, () => this.#keys.get());
-    this.#entities = new EntityStore(sql, seals);
-    this.#index = new AliasIndex(sql, this.#entities);
-    this.#schema = new Schema(sql, ENTITY_SHARD_MIGRATIONS);
+    super(ctx, env, ENTITY_SHARD_MIGRATIONS);
+    this.#entities = new EntityStore(this.tables, this.seals);
+    this.#index = new AliasIndex(this.tables, this.#entities);
   }
 
   /**
@@ -134,21 +122,20 @@ export class EntityShard extends StoredObject<IdentityEnv> {
 
   /** At most `limit` entities with ids from `first` on, in their order; in the order "name" those that no operator has named. */
   async listEntities(order: "id" | "name", first: string, limit: number): Promise<EntityRecord[]> {
-    await this.#keys.open();
-    if (!this.#schema.exists) return [];
+    await this.keys.open();
     const entities = order === "id" ? this.#entities.list(first, limit) : this.#entities.listUnnamed(first, limit);
     return entities.map(recordOf);
   }
 
   /** How many entities there are, counted up to `most`. */
   countEntities(most: number): number {
-    return this.#schema.exists ? this.#entities.count(most) : 0;
+    return this.#entities.count(most);
   }
 
   /** Those of the ids that entities have. */
   async existing(ids: readonly string[]): Promise<string[]> {
-    await this.#keys.open();
-    return ids.filter((id) => isGood(this.#byId(id)));
+    await this.keys.open();
+    return ids.filter((id) => isGood(this.#entities.byId(id)));
   }
 
   /** Makes an entity without an alias. `id` is drawn for it, of this shard. `now` in ms. */
@@ -166,9 +153,9 @@ export class EntityShard extends StoredObject<IdentityEnv> {
 
   /** Deletes entities, also those that were tampered with. Safe to repeat. @returns the aliases that they had. */
   async deleteEntities(ids: readonly string[]): Promise<AliasRecord[]> {
-    await this.#keys.open();
+    await this.keys.open();
     return ids.flatMap((id) => {
-      const found = this.#byId(id);
+      const found = this.#entities.byId(id);
       if (found !== null) this.#entities.delete(id);
       if (!isGood(found)) return [];
       const { aliases, reserved } = found.entity;
@@ -178,9 +165,9 @@ export class EntityShard extends StoredObject<IdentityEnv> {
 
   /** Takes over what the directory says about entities, unless it has said something newer. Safe to repeat. */
   async putDirectoryEntries(entries: readonly DirectoryEntry[], version: number): Promise<void> {
-    await this.#keys.open();
+    await this.keys.open();
     for (const { entityId, name, groupIds } of entries) {
-      const found = this.#byId(entityId);
+      const found = this.#entities.byId(entityId);
       if (isGood(found) && found.directoryVersion < version) {
         this.#entities.update(found, { ...found.entity, name, groupIds }, version);
       }
@@ -189,7 +176,7 @@ export class EntityShard extends StoredObject<IdentityEnv> {
 
   /** Who may have an alias, in the shard that its name leads to. */
   aliasHolder(place: AliasPlace): Holder | null {
-    return this.#schema.exists ? this.#index.holder(place) : null;
+    return this.#index.holder(place);
   }
 
   /** The alias of an entity to which its name leads, see `followed`; null when the entity does not have it. */
@@ -204,14 +191,14 @@ export class EntityShard extends StoredObject<IdentityEnv> {
 
   /** The alias with an id that this shard drew; null when there is none. */
   async readAlias(id: string): Promise<AliasOrMoved | null> {
-    await this.#keys.open();
-    return this.#schema.exists ? findAlias(this.#entities, this.#index, id) : null;
+    await this.keys.open();
+    return findAlias(this.#entities, this.#index, id);
   }
 
   /** At most `limit` aliases with ids that this shard drew, after the id `after`, in their order. */
   async listAliases(after: string, limit: number): Promise<AliasOrMoved[]> {
-    await this.#keys.open();
-    return this.#schema.exists ? listAliases(this.#entities, this.#index, after, limit) : [];
+    await this.keys.open();
+    return listAliases(this.#entities, this.#index, after, limit);
   }
 
   /**
@@ -264,13 +251,12 @@ export class EntityShard extends StoredObject<IdentityEnv> {
 
   /** Drops the pointer from the name of an alias to an entity, in the shard that the name leads to. Safe to repeat. */
   releaseAlias(place: AliasPlace, entityId: string): void {
-    if (this.#schema.exists) this.#index.release(place, entityId);
+    this.#index.release(place, entityId);
   }
 
   /** The entities with this policy in themselves, among the first of a bounded number. */
   async withPolicy(policy: string): Promise<PolicyHolders> {
-    await this.#keys.open();
-    if (!this.#schema.exists) return holdersOf([]);
+    await this.keys.open();
     const found = this.#entities.withPolicy(policy, MAX_SEARCHED);
     const isMore = this.#entities.count(MAX_SEARCHED + 1) > MAX_SEARCHED;
     return holdersOf(
@@ -281,20 +267,13 @@ export class EntityShard extends StoredObject<IdentityEnv> {
 
   /** At most `limit` ids of entities that may have the part in the name of an alias which leads here. Reads all names. */
   searchAliases(part: NamePart, limit: number): string[] {
-    return this.#schema.exists ? this.#index.search(part, limit) : [];
+    return this.#index.search(part, limit);
   }
 
   /** Those of the ids for which the shard has an entity with the part: see `AliasIndex.havingPart`. */
   async havingPart(ids: readonly string[], part: NamePart): Promise<string[]> {
-    await this.#keys.open();
-    return this.#schema.exists ? this.#index.havingPart(ids, part) : [];
-  }
-
-  /** Checks the seals of some rows, for tidy. */
-  async checkSeals(from: SealPosition | null): Promise<SealStep> {
-    if (!this.#schema.exists) return NOTHING_TO_CHECK;
-    await this.#keys.open();
-    return checkSeals([this.#entities.sealed], from);
+    await this.keys.open();
+    return this.#index.havingPart(ids, part);
   }
 
   #logIn(
@@ -314,8 +293,8 @@ export class EntityShard extends StoredObject<IdentityEnv> {
   }
 
   async #find(id: string): Promise<FoundEntity> {
-    await this.#keys.open();
-    return this.#byId(id);
+    await this.keys.open();
+    return this.#entities.byId(id);
   }
 
   async #good(id: string): Promise<StoredEntity | null> {
@@ -323,16 +302,10 @@ export class EntityShard extends StoredObject<IdentityEnv> {
     return isGood(found) ? found : null;
   }
 
-  #byId(id: string): FoundEntity {
-    return this.#schema.exists ? this.#entities.byId(id) : null;
-  }
-
   /** Lists this shard in the directory before its first row. */
   async #openForWrite(number: number): Promise<void> {
-    await this.#keys.open();
-    if (this.#schema.exists) return;
-    await identityOf(this.env).admitShard(number);
-    this.#schema.create();
+    await this.keys.open();
+    if (!this.tables.exist) await identityOf(this.env).admitShard(number);
   }
 }
 

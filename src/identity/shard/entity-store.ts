@@ -4,6 +4,7 @@ import type { RowSeals } from "../../storage/row-seals.ts";
 import type { Migration } from "../../storage/schema.ts";
 import { SealedTable, type TableShape, type WithSeal } from "../../storage/sealed-table.ts";
 import { storedJson } from "../../storage/stored-json.ts";
+import type { Sql } from "../../storage/tables.ts";
 import type { AliasPlace } from "../model.ts";
 import { type Entity, isSamePlace } from "./entity.ts";
 
@@ -72,13 +73,12 @@ const SHAPE: TableShape = {
 
 /** The table of the entities of a shard: a row each, with all that is known of it, so that requests read one row. */
 export class EntityStore {
-  readonly #sql: SqlStorage;
-  /** The table as seals see it. */
-  readonly sealed: SealedTable<Columns>;
+  readonly #sql: Sql;
+  readonly #sealed: SealedTable<Columns>;
 
-  constructor(sql: SqlStorage, seals: RowSeals) {
+  constructor(sql: Sql, seals: RowSeals) {
     this.#sql = sql;
-    this.sealed = new SealedTable(sql, seals, SHAPE);
+    this.#sealed = new SealedTable(sql, seals, SHAPE);
   }
 
   byId(id: string): FoundEntity {
@@ -99,17 +99,20 @@ export class EntityStore {
 
   /** At most `limit` with ids from `first` on, in their order. */
   list(first: string, limit: number): Entity[] {
-    return this.sealed.list("WHERE id >= ? ORDER BY id LIMIT ?", first, limit).map(entityOf);
+    return this.#sealed.list("WHERE id >= ? ORDER BY id LIMIT ?", first, limit).map(entityOf);
   }
 
   /** Those of them that no operator has named. */
   listUnnamed(first: string, limit: number): Entity[] {
-    return this.sealed.list("WHERE id >= ? AND name IS NULL ORDER BY id LIMIT ?", first, limit).map(entityOf);
+    return this.#sealed.list("WHERE id >= ? AND name IS NULL ORDER BY id LIMIT ?", first, limit).map(entityOf);
   }
 
   /** How many there are, counted up to `most`: each costs the reading of a row. */
   count(most: number): number {
-    return this.#sql.exec<{ n: number }>("SELECT COUNT(*) AS n FROM (SELECT 1 FROM entities LIMIT ?)", most).one().n;
+    return (
+      this.#sql.exec<{ n: number }>("SELECT COUNT(*) AS n FROM (SELECT 1 FROM entities LIMIT ?)", most).toArray()[0]
+        ?.n ?? 0
+    );
   }
 
   /** Those with this policy among the first `most`. */
@@ -118,7 +121,7 @@ export class EntityStore {
       "SELECT * FROM (SELECT * FROM entities ORDER BY id LIMIT ?) WHERE instr(content, ?) > 0",
       ...[most, JSON.stringify(policy)],
     );
-    const entities = this.sealed.admitted(rows.toArray()).map(entityOf);
+    const entities = this.#sealed.admitted(rows.toArray()).map(entityOf);
     return entities.filter(({ policies }) => policies.includes(policy));
   }
 
@@ -130,7 +133,7 @@ export class EntityStore {
         `INSERT INTO entities (id, alias_mount, alias_key, name, content, directory_version, revision, seal)
          VALUES (?, ?, ?, ?, ?, ?, ${RANDOM_REVISION}, ?) RETURNING revision`,
         ...[row.id, row.alias_mount, row.alias_key, row.name, row.content, row.directory_version],
-        this.sealed.sealOf(row),
+        this.#sealed.sealOf(row),
       )
       .one();
     return { entity, indexed, directoryVersion: 0, revision };
@@ -151,7 +154,7 @@ export class EntityStore {
 
   /** Deletes an entity, also one that was tampered with. */
   delete(id: string): void {
-    this.sealed.delete(id);
+    this.#sealed.delete(id);
   }
 
   /** Apart from `#write`, which so leaves the index alone. */
@@ -166,7 +169,7 @@ export class EntityStore {
         `UPDATE entities SET name = ?, content = ?, directory_version = ?, revision = ${RANDOM_REVISION}, seal = ?
          WHERE id = ? RETURNING revision`,
         ...[row.name, row.content, row.directory_version],
-        this.sealed.sealOf(row),
+        this.#sealed.sealOf(row),
         row.id,
       )
       .one();
@@ -174,7 +177,7 @@ export class EntityStore {
   }
 
   #one(which: string, ...values: string[]): FoundEntity {
-    const { good, tampered } = this.sealed.judged(which, ...values);
+    const { good, tampered } = this.#sealed.judged(which, ...values);
     if (tampered.length > 0) return "tampered";
     const [row] = good;
     if (!row) return null;
