@@ -1,19 +1,14 @@
 import type { BlockList, Socket } from "node:net";
-import { sendAnswer } from "./answer.ts";
-import { ByteReader } from "./byte-reader.ts";
+import { KeptBytes, MessageBody } from "./body.ts";
+import { ByteReader, flushed, writeMessage } from "./byte-reader.ts";
 import { type Client, clientOf } from "./client-address.ts";
 import { Deadline } from "./deadline.ts";
-import { renderRequestHead } from "./headers.ts";
-import { KeptBytes } from "./kept-bytes.ts";
-import { type Timeouts, transferDueMs } from "./limits.ts";
-import { MessageBody } from "./message-body.ts";
-import { type HeadError, valuesOf } from "./message-head.ts";
-import { BUSY, badRequest, LATE, type Refusal, renderRefusal, TOO_LARGE } from "./refusal.ts";
-import { type RequestHead, readRequestHead } from "./request-head.ts";
-import type { Shares } from "./shares.ts";
-import { isPlatformPath } from "./target.ts";
-import type { Upstream } from "./upstream.ts";
-import { flushed } from "./write-message.ts";
+import { isPlatformPath, renderAnswerHead, renderRequestHead } from "./headers.ts";
+import { type MessageError, type RequestHead, readRequestHead, valuesOf } from "./heads.ts";
+import { type Limits, MAX_KEPT_ANSWER_BYTES, transferDueMs } from "./limits.ts";
+import { BUSY, LATE, type Refusal, renderRefusal, TOO_LARGE } from "./refusal.ts";
+import type { ShareKey, Shares } from "./shares.ts";
+import type { Upstream, UpstreamAnswer } from "./upstream.ts";
 
 /** What bounds the body of a request. */
 export interface BodyBound {
@@ -29,16 +24,14 @@ export interface ConnectionSettings {
   readonly bodyBound: (target: string) => BodyBound;
   /** Bytes for answers that are not read yet. */
   readonly answerRoom: Shares;
-  /** Requests with the service and waiting for it. */
-  readonly requests: Shares;
-  readonly timeouts: Timeouts;
-  /** Why requests can't be passed on at the moment; undefined when they can. */
-  readonly unavailable: () => string | undefined;
+  readonly limits: Limits;
   /** Called for every request that the gateway answers itself. */
   readonly onRefusal: (refusal: Refusal, head: RequestHead | undefined, clientAddress: string) => void;
 }
 
 const CONTINUE = "HTTP/1.1 100 Continue\r\n\r\n";
+const LAST_CHUNK = "0\r\n\r\n";
+const CRLF = Buffer.from("\r\n");
 
 /** How long the client may go on sending after a last answer. An earlier reset could discard the answer before the client reads it. */
 const LINGER_MS = 2_000;
@@ -84,7 +77,7 @@ export class ClientConnection {
   /** Serves requests until the connection ends. */
   async run(): Promise<void> {
     while (await this.#awaitRequest()) {
-      this.#deadline.arm(this.#settings.timeouts.headMs, () => this.#refuse(LATE));
+      this.#deadline.arm(this.#settings.limits.headMs, () => this.#refuse(LATE));
       const head = await readRequestHead(this.#reader);
       if (!head.ok) {
         if (head.error === "ended") this.#close();
@@ -117,13 +110,13 @@ export class ClientConnection {
   async #awaitRequest(): Promise<boolean> {
     if (this.#socket.writableLength > 0) {
       // A client that does not read its refusals must not fill the memory.
-      this.#deadline.arm(this.#settings.timeouts.readMs, () => this.destroy());
+      this.#deadline.arm(this.#settings.limits.readMs, () => this.destroy());
       await flushed(this.#socket);
     }
     if (this.#stopping) return false;
     if (this.#reader.unread > 0) return true;
     this.#idleSince = performance.now();
-    this.#deadline.arm(this.#settings.timeouts.idleMs, () => this.#close());
+    this.#deadline.arm(this.#settings.limits.idleMs, () => this.#close());
     const received = await this.#reader.more();
     this.#idleSince = undefined;
     return received;
@@ -139,11 +132,11 @@ export class ClientConnection {
     const client = this.#clientOf(head);
     // A body that came at once takes no room, so that short requests are served while others use up theirs.
     const whole = body.takeWhole();
-    if (whole !== undefined) return this.#answerWhole(head, whole, client);
+    if (whole !== undefined) return this.#passOn(head, whole, client);
     const kept = new KeptBytes(room, client.shareKey, head.body.kind === "length" ? head.body.bytes : maxBytes);
     try {
       const failure = await this.#receive(head, body, kept);
-      if (failure === undefined) return await this.#answerWhole(head, kept.bytes, client);
+      if (failure === undefined) return await this.#passOn(head, kept.bytes, client);
       return failure === "ended" ? this.#close() : this.#refuse(failure, head);
     } finally {
       kept.release();
@@ -151,29 +144,15 @@ export class ClientConnection {
   }
 
   /** Waits for a whole body, and returns why there is none: half of one must never hold a connection to the service. */
-  async #receive(head: RequestHead, body: MessageBody, kept: KeptBytes): Promise<HeadError | undefined> {
+  async #receive(head: RequestHead, body: MessageBody, kept: KeptBytes): Promise<MessageError | undefined> {
     const began = performance.now();
     for (;;) {
-      const left = transferDueMs(kept.length, this.#settings.timeouts.bodyMs) - (performance.now() - began);
+      const left = transferDueMs(kept.length, this.#settings.limits.bodyMs) - (performance.now() - began);
       this.#deadline.arm(left, () => this.#refuse(LATE, head));
       const piece = await body.next();
-      if (!piece.ok && piece.error === "ended") return "ended";
-      if (!piece.ok) return piece.error === "too-long" ? TOO_LARGE : badRequest("malformed chunked body");
+      if (!piece.ok) return piece.error;
       if (piece.value === undefined) return undefined;
       if (!kept.add(piece.value)) return BUSY;
-    }
-  }
-
-  /** Has a whole request answered, if there is a place for it; true when the connection can serve another. */
-  async #answerWhole(head: RequestHead, body: Buffer, client: Client): Promise<boolean> {
-    const { requests, unavailable } = this.#settings;
-    const reason = unavailable();
-    if (reason !== undefined) return this.#decline({ status: 503, message: reason }, head);
-    if (!requests.take(client.shareKey, 1)) return this.#decline(BUSY, head);
-    try {
-      return await this.#passOn(head, body, client);
-    } finally {
-      requests.giveBack(client.shareKey, 1);
     }
   }
 
@@ -183,44 +162,79 @@ export class ClientConnection {
    * must be whole.
    */
   async #passOn(head: RequestHead, body: Buffer, client: Client): Promise<boolean> {
-    const { upstream, unavailable, timeouts, answerRoom } = this.#settings;
-    this.#deadline.arm(timeouts.answerMs, () => {
+    const { upstream, limits } = this.#settings;
+    this.#deadline.arm(limits.answerMs, () => {
       this.#refuse({ status: 504, message: "the service did not answer in time" }, head);
     });
     const request = {
       head: renderRequestHead(head, upstream.host, client, body.length),
       body,
       isHead: head.method === "HEAD",
-      turns: timeouts,
-      turn: this.#turn,
-      abandonMs: timeouts.abandonMs,
+      abandonMs: limits.abandonMs,
     };
-    const sending = upstream.send(request, client.shareKey);
+    const sending = upstream.send(request, this.#turn, client.shareKey);
     // It waits for its turn, or has had it at once. A client that had ended its side before is not waited for either.
     if (!this.#reader.isOpen) this.#turn.miss();
     const answer = await sending;
-    if (!answer.ok && answer.error === "busy") return this.#decline(BUSY, head);
-    if (!answer.ok) {
-      const reason = unavailable();
-      if (reason !== undefined) return this.#decline({ status: 503, message: reason }, head);
-      return this.#refuse({ status: 502, message: "the service is not reachable" }, head);
-    }
+    if (!answer.ok) return this.#refuse(answer.error, head, answer.error.status === 503);
     if (this.#closing || this.#socket.destroyed) {
       answer.value.release(answer.value.body.takeWhole() !== undefined);
       return false;
     }
+    return this.#sendAnswer(head, answer.value, client.shareKey);
+  }
+
+  /**
+   * Writes an answer to the client. One of moderate length is kept until the client has read it, and the connection to the service
+   * is free meanwhile; one that is longer, or for which the client's share has no room, is read as fast as the client reads.
+   *
+   * @returns true when the connection can serve another request
+   */
+  async #sendAnswer(request: RequestHead, answer: UpstreamAnswer, key: ShareKey): Promise<boolean> {
+    const { answerRoom: room, limits } = this.#settings;
+    const { body: framing } = answer.head;
+    // An HTTP/1.0 client knows the end of what comes in chunks by the end of the connection.
+    const inChunks = framing.kind === "chunked" && !request.http10;
+    const closes = this.#stopping || !request.keepAlive;
+    let unsent = renderAnswerHead(answer.head, inChunks, closes);
+    let keeps = framing.kind !== "length" || framing.bytes <= MAX_KEPT_ANSWER_BYTES;
+    let kept = 0;
+    /** @param bytes that the client has to read next, or 0 for the service, when either takes time */
     const hurry = (bytes: number): void => {
-      this.#deadline.arm(transferDueMs(bytes, timeouts.readMs), () => {
-        answer.value.release(false);
+      this.#deadline.arm(transferDueMs(bytes, limits.readMs), () => {
+        answer.release(false);
         this.#cut();
       });
     };
-    const closes = this.#stopping || !head.keepAlive;
-    const to = { socket: this.#socket, request: head, closes, room: answerRoom, key: client.shareKey, hurry };
-    const outcome = await sendAnswer(to, answer.value);
-    this.#deadline.disarm();
-    if (outcome === "broken") return this.#cut();
-    return outcome === "closing" ? this.#close() : true;
+    const drain = async (): Promise<void> => {
+      hurry(this.#socket.writableLength);
+      await flushed(this.#socket);
+      room.giveBack(key, kept);
+      kept = 0;
+    };
+    try {
+      for (;;) {
+        hurry(0);
+        const piece = await answer.body.next();
+        if (!piece.ok || this.#socket.destroyed) return this.#cut();
+        if (piece.value === undefined) break;
+        const { length } = piece.value;
+        writeMessage(this.#socket, unsent, inChunks ? inChunk(piece.value) : piece.value);
+        unsent = "";
+        keeps &&= kept + length <= MAX_KEPT_ANSWER_BYTES && room.take(key, length);
+        if (keeps) kept += length;
+        else await drain();
+      }
+      answer.release(true);
+      if (inChunks) unsent += LAST_CHUNK;
+      if (unsent !== "") this.#socket.write(unsent, "latin1");
+      if (this.#socket.writableLength > 0) await drain();
+      if (this.#socket.destroyed) return this.#cut();
+      return closes ? this.#close() : true;
+    } finally {
+      room.giveBack(key, kept);
+      answer.release(false);
+    }
   }
 
   #clientOf(head: RequestHead): Client {
@@ -229,27 +243,17 @@ export class ClientConnection {
   }
 
   /**
-   * Answers a whole request for the service. The connection goes on: a client that had to open another one for the next
-   * attempt would cost more than its request. Not so where more requests are here already: they would all be refused.
-   * Returns whether it can serve another.
+   * Answers for the service; true when the connection can serve another request. It closes, as where the next request starts is not
+   * known, unless the request `isWhole`: a client that had to open another connection for the next attempt would cost more than its
+   * request. Not so where more requests are here already: they would all be refused.
    */
-  #decline(refusal: Refusal, head: RequestHead): boolean {
-    if (!head.keepAlive || this.#stopping || this.#reader.unread > 0) return this.#refuse(refusal, head);
-    this.#answer(refusal, head, false);
-    return !this.#closing;
-  }
-
-  /** Answers for the service and closes, as where the next request starts is not known. Always false. */
-  #refuse(refusal: Refusal, head?: RequestHead): false {
-    this.#answer(refusal, head, true);
-    return this.#close();
-  }
-
-  #answer(refusal: Refusal, head: RequestHead | undefined, closes: boolean): void {
-    if (this.#closing || this.#socket.destroyed) return;
+  #refuse(refusal: Refusal, head?: RequestHead, isWhole = false): boolean {
+    const closes = !isWhole || !head?.keepAlive || this.#stopping || this.#reader.unread > 0;
+    if (this.#closing || this.#socket.destroyed) return false;
     this.#socket.write(renderRefusal(refusal, head, closes), "latin1");
     const { address } = head === undefined ? this.peer : this.#clientOf(head);
     this.#settings.onRefusal(refusal, head, address);
+    return closes ? this.#close() : true;
   }
 
   /** Closes when everything written has left, and reads on a little so that the client gets it. Always false. */
@@ -257,7 +261,7 @@ export class ClientConnection {
     if (this.#closing || this.#socket.destroyed) return false;
     this.#closing = true;
     this.#reader.discard();
-    this.#deadline.arm(this.#settings.timeouts.readMs, () => this.destroy());
+    this.#deadline.arm(this.#settings.limits.readMs, () => this.destroy());
     this.#socket.end(() => this.#deadline.arm(LINGER_MS, () => this.destroy()));
     return false;
   }
@@ -267,4 +271,8 @@ export class ClientConnection {
     this.#socket.resetAndDestroy();
     return false;
   }
+}
+
+function inChunk(piece: Buffer): Buffer {
+  return Buffer.concat([Buffer.from(`${piece.length.toString(16)}\r\n`), piece, CRLF]);
 }

@@ -1,7 +1,5 @@
 import type { Client } from "./client-address.ts";
-import type { Headers } from "./message-head.ts";
-import type { RequestHead } from "./request-head.ts";
-import { listTarget } from "./target.ts";
+import type { RequestHead, ResponseHead } from "./heads.ts";
 
 /** Carries the client's address to the service; only the gateway ever sets it. */
 export const CLIENT_ADDRESS_HEADER = "X-Grove-Client-Address";
@@ -58,16 +56,25 @@ export function renderRequestHead(head: RequestHead, host: string, client: Clien
   return `${text}${CLIENT_ADDRESS_HEADER}: ${client.address}\r\nX-Forwarded-For: ${client.address}\r\n`;
 }
 
-/** The header lines of an answer that go on to the client, and a date where the service sends none. Its framing is the gateway's own. */
-export function renderAnswerHeaders({ headers, options }: Headers): string {
-  let text = "";
+/**
+ * The head of an answer as it goes on to the client, with a date where the service sends none. Its framing is the gateway's own.
+ *
+ * @param inChunks true when its body is sent in chunks
+ * @param closes true when the connection ends with it
+ */
+export function renderAnswerHead(head: ResponseHead, inChunks: boolean, closes: boolean): string {
+  let text = `HTTP/1.1 ${head.status} ${head.reason}\r\n`;
   let dated = false;
-  for (const { name, lower, value } of headers) {
-    if (DROPPED.has(lower) || options.has(lower) || lower.startsWith("proxy-")) continue;
+  for (const { name, lower, value } of head.headers) {
+    // Where no body follows the length is kept too: to a HEAD it says how long one would be. A 204 has none.
+    const isLength = lower === "content-length" && head.body.kind !== "chunked" && head.status !== 204;
+    if (!isLength && (DROPPED.has(lower) || head.options.has(lower) || lower.startsWith("proxy-"))) continue;
     if (lower === "date") dated = true;
     text += `${name}: ${value}\r\n`;
   }
-  return dated ? text : `${text}Date: ${new Date().toUTCString()}\r\n`;
+  if (!dated) text += `Date: ${new Date().toUTCString()}\r\n`;
+  if (inChunks) text += "Transfer-Encoding: chunked\r\n";
+  return `${text}${closes ? "Connection: close\r\n" : ""}\r\n`;
 }
 
 function isDropped(lower: string, options: ReadonlySet<string>): boolean {
@@ -78,5 +85,31 @@ function isDropped(lower: string, options: ReadonlySet<string>): boolean {
     DROPPED.has(plain) ||
     ADDRESS_CLAIMS.has(plain) ||
     DROPPED_PREFIXES.some((prefix) => plain.startsWith(prefix))
+  );
+}
+
+/**
+ * The target that asks for a listing with GET: `list=true` joins the query, in place of any `list` that the client sent.
+ * The rest of the target stays byte for byte.
+ *
+ * @param target path with an optional query, as in `/v1/auth/token/accessors?after=x`
+ */
+export function listTarget(target: string): string {
+  const mark = target.indexOf("?");
+  if (mark === -1) return `${target}?list=true`;
+  const parameters = target.slice(mark + 1).split("&");
+  // Names are compared as the service decodes them: `%6cist=false` is a `list` too.
+  const kept = parameters.filter((parameter) => parameter !== "" && !new URLSearchParams(parameter).has("list"));
+  return `${target.slice(0, mark)}?${[...kept, "list=true"].join("&")}`;
+}
+
+/**
+ * True for the paths that the platform keeps to itself. On the network they never reach a Worker; the local runtimes
+ * have controls there that must not be open to clients of the gateway.
+ */
+export function isPlatformPath(target: string): boolean {
+  // Parsed as the runtime does, so that `/./cdn-cgi/` is seen too; escapes other than of dots stay escaped there.
+  return (
+    target.includes("cdn-cgi") && URL.parse(`http://localhost${target}`)?.pathname.startsWith("/cdn-cgi/") !== false
   );
 }

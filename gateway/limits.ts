@@ -4,47 +4,14 @@ export const MAX_HEAD_BYTES = 32 * 1024;
 /** Header lines in a request: real clients send about ten. */
 export const MAX_HEADER_COUNT = 100;
 
-/** Bytes of a request body: what the service reads of one unless its MAX_BODY_BYTES is raised. `--max-body` changes it. */
-export const MAX_BODY_BYTES = 1024 * 1024;
-
 /** Where the parts of a backup come in, which may be larger. The service takes them only while it is being restored. */
 export const RESTORE_TARGET = "/v1/sys/restore/part";
 
-/** Bodies with a part of a backup that fit at once in a room of their own, apart from that for all others. Each client may use the room of one while there is so much. */
-export const RESTORED_AT_ONCE = 2;
-
-/** Memory for all request bodies that did not come in one piece. */
-export const BODY_ROOM_BYTES = 32 * 1024 * 1024;
-
-/** Memory for the first bytes of such a body. With one byte of a body on each of MAX_CONNECTIONS, half of the room is taken and half is left. */
+/** Memory for the first bytes of a body. With one byte of a body on each of `maxConnections`, half of `bodyRoomBytes` is left. */
 export const FIRST_KEPT_BYTES = 4 * 1024;
-
-/** Bodies of the greatest size that fit in the room at least, should they be allowed to be larger than by default. */
-export const MIN_BODIES_IN_ROOM = 4;
 
 /** Longest answer that is read from the service at once, so that its connection is free while the client reads. */
 export const MAX_KEPT_ANSWER_BYTES = 1024 * 1024;
-
-/** Memory for all answers that clients have not read yet. */
-export const ANSWER_ROOM_BYTES = 64 * 1024 * 1024;
-
-/** Client connections at a time; more are refused, so that a flood cannot use up memory. */
-export const MAX_CONNECTIONS = 4096;
-
-/**
- * Requests with the service at a time, each on its own connection; more wait for their turn. workerd runs one request after the other,
- * so what is there already is what the request of another client has to wait for.
- */
-export const MAX_UPSTREAM_CONNECTIONS = 32;
-
-/**
- * Requests with the service and waiting for their turn. More are refused at once: a client that comes again in a second is served
- * sooner than one in a queue that only grows, and the service does no work for clients that have given up.
- */
-export const MAX_REQUESTS = 1024;
-
-/** What one client address may use of each limited resource when no other client uses it, in percent. */
-export const CLIENT_SHARE_PERCENT = 25;
 
 /** Seconds after which a client that was refused comes again. */
 export const RETRY_AFTER_SECONDS = 1;
@@ -55,15 +22,39 @@ export const RETRY_AFTER_SECONDS = 1;
  */
 export const UPSTREAM_IDLE_MS = 1_500;
 
-/** How long a client or the service may take, in milliseconds. */
-export const TIMEOUTS = {
-  /** From the first byte of a request to the end of its headers. */
+/** What clients and the service may take of a gateway, and for how long. */
+export const LIMITS = {
+  /** Of a request body: what the service reads of one unless its MAX_BODY_BYTES is raised. `--max-body` changes it. */
+  maxBodyBytes: 1024 * 1024,
+  /** Memory for all request bodies that did not come in one piece. */
+  bodyRoomBytes: 32 * 1024 * 1024,
+  /** Bodies of the greatest size that fit in the room at least, should they be allowed to be larger than by default. */
+  minBodiesInRoom: 4,
+  /** Bodies with a part of a backup that fit at once in a room of their own. Each client may use the room of one while there is so much. */
+  partsInRoom: 2,
+  /** Memory for all answers that clients have not read yet. */
+  answerRoomBytes: 64 * 1024 * 1024,
+  /** Client connections at a time; more are refused, so that a flood cannot use up memory. */
+  maxConnections: 4096,
+  /**
+   * Requests with the service at a time, each on its own connection; more wait for their turn. workerd runs one request after the other,
+   * so what is there already is what the request of another client has to wait for.
+   */
+  maxUpstreamConnections: 32,
+  /**
+   * Requests with the service and waiting for their turn. More are refused at once: a client that comes again in a second is served
+   * sooner than one in a queue that only grows, and the service does no work for clients that have given up.
+   */
+  maxRequests: 1024,
+  /** What one client address may use of each limited resource when no other client uses it, in percent. */
+  clientSharePercent: 25,
+  /** From the first byte of a request to the end of its headers, in milliseconds. */
   headMs: 15_000,
   /** From the end of the headers to the end of the body, besides a second for each LEAST_BYTES_PER_SECOND of it. */
   bodyMs: 10_000,
   /**
    * For the turn of a request, and for a burst as a whole: many clients behind one address that come at once are all served, on a slow
-   * machine too.
+   * machine too. It counts while requests of the client get their turns promptly, or did so lately.
    */
   burstMs: 10_000,
   /**
@@ -83,8 +74,8 @@ export const TIMEOUTS = {
   stopMs: 10_000,
 };
 
-/** Milliseconds by name, as in TIMEOUTS. */
-export type Timeouts = Readonly<typeof TIMEOUTS>;
+/** Numbers by name, as in LIMITS. */
+export type Limits = Readonly<typeof LIMITS>;
 
 /** Least rate of a body and of the reading of an answer. A slower client holds memory and connections that others need. */
 const LEAST_BYTES_PER_SECOND = 16 * 1024;

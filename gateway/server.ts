@@ -1,26 +1,11 @@
 import { type BlockList, createServer } from "node:net";
 import { MAX_RESTORED_BYTES } from "../src/base/limits.ts";
 import { err, ok, type Result } from "../src/base/result.ts";
-import type { BodyBound, ConnectionSettings } from "./connection.ts";
-import { Connections } from "./connections.ts";
-import {
-  ANSWER_ROOM_BYTES,
-  BODY_ROOM_BYTES,
-  CLIENT_SHARE_PERCENT,
-  MAX_BODY_BYTES,
-  MAX_CONNECTIONS,
-  MAX_REQUESTS,
-  MAX_UPSTREAM_CONNECTIONS,
-  MIN_BODIES_IN_ROOM,
-  RESTORE_TARGET,
-  RESTORED_AT_ONCE,
-  TIMEOUTS,
-  type Timeouts,
-} from "./limits.ts";
+import { type BodyBound, ClientConnection, type ConnectionSettings } from "./connection.ts";
+import { LIMITS, type Limits, RESTORE_TARGET } from "./limits.ts";
 import { refusalLine } from "./refusal.ts";
 import { Shares } from "./shares.ts";
-import { Upstream } from "./upstream.ts";
-import type { UpstreamAddress } from "./upstream-connection.ts";
+import { Upstream, type UpstreamSettings } from "./upstream.ts";
 
 // Why this reads HTTP itself: the parser of node:http refuses LIST, before and apart from any setting (docs/decisions/0014).
 
@@ -31,27 +16,10 @@ export interface ListenAddress {
 }
 
 /** What a gateway needs to know. */
-export interface GatewayOptions {
+export interface GatewayOptions extends UpstreamSettings, Partial<Limits> {
   readonly listen: ListenAddress;
-  readonly upstream: UpstreamAddress;
-  /**
-   * True when the service remembers which requests it has begun, as the Worker of `npm run serve` does: then a request that it lost is
-   * sent once more. Never true of another service.
-   */
-  readonly repeats?: boolean;
   /** Proxies whose X-Forwarded-For is believed; none unless given. */
   readonly trustedProxies: BlockList;
-  readonly maxBodyBytes?: number;
-  readonly maxConnections?: number;
-  /** With the service and waiting for it. */
-  readonly maxRequests?: number;
-  /** What one client address may use alone of connections, requests, and the room for bodies and answers, in percent of each. */
-  readonly clientSharePercent?: number;
-  readonly timeouts?: Timeouts;
-  /** Why the service can't answer at the moment: requests are refused with it (503) and not passed on. Asked for each request. */
-  readonly unavailable?: () => string | undefined;
-  /** Gets one line for the operator at a time; nothing secret is in it. */
-  readonly log: (line: string) => void;
   /** Gets one line of the audit log for every request that the gateway answers itself. */
   readonly audit: (line: string) => void;
 }
@@ -74,54 +42,58 @@ export interface Gateway {
   /** The port in use. */
   readonly port: number;
   figures(): GatewayFigures;
-  /** Answers the requests that the service has not answered yet, as it can't any more: with the reason of `unavailable`. */
-  dropRequests(): void;
+  /** Refuses all requests, also those that the service has not answered yet, with a reason; from a call without one on it sends them. */
+  suspend(reason: string | undefined): void;
   /** Takes no more requests, lets those under way finish for a while, and ends. */
   stop(): Promise<void>;
 }
 
 /** Starts a gateway; the error is a system error code such as EADDRINUSE. */
 export async function startGateway(options: GatewayOptions): Promise<Result<Gateway, string>> {
-  const percent = options.clientSharePercent ?? CLIENT_SHARE_PERCENT;
-  const maxBodyBytes = options.maxBodyBytes ?? MAX_BODY_BYTES;
-  const timeouts = options.timeouts ?? TIMEOUTS;
+  const limits: Limits = { ...LIMITS, ...options };
+  const percent = limits.clientSharePercent;
   const refusals = new Map<number, number>();
-  const places = new Shares(options.maxConnections ?? MAX_CONNECTIONS, percent);
-  const requests = new Shares(options.maxRequests ?? MAX_REQUESTS, percent);
-  const bodyRoomBytes = Math.max(BODY_ROOM_BYTES, MIN_BODIES_IN_ROOM * maxBodyBytes);
-  const bodies: BodyBound = { maxBytes: maxBodyBytes, room: new Shares(bodyRoomBytes, percent, maxBodyBytes) };
-  const maxPartBytes = Math.max(MAX_RESTORED_BYTES, maxBodyBytes);
-  const parts: BodyBound = {
-    maxBytes: maxPartBytes,
-    room: new Shares(RESTORED_AT_ONCE * maxPartBytes, 100 / RESTORED_AT_ONCE, maxPartBytes),
+  const requests = new Shares(limits.maxRequests, percent);
+  /** Room for bodies of the greatest size. Each client may use that of one while there is so much. */
+  const bodyBound = (maxBytes: number, roomBytes: number): BodyBound => {
+    return { maxBytes, room: new Shares(roomBytes, percent, maxBytes) };
   };
+  const { maxBodyBytes } = limits;
+  const maxPartBytes = Math.max(MAX_RESTORED_BYTES, maxBodyBytes);
+  const bodies = bodyBound(maxBodyBytes, Math.max(limits.bodyRoomBytes, limits.minBodiesInRoom * maxBodyBytes));
+  const parts = bodyBound(maxPartBytes, limits.partsInRoom * maxPartBytes);
   const settings: ConnectionSettings = {
-    upstream: new Upstream(
-      options.upstream,
-      options.log,
-      new Shares(MAX_UPSTREAM_CONNECTIONS, percent),
-      options.repeats ?? false,
-    ),
+    upstream: new Upstream(options, new Shares(limits.maxUpstreamConnections, percent), requests, limits),
     trustedProxies: options.trustedProxies,
     bodyBound: (target) => (target === RESTORE_TARGET ? parts : bodies),
-    requests,
-    answerRoom: new Shares(ANSWER_ROOM_BYTES, percent),
-    timeouts,
-    unavailable: options.unavailable ?? (() => undefined),
+    answerRoom: new Shares(limits.answerRoomBytes, percent),
+    limits,
     onRefusal: (refusal, head, address) => {
       refusals.set(refusal.status, (refusals.get(refusal.status) ?? 0) + 1);
       options.audit(JSON.stringify(refusalLine(refusal, head, address, Date.now())));
     },
   };
-  const connections = new Connections(places, settings, options.log);
+  const places = new Shares(limits.maxConnections, percent);
+  const open = new Set<ClientConnection>();
   // Half-open, so that a client that ends its side after the request still gets the answer.
-  const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => connections.accept(socket));
+  const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
+    // Without an address the client has disconnected already.
+    if (socket.remoteAddress === undefined) return void socket.destroy();
+    const connection = new ClientConnection(socket, socket.remoteAddress, settings);
+    if (!takePlace(places, open, connection)) return connection.turnAway();
+    socket.on("close", () => leavePlace(places, open, connection));
+    // A mistake in the handling of one client must not end the service of all others.
+    connection.run().catch((error: unknown) => {
+      options.log(`a connection was given up: ${error instanceof Error ? error.stack : String(error)}`);
+      connection.destroy();
+    });
+  });
 
   const failure = await new Promise<string | undefined>((resolve) => {
     server.once("error", (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
     const { port, host } = options.listen;
     // The default of 511 would drop connections of a burst, and their clients try again only after a second.
-    server.listen({ port, host, backlog: MAX_CONNECTIONS }, () => resolve(undefined));
+    server.listen({ port, host, backlog: limits.maxConnections }, () => resolve(undefined));
   });
   if (failure !== undefined) return err(failure);
   server.on("error", (error) => options.log(`a connection could not be accepted: ${error.message}`));
@@ -136,14 +108,44 @@ export async function startGateway(options: GatewayOptions): Promise<Result<Gate
       answerBytes: settings.answerRoom.used,
       refusals,
     }),
-    dropRequests: () => settings.upstream.drop(),
+    suspend: (reason) => settings.upstream.suspend(reason),
     async stop() {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      connections.stop();
-      const giveUp = setTimeout(() => connections.destroy(), timeouts.stopMs);
+      for (const connection of open) connection.stop();
+      const giveUp = setTimeout(() => {
+        for (const connection of open) connection.destroy();
+      }, limits.stopMs);
       await closed;
       clearTimeout(giveUp);
       settings.upstream.close();
     },
   });
+}
+
+/**
+ * Takes a place for a new connection, and returns whether there is one. If need be the one that is unused longest is closed: of the same
+ * client when that has used up its share, else any.
+ */
+function takePlace(places: Shares, open: Set<ClientConnection>, connection: ClientConnection): boolean {
+  const { shareKey } = connection.peer;
+  if (!places.take(shareKey, 1)) {
+    const ofAll = places.isWithinShare(shareKey, 1);
+    let longest: ClientConnection | undefined;
+    for (const other of open) {
+      if (!ofAll && other.peer.shareKey !== shareKey) continue;
+      if ((other.idleSince ?? Number.POSITIVE_INFINITY) < (longest?.idleSince ?? Number.POSITIVE_INFINITY))
+        longest = other;
+    }
+    longest?.destroy();
+    // At once: the system reports the end of the connection later.
+    if (longest !== undefined) leavePlace(places, open, longest);
+    if (!places.take(shareKey, 1)) return false;
+  }
+  open.add(connection);
+  return true;
+}
+
+/** To be called when a connection has ended; again does nothing. */
+function leavePlace(places: Shares, open: Set<ClientConnection>, connection: ClientConnection): void {
+  if (open.delete(connection)) places.giveBack(connection.peer.shareKey, 1);
 }

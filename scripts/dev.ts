@@ -65,19 +65,19 @@ async function prepare(command: DevCommand): Promise<Result<Prepared, string>> {
  * Shows what the user can use, keeps the audit log, and finds out where the Worker listens. A source file with a mistake is
  * shown and waited for: Wrangler builds again when it changes.
  *
- * @param onMistake called for each line about a build that failed
+ * @param onLine called for each line, which may say that a build failed or succeeded
  */
 function followOutput(
   wrangler: Child,
   output: WranglerOutput,
   data: DataDirectory,
-  onMistake: () => void,
+  onLine: () => void,
 ): Promise<number> {
   return new Promise((resolve) => {
     for (const stream of wrangler.streams) {
       createInterface({ input: stream }).on("line", (colored) => {
         const line = output.take(colored);
-        if (output.buildError !== undefined) onMistake();
+        onLine();
         if (line.kind === "ready") resolve(line.port);
         if (isLogLine(line.text)) appendAudit(data, line.text);
         if (line.kind === "message" || line.kind === "broken") console.error(line.text);
@@ -108,12 +108,11 @@ async function start(command: DevCommand, asked: Promise<void>): Promise<Result<
   };
   const gone = Promise.race([asked.then(() => "asked to stop"), wrangler.ended]);
   let gateway: Result<Gateway, string> | undefined;
-  // Requests that came between the change and the failure of the build wait in Wrangler, which would keep them until the
-  // mistake is mended.
-  const onMistake = (): void => {
-    if (gateway?.ok) gateway.value.dropRequests();
+  // Wrangler keeps requests waiting while the sources can't be built, also those that came between the change and the failure.
+  const onLine = (): void => {
+    if (gateway?.ok) gateway.value.suspend(output.buildError);
   };
-  const port = await Promise.race([followOutput(wrangler, output, data, onMistake), gone]);
+  const port = await Promise.race([followOutput(wrangler, output, data, onLine), gone]);
   if (typeof port === "string") return fail(`the start was broken off: ${port}`);
   if (!(await waitUntilAnswers(onPort(port), gone, ANSWER_MS))) return fail("the Worker does not answer");
 
@@ -122,12 +121,11 @@ async function start(command: DevCommand, asked: Promise<void>): Promise<Result<
     upstream: onPort(port),
     trustedProxies: new BlockList(),
     maxBodyBytes: maxBodyBytes(process.env.MAX_BODY_BYTES),
-    // Wrangler keeps requests waiting while the sources can't be built.
-    unavailable: () => output.buildError,
     log: (line) => console.error(`gateway: ${line}`),
     audit: (line) => appendAudit(data, line),
   });
   if (!gateway.ok) return fail(listenFailure(listen, gateway.error, PORT_ADVICE));
+  onLine();
   const stopCron = startCron(() => succeeds(onPort(port), CRON_PATH, CRON_MS), say);
   return ok({
     ...prepared.value,

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { startGateway } from "../gateway/server.ts";
-import type { UpstreamAddress } from "../gateway/upstream-connection.ts";
+import type { UpstreamAddress } from "../gateway/upstream.ts";
 import { maxBodyBytes } from "../src/base/limits.ts";
 import { err, ok, type Result } from "../src/base/result.ts";
 import { refusalOfAll, succeeds, waitUntilAnswers } from "./local/answers.ts";

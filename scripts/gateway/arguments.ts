@@ -1,6 +1,6 @@
-import { MAX_BODY_BYTES } from "../../gateway/limits.ts";
+import { LIMITS } from "../../gateway/limits.ts";
 import type { GatewayOptions } from "../../gateway/server.ts";
-import type { UpstreamAddress } from "../../gateway/upstream-connection.ts";
+import type { UpstreamAddress } from "../../gateway/upstream.ts";
 import { err, ok, type Result } from "../../src/base/result.ts";
 import { type NotRun, readWords } from "../local/command-line.ts";
 import { GATEWAY_FLAGS, parseGatewayFlags } from "./shared-flags.ts";
@@ -32,7 +32,7 @@ export function parseGatewayArguments(argv: readonly string[]): Result<GatewayCo
   const flags = readWords(argv, {
     ...GATEWAY_FLAGS,
     to: { type: "string" },
-    "max-body": { type: "string", default: String(MAX_BODY_BYTES) },
+    "max-body": { type: "string", default: String(LIMITS.maxBodyBytes) },
   });
   if (!flags.ok) return flags;
   const { to, "max-body": maxBody } = flags.value.values;

@@ -1,5 +1,5 @@
 import type { BlockList } from "node:net";
-import { CLIENT_SHARE_PERCENT } from "../../gateway/limits.ts";
+import { LIMITS } from "../../gateway/limits.ts";
 import type { ListenAddress } from "../../gateway/server.ts";
 import { err, ok, type Result } from "../../src/base/result.ts";
 import { parseListen } from "../local/listen.ts";
@@ -9,7 +9,7 @@ import { parseTrustedProxies } from "./trusted-proxies.ts";
 export const GATEWAY_FLAGS = {
   listen: { type: "string", default: "127.0.0.1:8200" },
   "trust-proxy": { type: "string" },
-  "client-share": { type: "string", default: String(CLIENT_SHARE_PERCENT) },
+  "client-share": { type: "string", default: String(LIMITS.clientSharePercent) },
 } as const;
 
 /** The values of these flags, read. */

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { Deadline } from "../../gateway/deadline.ts";
-import { Upstream, type UpstreamAnswer } from "../../gateway/upstream.ts";
-import type { UpstreamAddress } from "../../gateway/upstream-connection.ts";
+import { MessageBody } from "../../gateway/body.ts";
+import type { ResponseHead } from "../../gateway/heads.ts";
+import { type UpstreamAddress, UpstreamConnection } from "../../gateway/upstream.ts";
 
 const RETRY_MS = 100;
 const ANSWER_MS = 5_000;
@@ -31,14 +31,14 @@ export async function waitUntilAnswers(
 
 /** True when a server answers a GET with 2xx within `limitMs`. */
 export async function succeeds(address: UpstreamAddress, path: string, limitMs: number): Promise<boolean> {
-  const status = await get(address, path, async ({ head }) => head.status, limitMs);
+  const status = await get(address, path, async ({ status }) => status, limitMs);
   return status !== undefined && status >= 200 && status < 300;
 }
 
 /** The error of a server that answers every request with 503; undefined when it does not. */
 export function refusalOfAll(address: UpstreamAddress): Promise<string | undefined> {
-  return get(address, "/v1/auth/token/lookup-self", async (answer) => {
-    return answer.head.status === 503 ? firstError(await textOf(answer)) : undefined;
+  return get(address, "/v1/auth/token/lookup-self", async ({ status }, body) => {
+    return status === 503 ? firstError(await textOf(body)) : undefined;
   });
 }
 
@@ -49,27 +49,24 @@ export function refusalOfAll(address: UpstreamAddress): Promise<string | undefin
 async function get<T>(
   address: UpstreamAddress,
   path: string,
-  read: (answer: UpstreamAnswer) => Promise<T>,
+  read: (head: ResponseHead, body: MessageBody) => Promise<T>,
   limitMs = ANSWER_MS,
 ): Promise<T | undefined> {
-  const upstream = new Upstream(address, () => {});
-  const head = `GET ${path} HTTP/1.1\r\nHost: ${upstream.host}\r\n`;
+  const connection = new UpstreamConnection(address, () => {});
   const request = {
-    head,
+    head: `GET ${path} HTTP/1.1\r\nHost: localhost\r\n`,
     body: Buffer.alloc(0),
     isHead: false,
-    turns: { turnMs: limitMs, burstMs: limitMs },
-    turn: new Deadline(),
     abandonMs: limitMs,
   };
-  const answer = await upstream.send(request, null);
-  const found = answer.ok ? await read(answer.value) : undefined;
-  upstream.close();
+  const head = await connection.exchange(request, null);
+  const found = head.ok ? await read(head.value, new MessageBody(connection.reader, head.value.body)) : undefined;
+  connection.destroy();
   return found;
 }
 
 /** The body, as far as it comes. */
-async function textOf({ body }: UpstreamAnswer): Promise<string> {
+async function textOf(body: MessageBody): Promise<string> {
   const pieces: Buffer[] = [];
   for (let piece = await body.next(); piece.ok && piece.value !== undefined; piece = await body.next()) {
     pieces.push(piece.value);

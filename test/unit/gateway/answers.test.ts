@@ -160,7 +160,7 @@ describe("a long answer", () => {
       response.on("close", () => over.resolve());
       fill();
     });
-    const client = await RawClient.connect((await startTestGateway(url, { timeouts: { readMs: 500 } })).port);
+    const client = await RawClient.connect((await startTestGateway(url, { readMs: 500 })).port);
     client.socket.pause();
     await client.send(request("GET /v1/a"));
     await over.promise;

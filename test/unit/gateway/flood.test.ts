@@ -55,7 +55,7 @@ describe("a client that sends half of many bodies", () => {
 
   it("is told to hurry: a body has a least rate", async () => {
     const { url, seen } = await startRecorder();
-    const { port } = await startTestGateway(url, { timeouts: { bodyMs: 50 } });
+    const { port } = await startTestGateway(url, { bodyMs: 50 });
     const client = await RawClient.connect(port);
     await client.send(request("POST /v1/a", "Content-Length: 100000"));
     const drip = setInterval(() => client.socket.write("a"), 10);
@@ -150,7 +150,7 @@ describe("many clients behind one address that come at once", () => {
       clientSharePercent: 25,
       audit: (line) => lines.push(line),
       // Those of a client that asks for too much all the time would not wait.
-      timeouts: { turnMs: 0 },
+      turnMs: 0,
     });
     const runners = await openMany(port, 128, request("GET /v1/runner"));
     await expect.poll(() => held.length).toBe(8);

@@ -15,7 +15,7 @@ describe("stopping", () => {
       await release.promise;
       response.end("done");
     });
-    const gateway = await startTestGateway(url, { timeouts: { stopMs: 30_000 } });
+    const gateway = await startTestGateway(url, { stopMs: 30_000 });
     const busy = await RawClient.connect(gateway.port);
     const idle = await RawClient.connect(gateway.port);
     await busy.send(request("GET /v1/a") + request("GET /v1/b"));
@@ -35,7 +35,7 @@ describe("stopping", () => {
   it("does not wait forever", async () => {
     const arrived = Promise.withResolvers<void>();
     const { url } = await startService(() => arrived.resolve());
-    const gateway = await startTestGateway(url, { timeouts: { stopMs: 50 } });
+    const gateway = await startTestGateway(url, { stopMs: 50 });
     const client = await RawClient.connect(gateway.port);
     await client.send(request("GET /v1/a"));
     await arrived.promise;
@@ -63,12 +63,12 @@ describe("the service", () => {
 
   it("is not asked while its owner says that it can't answer", async () => {
     const { url, seen } = await startRecorder();
-    const state: { reason: string | undefined } = { reason: "the Worker cannot be built" };
-    const gateway = await startTestGateway(url, { unavailable: () => state.reason });
+    const gateway = await startTestGateway(url);
+    gateway.suspend("the Worker cannot be built");
     const early = await RawClient.connect(gateway.port);
     await early.send(request("GET /v1/a"));
     expect(await early.answer()).toMatchObject({ status: 503, body: '{"errors":["the Worker cannot be built"]}\n' });
-    state.reason = undefined;
+    gateway.suspend(undefined);
     const late = await RawClient.connect(gateway.port);
     await late.send(request("GET /v1/b"));
     expect((await late.answer()).status).toBe(200);
@@ -81,15 +81,13 @@ describe("the service", () => {
       if (incoming.url === "/v1/b") response.end("b");
       else arrived.resolve();
     });
-    const state: { reason: string | undefined } = { reason: undefined };
-    const gateway = await startTestGateway(url, { unavailable: () => state.reason });
+    const gateway = await startTestGateway(url);
     const client = await RawClient.connect(gateway.port);
     await client.send(request("GET /v1/a"));
     await arrived.promise;
-    state.reason = "the Worker cannot be built";
-    gateway.dropRequests();
+    gateway.suspend("the Worker cannot be built");
     expect(await client.answer()).toMatchObject({ status: 503, body: '{"errors":["the Worker cannot be built"]}\n' });
-    state.reason = undefined;
+    gateway.suspend(undefined);
     await client.send(request("GET /v1/b"));
     expect(await client.answer()).toMatchObject({ status: 200, body: "b" });
   });

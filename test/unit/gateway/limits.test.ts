@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { FIRST_KEPT_BYTES, MAX_UPSTREAM_CONNECTIONS } from "../../../gateway/limits.ts";
+import { FIRST_KEPT_BYTES, LIMITS } from "../../../gateway/limits.ts";
 import { MAX_RESTORED_BYTES } from "../../../src/base/limits.ts";
 import { RawClient, request, startRecorder, startService, startTestGateway } from "./support.ts";
 
@@ -89,11 +89,11 @@ describe("the turn of a request", () => {
   it("is waited for no longer than the limit: then the request is refused, not sent, and the connection goes on", async () => {
     const waiting: (() => void)[] = [];
     const { url } = await startService((_, response) => waiting.push(() => response.end("done")));
-    const { port } = await startTestGateway(url, { timeouts: { burstMs: 0 } });
-    for (let sent = 0; sent < MAX_UPSTREAM_CONNECTIONS; sent++) {
+    const { port } = await startTestGateway(url, { burstMs: 0 });
+    for (let sent = 0; sent < LIMITS.maxUpstreamConnections; sent++) {
       await (await RawClient.connect(port)).send(request("GET /v1/a"));
     }
-    await expect.poll(() => waiting.length).toBe(MAX_UPSTREAM_CONNECTIONS);
+    await expect.poll(() => waiting.length).toBe(LIMITS.maxUpstreamConnections);
 
     const late = await RawClient.connect(port);
     await late.send(request("GET /v1/late"));
@@ -118,17 +118,17 @@ describe("a request that waits for its turn", () => {
       targets.push(target);
       held.push(() => response.end("done"));
     });
-    const gateway = await startTestGateway(url, { timeouts: { burstMs: 600_000 } });
-    for (let sent = 0; sent < MAX_UPSTREAM_CONNECTIONS; sent++) {
+    const gateway = await startTestGateway(url, { burstMs: 600_000 });
+    for (let sent = 0; sent < LIMITS.maxUpstreamConnections; sent++) {
       await (await RawClient.connect(gateway.port)).send(request("GET /v1/a"));
     }
-    await expect.poll(() => held.length).toBe(MAX_UPSTREAM_CONNECTIONS);
+    await expect.poll(() => held.length).toBe(LIMITS.maxUpstreamConnections);
     const client = await RawClient.connect(gateway.port);
     await client.send(request("POST /v1/gone"));
-    await expect.poll(() => gateway.figures().requests).toBe(MAX_UPSTREAM_CONNECTIONS + 1);
+    await expect.poll(() => gateway.figures().requests).toBe(LIMITS.maxUpstreamConnections + 1);
     end(client);
     // Its place is free before anything is answered.
-    await expect.poll(() => gateway.figures().requests).toBe(MAX_UPSTREAM_CONNECTIONS);
+    await expect.poll(() => gateway.figures().requests).toBe(LIMITS.maxUpstreamConnections);
     for (const answer of held.splice(0)) answer();
     const next = await RawClient.connect(gateway.port);
     await next.send(request("GET /v1/next"));
@@ -152,21 +152,21 @@ describe("a request that waits for its turn", () => {
     const { url } = await startService(({ url: target = "" }, response) =>
       held.set(target, () => response.end("done")),
     );
-    const gateway = await startTestGateway(url, { timeouts: { burstMs: 600_000 } });
+    const gateway = await startTestGateway(url, { burstMs: 600_000 });
     const ended = await RawClient.connect(gateway.port);
     ended.socket.end(request("GET /v1/first") + request("POST /v1/second"));
-    for (let sent = 0; sent < MAX_UPSTREAM_CONNECTIONS; sent++) {
+    for (let sent = 0; sent < LIMITS.maxUpstreamConnections; sent++) {
       await (await RawClient.connect(gateway.port)).send(request(`GET /v1/${sent}`));
     }
     // One of them waits: it gets the turn of the first request, and there is none for the second.
     await expect
       .poll(() => [held.size, gateway.figures().requests])
-      .toEqual([MAX_UPSTREAM_CONNECTIONS, MAX_UPSTREAM_CONNECTIONS + 1]);
+      .toEqual([LIMITS.maxUpstreamConnections, LIMITS.maxUpstreamConnections + 1]);
     held.get("/v1/first")?.();
     expect((await ended.answer()).body).toBe("done");
     expect((await ended.answer()).status).toBe(503);
     expect((await ended.end()).rest).toBe("");
-    await expect.poll(() => held.size).toBe(MAX_UPSTREAM_CONNECTIONS + 1);
+    await expect.poll(() => held.size).toBe(LIMITS.maxUpstreamConnections + 1);
     expect([...held.keys()]).not.toContain("/v1/second");
   });
 });
@@ -260,8 +260,8 @@ describe("the limit of the body", () => {
     ["does not go on", "", 408],
   ])("gives the room of a body back when it %s", async (_, rest, status) => {
     const { url } = await startRecorder();
-    const timeouts = { bodyMs: status === 408 ? 500 : 600_000 };
-    const gateway = await startTestGateway(url, { timeouts });
+    const bodyMs = status === 408 ? 500 : 600_000;
+    const gateway = await startTestGateway(url, { bodyMs });
     const client = await RawClient.connect(gateway.port);
     await client.send(`${request("POST /v1/a", "Transfer-Encoding: chunked")}5\r\nabcde\r\n`);
     await expect.poll(() => gateway.figures().bodyBytes).toBe(FIRST_KEPT_BYTES);
@@ -284,7 +284,7 @@ describe("the limit of the body", () => {
 describe("limits of time", () => {
   it("answers 408 to a head that does not come", async () => {
     const { url } = await startRecorder();
-    const client = await RawClient.connect((await startTestGateway(url, { timeouts: { headMs: 50 } })).port);
+    const client = await RawClient.connect((await startTestGateway(url, { headMs: 50 })).port);
     await client.send("GET /v1/a HTTP/1.1\r\nHost: x\r\n");
     expect((await client.answer()).status).toBe(408);
     await client.end();
@@ -292,7 +292,7 @@ describe("limits of time", () => {
 
   it("answers 408 to a body that does not come", async () => {
     const { url } = await startRecorder();
-    const client = await RawClient.connect((await startTestGateway(url, { timeouts: { bodyMs: 50 } })).port);
+    const client = await RawClient.connect((await startTestGateway(url, { bodyMs: 50 })).port);
     await client.send(`${request("POST /v1/a", "Content-Length: 10")}half`);
     expect((await client.answer()).status).toBe(408);
     await client.end();
@@ -300,7 +300,7 @@ describe("limits of time", () => {
 
   it("answers 504 when the service does not answer", async () => {
     const { url } = await startService(() => {});
-    const client = await RawClient.connect((await startTestGateway(url, { timeouts: { answerMs: 50 } })).port);
+    const client = await RawClient.connect((await startTestGateway(url, { answerMs: 50 })).port);
     await client.send(request("GET /v1/a"));
     expect((await client.answer()).status).toBe(504);
     await client.end();
@@ -311,14 +311,14 @@ describe("limits of time", () => {
       response.writeHead(200, { "Content-Length": 10 });
       response.write("half");
     });
-    const client = await RawClient.connect((await startTestGateway(url, { timeouts: { readMs: 50 } })).port);
+    const client = await RawClient.connect((await startTestGateway(url, { readMs: 50 })).port);
     await client.send(request("GET /v1/a"));
     expect((await client.end()).how).toBe("reset");
   });
 
   it("closes a connection that is not used", async () => {
     const { url } = await startRecorder();
-    const client = await RawClient.connect((await startTestGateway(url, { timeouts: { idleMs: 50 } })).port);
+    const client = await RawClient.connect((await startTestGateway(url, { idleMs: 50 })).port);
     await client.send(request("GET /v1/a"));
     await client.answer();
     expect(await client.end()).toEqual({ how: "ended", rest: "" });
@@ -330,7 +330,7 @@ describe("limits of time", () => {
       served++;
       response.writeHead(200, { "X-Long": "x".repeat(12_000) }).end();
     });
-    const client = await RawClient.connect((await startTestGateway(url, { timeouts: { readMs: 200 } })).port);
+    const client = await RawClient.connect((await startTestGateway(url, { readMs: 200 })).port);
     client.socket.pause();
     await client.send(request("HEAD /v1/a").repeat(2000));
     await new Promise((resolve) => {

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { MAX_REQUESTS } from "../../../gateway/limits.ts";
+import { LIMITS } from "../../../gateway/limits.ts";
 import { RawClient, request, startRecorder, startService, startTestGateway } from "./support.ts";
 
 describe("the LIST method", () => {
@@ -153,7 +153,7 @@ describe("a body that does not come", () => {
   ])("keeps no connection to the service from others: %s", async (_, head, half) => {
     const { url, seen } = await startRecorder();
     const { port } = await startTestGateway(url);
-    for (let count = 0; count < MAX_REQUESTS; count++) {
+    for (let count = 0; count < LIMITS.maxRequests; count++) {
       const slow = await RawClient.connect(port);
       await slow.send(head + half);
     }
@@ -209,7 +209,7 @@ describe("a client that goes away", () => {
       await release.promise;
       response.end("done");
     });
-    const client = await RawClient.connect((await startTestGateway(url, { timeouts: { answerMs: 50 } })).port);
+    const client = await RawClient.connect((await startTestGateway(url, { answerMs: 50 })).port);
     await client.send(request("GET /v1/a"));
     expect((await client.answer()).status).toBe(504);
     await client.end();

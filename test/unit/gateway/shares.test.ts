@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Deadline } from "../../../gateway/deadline.ts";
-import { Shares } from "../../../gateway/shares.ts";
-import { Turns } from "../../../gateway/turns.ts";
+import { Shares, Turns } from "../../../gateway/shares.ts";
 
 /** Takes one after the other for a client until it gets no more; the number that it got. */
 function takeAll(shares: Shares, key: string | null): number {

@@ -3,9 +3,9 @@ import { createServer, type IncomingHttpHeaders, type RequestListener, type Serv
 import { type AddressInfo, connect, createServer as createRawServer, type Socket } from "node:net";
 import fc from "fast-check";
 import { onTestFinished } from "vitest";
-import { TIMEOUTS, type Timeouts } from "../../../gateway/limits.ts";
+import type { Limits } from "../../../gateway/limits.ts";
 import { type Gateway, startGateway } from "../../../gateway/server.ts";
-import type { UpstreamAddress } from "../../../gateway/upstream-connection.ts";
+import type { UpstreamAddress } from "../../../gateway/upstream.ts";
 import { parseTrustedProxies } from "../../../scripts/gateway/trusted-proxies.ts";
 
 /** A request as the service received it. */
@@ -50,14 +50,8 @@ export async function startRecorder(): Promise<{ url: string; seen: SeenRequest[
 }
 
 /** What a test may choose of its gateway. */
-export interface TestGateway {
+export interface TestGateway extends Partial<Limits> {
   readonly trustProxy?: string;
-  readonly maxBodyBytes?: number;
-  readonly maxRequests?: number;
-  readonly unavailable?: () => string | undefined;
-  readonly timeouts?: Partial<Timeouts>;
-  readonly maxConnections?: number;
-  readonly clientSharePercent?: number;
   readonly repeats?: boolean;
   readonly log?: (line: string) => void;
   readonly audit?: (line: string) => void;
@@ -65,7 +59,7 @@ export interface TestGateway {
 
 /** Starts a gateway for one test, on a free port. */
 export async function startTestGateway(to: string | UpstreamAddress, options: TestGateway = {}): Promise<Gateway> {
-  const { trustProxy, timeouts, ...chosen } = options;
+  const { trustProxy, ...chosen } = options;
   const trustedProxies = parseTrustedProxies(trustProxy);
   if (!trustedProxies.ok) throw new Error(trustedProxies.error);
   const gateway = await startGateway({
@@ -76,7 +70,7 @@ export async function startTestGateway(to: string | UpstreamAddress, options: Te
     clientSharePercent: 100,
     log: () => {},
     audit: () => {},
-    timeouts: { ...TIMEOUTS, stopMs: 0, ...timeouts },
+    stopMs: 0,
     ...chosen,
   });
   if (!gateway.ok) throw new Error(gateway.error);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isPlatformPath, listTarget } from "../../../gateway/target.ts";
+import { isPlatformPath, listTarget } from "../../../gateway/headers.ts";
 
 describe("listTarget", () => {
   it.each([

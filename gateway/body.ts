@@ -1,6 +1,9 @@
 import { err, ok, type Result } from "../src/base/result.ts";
-import type { ByteReader, ReadError } from "./byte-reader.ts";
-import type { BodyFraming } from "./message-head.ts";
+import type { ByteReader } from "./byte-reader.ts";
+import type { BodyFraming, MessageError } from "./heads.ts";
+import { FIRST_KEPT_BYTES } from "./limits.ts";
+import { badRequest, TOO_LARGE } from "./refusal.ts";
+import type { ShareKey, Shares } from "./shares.ts";
 
 /** Bytes read from a body at a time. */
 const PIECE_BYTES = 64 * 1024;
@@ -8,6 +11,8 @@ const PIECE_BYTES = 64 * 1024;
 /** No client sends bodies above 4 GiB here, so eight digits are enough. Extensions are refused: no client uses them. */
 const CHUNK_SIZE = /^[0-9a-fA-F]{1,8}$/;
 const CHUNK_SIZE_DIGITS = 8;
+
+const MALFORMED = badRequest("malformed chunked body");
 
 /** The body that follows a head, decoded. */
 export class MessageBody {
@@ -37,7 +42,7 @@ export class MessageBody {
   }
 
   /** The next piece; undefined is the end, after which nothing must be read. */
-  async next(): Promise<Result<Buffer | undefined, ReadError>> {
+  async next(): Promise<Result<Buffer | undefined, MessageError>> {
     if (this.#isChunked && this.#remaining === 0) {
       const begun = await this.#beginChunk();
       if (!begun.ok) return begun;
@@ -54,20 +59,68 @@ export class MessageBody {
   }
 
   /** Reads the size of the next chunk. After the last one comes an empty line. */
-  async #beginChunk(): Promise<Result<unknown, ReadError>> {
+  async #beginChunk(): Promise<Result<unknown, MessageError>> {
     const line = await this.#line(CHUNK_SIZE_DIGITS);
     if (!line.ok) return line;
-    if (!CHUNK_SIZE.test(line.value)) return err("malformed");
+    if (!CHUNK_SIZE.test(line.value)) return err(MALFORMED);
     const size = Number.parseInt(line.value, 16);
-    if (size > this.#allowance) return err("too-long");
+    if (size > this.#allowance) return err(TOO_LARGE);
     this.#allowance -= size;
     this.#remaining = size;
     // Fields after the last chunk are refused: no client sends them, and a length there could be believed further on.
     return size > 0 ? line : this.#line(0);
   }
 
-  async #line(maxBytes: number): Promise<Result<string, ReadError>> {
+  async #line(maxBytes: number): Promise<Result<string, MessageError>> {
     const line = await this.#reader.nextLine(maxBytes);
-    return line.ok || line.error === "ended" ? line : err("malformed");
+    return line.ok ? line : err(line.error === "ended" ? "ended" : MALFORMED);
+  }
+}
+
+const NOTHING: Buffer = Buffer.alloc(0);
+
+/**
+ * The bytes of a body until it is complete, in one piece of memory that is counted in the client's share. It grows with what arrives: what
+ * is only announced takes nothing. The pieces themselves are not kept: one byte of each packet would hold much more memory than is counted.
+ */
+export class KeptBytes {
+  readonly #room: Shares;
+  readonly #key: ShareKey;
+  readonly #maxBytes: number;
+  #memory: Buffer = NOTHING;
+  length = 0;
+
+  /** @param maxBytes that it keeps at most */
+  constructor(room: Shares, key: ShareKey, maxBytes: number) {
+    this.#room = room;
+    this.#key = key;
+    this.#maxBytes = maxBytes;
+  }
+
+  get bytes(): Buffer {
+    return this.#memory.subarray(0, this.length);
+  }
+
+  /** Keeps the next piece; false when there is no room for it. */
+  add(piece: Buffer): boolean {
+    const needed = this.length + piece.length;
+    if (needed > this.#memory.length && !this.#grow(needed)) return false;
+    piece.copy(this.#memory, this.length);
+    this.length = needed;
+    return true;
+  }
+
+  /** Gives the room back when the bytes are not needed any more. To be called once. */
+  release(): void {
+    this.#room.giveBack(this.#key, this.#memory.length);
+  }
+
+  #grow(needed: number): boolean {
+    const size = Math.min(Math.max(2 * this.#memory.length, needed, FIRST_KEPT_BYTES), this.#maxBytes);
+    if (size < needed || !this.#room.take(this.#key, size - this.#memory.length)) return false;
+    const memory = Buffer.allocUnsafeSlow(size);
+    this.bytes.copy(memory);
+    this.#memory = memory;
+    return true;
   }
 }

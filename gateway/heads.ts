@@ -1,0 +1,234 @@
+import { err, ok, type Result } from "../src/base/result.ts";
+import type { ByteReader, ReadError } from "./byte-reader.ts";
+import { MAX_HEAD_BYTES, MAX_HEADER_COUNT } from "./limits.ts";
+import { badRequest, type Refusal } from "./refusal.ts";
+
+/** One header line: the name as sent and in lower case, the value without the blanks around it. */
+export interface Header {
+  readonly name: string;
+  readonly lower: string;
+  readonly value: string;
+}
+
+/** The header lines of a request or an answer. */
+export interface Headers {
+  readonly headers: readonly Header[];
+  /** Where the body ends. */
+  readonly body: BodyFraming;
+  /** The options of the Connection header, in lower case: `close`, `keep-alive`, and names of headers for this hop only. */
+  readonly options: ReadonlySet<string>;
+}
+
+/** Why a head or a body cannot be used: the sender broke off, or what a client gets to read about it. */
+export type MessageError = "ended" | Refusal;
+
+const CRLF_BYTES = 2;
+const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+/** Visible characters, blanks, tabs and bytes above ASCII: no carriage return, line feed, NUL or other control character. */
+const FIELD_VALUE = /^[\t -~\x80-\xff]*$/;
+const LENGTH = /^\d{1,15}$/;
+
+/**
+ * Reads the head of a request or an answer. The grammar is RFC 9112 without its tolerances (folded lines, bare
+ * line feeds, blanks before the colon): each has been used to make two readers see different messages.
+ *
+ * @param parseFirstLine asked before the rest is read: the rest of something that is no HTTP may never come
+ */
+async function readHead<T extends object>(
+  reader: ByteReader,
+  parseFirstLine: (line: string) => Result<T, Refusal>,
+): Promise<Result<T & Headers, MessageError>> {
+  const headers: Header[] = [];
+  let first: Result<T, Refusal> | undefined;
+  let bytesLeft = MAX_HEAD_BYTES - CRLF_BYTES;
+  for (;;) {
+    // Most heads are here as a whole: a wait for each line would cost a tenth of a request.
+    const line = reader.line(bytesLeft) ?? (await reader.nextLine(bytesLeft));
+    if (!line.ok) return err(line.error === "ended" ? "ended" : UNREADABLE[line.error]);
+    bytesLeft -= line.value.length + CRLF_BYTES;
+    if (first?.ok && line.value === "") {
+      const body = framingOf(headers);
+      return body.ok ? ok({ ...first.value, headers, body: body.value, options: connectionOptions(headers) }) : body;
+    }
+    if (first !== undefined) {
+      if (headers.length === MAX_HEADER_COUNT) return err({ status: 431, message: "too many header lines" });
+      const header = parseHeader(line.value);
+      if (!header.ok) return header;
+      headers.push(header.value);
+    } else {
+      first = parseFirstLine(line.value);
+      if (!first.ok) return first;
+    }
+  }
+}
+
+const UNREADABLE = {
+  malformed: badRequest("a line must end with CRLF"),
+  "too-long": { status: 431, message: "the request's headers are too large" },
+} satisfies Record<string, Refusal>;
+
+function parseHeader(line: string): Result<Header, Refusal> {
+  const colon = line.indexOf(":");
+  const name = line.slice(0, Math.max(colon, 0));
+  if (!TOKEN.test(name)) return err(badRequest("malformed header line"));
+  const value = line.slice(colon + 1);
+  if (!FIELD_VALUE.test(value)) return err(badRequest("malformed header value"));
+  return ok({ name, lower: name.toLowerCase(), value: trimBlanks(value) });
+}
+
+/** The values of all headers of a name (lower case), in order. */
+export function valuesOf(headers: readonly Header[], name: string): string[] {
+  const values: string[] = [];
+  for (const header of headers) if (header.lower === name) values.push(header.value);
+  return values;
+}
+
+function connectionOptions(headers: readonly Header[]): ReadonlySet<string> {
+  const options = valuesOf(headers, "connection").flatMap((value) => value.split(","));
+  // A set: a client can name 16,000 options, and each header is looked for among them.
+  return new Set(options.map((option) => trimBlanks(option).toLowerCase()));
+}
+
+/** Where a message's body ends. */
+export type BodyFraming =
+  | { readonly kind: "none" }
+  | { readonly kind: "length"; readonly bytes: number }
+  | { readonly kind: "chunked" };
+
+/**
+ * What the headers say of the body's end. A message with two lengths, or a length and a transfer coding, ends in one place
+ * for one reader and elsewhere for another: the rest becomes a message that no client sent. So nothing ambiguous passes, not
+ * even two equal lengths.
+ */
+function framingOf(headers: readonly Header[]): Result<BodyFraming, Refusal> {
+  const [length, ...lengths] = valuesOf(headers, "content-length");
+  const [coding, ...codings] = valuesOf(headers, "transfer-encoding");
+  if (coding !== undefined) {
+    if (length !== undefined) return err(badRequest("Content-Length and Transfer-Encoding exclude each other"));
+    return codings.length > 0 || coding.toLowerCase() !== "chunked" ? err(UNKNOWN_CODING) : ok({ kind: "chunked" });
+  }
+  if (length === undefined) return ok({ kind: "none" });
+  if (lengths.length > 0 || !LENGTH.test(length)) return err(badRequest("malformed Content-Length"));
+  return ok({ kind: "length", bytes: Number(length) });
+}
+
+const UNKNOWN_CODING = badRequest("the only transfer coding is chunked");
+
+/** True when a body of at least one byte is announced. */
+function announcesBody(framing: BodyFraming): boolean {
+  return framing.kind === "chunked" || (framing.kind === "length" && framing.bytes > 0);
+}
+
+/** Only blank and tab are blanks in HTTP; `trim()` would also remove a non-breaking space. A loop, as `/[ ]+$/` is quadratic. */
+function trimBlanks(text: string): string {
+  let start = 0;
+  let end = text.length;
+  while (start < end && isBlank(text.charCodeAt(start))) start++;
+  while (end > start && isBlank(text.charCodeAt(end - 1))) end--;
+  return text.slice(start, end);
+}
+
+function isBlank(code: number): boolean {
+  return code === 0x20 || code === 0x09;
+}
+
+interface RequestLine {
+  readonly method: string;
+  /** Origin form: starts with a slash. */
+  readonly target: string;
+  /** True for an HTTP/1.0 client, which does not understand a chunked answer. */
+  readonly http10: boolean;
+}
+
+/** A request line and its headers, checked. */
+export interface RequestHead extends RequestLine, Headers {
+  /** False when the client wants the connection closed after the answer. */
+  readonly keepAlive: boolean;
+  /** True when the client waits for `100 Continue` before it sends the body. */
+  readonly expectsContinue: boolean;
+}
+
+/** Anything else is refused before it costs a connection to the service; LIST is what the gateway is for. */
+const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "LIST"]);
+
+const REQUEST_LINE = /^([!#$%&'*+\-.^_`|~0-9A-Za-z]+) ([!-~]+) HTTP\/(\d)\.(\d)$/;
+const HOST = /^[A-Za-z0-9._~!$&'()*+,;=:%[\]-]*$/;
+
+/**
+ * Reads one request's head.
+ *
+ * @returns a refusal (400, 405, 417, 431) after which the connection must close
+ */
+export async function readRequestHead(reader: ByteReader): Promise<Result<RequestHead, MessageError>> {
+  const head = await readHead(reader, parseRequestLine);
+  if (!head.ok) return head;
+  const { http10, headers, body, options } = head.value;
+  const hosts = valuesOf(headers, "host");
+  const hostMissing = hosts.length === 0 && !http10;
+  if (hostMissing || hosts.length > 1 || !HOST.test(hosts[0] ?? "")) {
+    return err(badRequest("exactly one valid Host header is needed"));
+  }
+  if (body.kind === "chunked" && http10) return err(UNKNOWN_CODING);
+  const expectations = valuesOf(headers, "expect");
+  if (expectations.some((value) => value.toLowerCase() !== "100-continue")) {
+    return err({ status: 417, message: "only the expectation 100-continue is known" });
+  }
+  const expectsContinue = expectations.length > 0 && !http10 && announcesBody(body);
+  return ok({ ...head.value, keepAlive: !http10 && !options.has("close"), expectsContinue });
+}
+
+function parseRequestLine(line: string): Result<RequestLine, Refusal> {
+  const [, method, target, major, minor] = REQUEST_LINE.exec(line) ?? [];
+  if (method === undefined || target === undefined) return err(badRequest("malformed request line"));
+  if (major !== "1" || (minor !== "0" && minor !== "1")) return err(badRequest("only HTTP/1.1 is spoken here"));
+  if (!METHODS.has(method)) return err({ status: 405 });
+  // A fragment never belongs on the wire, and an absolute target would name a host of the client's choice.
+  if (!target.startsWith("/") || target.includes("#")) return err(badRequest("the request target must be a path"));
+  return ok({ method, target, http10: minor === "0" });
+}
+
+interface StatusLine {
+  readonly status: number;
+  readonly reason: string;
+}
+
+/** A status line from 200 on and its headers, checked. For an answer without a body, `body` is `none`, whatever the headers say. */
+export interface ResponseHead extends StatusLine, Headers {
+  /** False when the connection ends with this answer. */
+  readonly keepAlive: boolean;
+}
+
+const STATUS_LINE = /^HTTP\/1\.1 ([1-5]\d\d)(?: ([\t -~\x80-\xff]*))?$/;
+
+/** Informational answers before the one that counts; a service that sends more of them is broken. */
+const MAX_INFORMATIONAL = 16;
+
+/**
+ * Reads the head of an answer, as strictly as that of a request: what is ambiguous could give the next client on the
+ * connection a wrong answer. An answer that ends where the connection ends is malformed, as half of it would look
+ * like all of it.
+ *
+ * @param isHead true when HEAD was asked: then no body follows
+ */
+export async function readResponseHead(reader: ByteReader, isHead: boolean): Promise<Result<ResponseHead, ReadError>> {
+  for (let count = 0; count <= MAX_INFORMATIONAL; count++) {
+    const head = await readHead(reader, parseStatusLine);
+    if (!head.ok) return err(head.error === "ended" ? "ended" : "malformed");
+    const { status, body, options } = head.value;
+    if (status < 200) continue;
+    const hasNoBody = status === 204 || status === 304 || isHead;
+    if (!hasNoBody && body.kind === "none") return err("malformed");
+    // A service that announces a body for a 204 may send it too.
+    const contradicts = status === 204 && announcesBody(body);
+    const keepAlive = !options.has("close") && !contradicts;
+    return ok({ ...head.value, body: hasNoBody ? { kind: "none" } : body, keepAlive });
+  }
+  return err("malformed");
+}
+
+function parseStatusLine(line: string): Result<StatusLine, Refusal> {
+  const [, status, reason = ""] = STATUS_LINE.exec(line) ?? [];
+  // 101 would hand the connection over to another protocol.
+  if (status === undefined || status === "101") return err(badRequest("malformed status line"));
+  return ok({ status: Number(status), reason });
+}
