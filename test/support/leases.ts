@@ -3,7 +3,7 @@ import { vi } from "vitest";
 import { accessorShard, shardNumbers } from "../../src/listing/accessor-shard.ts";
 import { publishRecent } from "../../src/listing/updates/recent.ts";
 import "./targets.ts";
-import { TokenTree } from "../../src/tree/token-tree.ts";
+import { ringAlarm } from "./calls.ts";
 import { type Answer, bindings, call } from "./service.ts";
 import { isCreated, locate } from "./trees.ts";
 
@@ -34,12 +34,10 @@ export async function leaseRows(token: string) {
   );
 }
 
-const alarm = TokenTree.prototype.alarm;
-
 /** Runs the alarm of the tree of `token` once, as the platform would. */
 export async function runAlarm(token: string): Promise<void> {
   const { stub } = await locate(token);
-  await runInDurableObject(stub, (tree) => alarm.call(tree));
+  await ringAlarm(stub);
 }
 
 /** Moves the clock. Alarms stay where they are: `runAlarm` does their work. */

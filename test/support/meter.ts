@@ -45,7 +45,12 @@ export class Meter {
 
   /** The methods that were called, in alphabetical order, as often as they were. */
   methods(): string[] {
-    return this.#calls.map(({ method }) => method).sort();
+    return this.inOrder().sort();
+  }
+
+  /** The same in the order in which the calls came. */
+  inOrder(): string[] {
+    return this.#calls.map(({ method }) => method);
   }
 
   /** Resolves when no call is under way and none has begun for `ms`: what requests before it left to timers is done. */

@@ -1,20 +1,15 @@
 import { runInDurableObject } from "cloudflare:test";
-import { vi } from "vitest";
 import { accessorShard, accessorShardNumber, shardNumbers } from "../../src/listing/accessor-shard.ts";
 import { publishRecent } from "../../src/listing/updates/recent.ts";
 import { ShardTidy, shardTidy } from "../../src/tidy/shard-tidy.ts";
 import { Tidy, type TidyStatus, tidyOf } from "../../src/tidy/tidy.ts";
 import type { TidyReport } from "../../src/tree/tidy/report.ts";
+import { holdAlarmsOf, ringAlarm } from "./calls.ts";
 import { bindings } from "./service.ts";
-
-const alarm = Tidy.prototype.alarm;
-
-const shardAlarm = ShardTidy.prototype.alarm;
 
 /** Keeps the coordinator and the checks of the shards from working by themselves until the test ends. `beforeEach(holdTidy)` */
 export function holdTidy(): void {
-  vi.spyOn(Tidy.prototype, "alarm").mockResolvedValue(undefined);
-  vi.spyOn(ShardTidy.prototype, "alarm").mockResolvedValue(undefined);
+  holdAlarmsOf(Tidy, ShardTidy);
 }
 
 /** Has the hourly run begin and come to its end, without the checks of the shards that it begins. Returns what it did. */
@@ -30,11 +25,7 @@ export async function hourlyTidy(): Promise<TidyReport> {
 
 /** Does what one alarm of the check of a shard does. */
 export async function shardTidyAlarm(shard: number): Promise<void> {
-  await runInDurableObject(shardTidy(bindings, shard), async (check, { storage }) => {
-    // As the platform does when an alarm comes.
-    await storage.deleteAlarm();
-    await shardAlarm.call(check);
-  });
+  await ringAlarm(shardTidy(bindings, shard));
 }
 
 /** Has each of `shards` checked once. */
@@ -58,12 +49,8 @@ async function lastCheck(shard: number): Promise<number> {
 
 /** Does what one alarm of the coordinator does, and tells how far the run is then. */
 export async function tidyAlarm(): Promise<TidyStatus> {
-  return runInDurableObject(tidyOf(bindings), async (tidy, { storage }) => {
-    // As the platform does when an alarm comes.
-    await storage.deleteAlarm();
-    await alarm.call(tidy);
-    return tidy.status();
-  });
+  await ringAlarm(tidyOf(bindings));
+  return tidyOf(bindings).status();
 }
 
 /** Runs tidy to its end, with `between` after each alarm, and returns what it did. */

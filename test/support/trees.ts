@@ -1,5 +1,4 @@
 import { runInDurableObject } from "cloudflare:test";
-import { vi } from "vitest";
 import { concat } from "../../src/crypto/bytes.ts";
 import { accessorShard, shardNumbers } from "../../src/listing/accessor-shard.ts";
 import { SingleTokenWalk } from "../../src/listing/expiry/single-token-walk.ts";
@@ -13,6 +12,7 @@ import { sealToken } from "../../src/tree/token-rows.ts";
 import { TokenTree } from "../../src/tree/token-tree.ts";
 import { TreeStore } from "../../src/tree/tree-store.ts";
 import { TreeUpdates } from "../../src/tree/updates/tree-updates.ts";
+import { atCalls, holdAlarmsOf, ringAlarm } from "./calls.ts";
 import { crash } from "./objects.ts";
 import { bindings } from "./service.ts";
 
@@ -121,33 +121,35 @@ export async function evictTree(stub: DurableObjectStub<TokenTree>): Promise<Dur
   return restartTree(stub);
 }
 
-const alarm = TokenTree.prototype.alarm;
-
 /** Keeps trees from sweeping by themselves until the test ends, so that it decides when. `beforeEach(holdSweeps)` */
 export function holdSweeps(): void {
-  vi.spyOn(TokenTree.prototype, "alarm").mockResolvedValue(undefined);
-  vi.spyOn(SingleTokenWalk.prototype, "turn").mockResolvedValue({ gone: [], free: [] });
+  holdAlarmsOf(TokenTree);
+  atCalls(SingleTokenWalk, "turn", ({ proceed }) =>
+    endingSingleTokens ? proceed() : Promise.resolve({ gone: [], free: [] }),
+  );
 }
 
-const turn = SingleTokenWalk.prototype.turn;
+/** True while a test has the shards ask for tokens that have ended. */
+let endingSingleTokens = false;
 
 /** Does what the alarms of all shards do about tokens that have ended, in trees of one token. `beforeEach(holdSweeps)` */
 export async function endSingleTokens(): Promise<void> {
-  vi.mocked(SingleTokenWalk.prototype.turn).mockImplementation(turn);
-  for (const number of shardNumbers()) {
-    await runInDurableObject(accessorShard(bindings, number), (shard) => shard.alarm());
+  endingSingleTokens = true;
+  try {
+    for (const number of shardNumbers()) await ringAlarm(accessorShard(bindings, number));
+  } finally {
+    endingSingleTokens = false;
   }
-  vi.mocked(SingleTokenWalk.prototype.turn).mockResolvedValue({ gone: [], free: [] });
 }
 
 /** Trees tell the inventory nothing until the test ends: what a request costs can be counted. `beforeEach(holdInventory)` */
 export function holdInventory(): void {
-  vi.spyOn(TreeUpdates.prototype, "look").mockResolvedValue(undefined);
+  atCalls(TreeUpdates, "look", async () => {});
 }
 
 /** Does what one alarm of the tree would do. */
 export async function runAlarm(stub: DurableObjectStub<TokenTree>): Promise<void> {
-  await runInDurableObject(stub, (tree) => alarm.call(tree));
+  await ringAlarm(stub);
 }
 
 /** Does what the alarms of the tree would do until nothing dead is left. */

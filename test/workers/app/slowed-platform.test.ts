@@ -1,6 +1,7 @@
 import { beforeAll, beforeEach, expect, it, vi } from "vitest";
 import { failureOfPlatform } from "../../../src/base/platform-errors.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
+import { failing } from "../../support/calls.ts";
 import { DocumentSigner } from "../../support/cloud-login.ts";
 import { type CloudMount, HOME, mountCloud } from "../../support/cloud-mount.ts";
 import { FakeCloud } from "../../support/fake-cloud/fake-cloud.ts";
@@ -37,10 +38,9 @@ const create = (path: string, body: unknown = {}, headers = {}) =>
 
 /** The next `times` objects are not started. Returns how often one was asked for, from then on. */
 function refuse(message: string, times = 1): () => number {
-  const creations = vi.spyOn(TokenTree.prototype, "create");
   // Through another isolate an error keeps its text alone.
-  for (let at = 0; at < times; at++) creations.mockRejectedValueOnce(new Error(message));
-  return () => creations.mock.calls.length;
+  const creations = failing(TokenTree, "create", message, times);
+  return () => creations.calls.length;
 }
 
 it.each([TOO_MUCH_LOAD, TOO_MUCH_STORAGE, OVERLOADED])(

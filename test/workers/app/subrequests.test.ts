@@ -1,4 +1,4 @@
-import { createExecutionContext, runInDurableObject } from "cloudflare:test";
+import { createExecutionContext } from "cloudflare:test";
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from "vitest";
 import { app } from "../../../src/app/app.ts";
 import { hourly } from "../../../src/app/cron.ts";
@@ -10,6 +10,7 @@ import { revocationsOf, STEP, TokenRevocations } from "../../../src/listing/inve
 import { MAX_ACCESSOR_SHARDS } from "../../../src/listing/shard-generations.ts";
 import { listOpeningLeadMs } from "../../../src/system/copy-age.ts";
 import { refreshInstallation } from "../../../src/system/installation.ts";
+import { holdAlarmsOf, ringAlarm } from "../../support/calls.ts";
 import { Meter } from "../../support/meter.ts";
 import { bindings, call, dataOf, initialized } from "../../support/service.ts";
 import { holdTidy, listsKnowAll } from "../../support/tidy.ts";
@@ -31,8 +32,6 @@ let root: string;
 let meter: Meter;
 let lead = 0;
 
-const revocationAlarm = TokenRevocations.prototype.alarm;
-
 beforeAll(async () => {
   // Ahead of the platform, so that alarms come when the test says so.
   vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 600_000 });
@@ -48,7 +47,7 @@ beforeEach(() => {
   holdSweeps();
   holdTidy();
   holdWalks();
-  vi.spyOn(TokenRevocations.prototype, "alarm").mockResolvedValue(undefined);
+  holdAlarmsOf(TokenRevocations);
 });
 
 afterAll(() => {
@@ -114,9 +113,7 @@ async function widest(role: string): Promise<Record<string, Calls>> {
   expect(count).toBe(TREES);
   await post("sys/tokens/revoke", { ...filter, dry_run: false, expected_count: count });
   const job = revocationsOf(bindings);
-  calls["step of a revocation"] = await callsOf(() =>
-    runInDurableObject(job, (object) => revocationAlarm.call(object)),
-  );
+  calls["step of a revocation"] = await callsOf(() => ringAlarm(job));
   await post(`sys/leases/revoke-prefix/auth/token/create/${role}`);
   const walk = walkOf(bindings, { mode: "revoke", prefix: `auth/token/create/${role}/` });
   calls["steps of a revocation by prefix"] = await callsOf(() => stepWalk(walk));

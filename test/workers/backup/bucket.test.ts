@@ -1,17 +1,16 @@
 import { createExecutionContext, createScheduledController, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { type BackupRuns, backupRunsOf } from "../../../src/backup/bucket/backup-runs.ts";
+import { backupRunsOf } from "../../../src/backup/bucket/backup-runs.ts";
 import { deleteOld, listBackups } from "../../../src/backup/bucket/bucket.ts";
 import { backupName } from "../../../src/backup/names.ts";
 import { fromBase64 } from "../../../src/crypto/bytes.ts";
 import worker from "../../../src/index.ts";
-import { ObjectAlarm } from "../../../src/storage/object-alarm.ts";
 import { type AnsweredPart, type Backup, backUp, loseEverything, restore } from "../../support/backups.ts";
-import { crash, holdAlarms } from "../../support/objects.ts";
+import { holdAlarms, ringAlarm } from "../../support/calls.ts";
+import { crash } from "../../support/objects.ts";
 import { type Answer, bindings, call, createToken, dataOf, initialized, tokenUnder } from "../../support/service.ts";
 
 const HOUR_MS = 3_600_000;
-const runAlarm = ObjectAlarm.prototype.run;
 
 beforeEach(holdAlarms);
 
@@ -47,10 +46,7 @@ async function runs(
 const statusOf = async (token: string) => (await call("GET", "auth/token/lookup-self", { token })).status;
 
 /** One alarm of the object. */
-const step = () =>
-  runInDurableObject(backupRunsOf(bindings), (object: BackupRuns) =>
-    runAlarm.call(Reflect.get(object, "alarms") as ObjectAlarm),
-  );
+const step = () => ringAlarm(backupRunsOf(bindings));
 
 async function finishRun(): Promise<void> {
   for (let round = 0; (await backupRunsOf(bindings).status()).running && round < 100; round++) await step();

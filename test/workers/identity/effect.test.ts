@@ -6,6 +6,7 @@ import type { EntityWrite, GroupWrite } from "../../../src/identity/model.ts";
 import { EntityShard } from "../../../src/identity/shard/entity-shard.ts";
 import { homeOf } from "../../../src/identity/shard/stub.ts";
 import { forgetEntities, loadEntity } from "../../../src/identity/standing.ts";
+import { atCalls } from "../../support/calls.ts";
 import { costOf } from "../../support/costs.ts";
 import { Meter } from "../../support/meter.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
@@ -330,12 +331,12 @@ describe("what a login costs", () => {
     if (!first.ok) throw new Error("a login failed");
     const { id } = first.value.entity;
     forgetEntities();
-    const views = vi.spyOn(EntityShard.prototype, "entity").mockImplementationOnce(async () => {
+    const views = atCalls(EntityShard, "entity", async () => {
       await entityForLogin(cachedEnv, { ...login, metadata: { zone: "b" } });
       return { ...first.value, groupIds: [] };
     });
     await loadEntity(cachedEnv, id);
-    views.mockRestore();
+    views.end();
     const known = await loadEntity(cachedEnv, id);
     expect(known?.entity.aliases.auth_jwt_1?.metadata).toEqual({ zone: "b" });
   });
@@ -441,12 +442,13 @@ describe("how old what an isolate knows may be", () => {
     const old = await loadEntity(cachedEnv, entity);
     if (!old) throw new Error("no entity");
     forgetEntities();
-    const views = vi.spyOn(EntityShard.prototype, "entity").mockImplementationOnce(async () => {
+    const views = atCalls(EntityShard, "entity", async () => {
+      views.end();
       forgetEntities();
       return { ...old, groupIds: [] };
     });
     expect((await loadEntity(cachedEnv, entity))?.policies).toEqual([]);
-    views.mockRestore();
+    views.end();
     await changeElsewhere(entity, { policies: ["e"] });
     expect((await loadEntity(cachedEnv, entity))?.policies).toEqual(["e"]);
   });
@@ -477,11 +479,11 @@ describe("while a tree waits for an entity", () => {
   it("a token that is revoked meanwhile is refused", async () => {
     const { token } = await person("revoked meanwhile");
     forgetEntities();
-    const original = EntityShard.prototype.entity;
-    vi.spyOn(EntityShard.prototype, "entity").mockImplementationOnce(async function (this: EntityShard, id: string) {
+    const asked = atCalls(EntityShard, "entity", async ({ proceed }) => {
+      asked.end();
       await post("auth/token/revoke", { token });
-      return original.call(this, id);
-    } as never);
+      return proceed();
+    });
     expect((await self(token)).status).toBe(403);
   });
 

@@ -17,8 +17,9 @@ import { listOpenings, noteListOpenings } from "../../../src/system/list-opening
 import { System, systemOf } from "../../../src/system/system.ts";
 import { startShardChecks } from "../../../src/tidy/shard-tidy.ts";
 import { tidyOf } from "../../../src/tidy/tidy.ts";
+import { atCalls, atNth, callsTo, failing } from "../../support/calls.ts";
 import { indexedPaths, leaseFor } from "../../support/leases.ts";
-import { crash, stateOf } from "../../support/objects.ts";
+import { crash } from "../../support/objects.ts";
 import { bindings, bodyOf, call, createToken, dataOf, initialized, keysOf } from "../../support/service.ts";
 import { standInForTargets } from "../../support/targets.ts";
 import { checkShards, holdTidy, listedAccessors, listsKnowAll } from "../../support/tidy.ts";
@@ -105,7 +106,7 @@ describe("a generation of shards", () => {
 
   it("opens at its time although System and the isolate end in between, and makes no other one open meanwhile", async () => {
     const openings = listOpenings();
-    const opened = vi.spyOn(System.prototype, "openListGeneration");
+    const opened = callsTo(System, "openListGeneration");
     await crash(systemOf(bindings));
     forgetInstallation();
     noteListOpenings([]);
@@ -118,31 +119,28 @@ describe("a generation of shards", () => {
     // Nor while it is announced.
     await growLists(bindings, (openings[0] ?? 0) - 1, 1);
     await refreshInstallation(bindings);
-    expect(opened).toHaveBeenCalledTimes(1);
+    expect(opened.calls).toHaveLength(1);
     expect(shardCount()).toBe(TWO_GENERATIONS);
   });
 
   it("is begun by the hourly run, which asks the newest shards alone how much they store", async () => {
-    const opened = vi.spyOn(System.prototype, "openListGeneration").mockResolvedValue(undefined);
-    const asked: string[] = [];
-    const sizes = vi.spyOn(AccessorShard.prototype, "storedBytes").mockImplementation(function (this: AccessorShard) {
-      asked.push(stateOf(this).id.toString());
-      return 4.9e9;
-    });
+    const opened = atCalls(System, "openListGeneration", async () => {});
+    const sizes = atCalls(AccessorShard, "storedBytes", () => 4.9e9);
     await tidyOf(bindings).startHourly();
     const newest = shardNumbers().slice(ACCESSOR_SHARDS);
-    expect(asked.sort()).toEqual(newest.map((number) => accessorShard(bindings, number).id.toString()).sort());
-    expect(opened).not.toHaveBeenCalled();
-    sizes.mockReturnValueOnce(5e9);
+    expect(sizes.calls.map(({ id }) => id).sort()).toEqual(
+      newest.map((number) => accessorShard(bindings, number).id.toString()).sort(),
+    );
+    expect(opened.calls).toEqual([]);
+    const full = atNth(AccessorShard, "storedBytes", 1, () => 5e9);
     await tidyOf(bindings).startHourly();
-    expect(opened.mock.calls.map(([generation]) => generation)).toEqual([2]);
+    full.end();
+    expect(opened.calls.map(({ args: [generation] }) => generation)).toEqual([2]);
     // One that does not answer keeps tidy from nothing.
     vi.spyOn(console, "error").mockReturnValue(undefined);
-    sizes.mockImplementationOnce(() => {
-      throw new Error("shard down");
-    });
+    failing(AccessorShard, "storedBytes", "shard down", 1);
     await tidyOf(bindings).startHourly();
-    expect(opened).toHaveBeenCalledTimes(1);
+    expect(opened.calls).toHaveLength(1);
   });
 });
 

@@ -6,11 +6,12 @@ import {
   accessorShard,
   accessorShardNumber,
 } from "../../../src/listing/accessor-shard.ts";
-import { UpdateQueue } from "../../../src/listing/updates/update-queue.ts";
 import { decodeStoredId } from "../../../src/token/ids.ts";
 import { SAFETY_AGE_MS } from "../../../src/tree/tidy/step.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
+import { atCalls, callsTo, failing } from "../../support/calls.ts";
 import { costOf } from "../../support/costs.ts";
+import { loseNewsOfCreations } from "../../support/faults.ts";
 import { bindings, call, createToken, dataOf, initialized, keysOf } from "../../support/service.ts";
 import { holdTidy, tidyNow } from "../../support/tidy.ts";
 import { evictTree, holdSweeps, locate, restartTree, runAlarm } from "../../support/trees.ts";
@@ -228,12 +229,12 @@ describe("summaries", () => {
       groups: [{ key: group?.largest[0]?.tree, count: total - 4 }, { count: 2 }, { count: 2 }],
     });
     // A tree whose first token ends meanwhile is not named.
-    const ended = vi.spyOn(AccessorShard.prototype, "findListed").mockReturnValue([]);
+    const ended = atCalls(AccessorShard, "findListed", () => []);
     const later = await call("GET", "sys/tokens/map", { token: root });
     expect(later.body.data).toMatchObject({
       groups: [{ count: total, trees: 3, largest: [], rest: { trees: 3, count: total, estimated: false } }],
     });
-    ended.mockRestore();
+    ended.end();
   });
 });
 
@@ -266,20 +267,20 @@ describe("the last use of a token", () => {
     const use = () => call("GET", "auth/token/lookup-self", { token: made.client_token });
     const shown = async (query = "") => (await listed(`display_name=token-used${query}`)).tokens[0]?.last_used;
     expect(await shown()).toBeNull();
-    const told = vi.spyOn(AccessorShard.prototype, "applyUpdates");
+    const told = callsTo(AccessorShard, "applyUpdates");
     const written = await costOf(stub, use);
     expect(written.rowsWritten).toBe(0);
     const hour = new Date(Math.floor(Date.now() / 3_600_000) * 3_600_000).toISOString();
     await expect.poll(() => shown()).toBe(hour);
     const calls = () =>
-      told.mock.calls
-        .flatMap(([{ made, changed }]) => [...made, ...changed])
+      told.calls
+        .flatMap(({ args: [{ made, changed }] }) => [...made, ...changed])
         .filter(({ accessor }) => accessor === made.accessor);
     const before = calls().length;
     await use();
     await stub.publishUpdates();
     expect(calls()).toHaveLength(before);
-    told.mockRestore();
+    told.end();
     await evictTree(stub);
     await call("POST", "auth/token/renew-accessor", { token: root, body: { accessor: made.accessor } });
     expect(await shown()).toBe(hour);
@@ -318,9 +319,9 @@ describe("a crash between the answer to a creation and the call that lists the t
   it("leaves a child in the outbox of its tree, whose alarm tells of it", async () => {
     const parent = await createToken(root, { no_parent: true, policies: ["web"] });
     holdSweeps();
-    const lost = vi.spyOn(UpdateQueue.prototype, "created").mockImplementation(() => {});
+    const lost = loseNewsOfCreations();
     const child = await createToken(parent.client_token);
-    lost.mockRestore();
+    lost.end();
     const stub = await restartTree((await locate(parent.client_token)).stub);
     const listed = () =>
       accessorShard(bindings, accessorShardNumber(child.accessor))
@@ -337,9 +338,9 @@ describe("a crash between the answer to a creation and the call that lists the t
   });
 
   it("leaves a first token to the shard that handed out its tree, which asks it a minute later", async () => {
-    const lost = vi.spyOn(UpdateQueue.prototype, "created").mockImplementation(() => {});
+    const lost = loseNewsOfCreations();
     const made = await createToken(root, { no_parent: true, policies: ["web"], display_name: "kept" });
-    lost.mockRestore();
+    lost.end();
     expect(await accessors()).not.toContain(made.accessor);
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 61_000 });
     for (let number = 0; number < ACCESSOR_SHARDS; number++) {
@@ -347,22 +348,20 @@ describe("a crash between the answer to a creation and the call that lists the t
     }
     expect(await accessors()).toContain(made.accessor);
     expect((await listed("display_name=token-kept")).tokens).toHaveLength(1);
-    const drawn = vi.spyOn(TokenTree.prototype, "report");
+    const drawn = callsTo(TokenTree, "report");
     vi.setSystemTime(Date.now() + 61_000);
     for (let number = 0; number < ACCESSOR_SHARDS; number++) {
       await runInDurableObject(accessorShard(bindings, number), (shard) => shard.alarm());
     }
     // Nobody is asked again.
-    expect(drawn).not.toHaveBeenCalled();
+    expect(drawn.calls).toEqual([]);
   });
 
   it("of the shard makes the trees tell again", async () => {
-    const failing = vi.spyOn(AccessorShard.prototype, "applyUpdates").mockImplementation(() => {
-      throw new Error("the shard is gone");
-    });
+    const gone = failing(AccessorShard, "applyUpdates", "the shard is gone");
     const made = await createToken(root, { no_parent: true, policies: ["web"] });
     expect(await accessors()).not.toContain(made.accessor);
-    failing.mockRestore();
+    gone.end();
     expect(await accessors()).toContain(made.accessor);
   });
 });

@@ -1,10 +1,9 @@
-import { runInDurableObject } from "cloudflare:test";
-import type { DurableObject } from "cloudflare:workers";
-import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { AccessorShard } from "../../../src/listing/accessor-shard.ts";
 import { revocationsOf, TokenRevocations } from "../../../src/listing/inventory/revocations.ts";
 import { publishPending } from "../../../src/listing/updates/publish.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
+import { atNth, holdAlarmsOf, ringAlarm } from "../../support/calls.ts";
 import { crash } from "../../support/objects.ts";
 import { bindings, call, createToken, dataOf, initialized } from "../../support/service.ts";
 import { holdSweeps, locate, sweep } from "../../support/trees.ts";
@@ -12,12 +11,10 @@ import { holdSweeps, locate, sweep } from "../../support/trees.ts";
 type Made = Awaited<ReturnType<typeof createToken>>;
 type Answers = Record<string, unknown>;
 
-/** A call that a step makes. */
-interface Call {
-  readonly of: "TokenTree" | "AccessorShard";
-  readonly method: string;
-  readonly isMeant?: (request: unknown) => boolean;
-}
+/** What happens to a call, which is done by `proceed`. */
+type Happens = <Answer>(proceed: () => Promise<Answer>) => Promise<Answer>;
+
+type At = (nth: number, happens: Happens) => unknown;
 
 interface Leak {
   readonly name: string;
@@ -30,26 +27,15 @@ interface Begun extends Omit<Leak, "name"> {
   readonly job: string;
 }
 
-const ALARM = TokenRevocations.prototype.alarm;
-const CLASSES = { TokenTree, AccessorShard };
-const PLAN: Call = {
-  of: "TokenTree",
-  method: "revokeFiltered",
-  isMeant: (request) => Reflect.get(Object(request), "dry"),
-};
-const REVOKE: Call = {
-  of: "TokenTree",
-  method: "revokeFiltered",
-  isMeant: (request) => !Reflect.get(Object(request), "dry"),
-};
-const READ: Call = { of: "AccessorShard", method: "inventoryPage" };
-const SWEEP: Call = { of: "TokenTree", method: "sweep" };
-const UNLIST: Call = { of: "AccessorShard", method: "remove" };
+/** Each has something happen at the `nth` call of its kind, from now on. */
+const PLAN: At = (nth, happens) => atNth(TokenTree, "revokeFiltered", nth, happens, ({ dry }) => dry);
+const REVOKE: At = (nth, happens) => atNth(TokenTree, "revokeFiltered", nth, happens, ({ dry }) => !dry);
+const READ: At = (nth, happens) => atNth(AccessorShard, "inventoryPage", nth, happens);
+const SWEEP: At = (nth, happens) => atNth(TokenTree, "sweep", nth, happens);
+const UNLIST: At = (nth, happens) => atNth(AccessorShard, "remove", nth, happens);
 
 let root: string;
 let service = 0;
-/** Gives methods back that a test has replaced. */
-const undo: (() => void)[] = [];
 
 beforeAll(async () => {
   root = await initialized();
@@ -59,11 +45,7 @@ beforeAll(async () => {
 
 beforeEach(() => {
   holdSweeps();
-  vi.spyOn(TokenRevocations.prototype, "alarm").mockResolvedValue();
-});
-afterEach(() => {
-  for (const restore of undo.splice(0).reverse()) restore();
-  vi.restoreAllMocks();
+  holdAlarmsOf(TokenRevocations);
 });
 
 const post = async (path: string, body: Answers) => dataOf<Answers>(await call("POST", path, { token: root, body }));
@@ -88,27 +70,7 @@ async function leak(): Promise<Leak> {
   return { name: `token-${name}`, accessors, trees: located.map(({ stub }) => stub) };
 }
 
-/** What happens at the `nth` call of a kind, from now on. */
-function at(
-  { of, method, isMeant = () => true }: Call,
-  nth: number,
-  happens: (original: () => unknown) => unknown,
-): void {
-  const { prototype } = CLASSES[of];
-  const original: unknown = Reflect.get(prototype, method);
-  if (typeof original !== "function") throw new Error(`${of} has no ${method}`);
-  let seen = 0;
-  const replaced = function (this: DurableObject, ...args: unknown[]): unknown {
-    const really = () => Reflect.apply(original, this, args);
-    if (!isMeant(args[0])) return really();
-    seen += 1;
-    return seen === nth ? happens(really) : really();
-  };
-  Reflect.set(prototype, method, replaced);
-  undo.push(() => Reflect.set(prototype, method, original));
-}
-
-const step = () => runInDurableObject(revocationsOf(bindings), (object) => ALARM.call(object));
+const step = () => ringAlarm(revocationsOf(bindings));
 
 /** Starts the revocation of a new service. */
 async function begun(): Promise<Begun> {
@@ -133,7 +95,7 @@ async function isWhole({ job, accessors }: Begun, state = "done"): Promise<void>
   });
 }
 
-const AT: [string, Call, number][] = [
+const AT: [string, At, number][] = [
   ["the list is read", READ, 16],
   ["a tree plans", PLAN, 2],
   ["the first tree revokes", REVOKE, 1],
@@ -148,11 +110,11 @@ describe.each(AT)("a job that dies while %s", (_, where, nth) => {
     const begin = await begun();
     // Objects share no promises: each looks by itself.
     const seen = { reached: false, dead: false };
-    at(where, nth, async (original) => {
-      const answer = when === "after it" ? await original() : null;
+    where(nth, async (proceed) => {
+      const answer = when === "after it" ? await proceed() : null;
       seen.reached = true;
       while (!seen.dead) await scheduler.wait(1);
-      return answer ?? original();
+      return answer ?? (await proceed());
     });
     const dying = step().catch(() => "died");
     await expect.poll(() => seen.reached).toBe(true);
@@ -165,16 +127,16 @@ describe.each(AT)("a job that dies while %s", (_, where, nth) => {
 });
 
 /** A call that is done, and whose answer never comes. */
-const lost = async (original: () => unknown) => {
-  await original();
+const lost: Happens = async (proceed) => {
+  await proceed();
   throw new Error("the answer is lost");
 };
 
 it("goes on when answers of trees are lost, again and again", async () => {
   const begin = await begun();
-  at(REVOKE, 2, lost);
+  REVOKE(2, lost);
   await step();
-  at(REVOKE, 4, lost);
+  REVOKE(4, lost);
   await step();
   expect(await read(`sys/tokens/jobs/${begin.job}`)).toMatchObject({
     state: "running",
@@ -187,7 +149,7 @@ it("goes on when answers of trees are lost, again and again", async () => {
 
 it("goes on when a sweep fails: the tree does it by its alarm, and until then the receipt is not complete", async () => {
   const begin = await begun();
-  at(UNLIST, 1, () => {
+  UNLIST(1, () => {
     throw new Error("the list does not answer");
   });
   await step();
@@ -201,10 +163,10 @@ it("that is stopped while its first step is planned has finished, and revokes no
   const { job, accessors } = await begun();
   // Objects share no promises: each looks by itself.
   const seen = { reached: false, stopped: false };
-  at(PLAN, 2, async (original) => {
+  PLAN(2, async (proceed) => {
     seen.reached = true;
     while (!seen.stopped) await scheduler.wait(1);
-    return original();
+    return await proceed();
   });
   const going = step();
   await expect.poll(() => seen.reached).toBe(true);
@@ -223,7 +185,7 @@ it("that is stopped while its first step is planned has finished, and revokes no
 
 it("that is stopped in a step whose answer is lost has what that step has ended", async () => {
   const begin = await begun();
-  at(REVOKE, 3, lost);
+  REVOKE(3, lost);
   await step();
   const stopped = await post(`sys/tokens/jobs/${begin.job}/stop`, {});
   expect(stopped).toMatchObject({ state: "stopped", finished: null, total: 0 });

@@ -7,6 +7,7 @@ import { revocationsOf, TokenRevocations } from "../../../src/listing/inventory/
 import { NO_TALLY } from "../../../src/listing/inventory/tally.ts";
 import { UNASKED } from "../../../src/system/end-request.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
+import { holdAlarmsOf, losingAnswers, ringAlarm } from "../../support/calls.ts";
 import { crash } from "../../support/objects.ts";
 import { bindings, call, createToken, dataOf, initialized } from "../../support/service.ts";
 import { evictTree, growTree, holdSweeps, locate, sweep } from "../../support/trees.ts";
@@ -244,7 +245,7 @@ describe("revocation by a filter", () => {
   });
 
   it("goes on counting in a job when one request can't, and the job goes on after a crash", async () => {
-    const held = vi.spyOn(TokenRevocations.prototype, "alarm").mockResolvedValue();
+    const held = holdAlarmsOf(TokenRevocations);
     const made: Made[] = [];
     for (let at = 0; at < 3; at++) {
       made.push(await createToken(root, { no_parent: true, policies: ["maker"], display_name: "many" }));
@@ -262,7 +263,7 @@ describe("revocation by a filter", () => {
     const start = (expected: { count: number; total: number } | null) =>
       revocationsOf(bindings).start(selection('{"display_name":"token-many"}'), NOT_COUNTED, expected);
     const step = async (id: string) => {
-      await runInDurableObject(revocationsOf(bindings), (object) => ALARM.call(object));
+      await ringAlarm(revocationsOf(bindings));
       return read(`sys/tokens/jobs/${id}`);
     };
     const dry = await start(null);
@@ -289,7 +290,7 @@ describe("revocation by a filter", () => {
     const ids = (await read("sys/tokens/jobs")).jobs as { id: string }[];
     expect(ids.map(({ id }) => id)).toEqual(expect.arrayContaining([real, refused]));
     expect(ids.map(({ id }) => id)).not.toContain(dry);
-    held.mockRestore();
+    held.end();
   });
 
   it("is listed without the tokens that it named and without its groups, of which a hundred jobs would have megabytes", async () => {
@@ -375,7 +376,7 @@ describe("revocation by a filter", () => {
 
   it("goes on after a crash in any step, is stopped between two, and revokes exactly what the filter means", async () => {
     holdSweeps();
-    const held = vi.spyOn(TokenRevocations.prototype, "alarm").mockResolvedValue();
+    const held = holdAlarmsOf(TokenRevocations);
     const parent = await createToken(root, { no_parent: true, policies: ["default"], display_name: "k" });
     const grown = await growTree(parent.client_token, 450, "wide");
     const bystander = await createToken(root, { display_name: "k2", policies: ["default"] });
@@ -394,20 +395,14 @@ describe("revocation by a filter", () => {
     const { data } = await post("sys/tokens/revoke", { ...filter, dry_run: false, expected_count: 450 });
     let jobs = revocationsOf(bindings);
     const step = async () => {
-      await runInDurableObject(jobs, (object) => ALARM.call(object));
+      await ringAlarm(jobs);
       return read(`sys/tokens/jobs/${data.job}`);
     };
     expect(await step()).toMatchObject({ state: "running", revoked: 200, remaining: 250 });
     // The tree does its part, and the job can't write that down. It knows what it meant to end.
-    const original = TokenTree.prototype.revokeFiltered;
-    const failing = vi.spyOn(TokenTree.prototype, "revokeFiltered");
-    failing.mockImplementation(async function lost(this: TokenTree, request) {
-      const answer = await original.call(this, request);
-      if (request.dry) return answer;
-      throw new Error("the answer is lost");
-    });
+    const losing = losingAnswers(TokenTree, "revokeFiltered", ({ dry }) => !dry);
     expect(await step()).toMatchObject({ state: "running", revoked: 200, failures: [expect.any(String)] });
-    failing.mockRestore();
+    losing.end();
     await crash(jobs);
     jobs = revocationsOf(bindings);
     expect(await step()).toMatchObject({ revoked: 400, total: 400, ended_before: 0, failures: [] });
@@ -420,10 +415,10 @@ describe("revocation by a filter", () => {
       state: "stopped",
       revoked: 0,
     });
-    await runInDurableObject(jobs, (object) => ALARM.call(object));
+    await ringAlarm(jobs);
     expect(await isAlive(bystander)).toBe(true);
     expect((await call("POST", "sys/tokens/jobs/nothing/stop", { token: root })).status).toBe(404);
-    held.mockRestore();
+    held.end();
     await runDurableObjectAlarm(jobs);
 
     // A receipt has the numbers of the dry run, also when an earlier step ended a token with the one above it.
@@ -454,8 +449,6 @@ it("lineage is bounded for wide and for deep trees", async () => {
   expect(lineage.ancestors).toHaveLength(100);
   expect(lineage.ancestors_more).toBe(true);
 });
-
-const ALARM = TokenRevocations.prototype.alarm;
 
 /** Lists tokens and describes them, as their creation would have done. */
 async function listAgain(entries: readonly InventoryEntry[]): Promise<void> {

@@ -1,7 +1,8 @@
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { LeaseStore } from "../../../src/lease/store.ts";
 import { AccessorShard } from "../../../src/listing/accessor-shard.ts";
+import { failing } from "../../support/calls.ts";
+import { endBeforeLeaseIsRemoved, sweepFewLeases } from "../../support/faults.ts";
 import { advance, indexedPaths, leaseFor, leaseRows, runAlarm } from "../../support/leases.ts";
 import { bindings, call, dataOf, initialized } from "../../support/service.ts";
 import { standInForTargets } from "../../support/targets.ts";
@@ -202,11 +203,9 @@ describe("a crash", () => {
     const token = await holder();
     const id = await leaseFor(root, token, { path: "crash/after" });
     await post("auth/token/revoke", { token });
-    const broken = vi.spyOn(LeaseStore.prototype, "remove").mockImplementation(() => {
-      throw new Error("the process ends here");
-    });
+    const broken = endBeforeLeaseIsRemoved();
     await runAlarm(token);
-    broken.mockRestore();
+    broken.end();
     await restartTree((await locate(token)).stub);
     expect(await leaseRows(token)).toMatchObject([{ state: 1, attempts: 1 }]);
     advance(60);
@@ -220,11 +219,9 @@ describe("a crash", () => {
     const token = await holder();
     const id = await leaseFor(root, token, { path: "crash/before" });
     await post("auth/token/revoke", { token });
-    const broken = vi.spyOn(AccessorShard.prototype, "giveUpLease").mockImplementation(() => {
-      throw new Error("the shard is gone for a moment");
-    });
+    const broken = failing(AccessorShard, "giveUpLease", "the shard is gone for a moment");
     await runAlarm(token);
-    broken.mockRestore();
+    broken.end();
     expect(await leaseRows(token)).toMatchObject([{ state: 1 }]);
     advance(60);
     await runAlarm(token);
@@ -240,10 +237,7 @@ describe("a crash", () => {
     const token = await holder();
     for (let i = 0; i < 9; i++) await leaseFor(root, token, { path: `many/${i}` });
     await post("auth/token/revoke", { token });
-    const original = LeaseStore.prototype.endOfTokens;
-    vi.spyOn(LeaseStore.prototype, "endOfTokens").mockImplementation(function (this: LeaseStore, rows, now) {
-      return original.call(this, rows, now, 4);
-    });
+    sweepFewLeases(4);
     await runAlarm(token);
     expect(received).toHaveLength(9);
     expect(new Set(received.map(({ body }) => body.path)).size).toBe(9);

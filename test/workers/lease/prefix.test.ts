@@ -1,7 +1,6 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { runInOneProcess } from "../../../src/app/assemble.ts";
-import { SweepTurns } from "../../../src/base/turns/turns.ts";
 import { walkOf, walkOfMount } from "../../../src/lease/walk.ts";
 import type { WalkJob } from "../../../src/lease/walk-job.ts";
 import { AccessorShard } from "../../../src/listing/accessor-shard.ts";
@@ -9,9 +8,10 @@ import { UNASKED } from "../../../src/system/end-request.ts";
 import { forgetInstallation } from "../../../src/system/installation.ts";
 import { System } from "../../../src/system/system.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
+import { atCalls, callsTo, failing } from "../../support/calls.ts";
+import { putSweepsOff } from "../../support/faults.ts";
 import { indexedPaths, leaseFor } from "../../support/leases.ts";
 import { issuingMount } from "../../support/logins.ts";
-import { stateOf } from "../../support/objects.ts";
 import { bindings, call, initialized } from "../../support/service.ts";
 import { standInForTargets } from "../../support/targets.ts";
 import { countRows, holdSweeps, locate, runAlarm, sweep } from "../../support/trees.ts";
@@ -54,11 +54,10 @@ function walk(prefix: string, mode: WalkJob["mode"] = "revoke") {
  * go on, and are left alone.
  */
 function beforeEachPage(prefix: string, before: (page: number) => void): void {
-  const original = AccessorShard.prototype.leasesBelow;
   let page = 0;
-  vi.spyOn(AccessorShard.prototype, "leasesBelow").mockImplementation(function (this: AccessorShard, ...asked) {
-    if (asked[1] === prefix) before(++page);
-    return original.apply(this, asked);
+  atCalls(AccessorShard, "leasesBelow", ({ args: [, asked], proceed }) => {
+    if (asked === prefix) before(++page);
+    return proceed();
   });
 }
 
@@ -138,7 +137,7 @@ describe("revoke-prefix", () => {
   it("answers in a constant number of calls, with or without waiting, after which nothing below it is accepted", async () => {
     const tokens = await tokensOf("async", 3);
     holdWalks();
-    const asked = vi.spyOn(AccessorShard.prototype, "leasesBelow");
+    const asked = callsTo(AccessorShard, "leasesBelow");
     const callsToTrees = await countWalkCalls(tokens);
     expect(await post("sys/leases/revoke-prefix/auth/token/create/async", { sync: false })).toMatchObject({
       status: 202,
@@ -149,7 +148,7 @@ describe("revoke-prefix", () => {
     expect((await post("sys/leases/revoke-prefix/auth/token/create/async")).status).toBe(204);
     expect(await isAlive(later)).toBe(false);
     // The walks of other tests may still go on.
-    expect(asked.mock.calls.filter(([, prefix]) => prefix.startsWith("auth/token/create/async"))).toEqual([]);
+    expect(asked.calls.filter(({ args: [, prefix] }) => prefix.startsWith("auth/token/create/async"))).toEqual([]);
     expect(callsToTrees()).toBe(0);
   });
 
@@ -158,11 +157,11 @@ describe("revoke-prefix", () => {
     const holder = await create("create-orphan");
     await leaseFor(root, holder, { path: "async/creds" });
     const held = holdWalks();
-    const asked = vi.spyOn(AccessorShard.prototype, "leasesBelow");
+    const asked = callsTo(AccessorShard, "leasesBelow");
     expect(await post("sys/leases/revoke-prefix/async", { sync: false })).toMatchObject({ status: 202, body: null });
     // The walks of other tests may still go on.
-    expect(asked.mock.calls.filter(([, prefix]) => prefix.startsWith("async"))).toEqual([]);
-    held.mockRestore();
+    expect(asked.calls.filter(({ args: [, prefix] }) => prefix.startsWith("async"))).toEqual([]);
+    held.end();
     for (let i = 0; i < 10; i++) await stepWalk(walk("async/").stub);
     expect((await indexedPaths("secret")).filter((path) => path.startsWith("async"))).toEqual([]);
   });
@@ -198,20 +197,18 @@ describe("a walk over many trees", () => {
     const trees = new Set(await Promise.all(tokens.map(async (token) => (await locate(token)).treeId)));
     let [underWay, most] = [0, 0];
     const swept = new Set<string>();
-    const original = TokenTree.prototype.sweep;
     // The walks of other tests may still go on.
-    const sweeping = vi.spyOn(TokenTree.prototype, "sweep").mockImplementation(async function (this: TokenTree) {
-      const treeId = this.ctx.id.toString();
-      if (!trees.has(treeId)) return original.call(this);
+    const sweeping = atCalls(TokenTree, "sweep", async ({ id, proceed }) => {
+      if (!trees.has(id)) return proceed();
       most = Math.max(most, ++underWay);
-      const isDone = await original.call(this);
+      const isDone = await proceed();
       underWay--;
-      swept.add(treeId);
+      swept.add(id);
       return isDone;
     });
     for (let i = 0; i < 10; i++) await stepWalk(stub);
-    held.mockRestore();
-    sweeping.mockRestore();
+    held.end();
+    sweeping.end();
     expect(swept).toEqual(trees);
     expect(most).toBeLessThanOrEqual(48);
     const left = await Promise.all(tokens.map(async (token) => countRows((await locate(token)).stub)));
@@ -224,12 +221,10 @@ describe("a walk over many trees", () => {
     const { job, stub } = walk("auth/token/create/failing/");
     const held = holdWalks();
     await stub.start(job, UNASKED, 0);
-    const failing = vi.spyOn(AccessorShard.prototype, "remove").mockImplementation(() => {
-      throw new Error("the shard does not answer");
-    });
+    const silent = failing(AccessorShard, "remove", "the shard does not answer");
     for (let i = 0; i < 5; i++) await stepWalk(stub);
-    failing.mockRestore();
-    held.mockRestore();
+    silent.end();
+    held.end();
     const { stub: tree } = await locate(token);
     expect([await isAlive(token), await countRows(tree)]).toEqual([false, 1]);
     const due = await runInDurableObject(tree, (_, state) => state.storage.getAlarm());
@@ -244,9 +239,9 @@ describe("a walk over many trees", () => {
     await post("auth/token/revoke", { token });
     const { stub: tree } = await locate(token);
     const later = Date.now() + 3_600_000;
-    const full = vi.spyOn(SweepTurns.prototype, "putOffTo").mockReturnValue(later);
+    const full = putSweepsOff(later);
     await runAlarm(tree);
-    full.mockRestore();
+    full.end();
     expect(await countRows(tree)).toBe(1);
     expect(await runInDurableObject(tree, (_, state) => state.storage.getAlarm())).toBe(later);
     await sweep(tree);
@@ -261,15 +256,9 @@ describe("a walk that is disturbed", () => {
     const held = holdWalks();
     const { job, stub } = walk("auth/token/create/evicted/");
     await stub.start(job, UNASKED, 0);
-    const original = AccessorShard.prototype.leasesBelow;
-    vi.spyOn(AccessorShard.prototype, "leasesBelow").mockImplementation(function (
-      this: AccessorShard,
-      kind,
-      prefix,
-      start,
-    ) {
-      return original.call(this, kind, prefix, start, 1);
-    });
+    atCalls(AccessorShard, "leasesBelow", ({ args: [kind, prefix, start], proceed }) =>
+      proceed(kind, prefix, start, 1),
+    );
     const callsToTrees = await countWalkCalls(tokens);
     await stepWalk(stub);
     const before = callsToTrees();
@@ -278,7 +267,7 @@ describe("a walk that is disturbed", () => {
     expect(before).toBeGreaterThan(0);
     expect(before).toBeLessThan(40);
     expect(callsToTrees()).toBe(40);
-    held.mockRestore();
+    held.end();
     expect(await alive(tokens)).toEqual(tokens.map(() => false));
   });
 
@@ -295,7 +284,7 @@ describe("a walk that is disturbed", () => {
     for (let i = 0; i < 6; i++) await stepWalk(stub);
     // A step asks six shards.
     expect(pages).toBe(32 + 6);
-    held.mockRestore();
+    held.end();
     expect(await alive(tokens)).toEqual(tokens.map(() => false));
   });
 
@@ -304,21 +293,16 @@ describe("a walk that is disturbed", () => {
     const held = holdWalks();
     const { job, stub } = walk("auth/token/create/unlucky/");
     await stub.start(job, UNASKED, 0);
-    const original = TokenTree.prototype.walk;
     const { treeId } = await locate(unlucky);
-    const failing = vi.spyOn(TokenTree.prototype, "walk").mockImplementation(async function (
-      this: TokenTree,
-      found,
-      ...how
-    ) {
-      if (stateOf(this).id.toString() === treeId) throw new Error("the tree is overloaded");
-      return original.call(this, found, ...how);
+    const overloaded = atCalls(TokenTree, "walk", ({ id, proceed }) => {
+      if (id === treeId) throw new Error("the tree is overloaded");
+      return proceed();
     });
     await stepWalk(stub);
-    failing.mockRestore();
+    overloaded.end();
     expect(await alive([unlucky, ...others])).toEqual([true, false, false, false, false]);
     for (let i = 0; i < 5; i++) await stepWalk(stub);
-    held.mockRestore();
+    held.end();
     expect(await alive([unlucky, ...others])).toEqual([false, false, false, false, false]);
   });
 
@@ -419,7 +403,7 @@ describe("disabling a mount", () => {
     expect(await tables()).not.toEqual([]);
     // Long before the end of the walk, which waits until every isolate knows the watermark.
     await stepWalk(walkOfMount(bindings, mount.uuid));
-    held.mockRestore();
+    held.end();
     expect(await tables()).toEqual([]);
   });
 
@@ -443,7 +427,7 @@ describe("disabling a mount", () => {
     const next = await mounted("slow");
     const after = await next.token();
     expect(await alive([before, batch.ok ? batch.value.auth.clientToken : "", after])).toEqual([false, false, true]);
-    held.mockRestore();
+    held.end();
     const stub = walkOfMount(bindings, mount.uuid);
     await evictDurableObject(stub);
     for (let i = 0; i < 6; i++) await stepWalk(stub);
@@ -456,13 +440,11 @@ describe("disabling a mount", () => {
   it("that crashed before the system knew is ended by the walk alone", async () => {
     const { login, mount } = await mounted("early");
     const held = holdWalks();
-    const crashing = vi.spyOn(System.prototype, "disableMount").mockImplementation(() => {
-      throw new Error("the process ends here");
-    });
+    const crashing = failing(System, "disableMount", "the process ends here");
     const answer = await call("DELETE", "sys/auth/early", { token: root });
     expect(answer.status).toBe(500);
-    crashing.mockRestore();
-    held.mockRestore();
+    crashing.end();
+    held.end();
     for (let i = 0; i < 6; i++) await stepWalk(walkOfMount(bindings, mount.uuid));
     forgetInstallation();
     expect(await login()).toEqual({ ok: false, error: { code: "permission_denied" } });
@@ -505,7 +487,7 @@ describe("sys/leases/tidy", () => {
     expect(await stub.startUnlessRunning(job)).toBe(true);
     expect(await stub.startUnlessRunning(job)).toBe(false);
     expect((await post("sys/leases/tidy")).status).toBe(202);
-    held.mockRestore();
+    held.end();
     for (let i = 0; i < 40; i++) await stepWalk(stub);
     expect(await stub.startUnlessRunning(job)).toBe(true);
   });

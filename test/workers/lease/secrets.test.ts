@@ -1,8 +1,8 @@
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { AccessorShard } from "../../../src/listing/accessor-shard.ts";
+import { atCalls, failing } from "../../support/calls.ts";
 import { advance, indexedPaths, leaseFor, leaseRows, register, runAlarm } from "../../support/leases.ts";
-import { answeringLater } from "../../support/objects.ts";
 import { call, createToken, initialized } from "../../support/service.ts";
 import { standInForTargets } from "../../support/targets.ts";
 import { evictTree, holdSweeps, locate } from "../../support/trees.ts";
@@ -220,27 +220,21 @@ describe("registration", () => {
   it("gives no lease to a token that is dead, or dies meanwhile", async () => {
     const received = standInForTargets();
     const token = await holder();
-    const original = AccessorShard.prototype.addLease;
-    vi.spyOn(AccessorShard.prototype, "addLease").mockImplementation(
-      answeringLater<typeof original>(async function (this: AccessorShard, ...args) {
-        await post("auth/token/revoke", { token });
-        await runAlarm(token);
-        return original.apply(this, args);
-      }),
-    );
+    const dying = atCalls(AccessorShard, "addLease", async ({ proceed }) => {
+      await post("auth/token/revoke", { token });
+      await runAlarm(token);
+      return proceed();
+    });
     expect((await register(root, token)).body.errors).toEqual(["token not found"]);
     // The engine hears of a secret that it was told to have no lease for: that is harmless, the other way is not.
     expect(received).toHaveLength(1);
-    vi.restoreAllMocks();
-    holdSweeps();
+    dying.end();
     expect((await register(root, token)).body.errors).toEqual(["token not found"]);
   });
 
   it("leaves nothing behind when the index can't be written", async () => {
     const token = await holder();
-    vi.spyOn(AccessorShard.prototype, "addLease").mockImplementation(() => {
-      throw new Error("the shard is gone for a moment");
-    });
+    failing(AccessorShard, "addLease", "the shard is gone for a moment");
     expect((await register(root, token)).status).toBe(503);
     expect(await leaseRows(token)).toEqual([]);
   });

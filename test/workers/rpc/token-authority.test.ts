@@ -4,6 +4,7 @@ import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { LeaseAuthority } from "../../../src/rpc/lease-authority.ts";
 import { TokenAuthority } from "../../../src/rpc/token-authority.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
+import { failing } from "../../support/calls.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
 import { holdSweeps } from "../../support/trees.ts";
 
@@ -186,12 +187,10 @@ describe("authorize", () => {
 
   it("refuses when it can't tell", async () => {
     const text = await token();
-    const run = vi.spyOn(TokenTree.prototype, "run").mockImplementation(() => {
-      throw Object.assign(new Error("busy"), { overloaded: true });
-    });
+    const busy = failing(TokenTree, "run", Object.assign(new Error("busy"), { overloaded: true }));
     vi.spyOn(console, "error").mockReturnValue();
     const verdict = await authority.authorize(text, { path: "kv/data/x", operation: "read" });
-    run.mockRestore();
+    busy.end();
     expect(verdict).toMatchObject({ allowed: false, reason: "unavailable" });
   });
 });

@@ -5,6 +5,7 @@ import { revocationsOf, TokenRevocations } from "../../../src/listing/inventory/
 import { LIST_PAGE } from "../../../src/tidy/lists.ts";
 import { decodeStoredId } from "../../../src/token/ids.ts";
 import { SAFETY_AGE_MS } from "../../../src/tree/tidy/step.ts";
+import { holdAlarmsOf, ringAlarm } from "../../support/calls.ts";
 import { bindings, call, createToken, dataOf, initialized } from "../../support/service.ts";
 import { tamperingLines, writeStorage } from "../../support/storage-writer.ts";
 import { holdTidy, listsKnowAll, tidyNow } from "../../support/tidy.ts";
@@ -13,7 +14,6 @@ import { holdSweeps, locate, sweep } from "../../support/trees.ts";
 // The lists of tokens have no seals: they decide about nothing, and tidy puts them right from the trees.
 
 const HOUR = 3_600_000;
-const alarm = TokenRevocations.prototype.alarm;
 
 let root: string;
 
@@ -26,7 +26,7 @@ beforeEach(() => {
   vi.useFakeTimers({ toFake: ["Date"], now: Date.now() });
   holdSweeps();
   holdTidy();
-  vi.spyOn(TokenRevocations.prototype, "alarm").mockResolvedValue(undefined);
+  holdAlarmsOf(TokenRevocations);
 });
 afterEach(() => {
   vi.useRealTimers();
@@ -54,7 +54,7 @@ async function revoke(filter: Record<string, unknown>): Promise<unknown> {
   const body = { ...filter, dry_run: false, expected_count: 1 };
   const { job } = dataOf<{ job: string }>(await call("POST", "sys/tokens/revoke", { token: root, body }));
   for (let step = 0; step < 10; step++) {
-    await runInDurableObject(revocationsOf(bindings), (object) => alarm.call(object));
+    await ringAlarm(revocationsOf(bindings));
     const { data } = (await call("GET", `sys/tokens/jobs/${job}`, { token: root })).body;
     if (data.state !== "running") return data;
   }

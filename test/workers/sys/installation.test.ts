@@ -8,7 +8,8 @@ import { CustomIdStore } from "../../../src/system/custom-id-store.ts";
 import { loadInstallation, loadInstallationSince, refreshInstallation } from "../../../src/system/installation.ts";
 import { System, systemOf } from "../../../src/system/system.ts";
 import { SYSTEM_MIGRATIONS } from "../../../src/system/system-migrations.ts";
-import { crash, holdAlarms } from "../../support/objects.ts";
+import { atCalls, callsTo, failing, holdAlarms } from "../../support/calls.ts";
+import { crash } from "../../support/objects.ts";
 import { bindings, call, initialized } from "../../support/service.ts";
 import { holdInventory } from "../../support/trees.ts";
 import { holdWalks } from "../../support/walks.ts";
@@ -30,7 +31,8 @@ beforeAll(async () => {
 it("a refresh that was asked before a change and answered after it does not bring the old state back", async () => {
   await refreshInstallation(bindings);
   /** Says that nothing is new, as was true when it was asked; on the way back somebody else writes and refreshes. */
-  vi.spyOn(System.prototype, "snapshot").mockImplementationOnce(async () => {
+  const reading = atCalls(System, "snapshot", async () => {
+    reading.end();
     const content = { text: "", rulesJson: "[]" };
     const settings = { expiresAt: null, casRequired: false, allowSlashes: false, allowWildcards: false, cas: null };
     await systemOf(bindings).writePolicy("late", { content, ...settings }, Date.now());
@@ -44,11 +46,11 @@ it("a refresh that was asked before a change and answered after it does not brin
 
 it("of many requests at once one reads the copy anew before it is too old, and nobody uses one that is", async () => {
   vi.useFakeTimers({ toFake: ["Date"], now: Date.now() });
-  const asked = vi.spyOn(System.prototype, "snapshot");
+  const asked = callsTo(System, "snapshot");
   const askedBy = async (requests: number) => {
-    asked.mockClear();
+    const before = asked.calls.length;
     await Promise.all(Array.from({ length: requests }, () => call("GET", "auth/token/lookup-self", { token: root })));
-    return asked.mock.calls.length;
+    return asked.calls.length - before;
   };
   const later = (ms: number) => vi.setSystemTime(Date.now() + ms);
   await refreshInstallation(bindings);
@@ -61,9 +63,9 @@ it("of many requests at once one reads the copy anew before it is too old, and n
 
   // The reading fails: the others go on, and another one asks a moment later.
   later(4_100);
-  asked.mockRejectedValueOnce(new Error("gone"));
+  const failed = failing(System, "snapshot", "gone", 1);
   expect((await loadInstallation(bindings)).ok).toBe(true);
-  await vi.waitFor(() => expect(asked).toHaveBeenCalled(), 60_000);
+  await vi.waitFor(() => expect(failed.calls).toHaveLength(1), 60_000);
   expect(await askedBy(30)).toBe(0);
   later(501);
   expect(await askedBy(30)).toBe(1);
@@ -98,7 +100,7 @@ describe("while the system object does not answer", () => {
     const logged = vi.spyOn(console, "error").mockImplementation(() => {});
     const told = vi.spyOn(console, "log");
     const start = await checkedNow();
-    const asked = vi.spyOn(System.prototype, "snapshot").mockRejectedValue(new Error("away"));
+    const away = failing(System, "snapshot", "away");
     for (const ms of [4_500, 5_500, 20_000, 64_900]) expect(await lookUps(start, ms)).toEqual([200]);
     expect(await health()).toMatchObject({ initialized: true, sealed: false, grove_stale_seconds: 64 });
     const lines = logged.mock.calls.map(([line]) => String(line)).filter((line) => line.includes("system_unavailable"));
@@ -106,7 +108,7 @@ describe("while the system object does not answer", () => {
     expect(lines.length).toBeLessThan(8);
     expect(await lookUps(start, 65_100)).toEqual([500]);
 
-    asked.mockRestore();
+    away.end();
     expect(await lookUps(start, 65_200)).toEqual([200]);
     expect(await health()).not.toHaveProperty("grove_stale_seconds");
     expect(
@@ -118,18 +120,18 @@ describe("while the system object does not answer", () => {
     vi.spyOn(console, "error").mockImplementation(() => {});
     const start = await checkedNow();
     const { promise: late, resolve: answer } = Promise.withResolvers<null>();
-    const asked = vi.spyOn(System.prototype, "snapshot").mockReturnValue(late);
+    const asked = atCalls(System, "snapshot", () => late);
     expect(await lookUps(start, 6_000)).toEqual([200]);
-    asked.mockClear();
+    const before = asked.calls.length;
     expect(await lookUps(start, 7_000)).toEqual([200]);
-    expect(asked).toHaveBeenCalledTimes(1);
+    expect(asked.calls.length - before).toBe(1);
     answer(null);
   });
 
   it("and there is no grace, requests are refused once the copy is too old", async () => {
     vi.spyOn(console, "error").mockImplementation(() => {});
     const start = await checkedNow();
-    vi.spyOn(System.prototype, "snapshot").mockRejectedValue(new Error("away"));
+    failing(System, "snapshot", "away");
     const strict = { POLICY_GRACE_SECONDS: "0" };
     expect(await lookUps(start, 4_500, strict)).toEqual([200]);
     expect(await lookUps(start, 5_500, strict)).toEqual([500]);
@@ -137,7 +139,7 @@ describe("while the system object does not answer", () => {
 
   it("a tree goes by no older watermarks than whoever asks it", async () => {
     const start = await checkedNow();
-    vi.spyOn(System.prototype, "snapshot").mockRejectedValue(new Error("away"));
+    failing(System, "snapshot", "away");
     vi.setSystemTime(start + 1);
     await expect(loadInstallationSince(bindings, Number.MAX_SAFE_INTEGER)).rejects.toThrow("away");
   });

@@ -2,6 +2,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { AccessorShard } from "../../../src/listing/accessor-shard.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
+import { atCalls, failing } from "../../support/calls.ts";
 import { leaseFor } from "../../support/leases.ts";
 import { bindings, call, createToken, dataOf, initialized } from "../../support/service.ts";
 import { api, createOrganization, createTeam, generateToken, resource } from "../../support/teams.ts";
@@ -184,7 +185,7 @@ describe("a term of the keys", () => {
   it("stays when a tree did not answer, or a row was tampered with", async () => {
     const version = await aged(async () => {});
     vi.spyOn(console, "error").mockReturnValue(undefined);
-    vi.spyOn(TokenTree.prototype, "tidy").mockRejectedValueOnce(new Error("away"));
+    failing(TokenTree, "tidy", "away", 1);
     expect(await tidyNow()).toMatchObject({ failures: 1, termsDropped: 0 });
     await post("sys/policies/acl/forged", { policy: 'path "a" { capabilities = ["read"] }' });
     const system = bindings.SYSTEM.getByName("system");
@@ -203,17 +204,15 @@ describe("a term of the keys", () => {
   it("that is needed stays when every step of the run is broken off once, and repeated", async () => {
     const version = await aged(() => post("cubbyhole/kept", { a: 3 }));
     vi.spyOn(console, "error").mockReturnValue(undefined);
-    const claims = AccessorShard.prototype.claims;
     let fails = false;
-    vi.spyOn(AccessorShard.prototype, "claims").mockImplementation(async function (this: AccessorShard, after, limit) {
-      // Every page has something to describe anew: that is the last call of its step.
-      return (await claims.call(this, after, limit)).map(({ accessor }) => ({ accessor, entry: "missing" }));
-    });
-    const describeAnew = AccessorShard.prototype.describeAnew;
-    vi.spyOn(AccessorShard.prototype, "describeAnew").mockImplementation(function (this: AccessorShard, stale, wrong) {
+    // Every page has something to describe anew: that is the last call of its step.
+    atCalls(AccessorShard, "claims", async ({ proceed }) =>
+      (await proceed()).map(({ accessor }) => ({ accessor, entry: "missing" })),
+    );
+    atCalls(AccessorShard, "describeAnew", ({ proceed }) => {
       fails = !fails;
       if (fails) throw new Error("the process ends here");
-      return describeAnew.call(this, stale, wrong);
+      return proceed();
     });
     expect((await tidyNow()).failures).toBe(0);
     expect(await terms()).toContain(version);

@@ -2,6 +2,7 @@ import { createExecutionContext } from "cloudflare:test";
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import worker from "../../../src/index.ts";
 import { Tidy } from "../../../src/tidy/tidy.ts";
+import { failing } from "../../support/calls.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
 
 let root: string;
@@ -121,9 +122,7 @@ describe("sys/ready", () => {
 
   it("answers 503 with the names of objects that do not answer, and 200 when they do again", async () => {
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 6_000 });
-    const status = vi.spyOn(Tidy.prototype, "status").mockImplementation(async () => {
-      throw new Error("the disk of this object is gone");
-    });
+    const broken = failing(Tidy, "status", "the disk of this object is gone");
     try {
       const failing = await call("GET", "sys/ready");
       expect([failing.status, failing.body]).toEqual([
@@ -131,14 +130,14 @@ describe("sys/ready", () => {
         expect.objectContaining({ ready: false, failing_objects: ["tidy"] }),
       ]);
       expect(JSON.stringify(failing.body)).not.toContain("disk");
-      status.mockRestore();
+      broken.end();
       // Asked at most every five seconds, so that nobody can keep the objects busy with it.
       expect((await call("GET", "sys/ready")).status).toBe(503);
       expect((await call("GET", "sys/health")).body).toMatchObject({ failing_objects: ["tidy"] });
       vi.setSystemTime(Date.now() + 6_000);
       expect((await call("GET", "sys/ready")).status).toBe(200);
     } finally {
-      status.mockRestore();
+      broken.end();
       vi.useRealTimers();
     }
   });

@@ -1,9 +1,10 @@
-import { beforeAll, describe, expect, it, vi } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { LeaseWalk } from "../../../src/app/lease-walk.ts";
 import { walkOfMount } from "../../../src/lease/walk.ts";
 import { UNASKED } from "../../../src/system/end-request.ts";
 import { forgetInstallation } from "../../../src/system/installation.ts";
 import { System, systemOf } from "../../../src/system/system.ts";
+import { callsTo, failing } from "../../support/calls.ts";
 import { issuingMount } from "../../support/logins.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
 import { countRows, locate } from "../../support/trees.ts";
@@ -25,7 +26,7 @@ async function move(from: string, to: string): Promise<string> {
   const held = holdWalks();
   const answer = await post("sys/remount", { from: `auth/${from}`, to: `auth/${to}` });
   expect(answer.status).toBe(200);
-  held.mockRestore();
+  held.end();
   return String(answer.body.data.migration_id);
 }
 
@@ -34,7 +35,7 @@ async function walkOn(id: string): Promise<void> {
   const held = holdWalks();
   const stub = walkOfMount(bindings, id);
   for (let i = 0; i < 3; i++) await stepWalk(stub);
-  held.mockRestore();
+  held.end();
   forgetInstallation();
 }
 
@@ -151,22 +152,18 @@ describe("moving an auth mount", () => {
 });
 
 describe("a move that crashes", () => {
-  const failing = () => {
-    throw new Error("the process ends here");
-  };
-
   it("before the system knew is ended by its walk", async () => {
     await enable("early");
     const old = await issuingMount("early", ["default"]);
     const token = await old.token();
     const held = holdWalks();
-    const crashing = vi.spyOn(System.prototype, "moveMount").mockImplementation(failing);
-    const starting = vi.spyOn(LeaseWalk.prototype, "endTokens");
+    const crashing = failing(System, "moveMount", "the process ends here");
+    const starting = callsTo(LeaseWalk, "endTokens");
     expect((await post("sys/remount", { from: "auth/early", to: "auth/early-moved" })).status).toBe(500);
-    const id = starting.mock.calls[0]?.[0].mount?.move?.id ?? "";
+    const id = starting.calls[0]?.args[0].mount?.move?.id ?? "";
     expect(await isAlive(token)).toBe(true);
-    crashing.mockRestore();
-    held.mockRestore();
+    crashing.end();
+    held.end();
     await walkOn(id);
     expect(await old.login()).toEqual({ ok: false, error: { code: "permission_denied" } });
     expect(await isAlive(token)).toBe(false);
@@ -178,15 +175,15 @@ describe("a move that crashes", () => {
   it("before the system knew moves no other mount that is at the place by then", async () => {
     await enable("given-up");
     const held = holdWalks();
-    const crashing = vi.spyOn(System.prototype, "moveMount").mockImplementation(failing);
-    const starting = vi.spyOn(LeaseWalk.prototype, "endTokens");
+    const crashing = failing(System, "moveMount", "the process ends here");
+    const starting = callsTo(LeaseWalk, "endTokens");
     expect((await post("sys/remount", { from: "auth/given-up", to: "auth/nowhere" })).status).toBe(500);
-    const id = starting.mock.calls[0]?.[0].mount?.move?.id ?? "";
-    crashing.mockRestore();
+    const id = starting.calls[0]?.args[0].mount?.move?.id ?? "";
+    crashing.end();
     await call("DELETE", "sys/auth/given-up", { token: root });
     await enable("given-up");
     const token = await (await issuingMount("given-up", ["default"])).token();
-    held.mockRestore();
+    held.end();
     await walkOn(id);
     expect(await isAlive(token)).toBe(true);
     expect(await systemOf(bindings).findMount("nowhere/")).toBeNull();

@@ -6,6 +6,7 @@ import { Organization } from "../../../src/team/organization.ts";
 import { reconcileTeams } from "../../../src/team/reconcile.ts";
 import type { TeamRecord, TeamState, TeamToken } from "../../../src/team/record.ts";
 import { Team } from "../../../src/team/team.ts";
+import { atCalls } from "../../support/calls.ts";
 import { bindings, initialized } from "../../support/service.ts";
 import {
   api,
@@ -229,10 +230,11 @@ describe("reconciliation", () => {
   it("leaves alone a team that has told something newer meanwhile", async () => {
     await generateToken(root, teamId);
     let newer = "";
-    vi.spyOn(Team.prototype, "compare").mockImplementationOnce((async () => {
+    const comparing = atCalls(Team, "compare", async () => {
+      comparing.end();
       newer = (await generateToken(root, teamId)).id;
       return { revision: 1, sealed: 0, tampered: 0, terms: [] };
-    }) as never);
+    });
     await organization().reconcile(0, 10);
     expect(await listed()).toEqual([newer]);
   });

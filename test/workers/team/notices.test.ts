@@ -6,6 +6,7 @@ import { System } from "../../../src/system/system.ts";
 import { organizationNamed, teamAt } from "../../../src/team/find.ts";
 import { teamRoute } from "../../../src/team/ids.ts";
 import { MAX_ATTEMPTS } from "../../../src/team/notices/rules.ts";
+import { failing } from "../../support/calls.ts";
 import { bindings, initialized } from "../../support/service.ts";
 import { type ApiResource, api, describeToken, errorOf, organizationWithTeam, resource } from "../../support/teams.ts";
 
@@ -303,14 +304,14 @@ describe("notices of a token that ends", () => {
   });
 
   it("wait for the keys of a service that does not answer for longer than the platform repeats an alarm", async () => {
-    const away = vi.spyOn(System.prototype, "snapshot").mockRejectedValue(new Error("away"));
+    const away = failing(System, "snapshot", "away");
     forgetInstallation();
     await runInDurableObject(team(), async (object, { storage }) => {
       await storage.deleteAlarm();
       await object.alarm();
       expect(await storage.getAlarm()).toBe(NOW + 30_000);
     });
-    away.mockRestore();
+    away.end();
   });
 
   it("are sent once though the organization can't be told of it at first", async () => {

@@ -1,6 +1,7 @@
-import { beforeAll, describe, expect, it, vi } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { OrganizationDirectory } from "../../../src/team/directory.ts";
 import { organizationNamed } from "../../../src/team/find.ts";
+import { atCalls } from "../../support/calls.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
 import {
   type ApiResource,
@@ -175,14 +176,11 @@ describe("organizations", () => {
       api("PATCH", "organizations/changed-twice", { token: root, body: resource("organizations", { email }) });
     const { promise: free, resolve: release } = Promise.withResolvers<void>();
     const { promise: underWay, resolve: arrived } = Promise.withResolvers<void>();
-    const original = OrganizationDirectory.prototype.put;
-    vi.spyOn(OrganizationDirectory.prototype, "put").mockImplementationOnce(async function (
-      this: OrganizationDirectory,
-      record,
-    ) {
+    const slow = atCalls(OrganizationDirectory, "put", async ({ proceed }) => {
+      slow.end();
       arrived();
       await free;
-      original.call(this, record);
+      return proceed();
     });
     const first = change("first@example.com");
     await underWay;

@@ -3,6 +3,7 @@ import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { organizationNamed, teamAt } from "../../../src/team/find.ts";
 import { teamRoute } from "../../../src/team/ids.ts";
 import { Team } from "../../../src/team/team.ts";
+import { failing } from "../../support/calls.ts";
 import { bindings, call, initialized } from "../../support/service.ts";
 import {
   api,
@@ -114,12 +115,11 @@ describe("the owners of an organization", () => {
 
   it("are made by the alarm when that failed, once", async () => {
     vi.spyOn(console, "error").mockImplementation(() => {});
-    const create = vi.spyOn(Team.prototype, "create").mockRejectedValueOnce(new Error("no answer"));
+    failing(Team, "create", "no answer", 1);
     const late = await createOrganization(root, `${name}-late`);
     expect((await list(root, late, "teams")).body.data).toEqual([]);
     const taken = resource("teams", { name: "owners" });
     expect((await api("POST", `organizations/${late}/teams`, { token: root, body: taken })).status).toBe(422);
-    create.mockRestore();
     await runDurableObjectAlarm(organizationNamed(bindings, late));
     const id = await ownersOf(root, late);
     await runDurableObjectAlarm(organizationNamed(bindings, late));

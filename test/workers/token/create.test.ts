@@ -1,6 +1,8 @@
-import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { ok } from "../../../src/base/result.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { growBound } from "../../support/bound.ts";
+import { atCalls, atNth } from "../../support/calls.ts";
 import { call, createToken, initialized } from "../../support/service.ts";
 import { holdSweeps, locate } from "../../support/trees.ts";
 
@@ -213,14 +215,15 @@ describe("an id that root chooses", () => {
   });
 
   it("draws another row when the tree has the drawn one already, and gives up with a reason that can be repeated", async () => {
-    const insert = vi.spyOn(TokenTree.prototype, "insert");
-    insert.mockResolvedValueOnce({ ok: true, value: { kind: "row_taken", above: 0 } });
+    const taken = async () => ok({ kind: "row_taken", above: 0 } as const);
+    const once = atNth(TokenTree, "insert", 1, taken);
     expect((await create(root, { id: "second-draw", policies: ["default"] })).status).toBe(200);
     expect((await self("second-draw")).id).toBe("second-draw");
-    insert.mockResolvedValue({ ok: true, value: { kind: "row_taken", above: 0 } });
+    once.end();
+    const always = atCalls(TokenTree, "insert", taken);
     const given = await create(root, { id: "no-row", policies: ["default"] });
     expect([given.status, given.headers.get("Retry-After")]).toEqual([503, "1"]);
-    insert.mockRestore();
+    always.end();
     expect((await create(root, { id: "no-row", policies: ["default"] })).status).toBe(200);
   });
 

@@ -1,13 +1,12 @@
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { AccessorShard, accessorShard, accessorShardNumber } from "../../../src/listing/accessor-shard.ts";
-import { InventoryStore } from "../../../src/listing/inventory/shard/inventory-store.ts";
 import { publishPending } from "../../../src/listing/updates/publish.ts";
-import { UpdateQueue } from "../../../src/listing/updates/update-queue.ts";
-import { CubbyholeStore } from "../../../src/tree/cubbyhole/store.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
+import { atCalls, atNth, callsTo, failing } from "../../support/calls.ts";
+import { endWithinShard, endWithinTree, loseNewsOfChanges, loseNewsOfCreations } from "../../support/faults.ts";
 import { leaseFor } from "../../support/leases.ts";
-import { crash, stateOf } from "../../support/objects.ts";
+import { crash } from "../../support/objects.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
 import {
   countRows,
@@ -138,12 +137,12 @@ describe("the end of a token that is alone in its tree", () => {
     await endSingleTokens();
     expect([await countRows(stub), await isListed(accessor)]).toEqual([1, true]);
     pass(3);
-    const calls = vi.spyOn(AccessorShard.prototype, "remove");
+    const removals = callsTo(AccessorShard, "remove");
     await endSingleTokens();
     expect([await countRows(stub), await isListed(accessor)]).toEqual([0, false]);
     expect(await countRows(other.stub)).toBe(1);
     expect(await alarmOf(stub)).toBeNull();
-    expect(calls).not.toHaveBeenCalled();
+    expect(removals.calls).toEqual([]);
   });
 
   it("is the one of its last renewal, whether the shard heard of it or not", async () => {
@@ -151,11 +150,10 @@ describe("the end of a token that is alone in its tree", () => {
       const { token, accessor, stub } = await alone({ period: "1m" });
       const shard = accessorShard(bindings, accessorShardNumber(accessor));
       pass(50);
-      const changed = vi.spyOn(UpdateQueue.prototype, "changed");
-      if (!isTold) changed.mockImplementation(() => {});
+      const lost = isTold ? null : loseNewsOfChanges();
       await call("POST", "auth/token/renew-self", { token });
       await stub.publishUpdates();
-      changed.mockRestore();
+      lost?.end();
       const end = async () => (await shard.findListed([accessor]))[0]?.expiresAt;
       expect(await end()).toBe(Date.now() + (isTold ? 60_000 : 10_000));
       pass(12);
@@ -190,37 +188,33 @@ describe("the end of a token that is alone in its tree", () => {
   it("does not wait for a tree that does not answer, which is asked again after longer and longer pauses", async () => {
     const away = await alone({ ttl: "60s" });
     const others = await Promise.all(Array.from({ length: 8 }, () => alone({ ttl: "60s" })));
-    const asked: string[] = [];
-    const { endSingleToken } = TokenTree.prototype;
-    vi.spyOn(TokenTree.prototype, "endSingleToken").mockImplementation(async function (this: TokenTree, row) {
-      const { id } = stateOf(this);
-      asked.push(id.toString());
-      if (id.equals(away.stub.id)) throw new Error("away");
-      return endSingleToken.call(this, row);
+    const asked = atCalls(TokenTree, "endSingleToken", ({ id, proceed }) => {
+      if (id === away.treeId) throw new Error("away");
+      return proceed();
     });
     pass(62);
     const times = async (seconds: number) => {
       pass(seconds);
       await endSingleTokens();
-      return asked.filter((id) => id === away.treeId).length;
+      return asked.calls.filter(({ id }) => id === away.treeId).length;
     };
     expect(await times(0)).toBe(1);
     for (const { accessor } of others) expect(await isListed(accessor)).toBe(false);
     expect([await times(30), await times(121), await times(60), await times(125)]).toEqual([1, 2, 2, 3]);
     expect(await isListed(away.accessor)).toBe(true);
-    vi.mocked(TokenTree.prototype.endSingleToken).mockRestore();
+    asked.end();
     await times(300);
     expect(await isListed(away.accessor)).toBe(false);
   });
 
   it("is left to the tree when others have come that the shard has not heard of", async () => {
     const { token, accessor, stub } = await alone({ policies: ["root"], ttl: "60s" });
-    const lost = vi.spyOn(UpdateQueue.prototype, "changed").mockImplementation(() => {});
+    const lost = loseNewsOfChanges();
     await createToken(token, { ttl: "10h" });
     await publishPending(bindings);
     pass(62);
     await endSingleTokens();
-    lost.mockRestore();
+    lost.end();
     expect([await countRows(stub), await isListed(accessor)]).toEqual([2, true]);
     expect(await alarmOf(stub)).not.toBeNull();
     await sweep(stub);
@@ -239,16 +233,14 @@ describe("the end of a token that is alone in its tree", () => {
   });
 
   it.each([
-    ["in the tree", () => vi.spyOn(CubbyholeStore.prototype, "deleteOf")],
-    ["between the tree and the shard", () => vi.spyOn(InventoryStore.prototype, "remove")],
+    ["in the tree", endWithinTree],
+    ["between the tree and the shard", endWithinShard],
   ])("comes after a crash %s", async (_, step) => {
     const { accessor, stub } = await alone({ ttl: "60s" });
     pass(62);
-    const ends = step().mockImplementation(() => {
-      throw new Error("the process ends");
-    });
+    const ends = step();
     await endSingleTokens();
-    ends.mockRestore();
+    ends.end();
     expect(await isListed(accessor)).toBe(true);
     const shard = accessorShard(bindings, accessorShardNumber(accessor));
     await crash(shard);
@@ -258,9 +250,9 @@ describe("the end of a token that is alone in its tree", () => {
   });
 
   it("comes when nobody told of the token before it: the shard that handed out the tree asks", async () => {
-    const lost = vi.spyOn(UpdateQueue.prototype, "created").mockImplementation(() => {});
+    const lost = loseNewsOfCreations();
     const { token, stub } = await alone({ ttl: "10s" });
-    lost.mockRestore();
+    lost.end();
     expect(await alarmOf(stub)).toBeNull();
     pass(61);
     // A shard asks for sixty ids at a time, and not all of them were used.
@@ -273,17 +265,17 @@ describe("the end of a token that is alone in its tree", () => {
   it("comes by the tree when its shard had asked for it before the token came", async () => {
     const tree = bindings.TOKEN_TREE.get(bindings.TOKEN_TREE.newUniqueId());
     expect(await tree.report()).toBe(false);
-    const draws = vi.spyOn(AccessorShard.prototype, "allocateTrees").mockResolvedValueOnce([tree.id.toString()]);
+    const draws = atNth(AccessorShard, "allocateTrees", 1, () => [tree.id.toString()]);
     const { stub } = await alone({ ttl: "1h" });
-    draws.mockRestore();
+    draws.end();
     expect(stub.id.equals(tree.id)).toBe(true);
     expect(await alarmOf(stub)).not.toBeNull();
   });
 
   it("comes by the tree where no shard handed it out, or its shard has lost it for a day", async () => {
-    const draws = vi.spyOn(AccessorShard.prototype, "allocateTrees").mockRejectedValue(new Error("away"));
+    const draws = failing(AccessorShard, "allocateTrees", "away");
     const { stub: own } = await alone({ ttl: "1h" });
-    draws.mockRestore();
+    draws.end();
     expect(await alarmOf(own)).not.toBeNull();
     const lost = await alone({ ttl: "1h" });
     await accessorShard(bindings, accessorShardNumber(lost.accessor)).remove([lost.accessor]);

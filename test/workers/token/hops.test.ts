@@ -2,11 +2,6 @@ import { createExecutionContext, runInDurableObject } from "cloudflare:test";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { app } from "../../../src/app/app.ts";
 import { runInOneProcess, runOnNetwork } from "../../../src/app/assemble.ts";
-import { AccessorShard } from "../../../src/listing/accessor-shard.ts";
-import { System } from "../../../src/system/system.ts";
-import { TokenRoles } from "../../../src/token/roles/token-roles.ts";
-import { CustomIds } from "../../../src/tree/custom-ids.ts";
-import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { costOf } from "../../support/costs.ts";
 import { Meter } from "../../support/meter.ts";
 import { methodsOf } from "../../support/operations.ts";
@@ -15,13 +10,6 @@ import { holdInventory, holdSweeps, locate, restartTree } from "../../support/tr
 
 let root: string;
 let token: string;
-
-const METHODS = [
-  [TokenTree, ["run", "act", "create", "insert", "isAlive"]],
-  [AccessorShard, ["allocateTrees", "remove", "list"]],
-  [TokenRoles, ["read", "write"]],
-  [CustomIds, ["find", "reserve", "release"]],
-] as const;
 
 beforeEach(holdSweeps);
 beforeEach(holdInventory);
@@ -55,32 +43,13 @@ async function hopsOf(method: string, path: string, options: { token: string; bo
     bindings,
     createExecutionContext(),
   );
-  const hops: string[] = [];
-  const spies = [
-    vi.spyOn(System.prototype, "snapshot").mockImplementation(async () => {
-      hops.push("System.snapshot");
-      return null;
-    }),
-  ];
-  const originals: (() => unknown)[] = [];
-  for (const [type, names] of METHODS) {
-    for (const name of names) {
-      const original: unknown = Reflect.get(type.prototype, name);
-      if (typeof original !== "function") continue;
-      Reflect.set(type.prototype, name, function counted(this: unknown, ...args: unknown[]) {
-        hops.push(`${type.name}.${name}`);
-        return Reflect.apply(original, this, args);
-      });
-      originals.push(() => Reflect.set(type.prototype, name, original));
-    }
-  }
+  const meter = new Meter();
   try {
     await send(options.body);
+    return meter.methods();
   } finally {
-    for (const restore of originals) restore();
-    for (const spy of spies) spy.mockRestore();
+    meter.stop();
   }
-  return hops.sort();
 }
 
 describe("calls to objects", () => {

@@ -4,14 +4,13 @@ import { runInOneProcess } from "../../../src/app/assemble.ts";
 import { ACCESSOR_SHARDS, AccessorShard, accessorShard } from "../../../src/listing/accessor-shard.ts";
 import { publishPending } from "../../../src/listing/updates/publish.ts";
 import { publishRecent } from "../../../src/listing/updates/recent.ts";
-import { UpdateQueue } from "../../../src/listing/updates/update-queue.ts";
 import { firstRowAt } from "../../../src/token/ids.ts";
-import { CubbyholeStore } from "../../../src/tree/cubbyhole/store.ts";
+import { atCalls, atNth, holdAlarmsOf, ringAlarm } from "../../support/calls.ts";
+import { endBeforeTakingBack, endWithinTree, loseNewsOfCreations } from "../../support/faults.ts";
 import { bindings, call, createToken, initialized, keysOf } from "../../support/service.ts";
 import { countRows, evictTree, holdSweeps, locate, restartTree, runAlarm } from "../../support/trees.ts";
 
 const SHARDS = Array.from({ length: ACCESSOR_SHARDS }, (_, number) => accessorShard(bindings, number));
-const alarmOfShard = AccessorShard.prototype.alarm;
 
 let root: string;
 
@@ -25,7 +24,7 @@ beforeAll(async () => {
 beforeEach(holdSweeps);
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["Date"] });
-  vi.spyOn(AccessorShard.prototype, "alarm").mockResolvedValue();
+  holdAlarmsOf(AccessorShard);
 });
 afterEach(() => vi.useRealTimers());
 
@@ -41,15 +40,15 @@ async function login(fields: Record<string, unknown> = {}) {
 /** The next token without a parent shall come into this tree. What was drawn before is too old by then. */
 async function loginInto(treeId: string, fields: Record<string, unknown> = {}) {
   pass(31);
-  const drawn = vi.spyOn(AccessorShard.prototype, "allocateTrees").mockResolvedValueOnce([treeId]);
+  const drawn = atNth(AccessorShard, "allocateTrees", 1, () => [treeId]);
   const made = await login(fields);
-  drawn.mockRestore();
+  drawn.end();
   return made;
 }
 
 /** Does what the alarms of the shards do. */
 async function askDrawn(): Promise<void> {
-  for (const shard of SHARDS) await runInDurableObject(shard, (object) => alarmOfShard.call(object));
+  for (const shard of SHARDS) await ringAlarm(shard);
 }
 
 /** Takes everything out of the pool of a shard, also of what it remembers. Its tables are made here when it was not used before. */
@@ -76,7 +75,12 @@ async function pooled(treeId: string, table = "free_trees", shards = SHARDS): Pr
 
 describe("logins that end", () => {
   it("leave their objects to those that come after them", async () => {
-    const allocateTrees = vi.spyOn(AccessorShard.prototype, "allocateTrees");
+    const drawn: string[] = [];
+    atCalls(AccessorShard, "allocateTrees", async ({ proceed }) => {
+      const trees = await proceed();
+      drawn.push(...trees);
+      return trees;
+    });
     const lived = new Set<string>();
     for (let round = 0; round < 3; round++) {
       const logins = [];
@@ -89,9 +93,8 @@ describe("logins that end", () => {
       await askDrawn();
       pass(1);
     }
-    const drawn = await Promise.all(allocateTrees.mock.results.map(({ value }) => value as Promise<string[]>));
     // The first thirty draw sixty ids, half of which are for those that come next.
-    const objects = new Set([...lived, ...drawn.flat()]);
+    const objects = new Set([...lived, ...drawn]);
     expect(objects.size).toBeLessThanOrEqual(75);
     expect(await Promise.all([...objects].map((treeId) => pooled(treeId)))).not.toContain(0);
   });
@@ -234,9 +237,9 @@ describe("a tree that is taken again", () => {
     const [first = "", second = ""] = await shard.allocateTrees(2);
     const listed = await loginInto(first, { ttl: "1h" });
     await publishRecent(bindings, Date.now());
-    const lost = vi.spyOn(UpdateQueue.prototype, "created").mockImplementation(() => {});
+    const lost = loseNewsOfCreations();
     const unlisted = await loginInto(second, { ttl: "1h" });
-    lost.mockRestore();
+    lost.end();
     await evictDurableObject(shard);
     // It wakes, and has to ask about trees that it handed out.
     expect(await shard.allocatedTrees()).toEqual([first, second]);
@@ -259,9 +262,9 @@ describe("a crash", () => {
   it("before the shard has heard that a tree is free leaves it to the alarm", async () => {
     const { token, stub, treeId } = await login();
     await call("POST", "auth/token/revoke-self", { token });
-    const ends = vi.spyOn(UpdateQueue.prototype, "takeBack").mockRejectedValue(new Error("the process ends"));
+    const ends = endBeforeTakingBack();
     await runAlarm(stub);
-    ends.mockRestore();
+    ends.end();
     expect([await countRows(stub), await pooled(treeId)]).toEqual([1, 0]);
     const woken = await restartTree(stub);
     await runAlarm(woken);
@@ -271,11 +274,9 @@ describe("a crash", () => {
   it("between the shard and the tree leaves a tree that nobody gets, and that is free a little later", async () => {
     const { token, stub, treeId } = await login();
     await call("POST", "auth/token/revoke-self", { token });
-    const ends = vi.spyOn(CubbyholeStore.prototype, "deleteOf").mockImplementation(() => {
-      throw new Error("the process ends");
-    });
+    const ends = endWithinTree();
     await runAlarm(stub);
-    ends.mockRestore();
+    ends.end();
     expect([await countRows(stub), await pooled(treeId)]).toEqual([1, 1]);
     const woken = await restartTree(stub);
     expect((await loginInto(treeId)).treeId).not.toBe(treeId);
@@ -295,9 +296,9 @@ describe("a crash", () => {
     await emptyPool(shard);
     await shard.releaseTree(former.treeId);
     expect(await shard.allocateTrees(1000)).toEqual([former.treeId]);
-    const lost = vi.spyOn(UpdateQueue.prototype, "created").mockImplementation(() => {});
+    const lost = loseNewsOfCreations();
     const next = await loginInto(former.treeId, { ttl: "1h" });
-    lost.mockRestore();
+    lost.end();
     // It comes late.
     await shard.applyUpdates({ made: [], changed: [], sizes: [], started: [{ tree: former.treeId, row: former.row }] });
     expect(await pooled(former.treeId, "allocated_trees", [shard])).toBe(1);

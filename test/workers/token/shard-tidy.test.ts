@@ -5,6 +5,7 @@ import { System } from "../../../src/system/system.ts";
 import { shardTidy, startShardChecks } from "../../../src/tidy/shard-tidy.ts";
 import { Tidy } from "../../../src/tidy/tidy.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
+import { callsTo, failing } from "../../support/calls.ts";
 import { Meter } from "../../support/meter.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
 import {
@@ -61,9 +62,9 @@ it("the hourly run leaves accessors to the shards, whose own checks repair them,
   await dropRow(lost.client_token);
   await writeList("DELETE", [unlisted.accessor]);
   later();
-  const visits = vi.spyOn(TokenTree.prototype, "tidy");
+  const visits = callsTo(TokenTree, "tidy");
   expect(await hourlyTidy()).toMatchObject({ accessorsExamined: 0, accessorsRemoved: 0, treeSteps: 0 });
-  expect(visits).not.toHaveBeenCalled();
+  expect(visits.calls).toEqual([]);
   expect(await Promise.all([0, ACCESSOR_SHARDS - 1].map(alarmOf))).toEqual([clock, clock]);
 
   await checkShards();
@@ -91,8 +92,8 @@ it("the hourly run leaves accessors to the shards, whose own checks repair them,
 });
 
 it("only a full set of good checks counts as having gone over everything", async () => {
-  const cleaned = vi.spyOn(System.prototype, "watermarksCleaned");
-  const upTo = () => cleaned.mock.calls.map(([, number]) => number);
+  const cleaned = callsTo(System, "watermarksCleaned");
+  const upTo = () => cleaned.calls.map(({ args: [, number] }) => number);
   const begins = async (shards?: number[]) => {
     later();
     await startShardChecks(bindings);
@@ -111,10 +112,10 @@ it("only a full set of good checks counts as having gone over everything", async
   const tree = await orphan();
   await listsKnowAll();
   later();
-  vi.spyOn(TokenTree.prototype, "tidy").mockRejectedValue(new Error("tree down"));
+  const down = failing(TokenTree, "tidy", "tree down");
   const shard = accessorShardNumber(tree.accessor);
   await checkShards([shard]);
-  vi.mocked(TokenTree.prototype.tidy).mockRestore();
+  down.end();
   const calls = upTo().length;
   expect(await hourlyTidy()).toMatchObject({ failures: expect.any(Number) });
   expect(upTo()).toHaveLength(calls);
@@ -130,20 +131,15 @@ it("goes on where it was after a shard or the coordinator did not answer", async
   later();
   await startShardChecks(bindings);
   const shard = accessorShardNumber(lost.accessor);
-  const claims = vi.spyOn(AccessorShard.prototype, "claims").mockImplementationOnce(() => {
-    throw new Error("shard down");
-  });
+  failing(AccessorShard, "claims", "shard down", 1);
   await shardTidyAlarm(shard);
   expect(await alarmOf(shard)).toBe(clock + 30_000);
-  claims.mockRestore();
-  const told = vi.spyOn(Tidy.prototype, "shardChecked").mockImplementationOnce(() => {
-    throw new Error("coordinator down");
-  });
-  for (let step = 0; told.mock.calls.length === 0 && step < 20; step++) await shardTidyAlarm(shard);
+  const told = failing(Tidy, "shardChecked", "coordinator down", 1);
+  for (let step = 0; told.calls.length === 0 && step < 20; step++) await shardTidyAlarm(shard);
   expect(await alarmOf(shard)).toBe(clock + 30_000);
   expect(await listedAccessors()).not.toContain(lost.accessor);
   await checkShards([shard]);
-  expect(told.mock.calls.map(([number, { report }]) => [number, report.accessorsRemoved])).toEqual([
+  expect(told.calls.map(({ args: [number, { report }] }) => [number, report.accessorsRemoved])).toEqual([
     [shard, 1],
     [shard, 1],
   ]);

@@ -12,9 +12,9 @@ import { TIDY_ROWS } from "../../../src/tree/tidy/damage.ts";
 import { NO_REPORT, type TidyReport } from "../../../src/tree/tidy/report.ts";
 import type { TreePosition } from "../../../src/tree/tidy/step.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
+import { atCalls, failing } from "../../support/calls.ts";
 import { type Cost, costOf } from "../../support/costs.ts";
 import { leaseFor } from "../../support/leases.ts";
-import { answeringLater, stateOf } from "../../support/objects.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
 import { holdTidy, listedAccessors, listsKnowAll, tidyAlarm, tidyNow, writeList } from "../../support/tidy.ts";
 import { growTree, holdInventory, holdSweeps, isCreated, locate, runAlarm } from "../../support/trees.ts";
@@ -409,14 +409,10 @@ describe("runs", () => {
     await dropRow(lost.client_token);
     later();
     await post();
-    const list = vi.spyOn(AccessorShard.prototype, "claims");
-    list.mockImplementationOnce(() => {
-      throw new Error("shard down");
-    });
+    failing(AccessorShard, "claims", "shard down", 1);
     await tidyAlarm();
     expect(await alarmAt()).toBe(clock + 30_000);
     expect((await tidy().status()).running).toMatchObject({ report: { accessorsExamined: 0 } });
-    list.mockRestore();
     await finish();
     expect((await tidy().status()).last).toMatchObject({ report: { accessorsRemoved: 1 } });
   });
@@ -427,13 +423,11 @@ describe("runs", () => {
     const lost = await child((await orphan()).client_token);
     await dropRow(lost.client_token);
     later();
-    const original = TokenTree.prototype.tidy;
-    const spy = vi.spyOn(TokenTree.prototype, "tidy").mockImplementation(function (this: TokenTree, step) {
-      if (stateOf(this).id.toString() === treeId) throw new Error("tree down");
-      return original.call(this, step);
+    atCalls(TokenTree, "tidy", ({ id, proceed }) => {
+      if (id === treeId) throw new Error("tree down");
+      return proceed();
     });
     expect(repairs(await tidyNow())).toEqual({ ...NOTHING, accessorsRemoved: 1, failures: 1 });
-    spy.mockRestore();
     expect(await listedAccessors()).toContain(bad.accessor);
   });
 
@@ -442,17 +436,12 @@ describe("runs", () => {
     const ending = await child(tree);
     await writeList("DELETE", [ending.accessor]);
     later();
-    const relist = AccessorShard.prototype.relist;
     const { stub, row } = await locate(ending.client_token);
-    const spy = vi.spyOn(AccessorShard.prototype, "relist");
-    spy.mockImplementation(
-      answeringLater<typeof relist>(async function (this: AccessorShard, tokens) {
-        if (tokens.some(({ accessor }) => accessor === ending.accessor)) await dropRow(ending.client_token);
-        return relist.call(this, tokens);
-      }),
-    );
+    atCalls(AccessorShard, "relist", async ({ args: [tokens], proceed }) => {
+      if (tokens.some(({ accessor }) => accessor === ending.accessor)) await dropRow(ending.client_token);
+      return proceed();
+    });
     expect((await tidyNow()).relisted).toBe(1);
-    spy.mockRestore();
     expect((await rowsOf(stub)).map((token) => token.row)).not.toContain(row);
     expect(await listedAccessors()).not.toContain(ending.accessor);
   });
@@ -462,17 +451,13 @@ describe("runs", () => {
     await writeList("DELETE", [ending.accessor]);
     later();
     const { stub, treeId } = await locate(ending.client_token);
-    const relist = AccessorShard.prototype.relist;
-    const spy = vi.spyOn(AccessorShard.prototype, "relist");
-    spy.mockImplementation(
-      answeringLater<typeof relist>(async function (this: AccessorShard, tokens) {
-        await sqlOf(ending.client_token, "UPDATE tokens SET state = 1 WHERE row = :row");
-        await runAlarm((await locate(ending.client_token)).stub);
-        return relist.call(this, tokens);
-      }),
-    );
+    const ended = atCalls(AccessorShard, "relist", async ({ proceed }) => {
+      await sqlOf(ending.client_token, "UPDATE tokens SET state = 1 WHERE row = :row");
+      await runAlarm((await locate(ending.client_token)).stub);
+      return proceed();
+    });
     const step = await stub.tidy({ run: 1, from: null, accessors: [], customIds: [], aged: [] });
-    spy.mockRestore();
+    ended.end();
     expect(step.repairs.relisted).toBe(1);
     expect(await listedAccessors()).not.toContain(ending.accessor);
     const isFreed = () => runInDurableObject(stub, (_, { storage }) => !isCreated(storage.sql));

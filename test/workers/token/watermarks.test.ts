@@ -9,6 +9,7 @@ import { System, systemOf } from "../../../src/system/system.ts";
 import { MAX_WATERMARKS } from "../../../src/system/watermark-store.ts";
 import { entityScope, pathScope } from "../../../src/system/watermarks.ts";
 import { Tidy } from "../../../src/tidy/tidy.ts";
+import { callsTo, failing, holdAlarmsOf, ringAlarm } from "../../support/calls.ts";
 import { issuingMount } from "../../support/logins.ts";
 import { Meter } from "../../support/meter.ts";
 import { bindings, call, dataOf, initialized } from "../../support/service.ts";
@@ -147,11 +148,11 @@ describe("what was revoked together", () => {
     } as const;
     const find = (watermark: number) =>
       stub.run({ row, verifier: new Uint8Array(24), ...asked, watermark, action: null, line: null });
-    const reads = vi.spyOn(System.prototype, "snapshot");
+    const reads = callsTo(System, "snapshot");
     await find(known.value.watermarks.newest);
-    expect(reads).not.toHaveBeenCalled();
+    expect(reads.calls).toEqual([]);
     await find(added.ok ? added.value : 0);
-    expect(reads).toHaveBeenCalledTimes(1);
+    expect(reads.calls).toHaveLength(1);
     expect(await isAlive(token)).toBe(false);
   });
 
@@ -277,11 +278,9 @@ describe("the clean-up", () => {
     holdWalks();
     await role("crashed");
     const token = await create("create/crashed");
-    const crashing = vi.spyOn(System.prototype, "addWatermark").mockImplementation(() => {
-      throw new Error("the process ends here");
-    });
+    const crashing = failing(System, "addWatermark", "the process ends here");
     expect((await revoke("auth/token/create/crashed")).status).toBe(500);
-    crashing.mockRestore();
+    crashing.end();
     expect(await isAlive(token)).toBe(true);
     const stub = walkBelow("auth/token/create/crashed/");
     await stepWalk(stub);
@@ -321,12 +320,11 @@ describe("the clean-up", () => {
 
     const now = Date.now();
     vi.useFakeTimers({ toFake: ["Date"], now: now + 800_000 });
-    const tidyAlarm = Tidy.prototype.alarm;
-    vi.spyOn(Tidy.prototype, "alarm").mockResolvedValue(undefined);
+    holdAlarmsOf(Tidy);
     const tidy = bindings.TIDY.getByName("tidy");
     await tidy.start();
     for (let i = 0; i < 200 && (await tidy.status()).running; i++) {
-      await runInDurableObject(tidy, (object) => tidyAlarm.call(object));
+      await ringAlarm(tidy);
     }
     const entity = async () => (await systemOf(bindings).watermarks()).find(({ scope }) => scope === entityScope(id));
     expect((await tidy.status()).last?.report).toMatchObject({ failures: 0 });
@@ -412,11 +410,11 @@ describe("a role's tokens", () => {
     const tokens = [await create("create/squad"), await create("create/squad", { type: "batch" })];
     const child = await create("create", {}, tokens[0]);
     const other = await create("create-orphan");
-    const pages = vi.spyOn(AccessorShard.prototype, "leasesBelow").mock;
+    const pages = callsTo(AccessorShard, "leasesBelow");
     const callsToTrees = await countWalkCalls([child, tokens[0] ?? ""]);
     expect((await post("auth/token/roles/squad/revoke-tokens")).status).toBe(204);
     // The walks of other tests may still go on.
-    expect(pages.calls.filter(([, prefix]) => prefix.includes("squad"))).toEqual([]);
+    expect(pages.calls.filter(({ args: [, prefix] }) => prefix.includes("squad"))).toEqual([]);
     expect(callsToTrees()).toBe(0);
     expect(await alive([...tokens, child, other])).toEqual([false, false, false, true]);
   });

@@ -3,6 +3,7 @@ import { ACCESSOR_SHARDS, accessorShard } from "../../../src/listing/accessor-sh
 import { publishPending } from "../../../src/listing/updates/publish.ts";
 import { decodeStoredId } from "../../../src/token/ids.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
+import { atCalls, callsTo, failing } from "../../support/calls.ts";
 import { bindings, call, createToken, initialized, keysOf } from "../../support/service.ts";
 import { holdSweeps, locate } from "../../support/trees.ts";
 
@@ -118,16 +119,16 @@ describe("the envelope of a wrapped answer", () => {
   });
 
   it("what anybody may ask without a token is not put away: strangers can't fill the storage", async () => {
-    const created = vi.spyOn(TokenTree.prototype, "create");
+    const created = callsTo(TokenTree, "create");
     const mounts = await call("GET", "sys/internal/ui/mounts", { headers: wrapHeader("60") });
     expect([mounts.body.wrap_info, mounts.body.data]).toEqual([null, { auth: {}, secret: {} }]);
     const { token } = await wrapped();
-    created.mockClear();
     const lookup = await call("POST", "sys/wrapping/lookup", { body: { token }, headers: wrapHeader("60") });
     expect([lookup.body.wrap_info, lookup.body.data.creation_path]).toEqual([null, "sys/wrapping/wrap"]);
     const health = await call("GET", "sys/health", { headers: wrapHeader("60") });
     expect(health.body).toMatchObject({ initialized: true });
-    expect(created).not.toHaveBeenCalled();
+    // That of `wrapped`.
+    expect(created.calls).toHaveLength(1);
   });
 
   it("may wait longer than the platform sets alarms for", async () => {
@@ -351,19 +352,20 @@ describe("wrap, lookup, rewrap", () => {
   });
 
   it.each([
-    ["before the new token is written", "create"],
-    ["between the new token and the end of the old one", "act"],
-  ] as const)("rewrap that fails %s leaves the answer with the old token, for one use", async (_, method) => {
+    ["before the new token is written", () => failing(TokenTree, "create", "the process ends here")],
+    [
+      "between the new token and the end of the old one",
+      () =>
+        atCalls(TokenTree, "act", ({ args: [action], proceed }) => {
+          if ("take" in action && action.take) throw new Error("the process ends here");
+          return proceed();
+        }),
+    ],
+  ])("rewrap that fails %s leaves the answer with the old token, for one use", async (_, failsAt) => {
     const info = await wrapped();
-    const original = TokenTree.prototype[method] as (this: TokenTree, ...given: unknown[]) => unknown;
-    const spy = vi.spyOn(TokenTree.prototype, method);
-    spy.mockImplementation(function (this: TokenTree, ...given: unknown[]) {
-      const [action] = given as [{ readonly take?: boolean } | undefined];
-      if (method === "create" || action?.take) throw new Error("the process ends here");
-      return original.apply(this, given);
-    } as never);
+    const dying = failsAt();
     const moved = await call("POST", "sys/wrapping/rewrap", { token: root, body: { token: info.token } });
-    spy.mockRestore();
+    dying.end();
     expect(moved.status).toBeGreaterThanOrEqual(500);
     expect((await unwrap(info.token)).body.data).toEqual({ secret: HIDDEN });
     expect((await unwrap(info.token)).status).toBe(400);

@@ -1,8 +1,5 @@
 import { runInDurableObject } from "cloudflare:test";
 import { beforeAll, describe, expect, it, vi } from "vitest";
-import { CloudLookups } from "../../../../src/methods/aws/clients/lookups.ts";
-import { CloudAccessList } from "../../../../src/methods/aws/mount/access-list.ts";
-import { CloudAuth } from "../../../../src/methods/aws/mount/cloud-auth.ts";
 import { forgetCopies } from "../../../../src/methods/aws/mount/copies.ts";
 import { forgetInstallation } from "../../../../src/system/installation.ts";
 import { cloudObject } from "../../../support/cloud.ts";
@@ -10,6 +7,7 @@ import { DocumentSigner } from "../../../support/cloud-login.ts";
 import { type CloudMount, HOME, mountCloud } from "../../../support/cloud-mount.ts";
 import { FakeCloud } from "../../../support/fake-cloud/fake-cloud.ts";
 import { replaceInternet } from "../../../support/fake-cloud/outbound.ts";
+import { Meter } from "../../../support/meter.ts";
 import { dataOf, initialized } from "../../../support/service.ts";
 
 const cloud = new FakeCloud();
@@ -27,31 +25,13 @@ beforeAll(async () => {
 
 /** Does `work` and lists the calls to the objects of the method, in the order in which they begin. */
 async function callsOf(work: () => Promise<unknown>): Promise<string[]> {
-  const calls: string[] = [];
-  const restores = [CloudAccessList, CloudAuth, CloudLookups].map((type) => count(type, calls));
+  const meter = new Meter();
   try {
     await work();
   } finally {
-    for (const restore of restores) restore();
+    meter.stop();
   }
-  return calls;
-}
-
-function count(type: { readonly name: string; readonly prototype: object }, calls: string[]): () => void {
-  const originals = Object.getOwnPropertyDescriptors(type.prototype);
-  const names = Object.keys(originals).filter((name) => name !== "constructor" && name !== "alarm");
-  for (const name of names) {
-    const original: unknown = originals[name]?.value;
-    if (typeof original !== "function") continue;
-    Object.defineProperty(type.prototype, name, {
-      configurable: true,
-      value(this: unknown, ...args: unknown[]) {
-        calls.push(`${type.name}.${name}`);
-        return original.apply(this, args);
-      },
-    });
-  }
-  return () => Object.defineProperties(type.prototype, originals);
+  return meter.inOrder().filter((method) => /^Cloud\w+\.(?!alarm$)/.test(method));
 }
 
 /** What an isolate does that was just started. */

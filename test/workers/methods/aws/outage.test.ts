@@ -1,6 +1,7 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { CloudLookups } from "../../../../src/methods/aws/clients/lookups.ts";
 import { CloudAuth } from "../../../../src/methods/aws/mount/cloud-auth.ts";
+import { atCalls, failing } from "../../../support/calls.ts";
 import { DocumentSigner } from "../../../support/cloud-login.ts";
 import { type CloudMount, HOME, mountCloud, OTHER, refusalOf } from "../../../support/cloud-mount.ts";
 import { FakeCloud, type Fault } from "../../../support/fake-cloud/fake-cloud.ts";
@@ -47,11 +48,9 @@ function expectComeBackLater(answer: Answer): void {
 /** Holds the first look-up back until so many logins wait for one, as a cloud does that takes its time to answer. */
 function holdFirstCallUntilAsked(count: number): void {
   const gate = Promise.withResolvers<void>();
-  const { ask } = CloudLookups.prototype;
-  let asked = 0;
-  vi.spyOn(CloudLookups.prototype, "ask").mockImplementation(function (this: CloudLookups, ...given) {
-    if (++asked === count) gate.resolve();
-    return ask.apply(this, given);
+  const asked = atCalls(CloudLookups, "ask", ({ proceed }) => {
+    if (asked.calls.length === count) gate.resolve();
+    return proceed();
   });
   cloud.beforeAnswer = ({ action }) => (action === "DescribeInstances" ? gate.promise : Promise.resolve());
 }
@@ -226,7 +225,7 @@ describe("a mount's object that does not answer", () => {
     await mount.write("role/any", { token_ttl: "1h" });
     const start = Date.now();
     const token = (await loginAgain()).body.auth.client_token;
-    const away = vi.spyOn(CloudAuth.prototype, "readForLogin").mockRejectedValue(new Error("away"));
+    const away = failing(CloudAuth, "readForLogin", "away");
     for (const seconds of [40, 61, 63, 119]) {
       vi.setSystemTime(start + seconds * 1_000);
       expect((await loginAgain()).status).toBe(200);
@@ -240,7 +239,7 @@ describe("a mount's object that does not answer", () => {
     expect((await loginAgain()).status).toBe(500);
     expect(await health()).not.toHaveProperty("grove_stale_seconds");
 
-    away.mockRestore();
+    away.end();
     expect((await loginAgain()).status).toBe(200);
     expect(linesOf("cloud_mount_available", told)).toHaveLength(1);
   });
@@ -250,12 +249,12 @@ describe("a mount's object that does not answer", () => {
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() });
     await login();
     const late = Promise.withResolvers<never>();
-    const asked = vi.spyOn(CloudAuth.prototype, "readForLogin").mockReturnValue(late.promise);
+    const asked = atCalls(CloudAuth, "readForLogin", () => late.promise);
     vi.setSystemTime(Date.now() + 61_000);
     expect((await login()).status).toBe(200);
     vi.setSystemTime(Date.now() + 100);
     expect((await login()).status).toBe(200);
-    expect(asked).toHaveBeenCalledTimes(1);
+    expect(asked.calls).toHaveLength(1);
     late.reject(new Error("it was reset"));
   });
 });

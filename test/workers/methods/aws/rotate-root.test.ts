@@ -1,5 +1,6 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { CloudAuth } from "../../../../src/methods/aws/mount/cloud-auth.ts";
+import { atCalls, failing, losingAnswers } from "../../../support/calls.ts";
 import { DocumentSigner } from "../../../support/cloud-login.ts";
 import { CloudMount, HOME, refusalOf } from "../../../support/cloud-mount.ts";
 import { FakeCloud } from "../../../support/fake-cloud/fake-cloud.ts";
@@ -145,21 +146,16 @@ describe("rotate-root", () => {
   });
 
   it("goes on when the object went away after it stored the key", async () => {
-    const { replaceAccessKey } = CloudAuth.prototype;
-    vi.spyOn(CloudAuth.prototype, "replaceAccessKey").mockImplementationOnce(function (this: CloudAuth, ...given) {
-      replaceAccessKey.apply(this, given);
-      throw new Error("the object was reset");
-    });
+    losingAnswers(CloudAuth, "replaceAccessKey", () => true, 1);
     expect((await rotate()).status).toBe(200);
     expect(keysOf().map(({ id }) => id)).toEqual([await configured()]);
     await expectWorking();
   });
 
   it("keeps both keys when nobody can say which one is configured", async () => {
-    vi.spyOn(CloudAuth.prototype, "replaceAccessKey").mockImplementationOnce(() => {
-      vi.spyOn(CloudAuth.prototype, "readClient").mockImplementationOnce(() => {
-        throw new Error("the object is not there");
-      });
+    const reset = atCalls(CloudAuth, "replaceAccessKey", () => {
+      reset.end();
+      failing(CloudAuth, "readClient", "the object is not there", 1);
       throw new Error("the object was reset");
     });
     const answer = await rotate();

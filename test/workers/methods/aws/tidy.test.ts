@@ -5,6 +5,7 @@ import { accessShardFor } from "../../../../src/methods/aws/mount/access-shards.
 import { CloudAuth } from "../../../../src/methods/aws/mount/cloud-auth.ts";
 import type { InstanceLogin } from "../../../../src/methods/aws/rules/access.ts";
 import { accessShardOf } from "../../../../src/system/access-shards.ts";
+import { holdAlarmsOf, ringAlarm } from "../../../support/calls.ts";
 import { type cloudAt, cloudObject, enableCloud, mountRow, VOCABULARIES } from "../../../support/cloud.ts";
 import { bindings, initialized } from "../../../support/service.ts";
 
@@ -12,8 +13,6 @@ const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 /** On the hour, and so far ahead of the platform's clock that no alarm goes off by itself. */
 const NOW = Math.ceil(Date.now() / HOUR) * HOUR + 400 * DAY;
-const denyAlarm = CloudAuth.prototype.alarm;
-const accessAlarm = CloudAccessList.prototype.alarm;
 /** The shard that has this instance holds all entries of these tests. */
 const INSTANCE = "odd0";
 type Table = "access_list" | "deny_list";
@@ -42,8 +41,7 @@ describe.each(VOCABULARIES)("tidy of a mount of the type $type", (words) => {
   beforeEach(async () => {
     vi.setSystemTime(NOW);
     // The test decides when an alarm goes off.
-    vi.spyOn(CloudAuth.prototype, "alarm").mockResolvedValue(undefined);
-    vi.spyOn(CloudAccessList.prototype, "alarm").mockResolvedValue(undefined);
+    holdAlarmsOf(CloudAuth, CloudAccessList);
     at = await enableCloud(root, `tidy-${words.type}-${count++}`, words.type);
     await at.post("config/identity", {});
     const { list, place } = await shard();
@@ -80,8 +78,8 @@ describe.each(VOCABULARIES)("tidy of a mount of the type $type", (words) => {
 
   /** Lets one alarm go off. */
   const ring = async (table: Table = "deny_list") => {
-    if (table === "deny_list") await runInDurableObject(await cloudObject(at.path), (auth) => denyAlarm.call(auth));
-    else await runInDurableObject((await shard()).list, (list) => accessAlarm.call(list));
+    if (table === "deny_list") await ringAlarm(await cloudObject(at.path));
+    else await ringAlarm((await shard()).list);
   };
   const alarmAt = async (table: Table = "deny_list") =>
     runInDurableObject(await objectOf(table), (_, { storage }) => storage.getAlarm());
@@ -270,7 +268,7 @@ describe.each(VOCABULARIES)("tidy of a mount of the type $type", (words) => {
     vi.setSystemTime(ends + 3 * DAY + HOUR);
     await ring();
     expect(await names("deny_list")).toEqual([]);
-    expect(await alarmAt()).toBe(ends + 3 * DAY + HOUR);
+    expect(await alarmAt()).toBeNull();
   });
 
   it("keeps a denied tag as long as the role whose key signed it", async () => {

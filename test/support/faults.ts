@@ -1,0 +1,40 @@
+import { SweepTurns } from "../../src/base/turns/turns.ts";
+import { LeaseStore } from "../../src/lease/store.ts";
+import { InventoryStore } from "../../src/listing/inventory/shard/inventory-store.ts";
+import { UpdateQueue } from "../../src/listing/updates/update-queue.ts";
+import { CubbyholeStore } from "../../src/tree/cubbyhole/store.ts";
+import { atCalls, failing } from "./calls.ts";
+
+/* Faults within an object or an isolate, by what they mean for the service. What fails between objects is in calls.ts. */
+
+/** A fault that goes on until the test ends it. */
+export interface Fault {
+  end(): void;
+}
+
+const THE_END = "the process ends here";
+
+/** Lists hear nothing of tokens that are made: the isolate of their trees ends before it tells them. */
+export const loseNewsOfCreations = (): Fault => atCalls(UpdateQueue, "created", () => undefined);
+
+/** Lists hear nothing of tokens that change. */
+export const loseNewsOfChanges = (): Fault => atCalls(UpdateQueue, "changed", () => undefined);
+
+/** The process ends before a tree that deletes tokens takes back what the lists have not heard of them. */
+export const endBeforeTakingBack = (): Fault => failing(UpdateQueue, "takeBack", THE_END);
+
+/** The process ends while a tree deletes tokens. */
+export const endWithinTree = (): Fault => failing(CubbyholeStore, "deleteOf", THE_END);
+
+/** The process ends while a shard takes tokens off the list. */
+export const endWithinShard = (): Fault => failing(InventoryStore, "remove", THE_END);
+
+/** The process ends after the target of a lease has answered, and before its tree notes it. */
+export const endBeforeLeaseIsRemoved = (): Fault => failing(LeaseStore, "remove", THE_END);
+
+/** A sweep ends no more leases of dead tokens than this in a step. */
+export const sweepFewLeases = (most: number): Fault =>
+  atCalls(LeaseStore, "endOfTokens", ({ args: [rows, now], proceed }) => proceed(rows, now, most));
+
+/** As many trees sweep already as may: others are put off until then (ms). */
+export const putSweepsOff = (until: number): Fault => atCalls(SweepTurns, "putOffTo", () => until);
