@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { PROJECT } from "../scripts/local/worker-definition.ts";
 import type { CaseFigures, Row } from "./case.ts";
-import { amount, fillPageFile, markdownTable } from "./page.ts";
+import { amount, fillPage, markdownTable } from "./page.ts";
 
 /** The figures of one case, with how they were taken. */
 export interface KeptFigures extends CaseFigures {
@@ -25,7 +25,7 @@ export function keepFigures(name: string, { variant, ...figures }: KeptFigures):
   const kept = { ...readFigures(), [variant === undefined ? name : `${name} ${variant}`]: figures };
   const short = (_: string, value: unknown) => (typeof value === "number" ? Number(value.toPrecision(DIGITS)) : value);
   writeFileSync(FILE, `${JSON.stringify(kept, short, 1)}\n`);
-  fillPageFile(PAGE, renderFigures(readFigures()));
+  writeFileSync(PAGE, fillPage(readFileSync(PAGE, "utf8"), renderFigures(readFigures())));
 }
 
 /** The figures of all cases, by name and variant. */

@@ -37,16 +37,11 @@ const TIMEOUT_SECONDS = 60;
 /** How often the load generator looks whether its time is over (ms). */
 const SAMPLE_MS = 100;
 
-/**
- * Sends a stream for a while. Each connection sends its next request when the previous one is answered.
- *
- * @param until ends it earlier.
- */
+/** Sends a stream for a while. Each connection sends its next request when the previous one is answered. */
 export async function runStream(
   url: string,
   { connections, requests }: Stream,
   seconds: number,
-  until?: Promise<unknown>,
 ): Promise<StreamResult> {
   const times: number[] = [];
   const statuses: Record<string, number> = {};
@@ -77,7 +72,6 @@ export async function runStream(
     if (status !== 503) times.push(ms);
     statuses[status] = (statuses[status] ?? 0) + 1;
   });
-  void until?.then(() => run.stop());
   await done.promise;
   const elapsed = (performance.now() - began) / 1000;
   const sorted = Float64Array.from(times).sort();

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { closeSync, fsyncSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
+import { closeSync, fsyncSync, openSync, rmSync, writeSync } from "node:fs";
 import { cpus, totalmem } from "node:os";
 import { join } from "node:path";
 import { findWorkerd } from "../scripts/serve/workerd.ts";
@@ -19,14 +19,9 @@ export function describeMachine(directory: string): string {
   ].join("; ");
 }
 
-/** The file system that holds a directory: that of the longest mount point above it. */
+/** The type of the file system that holds a directory. */
 function fileSystemOf(directory: string): string {
-  const mounts = readFileSync("/proc/mounts", "utf8").split("\n");
-  const above = mounts
-    .map((line) => line.split(" "))
-    .filter(([, point]) => point !== undefined && `${directory}/`.startsWith(point === "/" ? "/" : `${point}/`))
-    .toSorted(([, a = ""], [, b = ""]) => b.length - a.length);
-  return above[0]?.[2] ?? "unknown";
+  return execFileSync("df", ["--output=fstype", directory], { encoding: "utf8" }).trim().split("\n").at(-1) ?? "";
 }
 
 /** The middle time (ms) of a small write that is on disk when it returns: what every commit of a database waits for. */

@@ -1,5 +1,3 @@
-import { readFileSync, writeFileSync } from "node:fs";
-
 /** A number with three digits that count, and commas between thousands. */
 export function amount(value: number): string {
   if (value === 0) return "0";
@@ -34,9 +32,4 @@ export function fillPage(page: string, parts: Readonly<Record<string, string>>):
     if (from === -1 || to < from) throw new Error(`the page has no place for ${name}`);
     return `${text.slice(0, from + begin.length)}\n\n${content}\n\n${text.slice(to)}`;
   }, page);
-}
-
-/** The same for a file. */
-export function fillPageFile(path: string, parts: Readonly<Record<string, string>>): void {
-  writeFileSync(path, fillPage(readFileSync(path, "utf8"), parts));
 }

@@ -31,16 +31,23 @@ function parseKillArguments(argv: readonly string[]): Result<KillOptions, NotRun
   return ok({ rounds, minutes, seed, say });
 }
 
+/** How often each name is there. */
+function counted(names: readonly string[]): [string, number][] {
+  const counts = new Map<string, number>();
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return [...counts];
+}
+
 async function kill(options: KillOptions): Promise<number> {
   say(`seed ${options.seed}`);
-  const { broken, ...result } = await runKills(options);
-  const alike = Object.entries(Object.groupBy(broken, (line) => line));
-  for (const [line, lines] of alike) say(`BROKEN: ${line} (${lines?.length} times)`);
+  const { rounds, ledger, revocations, broken } = await runKills(options);
+  for (const [line, count] of counted(broken)) say(`BROKEN: ${line} (${count} times)`);
+  const made = counted(ledger.entries.map((entry) => entry.kind)).map(([kind, count]) => `${count} of kind "${kind}"`);
+  const changes = [...ledger.numbers.values()].reduce((sum, { answered }) => sum + answered, 0);
   const verdict = broken.length === 0 ? "no answer was lost" : `${broken.length} answers were lost`;
-  const things = Object.entries(result.made).map(([kind, count]) => `${count} of kind "${kind}"`);
-  process.stdout.write(`${result.rounds} kills: ${verdict}\n`);
-  process.stdout.write(`made: ${things.join(", ")}; ${result.changes} changes of other things\n`);
-  process.stdout.write(`${result.revocations} revocations of leases were sent\n`);
+  process.stdout.write(`${rounds} kills: ${verdict}\n`);
+  process.stdout.write(`made: ${made.join(", ")}; ${changes} changes of other things\n`);
+  process.stdout.write(`${revocations} revocations of leases were sent\n`);
   return broken.length === 0 ? 0 : 1;
 }
 

@@ -30,10 +30,7 @@ export interface KillOptions {
 /** What came of it. */
 export interface KillResult {
   readonly rounds: number;
-  /** Things that were made, by their kind. */
-  readonly made: Readonly<Record<string, number>>;
-  /** Answered writes of what only changes. */
-  readonly changes: number;
+  readonly ledger: Ledger;
   /** Leases whose revocation the engine was asked for. */
   readonly revocations: number;
   /** A sentence for each broken promise. */
@@ -69,7 +66,7 @@ export async function runKills({ seed, say, ...options }: KillOptions): Promise<
   let server = await ServeProcess.start(data, secrets);
   // Every server listens where the first one did.
   const root: Client = { url: server.url, token: server.token };
-  const listen = root.url.replace("http://", "");
+  const flags = ["--listen", root.url.replace("http://", "")];
   const environment = await startEnvironment(root);
   const kept = new Map<string, Kept>();
   const writers: Writer[] = [];
@@ -94,7 +91,7 @@ export async function runKills({ seed, say, ...options }: KillOptions): Promise<
     await server.kill(victim);
     stopped = true;
     await writing;
-    server = await ServeProcess.start(data, secrets, { listen });
+    server = await ServeProcess.start(data, secrets, { flags });
     rounds++;
     const fresh = ledger.entries.slice(before);
     broken.push(...(await findBroken(root, ledger, [...sample(ledger.entries, choices), ...fresh], kept)));
@@ -110,14 +107,7 @@ export async function runKills({ seed, say, ...options }: KillOptions): Promise<
   await server.stop();
   broken.push(...findDamage(data));
   await environment.stop();
-  const made = Object.groupBy(ledger.entries, ({ kind }) => kind);
-  return {
-    rounds,
-    made: Object.fromEntries(Object.entries(made).map(([kind, entries]) => [kind, entries?.length ?? 0])),
-    changes: [...ledger.numbers.values()].reduce((sum, { answered }) => sum + answered, 0),
-    revocations: environment.engine.asked.size,
-    broken,
-  };
+  return { rounds, ledger, revocations: environment.engine.asked.size, broken };
 }
 
 /** Makes what one writer keeps for the whole run: three tokens. */

@@ -104,8 +104,7 @@ export class Subject {
     const lines: Json[] = [];
     this.#lines = lines;
     this.#server = await ServeProcess.start(this.#data, this.#secrets, {
-      privateHosts: "127.0.0.1",
-      trustProxy: TRUSTED_PROXY,
+      flags: ["--allow-private-host=127.0.0.1", "--trust-proxy", TRUSTED_PROXY],
       settings: { POLICY_CACHE_SECONDS: "1" },
       onLine: (line) => {
         if (line.startsWith("{")) lines.push(JSON.parse(line));

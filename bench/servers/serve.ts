@@ -34,12 +34,8 @@ export function newSecrets(): Secrets {
 export interface ServeOptions {
   /** The script of package.json that starts it; default: `serve`. Of `dev`, the data are its own. */
   readonly script?: "serve" | "dev";
-  /** Where it listens; default: any free port of 127.0.0.1. */
-  readonly listen?: string;
-  /** Private hosts that the Worker may call; default: this machine. */
-  readonly privateHosts?: string;
-  /** Addresses of proxies in front whose X-Forwarded-For is believed; default: none. */
-  readonly trustProxy?: string;
+  /** Further words of its command line. Unless they say otherwise it has a free port, and may call this machine. */
+  readonly flags?: readonly string[];
   /** Settings of the Worker. */
   readonly settings?: Readonly<Record<string, string>>;
   /** Called with each line of both outputs. Default: the log goes to /dev/null, which costs no disk. */
@@ -68,19 +64,13 @@ export class ServeProcess implements Client {
   static async start(
     data: string,
     secrets: Secrets,
-    {
-      script = "serve",
-      listen = "127.0.0.1:0",
-      privateHosts = "127.0.0.0/8",
-      trustProxy,
-      settings,
-      onLine,
-    }: ServeOptions = {},
+    { script = "serve", flags = [], settings, onLine }: ServeOptions = {},
   ): Promise<ServeProcess> {
     const isDev = script === "dev";
-    const own = isDev ? ["--port=0", "--root-token", secrets.GROVE_DEV_ROOT_TOKEN] : ["--listen", listen];
-    const words = [...wordsOf(script), ...own, "--data", data, `--allow-private-host=${privateHosts}`];
-    if (trustProxy !== undefined) words.push("--trust-proxy", trustProxy);
+    const own = isDev ? ["--port=0", "--root-token", secrets.GROVE_DEV_ROOT_TOKEN] : ["--listen=127.0.0.1:0"];
+    // The arguments of `node` in package.json, so that the measured server is the one that users start.
+    const words = project.scripts[script].split(" ").slice(1);
+    words.push(...own, "--data", data, "--allow-private-host=127.0.0.0/8", ...flags);
     const child = spawn(process.execPath, words, {
       cwd: PROJECT,
       // Else a Worker that is developed on this machine would find this one.
@@ -135,11 +125,6 @@ export class ServeProcess implements Client {
 /** Zeros for a process that is not there, and on systems without /proc. */
 export function usageOf(pid: number): Usage {
   return processFigures(pid) ?? { cpuSeconds: 0, residentBytes: 0 };
-}
-
-/** The arguments of `node` in a script of package.json, so that the measured server is the one that users start. */
-function wordsOf(script: "serve" | "dev"): string[] {
-  return project.scripts[script].split(" ").slice(1);
 }
 
 function isRunning({ exitCode, signalCode }: ChildProcess): boolean {
