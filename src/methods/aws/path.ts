@@ -1,4 +1,4 @@
-import { tagValueOfPath } from "./rules/tag-value.ts";
+import { tagValueOfPath } from "./rules/role-tag.ts";
 
 /**
  * The canonical form of a path below a mount of this method: the current names of the lists, roles in lower case, role

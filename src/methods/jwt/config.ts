@@ -1,10 +1,11 @@
+import { createPublicKey } from "node:crypto";
+import type { JWK } from "jose";
 import { type Failure, invalid } from "../../base/errors.ts";
 import type { PrivateHosts } from "../../base/private-hosts.ts";
 import { outboundProblem } from "../../base/public-host.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import { fieldSchema, flag, list, text, unread, type Values } from "../../wire/fields.ts";
 import { view } from "../../wire/view.ts";
-import { readPublicKey } from "./public-key.ts";
 
 /**
  * Algorithms that a mount can allow. No HMAC and no `none`: a public key must never serve as a secret, and a token must be
@@ -141,4 +142,25 @@ function problemOf(fields: ConfigFields, listed: PrivateHosts): string | null {
 
 function isFilled(value: unknown): boolean {
   return typeof value === "object" && value !== null ? Object.keys(value).length > 0 : Boolean(value);
+}
+
+const MAX_PEM_LENGTH = 16_384;
+
+/** Kinds of keys that verify a signature and can't make one. */
+const ASYMMETRIC: ReadonlySet<string> = new Set(["RSA", "EC", "OKP"]);
+
+/** A public key, or that of a certificate, from PEM; null for anything else, a private key above all. */
+export function readPublicKey(pem: string): JWK | null {
+  if (pem.length > MAX_PEM_LENGTH || pem.includes("PRIVATE KEY")) return null;
+  try {
+    const jwk: JWK = { ...createPublicKey(pem).export({ format: "jwk" }) };
+    return isVerificationKey(jwk) ? jwk : null;
+  } catch {
+    return null;
+  }
+}
+
+/** True for a key that can only verify: a symmetric key in the key set of an issuer must not be accepted. */
+export function isVerificationKey(jwk: JWK): boolean {
+  return ASYMMETRIC.has(jwk.kty ?? "") && (jwk.use === undefined || jwk.use === "sig");
 }

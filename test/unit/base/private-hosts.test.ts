@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
 import { isListed, NO_PRIVATE_HOSTS, privateHosts, readPrivateHosts } from "../../../src/base/private-hosts.ts";
 import { outboundProblem } from "../../../src/base/public-host.ts";
-import { fetchJson } from "../../../src/methods/jwt/fetch-json.ts";
+import { fetchJson } from "../../../src/methods/jwt/keys.ts";
 
 const listed = (list: string, url: string) =>
   isListed(privateHosts({ GROVE_PRIVATE_HOSTS: list }), new URL(url).hostname);

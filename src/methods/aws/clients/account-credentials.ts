@@ -6,10 +6,9 @@ import { type CloudAnswer, errorCodeOf } from "../answers/answer.ts";
 import { type Credentials, readAssumedCredentials, readOwnAccount, type TemporaryCredentials } from "../answers/sts.ts";
 import { parsePrincipalArn } from "../arn.ts";
 import type { Partition } from "../regions.ts";
-import { type ApiCall, callApi } from "./call-api.ts";
 import type { CloudAccount, CloudClient } from "./client.ts";
 import { forgetServerCredentials, serverCredentials } from "./server-credentials.ts";
-import { stsCall } from "./sts.ts";
+import { type ApiCall, callApi, stsCall } from "./sts.ts";
 import type { StsRole } from "./sts-role.ts";
 import { forgetWebIdentitySession, webIdentityCredentials } from "./web-identity.ts";
 

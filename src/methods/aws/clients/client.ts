@@ -1,8 +1,15 @@
-import type { Failure } from "../../../base/errors.ts";
-import type { Result } from "../../../base/result.ts";
+import { type Failure, invalid } from "../../../base/errors.ts";
+import { privateHosts } from "../../../base/private-hosts.ts";
+import { err, ok, type Result } from "../../../base/result.ts";
 import { toHex } from "../../../crypto/bytes.ts";
+import type { Env } from "../../../env.ts";
+import { signMountToken } from "../../../issuer/service.ts";
+import type { Installation } from "../../../system/installation.ts";
+import type { Mount } from "../../../system/mount.ts";
 import type { Credentials } from "../answers/sts.ts";
 import type { AwsEnv } from "../env.ts";
+import { openSecret } from "../secrets.ts";
+import { type ClientConfig, SECRET_KEY, type WebIdentity } from "./config.ts";
 import type { CallPolicy } from "./retry.ts";
 import type { StsRole } from "./sts-role.ts";
 
@@ -41,4 +48,69 @@ export type CloudAccount = {
 export async function nameOf(...parts: readonly (string | number | null)[]): Promise<string> {
   const bytes = new TextEncoder().encode(JSON.stringify(parts));
   return toHex(new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)));
+}
+
+/** On whose behalf the cloud is asked: the configuration of the mount says with which credentials. */
+export interface CloudAccess {
+  readonly env: Env;
+  readonly installation: Installation;
+  readonly mount: Mount;
+}
+
+/** The client of a mount with this configuration. */
+export async function openClient(access: CloudAccess, config: ClientConfig): Promise<CloudClient> {
+  const { endpoint, iamEndpoint, stsEndpoint, stsRegion, maxRetries, webIdentity } = config;
+  return {
+    env: access.env,
+    policy: { hosts: privateHosts(access.env), maxRetries },
+    endpoints: { ec2: withoutSlash(endpoint), iam: withoutSlash(iamEndpoint), sts: withoutSlash(stsEndpoint) },
+    stsRegion,
+    staticKeys: () => openKeys(access, config),
+    webIdentity: webIdentity
+      ? { roleArn: webIdentity.roleArn, token: () => signWebIdentity(access, webIdentity) }
+      : null,
+    revision: await revisionOf(access.mount.uuid, config),
+  };
+}
+
+/** The revisions of configurations that are at hand. A configuration never changes: another one takes its place. */
+const REVISIONS = new WeakMap<ClientConfig, { readonly mount: string; readonly revision: string }>();
+
+async function revisionOf(mount: string, config: ClientConfig): Promise<string> {
+  const known = REVISIONS.get(config);
+  if (known?.mount === mount) return known.revision;
+  const { endpoint, iamEndpoint, stsEndpoint, stsRegion, accessKey, sealedSecretKey, maxRetries, webIdentity } = config;
+  const revision = await nameOf(
+    mount,
+    endpoint,
+    iamEndpoint,
+    stsEndpoint,
+    stsRegion,
+    accessKey,
+    // Sealing the same secret again gives another text, so writing it again counts as a change too.
+    sealedSecretKey,
+    maxRetries,
+    webIdentity ? JSON.stringify(webIdentity) : null,
+  );
+  REVISIONS.set(config, { mount, revision });
+  return revision;
+}
+
+async function openKeys(access: CloudAccess, config: ClientConfig): Promise<Result<Credentials | null, Failure>> {
+  const { accessKey, sealedSecretKey } = config;
+  if (accessKey === "" && sealedSecretKey === null) return ok(null);
+  if (accessKey === "" || sealedSecretKey === null) {
+    const half = "the access key or secret key were provided but not both";
+    return err(invalid(`static client credentials haven't been properly configured (${half})`));
+  }
+  const secretAccessKey = await openSecret(access.installation.keys, access.mount, SECRET_KEY, sealedSecretKey);
+  return ok({ accessKeyId: accessKey, secretAccessKey, sessionToken: null });
+}
+
+function signWebIdentity({ env, installation, mount }: CloudAccess, { audience, ttl, key }: WebIdentity) {
+  return signMountToken(env, installation.keys, { mountAccessor: mount.accessor, audience, ttl, key });
+}
+
+function withoutSlash(endpoint: string): string {
+  return endpoint.replace(/\/$/, "");
 }

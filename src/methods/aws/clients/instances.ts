@@ -4,8 +4,7 @@ import { readInstances, runningInstance, type VmInstance } from "../answers/ec2.
 import { findRegion, type Region } from "../regions.ts";
 import { callForAccount } from "./account-credentials.ts";
 import type { CloudAccount, CloudClient } from "./client.ts";
-import type { Found } from "./lookups.ts";
-import { sharedLookup } from "./shared-lookup.ts";
+import { type Found, sharedLookup } from "./lookups.ts";
 
 const API_VERSION = "2016-11-15";
 /** Instances of one call; their descriptions have to fit into the longest answer that is read. */

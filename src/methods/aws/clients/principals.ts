@@ -5,10 +5,9 @@ import { type IamPrincipal, readInstanceProfileRole, readRole, readUser } from "
 import { type PrincipalArn, parsePrincipalArn } from "../arn.ts";
 import { iamHostOf, type Partition } from "../regions.ts";
 import { callForAccount } from "./account-credentials.ts";
-import type { ApiCall } from "./call-api.ts";
 import type { CloudAccount, CloudClient } from "./client.ts";
-import type { Found } from "./lookups.ts";
-import { sharedLookup } from "./shared-lookup.ts";
+import { type Found, sharedLookup } from "./lookups.ts";
+import type { ApiCall } from "./sts.ts";
 
 const API_VERSION = "2010-05-08";
 

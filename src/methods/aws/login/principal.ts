@@ -2,8 +2,9 @@ import { currentTime } from "../../../base/clock.ts";
 import { type Failure, inContext } from "../../../base/errors.ts";
 import { ExpiringCache } from "../../../base/expiring-cache.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
+import { matchesBoundArn, type PrincipalArn } from "../arn.ts";
 import { findPrincipal } from "../clients/principals.ts";
-import { matchesWildcard, matchPrincipal, type Principal } from "../rules/principal.ts";
+import type { CloudRole } from "../rules/role.ts";
 import type { Target } from "./attempt.ts";
 
 /** How long a full ARN is cached: it changes when a user is moved to another path. */
@@ -33,4 +34,33 @@ async function findFullArn({ client, account }: Target, principal: Principal): P
   if (found.value.uniqueId !== principal.uniqueId) return ok(null);
   fullArns.set(key, found.value.arn.arn, now + FULL_ARN_MS);
   return ok(found.value.arn.arn);
+}
+
+/** Who signed the request of a login. */
+interface Principal {
+  readonly arn: PrincipalArn;
+  readonly uniqueId: string;
+}
+
+/**
+ * Whether a principal is one that the role is bound to, as far as that is known without asking IAM.
+ *
+ * With unique ids resolved, a principal without a wildcard is known by its id alone: one that was deleted and made again
+ * under its name is another one. Otherwise it is known by its canonical ARN, without its path. A wildcard is about the
+ * ARN with the path, which STS leaves out: then IAM has to be asked.
+ */
+function matchPrincipal(role: CloudRole, principal: Principal): "bound" | "unbound" | "depends_on_full_arn" {
+  const bound = role.bounds.bound_iam_principal_arn ?? [];
+  if (bound.length === 0) return "bound";
+  const known = role.resolveUniqueIds
+    ? role.principalIds.includes(principal.uniqueId)
+    : bound.includes(principal.arn.canonicalArn);
+  if (known) return "bound";
+  return bound.some((arn) => arn.endsWith("*")) ? "depends_on_full_arn" : "unbound";
+}
+
+/** Whether a full ARN, path included, is under one of the wildcards of the role. */
+function matchesWildcard(role: CloudRole, fullArn: string): boolean {
+  const bound = role.bounds.bound_iam_principal_arn ?? [];
+  return bound.some((arn) => arn.endsWith("*") && matchesBoundArn(arn, fullArn));
 }

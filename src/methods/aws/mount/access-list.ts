@@ -7,8 +7,7 @@ import type { Migration } from "../../../storage/schema.ts";
 import { GroveObject } from "../../../system/grove-object.ts";
 import { type AccessEntry, decideLogin, type InstanceLogin } from "../rules/access.ts";
 import { DEFAULT_TIDY, type TidySettings } from "../rules/tidy-settings.ts";
-import { ExpiringValues } from "./expiring-values.ts";
-import { ListTidy, TIDY_JOBS_TABLE } from "./list-tidy.ts";
+import { ExpiringValues, ListTidy, TIDY_JOBS_TABLE } from "./list-tidy.ts";
 
 export const CLOUD_ACCESS_LIST_MIGRATIONS: readonly Migration[] = [
   {

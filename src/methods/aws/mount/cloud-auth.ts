@@ -8,16 +8,21 @@ import { GroveObject } from "../../../system/grove-object.ts";
 import { type ClientChange, type ClientConfig, changeClient } from "../clients/config.ts";
 import { changeStsRole, type StsRole, type StsRoleFields } from "../clients/sts-role.ts";
 import type { CertificateType, RegisteredCertificate } from "../documents/registered.ts";
-import { type DenyEntry, isStillGenuine } from "../rules/deny-entry.ts";
 import { DEFAULT_IDENTITY, type IdentityChange, type IdentityConfig } from "../rules/identity.ts";
-import type { CloudRole } from "../rules/role.ts";
+import { type CloudRole, MAX_ROLE_LENGTH } from "../rules/role.ts";
 import { changeRole, type RoleChange, type RoleChangeInput } from "../rules/role-change.ts";
-import { MAX_ROLE_LENGTH } from "../rules/role-fields.ts";
+import { type DenyEntry, isStillGenuine } from "../rules/role-tag.ts";
 import { DEFAULT_TIDY, type TidyChange, type TidyList, type TidySettings } from "../rules/tidy-settings.ts";
 import { ListTidy } from "./list-tidy.ts";
-import { type LoginAsk, type LoginParts, readLoginParts } from "./login-parts.ts";
-import { mayWrite, type WriteGrants } from "./records.ts";
-import { CLOUD_AUTH_MIGRATIONS, CloudStore } from "./store.ts";
+import {
+  CLOUD_AUTH_MIGRATIONS,
+  CloudStore,
+  type LoginAsk,
+  type LoginParts,
+  mayWrite,
+  readLoginParts,
+  type WriteGrants,
+} from "./store.ts";
 
 /** Tables whose entries are listed and deleted by name. */
 export type CloudTable = "certificates" | "stsRoles" | "roles" | "denyList";

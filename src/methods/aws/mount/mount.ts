@@ -1,10 +1,12 @@
 import { type AtMount, mountOf } from "../../../auth/mount-of.ts";
 import { within } from "../../../base/location.ts";
 import type { Env } from "../../../env.ts";
+import { ACCESS_SHARDS, accessShardName, accessShardOf } from "../../../system/access-shards.ts";
 import type { Mount } from "../../../system/mount.ts";
 import { systemOf } from "../../../system/system.ts";
 import type { AwsEnv } from "../env.ts";
 import type { CloudMountType } from "../vocabulary.ts";
+import type { CloudAccessList, ShardPlace } from "./access-list.ts";
 import type { CloudAuth } from "./cloud-auth.ts";
 import { forgetCopies } from "./copies.ts";
 
@@ -51,4 +53,24 @@ export async function changeConfigurationAt<T>(
     forgetCopies();
     await systemOf(env).announceMethodState(mount.uuid, await auth.configurationState());
   }
+}
+
+/** A shard: its object, and the place that is passed to it. */
+interface AccessShard {
+  readonly list: DurableObjectStub<CloudAccessList>;
+  readonly place: ShardPlace;
+}
+
+/** The shard that remembers the logins of an instance at a mount. */
+export function accessShardFor(env: AwsEnv, mount: Pick<Mount, "uuid">, instanceId: string): AccessShard {
+  return shardAt(env, mount.uuid, accessShardOf(instanceId));
+}
+
+/** All shards of a mount. */
+export function accessShardsOf(env: AwsEnv, mount: Pick<Mount, "uuid">): AccessShard[] {
+  return Array.from({ length: ACCESS_SHARDS }, (_, shard) => shardAt(env, mount.uuid, shard));
+}
+
+function shardAt(env: AwsEnv, mount: string, shard: number): AccessShard {
+  return { list: within(env, env.CLOUD_ACCESS_LIST).getByName(accessShardName(mount, shard)), place: { mount, shard } };
 }

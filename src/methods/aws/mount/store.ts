@@ -1,20 +1,25 @@
 import type { Refusal } from "../../../auth/refused/refusals.ts";
 import { currentTime } from "../../../base/clock.ts";
+import { DENIED, type Failure, invalid } from "../../../base/errors.ts";
+import { err, ok, type Result } from "../../../base/result.ts";
+import type { SealedKind } from "../../../crypto/row-keys.ts";
+import type { Verdict } from "../../../policy/acl.ts";
 import type { RowSeals } from "../../../storage/row-seals.ts";
 import type { Migration } from "../../../storage/schema.ts";
+import { SealedTable } from "../../../storage/sealed-table.ts";
+import { SealedValues, type ValueRow } from "../../../storage/sealed-values.ts";
 import { Setting } from "../../../storage/setting.ts";
-import type { Tables } from "../../../storage/tables.ts";
-import type { ClientConfig } from "../clients/config.ts";
+import type { Sql, Tables } from "../../../storage/tables.ts";
+import { type ClientConfig, DEFAULT_CLIENT } from "../clients/config.ts";
 import type { StsRole } from "../clients/sts-role.ts";
 import type { RegisteredCertificate } from "../documents/registered.ts";
-import type { DenyEntry } from "../rules/deny-entry.ts";
-import type { IdentityConfig } from "../rules/identity.ts";
+import { DEFAULT_IDENTITY, type IdentityConfig } from "../rules/identity.ts";
 import type { CloudRole } from "../rules/role.ts";
+import type { DenyEntry } from "../rules/role-tag.ts";
 import type { TidyList, TidySettings } from "../rules/tidy-settings.ts";
-import { forgetCopies } from "./copies.ts";
-import { ExpiringValues } from "./expiring-values.ts";
-import { TIDY_JOBS_TABLE } from "./list-tidy.ts";
-import { Records, settingRows } from "./records.ts";
+import { sealedTexts } from "../secrets.ts";
+import { forgetCopies, type LoginSettings } from "./copies.ts";
+import { ExpiringValues, TIDY_JOBS_TABLE } from "./list-tidy.ts";
 
 const VALUES = "(name TEXT PRIMARY KEY, value TEXT NOT NULL, seal BLOB) WITHOUT ROWID";
 
@@ -86,4 +91,119 @@ export class CloudStore {
     // Where one process serves, this isolate also answers requests.
     forgetCopies();
   }
+}
+
+/** What the caller's policies grant on the path of what is written. */
+export type WriteGrants = Pick<Verdict, "create" | "update">;
+
+/** A write needs the right to create what is not there (null), and the right to change what is. */
+export function mayWrite(before: unknown, grants: WriteGrants): boolean {
+  return before === null ? grants.create : grants.update;
+}
+
+/** A table of records that operators configure. */
+interface RecordTable {
+  readonly table: string;
+  readonly kind: SealedKind;
+  /** Most records of one mount. */
+  readonly max: number;
+  /** What they are called in messages. */
+  readonly plural: string;
+}
+
+/** Records that operators configure, by name. */
+class Records<T> extends SealedValues<T> {
+  readonly #max: number;
+  readonly #plural: string;
+  readonly #changed: () => void;
+
+  /** @param changed called after each change, in its transaction. */
+  constructor(sql: Sql, seals: RowSeals, { table, kind, max, plural }: RecordTable, changed: () => void) {
+    super(sql, seals, table, kind, sealedTexts);
+    this.#max = max;
+    this.#plural = plural;
+    this.#changed = changed;
+  }
+
+  /**
+   * Makes or changes a record.
+   *
+   * @param change gives the record after the write, or why it is refused; `before` is null for a new one.
+   * @returns "permission_denied", or a 400 when the write is refused or the table is full.
+   */
+  change(name: string, grants: WriteGrants, change: (before: T | null) => Result<T, Failure>): Result<null, Failure> {
+    const before = this.read(name);
+    if (!mayWrite(before, grants)) return err(DENIED);
+    const after = change(before);
+    return after.ok ? this.replace(name, before, after.value) : after;
+  }
+
+  /** Writes a record in the place of `before`, null for a new one; a 400 when the table is full. */
+  replace(name: string, before: T | null, after: T): Result<null, Failure> {
+    if (!before && this.count() >= this.#max) return err(invalid(`there are ${this.#max} ${this.#plural} already`));
+    this.write(name, after);
+    this.#changed();
+    return ok(null);
+  }
+
+  override delete(name: string): void {
+    super.delete(name);
+    this.#changed();
+  }
+}
+
+/** The rows of a table of settings. */
+function settingRows(sql: Sql, seals: RowSeals, table: string, kind: SealedKind): SealedTable<ValueRow> {
+  const values = ({ value }: Record<string, SqlStorageValue>) => sealedTexts(String(value));
+  return new SealedTable(sql, seals, { table, kind, key: ["name"], sealed: ["value"], values });
+}
+
+/** Parts of the configuration that a login lacks. */
+export interface LoginAsk {
+  readonly settings: boolean;
+  /** In lower case; null for none. */
+  readonly roleName: string | null;
+  /** Whose role to assume; null for none. */
+  readonly accountId: string | null;
+}
+
+/** The parts that were asked for, and null for the others. */
+export interface LoginParts {
+  /** The state of the configuration that they are of: a number that every change makes greater. */
+  readonly state: number;
+  readonly settings: LoginSettings | null;
+  readonly role: CloudRole | null;
+  /** The role to assume for the account. */
+  readonly stsRole: StsRole | null;
+}
+
+/** What the id of an image begins with: a vm login without a role means the role that is named like its image. */
+const IMAGE_PREFIX = "ami-";
+
+/** The parts of the configuration that a login or a renewal asks for. */
+export function readLoginParts(store: CloudStore, { settings, roleName, accountId }: LoginAsk): LoginParts {
+  // No login uses settings that were tampered with: defaults in their place would let in whom those keep out.
+  const tampered = store.client.isTampered || store.identity.isTampered;
+  return {
+    state: store.state,
+    settings: settings ? loginSettings(store, tampered) : null,
+    role: roleName === null || tampered ? null : store.roles.read(roleName),
+    stsRole: accountId === null ? null : store.stsRoles.read(accountId),
+  };
+}
+
+function loginSettings(store: CloudStore, tampered: boolean): LoginSettings {
+  const { client, identity, certificates } = store;
+  return {
+    client: client.read() ?? DEFAULT_CLIENT,
+    identity: identity.read() ?? DEFAULT_IDENTITY,
+    certificates: certificates.values(),
+    hasRoles: hasRoleFrom(store, ""),
+    hasImageRoles: hasRoleFrom(store, IMAGE_PREFIX),
+    tampered,
+  };
+}
+
+function hasRoleFrom({ roles }: CloudStore, prefix: string): boolean {
+  return roles.names(prefix, 1).some((name) => name.startsWith(prefix));
 }

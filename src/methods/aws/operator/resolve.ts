@@ -1,9 +1,8 @@
 import { type Failure, inContext, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { type PrincipalArn, parsePrincipalArn } from "../arn.ts";
-import type { CloudClient } from "../clients/client.ts";
+import { type CloudAccess, type CloudClient, openClient } from "../clients/client.ts";
 import { DEFAULT_CLIENT } from "../clients/config.ts";
-import { type CloudAccess, openClient } from "../clients/open-client.ts";
 import { findPrincipal } from "../clients/principals.ts";
 import { cloudAuthAt } from "../mount/mount.ts";
 

@@ -1,14 +1,17 @@
 import { mountOf } from "../../../auth/mount-of.ts";
 import type { CallContext } from "../../../auth/route.ts";
-import { type Failure, invalid } from "../../../base/errors.ts";
+import { type Failure, inContext, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { dataReply, type Reply } from "../../../wire/reply.ts";
-import type { AccessKey } from "../answers/iam.ts";
+import type { CloudAnswer } from "../answers/answer.ts";
+import { type AccessKey, readCreatedAccessKey, readDeletedAccessKey, readUser } from "../answers/iam.ts";
 import type { Credentials } from "../answers/sts.ts";
-import { createAccessKey, deleteAccessKey, findKeyOwner } from "../clients/access-keys.ts";
-import type { CloudClient } from "../clients/client.ts";
+import type { CloudAccess, CloudClient } from "../clients/client.ts";
 import { type ClientConfig, SECRET_KEY } from "../clients/config.ts";
-import type { CloudAccess } from "../clients/open-client.ts";
+import { iamCall } from "../clients/principals.ts";
+import type { CallPolicy } from "../clients/retry.ts";
+import { serverPartition } from "../clients/server-credentials.ts";
+import { callApi } from "../clients/sts.ts";
 import { changeConfigurationAt, cloudAuthAt } from "../mount/mount.ts";
 import { sealSecret } from "../secrets.ts";
 import { operatorClient } from "./resolve.ts";
@@ -120,4 +123,49 @@ async function configureKey(
   } catch {
     return null;
   }
+}
+
+/** The friendly name of the user whose keys these are. */
+async function findKeyOwner(client: CloudClient, keys: Credentials): Promise<Result<string, Failure>> {
+  const user = await callIam(client, keys, { Action: "GetUser" }, (answer) => readUser(answer, null));
+  return user.ok ? ok(user.value.arn.friendlyName) : user;
+}
+
+/**
+ * Makes another access key for a user. IAM refuses a third. Not repeated: a first call whose answer was lost has made a
+ * key, too.
+ */
+function createAccessKey(
+  client: CloudClient,
+  keys: Credentials,
+  userName: string,
+): Promise<Result<AccessKey, Failure>> {
+  const form = { Action: "CreateAccessKey", UserName: userName };
+  return callIam(client, keys, form, readCreatedAccessKey, { maxRetries: 0 });
+}
+
+/** Deletes an access key of a user. The keys may be so new that IAM does not know them everywhere yet. */
+function deleteAccessKey(
+  client: CloudClient,
+  keys: Credentials,
+  userName: string,
+  accessKeyId: string,
+): Promise<Result<null, Failure>> {
+  const form = { Action: "DeleteAccessKey", UserName: userName, AccessKeyId: accessKeyId };
+  return callIam(client, keys, form, readDeletedAccessKey, { maxRetries: 12, alsoTemporary: UNKNOWN_KEY });
+}
+
+const UNKNOWN_KEY: ReadonlySet<string> = new Set(["InvalidClientTokenId"]);
+
+async function callIam<T>(
+  client: CloudClient,
+  keys: Credentials,
+  form: Readonly<Record<string, string>> & { readonly Action: string },
+  read: (answer: CloudAnswer) => Result<T, Failure>,
+  policy: Partial<CallPolicy> = {},
+): Promise<Result<T, Failure>> {
+  const call = iamCall(client, serverPartition(client.env), form);
+  const answer = await callApi({ ...client.policy, ...policy }, call, keys);
+  const result = answer.ok ? read(answer.value) : answer;
+  return result.ok ? result : err(inContext(`error calling ${form.Action}`, result.error));
 }

@@ -5,21 +5,36 @@ import {
   type PresentedContext,
   type RequestContext,
   type Route,
+  simpleRoute,
   tokenRoute,
 } from "../../../auth/route.ts";
-import { DONE_OR_WARNED } from "../../../auth/route-description.ts";
+import { DONE_OR_WARNED, dataAnswer } from "../../../auth/route-description.ts";
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
-import { mountTtl } from "../../../system/mount.ts";
+import { type MountTtl, mountTtl } from "../../../system/mount.ts";
+import { fieldSchema, flag, list, sent, sentDuration, text, unread, type Values } from "../../../wire/fields.ts";
 import { namedSegment } from "../../../wire/path-name.ts";
-import type { Reply } from "../../../wire/reply.ts";
+import { dataReply, type Reply } from "../../../wire/reply.ts";
 import { changeConfiguration, cloudAuthOf } from "../mount/mount.ts";
 import { resolvePrincipals } from "../operator/resolve.ts";
-import { tagKeyPurpose } from "../rules/role.ts";
+import {
+  type CloudRole,
+  MAX_ROLE_NAME,
+  ROLE_FIELDS,
+  ROLE_VIEW,
+  type RoleFields,
+  tagKeyPurpose,
+} from "../rules/role.ts";
 import type { RoleChange } from "../rules/role-change.ts";
-import { MAX_ROLE_NAME, ROLE_FIELDS, ROLE_VIEW, type RoleFields } from "../rules/role-fields.ts";
-import { newTagKey } from "../rules/tag-value.ts";
-import { sealSecret } from "../secrets.ts";
+import {
+  canonicalPolicies,
+  isSubsetOfRole,
+  newTagKey,
+  newTagNonce,
+  type RoleTag,
+  signRoleTag,
+} from "../rules/role-tag.ts";
+import { openSecret, sealSecret } from "../secrets.ts";
 
 const PATH = `role/${namedSegment("role")}`;
 
@@ -95,4 +110,84 @@ async function writeRole(context: CallContext<unknown, RoleFields>): Promise<Res
     resolved = answer.value;
   }
   return err({ code: "unavailable", message: "the role is being changed by others; try again", retryAfterSeconds: 1 });
+}
+
+/** The fields of a role tag; undefined when not sent. */
+export const ROLE_TAG_FIELDS = fieldSchema({
+  role: unread("string").describe("The name of the role"),
+  policies: sent(list()).describe("Policies out of those of the role; only `default` unless sent"),
+  max_ttl: sentDuration().describe("How long tokens live at most"),
+  instance_id: sent(text()).describe("The only instance that the tag is good for"),
+  allow_instance_migration: sent(flag(false)).describe("True: the instance may log in again after it was moved"),
+  disallow_reauthentication: sent(flag(false)).describe("True: an instance logs in once"),
+});
+
+type TagFields = Values<typeof ROLE_TAG_FIELDS>;
+
+/** `role/:role/tag`: makes the value of a tag. Nothing is stored; what was made can be denied. */
+export const ROLE_TAG_ROUTES: readonly Route[] = [
+  simpleRoute(
+    "update",
+    `role/${namedSegment("role")}/tag`,
+    {
+      summary: "Makes the value of a tag that narrows what a role gives to an instance.",
+      operationId: "write-role-tag",
+      answers: dataAnswer({ tag_key: "string", tag_value: "string" }),
+    },
+    ROLE_TAG_FIELDS,
+    createTag,
+  ),
+];
+
+async function createTag(context: CallContext<TagFields, null>): Promise<Result<Reply, Failure>> {
+  const { installation, params, fields } = context;
+  const mount = mountOf(context);
+  const name = (params.role ?? "").toLowerCase();
+  const role = await cloudAuthOf(context).readRole(name);
+  if (!role) return err(invalid(`entry not found for role ${name}`));
+  const problem = problemOf(role, fields);
+  if (problem) return err(invalid(problem));
+  const tag: RoleTag = {
+    nonce: newTagNonce(),
+    role: name,
+    policies: fields.policies ? canonicalPolicies(fields.policies) : null,
+    maxTtlSeconds: fields.max_ttl ?? 0,
+    instanceId: fields.instance_id ? fields.instance_id.toLowerCase() : null,
+    allowInstanceMigration: fields.allow_instance_migration ?? false,
+    disallowReauthentication: fields.disallow_reauthentication ?? false,
+  };
+  const key = await openSecret(installation.keys, mount, tagKeyPurpose(role.roleId), role.sealedTagKey);
+  const value = await signRoleTag(tag, key);
+  if (!value.ok) return value;
+  const warnings = warningsOf(role, tag, mountTtl(mount));
+  return ok(dataReply({ tag_key: role.roleTag, tag_value: value.value }, warnings.length > 0 ? warnings : undefined));
+}
+
+/**
+ * A tag takes away from what its role gives; one that asks for more is not made.
+ * Messages are those of the reference's AWS method (role/:role/tag).
+ */
+function problemOf(role: CloudRole, fields: TagFields): string | null {
+  if (role.roleTag === "") return "tag creation is not enabled for this role";
+  if (!isSubsetOfRole(fields.policies ?? [], role.token.policies)) {
+    return "policies on the tag must be a subset of the policies set on the role";
+  }
+  if (fields.allow_instance_migration && fields.disallow_reauthentication) {
+    return "cannot set both disallow_reauthentication and allow_instance_migration";
+  }
+  return (fields.max_ttl ?? 0) < 0 ? 'error converting input for field "max_ttl": cannot provide negative value' : null;
+}
+
+function warningsOf(role: CloudRole, tag: RoleTag, mount: MountTtl): string[] {
+  const warnings: string[] = [];
+  if (tag.allowInstanceMigration && !role.allowInstanceMigration) {
+    warnings.push("Role does not allow instance migration. The tag does not either unless the role value is updated.");
+  }
+  const capped = (limit: string) =>
+    warnings.push(`Given max TTL of ${tag.maxTtlSeconds} is greater than ${limit}, and will be capped at login time.`);
+  if (tag.maxTtlSeconds > mount.maxSeconds) capped(`the mount maximum of ${mount.maxSeconds} seconds`);
+  if (role.token.maxTtl > 0 && tag.maxTtlSeconds > role.token.maxTtl) {
+    capped(`the role maximum of ${role.token.maxTtl} seconds`);
+  }
+  return warnings;
 }

@@ -3,7 +3,7 @@ import { err, ok, type Result } from "../../../base/result.ts";
 import { fieldSchema, list, sent, text, type Values } from "../../../wire/fields.ts";
 import { onlySent } from "../../../wire/read-fields.ts";
 import { view } from "../../../wire/view.ts";
-import { isPlainWord } from "../fields.ts";
+import { isPlainWord } from "../encoding.ts";
 
 const IAM_ALIASES = ["role_id", "unique_id", "full_arn"] as const;
 const VM_ALIASES = ["role_id", "instance_id", "image_id"] as const;

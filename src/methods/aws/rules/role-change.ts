@@ -3,10 +3,17 @@ import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import type { MountTtl } from "../../../system/mount.ts";
 import { parsePrincipalArn, wildcardProblem } from "../arn.ts";
-import { isPlainWord } from "../fields.ts";
-import { type AuthType, BOUND_FIELDS, type Bounds, type CloudRole, checksInstance, INSTANCE_ENTITY } from "./role.ts";
-import type { RoleFields } from "./role-fields.ts";
-import { roleFieldsProblem } from "./role-fields.ts";
+import { isPlainWord } from "../encoding.ts";
+import {
+  type AuthType,
+  BOUND_FIELDS,
+  type Bounds,
+  type CloudRole,
+  checksInstance,
+  INSTANCE_ENTITY,
+  type RoleFields,
+  roleFieldsProblem,
+} from "./role.ts";
 
 /** What a write of a role depends on besides its fields. */
 export interface RoleChangeInput {

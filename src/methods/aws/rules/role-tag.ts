@@ -1,6 +1,9 @@
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { fromBase64, randomBytes, toBase64 } from "../../../crypto/bytes.ts";
+import { view } from "../../../wire/view.ts";
+import { fromBase64Text } from "../encoding.ts";
+import type { CloudRole } from "./role.ts";
 
 /** The contents of a role tag: an instance with the tag may log in with fewer rights than its role gives. */
 export type RoleTag = {
@@ -19,7 +22,7 @@ export type RoleTag = {
 };
 
 /** The cloud's limit on a tag's value. */
-export const MAX_TAG_VALUE_BYTES = 255;
+const MAX_TAG_VALUE_BYTES = 255;
 
 const VERSION = "v1";
 const NONCE_BYTES = 8;
@@ -45,7 +48,7 @@ export function canonicalPolicies(policies: readonly string[]): string[] {
  * The text that is signed: items in a fixed order, each in one spelling. There is exactly one text for a tag:
  * `v1:<nonce>:r=<role>:d=<bool>:m=<bool>[:p=<policy>,...][:i=<instance>][:t=<seconds>]`.
  */
-export function formatRoleTag(tag: RoleTag): string {
+function formatRoleTag(tag: RoleTag): string {
   const items = [
     VERSION,
     tag.nonce,
@@ -63,7 +66,7 @@ export function formatRoleTag(tag: RoleTag): string {
  * Reads the signed text of a tag. Only the one spelling that `formatRoleTag` gives is accepted: a tag that could be
  * spelled in two ways would pass a deny list that holds the other one. Messages are those of the reference's AWS method (role tags).
  */
-export function parseRoleTagText(text: string): Result<RoleTag, Failure> {
+function parseRoleTagText(text: string): Result<RoleTag, Failure> {
   const [version, nonce = "", ...items] = text.split(":");
   if (version !== VERSION) return err(invalid("invalid role tag version"));
   if (fromBase64(nonce)?.length !== NONCE_BYTES) return err(invalid("invalid tag"));
@@ -93,7 +96,7 @@ export function parseRoleTagText(text: string): Result<RoleTag, Failure> {
 }
 
 /** Why a tag can't be written, or null. */
-export function roleTagProblem(tag: RoleTag): string | null {
+function roleTagProblem(tag: RoleTag): string | null {
   const { policies, maxTtlSeconds, instanceId } = tag;
   if (!ROLE.test(tag.role)) return "role name can't stand in a role tag";
   if (policies?.some((policy) => !POLICY.test(policy))) {
@@ -135,3 +138,91 @@ export function tagRefusal(tag: RoleTag, login: TaggedLogin): string | null {
   }
   return null;
 }
+
+/** A tag value whose signature is not verified yet: its key belongs to the role that the value names. */
+export type UnverifiedTag = {
+  readonly tag: RoleTag;
+  /** The whole value. There is only one for this tag, so it can key the deny list. */
+  readonly value: string;
+  readonly signed: string;
+  readonly mac: Uint8Array<ArrayBuffer>;
+};
+
+const MAC_BYTES = 32;
+
+/** A key for the tags of a new role: a UUID, whose text is the key. */
+export function newTagKey(): string {
+  return crypto.randomUUID();
+}
+
+/** Makes the value of a tag: its text and an HMAC-SHA256 of the text under the role's key. */
+export async function signRoleTag(tag: RoleTag, key: string): Promise<Result<string, Failure>> {
+  const problem = roleTagProblem(tag);
+  if (problem !== null) return err(invalid(problem));
+  const text = formatRoleTag(tag);
+  const mac = await crypto.subtle.sign("HMAC", await importKey(key), encode(text));
+  const value = `${text}:${toBase64(new Uint8Array(mac))}`;
+  if (value.length > MAX_TAG_VALUE_BYTES) {
+    return err(invalid(`role tag 'value' exceeding the limit of ${MAX_TAG_VALUE_BYTES} characters`));
+  }
+  return ok(value);
+}
+
+/** Reads a tag value in its one spelling. */
+export function readTagValue(value: string): Result<UnverifiedTag, Failure> {
+  const end = value.lastIndexOf(":");
+  if (end < 0 || value.length > MAX_TAG_VALUE_BYTES) return err(invalid("invalid tag"));
+  const mac = fromBase64(value.slice(end + 1));
+  if (mac?.length !== MAC_BYTES) return err(invalid("invalid tag"));
+  const signed = value.slice(0, end);
+  const tag = parseRoleTagText(signed);
+  return tag.ok ? ok({ tag: tag.value, value, signed, mac }) : tag;
+}
+
+/** Checks the signature of a tag with the key of the role that it names. The comparison takes constant time. */
+export async function verifyRoleTag(unverified: UnverifiedTag, key: string): Promise<Result<RoleTag, Failure>> {
+  const genuine = await crypto.subtle.verify("HMAC", await importKey(key), unverified.mac, encode(unverified.signed));
+  return genuine ? ok(unverified.tag) : err(invalid("role tag signature verification failed"));
+}
+
+/** The tag value of a deny list path: supplied as it is or as base64. A tag holds colons, so it never is base64. */
+export function tagValueOfPath(text: string): string {
+  return fromBase64Text(text) ?? text;
+}
+
+function importKey(key: string): Promise<CryptoKey> {
+  return crypto.subtle.importKey("raw", encode(key), { name: "HMAC", hash: "SHA-256" }, false, ["sign", "verify"]);
+}
+
+function encode(text: string): Uint8Array {
+  return new TextEncoder().encode(text);
+}
+
+/** A role tag that may not be used any more. Times in ms. */
+export interface DenyEntry {
+  readonly createdAt: number;
+  /** When the last token that the tag gave has ended. The tag itself never ends. */
+  readonly expiresAt: number;
+  /** The id of the role whose key signed the tag. */
+  readonly roleId: string;
+}
+
+/**
+ * Whether a denied tag could give a token again without its entry: while the role whose key signed it exists. A role
+ * that is created again under the same name has another key.
+ */
+export function isStillGenuine(
+  tag: string,
+  entry: DenyEntry,
+  roleNamed: (name: string) => Pick<CloudRole, "roleId"> | null,
+): boolean {
+  const read = readTagValue(tag);
+  const role = read.ok ? roleNamed(read.value.tag.role) : null;
+  return role !== null && role.roleId === entry.roleId;
+}
+
+/** What a read shows. */
+export const DENY_VIEW = view<DenyEntry>({
+  creation_time: ["string", (entry) => new Date(entry.createdAt).toISOString()],
+  expiration_time: ["string", (entry) => new Date(entry.expiresAt).toISOString()],
+});

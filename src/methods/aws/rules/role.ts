@@ -1,4 +1,6 @@
-import type { TokenSettings } from "../../../auth/token-settings.ts";
+import { TOKEN_FIELDS, TOKEN_SETTINGS, type TokenSettings } from "../../../auth/token-settings.ts";
+import { flag, list, roleSchema, sent, text, unread, type Values } from "../../../wire/fields.ts";
+import { fieldsOf, view } from "../../../wire/view.ts";
 import type { SealedText } from "../secrets.ts";
 
 /** How a role is logged in to: by the signed document of an instance, or by a signed request of a principal. */
@@ -57,3 +59,68 @@ export function tagKeyPurpose(roleId: string): string {
 export function checksInstance(role: Pick<CloudRole, "authType" | "inferredEntityType">): boolean {
   return role.authType === "vm" || role.inferredEntityType === INSTANCE_ENTITY;
 }
+
+/** The fields of a role as a client sends them; undefined when not sent. Durations in seconds, possibly negative. */
+export const ROLE_FIELDS = roleSchema({
+  role: unread("string").describe("The name of the role"),
+  auth_type: sent(text()).describe("Who logs in: principals or instances; it can't be changed"),
+  bound_account_id: sent(list()).describe("Accounts that may log in"),
+  bound_region: sent(list()).describe("Regions that may log in"),
+  bound_image_id: sent(list()).describe("Images whose instances may log in"),
+  bound_iam_instance_profile_arn: sent(list()).describe("Instance profiles whose instances may log in"),
+  bound_vm_instance_id: sent(list()).describe("Instances that may log in"),
+  bound_iam_role_arn: sent(list()).describe("Roles whose instances may log in"),
+  bound_iam_principal_arn: sent(list()).describe("Principals that may log in; `*` at the end for all below"),
+  bound_iam_principal_id: unread(["string"]).describe("Without effect: a read shows it"),
+  bound_vpc_id: sent(list()).describe("VPCs whose instances may log in"),
+  bound_subnet_id: sent(list()).describe("Subnets whose instances may log in"),
+  role_tag: sent(text()).describe("The key of the tag that narrows the role for an instance"),
+  inferred_entity_type: sent(text()).describe("The instance that a principal is taken for"),
+  inferred_cloud_region: sent(text()).describe("The region of that instance"),
+  resolve_cloud_unique_ids: sent(flag(false)).describe("False: principals are compared by ARN alone"),
+  allow_instance_migration: sent(flag(false)).describe("True: an instance may log in again after it was moved"),
+  disallow_reauthentication: sent(flag(false)).describe("True: an instance logs in once"),
+  ...TOKEN_FIELDS,
+});
+
+/** A write of a role, parsed but not validated. */
+export type RoleFields = Omit<Values<typeof ROLE_FIELDS>, "role" | "bound_iam_principal_id">;
+
+/** Characters of a role's name. */
+export const MAX_ROLE_NAME = 128;
+/** Characters of a role as it is stored: it travels with every login against it. */
+export const MAX_ROLE_LENGTH = 131_072;
+
+/** The cloud's longest names are ARNs. */
+const ITEM = /^[ -~]{1,2048}$/;
+const REGION = /^[a-z0-9-]{0,32}$/;
+const TAG_KEY = /^\P{Cc}{0,1024}$/u;
+
+/** Why the fields of a role can't be stored whatever they mean, or null. */
+export function roleFieldsProblem(sent: RoleFields): string | null {
+  for (const field of BOUND_FIELDS) {
+    const items = sent[field] ?? [];
+    const bad = items.findIndex((item) => !ITEM.test(item));
+    if (bad >= 0) return `${field}: item ${bad + 1} is too long or holds characters that no such name has`;
+  }
+  if (!REGION.test(sent.inferred_cloud_region ?? "")) return "inferred_cloud_region is not the name of a region";
+  if (!TAG_KEY.test(sent.role_tag ?? "")) return "role_tag can't be the key of a tag";
+  return null;
+}
+
+/** What a read shows of a role: everything but the key of its tags. */
+export const ROLE_VIEW = view<CloudRole>({
+  ...Object.fromEntries(
+    BOUND_FIELDS.map((field) => [field, [["string"], (role: CloudRole) => role.bounds[field] ?? []]]),
+  ),
+  auth_type: ["string", (role) => role.authType],
+  bound_iam_principal_id: [["string"], (role) => role.principalIds],
+  inferred_entity_type: ["string", (role) => role.inferredEntityType],
+  inferred_cloud_region: ["string", (role) => role.inferredRegion],
+  resolve_cloud_unique_ids: ["boolean", (role) => role.resolveUniqueIds],
+  role_id: ["string", (role) => role.roleId],
+  role_tag: ["string", (role) => role.roleTag],
+  allow_instance_migration: ["boolean", (role) => role.allowInstanceMigration],
+  disallow_reauthentication: ["boolean", (role) => role.disallowReauthentication],
+  ...fieldsOf((role) => role.token, TOKEN_SETTINGS),
+});

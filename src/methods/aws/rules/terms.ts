@@ -4,8 +4,7 @@ import { err, ok, type Result } from "../../../base/result.ts";
 import type { MountTtl } from "../../../system/mount.ts";
 import type { RenewTerms } from "../../../token/rules/renew.ts";
 import type { CloudRole } from "./role.ts";
-import type { RoleTag } from "./role-tag.ts";
-import { type TaggedLogin, tagRefusal } from "./role-tag.ts";
+import { type RoleTag, type TaggedLogin, tagRefusal } from "./role-tag.ts";
 
 /** What a role gives to one login, after its role tag took away from it. */
 export interface RoleGrant {

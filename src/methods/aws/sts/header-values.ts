@@ -1,6 +1,5 @@
 import { err, ok, type Result } from "../../../base/result.ts";
-import { fromBase64Text } from "../encoding.ts";
-import { parseStrictObject } from "../strict-json.ts";
+import { fromBase64Text, parseStrictObject } from "../encoding.ts";
 
 /** Headers of a signed request: each name, in lower case, with its values. */
 export type HeaderValues = ReadonlyMap<string, readonly string[]>;

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { ROLE_FIELDS } from "../../../../src/methods/aws/rules/role-fields.ts";
+import { ROLE_FIELDS } from "../../../../src/methods/aws/rules/role.ts";
 import aws from "../../../conformance/aws.json";
 import { type cloudAt, enableCloud } from "../../../support/cloud.ts";
 import { FakeCloud } from "../../../support/fake-cloud/fake-cloud.ts";

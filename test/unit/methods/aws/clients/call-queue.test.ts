@@ -2,8 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Failure } from "../../../../../src/base/errors.ts";
 import { err, ok, type Result } from "../../../../../src/base/result.ts";
-import { CallQueue } from "../../../../../src/methods/aws/clients/call-queue.ts";
-import { type CallWidth, isFull, UNREFUSED } from "../../../../../src/methods/aws/clients/call-width.ts";
+import { CallQueue, type CallWidth, isFull, UNREFUSED } from "../../../../../src/methods/aws/clients/call-queue.ts";
 
 const BUSY: Failure = { code: "unavailable", message: "busy", retryAfterSeconds: 5 };
 const REFUSED: Failure = { code: "invalid_request", message: "no" };

@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Env } from "../../../../../src/env.ts";
-import { containerCredentials, instanceCredentials } from "../../../../../src/methods/aws/clients/metadata.ts";
 import {
+  containerCredentials,
   forgetServerCredentials,
+  instanceCredentials,
   serverCredentials,
 } from "../../../../../src/methods/aws/clients/server-credentials.ts";
 

@@ -1,6 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { readAlgorithm, readOid, readSmallInteger, readTime } from "../../../../../src/methods/aws/documents/asn1.ts";
-import { type Element, TAG } from "../../../../../src/methods/aws/documents/ber.ts";
+import {
+  type Element,
+  readAlgorithm,
+  readOid,
+  readSmallInteger,
+  readTime,
+  TAG,
+} from "../../../../../src/methods/aws/documents/ber.ts";
 
 const primitive = (tag: number, ...content: number[]): Element => ({ tag, content: Uint8Array.from(content) });
 const text = (tag: number, value: string) => primitive(tag, ...Buffer.from(value));

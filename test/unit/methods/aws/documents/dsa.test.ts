@@ -1,7 +1,13 @@
 import { createHash, generateKeyPairSync, sign } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { contentOf, membersOf, readAlgorithm } from "../../../../../src/methods/aws/documents/asn1.ts";
-import { readBer, TAG, writeDer } from "../../../../../src/methods/aws/documents/ber.ts";
+import {
+  contentOf,
+  membersOf,
+  readAlgorithm,
+  readBer,
+  TAG,
+  writeDer,
+} from "../../../../../src/methods/aws/documents/ber.ts";
 import { type DsaKey, readDsaKey, verifyDsa } from "../../../../../src/methods/aws/documents/dsa.ts";
 import { sequence, tlv } from "./make.ts";
 

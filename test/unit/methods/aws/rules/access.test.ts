@@ -1,9 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { importKeys, newKeyRing } from "../../../../../src/crypto/key-ring.ts";
-import type { AccessEntry } from "../../../../../src/methods/aws/rules/access.ts";
-import { decideLogin, type InstanceLogin } from "../../../../../src/methods/aws/rules/access.ts";
-import { type PresentedNonce, prepareNonce } from "../../../../../src/methods/aws/rules/nonce.ts";
+import {
+  type AccessEntry,
+  decideLogin,
+  type InstanceLogin,
+  type PresentedNonce,
+  prepareNonce,
+} from "../../../../../src/methods/aws/rules/access.ts";
 
 const keys = await importKeys(newKeyRing(0));
 const MOUNT = { uuid: "mount-1" };

@@ -1,8 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { BOUND_FIELDS, type CloudRole } from "../../../../../src/methods/aws/rules/role.ts";
+import {
+  BOUND_FIELDS,
+  type CloudRole,
+  ROLE_FIELDS,
+  ROLE_VIEW,
+  type RoleFields,
+} from "../../../../../src/methods/aws/rules/role.ts";
 import { changeRole, type RoleChangeInput } from "../../../../../src/methods/aws/rules/role-change.ts";
-import { ROLE_FIELDS, ROLE_VIEW, type RoleFields } from "../../../../../src/methods/aws/rules/role-fields.ts";
 import { valuesOf } from "../../../../support/values.ts";
 
 const MOUNT = { defaultSeconds: 3600, maxSeconds: 7200 };

@@ -4,17 +4,15 @@ import { describe, expect, it } from "vitest";
 import {
   canonicalPolicies,
   isSubsetOfRole,
+  newTagKey,
   newTagNonce,
   type RoleTag,
-  tagRefusal,
-} from "../../../../../src/methods/aws/rules/role-tag.ts";
-import {
-  newTagKey,
   readTagValue,
   signRoleTag,
+  tagRefusal,
   tagValueOfPath,
   verifyRoleTag,
-} from "../../../../../src/methods/aws/rules/tag-value.ts";
+} from "../../../../../src/methods/aws/rules/role-tag.ts";
 
 const key = "7c9e6679-7425-40de-944b-e07fc1f90ae7";
 const nonce = "AAECAwQFBgc=";

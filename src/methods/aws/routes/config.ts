@@ -1,0 +1,304 @@
+import { mountOf } from "../../../auth/mount-of.ts";
+import { listRoute, removeRoute, showRoute } from "../../../auth/record-routes.ts";
+import { type Route, simpleRoute, tokenRoute } from "../../../auth/route.ts";
+import { DONE_OR_WARNED, dataAnswer, NO_CONTENT } from "../../../auth/route-description.ts";
+import { type Failure, invalid } from "../../../base/errors.ts";
+import { privateHosts } from "../../../base/private-hosts.ts";
+import { err, ok, type Result } from "../../../base/result.ts";
+import { fieldSchema, NO_FIELDS, sent, text, unread, type Values } from "../../../wire/fields.ts";
+import { namedSegment } from "../../../wire/path-name.ts";
+import { EMPTY } from "../../../wire/reply.ts";
+import { view } from "../../../wire/view.ts";
+import {
+  CLIENT_FIELDS,
+  CLIENT_VIEW,
+  type ClientChange,
+  type ClientConfig,
+  readClientChange,
+  SECRET_KEY,
+} from "../clients/config.ts";
+import { readStsRole, type StsRole, type StsRoleFields, stsRoleWarning } from "../clients/sts-role.ts";
+import { parseCertificateType, parseRegisteredPem, type RegisteredCertificate } from "../documents/registered.ts";
+import { changeConfiguration, cloudAuthOf } from "../mount/mount.ts";
+import { rotateRoot } from "../operator/rotate-root.ts";
+import { IDENTITY_FIELDS, IDENTITY_VIEW, readIdentityChange } from "../rules/identity.ts";
+import { readTidyChange, TIDY_FIELDS, TIDY_VIEW, type TidyList } from "../rules/tidy-settings.ts";
+import { sealSecret } from "../secrets.ts";
+
+/** `config/client` and `config/rotate-root`. */
+export const CLIENT_ROUTES: readonly Route[] = [
+  showRoute(
+    "config/client",
+    {
+      summary: "Shows how the mount talks to the cloud, without the secret key.",
+      operationId: "read-client-configuration",
+      view: CLIENT_VIEW,
+    },
+    (context) => cloudAuthOf(context).readClient(),
+  ),
+
+  tokenRoute(
+    "update",
+    "config/client",
+    {
+      summary: "Sets how the mount talks to the cloud; fields that are not sent stay as they are.",
+      operationId: "configure-client",
+      answers: DONE_OR_WARNED,
+    },
+    CLIENT_FIELDS,
+    {
+      createsOrUpdates: true,
+      async prepare(context): Promise<Result<ClientChange, Failure>> {
+        const { env, installation, fields } = context;
+        const change = readClientChange(fields, privateHosts(env));
+        if (!change.ok || fields.secret_key === undefined) return change;
+        const secret = fields.secret_key;
+        const sealedSecretKey =
+          secret === "" ? null : await sealSecret(installation.keys, mountOf(context), SECRET_KEY, secret);
+        return ok({ ...change.value, sealedSecretKey });
+      },
+      async handle(context) {
+        const written = await changeConfiguration<Result<ClientConfig, Failure>>(context, (auth) =>
+          auth.writeClient(context.prepared, context.verdict),
+        );
+        if (!written.ok) return written;
+        const lonely = written.value.stsRegion !== "" && written.value.stsEndpoint === "";
+        return ok(lonely ? { kind: "empty", warnings: ["sts_region has no effect without sts_endpoint"] } : EMPTY);
+      },
+    },
+  ),
+
+  removeRoute(
+    "config/client",
+    { summary: "Deletes the configuration of the client.", operationId: "delete-client-configuration" },
+    (context) => changeConfiguration(context, (auth) => auth.deleteClient()),
+  ),
+
+  simpleRoute(
+    "update",
+    "config/rotate-root",
+    {
+      summary: "Replaces the configured access key by a new one that no operator has seen.",
+      operationId: "rotate-root-credentials",
+      answers: dataAnswer({ access_key: "string" }),
+    },
+    NO_FIELDS,
+    rotateRoot,
+  ),
+];
+
+/** `config/identity`. It is always there: what was not written reads as its default. */
+export const IDENTITY_ROUTES: readonly Route[] = [
+  showRoute(
+    "config/identity",
+    {
+      summary: "Shows which properties name the holders of tokens and are shown of them.",
+      operationId: "read-identity-integration-configuration",
+      view: IDENTITY_VIEW,
+    },
+    (context) => cloudAuthOf(context).readIdentity(),
+  ),
+
+  tokenRoute(
+    "update",
+    "config/identity",
+    {
+      summary: "Sets which properties name the holders of tokens and are shown of them.",
+      operationId: "configure-identity-integration",
+      answers: NO_CONTENT,
+    },
+    IDENTITY_FIELDS,
+    {
+      prepare: async ({ fields }) => readIdentityChange(fields),
+      async handle(context) {
+        await changeConfiguration(context, (auth) => auth.writeIdentity(context.prepared));
+        return ok(EMPTY);
+      },
+    },
+  ),
+];
+
+const CERTIFICATE_PATH = `config/certificate/${namedSegment("cert_name")}`;
+const CERTIFICATE_FIELDS = fieldSchema({
+  cert_name: unread("string").describe("The name of the certificate"),
+  cloud_public_cert: sent(text()).describe("The certificate in PEM, or in base64 of it"),
+  type: sent(text()).describe("`pkcs7` or `identity`: what it verifies"),
+});
+
+const CERTIFICATE_VIEW = view<RegisteredCertificate>({
+  cloud_public_cert: ["string", (certificate) => certificate.pem],
+  type: ["string", (certificate) => certificate.type],
+});
+
+/** `config/certificate/:cert_name` and `config/certificates`. The published certificates are not among them. */
+export const CERTIFICATE_ROUTES: readonly Route[] = [
+  listRoute(
+    "config/certificates",
+    { summary: "Lists the registered certificates.", operationId: "list-certificate-configurations" },
+    (context, after, limit) => cloudAuthOf(context).names("certificates", after, limit),
+  ),
+
+  showRoute(
+    CERTIFICATE_PATH,
+    {
+      summary: "Shows a certificate that verifies documents of instances.",
+      operationId: "read-certificate-configuration",
+      view: CERTIFICATE_VIEW,
+    },
+    (context) => cloudAuthOf(context).readCertificate(context.params.cert_name ?? ""),
+  ),
+
+  tokenRoute(
+    "update",
+    CERTIFICATE_PATH,
+    {
+      summary: "Registers a certificate that verifies documents of instances.",
+      operationId: "configure-certificate",
+      answers: NO_CONTENT,
+    },
+    CERTIFICATE_FIELDS,
+    {
+      createsOrUpdates: true,
+      prepare: async ({ fields }) => readCertificateFields(fields),
+      async handle(context) {
+        const { params, prepared, verdict } = context;
+        const written = await changeConfiguration<Result<null, Failure>>(context, (auth) =>
+          auth.writeCertificate(params.cert_name ?? "", prepared.pem, prepared.type, verdict),
+        );
+        return written.ok ? ok(EMPTY) : written;
+      },
+    },
+  ),
+
+  removeRoute(
+    CERTIFICATE_PATH,
+    { summary: "Deletes a certificate.", operationId: "delete-certificate-configuration" },
+    (context) => changeConfiguration(context, (auth) => auth.remove("certificates", context.params.cert_name ?? "")),
+  ),
+];
+
+interface CertificateWrite {
+  readonly pem: string;
+  /** null keeps the type of the certificate that is replaced. */
+  readonly type: RegisteredCertificate["type"] | null;
+}
+
+/** A certificate that does not parse is refused here: stored, it would be tried at every login. */
+function readCertificateFields(fields: Values<typeof CERTIFICATE_FIELDS>): Result<CertificateWrite, Failure> {
+  const type = fields.type === undefined ? ok(null) : parseCertificateType(fields.type);
+  if (!type.ok) return type;
+  if (fields.cloud_public_cert === undefined) return err(invalid("missing cloud_public_cert"));
+  const pem = parseRegisteredPem(fields.cloud_public_cert);
+  return pem.ok ? ok({ pem: pem.value, type: type.value }) : pem;
+}
+
+const STS_PATH = `config/sts/${namedSegment("account_id")}`;
+const STS_FIELDS = fieldSchema({
+  account_id: unread("string").describe("The id of the account"),
+  sts_role: sent(text()).describe("The ARN of the role"),
+  external_id: sent(text()).describe("The external ID that the role's trust policy asks for; empty: none"),
+});
+
+const STS_ROLE_VIEW = view<StsRole>({
+  sts_role: ["string", (role) => role.arn],
+  "external_id?": ["string", (role) => role.externalId || undefined],
+});
+
+/** `config/sts`: the roles to assume for the instances of other accounts. */
+export const STS_ROUTES: readonly Route[] = [
+  listRoute(
+    "config/sts",
+    { summary: "Lists the accounts with a role to assume.", operationId: "list-sts-role-relationships" },
+    (context, after, limit) => cloudAuthOf(context).names("stsRoles", after, limit),
+  ),
+
+  showRoute(
+    STS_PATH,
+    {
+      summary: "Shows the role that is assumed for the instances of an account.",
+      operationId: "read-sts-role",
+      view: STS_ROLE_VIEW,
+    },
+    (context) => cloudAuthOf(context).readStsRole(context.params.account_id ?? ""),
+  ),
+
+  tokenRoute(
+    "update",
+    STS_PATH,
+    {
+      summary: "Sets the role that is assumed for the instances of an account.",
+      operationId: "configure-sts-role",
+      answers: DONE_OR_WARNED,
+    },
+    STS_FIELDS,
+    {
+      createsOrUpdates: true,
+      prepare: async ({ fields }): Promise<Result<StsRoleFields, Failure>> =>
+        readStsRole({ arn: fields.sts_role, externalId: fields.external_id }),
+      async handle(context) {
+        const { params, prepared, verdict } = context;
+        const accountId = params.account_id ?? "";
+        const written = await changeConfiguration<Result<null, Failure>>(context, (auth) =>
+          auth.writeStsRole(accountId, prepared, verdict),
+        );
+        if (!written.ok) return written;
+        const warning = prepared.arn === undefined ? null : stsRoleWarning(accountId, prepared.arn);
+        return ok(warning ? { kind: "empty", warnings: [warning] } : EMPTY);
+      },
+    },
+  ),
+
+  removeRoute(
+    STS_PATH,
+    {
+      summary: "Deletes the role that is assumed for the instances of an account.",
+      operationId: "delete-sts-role",
+    },
+    (context) => changeConfiguration(context, (auth) => auth.remove("stsRoles", context.params.account_id ?? "")),
+  ),
+];
+
+/** `config/tidy/...`, each list under its present and its deprecated name. */
+export const TIDY_SETTINGS_ROUTES: readonly Route[] = [
+  ...settingsRoutes("config/tidy/identity-accesslist", "identity-access-list", "access"),
+  ...settingsRoutes("config/tidy/identity-whitelist", "identity-whitelist", "access"),
+  ...settingsRoutes("config/tidy/roletag-denylist", "role-tag-deny-list", "deny"),
+  ...settingsRoutes("config/tidy/roletag-blacklist", "role-tag-blacklist", "deny"),
+];
+
+function settingsRoutes(path: string, name: string, list: TidyList): Route[] {
+  return [
+    showRoute(
+      path,
+      {
+        summary: "Shows when ended entries of a list are removed.",
+        operationId: `read-${name}-tidy-settings`,
+        view: TIDY_VIEW,
+      },
+      (context) => cloudAuthOf(context).readTidy(list),
+    ),
+
+    tokenRoute(
+      "update",
+      path,
+      {
+        summary: "Sets when ended entries of a list are removed.",
+        operationId: `configure-${name}-tidy-operation`,
+        answers: NO_CONTENT,
+      },
+      TIDY_FIELDS,
+      {
+        createsOrUpdates: true,
+        prepare: async ({ fields }) => readTidyChange(fields),
+        async handle(context) {
+          const written = await cloudAuthOf(context).writeTidy(list, context.prepared, context.verdict);
+          return written.ok ? ok(EMPTY) : written;
+        },
+      },
+    ),
+
+    removeRoute(path, { summary: "Deletes what was set.", operationId: `delete-${name}-tidy-settings` }, (context) =>
+      cloudAuthOf(context).deleteTidy(list),
+    ),
+  ];
+}

@@ -1,0 +1,168 @@
+import { type AtMount, mountOf } from "../../../auth/mount-of.ts";
+import { listRoute, removeRoute, showRoute } from "../../../auth/record-routes.ts";
+import { type CallContext, type RequestContext, type Route, tokenRoute } from "../../../auth/route.ts";
+import { BEGUN, ENVELOPE, NO_CONTENT } from "../../../auth/route-description.ts";
+import { currentTime } from "../../../base/clock.ts";
+import { invalid } from "../../../base/errors.ts";
+import { err, ok } from "../../../base/result.ts";
+import { type Mount, mountTtl } from "../../../system/mount.ts";
+import { fieldSchema, sentDuration, unread } from "../../../wire/fields.ts";
+import { namedSegment } from "../../../wire/path-name.ts";
+import { EMPTY, tidyReply } from "../../../wire/reply.ts";
+import type { AwsEnv } from "../env.ts";
+import { accessShardFor, accessShardsOf, cloudAuthOf } from "../mount/mount.ts";
+import { ENTRY_VIEW } from "../rules/access.ts";
+import { tagKeyPurpose } from "../rules/role.ts";
+import { DENY_VIEW, readTagValue, tagValueOfPath, type UnverifiedTag, verifyRoleTag } from "../rules/role-tag.ts";
+import { DEFAULT_SAFETY_BUFFER, readSafetyBuffer, type TidyList } from "../rules/tidy-settings.ts";
+import { openSecret } from "../secrets.ts";
+
+/** The access list, under its present and its deprecated name. Only logins write it. */
+export const ACCESS_LIST_ROUTES: readonly Route[] = [
+  ...accessListRoutes("identity-accesslist", "identity-access-list"),
+  ...accessListRoutes("identity-whitelist", "identity-whitelist"),
+];
+
+function accessListRoutes(path: string, name: string): Route[] {
+  const entryPath = `${path}/${namedSegment("instance_id")}`;
+  return [
+    listRoute(
+      path,
+      { summary: "Lists the instances that logged in.", operationId: `list-${name}` },
+      async (context, after, limit) => {
+        const shards = accessShardsOf(context.env, mountOf(context));
+        const lists = await Promise.all(shards.map(({ list }) => list.list(after, limit)));
+        return lists.flat().sort().slice(0, limit);
+      },
+    ),
+
+    showRoute(
+      entryPath,
+      {
+        summary: "Shows what is remembered of the logins of an instance.",
+        operationId: `read-${name}`,
+        view: ENTRY_VIEW,
+      },
+      (context) => {
+        const { instanceId, list } = entryOf(context);
+        return list.read(instanceId);
+      },
+    ),
+
+    removeRoute(
+      entryPath,
+      { summary: "Forgets the logins of an instance.", operationId: `delete-${name}` },
+      (context) => {
+        const { instanceId, list } = entryOf(context);
+        return list.delete(instanceId);
+      },
+    ),
+  ];
+}
+
+/** The instance of a path, and the shard that has its entry. */
+function entryOf(context: RequestContext & AtMount) {
+  const instanceId = context.params.instance_id ?? "";
+  return { instanceId, ...accessShardFor(context.env, mountOf(context), instanceId) };
+}
+
+/** The deny list of role tags, under its present and its deprecated name. */
+export const DENY_LIST_ROUTES: readonly Route[] = [
+  ...denyListRoutes("roletag-denylist", "role-tag-deny-list"),
+  ...denyListRoutes("roletag-blacklist", "role-tag-blacklist"),
+];
+
+function denyListRoutes(path: string, name: string): Route[] {
+  // The value of a tag holds slashes.
+  const entryPath = `${path}/:role_tag{.+}`;
+  return [
+    listRoute(path, { summary: "Lists the denied role tags.", operationId: `list-${name}s` }, (context, after, limit) =>
+      cloudAuthOf(context).names("denyList", after, limit),
+    ),
+
+    showRoute(
+      entryPath,
+      {
+        summary: "Shows an entry of the deny list.",
+        operationId: `read-${name}`,
+        view: DENY_VIEW,
+      },
+      (context) => cloudAuthOf(context).readDenied(tagOf(context)),
+    ),
+
+    tokenRoute(
+      "update",
+      entryPath,
+      { summary: "Denies a role tag.", operationId: `write-${name}`, answers: NO_CONTENT },
+      fieldSchema({ role_tag: unread("string").describe("The tag, as it is or as base64") }),
+      {
+        prepare: async (context) => readTagValue(tagOf(context)),
+        handle: denyTag,
+      },
+    ),
+
+    removeRoute(
+      entryPath,
+      { summary: "Takes a role tag off the deny list.", operationId: `delete-${name}` },
+      (context) => cloudAuthOf(context).remove("denyList", tagOf(context)),
+    ),
+  ];
+}
+
+/** The tag of a path, plain or in base64. A tag that is not in canonical form is on no list. */
+function tagOf({ params }: Pick<RequestContext, "params">): string {
+  return tagValueOfPath(params.role_tag ?? "");
+}
+
+/** Only a tag with a valid signature is denied: the list holds no tag that a login would refuse anyway. */
+async function denyTag(context: CallContext<unknown, UnverifiedTag>) {
+  const { installation, prepared } = context;
+  const auth = cloudAuthOf(context);
+  const mount = mountOf(context);
+  const role = await auth.readRole(prepared.tag.role);
+  if (!role) return err(invalid(`entry not found for "${prepared.tag.role}"`));
+  const key = await openSecret(installation.keys, mount, tagKeyPurpose(role.roleId), role.sealedTagKey);
+  const tag = await verifyRoleTag(prepared, key);
+  if (!tag.ok) return tag;
+  const now = currentTime();
+  const longest = Math.max(tag.value.maxTtlSeconds, role.token.maxTtl, mountTtl(mount).maxSeconds);
+  await auth.deny(prepared.value, role.roleId, now + longest * 1000, now);
+  return ok(EMPTY);
+}
+
+const FIELDS = fieldSchema({ safety_buffer: sentDuration().describe("How long an entry stays after its end") });
+
+/** `tidy/...`: removes ended entries now, whatever is configured for the periodic removal. */
+export const TIDY_ROUTES: readonly Route[] = [
+  tidyRoute("tidy/identity-accesslist", "tidy-identity-access-list", "access"),
+  tidyRoute("tidy/identity-whitelist", "tidy-identity-whitelist", "access"),
+  tidyRoute("tidy/roletag-denylist", "tidy-role-tag-deny-list", "deny"),
+  tidyRoute("tidy/roletag-blacklist", "tidy-role-tag-blacklist", "deny"),
+];
+
+function tidyRoute(path: string, operationId: string, list: TidyList): Route {
+  return tokenRoute(
+    "update",
+    path,
+    { summary: "Removes ended entries of a list now.", operationId, answers: [BEGUN, ENVELOPE] },
+    FIELDS,
+    {
+      prepare: async ({ fields }) => readSafetyBuffer(fields.safety_buffer),
+      async handle(context) {
+        const safetyBuffer = context.prepared ?? DEFAULT_SAFETY_BUFFER;
+        const started =
+          list === "deny"
+            ? await cloudAuthOf(context).startTidy(safetyBuffer, currentTime())
+            : await startAccessTidy(context.env, mountOf(context), safetyBuffer);
+        return ok(tidyReply(started));
+      },
+    },
+  );
+}
+
+/** False when one of the shards has not ended yet what was begun before; the others begin. */
+async function startAccessTidy(env: AwsEnv, mount: Mount, safetyBuffer: number): Promise<boolean> {
+  const now = currentTime();
+  const started = accessShardsOf(env, mount).map(({ list }) => list.startTidy(safetyBuffer, now));
+  return (await Promise.all(started)).every((one) => one);
+}
