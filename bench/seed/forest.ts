@@ -203,7 +203,8 @@ async function treeWriter(data: string, keys: Keys, like: string) {
       };
       statement.run(...columns.map((column) => changed[column] ?? null));
     }
-    tree.exec("COMMIT; PRAGMA wal_checkpoint(TRUNCATE)");
+    // The shards get all of them too: else the tree would tell them when it wakes.
+    tree.exec("UPDATE listed SET up_to = (SELECT MAX(row) FROM tokens); COMMIT; PRAGMA wal_checkpoint(TRUNCATE)");
     tree.close();
   };
 }
