@@ -39,103 +39,84 @@ export const CUBBYHOLE_ROUTES: readonly Route[] = withParameters({ path: "Where 
     const path = `cubbyhole${end}`;
     const id = `cubbyhole-root${end === "" ? "" : "2"}`;
     return [
-      simpleRoute(
-        ["read", "update"],
-        path,
-        {
-          summary: "Refuses: a path is missing.",
-          operationId: { read: `${id}-read`, update: `${id}-write` },
-          fields: {},
-          answers: ENVELOPE,
-        },
-        ANY_FIELDS,
-        async () => err(invalid("missing path")),
-      ),
-      simpleRoute(
-        "delete",
-        path,
-        { summary: "Does nothing: a path is missing.", operationId: `${id}-delete`, answers: NO_CONTENT },
-        NO_FIELDS,
-        async () => ok(EMPTY),
-      ),
+      simpleRoute(["read", "update"], path, {
+        summary: "Refuses: a path is missing.",
+        operationId: { read: `${id}-read`, update: `${id}-write` },
+        fields: {},
+        answers: ENVELOPE,
+        input: ANY_FIELDS,
+        handle: async () => err(invalid("missing path")),
+      }),
+      simpleRoute("delete", path, {
+        summary: "Does nothing: a path is missing.",
+        operationId: `${id}-delete`,
+        answers: NO_CONTENT,
+        input: NO_FIELDS,
+        handle: async () => ok(EMPTY),
+      }),
     ];
   }),
-  tokenRoute(
-    "read",
-    "cubbyhole/:path{.+}",
-    {
-      summary: "Reads what the caller's token keeps at a path.",
-      operationId: "cubbyhole-read",
-      answers: dataAnswer({ "*": "any" }),
+  tokenRoute("read", "cubbyhole/:path{.+}", {
+    summary: "Reads what the caller's token keeps at a path.",
+    operationId: "cubbyhole-read",
+    answers: dataAnswer({ "*": "any" }),
+    input: NO_FIELDS,
+    prepare: (context) => refuseOthers(context),
+    action: async ({ params }) => ({ kind: "cubbyhole_read", path: params.path ?? "" }),
+    async handle(context) {
+      const outcome = outcomeOf(context);
+      if (!outcome.ok) return outcome;
+      if (outcome.value.kind !== "value") throw new Error("a read ends in a value");
+      const path = context.params.path ?? "";
+      const value = await openValue(context.installation.keys, ownerOf(context), path, outcome.value.sealed);
+      const wrapped = path === RESPONSE_PATH && isWrappingToken(callerRecord(context.caller));
+      return ok(dataReply(value, wrapped ? [READ_BY_UNWRAPPING] : []));
     },
-    NO_FIELDS,
-    {
-      prepare: (context) => refuseOthers(context),
-      action: async ({ params }) => ({ kind: "cubbyhole_read", path: params.path ?? "" }),
-      async handle(context) {
-        const outcome = outcomeOf(context);
-        if (!outcome.ok) return outcome;
-        if (outcome.value.kind !== "value") throw new Error("a read ends in a value");
-        const path = context.params.path ?? "";
-        const value = await openValue(context.installation.keys, ownerOf(context), path, outcome.value.sealed);
-        const wrapped = path === RESPONSE_PATH && isWrappingToken(callerRecord(context.caller));
-        return ok(dataReply(value, wrapped ? [READ_BY_UNWRAPPING] : []));
-      },
-    },
-  ),
+  }),
 
-  tokenRoute(
-    "update",
-    "cubbyhole/:path{.+}",
-    {
-      summary: "Keeps fields at a path, for the caller's token alone.",
-      operationId: "cubbyhole-write",
-      fields: { "*": { shape: "any", description: "Whatever is to be kept" } },
-      answers: NO_CONTENT,
+  tokenRoute("update", "cubbyhole/:path{.+}", {
+    summary: "Keeps fields at a path, for the caller's token alone.",
+    operationId: "cubbyhole-write",
+    fields: { "*": { shape: "any", description: "Whatever is to be kept" } },
+    answers: NO_CONTENT,
+    input: ANY_FIELDS,
+    createsOrUpdates: true,
+    async prepare(context): Promise<Result<Uint8Array, Failure>> {
+      const refused = await refuseOthers(context);
+      if (!refused.ok) return refused;
+      if (Object.keys(context.fields).length === 0) return err(invalid("missing data fields"));
+      const { keys } = context.installation;
+      return ok(await sealValue(keys, ownerOf(context), context.params.path ?? "", context.fields));
     },
-    ANY_FIELDS,
-    {
-      createsOrUpdates: true,
-      async prepare(context): Promise<Result<Uint8Array, Failure>> {
-        const refused = await refuseOthers(context);
-        if (!refused.ok) return refused;
-        if (Object.keys(context.fields).length === 0) return err(invalid("missing data fields"));
-        const { keys } = context.installation;
-        return ok(await sealValue(keys, ownerOf(context), context.params.path ?? "", context.fields));
-      },
-      action: async ({ params, prepared }) => ({ kind: "cubbyhole_write", path: params.path ?? "", sealed: prepared }),
-      async handle(context) {
-        const outcome = outcomeOf(context);
-        return outcome.ok ? ok(EMPTY) : outcome;
-      },
+    action: async ({ params, prepared }) => ({ kind: "cubbyhole_write", path: params.path ?? "", sealed: prepared }),
+    async handle(context) {
+      const outcome = outcomeOf(context);
+      return outcome.ok ? ok(EMPTY) : outcome;
     },
-  ),
+  }),
 
-  tokenRoute(
-    "delete",
-    "cubbyhole/:path{.+}",
-    {
-      summary: "Deletes what is kept at a path.",
-      operationId: "cubbyhole-delete",
-      answers: NO_CONTENT,
+  tokenRoute("delete", "cubbyhole/:path{.+}", {
+    summary: "Deletes what is kept at a path.",
+    operationId: "cubbyhole-delete",
+    answers: NO_CONTENT,
+    input: NO_FIELDS,
+    prepare: (context) => refuseOthers(context),
+    action: async ({ params }) => ({ kind: "cubbyhole_delete", path: params.path ?? "" }),
+    async handle(context) {
+      const outcome = outcomeOf(context);
+      return outcome.ok ? ok(EMPTY) : outcome;
     },
-    NO_FIELDS,
-    {
-      prepare: (context) => refuseOthers(context),
-      action: async ({ params }) => ({ kind: "cubbyhole_delete", path: params.path ?? "" }),
-      async handle(context) {
-        const outcome = outcomeOf(context);
-        return outcome.ok ? ok(EMPTY) : outcome;
-      },
-    },
-  ),
+  }),
 
   listRoute("cubbyhole", "cubbyhole-list"),
   listRoute("cubbyhole/:path{.+}", "cubbyhole-list-below"),
 ]);
 
 function listRoute(path: string, operationId: string): Route {
-  return tokenRoute("list", path, { ...LIST, operationId }, fieldSchema(PAGE), {
+  return tokenRoute("list", path, {
+    ...LIST,
+    operationId,
+    input: fieldSchema(PAGE),
     prepare: (context) => refuseOthers(context),
     action: async ({ params, fields }) => ({
       kind: "cubbyhole_list",

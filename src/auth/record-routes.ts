@@ -26,13 +26,18 @@ export function listRoute(
   description: Described,
   names: (context: Call, after: string, limit: number) => Promise<string[]>,
 ): Route {
-  return simpleRoute("list", path, { ...description, answers: KEYS }, fieldSchema(PAGE), async (context) => {
-    const { after, limit: asked } = context.fields;
-    const limit = asked > 0 ? Math.min(asked, MAX_NAMES) : MAX_NAMES;
-    const found = await names(context, after, limit + 1);
-    const data = { keys: found.slice(0, limit) };
-    const cut = found.length > limit && (asked <= 0 || asked > MAX_NAMES);
-    return ok({ kind: "data", data, ...(cut && { warnings: [CUT] }) });
+  return simpleRoute("list", path, {
+    ...description,
+    answers: KEYS,
+    input: fieldSchema(PAGE),
+    async handle(context) {
+      const { after, limit: asked } = context.fields;
+      const limit = asked > 0 ? Math.min(asked, MAX_NAMES) : MAX_NAMES;
+      const found = await names(context, after, limit + 1);
+      const data = { keys: found.slice(0, limit) };
+      const cut = found.length > limit && (asked <= 0 || asked > MAX_NAMES);
+      return ok({ kind: "data", data, ...(cut && { warnings: [CUT] }) });
+    },
   });
 }
 
@@ -46,19 +51,22 @@ export function showRoute<T>(
   { view, ...description }: Described & { readonly view: View<T> },
   read: (context: Call) => Promise<T | null>,
 ): Route {
-  return simpleRoute("read", path, { ...description, answers: dataAnswer(view.shape) }, NO_FIELDS, async (context) => {
-    const record = await read(context);
-    return record === null ? err({ code: "not_found" }) : ok(dataReply(view.show(record)));
+  return readRoute(path, {
+    ...description,
+    answers: dataAnswer(view.shape),
+    async handle(context) {
+      const record = await read(context);
+      return record === null ? err({ code: "not_found" }) : ok(dataReply(view.show(record)));
+    },
   });
 }
 
 /** An endpoint that is read, takes no fields, and makes its answer itself. */
 export function readRoute(
   path: string,
-  description: RouteDescription,
-  handle: (context: Call) => Promise<Result<Reply, Failure>>,
+  declared: RouteDescription & { handle(context: Call): Promise<Result<Reply, Failure>> },
 ): Route {
-  return simpleRoute("read", path, description, NO_FIELDS, handle);
+  return simpleRoute("read", path, { ...declared, input: NO_FIELDS });
 }
 
 /**
@@ -67,8 +75,13 @@ export function readRoute(
  * @param remove safe to repeat.
  */
 export function removeRoute(path: string, description: Described, remove: (context: Call) => Promise<unknown>): Route {
-  return simpleRoute("delete", path, { ...description, answers: NO_CONTENT }, NO_FIELDS, async (context) => {
-    await remove(context);
-    return ok(EMPTY);
+  return simpleRoute("delete", path, {
+    ...description,
+    answers: NO_CONTENT,
+    input: NO_FIELDS,
+    async handle(context) {
+      await remove(context);
+      return ok(EMPTY);
+    },
   });
 }

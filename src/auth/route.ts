@@ -135,12 +135,15 @@ export interface OpenedLogin {
 
 export type Route = OpenRoute | LoginRoute | TokenRoute;
 
-/** How an endpoint for callers with a token behaves. `F` are its fields, `P` what it makes of them. */
-export interface TokenBehaviour<F, P>
-  extends Pick<
-    TokenRoute,
-    "canonicalPath" | "countsAs" | "createsOrUpdates" | "openHandler" | "refusal" | "secretPath"
-  > {
+/** An endpoint that takes fields: what is said of it, and what its body or query may hold. */
+interface Declared<F> extends RouteDescription {
+  readonly input: FieldSchema<F>;
+}
+
+/** An endpoint for callers with a token. `F` are its fields, `P` what it makes of them. */
+interface DeclaredToken<F, P>
+  extends Declared<F>,
+    Pick<TokenRoute, "canonicalPath" | "countsAs" | "createsOrUpdates" | "openHandler" | "refusal" | "secretPath"> {
   /** Checks the input. Runs before the caller is authorised, so it may neither write nor wake an object. */
   prepare(context: PresentedContext<F>): Promise<Result<P, Failure>>;
   /**
@@ -154,22 +157,18 @@ export interface TokenBehaviour<F, P>
 type Operations = Operation | readonly Operation[];
 
 /** Defines an endpoint for callers with a token. */
-export function tokenRoute<F, P>(
-  operations: Operations,
-  path: string,
-  description: RouteDescription,
-  schema: FieldSchema<F>,
-  { prepare, action, handle, ...traits }: TokenBehaviour<F, P>,
-): TokenRoute {
+export function tokenRoute<F, P>(operations: Operations, path: string, declared: DeclaredToken<F, P>): TokenRoute {
+  const { summary, operationId, parameters, fields, answers, ...behaviour } = declared;
+  const { input, prepare, action, handle, ...traits } = behaviour;
   return {
     access: "token",
     operations: listOf(operations),
     path,
-    description,
-    fields: schema,
+    description: { summary, operationId, answers, ...(parameters && { parameters }), ...(fields && { fields }) },
+    fields: input,
     ...traits,
     async open(context, data) {
-      const read = readFields(schema, data, context.request.unreadNames);
+      const read = readFields(input, data, context.request.unreadNames);
       if (!read.ok) return read;
       const presented: PresentedContext<F> = { ...context, fields: read.value.values };
       const prepared = await prepare(presented);
@@ -182,7 +181,7 @@ export function tokenRoute<F, P>(
           const { limit } = authorized.verdict;
           if (limit === null) return handle({ ...ready, ...authorized });
           // A page has the size that the policies allow, whatever the client asks for. Here no list can forget it.
-          const limited = readFields(schema, { ...data, limit });
+          const limited = readFields(input, { ...data, limit });
           return limited.ok ? handle({ ...ready, ...authorized, fields: limited.value.values }) : limited;
         },
       });
@@ -194,19 +193,16 @@ export function tokenRoute<F, P>(
 export function simpleRoute<F>(
   operations: Operations,
   path: string,
-  description: RouteDescription,
-  schema: FieldSchema<F>,
-  handle: (context: CallContext<F, null>) => Promise<Result<Reply, Failure>>,
+  declared: Declared<F> & Pick<DeclaredToken<F, null>, "handle">,
 ): TokenRoute {
-  return tokenRoute<F, null>(operations, path, description, schema, { prepare: async () => ok(null), handle });
+  return tokenRoute<F, null>(operations, path, { ...declared, prepare: async () => ok(null) });
 }
 
 /** Defines an endpoint that needs no token. */
 export function openRoute(
   operations: Operations,
   path: string,
-  description: RouteDescription,
-  handle: OpenRoute["handle"],
+  { handle, ...description }: RouteDescription & Pick<OpenRoute, "handle">,
 ): OpenRoute {
   return { access: "open", operations: listOf(operations), path, description, handle };
 }
@@ -214,18 +210,20 @@ export function openRoute(
 /** Defines the endpoint of an auth method where tokens are got. */
 export function loginRoute<F>(
   path: string,
-  description: RouteDescription,
-  schema: FieldSchema<F>,
-  handle: (context: LoginContext<F>) => Promise<Result<Reply, Failure>>,
+  {
+    input,
+    handle,
+    ...description
+  }: Declared<F> & { handle(context: LoginContext<F>): Promise<Result<Reply, Failure>> },
 ): LoginRoute {
   return {
     access: "login",
     operations: ["update"],
     path,
     description,
-    fields: schema,
+    fields: input,
     open(context, data) {
-      const read = readFields(schema, data);
+      const read = readFields(input, data);
       if (!read.ok) return read;
       const { values } = read.value;
       return ok({ sent: read.value, handle: () => handle({ ...context, fields: values }) });

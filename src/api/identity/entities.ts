@@ -49,12 +49,12 @@ const KIND: NamedKind<EntityRecord, Fields> = {
 export const ENTITY_ROUTES: readonly Route[] = withParameters({ id: "The id of the entity" }, [
   ...routesById(KIND),
   ...routesByName(KIND),
-  simpleRoute(
-    "update",
-    "identity/entity/batch-delete",
-    { summary: "Deletes entities.", operationId: "entity-batch-delete", answers: NO_CONTENT },
-    fieldSchema({ entity_ids: commaList().describe("The ids of the entities") }),
-    async ({ env, fields }) => {
+  simpleRoute("update", "identity/entity/batch-delete", {
+    summary: "Deletes entities.",
+    operationId: "entity-batch-delete",
+    answers: NO_CONTENT,
+    input: fieldSchema({ entity_ids: commaList().describe("The ids of the entities") }),
+    handle: async ({ env, fields }) => {
       if (!fields.entity_ids?.length) return err(invalid("missing entity ids to delete"));
       await deleteEntities(
         env,
@@ -63,31 +63,24 @@ export const ENTITY_ROUTES: readonly Route[] = withParameters({ id: "The id of t
       forgetEntities();
       return ok(EMPTY);
     },
-  ),
-  readRoute(
-    "identity/entity/id/:id/not-before",
-    {
-      summary: "Shows from when on tokens of an entity are accepted.",
-      operationId: "entity-read-not-before",
-      answers: dataAnswer({ not_before: "string" }),
-    },
-    async ({ env, installation, params }) => {
+  }),
+  readRoute("identity/entity/id/:id/not-before", {
+    summary: "Shows from when on tokens of an entity are accepted.",
+    operationId: "entity-read-not-before",
+    answers: dataAnswer({ not_before: "string" }),
+    handle: async ({ env, installation, params }) => {
       const id = params.id ?? "";
       if (!(await findEntity(env, { id }))) return err({ code: "not_found" });
       return ok(dataReply({ not_before: notBefore(installation.watermarks, entityScope(id)) }));
     },
-  ),
-  simpleRoute(
-    "update",
-    "identity/entity/id/:id/not-before",
-    {
-      summary: "Ends the tokens that an entity got before; it can log in again.",
-      operationId: "entity-write-not-before",
-      answers: DONE_OR_WARNED,
-    },
-    strictSchema({ not_before: text().describe("`now`, which it is unless sent, or a time that has passed") }),
-    endTokens,
-  ),
+  }),
+  simpleRoute("update", "identity/entity/id/:id/not-before", {
+    summary: "Ends the tokens that an entity got before; it can log in again.",
+    operationId: "entity-write-not-before",
+    answers: DONE_OR_WARNED,
+    input: strictSchema({ not_before: text().describe("`now`, which it is unless sent, or a time that has passed") }),
+    handle: endTokens,
+  }),
 ]);
 
 async function write({ env }: WriteContext, fields: Fields): Promise<Result<ShownWrite, Failure>> {

@@ -72,33 +72,25 @@ export function routesById<Thing extends { readonly id: string }, Fields extends
     parameters,
   });
   return [
-    simpleRoute(
-      "update",
-      path,
-      {
-        summary: `Makes or changes ${one}.`,
-        operationId: operationIds.one.replace("*", "create"),
-        answers: WRITTEN,
-      },
-      kind.fields,
-      async (context) => writeReply(await kind.write(context, context.fields)),
-    ),
-    simpleRoute(
-      "list",
-      `${path}/id`,
-      {
-        summary: `Lists ${all} by id.`,
-        operationId: `${operationIds.all.replace("*", "list")}-by-id`,
-        answers: dataAnswer({ keys: ["string"], key_info: { "*": kind.summary.shape } }),
-      },
-      fieldSchema(PAGE),
-      async ({ env, installation: { mounts }, fields }) => {
+    simpleRoute("update", path, {
+      summary: `Makes or changes ${one}.`,
+      operationId: operationIds.one.replace("*", "create"),
+      answers: WRITTEN,
+      input: kind.fields,
+      handle: async (context) => writeReply(await kind.write(context, context.fields)),
+    }),
+    simpleRoute("list", `${path}/id`, {
+      summary: `Lists ${all} by id.`,
+      operationId: `${operationIds.all.replace("*", "list")}-by-id`,
+      answers: dataAnswer({ keys: ["string"], key_info: { "*": kind.summary.shape } }),
+      input: fieldSchema(PAGE),
+      handle: async ({ env, installation: { mounts }, fields }) => {
         const read = (after: string, limit: number) => kind.list(env, after, limit);
         const things = await readPage(fields, read, ({ id }) => id);
         const info = things.map((thing) => [thing.id, kind.summary.show({ thing, mounts })]);
         return ok(dataReply({ keys: things.map(({ id }) => id), key_info: Object.fromEntries(info) }));
       },
-    ),
+    }),
     showRoute(
       byId,
       { ...described(`Shows ${one}.`, "read"), view: kind.view },
@@ -107,13 +99,13 @@ export function routesById<Thing extends { readonly id: string }, Fields extends
         return thing && { thing, mounts };
       },
     ),
-    simpleRoute(
-      "update",
-      byId,
-      { ...described(`Changes ${one}.`, "update"), answers: WRITTEN },
-      kind.fields,
-      async (context) => writeReply(await kind.write(context, { ...context.fields, id: context.params.id ?? "" })),
-    ),
+    simpleRoute("update", byId, {
+      ...described(`Changes ${one}.`, "update"),
+      answers: WRITTEN,
+      input: kind.fields,
+      handle: async (context) =>
+        writeReply(await kind.write(context, { ...context.fields, id: context.params.id ?? "" })),
+    }),
     removeRoute(byId, described(`Deletes ${one}.`, "delete"), async ({ env, params }) => {
       await kind.delete(env, { id: params.id ?? "" });
       forgetEntities();
@@ -134,49 +126,51 @@ export function routesByName<
     parameters: { name: `The name of the ${kind}` },
   });
   return [
-    simpleRoute(
-      "list",
-      `${path}/name`,
-      { summary: `Lists ${all} by name.`, operationId: `${kind}-list-by-name`, answers: KEYS },
-      fieldSchema(PAGE),
-      async ({ env, fields }) => {
+    simpleRoute("list", `${path}/name`, {
+      summary: `Lists ${all} by name.`,
+      operationId: `${kind}-list-by-name`,
+      answers: KEYS,
+      input: fieldSchema(PAGE),
+      handle: async ({ env, fields }) => {
         const read = (after: string, limit: number) => named.listNames(env, after, limit);
         return ok(keysReply((await readPage(fields, read, ({ name }) => name)).map(({ name }) => name)));
       },
-    ),
-    readRoute(byName, { ...described("Shows", "read"), answers: dataAnswer(named.view.shape) }, async (context) => {
-      const key = await canonicalName(context, kind);
-      if (!key.ok) return key;
-      const { env, installation } = context;
-      const thing = await named.read(env, key.value);
-      return thing
-        ? ok(dataReply(named.view.show({ thing, mounts: installation.mounts })))
-        : err({ code: "not_found" });
     }),
-    simpleRoute(
-      "update",
-      byName,
-      { ...described("Makes or changes", "update"), answers: WRITTEN },
-      named.fields,
-      async (context) => {
+    readRoute(byName, {
+      ...described("Shows", "read"),
+      answers: dataAnswer(named.view.shape),
+      handle: async (context) => {
+        const key = await canonicalName(context, kind);
+        if (!key.ok) return key;
+        const { env, installation } = context;
+        const thing = await named.read(env, key.value);
+        return thing
+          ? ok(dataReply(named.view.show({ thing, mounts: installation.mounts })))
+          : err({ code: "not_found" });
+      },
+    }),
+    simpleRoute("update", byName, {
+      ...described("Makes or changes", "update"),
+      answers: WRITTEN,
+      input: named.fields,
+      handle: async (context) => {
         const key = await canonicalName(context, kind);
         if (!key.ok) return key;
         return writeReply(await named.write(context, { ...context.fields, id: "", name: key.value.name }));
       },
-    ),
-    simpleRoute(
-      "delete",
-      byName,
-      { ...described("Deletes", "delete"), answers: NO_CONTENT },
-      NO_FIELDS,
-      async (context) => {
+    }),
+    simpleRoute("delete", byName, {
+      ...described("Deletes", "delete"),
+      answers: NO_CONTENT,
+      input: NO_FIELDS,
+      handle: async (context) => {
         const key = await canonicalName(context, kind);
         if (!key.ok) return key;
         await named.delete(context.env, key.value);
         forgetEntities();
         return ok(EMPTY);
       },
-    ),
+    }),
   ];
 }
 

@@ -34,22 +34,18 @@ function lookUpRoute<T>(
   { shape, show }: View<Shown<T>>,
   find: (env: Env, key: EntityKey) => Promise<T | null>,
 ): Route {
-  return simpleRoute(
-    "update",
-    `identity/lookup/${kind}`,
-    {
-      summary: `Finds ${kind === "entity" ? "an entity" : "a group"} by its id, its name or an alias; 204 when there is none.`,
-      operationId: `${kind}-look-up`,
-      answers: [dataAnswer(shape), NO_CONTENT],
-    },
-    FIELDS,
-    async (context) => {
+  return simpleRoute("update", `identity/lookup/${kind}`, {
+    summary: `Finds ${kind === "entity" ? "an entity" : "a group"} by its id, its name or an alias; 204 when there is none.`,
+    operationId: `${kind}-look-up`,
+    answers: [dataAnswer(shape), NO_CONTENT],
+    input: FIELDS,
+    handle: async (context) => {
       const key = readKey(context.fields);
       if (!key.ok) return key;
       const thing = await find(context.env, key.value);
       return ok(thing ? dataReply(show({ thing, mounts: context.installation.mounts })) : EMPTY);
     },
-  );
+  });
 }
 
 /** Reads the group that the request describes; null when no group has the alias. */

@@ -49,57 +49,54 @@ function readResource<A>(
   return refused("/data/attributes", `the attributes can only be ${names.slice(0, -1).join(", ")} and ${names.at(-1)}`);
 }
 
-type Handler<P> = (context: CallContext<Record<string, unknown>, P>) => Promise<Result<Reply, Failure>>;
-type Description = Omit<RouteDescription, "fields">;
-
-/** Defines an endpoint that reads nothing but its path. */
-export function bareRoute(
-  operation: Operation,
-  path: string,
-  description: Description,
-  handle: Handler<null>,
-): TokenRoute {
-  return simpleRoute(operation, path, { ...description, fields: {} }, ANY_FIELDS, handle);
+/** An endpoint of this interface: what is said of it, and what it does. */
+interface Declared<P> extends Omit<RouteDescription, "fields"> {
+  handle(context: CallContext<Record<string, unknown>, P>): Promise<Result<Reply, Failure>>;
 }
 
-/**
- * Defines a write with a document.
- *
- * @param types the names that the type of its resource may have.
- * @param attributes of the resource; the handler finds them as `prepared`.
- */
+/** Defines an endpoint that reads nothing but its path. */
+export function bareRoute(operation: Operation, path: string, declared: Declared<null>): TokenRoute {
+  return simpleRoute(operation, path, { ...declared, fields: {}, input: ANY_FIELDS });
+}
+
+/** A write with a document. */
+interface DeclaredDocument<A> extends Declared<A> {
+  /** The names that the type of its resource may have. */
+  readonly types: readonly string[];
+  /** Of the resource; the handler finds them as `prepared`. */
+  readonly attributes: FieldSchema<A>;
+}
+
+/** Defines a write with a document. */
 export function documentRoute<A>(
   operation: Operation,
   path: string,
-  description: Description,
-  types: readonly string[],
-  attributes: FieldSchema<A>,
-  handle: Handler<A>,
+  { types, attributes, ...declared }: DeclaredDocument<A>,
 ): TokenRoute {
-  return tokenRoute(operation, path, { ...description, fields: describeFields(attributes) }, ANY_FIELDS, {
+  return tokenRoute<Record<string, unknown>, A>(operation, path, {
+    ...declared,
+    fields: describeFields(attributes),
+    input: ANY_FIELDS,
     prepare: async ({ request, fields }) =>
       readResource({ type: request.resourceType, attributes: fields }, types, attributes),
-    handle,
   });
 }
 
-/**
- * Defines a list by page.
- *
- * @param own the parameters of the list besides those of every list.
- * @param related what can be included.
- */
-export function listRoute<Q>(
-  path: string,
-  description: Description,
-  own: FieldSchema<Q>,
-  handle: Handler<ListQuery<Q>>,
-  related: readonly string[] = [],
-): TokenRoute {
-  const fields = { ...describeFields(listFields(related)), ...describeFields(own) };
-  return tokenRoute("read", path, { ...description, fields }, ANY_FIELDS, {
+/** A list by page. */
+interface DeclaredList<Q> extends Declared<ListQuery<Q>> {
+  /** The parameters of the list besides those of every list. */
+  readonly own: FieldSchema<Q>;
+  /** What can be included. */
+  readonly related?: readonly string[];
+}
+
+/** Defines a list by page. */
+export function listRoute<Q>(path: string, { own, related = [], ...declared }: DeclaredList<Q>): TokenRoute {
+  return tokenRoute<Record<string, unknown>, ListQuery<Q>>("read", path, {
+    ...declared,
+    fields: { ...describeFields(listFields(related)), ...describeFields(own) },
+    input: ANY_FIELDS,
     prepare: async (context) => readListQuery(context.fields, own, related),
-    handle,
   });
 }
 

@@ -19,54 +19,39 @@ const DEVICE_FIELDS = {
  * rights write files or send requests (CVE-2025-54997), so there is none. The refusal is the reference's (sys/audit).
  */
 export const AUDIT_ROUTES: readonly Route[] = withParameters({ path: "The name of an audit device" }, [
-  readRoute(
-    "sys/audit",
-    {
-      summary: "Lists the audit devices: none, since the log has one place, which deployers choose.",
-      operationId: "auditing-list-enabled-devices",
-      answers: injectedAnswer({ "*": "object" }),
-    },
-    async () => ok(injectedReply({})),
-  ),
+  readRoute("sys/audit", {
+    summary: "Lists the audit devices: none, since the log has one place, which deployers choose.",
+    operationId: "auditing-list-enabled-devices",
+    answers: injectedAnswer({ "*": "object" }),
+    handle: async () => ok(injectedReply({})),
+  }),
 
-  simpleRoute(
-    "update",
-    "sys/audit/:path{.+}",
-    {
-      summary: "Refuses: audit devices can't be enabled over the API.",
-      operationId: "auditing-enable-device",
-      fields: DEVICE_FIELDS,
-      answers: NO_CONTENT,
-    },
-    ANY_FIELDS,
-    async () =>
+  simpleRoute("update", "sys/audit/:path{.+}", {
+    summary: "Refuses: audit devices can't be enabled over the API.",
+    operationId: "auditing-enable-device",
+    fields: DEVICE_FIELDS,
+    answers: NO_CONTENT,
+    input: ANY_FIELDS,
+    handle: async () =>
       err(invalid("cannot enable audit device via API; use declarative, config-based audit device management instead")),
-  ),
+  }),
 
-  simpleRoute(
-    "delete",
-    "sys/audit/:path{.+}",
-    {
-      summary: "Does nothing: there is no audit device to disable.",
-      operationId: "auditing-disable-device",
-      answers: NO_CONTENT,
-    },
-    NO_FIELDS,
-    async () => ok(EMPTY),
-  ),
+  simpleRoute("delete", "sys/audit/:path{.+}", {
+    summary: "Does nothing: there is no audit device to disable.",
+    operationId: "auditing-disable-device",
+    answers: NO_CONTENT,
+    input: NO_FIELDS,
+    handle: async () => ok(EMPTY),
+  }),
 
-  simpleRoute(
-    "update",
-    "sys/audit-hash/:path{.+}",
-    {
-      summary: "Answers the hash under which the audit log shows a text.",
-      operationId: "auditing-calculate-hash",
-      answers: dataAnswer({ hash: "string" }),
-    },
-    fieldSchema({ input: text().describe("The text") }),
-    async ({ installation, fields }) =>
+  simpleRoute("update", "sys/audit-hash/:path{.+}", {
+    summary: "Answers the hash under which the audit log shows a text.",
+    operationId: "auditing-calculate-hash",
+    answers: dataAnswer({ hash: "string" }),
+    input: fieldSchema({ input: text().describe("The text") }),
+    handle: async ({ installation, fields }) =>
       fields.input === ""
         ? err(invalid('the "input" parameter is empty'))
         : ok(dataReply({ hash: await auditHash(installation.keys, fields.input) })),
-  ),
+  }),
 ]);

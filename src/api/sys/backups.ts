@@ -32,15 +32,11 @@ const PART_SHAPE = {
 
 /** Copies of all that is stored, part by part. Only this server has it. */
 export const BACKUP_ROUTES: readonly Route[] = [
-  simpleRoute(
-    "update",
-    "sys/backup/part",
-    {
-      summary: "Answers the next part of a backup, with a seal; what is in it stays sealed and hashed.",
-      operationId: "backup-read-part",
-      answers: dataAnswer(PART_SHAPE),
-    },
-    fieldSchema({
+  simpleRoute("update", "sys/backup/part", {
+    summary: "Answers the next part of a backup, with a seal; what is in it stays sealed and hashed.",
+    operationId: "backup-read-part",
+    answers: dataAnswer(PART_SHAPE),
+    input: fieldSchema({
       run: text().describe("The run, from the answer with its first part; empty for the first part."),
       number: integer().describe("Counts the parts of the run from 0."),
       position: text().describe(
@@ -51,7 +47,7 @@ export const BACKUP_ROUTES: readonly Route[] = [
       ),
       known: text().describe("SHA-256 of a part that the client has: it is answered without content."),
     }),
-    async ({ env, installation, fields }) => {
+    handle: async ({ env, installation, fields }) => {
       const { run, number, position, known } = fields;
       const until = readPosition(fields.until);
       const from = readPosition(position);
@@ -64,36 +60,32 @@ export const BACKUP_ROUTES: readonly Route[] = [
       const content = bytes && toBase64(bytes);
       return ok(dataReply({ run: made.value.run, ...listedPart(made.value, position), content }));
     },
-  ),
+  }),
 
-  simpleRoute(
-    "update",
-    "sys/backup/seal",
-    {
-      summary: "Seals a backup of which all parts were read, and answers the head of its manifest.",
-      operationId: "backup-seal",
-      answers: dataAnswer({
-        format: "integer",
-        run: "string",
-        parts: "integer",
-        started_at: "string",
-        finished_at: "string",
-        release: "string",
-        cluster_id: "string",
-        seal_key_version: "integer",
-        key_ring: "string",
-        seal: "string",
-      }),
-    },
-    fieldSchema({
+  simpleRoute("update", "sys/backup/seal", {
+    summary: "Seals a backup of which all parts were read, and answers the head of its manifest.",
+    operationId: "backup-seal",
+    answers: dataAnswer({
+      format: "integer",
+      run: "string",
+      parts: "integer",
+      started_at: "string",
+      finished_at: "string",
+      release: "string",
+      cluster_id: "string",
+      seal_key_version: "integer",
+      key_ring: "string",
+      seal: "string",
+    }),
+    input: fieldSchema({
       run: text().describe("The run."),
       parts: integer().describe("How many parts it has."),
     }),
-    async ({ env, installation, fields }) => {
+    handle: async ({ env, installation, fields }) => {
       const sealed = await sealBackup(env, installation, fields.run, fields.parts);
       return sealed.ok ? ok(dataReply({ ...sealed.value })) : sealed;
     },
-  ),
+  }),
 ];
 
 const FILE = fieldSchema({
@@ -114,21 +106,18 @@ const NEEDS_INIT_TOKEN: Failure = {
 
 /** Backups in the R2 bucket of a deployment. Only this server has it. */
 export const STORED_BACKUP_ROUTES: readonly Route[] = [
-  readRoute(
-    "sys/backup/runs",
-    {
-      summary: "Tells how the backup into the bucket that is under way, the last one and the last good one went.",
-      operationId: "backup-read-runs",
-      answers: dataAnswer({
-        bucket: "boolean",
-        interval_hours: "integer",
-        keep: "integer",
-        running: "object | null",
-        last: "object | null",
-        last_good: "object | null",
-      }),
-    },
-    async ({ env }) => {
+  readRoute("sys/backup/runs", {
+    summary: "Tells how the backup into the bucket that is under way, the last one and the last good one went.",
+    operationId: "backup-read-runs",
+    answers: dataAnswer({
+      bucket: "boolean",
+      interval_hours: "integer",
+      keep: "integer",
+      running: "object | null",
+      last: "object | null",
+      last_good: "object | null",
+    }),
+    handle: async ({ env }) => {
       const { running, last, lastGood } = await backupRunsOf(env).status();
       return ok(
         dataReply({
@@ -141,68 +130,49 @@ export const STORED_BACKUP_ROUTES: readonly Route[] = [
         }),
       );
     },
-  ),
+  }),
 
-  simpleRoute(
-    "update",
-    "sys/backup/runs",
-    {
-      summary: "Begins a backup into the bucket.",
-      operationId: "backup-begin-run",
-      answers: NO_CONTENT,
-    },
-    NO_FIELDS,
-    async ({ env }) => {
+  simpleRoute("update", "sys/backup/runs", {
+    summary: "Begins a backup into the bucket.",
+    operationId: "backup-begin-run",
+    answers: NO_CONTENT,
+    input: NO_FIELDS,
+    handle: async ({ env }) => {
       if (!env.BACKUPS) return err(NO_BUCKET);
       return (await backupRunsOf(env).start()) ? ok(EMPTY) : err(UNDER_WAY);
     },
-  ),
+  }),
 
-  readRoute(
-    "sys/backup/stored",
-    {
-      summary: "Lists the newest backups in the bucket, the oldest first.",
-      operationId: "backup-list-stored",
-      answers: STORED,
-    },
-    ({ env }) => list(env),
-  ),
+  readRoute("sys/backup/stored", {
+    summary: "Lists the newest backups in the bucket, the oldest first.",
+    operationId: "backup-list-stored",
+    answers: STORED,
+    handle: ({ env }) => list(env),
+  }),
 
-  simpleRoute(
-    "update",
-    "sys/backup/stored/file",
-    {
-      summary: "Answers a file of a backup in the bucket, sealed as it is stored.",
-      operationId: "backup-read-stored-file",
-      answers: CONTENT,
-    },
-    FILE,
-    ({ env, fields }) => readFile(env, fields.backup, fields.file),
-  ),
+  simpleRoute("update", "sys/backup/stored/file", {
+    summary: "Answers a file of a backup in the bucket, sealed as it is stored.",
+    operationId: "backup-read-stored-file",
+    answers: CONTENT,
+    input: FILE,
+    handle: ({ env, fields }) => readFile(env, fields.backup, fields.file),
+  }),
 
-  openRoute(
-    "read",
-    "sys/restore/stored",
-    {
-      summary: "Lists the newest backups in the bucket of a deployment that was never initialized.",
-      operationId: "restore-list-stored",
-      fields: {},
-      answers: STORED,
-    },
-    (context) => asOwner(context, NO_FIELDS, () => list(context.env)),
-  ),
+  openRoute("read", "sys/restore/stored", {
+    summary: "Lists the newest backups in the bucket of a deployment that was never initialized.",
+    operationId: "restore-list-stored",
+    fields: {},
+    answers: STORED,
+    handle: (context) => asOwner(context, NO_FIELDS, () => list(context.env)),
+  }),
 
-  openRoute(
-    "update",
-    "sys/restore/stored/file",
-    {
-      summary: "Answers a file of a backup in the bucket of a deployment that was never initialized.",
-      operationId: "restore-read-stored-file",
-      fields: describeFields(FILE),
-      answers: CONTENT,
-    },
-    (context) => asOwner(context, FILE, ({ backup, file }) => readFile(context.env, backup, file)),
-  ),
+  openRoute("update", "sys/restore/stored/file", {
+    summary: "Answers a file of a backup in the bucket of a deployment that was never initialized.",
+    operationId: "restore-read-stored-file",
+    fields: describeFields(FILE),
+    answers: CONTENT,
+    handle: (context) => asOwner(context, FILE, ({ backup, file }) => readFile(context.env, backup, file)),
+  }),
 ];
 
 async function asOwner<F>(

@@ -40,77 +40,63 @@ type Subject = TargetedAction | { readonly presented: Exclude<ParsedToken, { kin
 
 /** What the caller, or another token, may do on some paths. Messages are the reference's (sys/capabilities). */
 export const CAPABILITY_ROUTES: readonly Route[] = [
-  simpleRoute(
-    "update",
-    "sys/capabilities-self",
-    {
-      summary: "Tells what the caller may do on paths.",
-      operationId: "query-token-self-capabilities",
-      answers: CAPABILITIES,
-    },
-    fieldSchema({ ...PATHS, token: unread("string").describe("The token") }),
-    async (context) => answer(context, callerRecord(context.caller)),
-  ),
+  simpleRoute("update", "sys/capabilities-self", {
+    summary: "Tells what the caller may do on paths.",
+    operationId: "query-token-self-capabilities",
+    answers: CAPABILITIES,
+    input: fieldSchema({ ...PATHS, token: unread("string").describe("The token") }),
+    handle: async (context) => answer(context, callerRecord(context.caller)),
+  }),
 
-  tokenRoute(
-    "update",
-    "sys/capabilities",
-    { summary: "Tells what a token may do on paths.", operationId: "query-token-capabilities", answers: CAPABILITIES },
-    fieldSchema({ ...PATHS, token: unread("string").describe("The token") }),
-    {
-      async prepare(context): Promise<Result<Subject, Failure>> {
-        const { fields } = context;
-        if (fields.token === undefined || fields.token === "") return err(invalid("no token found"));
-        const read =
-          typeof fields.token === "string" ? await readTargetToken(context, fields.token) : err(INVALID_TOKEN);
-        if (!read.ok) return read;
-        if (!read.value) return err(INVALID_TOKEN);
-        if (read.value.kind === "service") {
-          const { treeId, target } = tokenTarget(read.value);
-          return ok({ treeId, action: { kind: "lookup", target } });
-        }
-        return ok({ presented: read.value });
-      },
-      action: async (context) => ("presented" in context.prepared ? null : inCallersTree(context, context.prepared)),
-      handle: (context) => answerForSubject(context, INVALID_TOKEN),
+  tokenRoute("update", "sys/capabilities", {
+    summary: "Tells what a token may do on paths.",
+    operationId: "query-token-capabilities",
+    answers: CAPABILITIES,
+    input: fieldSchema({ ...PATHS, token: unread("string").describe("The token") }),
+    async prepare(context): Promise<Result<Subject, Failure>> {
+      const { fields } = context;
+      if (fields.token === undefined || fields.token === "") return err(invalid("no token found"));
+      const read = typeof fields.token === "string" ? await readTargetToken(context, fields.token) : err(INVALID_TOKEN);
+      if (!read.ok) return read;
+      if (!read.value) return err(INVALID_TOKEN);
+      if (read.value.kind === "service") {
+        const { treeId, target } = tokenTarget(read.value);
+        return ok({ treeId, action: { kind: "lookup", target } });
+      }
+      return ok({ presented: read.value });
     },
-  ),
+    action: async (context) => ("presented" in context.prepared ? null : inCallersTree(context, context.prepared)),
+    handle: (context) => answerForSubject(context, INVALID_TOKEN),
+  }),
 
-  tokenRoute(
-    "update",
-    "sys/capabilities-accessor",
-    {
-      summary: "Tells what the token that an accessor belongs to may do on paths.",
-      operationId: "query-token-accessor-capabilities",
-      answers: CAPABILITIES,
+  tokenRoute("update", "sys/capabilities-accessor", {
+    summary: "Tells what the token that an accessor belongs to may do on paths.",
+    operationId: "query-token-accessor-capabilities",
+    answers: CAPABILITIES,
+    input: fieldSchema({ ...PATHS, accessor: text().describe("The accessor of the token") }),
+    async prepare(context): Promise<Result<Subject, Failure>> {
+      const { accessor } = context.fields;
+      if (accessor === "") return err(invalid("missing accessor"));
+      const found = await accessorTarget(context, accessor);
+      return found
+        ? ok({ treeId: found.treeId, action: { kind: "lookup", target: found.target } })
+        : err(INVALID_ACCESSOR);
     },
-    fieldSchema({ ...PATHS, accessor: text().describe("The accessor of the token") }),
-    {
-      async prepare(context): Promise<Result<Subject, Failure>> {
-        const { accessor } = context.fields;
-        if (accessor === "") return err(invalid("missing accessor"));
-        const found = await accessorTarget(context, accessor);
-        return found
-          ? ok({ treeId: found.treeId, action: { kind: "lookup", target: found.target } })
-          : err(INVALID_ACCESSOR);
-      },
-      action: async (context) => ("presented" in context.prepared ? null : inCallersTree(context, context.prepared)),
-      handle: (context) => answerForSubject(context, INVALID_ACCESSOR),
-    },
-  ),
+    action: async (context) => ("presented" in context.prepared ? null : inCallersTree(context, context.prepared)),
+    handle: (context) => answerForSubject(context, INVALID_ACCESSOR),
+  }),
 
   // The text comes from the caller, so this reveals nothing of the policies that are stored.
-  simpleRoute(
-    "update",
-    "sys/capabilities-policy",
-    {
-      summary: "Tells what a policy alone would allow on paths. The policy need not be stored.",
-      operationId: "query-policy-capabilities",
-      answers: CAPABILITIES,
-    },
-    fieldSchema({ ...PATHS, policy: text().describe("The rules, in HCL or JSON; templates in paths match nothing") }),
-    async (context) => answerForPolicy(context),
-  ),
+  simpleRoute("update", "sys/capabilities-policy", {
+    summary: "Tells what a policy alone would allow on paths. The policy need not be stored.",
+    operationId: "query-policy-capabilities",
+    answers: CAPABILITIES,
+    input: fieldSchema({
+      ...PATHS,
+      policy: text().describe("The rules, in HCL or JSON; templates in paths match nothing"),
+    }),
+    handle: async (context) => answerForPolicy(context),
+  }),
 ];
 
 async function answerForSubject(

@@ -82,35 +82,27 @@ function routesAt(
   answer: (status: Status) => Reply,
 ): Route[] {
   return [
-    openRoute(
-      "read",
-      `${path}/attempt`,
-      {
-        summary: "Shows whether a root token is being generated.",
-        operationId: ids.read,
-        fields: {},
-        answers,
-      },
-      (context) =>
+    openRoute("read", `${path}/attempt`, {
+      summary: "Shows whether a root token is being generated.",
+      operationId: ids.read,
+      fields: {},
+      answers,
+      handle: (context) =>
         guarded(context, "read", async ({ env }) => {
           const attempt = await systemOf(env).rootGeneration(currentTime());
           return ok(answer(STATUS_VIEW.show({ nonce: attempt?.nonce ?? "" })));
         }),
-    ),
+    }),
 
-    openRoute(
-      "update",
-      `${path}/attempt`,
-      {
-        summary: "Begins to generate a root token.",
-        operationId: ids.begin,
-        fields: {
-          otp: { shape: "string", description: "What the new token will be encoded with; one is made unless sent" },
-          pgp_key: { shape: "string", description: "Not supported" },
-        },
-        answers,
+    openRoute("update", `${path}/attempt`, {
+      summary: "Begins to generate a root token.",
+      operationId: ids.begin,
+      fields: {
+        otp: { shape: "string", description: "What the new token will be encoded with; one is made unless sent" },
+        pgp_key: { shape: "string", description: "Not supported" },
       },
-      (context) =>
+      answers,
+      handle: (context) =>
         guarded(context, "started", async ({ env, request }, installation) => {
           const { otp, pgp_key: pgpKey } = request.data;
           if (text(pgpKey) !== "") return err(invalid("pgp_key is not supported; use an OTP"));
@@ -119,32 +111,29 @@ function routesAt(
           const { nonce, generatedOtp } = begun.value;
           return ok(answer(STATUS_VIEW.show({ nonce, otp: generatedOtp })));
         }),
-    ),
+    }),
 
-    openRoute(
-      "delete",
-      `${path}/attempt`,
-      { summary: "Cancels the generation of a root token.", operationId: ids.cancel, fields: {}, answers: NO_CONTENT },
-      (context) =>
+    openRoute("delete", `${path}/attempt`, {
+      summary: "Cancels the generation of a root token.",
+      operationId: ids.cancel,
+      fields: {},
+      answers: NO_CONTENT,
+      handle: (context) =>
         guarded(context, "canceled", async ({ env }) => {
           await systemOf(env).cancelRootGeneration();
           return ok(EMPTY);
         }),
-    ),
+    }),
 
-    openRoute(
-      "update",
-      `${path}/update`,
-      {
-        summary: "Generates the root token.",
-        operationId: ids.finish,
-        fields: {
-          nonce: { shape: "string", description: "The nonce of the attempt" },
-          key: { shape: "string", description: "The seal key of the deployment" },
-        },
-        answers,
+    openRoute("update", `${path}/update`, {
+      summary: "Generates the root token.",
+      operationId: ids.finish,
+      fields: {
+        nonce: { shape: "string", description: "The nonce of the attempt" },
+        key: { shape: "string", description: "The seal key of the deployment" },
       },
-      (context) =>
+      answers,
+      handle: (context) =>
         guarded(context, "completed", async ({ env, request }, installation) => {
           const { nonce, key } = request.data;
           if (text(nonce) === "") return err(invalid("nonce is required"));
@@ -153,7 +142,7 @@ function routesAt(
           if (!token.ok) return token;
           return ok(answer(STATUS_VIEW.show({ nonce: text(nonce), token: token.value })));
         }),
-    ),
+    }),
   ];
 }
 

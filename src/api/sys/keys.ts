@@ -19,19 +19,16 @@ const ROTATION = fieldSchema({
 
 /** Rotation of the keys under which values are sealed and tokens are hashed. Both spellings mean the same. */
 export const KEY_ROUTES: readonly Route[] = [
-  readRoute(
-    "sys/key-status",
-    {
-      summary: "Tells which term of the keys is used, since when and how often, and which older ones are kept.",
-      operationId: "status-encryption-key",
-      answers: injectedAnswer({
-        term: "integer",
-        install_time: "string",
-        encryptions: "integer",
-        terms: ["integer"],
-      }),
-    },
-    async ({ env, installation }) => {
+  readRoute("sys/key-status", {
+    summary: "Tells which term of the keys is used, since when and how often, and which older ones are kept.",
+    operationId: "status-encryption-key",
+    answers: injectedAnswer({
+      term: "integer",
+      install_time: "string",
+      encryptions: "integer",
+      terms: ["integer"],
+    }),
+    handle: async ({ env, installation }) => {
       const { terms, termBeganAt } = installation.keys;
       const term = terms[0].version;
       const { encryptions } = await systemOf(env).keyUse(term);
@@ -44,7 +41,7 @@ export const KEY_ROUTES: readonly Route[] = [
         }),
       );
     },
-  ),
+  }),
 
   ...(
     [
@@ -52,21 +49,17 @@ export const KEY_ROUTES: readonly Route[] = [
       ["sys/rotate/keyring", "rotate-rotate-keyring"],
     ] as const
   ).map(([path, operationId]) =>
-    simpleRoute(
-      "update",
-      path,
-      {
-        summary: "Begins a new term of the keys under which values are sealed and tokens are hashed.",
-        operationId,
-        answers: NO_CONTENT,
-      },
-      NO_FIELDS,
-      async ({ env }) => {
+    simpleRoute("update", path, {
+      summary: "Begins a new term of the keys under which values are sealed and tokens are hashed.",
+      operationId,
+      answers: NO_CONTENT,
+      input: NO_FIELDS,
+      handle: async ({ env }) => {
         const rotated = await rotateKeys(env, currentTime());
         if (!rotated.ok) return rotated;
         return changedReply(env);
       },
-    ),
+    }),
   ),
 
   ...(
@@ -75,31 +68,28 @@ export const KEY_ROUTES: readonly Route[] = [
       ["sys/rotate/keyring/config", "rotate-keyring-config"],
     ] as const
   ).flatMap(([path, name]) => [
-    readRoute(
-      path,
-      {
-        summary: "Shows when keys are rotated by themselves.",
-        operationId: `read-${name}`,
-        answers: injectedAnswer({ enabled: "boolean", max_operations: "integer", interval: "any" }),
-      },
-      async ({ env, installation }) => {
+    readRoute(path, {
+      summary: "Shows when keys are rotated by themselves.",
+      operationId: `read-${name}`,
+      answers: injectedAnswer({ enabled: "boolean", max_operations: "integer", interval: "any" }),
+      handle: async ({ env, installation }) => {
         const { settings } = await systemOf(env).keyUse(installation.keys.terms[0].version);
         const { enabled, maxOperations, interval } = settings;
         const shown = interval === 0 ? 0 : formatDuration(interval);
         return ok(injectedReply({ enabled, max_operations: maxOperations, interval: shown }));
       },
-    ),
+    }),
 
-    simpleRoute(
-      "update",
-      path,
-      { summary: "Sets when keys are rotated by themselves.", operationId: `configure-${name}`, answers: NO_CONTENT },
-      ROTATION,
-      async ({ env, fields }) => {
+    simpleRoute("update", path, {
+      summary: "Sets when keys are rotated by themselves.",
+      operationId: `configure-${name}`,
+      answers: NO_CONTENT,
+      input: ROTATION,
+      handle: async ({ env, fields }) => {
         const { enabled, max_operations: maxOperations, interval } = fields;
         const configured = await systemOf(env).configureRotation({ enabled, maxOperations, interval });
         return configured.ok ? ok(EMPTY) : configured;
       },
-    ),
+    }),
   ]),
 ];

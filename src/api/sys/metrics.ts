@@ -202,57 +202,45 @@ const PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8";
 
 /** Numbers for operators: of this isolate, which self-hosted is the whole server, and of the installation. */
 export const METRICS_ROUTES: readonly Route[] = [
-  tokenRoute(
-    "read",
-    "sys/metrics",
-    {
-      summary: "Answers metrics, for Prometheus or as JSON.",
-      operationId: "metrics",
-      answers: [
-        {
-          kind: "plain",
-          status: 200,
-          body: {
-            Timestamp: "string",
-            Gauges: ["object"],
-            Points: ["object"],
-            Counters: ["object"],
-            Samples: ["object"],
-          },
+  tokenRoute("read", "sys/metrics", {
+    summary: "Answers metrics, for Prometheus or as JSON.",
+    operationId: "metrics",
+    answers: [
+      {
+        kind: "plain",
+        status: 200,
+        body: {
+          Timestamp: "string",
+          Gauges: ["object"],
+          Points: ["object"],
+          Counters: ["object"],
+          Samples: ["object"],
         },
-      ],
-    },
-    fieldSchema({ format: text().describe("`prometheus` for its text format; JSON unless said") }),
-    {
-      openHandler: (env) => (env.METRICS_UNAUTHENTICATED === "true" ? openMetrics : null),
-      prepare: async () => ok(null),
-      handle: async (context) => metrics(context, context.installation),
-    },
-  ),
+      },
+    ],
+    input: fieldSchema({ format: text().describe("`prometheus` for its text format; JSON unless said") }),
+    openHandler: (env) => (env.METRICS_UNAUTHENTICATED === "true" ? openMetrics : null),
+    prepare: async () => ok(null),
+    handle: async (context) => metrics(context, context.installation),
+  }),
 
-  readRoute(
-    "sys/internal/counters/tokens",
-    {
-      summary: "Counts the service tokens.",
-      operationId: "internal-count-tokens",
-      answers: dataAnswer({ counters: { service_tokens: { total: "integer" } } }),
-    },
-    async ({ env }) => {
+  readRoute("sys/internal/counters/tokens", {
+    summary: "Counts the service tokens.",
+    operationId: "internal-count-tokens",
+    answers: dataAnswer({ counters: { service_tokens: { total: "integer" } } }),
+    handle: async ({ env }) => {
       const total = (await countByMount(env, "tokens")).reduce((sum, { count }) => sum + count, 0);
       return ok(dataReply({ counters: { service_tokens: { total } } }));
     },
-  ),
+  }),
 
-  readRoute(
-    "sys/internal/counters/entities",
-    {
-      summary: "Counts the entities.",
-      operationId: "internal-count-entities",
-      answers: dataAnswer({ counters: { entities: { total: "integer" } } }),
-    },
-    async ({ env }) =>
+  readRoute("sys/internal/counters/entities", {
+    summary: "Counts the entities.",
+    operationId: "internal-count-entities",
+    answers: dataAnswer({ counters: { entities: { total: "integer" } } }),
+    handle: async ({ env }) =>
       ok(dataReply({ counters: { entities: { total: await countEntities(env, Number.MAX_SAFE_INTEGER) } } })),
-  ),
+  }),
 ];
 
 const openMetrics = (context: OpenContext) => metrics(context, context.loaded.ok ? context.loaded.value : null);

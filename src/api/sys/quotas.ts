@@ -75,36 +75,28 @@ export const QUOTA_ROUTES: readonly Route[] = withParameters({ name: "Name of th
     async ({ env, params }) => (await systemOf(env).listQuotas()).find(({ name }) => name === params.name) ?? null,
   ),
 
-  simpleRoute(
-    "update",
-    QUOTA,
-    {
-      summary: "Makes or replaces a rate limit quota of the installation, a mount, a path below one, or a role.",
-      operationId: "rate-limit-quotas-write",
-      answers: NO_CONTENT,
-    },
-    QUOTA_FIELDS,
-    async ({ env, params: { name = "" }, fields }) => {
+  simpleRoute("update", QUOTA, {
+    summary: "Makes or replaces a rate limit quota of the installation, a mount, a path below one, or a role.",
+    operationId: "rate-limit-quotas-write",
+    answers: NO_CONTENT,
+    input: QUOTA_FIELDS,
+    handle: async ({ env, params: { name = "" }, fields }) => {
       const { path, role, rate, interval, block_interval: blockInterval, inheritable } = fields;
       const written = await systemOf(env).writeQuota({ name, path, role, rate, interval, blockInterval, inheritable });
       return written.ok ? changedReply(env) : written;
     },
-  ),
+  }),
 
-  simpleRoute(
-    "delete",
-    QUOTA,
-    {
-      summary: "Deletes a rate limit quota.",
-      operationId: "rate-limit-quotas-delete",
-      answers: NO_CONTENT,
-    },
-    NO_FIELDS,
-    async ({ env, params: { name = "" } }) => {
+  simpleRoute("delete", QUOTA, {
+    summary: "Deletes a rate limit quota.",
+    operationId: "rate-limit-quotas-delete",
+    answers: NO_CONTENT,
+    input: NO_FIELDS,
+    handle: async ({ env, params: { name = "" } }) => {
       await systemOf(env).deleteQuota(name);
       return changedReply(env);
     },
-  ),
+  }),
 
   showRoute(
     "sys/quotas/config",
@@ -116,16 +108,12 @@ export const QUOTA_ROUTES: readonly Route[] = withParameters({ name: "Name of th
     ({ env }) => systemOf(env).quotaConfig(),
   ),
 
-  simpleRoute(
-    "update",
-    "sys/quotas/config",
-    {
-      summary: "Replaces what holds for all rate limit quotas; what is not sent is set back.",
-      operationId: "rate-limit-quotas-configure",
-      answers: NO_CONTENT,
-    },
-    CONFIG_FIELDS,
-    async ({ env, fields }) => {
+  simpleRoute("update", "sys/quotas/config", {
+    summary: "Replaces what holds for all rate limit quotas; what is not sent is set back.",
+    operationId: "rate-limit-quotas-configure",
+    answers: NO_CONTENT,
+    input: CONFIG_FIELDS,
+    handle: async ({ env, fields }) => {
       const configured = await systemOf(env).configureQuotas({
         exemptPaths: fields.rate_limit_exempt_paths,
         auditLogging: fields.enable_rate_limit_audit_logging,
@@ -133,5 +121,5 @@ export const QUOTA_ROUTES: readonly Route[] = withParameters({ name: "Name of th
       });
       return configured.ok ? changedReply(env) : configured;
     },
-  ),
+  }),
 ]);

@@ -37,50 +37,38 @@ const NO_PAST_TIME = invalid(
 
 /** A new deployment is filled from a backup in the place of `sys/init`, with the same right. Only this server has it. */
 export const RESTORE_ROUTES: readonly Route[] = [
-  openRoute(
-    "update",
-    "sys/restore/begin",
-    {
-      summary: "Begins to restore a backup into a deployment that was never initialized and has its seal key.",
-      operationId: "restore-begin",
-      fields: describeFields(BEGIN),
-      answers: NO_CONTENT,
-    },
-    (context) =>
+  openRoute("update", "sys/restore/begin", {
+    summary: "Begins to restore a backup into a deployment that was never initialized and has its seal key.",
+    operationId: "restore-begin",
+    fields: describeFields(BEGIN),
+    answers: NO_CONTENT,
+    handle: (context) =>
       asInitializer(context, BEGIN, async ({ run, parts, seal, key_ring: keyRing }) => {
         // Open to all: where there is an installation it must cost nothing.
         if (context.loaded.ok) return err(NOT_EMPTY);
         const begun = await beginRestore(context.env, { run, parts, seal, keyRing });
         return begun.ok ? ok(EMPTY) : begun;
       }),
-  ),
+  }),
 
-  openRoute(
-    "update",
-    "sys/restore/part",
-    {
-      summary: "Restores a part of the backup, and answers its receipt.",
-      operationId: "restore-part",
-      fields: describeFields(PART),
-      answers: dataAnswer({ receipt: "string" }),
-    },
-    (context) =>
+  openRoute("update", "sys/restore/part", {
+    summary: "Restores a part of the backup, and answers its receipt.",
+    operationId: "restore-part",
+    fields: describeFields(PART),
+    answers: dataAnswer({ receipt: "string" }),
+    handle: (context) =>
       asInitializer(context, PART, async (part) => {
         const receipt = await restorePart(context.env, part);
         return receipt.ok ? ok(dataReply({ receipt: receipt.value })) : receipt;
       }),
-  ),
+  }),
 
-  openRoute(
-    "update",
-    "sys/restore/finish",
-    {
-      summary: "Opens the deployment once all parts of the backup were restored.",
-      operationId: "restore-finish",
-      fields: describeFields(FINISH),
-      answers: NO_CONTENT,
-    },
-    (context) =>
+  openRoute("update", "sys/restore/finish", {
+    summary: "Opens the deployment once all parts of the backup were restored.",
+    operationId: "restore-finish",
+    fields: describeFields(FINISH),
+    answers: NO_CONTENT,
+    handle: (context) =>
       asInitializer(
         context,
         FINISH,
@@ -91,7 +79,7 @@ export const RESTORE_ROUTES: readonly Route[] = [
           return finished.ok ? ok(EMPTY) : finished;
         },
       ),
-  ),
+  }),
 ];
 
 /** @param now ms. */

@@ -46,14 +46,11 @@ const REVOCATION_VIEW = view<ShownRevocation>({
 
 /** What was revoked by prefix, mount or entity, and how far the clean-up of each is. Only this server has it. */
 export const REVOCATION_ROUTES: readonly Route[] = [
-  readRoute(
-    "sys/leases/revocations",
-    {
-      summary: "Lists what was revoked by path, mount, role, entity or restore, and how far the clean-up of each is.",
-      operationId: "leases-list-revocations",
-      answers: dataAnswer({ revocations: [REVOCATION_VIEW.shape] }),
-    },
-    async ({ env }) => {
+  readRoute("sys/leases/revocations", {
+    summary: "Lists what was revoked by path, mount, role, entity or restore, and how far the clean-up of each is.",
+    operationId: "leases-list-revocations",
+    answers: dataAnswer({ revocations: [REVOCATION_VIEW.shape] }),
+    handle: async ({ env }) => {
       const watermarks = (await systemOf(env).watermarks()).toReversed();
       const asked = new Set(watermarks.filter(({ cleaned }) => !cleaned).slice(0, MAX_ASKED));
       const ofEntities = await countOfEntities(
@@ -63,7 +60,7 @@ export const REVOCATION_ROUTES: readonly Route[] = [
       const shown = await inGroups(watermarks, (watermark) => show(env, watermark, asked.has(watermark), ofEntities));
       return ok(dataReply({ revocations: shown }));
     },
-  ),
+  }),
 ];
 
 async function show(

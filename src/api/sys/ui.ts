@@ -14,41 +14,30 @@ import { fixedMounts, MOUNT_VIEW, type MountAtPath, optionsOf, shownMounts } fro
 
 /** What user interfaces ask before they show anything. */
 export const UI_ROUTES: readonly Route[] = [
-  openRoute(
-    "read",
-    "sys/internal/ui/mounts",
-    {
-      summary: "Lists the mounts that the caller reaches; without a token those that are to be seen before login.",
-      operationId: "internal-ui-list-enabled-visible-mounts",
-      fields: {},
-      answers: dataAnswer({ auth: { "*": "object" }, secret: { "*": "object" } }),
-    },
-    listMounts,
-  ),
-  openRoute(
-    "read",
-    "sys/internal/ui/mounts/:path{.+}",
-    {
-      summary: "Shows the mount of a path.",
-      operationId: "internal-ui-read-mount-information",
-      parameters: { path: "A path below the mount" },
-      fields: {},
-      answers: dataAnswer({ ...MOUNT_VIEW.shape, path: "string" }),
-    },
-    readMount,
-  ),
-  readRoute(
-    "sys/internal/ui/resultant-acl",
-    {
-      summary: "Shows all that the caller's policies grant.",
-      operationId: "internal-ui-read-resultant-acl",
-      answers: dataAnswer({ root: "boolean", "exact_paths?": { "*": "object" }, "glob_paths?": { "*": "object" } }),
-    },
-    async ({ env, installation, caller }) => {
+  openRoute("read", "sys/internal/ui/mounts", {
+    summary: "Lists the mounts that the caller reaches; without a token those that are to be seen before login.",
+    operationId: "internal-ui-list-enabled-visible-mounts",
+    fields: {},
+    answers: dataAnswer({ auth: { "*": "object" }, secret: { "*": "object" } }),
+    handle: listMounts,
+  }),
+  openRoute("read", "sys/internal/ui/mounts/:path{.+}", {
+    summary: "Shows the mount of a path.",
+    operationId: "internal-ui-read-mount-information",
+    parameters: { path: "A path below the mount" },
+    fields: {},
+    answers: dataAnswer({ ...MOUNT_VIEW.shape, path: "string" }),
+    handle: readMount,
+  }),
+  readRoute("sys/internal/ui/resultant-acl", {
+    summary: "Shows all that the caller's policies grant.",
+    operationId: "internal-ui-read-resultant-acl",
+    answers: dataAnswer({ root: "boolean", "exact_paths?": { "*": "object" }, "glob_paths?": { "*": "object" } }),
+    handle: async ({ env, installation, caller }) => {
       const acl = await aclOfToken(env, installation, callerRecord(caller));
       return acl.ok ? ok(dataReply({ ...resultantAcl(acl.value, currentTime()) })) : acl;
     },
-  ),
+  }),
 ];
 
 /** Without a token only the auth methods that are to be seen before login, with little; with one all that it reaches. */

@@ -35,72 +35,50 @@ type Fields = Values<typeof FIELDS>;
 /** Wrapping tokens: made on demand, looked at, exchanged for their answer or for another of their kind. */
 export const WRAPPING_ROUTES: readonly Route[] = [
   // The answer to this request is what was sent; the header that it must carry has it wrapped like any other answer.
-  tokenRoute(
-    "update",
-    "sys/wrapping/wrap",
-    {
-      summary: "Answers what was sent, wrapped: a token that gives it once.",
-      operationId: "wrap",
-      fields: { "*": { shape: "any", description: "Whatever is to be wrapped" } },
-      answers: { kind: "wrapped" },
-    },
-    ANY_FIELDS,
-    {
-      prepare: async ({ request }) =>
-        request.wrapTtlSeconds > 0 ? ok(null) : err(invalid("endpoint requires response wrapping to be used")),
-      handle: async ({ fields }) => ok(dataReply(fields)),
-    },
-  ),
+  tokenRoute("update", "sys/wrapping/wrap", {
+    summary: "Answers what was sent, wrapped: a token that gives it once.",
+    operationId: "wrap",
+    fields: { "*": { shape: "any", description: "Whatever is to be wrapped" } },
+    answers: { kind: "wrapped" },
+    input: ANY_FIELDS,
+    prepare: async ({ request }) =>
+      request.wrapTtlSeconds > 0 ? ok(null) : err(invalid("endpoint requires response wrapping to be used")),
+    handle: async ({ fields }) => ok(dataReply(fields)),
+  }),
 
   // The holder of a wrapping token may check it before use without any other right.
-  openRoute(
-    ["read", "update"],
-    "sys/wrapping/lookup",
-    {
-      summary: "Tells when and for which path a wrapping token was made.",
-      operationId: { read: "read-wrapping-properties2", update: "read-wrapping-properties" },
-      fields: { token: { shape: "string", description: "The wrapping token; that of the request unless sent" } },
-      answers: dataAnswer({ creation_path: "string", creation_time: "string", creation_ttl: "integer" }),
-    },
-    lookUp,
-  ),
+  openRoute(["read", "update"], "sys/wrapping/lookup", {
+    summary: "Tells when and for which path a wrapping token was made.",
+    operationId: { read: "read-wrapping-properties2", update: "read-wrapping-properties" },
+    fields: { token: { shape: "string", description: "The wrapping token; that of the request unless sent" } },
+    answers: dataAnswer({ creation_path: "string", creation_time: "string", creation_ttl: "integer" }),
+    handle: lookUp,
+  }),
 
-  tokenRoute<Fields, TargetedAction>(
-    "update",
-    "sys/wrapping/unwrap",
-    {
-      summary: "Takes the answer that a wrapping token holds.",
-      operationId: "unwrap",
-      answers: [ENVELOPE, NO_CONTENT],
+  tokenRoute<Fields, TargetedAction>("update", "sys/wrapping/unwrap", {
+    summary: "Takes the answer that a wrapping token holds.",
+    operationId: "unwrap",
+    answers: [ENVELOPE, NO_CONTENT],
+    input: FIELDS,
+    refusal: (request) => tokenProblem(request) ?? (request.data.token === undefined ? NO_ANSWER : null),
+    prepare: (context) => prepareByToken(context, true),
+    action: async (context) => inCallersTree(context, context.prepared),
+    async handle(context) {
+      const outcome = await outcomeOf(context, context.prepared);
+      const unwrapped = await readAnswer(context.installation, outcome);
+      return unwrapped.ok ? ok({ kind: "stored", answer: unwrapped.value.answer }) : unwrapped;
     },
-    FIELDS,
-    {
-      refusal: (request) => tokenProblem(request) ?? (request.data.token === undefined ? NO_ANSWER : null),
-      prepare: (context) => prepareByToken(context, true),
-      action: async (context) => inCallersTree(context, context.prepared),
-      async handle(context) {
-        const outcome = await outcomeOf(context, context.prepared);
-        const unwrapped = await readAnswer(context.installation, outcome);
-        return unwrapped.ok ? ok({ kind: "stored", answer: unwrapped.value.answer }) : unwrapped;
-      },
-    },
-  ),
+  }),
 
-  tokenRoute<Fields, TargetedAction>(
-    "update",
-    "sys/wrapping/rewrap",
-    {
-      summary: "Exchanges a wrapping token for another of the same answer.",
-      operationId: "rewrap",
-      answers: { kind: "wrapped" },
-    },
-    FIELDS,
-    {
-      refusal: tokenProblem,
-      prepare: (context) => prepareByToken(context, false),
-      handle: rewrap,
-    },
-  ),
+  tokenRoute<Fields, TargetedAction>("update", "sys/wrapping/rewrap", {
+    summary: "Exchanges a wrapping token for another of the same answer.",
+    operationId: "rewrap",
+    answers: { kind: "wrapped" },
+    input: FIELDS,
+    refusal: tokenProblem,
+    prepare: (context) => prepareByToken(context, false),
+    handle: rewrap,
+  }),
 ];
 
 async function lookUp({ env, request, loaded }: OpenContext): Promise<Result<Reply, Failure>> {

@@ -36,35 +36,27 @@ const POLICIES = plainAnswer({
 
 /** The greatest lifetimes of an organization's tokens. That of teams counts while `max-ttl-enabled` is true. */
 export const TOKEN_TTL_ROUTES: readonly Route[] = [
-  bareRoute(
-    "read",
-    "organizations/:organization/token-ttl-policies",
-    {
-      summary: "Shows how long tokens of an organization live at most, by kind.",
-      operationId: "teams-read-token-ttl-policies",
-      answers: POLICIES,
-    },
-    async ({ env, params }) => {
+  bareRoute("read", "organizations/:organization/token-ttl-policies", {
+    summary: "Shows how long tokens of an organization live at most, by kind.",
+    operationId: "teams-read-token-ttl-policies",
+    answers: POLICIES,
+    handle: async ({ env, params }) => {
       const name = params.organization ?? "";
       return ttlDocument(await organizationNamed(env, name).show(name));
     },
-  ),
-  documentRoute(
-    "patch",
-    "organizations/:organization/token-ttl-policies",
-    {
-      summary: "Sets how long tokens of an organization live at most.",
-      operationId: "teams-update-token-ttl-policies",
-      answers: POLICIES,
-    },
-    [TYPE],
-    TTL_ATTRIBUTES,
-    async ({ env, params, prepared }) => {
+  }),
+  documentRoute("patch", "organizations/:organization/token-ttl-policies", {
+    summary: "Sets how long tokens of an organization live at most.",
+    operationId: "teams-update-token-ttl-policies",
+    answers: POLICIES,
+    types: [TYPE],
+    attributes: TTL_ATTRIBUTES,
+    handle: async ({ env, params, prepared }) => {
       const name = params.organization ?? "";
       const maxTtls = prepared["token-ttl-policies"];
       return ttlDocument(await organizationNamed(env, name).update(name, { maxTtls }));
     },
-  ),
+  }),
 ];
 
 /** The greatest lifetimes (ms) by kind of token. */
@@ -93,15 +85,12 @@ const TYPES = ["organizations"];
 
 /** Organizations. */
 export const ORGANIZATION_ROUTES: readonly Route[] = [
-  listRoute(
-    "organizations",
-    {
-      summary: "Lists the organizations by page.",
-      operationId: "teams-list-organizations",
-      answers: plainAnswer(pageShape(ORGANIZATION_VIEW.shape)),
-    },
-    fieldSchema(SEARCH_FIELD),
-    async (context) => {
+  listRoute("organizations", {
+    summary: "Lists the organizations by page.",
+    operationId: "teams-list-organizations",
+    answers: plainAnswer(pageShape(ORGANIZATION_VIEW.shape)),
+    own: fieldSchema(SEARCH_FIELD),
+    handle: async (context) => {
       const { page, own } = context.prepared;
       const found = await organizationDirectory(context.env).list(page, own.q);
       const may = await mayOf(context);
@@ -109,48 +98,36 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
         ORGANIZATION_VIEW.show({ organization, permissions: organizationPermissions(may, organization) }),
       );
     },
-  ),
-  documentRoute(
-    "update",
-    "organizations",
-    {
-      summary: "Makes an organization.",
-      operationId: "teams-create-organization",
-      answers: plainAnswer({ data: ORGANIZATION_VIEW.shape }, 201),
-    },
-    TYPES,
-    NEW_ORGANIZATION,
-    async (context) => {
+  }),
+  documentRoute("update", "organizations", {
+    summary: "Makes an organization.",
+    operationId: "teams-create-organization",
+    answers: plainAnswer({ data: ORGANIZATION_VIEW.shape }, 201),
+    types: TYPES,
+    attributes: NEW_ORGANIZATION,
+    handle: async (context) => {
       const { name, email, ...settings } = context.prepared;
       const record = { name, email, settings, organizationId: newOrganizationId(), createdAt: currentTime() };
       const created = await organizationNamed(context.env, name).create(record);
       return created.ok ? document(context, created.value, 201) : created;
     },
-  ),
-  bareRoute(
-    "read",
-    "organizations/:organization",
-    {
-      summary: "Shows an organization.",
-      operationId: "teams-read-organization",
-      answers: plainAnswer({ data: ORGANIZATION_VIEW.shape }),
-    },
-    async (context) => {
+  }),
+  bareRoute("read", "organizations/:organization", {
+    summary: "Shows an organization.",
+    operationId: "teams-read-organization",
+    answers: plainAnswer({ data: ORGANIZATION_VIEW.shape }),
+    handle: async (context) => {
       const name = context.params.organization ?? "";
       return document(context, await organizationNamed(context.env, name).show(name));
     },
-  ),
-  documentRoute(
-    "patch",
-    "organizations/:organization",
-    {
-      summary: "Changes an organization.",
-      operationId: "teams-update-organization",
-      answers: plainAnswer({ data: ORGANIZATION_VIEW.shape }),
-    },
-    TYPES,
-    ORGANIZATION_CHANGE,
-    async (context) => {
+  }),
+  documentRoute("patch", "organizations/:organization", {
+    summary: "Changes an organization.",
+    operationId: "teams-update-organization",
+    answers: plainAnswer({ data: ORGANIZATION_VIEW.shape }),
+    types: TYPES,
+    attributes: ORGANIZATION_CHANGE,
+    handle: async (context) => {
       const name = context.params.organization ?? "";
       const { name: newName, email, ...settings } = context.prepared;
       // The name of an organization is its id and part of every path to it.
@@ -162,16 +139,12 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
         await (changes ? organization.update(name, { email, settings }) : organization.show(name)),
       );
     },
-  ),
-  bareRoute(
-    "delete",
-    "organizations/:organization",
-    {
-      summary: "Deletes an organization with its teams and their tokens.",
-      operationId: "teams-delete-organization",
-      answers: NO_CONTENT,
-    },
-    async ({ env, params }) => {
+  }),
+  bareRoute("delete", "organizations/:organization", {
+    summary: "Deletes an organization with its teams and their tokens.",
+    operationId: "teams-delete-organization",
+    answers: NO_CONTENT,
+    handle: async ({ env, params }) => {
       const name = params.organization ?? "";
       const removed = await organizationNamed(env, name).remove(name);
       if (removed === null) return err(NO_ORGANIZATION);
@@ -179,7 +152,7 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
       if (removed === "going") await scheduler.wait(snapshotMaxAgeMs(env));
       return ok(EMPTY);
     },
-  ),
+  }),
 ];
 
 async function document(

@@ -27,17 +27,13 @@ const TEAMS_BASE = "/api/v2/";
 
 /** How clients of the Terraform ecosystem find the interface of teams: service ids and the base path of each. */
 export const DISCOVERY_ROUTES: readonly Route[] = [
-  openRoute(
-    "read",
-    ".well-known/terraform.json",
-    {
-      summary: "Tells clients of the Terraform ecosystem where the interface of teams is.",
-      operationId: "terraform-discovery",
-      fields: {},
-      answers: plainAnswer({ "*": "string" }),
-    },
-    async () => ok(plainReply({ "tfe.v2": TEAMS_BASE, "tfe.v2.1": TEAMS_BASE, "tfe.v2.2": TEAMS_BASE })),
-  ),
+  openRoute("read", ".well-known/terraform.json", {
+    summary: "Tells clients of the Terraform ecosystem where the interface of teams is.",
+    operationId: "terraform-discovery",
+    fields: {},
+    answers: plainAnswer({ "*": "string" }),
+    handle: async () => ok(plainReply({ "tfe.v2": TEAMS_BASE, "tfe.v2.1": TEAMS_BASE, "tfe.v2.2": TEAMS_BASE })),
+  }),
 ];
 
 const PARAMETERS = { organization: "The name of the organization", team: "The id of the team" };
@@ -45,29 +41,21 @@ const PARAMETERS = { organization: "The name of the organization", team: "The id
 /** The interface of teams, by full path. */
 export const TEAM_ROUTES: readonly Route[] = withParameters(PARAMETERS, [
   // Clients ask this first, for the headers that every answer here has.
-  openRoute(
-    ["read", "head"],
-    "ping",
-    {
-      summary: "Answers nothing but the headers that clients ask first.",
-      operationId: "teams-ping",
-      fields: {},
-      answers: NO_CONTENT,
-    },
-    async () => ok(EMPTY),
-  ),
-  simpleRoute(
-    "read",
-    "account/details",
-    {
-      summary: "Shows who the caller is.",
-      operationId: "teams-read-account",
-      fields: {},
-      answers: plainAnswer({ data: USER_VIEW.shape }),
-    },
-    ANY_FIELDS,
-    showAccount,
-  ),
+  openRoute(["read", "head"], "ping", {
+    summary: "Answers nothing but the headers that clients ask first.",
+    operationId: "teams-ping",
+    fields: {},
+    answers: NO_CONTENT,
+    handle: async () => ok(EMPTY),
+  }),
+  simpleRoute("read", "account/details", {
+    summary: "Shows who the caller is.",
+    operationId: "teams-read-account",
+    fields: {},
+    answers: plainAnswer({ data: USER_VIEW.shape }),
+    input: ANY_FIELDS,
+    handle: showAccount,
+  }),
   ...ORGANIZATION_ROUTES,
   ...withAlternatePath(
     ({ env, installation }, path) => canonicalTeamPath(env, installation.keys, path),

@@ -51,15 +51,12 @@ const LIST_FIELDS = fieldSchema({
 
 /** Teams. */
 export const TEAMS_ROUTES: readonly Route[] = [
-  listRoute(
-    "organizations/:organization/teams",
-    {
-      summary: "Lists the teams of an organization by page.",
-      operationId: "teams-list-teams",
-      answers: plainAnswer(pageShape(TEAM_VIEW.shape)),
-    },
-    LIST_FIELDS,
-    async (context) => {
+  listRoute("organizations/:organization/teams", {
+    summary: "Lists the teams of an organization by page.",
+    operationId: "teams-list-teams",
+    answers: plainAnswer(pageShape(TEAM_VIEW.shape)),
+    own: LIST_FIELDS,
+    handle: async (context) => {
       const page = await findTeams(context);
       if (!page.ok) return page;
       const may = await mayOf(context);
@@ -67,19 +64,15 @@ export const TEAMS_ROUTES: readonly Route[] = [
         TEAM_VIEW.show({ team, permissions: teamPermissions(may, team) }),
       );
     },
-    RELATED,
-  ),
-  documentRoute(
-    "update",
-    "organizations/:organization/teams",
-    {
-      summary: "Makes a team.",
-      operationId: "teams-create-team",
-      answers: plainAnswer({ data: TEAM_VIEW.shape }),
-    },
-    TYPES,
-    NEW_TEAM,
-    async (context) => {
+    related: RELATED,
+  }),
+  documentRoute("update", "organizations/:organization/teams", {
+    summary: "Makes a team.",
+    operationId: "teams-create-team",
+    answers: plainAnswer({ data: TEAM_VIEW.shape }),
+    types: TYPES,
+    attributes: NEW_TEAM,
+    handle: async (context) => {
       const { env, installation, params, prepared } = context;
       const given = settingsOf(prepared);
       if (!mayGivePolicies(context, given)) return err(POLICIES_REFUSED);
@@ -94,36 +87,26 @@ export const TEAMS_ROUTES: readonly Route[] = [
       // 200 and not 201: what clients of this interface were made with.
       return created.ok ? document(context, created.value) : created;
     },
-  ),
-  tokenRoute(
-    "read",
-    "teams/:team",
-    {
-      summary: "Shows a team.",
-      operationId: "teams-read-team",
-      fields: describeFields(fieldSchema(includeField(RELATED))),
-      answers: plainAnswer({ data: TEAM_VIEW.shape, "included?": ["object"] }),
+  }),
+  tokenRoute("read", "teams/:team", {
+    summary: "Shows a team.",
+    operationId: "teams-read-team",
+    fields: describeFields(fieldSchema(includeField(RELATED))),
+    answers: plainAnswer({ data: TEAM_VIEW.shape, "included?": ["object"] }),
+    input: ANY_FIELDS,
+    prepare: async ({ fields }) => readInclude(fields.include, RELATED),
+    async handle(context) {
+      const route = await readTeamId(context.installation.keys, context.params.team ?? "");
+      return document(context, route === null ? null : await teamAt(context.env, route).show(), context.prepared);
     },
-    ANY_FIELDS,
-    {
-      prepare: async ({ fields }) => readInclude(fields.include, RELATED),
-      async handle(context) {
-        const route = await readTeamId(context.installation.keys, context.params.team ?? "");
-        return document(context, route === null ? null : await teamAt(context.env, route).show(), context.prepared);
-      },
-    },
-  ),
-  documentRoute(
-    "patch",
-    "teams/:team",
-    {
-      summary: "Changes a team.",
-      operationId: "teams-update-team",
-      answers: plainAnswer({ data: TEAM_VIEW.shape }),
-    },
-    TYPES,
-    TEAM_CHANGE,
-    async (context) => {
+  }),
+  documentRoute("patch", "teams/:team", {
+    summary: "Changes a team.",
+    operationId: "teams-update-team",
+    answers: plainAnswer({ data: TEAM_VIEW.shape }),
+    types: TYPES,
+    attributes: TEAM_CHANGE,
+    handle: async (context) => {
       const { env, installation, params, prepared } = context;
       const settings = settingsOf(prepared);
       if (!mayGivePolicies(context, settings)) return err(POLICIES_REFUSED);
@@ -132,22 +115,18 @@ export const TEAMS_ROUTES: readonly Route[] = [
       const updated = await teamAt(env, route).update(settings);
       return updated.ok ? document(context, updated.value) : updated;
     },
-  ),
-  bareRoute(
-    "delete",
-    "teams/:team",
-    {
-      summary: "Deletes a team with its tokens.",
-      operationId: "teams-delete-team",
-      answers: NO_CONTENT,
-    },
-    async ({ env, installation, params }) => {
+  }),
+  bareRoute("delete", "teams/:team", {
+    summary: "Deletes a team with its tokens.",
+    operationId: "teams-delete-team",
+    answers: NO_CONTENT,
+    handle: async ({ env, installation, params }) => {
       const route = await readTeamId(installation.keys, params.team ?? "");
       if (route === null) return NOT_FOUND;
       const removed = await teamAt(env, route).remove();
       return removed.ok ? ok(EMPTY) : removed;
     },
-  ),
+  }),
 ];
 
 const POLICIES_REFUSED: Failure = {

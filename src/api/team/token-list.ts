@@ -34,36 +34,27 @@ const LIST_FIELDS = fieldSchema({
 
 /** The tokens of all teams of an organization. */
 export const TOKEN_LIST_ROUTES: readonly Route[] = [
-  listRoute(
-    "organizations/:organization/team-tokens",
-    {
-      summary: "Lists the tokens of all teams of an organization by page.",
-      operationId: "teams-list-tokens",
-      answers: plainAnswer(pageShape(LISTED_TOKEN_VIEW.shape)),
-    },
-    LIST_FIELDS,
-    async (context) => {
+  listRoute("organizations/:organization/team-tokens", {
+    summary: "Lists the tokens of all teams of an organization by page.",
+    operationId: "teams-list-tokens",
+    answers: plainAnswer(pageShape(LISTED_TOKEN_VIEW.shape)),
+    own: LIST_FIELDS,
+    handle: async (context) => {
       const name = context.params.organization ?? "";
       const { page, own } = context.prepared;
       const found = await organizationNamed(context.env, name).listTokens(name, page, own.sort, own.q);
       return found.ok ? pageReply(context, found.value, LISTED_TOKEN_VIEW.show) : found;
     },
-  ),
-  tokenRoute(
-    "delete",
-    "organizations/:organization/team-tokens",
-    {
-      summary: "Deletes up to 100 tokens of teams, all or none.",
-      operationId: "teams-delete-tokens",
-      fields: { data: { shape: [{ type: "string", id: "string" }], description: "The tokens" } },
-      answers: NO_CONTENT,
-    },
-    ANY_FIELDS,
-    {
-      prepare: async ({ fields }) => readIds(fields.data),
-      handle: removeAll,
-    },
-  ),
+  }),
+  tokenRoute("delete", "organizations/:organization/team-tokens", {
+    summary: "Deletes up to 100 tokens of teams, all or none.",
+    operationId: "teams-delete-tokens",
+    fields: { data: { shape: [{ type: "string", id: "string" }], description: "The tokens" } },
+    answers: NO_CONTENT,
+    input: ANY_FIELDS,
+    prepare: async ({ fields }) => readIds(fields.data),
+    handle: removeAll,
+  }),
 ];
 
 /** The ids that a document names, each once. */

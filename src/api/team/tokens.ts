@@ -84,71 +84,47 @@ interface TokenAttributes {
 export const TEAM_TOKEN_ROUTES: readonly Route[] = withParameters(
   { id: "The id of the token, or of a team for its token without a description" },
   [
-    documentRoute(
-      "update",
-      "teams/:team/authentication-token",
-      {
-        summary: "Makes the token of a team that has no description, in the place of the one before.",
-        operationId: "teams-create-token",
-        answers: plainAnswer({ data: TOKEN_VIEW.shape }, 201),
-      },
-      TOKEN_TYPES,
-      UNDESCRIBED,
-      create,
-    ),
-    documentRoute(
-      "update",
-      "teams/:team/authentication-tokens",
-      {
-        summary: "Makes another token of a team.",
-        operationId: "teams-create-described-token",
-        answers: plainAnswer({ data: TOKEN_VIEW.shape }, 201),
-      },
-      TOKEN_TYPES,
-      DESCRIBED,
-      create,
-    ),
-    bareRoute(
-      "read",
-      "teams/:team/authentication-token",
-      {
-        summary: "Shows the token of a team that has no description.",
-        operationId: "teams-read-token-of-team",
-        answers: plainAnswer({ data: TOKEN_VIEW.shape }),
-      },
-      async (context) => show(context, await unnamedTokenOf(context)),
-    ),
-    bareRoute(
-      "delete",
-      "teams/:team/authentication-token",
-      {
-        summary: "Deletes the token of a team that has no description.",
-        operationId: "teams-delete-token-of-team",
-        answers: NO_CONTENT,
-      },
-      async (context) => remove(context, await unnamedTokenOf(context)),
-    ),
+    documentRoute("update", "teams/:team/authentication-token", {
+      summary: "Makes the token of a team that has no description, in the place of the one before.",
+      operationId: "teams-create-token",
+      answers: plainAnswer({ data: TOKEN_VIEW.shape }, 201),
+      types: TOKEN_TYPES,
+      attributes: UNDESCRIBED,
+      handle: create,
+    }),
+    documentRoute("update", "teams/:team/authentication-tokens", {
+      summary: "Makes another token of a team.",
+      operationId: "teams-create-described-token",
+      answers: plainAnswer({ data: TOKEN_VIEW.shape }, 201),
+      types: TOKEN_TYPES,
+      attributes: DESCRIBED,
+      handle: create,
+    }),
+    bareRoute("read", "teams/:team/authentication-token", {
+      summary: "Shows the token of a team that has no description.",
+      operationId: "teams-read-token-of-team",
+      answers: plainAnswer({ data: TOKEN_VIEW.shape }),
+      handle: async (context) => show(context, await unnamedTokenOf(context)),
+    }),
+    bareRoute("delete", "teams/:team/authentication-token", {
+      summary: "Deletes the token of a team that has no description.",
+      operationId: "teams-delete-token-of-team",
+      answers: NO_CONTENT,
+      handle: async (context) => remove(context, await unnamedTokenOf(context)),
+    }),
     // An id of a team stands for its token without a description.
-    bareRoute(
-      "read",
-      "authentication-tokens/:id",
-      {
-        summary: "Shows a token of a team.",
-        operationId: "teams-read-token",
-        answers: plainAnswer({ data: TOKEN_VIEW.shape }),
-      },
-      async (context) => show(context, await readEitherId(context)),
-    ),
-    bareRoute(
-      "delete",
-      "authentication-tokens/:id",
-      {
-        summary: "Deletes a token of a team.",
-        operationId: "teams-delete-token",
-        answers: NO_CONTENT,
-      },
-      async (context) => remove(context, await readEitherId(context)),
-    ),
+    bareRoute("read", "authentication-tokens/:id", {
+      summary: "Shows a token of a team.",
+      operationId: "teams-read-token",
+      answers: plainAnswer({ data: TOKEN_VIEW.shape }),
+      handle: async (context) => show(context, await readEitherId(context)),
+    }),
+    bareRoute("delete", "authentication-tokens/:id", {
+      summary: "Deletes a token of a team.",
+      operationId: "teams-delete-token",
+      answers: NO_CONTENT,
+      handle: async (context) => remove(context, await readEitherId(context)),
+    }),
   ],
 );
 
@@ -215,19 +191,15 @@ type Attributes = Values<typeof ATTRIBUTES>;
 
 /** Rotation: a new token at once, and the old one good until the end of an overlap. */
 export const ROTATION_ROUTES: readonly Route[] = [
-  documentRoute(
-    "update",
-    "authentication-tokens/:id/actions/rotate",
-    {
-      summary: "Makes a new token in the place of an old one, which stays good until the end of an overlap.",
-      operationId: "teams-rotate-token",
-      parameters: { id: "The id of the token" },
-      answers: plainAnswer({ data: TOKEN_VIEW.shape }, 201),
-    },
-    TOKEN_TYPES,
-    ATTRIBUTES,
-    rotate,
-  ),
+  documentRoute("update", "authentication-tokens/:id/actions/rotate", {
+    summary: "Makes a new token in the place of an old one, which stays good until the end of an overlap.",
+    operationId: "teams-rotate-token",
+    parameters: { id: "The id of the token" },
+    answers: plainAnswer({ data: TOKEN_VIEW.shape }, 201),
+    types: TOKEN_TYPES,
+    attributes: ATTRIBUTES,
+    handle: rotate,
+  }),
 ];
 
 /**

@@ -72,7 +72,10 @@ export const CREATE_ROUTES: readonly Route[] = [
 ];
 
 function createRoute(path: string, description: Omit<RouteDescription, "answers">, orphanEndpoint: boolean): Route {
-  return tokenRoute("update", path, { ...description, answers: AUTH }, FIELDS, {
+  return tokenRoute("update", path, {
+    ...description,
+    answers: AUTH,
+    input: FIELDS,
     canonicalPath,
     prepare: async ({ request, params, fields }) => {
       if (params.role_name === undefined && !isRoleNameOrNone(fields.role_name)) {

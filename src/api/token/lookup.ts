@@ -17,81 +17,65 @@ const BAD_TOKEN: Failure = { code: "bad_token" };
 /** `lookup`, `lookup-self` and `lookup-accessor`. Messages are the reference's (auth/token/lookup). */
 export const LOOKUP_ROUTES: readonly Route[] = [
   // The path selects the caller: a token in the body is ignored without a warning.
-  simpleRoute(
-    ["read", "update"],
-    "lookup-self",
-    {
-      summary: "Shows the token of the request.",
-      operationId: { read: "look-up-self-get", update: "look-up-self-update" },
-      answers: dataAnswer(LOOKUP_SHAPE),
-    },
-    fieldSchema({ token: unread("string").describe("The token") }),
-    (context) => lookUpCaller(context),
-  ),
+  simpleRoute(["read", "update"], "lookup-self", {
+    summary: "Shows the token of the request.",
+    operationId: { read: "look-up-self-get", update: "look-up-self-update" },
+    answers: dataAnswer(LOOKUP_SHAPE),
+    input: fieldSchema({ token: unread("string").describe("The token") }),
+    handle: (context) => lookUpCaller(context),
+  }),
 
-  tokenRoute(
-    ["read", "update"],
-    "lookup",
-    {
-      summary: "Shows a token; without one in the body that of the request.",
-      operationId: { read: "look-up-get", update: "look-up-update" },
-      answers: dataAnswer(LOOKUP_SHAPE),
+  tokenRoute(["read", "update"], "lookup", {
+    summary: "Shows a token; without one in the body that of the request.",
+    operationId: { read: "look-up-get", update: "look-up-update" },
+    answers: dataAnswer(LOOKUP_SHAPE),
+    input: fieldSchema({ token: unread("string").describe("The token") }),
+    async prepare(context): Promise<Result<ParsedToken | "caller" | null, Failure>> {
+      const { token } = context.fields;
+      return token === undefined || token === "" ? ok("caller") : readTargetToken(context, token);
     },
-    fieldSchema({ token: unread("string").describe("The token") }),
-    {
-      async prepare(context): Promise<Result<ParsedToken | "caller" | null, Failure>> {
-        const { token } = context.fields;
-        return token === undefined || token === "" ? ok("caller") : readTargetToken(context, token);
-      },
-      async action(context) {
-        const { prepared } = context;
-        if (!prepared || prepared === "caller" || prepared.kind !== "service") return null;
-        const { treeId, target } = tokenTarget(prepared);
-        return inCallersTree(context, { treeId, action: { kind: "lookup", target } });
-      },
-      async handle(context) {
-        const { env, prepared } = context;
-        const now = currentTime();
-        if (prepared === "caller") return lookUpCaller(context);
-        if (!prepared) return err(BAD_TOKEN);
-        if (prepared.kind !== "service") {
-          const holder = await callerOf(env, context.installation, prepared);
-          return holder ? shown(env, callerRecord(holder), lookupOf(holder, prepared.text, now)) : err(BAD_TOKEN);
-        }
-        const { treeId, target } = tokenTarget(prepared);
-        const outcome = await outcomeOf(context, { treeId, action: { kind: "lookup", target } });
-        if (!outcome.ok || outcome.value.kind !== "token") return err(BAD_TOKEN);
-        const { token } = outcome.value;
-        return shown(env, token, lookupToken(token, prepared.text, now));
-      },
+    async action(context) {
+      const { prepared } = context;
+      if (!prepared || prepared === "caller" || prepared.kind !== "service") return null;
+      const { treeId, target } = tokenTarget(prepared);
+      return inCallersTree(context, { treeId, action: { kind: "lookup", target } });
     },
-  ),
+    async handle(context) {
+      const { env, prepared } = context;
+      const now = currentTime();
+      if (prepared === "caller") return lookUpCaller(context);
+      if (!prepared) return err(BAD_TOKEN);
+      if (prepared.kind !== "service") {
+        const holder = await callerOf(env, context.installation, prepared);
+        return holder ? shown(env, callerRecord(holder), lookupOf(holder, prepared.text, now)) : err(BAD_TOKEN);
+      }
+      const { treeId, target } = tokenTarget(prepared);
+      const outcome = await outcomeOf(context, { treeId, action: { kind: "lookup", target } });
+      if (!outcome.ok || outcome.value.kind !== "token") return err(BAD_TOKEN);
+      const { token } = outcome.value;
+      return shown(env, token, lookupToken(token, prepared.text, now));
+    },
+  }),
 
-  tokenRoute(
-    "update",
-    "lookup-accessor",
-    {
-      summary: "Shows the token that an accessor belongs to, without its id.",
-      operationId: "look-up-by-accessor",
-      answers: dataAnswer(LOOKUP_SHAPE),
+  tokenRoute("update", "lookup-accessor", {
+    summary: "Shows the token that an accessor belongs to, without its id.",
+    operationId: "look-up-by-accessor",
+    answers: dataAnswer(LOOKUP_SHAPE),
+    input: fieldSchema({ accessor: text().describe("The accessor of the token") }),
+    async prepare(context) {
+      const { accessor } = context.fields;
+      if (accessor === "") return err(invalid("missing accessor"));
+      const found = await accessorTarget(context, accessor);
+      return ok(found && { treeId: found.treeId, action: { kind: "lookup", target: found.target } as const });
     },
-    fieldSchema({ accessor: text().describe("The accessor of the token") }),
-    {
-      async prepare(context) {
-        const { accessor } = context.fields;
-        if (accessor === "") return err(invalid("missing accessor"));
-        const found = await accessorTarget(context, accessor);
-        return ok(found && { treeId: found.treeId, action: { kind: "lookup", target: found.target } as const });
-      },
-      action: async (context) => inCallersTree(context, context.prepared),
-      async handle(context) {
-        const outcome = context.prepared ? await outcomeOf(context, context.prepared) : err(DENIED);
-        if (!outcome.ok || outcome.value.kind !== "token") return err(invalid("invalid accessor"));
-        const { token } = outcome.value;
-        return shown(context.env, token, lookupToken(token, "", currentTime()));
-      },
+    action: async (context) => inCallersTree(context, context.prepared),
+    async handle(context) {
+      const outcome = context.prepared ? await outcomeOf(context, context.prepared) : err(DENIED);
+      if (!outcome.ok || outcome.value.kind !== "token") return err(invalid("invalid accessor"));
+      const { token } = outcome.value;
+      return shown(context.env, token, lookupToken(token, "", currentTime()));
     },
-  ),
+  }),
 ];
 
 function lookUpCaller({ env, caller, presented }: CallContext<unknown, unknown>): Promise<Result<Reply, Failure>> {

@@ -62,46 +62,42 @@ export const RENEW_ROUTES: readonly Route[] = [
     (context) => context.params.token,
   ),
 
-  tokenRoute(
-    "update",
-    "renew-self",
-    { summary: "Renews the token of the request.", operationId: "renew-self", answers: AUTH },
-    fieldSchema({
+  tokenRoute("update", "renew-self", {
+    summary: "Renews the token of the request.",
+    operationId: "renew-self",
+    answers: AUTH,
+    input: fieldSchema({
       token: unread("string").describe("The token"),
       ...INCREMENT,
     }),
-    {
-      async prepare(context) {
-        const { presented } = context;
-        if (presented.kind !== "service") return err(invalid(`${presented.kind} tokens cannot be renewed`));
-        const { treeId, target } = tokenTarget(presented);
-        return renewal(context, treeId, target, presented.text);
-      },
-      // The tree has just read the caller's row: it need not be looked up again.
-      action: async ({ prepared }) => ({ ...prepared.targeted.action, target: { by: "self" } }),
-      handle: (context) => renew(context, NOT_FOUND),
+    async prepare(context) {
+      const { presented } = context;
+      if (presented.kind !== "service") return err(invalid(`${presented.kind} tokens cannot be renewed`));
+      const { treeId, target } = tokenTarget(presented);
+      return renewal(context, treeId, target, presented.text);
     },
-  ),
+    // The tree has just read the caller's row: it need not be looked up again.
+    action: async ({ prepared }) => ({ ...prepared.targeted.action, target: { by: "self" } }),
+    handle: (context) => renew(context, NOT_FOUND),
+  }),
 
-  tokenRoute(
-    "update",
-    "renew-accessor",
-    { summary: "Renews the token that an accessor belongs to.", operationId: "renew-accessor", answers: AUTH },
-    fieldSchema({
+  tokenRoute("update", "renew-accessor", {
+    summary: "Renews the token that an accessor belongs to.",
+    operationId: "renew-accessor",
+    answers: AUTH,
+    input: fieldSchema({
       accessor: text().describe("The accessor of the token"),
       ...INCREMENT,
     }),
-    {
-      async prepare(context) {
-        const { accessor } = context.fields;
-        if (accessor === "") return err(invalid("missing accessor"));
-        const found = await accessorTarget(context, accessor);
-        return found ? renewal(context, found.treeId, found.target, "") : err(invalid("invalid accessor"));
-      },
-      action: async (context) => inCallersTree(context, context.prepared.targeted),
-      handle: (context) => renew(context, invalid("invalid accessor")),
+    async prepare(context) {
+      const { accessor } = context.fields;
+      if (accessor === "") return err(invalid("missing accessor"));
+      const found = await accessorTarget(context, accessor);
+      return found ? renewal(context, found.treeId, found.target, "") : err(invalid("invalid accessor"));
     },
-  ),
+    action: async (context) => inCallersTree(context, context.prepared.targeted),
+    handle: (context) => renew(context, invalid("invalid accessor")),
+  }),
 ];
 
 /** Renews the token that `tokenOf` finds in the request. */
@@ -111,7 +107,10 @@ function renewRoute<F extends { increment: number }>(
   schema: FieldSchema<F>,
   tokenOf: (context: PresentedContext<F>) => unknown,
 ): Route {
-  return tokenRoute<F, Renewal | UnstoredToken>("update", path, { ...description, answers: AUTH }, schema, {
+  return tokenRoute<F, Renewal | UnstoredToken>("update", path, {
+    ...description,
+    answers: AUTH,
+    input: schema,
     secretPath: true,
     prepare: (context) => prepareByToken(context, tokenOf(context)),
     action: async (context) => inCallersTree(context, targetedOf(context.prepared)),

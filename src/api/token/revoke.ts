@@ -22,61 +22,47 @@ import { EMPTY, type Reply } from "../../wire/reply.ts";
  * Messages are the reference's (auth/token/revoke).
  */
 export const REVOKE_ROUTES: readonly Route[] = [
-  tokenRoute(
-    "update",
-    "revoke",
-    { summary: "Revokes a token and all below it.", operationId: "revoke", answers: DONE_OR_WARNED },
-    fieldSchema({ token: unread("string").describe("The token") }),
-    {
-      prepare: (context) => prepareByToken(context, context.fields.token, "revoke"),
-      action: async (context) => inCallersTree(context, context.prepared),
-      // Revoking twice is no error: what the caller wanted is so.
-      handle: (context) => revoke(context, ok(EMPTY)),
-    },
-  ),
+  tokenRoute("update", "revoke", {
+    summary: "Revokes a token and all below it.",
+    operationId: "revoke",
+    answers: DONE_OR_WARNED,
+    input: fieldSchema({ token: unread("string").describe("The token") }),
+    prepare: (context) => prepareByToken(context, context.fields.token, "revoke"),
+    action: async (context) => inCallersTree(context, context.prepared),
+    // Revoking twice is no error: what the caller wanted is so.
+    handle: (context) => revoke(context, ok(EMPTY)),
+  }),
 
-  tokenRoute(
-    "update",
-    "revoke-self",
-    {
-      summary: "Revokes the token of the request and all below it.",
-      operationId: "revoke-self",
-      answers: DONE_OR_WARNED,
+  tokenRoute("update", "revoke-self", {
+    summary: "Revokes the token of the request and all below it.",
+    operationId: "revoke-self",
+    answers: DONE_OR_WARNED,
+    input: fieldSchema({ token: unread("string").describe("The token") }),
+    async prepare({ presented, request }) {
+      if (presented.kind !== "service") return err(invalid(`${presented.kind} tokens cannot be revoked`));
+      const { treeId } = presented.credential;
+      const action: TargetAction = { kind: "revoke", target: { by: "self" }, asked: askedBy(request) };
+      return ok({ treeId, action } satisfies TargetedAction);
     },
-    fieldSchema({ token: unread("string").describe("The token") }),
-    {
-      async prepare({ presented, request }) {
-        if (presented.kind !== "service") return err(invalid(`${presented.kind} tokens cannot be revoked`));
-        const { treeId } = presented.credential;
-        const action: TargetAction = { kind: "revoke", target: { by: "self" }, asked: askedBy(request) };
-        return ok({ treeId, action } satisfies TargetedAction);
-      },
-      action: async (context) => inCallersTree(context, context.prepared),
-      handle: (context) => revoke(context, ok(EMPTY)),
-    },
-  ),
+    action: async (context) => inCallersTree(context, context.prepared),
+    handle: (context) => revoke(context, ok(EMPTY)),
+  }),
 
-  tokenRoute(
-    "update",
-    "revoke-accessor",
-    {
-      summary: "Revokes the token that an accessor belongs to and all below it.",
-      operationId: "revoke-accessor",
-      answers: DONE_OR_WARNED,
+  tokenRoute("update", "revoke-accessor", {
+    summary: "Revokes the token that an accessor belongs to and all below it.",
+    operationId: "revoke-accessor",
+    answers: DONE_OR_WARNED,
+    input: fieldSchema({ accessor: text().describe("The accessor of the token") }),
+    async prepare(context): Promise<Result<NamedToken, Failure>> {
+      const { accessor } = context.fields;
+      if (accessor === "") return err(invalid("missing accessor"));
+      const found = await accessorTarget(context, accessor);
+      const asked = askedBy(context.request);
+      return ok(found && { treeId: found.treeId, action: { kind: "revoke", target: found.target, asked } });
     },
-    fieldSchema({ accessor: text().describe("The accessor of the token") }),
-    {
-      async prepare(context): Promise<Result<NamedToken, Failure>> {
-        const { accessor } = context.fields;
-        if (accessor === "") return err(invalid("missing accessor"));
-        const found = await accessorTarget(context, accessor);
-        const asked = askedBy(context.request);
-        return ok(found && { treeId: found.treeId, action: { kind: "revoke", target: found.target, asked } });
-      },
-      action: async (context) => inCallersTree(context, context.prepared),
-      handle: (context) => revoke(context, ok({ kind: "empty", warnings: ["No token found with this accessor"] })),
-    },
-  ),
+    action: async (context) => inCallersTree(context, context.prepared),
+    handle: (context) => revoke(context, ok({ kind: "empty", warnings: ["No token found with this accessor"] })),
+  }),
 
   revokeOrphanRoute(
     "revoke-orphan",
@@ -103,7 +89,10 @@ function revokeOrphanRoute<F>(
   schema: FieldSchema<F>,
   tokenOf: (context: PresentedContext<F>) => unknown,
 ): Route {
-  return tokenRoute<F, NamedToken>("update", path, { ...description, answers: DONE_OR_WARNED }, schema, {
+  return tokenRoute<F, NamedToken>("update", path, {
+    ...description,
+    answers: DONE_OR_WARNED,
+    input: schema,
     secretPath: true,
     prepare: (context) => prepareByToken(context, tokenOf(context), "revoke_orphan"),
     // Sudo is checked in the handler, from the verdict of the tree; so the action is not part of that call.

@@ -62,48 +62,38 @@ export const ROLE_ROUTES: readonly Route[] = withParameters({ role_name: "The na
     ({ env, params }) => tokenRoles(env).read(params.role_name ?? ""),
   ),
 
-  tokenRoute(
-    "update",
-    `roles/${ROLE_NAME}`,
-    {
-      summary: "Makes or changes a token role; fields that are not sent stay as they are.",
-      operationId: "write-role",
-      answers: DONE_OR_WARNED,
+  tokenRoute("update", `roles/${ROLE_NAME}`, {
+    summary: "Makes or changes a token role; fields that are not sent stay as they are.",
+    operationId: "write-role",
+    answers: DONE_OR_WARNED,
+    input: ROLE_FIELDS,
+    createsOrUpdates: true,
+    async prepare({ request, fields }) {
+      // Absent means "as before", so an explicit null must not pass for it where a type was meant to be chosen.
+      if (request.data.token_type === null) return err(invalid("Invalid 'token_type' value: null"));
+      const { role_name: _, ...sent } = fields;
+      return ok(sent);
     },
-    ROLE_FIELDS,
-    {
-      createsOrUpdates: true,
-      async prepare({ request, fields }) {
-        // Absent means "as before", so an explicit null must not pass for it where a type was meant to be chosen.
-        if (request.data.token_type === null) return err(invalid("Invalid 'token_type' value: null"));
-        const { role_name: _, ...sent } = fields;
-        return ok(sent);
-      },
-      async handle({ env, installation, params, prepared, verdict }) {
-        const grants = { create: verdict.create, update: verdict.update };
-        const mount = mountTtl(installation.mountAt("token/"));
-        const name = params.role_name ?? "";
-        const written = await tokenRoles(env).write(name, prepared, grants, mount);
-        forgetRole(name);
-        if (!written.ok) return written;
-        const absent = absentPolicyWarnings(installation, prepared.allowed_policies ?? []);
-        return ok({ kind: "empty", warnings: [...written.value, ...absent] });
-      },
+    async handle({ env, installation, params, prepared, verdict }) {
+      const grants = { create: verdict.create, update: verdict.update };
+      const mount = mountTtl(installation.mountAt("token/"));
+      const name = params.role_name ?? "";
+      const written = await tokenRoles(env).write(name, prepared, grants, mount);
+      forgetRole(name);
+      if (!written.ok) return written;
+      const absent = absentPolicyWarnings(installation, prepared.allowed_policies ?? []);
+      return ok({ kind: "empty", warnings: [...written.value, ...absent] });
     },
-  ),
+  }),
 
   // Also of a role that is not there any more. Children of its tokens end with them.
-  simpleRoute(
-    "update",
-    `roles/${ROLE_NAME}/revoke-tokens`,
-    {
-      summary: "Revokes all tokens that were made by a role, at once.",
-      operationId: "revoke-tokens-of-role",
-      answers: DONE_OR_WARNED,
-    },
+  simpleRoute("update", `roles/${ROLE_NAME}/revoke-tokens`, {
+    summary: "Revokes all tokens that were made by a role, at once.",
+    operationId: "revoke-tokens-of-role",
+    answers: DONE_OR_WARNED,
     // A field that would narrow this down, as others have, must not be ignored.
-    strictSchema({}),
-    async ({ env, params, verdict, caller, request }) => {
+    input: strictSchema({}),
+    handle: async ({ env, params, verdict, caller, request }) => {
       // As for a revocation by prefix: who may write a role may not end what it made.
       if (!verdict.sudo) return err({ code: "permission_denied" });
       const job = { mode: "revoke", prefix: `auth/token/create/${params.role_name ?? ""}/` } as const;
@@ -111,7 +101,7 @@ export const ROLE_ROUTES: readonly Route[] = withParameters({ role_name: "The na
       const ended = await walkOf(env, job).endTokens({ ...job, createdBefore: null, mount: null, asked });
       return ended.ok ? endedReply(env) : ended;
     },
-  ),
+  }),
 
   removeRoute(
     `roles/${ROLE_NAME}`,

@@ -22,14 +22,14 @@ export const TOKEN_ROUTES: readonly Route[] = [
   ...REVOKE_ROUTES,
   ...ROLE_ROUTES,
   ...TIDY_ROUTES,
-  simpleRoute(
-    "list",
-    "accessors",
-    { summary: "Lists the accessors of all tokens.", operationId: "list-accessors", answers: KEYS },
-    fieldSchema(PAGE),
-    async ({ env, fields }) => {
+  simpleRoute("list", "accessors", {
+    summary: "Lists the accessors of all tokens.",
+    operationId: "list-accessors",
+    answers: KEYS,
+    input: fieldSchema(PAGE),
+    handle: async ({ env, fields }) => {
       await publishRecent(env, currentTime());
       return ok(keysReply(await listAccessors(env, fields.after, Math.max(0, fields.limit))));
     },
-  ),
+  }),
 ];

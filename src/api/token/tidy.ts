@@ -19,26 +19,19 @@ const STATUS_SHAPE: Shape = {
 
 /** `tidy`, and `tidy-status`, which only this server has. */
 export const TIDY_ROUTES: readonly Route[] = [
-  simpleRoute(
-    "update",
-    "tidy",
-    {
-      summary: "Begins a tidy run, which compares all lists with the tokens that they are about.",
-      operationId: "tidy",
-      answers: [BEGUN, ENVELOPE],
-    },
-    NO_FIELDS,
-    async ({ env }) => ok(tidyReply(await tidyOf(env).start())),
-  ),
+  simpleRoute("update", "tidy", {
+    summary: "Begins a tidy run, which compares all lists with the tokens that they are about.",
+    operationId: "tidy",
+    answers: [BEGUN, ENVELOPE],
+    input: NO_FIELDS,
+    handle: async ({ env }) => ok(tidyReply(await tidyOf(env).start())),
+  }),
 
-  readRoute(
-    "tidy-status",
-    {
-      summary: "Tells where the tidy run stands, and what the last one did.",
-      operationId: "tidy-status",
-      answers: dataAnswer(STATUS_SHAPE),
-    },
-    async ({ env }) => {
+  readRoute("tidy-status", {
+    summary: "Tells where the tidy run stands, and what the last one did.",
+    operationId: "tidy-status",
+    answers: dataAnswer(STATUS_SHAPE),
+    handle: async ({ env }) => {
       const { running, last, shards } = await tidyOf(env).status();
       return ok(
         dataReply({
@@ -49,7 +42,7 @@ export const TIDY_ROUTES: readonly Route[] = [
         }),
       );
     },
-  ),
+  }),
 ];
 
 function renderRun({ startedAt, finishedAt, report }: TidyRun): Record<string, unknown> {

@@ -52,44 +52,32 @@ export function explainRoutes(tables: () => Tables): readonly Route[] {
   const answer = async (context: CallContext<Asked, unknown>, asked: AskedRequest, subject: Subject) =>
     ok(dataReply(await explain(context, tables(), subject, asked)));
   return [
-    tokenRoute(
-      "update",
-      "sys/explain/access",
-      {
-        summary: "Explains why a request of a token is allowed or refused, without making it.",
-        operationId: "explain-access",
-        answers: ANSWERS,
+    tokenRoute("update", "sys/explain/access", {
+      summary: "Explains why a request of a token is allowed or refused, without making it.",
+      operationId: "explain-access",
+      answers: ANSWERS,
+      input: FIELDS,
+      prepare: async ({ fields, request }) => readAsked(fields, request.clientAddress),
+      async handle(context): Promise<Result<Reply, Failure>> {
+        const { token = "", accessor } = context.fields;
+        if (typeof token !== "string" || token.length > MAX_TOKEN_LENGTH) return err(invalid("invalid token"));
+        if ((token === "") === (accessor === "")) return err(invalid("supply either token or accessor"));
+        const subject = token === "" ? subjectOfAccessor(context, accessor) : subjectOfToken(context, token);
+        return answer(context, context.prepared, await subject);
       },
-      FIELDS,
-      {
-        prepare: async ({ fields, request }) => readAsked(fields, request.clientAddress),
-        async handle(context): Promise<Result<Reply, Failure>> {
-          const { token = "", accessor } = context.fields;
-          if (typeof token !== "string" || token.length > MAX_TOKEN_LENGTH) return err(invalid("invalid token"));
-          if ((token === "") === (accessor === "")) return err(invalid("supply either token or accessor"));
-          const subject = token === "" ? subjectOfAccessor(context, accessor) : subjectOfToken(context, token);
-          return answer(context, context.prepared, await subject);
-        },
-      },
-    ),
+    }),
     // Every token that may ask what it may do may ask why, also where the policies were written before this endpoint was made.
     ...withAlternatePath(
       async () => "sys/capabilities-self",
       [
-        tokenRoute(
-          "update",
-          "sys/explain/access-self",
-          {
-            summary: "Explains why a request of the caller's token is allowed or refused, without making it.",
-            operationId: "explain-own-access",
-            answers: ANSWERS,
-          },
-          SELF_FIELDS,
-          {
-            prepare: async ({ fields, request }) => readAsked(fields, request.clientAddress),
-            handle: (context) => answer(context, context.prepared, { caller: context.caller }),
-          },
-        ),
+        tokenRoute("update", "sys/explain/access-self", {
+          summary: "Explains why a request of the caller's token is allowed or refused, without making it.",
+          operationId: "explain-own-access",
+          answers: ANSWERS,
+          input: SELF_FIELDS,
+          prepare: async ({ fields, request }) => readAsked(fields, request.clientAddress),
+          handle: (context) => answer(context, context.prepared, { caller: context.caller }),
+        }),
       ],
     ),
   ];

@@ -35,20 +35,16 @@ const FIELDS = {
  */
 export function openApiRoutes(routes: () => RoutesByPlace): readonly Route[] {
   return [
-    openRoute(
-      ["read", "update"],
-      "sys/internal/specs/openapi",
-      {
-        summary: "Answers this document.",
-        operationId: {
-          read: "internal-generate-open-api-document",
-          update: "internal-generate-open-api-document-with-parameters",
-        },
-        fields: FIELDS,
-        answers: plainAnswer({ openapi: "string", info: "object", paths: "object", components: "object", "*": "any" }),
+    openRoute(["read", "update"], "sys/internal/specs/openapi", {
+      summary: "Answers this document.",
+      operationId: {
+        read: "internal-generate-open-api-document",
+        update: "internal-generate-open-api-document-with-parameters",
       },
-      (context) => answer(context, routes()),
-    ),
+      fields: FIELDS,
+      answers: plainAnswer({ openapi: "string", info: "object", paths: "object", components: "object", "*": "any" }),
+      handle: (context) => answer(context, routes()),
+    }),
   ];
 }
 

@@ -23,31 +23,25 @@ const FIELDS = fieldSchema({
 });
 
 /** `explain/login`: the checks of a login, each with its result, without a login. Makes neither a token nor an entity. */
-export const EXPLAIN_LOGIN = tokenRoute(
-  "update",
-  "explain/login",
-  {
-    summary: "Makes the checks of a login and reports each of them, without giving a token or storing anything.",
-    operationId: "explain-login",
-    answers: dataAnswer(EXPLANATION_SHAPE),
+export const EXPLAIN_LOGIN = tokenRoute("update", "explain/login", {
+  summary: "Makes the checks of a login and reports each of them, without giving a token or storing anything.",
+  operationId: "explain-login",
+  answers: dataAnswer(EXPLANATION_SHAPE),
+  input: FIELDS,
+  countsAs: "login",
+  prepare: async ({ fields }) => readShown(fields),
+  async handle(context) {
+    const attempt = explainedAttempt(context, CHECKS);
+    const verified = await verifyJwt(attempt, context.prepared);
+    const planned = verified.ok
+      ? await planToken(attempt, clientOf(verified.value), {
+          alias: shown(verified.value.identity.alias),
+          policies: verified.value.role.token.policies,
+        })
+      : verified;
+    return answerExplanation(attempt.checks.list(["entity", "token"]), planned);
   },
-  FIELDS,
-  {
-    countsAs: "login",
-    prepare: async ({ fields }) => readShown(fields),
-    async handle(context) {
-      const attempt = explainedAttempt(context, CHECKS);
-      const verified = await verifyJwt(attempt, context.prepared);
-      const planned = verified.ok
-        ? await planToken(attempt, clientOf(verified.value), {
-            alias: shown(verified.value.identity.alias),
-            policies: verified.value.role.token.policies,
-          })
-        : verified;
-      return answerExplanation(attempt.checks.list(["entity", "token"]), planned);
-    },
-  },
-);
+});
 
 function readShown(fields: Values<typeof FIELDS>): Result<Shown, Failure> {
   const { role, jwt, claims } = fields;

@@ -11,18 +11,15 @@ const FIELDS = fieldSchema({
 });
 
 /** `login`: a token for one that a trusted issuer has signed. */
-export const LOGIN_ROUTE = loginRoute(
-  "login",
-  {
-    summary: "Gives a token in exchange for a signed token of a trusted issuer.",
-    operationId: "login",
-    answers: AUTH,
-  },
-  FIELDS,
-  async (context) => {
+export const LOGIN_ROUTE = loginRoute("login", {
+  summary: "Gives a token in exchange for a signed token of a trusted issuer.",
+  operationId: "login",
+  answers: AUTH,
+  input: FIELDS,
+  handle: async (context) => {
     const attempt = loginAttempt(context, CHECKS);
     const verified = await verifyJwt(attempt, context.fields);
     const issued = verified.ok ? await issueToken(attempt, clientOf(verified.value)) : verified;
     return answerLogin(attempt, ["signature"], jwtAuthAt(context.env, attempt.mount), issued);
   },
-);
+});

@@ -30,12 +30,12 @@ export const JWT_ROUTES: readonly Route[] = withParameters(
       { summary: "Shows whose tokens the mount trusts.", operationId: "read-configuration", view: CONFIG_VIEW },
       (context) => at(context).readConfig(),
     ),
-    simpleRoute(
-      "update",
-      "config",
-      { summary: "Sets whose tokens the mount trusts.", operationId: "configure", answers: DONE_OR_WARNED },
-      CONFIG_FIELDS,
-      async (context) => {
+    simpleRoute("update", "config", {
+      summary: "Sets whose tokens the mount trusts.",
+      operationId: "configure",
+      answers: DONE_OR_WARNED,
+      input: CONFIG_FIELDS,
+      handle: async (context) => {
         const { env, fields } = context;
         const listed = privateHosts(env);
         const config = readConfig(fields, listed);
@@ -46,7 +46,7 @@ export const JWT_ROUTES: readonly Route[] = withParameters(
         await at(context).writeConfig(config.value);
         return ok(keys.ok ? EMPTY : { kind: "empty", warnings: [keys.error] });
       },
-    ),
+    }),
 
     listRoute("role", { summary: "Lists the roles.", operationId: "list-roles" }, (context, after, limit) =>
       at(context).listRoles(after, limit),
@@ -54,16 +54,12 @@ export const JWT_ROUTES: readonly Route[] = withParameters(
     showRoute(ROLE_PATH, { summary: "Shows a role.", operationId: "read-role", view: ROLE_VIEW }, (context) =>
       at(context).readRole(nameOf(context)),
     ),
-    simpleRoute(
-      "update",
-      ROLE_PATH,
-      {
-        summary: "Makes or changes a role; fields that are not sent stay as they are.",
-        operationId: "write-role",
-        answers: DONE_OR_WARNED,
-      },
-      ROLE_FIELDS,
-      async (context) => {
+    simpleRoute("update", ROLE_PATH, {
+      summary: "Makes or changes a role; fields that are not sent stay as they are.",
+      operationId: "write-role",
+      answers: DONE_OR_WARNED,
+      input: ROLE_FIELDS,
+      handle: async (context) => {
         const name = nameOf(context);
         if (!isRoleName(name)) return err(invalid("the name of the role is too long"));
         const warnings = await at(context).writeRole(name, context.fields, mountTtl(mountOf(context)));
@@ -72,7 +68,7 @@ export const JWT_ROUTES: readonly Route[] = withParameters(
         const absent = absentPolicyWarnings(context.installation, policies ?? byOldName ?? []);
         return ok({ kind: "empty", warnings: [...warnings.value, ...absent] });
       },
-    ),
+    }),
     removeRoute(ROLE_PATH, { summary: "Deletes a role.", operationId: "delete-role" }, (context) =>
       at(context).deleteRole(nameOf(context)),
     ),

@@ -14,32 +14,36 @@ const FIELDS = fieldSchema({
   allowed: text().describe("What it may be"),
 });
 const table = new RouteTable([
-  simpleRoute("list", "roles", { summary: "Lists.", operationId: "list", answers: KEYS }, NO_FIELDS, handle),
-  simpleRoute(
-    ["read", "delete"],
-    "roles/:name{[a-z]+}",
-    {
-      summary: "Shows or deletes.",
-      operationId: { read: "read", delete: "delete" },
-      parameters: ROLE,
-      answers: NO_CONTENT,
-    },
-    NO_FIELDS,
+  simpleRoute("list", "roles", {
+    summary: "Lists.",
+    operationId: "list",
+    answers: KEYS,
+    input: NO_FIELDS,
     handle,
-  ),
-  simpleRoute(
-    "update",
-    "roles/:name{[a-z]+}",
-    { summary: "Writes.", operationId: "write", parameters: ROLE, answers: NO_CONTENT },
-    FIELDS,
+  }),
+  simpleRoute(["read", "delete"], "roles/:name{[a-z]+}", {
+    summary: "Shows or deletes.",
+    operationId: { read: "read", delete: "delete" },
+    parameters: ROLE,
+    answers: NO_CONTENT,
+    input: NO_FIELDS,
     handle,
-  ),
-  openRoute(
-    ["read", "head"],
-    "health",
-    { summary: "Tells.", operationId: "health", fields: {}, answers: NO_CONTENT },
+  }),
+  simpleRoute("update", "roles/:name{[a-z]+}", {
+    summary: "Writes.",
+    operationId: "write",
+    parameters: ROLE,
+    answers: NO_CONTENT,
+    input: FIELDS,
     handle,
-  ),
+  }),
+  openRoute(["read", "head"], "health", {
+    summary: "Tells.",
+    operationId: "health",
+    fields: {},
+    answers: NO_CONTENT,
+    handle,
+  }),
 ]);
 
 const textOf = (path: string) => helpOf(table, path, "", "1.0.0")?.text ?? null;

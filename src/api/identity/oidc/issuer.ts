@@ -42,24 +42,21 @@ const ISSUER_UNSET = "The issuer is not set: tokens name the address by which th
 
 /** The configuration of the issuer that tokens name. */
 export const CONFIG_ROUTES: readonly Route[] = [
-  readRoute(
-    "identity/oidc/config",
-    {
-      summary: "Shows the issuer that tokens name.",
-      operationId: "oidc-read-configuration",
-      answers: dataAnswer({ issuer: "string" }),
-    },
-    async ({ env }) => {
+  readRoute("identity/oidc/config", {
+    summary: "Shows the issuer that tokens name.",
+    operationId: "oidc-read-configuration",
+    answers: dataAnswer({ issuer: "string" }),
+    handle: async ({ env }) => {
       const issuer = await issuerOf(env).readIssuer();
       return ok(dataReply({ issuer }, issuer === "" ? [ISSUER_UNSET] : undefined));
     },
-  ),
-  simpleRoute(
-    "update",
-    "identity/oidc/config",
-    { summary: "Sets the issuer that tokens name.", operationId: "oidc-configure", answers: DONE_OR_WARNED },
-    CONFIG_FIELDS,
-    async ({ env, fields }) => {
+  }),
+  simpleRoute("update", "identity/oidc/config", {
+    summary: "Sets the issuer that tokens name.",
+    operationId: "oidc-configure",
+    answers: DONE_OR_WARNED,
+    input: CONFIG_FIELDS,
+    handle: async ({ env, fields }) => {
       if (fields.issuer === null) return ok(EMPTY);
       const issuer = readIssuer(fields.issuer);
       if (!issuer.ok) return issuer;
@@ -67,7 +64,7 @@ export const CONFIG_ROUTES: readonly Route[] = [
       forgetPublishedKeys();
       return ok(issuer.value === "" ? EMPTY : { kind: "empty", warnings: [ISSUER_SET] });
     },
-  ),
+  }),
 ];
 
 const KEY_FIELDS = fieldSchema({
@@ -103,35 +100,31 @@ export const KEY_ROUTES: readonly Route[] = withParameters({ name: "The name of 
     },
     ({ env, params }) => issuerOf(env).readKey(params.name ?? ""),
   ),
-  simpleRoute(
-    "update",
-    "identity/oidc/key/:name",
-    {
-      summary: "Makes or changes a signing key.",
-      operationId: "oidc-write-key",
-      answers: NO_CONTENT,
-    },
-    KEY_FIELDS,
-    writeKey,
-  ),
-  simpleRoute(
-    "delete",
-    "identity/oidc/key/:name",
-    { summary: "Deletes a signing key.", operationId: "oidc-delete-key", answers: NO_CONTENT },
-    NO_FIELDS,
-    async ({ env, params }) => {
+  simpleRoute("update", "identity/oidc/key/:name", {
+    summary: "Makes or changes a signing key.",
+    operationId: "oidc-write-key",
+    answers: NO_CONTENT,
+    input: KEY_FIELDS,
+    handle: writeKey,
+  }),
+  simpleRoute("delete", "identity/oidc/key/:name", {
+    summary: "Deletes a signing key.",
+    operationId: "oidc-delete-key",
+    answers: NO_CONTENT,
+    input: NO_FIELDS,
+    handle: async ({ env, params }) => {
       const deleted = await issuerOf(env).deleteKey(params.name ?? "");
       forgetPublishedKeys();
       return deleted.ok ? ok(EMPTY) : deleted;
     },
-  ),
-  simpleRoute(
-    "update",
-    "identity/oidc/key/:name/rotate",
-    { summary: "Rotates a signing key.", operationId: "oidc-rotate-key", answers: NO_CONTENT },
-    ROTATE_FIELDS,
-    rotateKey,
-  ),
+  }),
+  simpleRoute("update", "identity/oidc/key/:name/rotate", {
+    summary: "Rotates a signing key.",
+    operationId: "oidc-rotate-key",
+    answers: NO_CONTENT,
+    input: ROTATE_FIELDS,
+    handle: rotateKey,
+  }),
 ]);
 
 type Call<F> = CallContext<F, null>;
@@ -192,17 +185,13 @@ export const ROLE_ROUTES: readonly Route[] = withParameters({ name: "The name of
     },
     ({ env, params }) => issuerOf(env).readRole(params.name ?? ""),
   ),
-  simpleRoute(
-    "update",
-    "identity/oidc/role/:name",
-    {
-      summary: "Makes or changes a role of the issuer.",
-      operationId: "oidc-write-role",
-      answers: NO_CONTENT,
-    },
-    ROLE_FIELDS,
-    writeRole,
-  ),
+  simpleRoute("update", "identity/oidc/role/:name", {
+    summary: "Makes or changes a role of the issuer.",
+    operationId: "oidc-write-role",
+    answers: NO_CONTENT,
+    input: ROLE_FIELDS,
+    handle: writeRole,
+  }),
   removeRoute(
     "identity/oidc/role/:name",
     { summary: "Deletes a role of the issuer.", operationId: "oidc-delete-role" },

@@ -25,27 +25,20 @@ const MAX_TOKEN_LENGTH = 32_768;
 
 /** Issuing of identity tokens about callers, and introspection. */
 export const TOKEN_ROUTES: readonly Route[] = [
-  readRoute(
-    "identity/oidc/token/:name",
-    {
-      summary: "Signs an identity token about the caller.",
-      operationId: "oidc-generate-token",
-      parameters: ROLE_NAME,
-      answers: dataAnswer({ token: "string", client_id: "string", ttl: "integer" }),
-    },
-    makeToken,
-  ),
-  simpleRoute(
-    "update",
-    "identity/oidc/introspect",
-    {
-      summary: "Tells whether an identity token is good.",
-      operationId: "oidc-introspect",
-      answers: plainAnswer({ active: "boolean", "error?": "string" }),
-    },
-    INTROSPECT_FIELDS,
-    introspect,
-  ),
+  readRoute("identity/oidc/token/:name", {
+    summary: "Signs an identity token about the caller.",
+    operationId: "oidc-generate-token",
+    parameters: ROLE_NAME,
+    answers: dataAnswer({ token: "string", client_id: "string", ttl: "integer" }),
+    handle: makeToken,
+  }),
+  simpleRoute("update", "identity/oidc/introspect", {
+    summary: "Tells whether an identity token is good.",
+    operationId: "oidc-introspect",
+    answers: plainAnswer({ active: "boolean", "error?": "string" }),
+    input: INTROSPECT_FIELDS,
+    handle: introspect,
+  }),
 ];
 
 type Call<F> = CallContext<F, null>;
@@ -104,52 +97,41 @@ const DISCOVERY_MAX_AGE = 3600;
 
 /** The discovery document and the public keys, with which anybody verifies the issuer's tokens. */
 export const DISCOVERY_ROUTES: readonly Route[] = [
-  openRoute(
-    "read",
-    "identity/oidc/.well-known/openid-configuration",
-    {
-      summary: "The OpenID discovery document of the issuer.",
-      operationId: "oidc-read-open-id-configuration",
-      fields: {},
-      answers: DISCOVERY,
-    },
+  openRoute("read", "identity/oidc/.well-known/openid-configuration", {
+    summary: "The OpenID discovery document of the issuer.",
+    operationId: "oidc-read-open-id-configuration",
+    fields: {},
+    answers: DISCOVERY,
     // Without a configured issuer the document names the host that the client asked for: a cache must not answer others with it.
-    (context) =>
+    handle: (context) =>
       published(context, (known) =>
         discovery(issuerUrl(known.issuer, context.request.baseUrl()), known.issuer === "" ? 0 : DISCOVERY_MAX_AGE),
       ),
-  ),
-  openRoute(
-    "read",
-    "identity/oidc/.well-known/keys",
-    { summary: "The public keys of the issuer.", operationId: "oidc-read-public-keys", fields: {}, answers: KEY_SET },
-    (context) => published(context, keySet),
-  ),
-  openRoute(
-    "read",
-    "identity/oidc/plugins/.well-known/openid-configuration",
-    {
-      summary: "The discovery document of the issuer of the identity tokens that auth mounts use.",
-      operationId: "oidc-read-plugins-open-id-configuration",
-      fields: {},
-      answers: DISCOVERY,
-    },
-    (context) =>
+  }),
+  openRoute("read", "identity/oidc/.well-known/keys", {
+    summary: "The public keys of the issuer.",
+    operationId: "oidc-read-public-keys",
+    fields: {},
+    answers: KEY_SET,
+    handle: (context) => published(context, keySet),
+  }),
+  openRoute("read", "identity/oidc/plugins/.well-known/openid-configuration", {
+    summary: "The discovery document of the issuer of the identity tokens that auth mounts use.",
+    operationId: "oidc-read-plugins-open-id-configuration",
+    fields: {},
+    answers: DISCOVERY,
+    handle: (context) =>
       published(context, (known) =>
         known.issuer === "" ? err({ code: "not_found" }) : discovery(pluginIssuerUrl(known.issuer), DISCOVERY_MAX_AGE),
       ),
-  ),
-  openRoute(
-    "read",
-    "identity/oidc/plugins/.well-known/keys",
-    {
-      summary: "The public keys of that issuer.",
-      operationId: "oidc-read-plugins-public-keys",
-      fields: {},
-      answers: KEY_SET,
-    },
-    (context) => published(context, keySet),
-  ),
+  }),
+  openRoute("read", "identity/oidc/plugins/.well-known/keys", {
+    summary: "The public keys of that issuer.",
+    operationId: "oidc-read-plugins-public-keys",
+    fields: {},
+    answers: KEY_SET,
+    handle: (context) => published(context, keySet),
+  }),
 ];
 
 /** Answers public data, usually from this isolate's copy. */

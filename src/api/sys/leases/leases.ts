@@ -80,37 +80,33 @@ const INVALID_LEASE = invalid("invalid lease");
 
 /** Look-up of a lease, and the list of the paths of leases. */
 export const LEASE_LOOKUP_ROUTES: readonly Route[] = [
-  simpleRoute(
-    "update",
-    "sys/leases/lookup",
-    { summary: "Shows a lease.", operationId: "leases-read-lease", answers: dataAnswer(LEASE_VIEW.shape) },
-    fieldSchema(LEASE_ID),
-    async ({ env, installation, request, fields }) => {
+  simpleRoute("update", "sys/leases/lookup", {
+    summary: "Shows a lease.",
+    operationId: "leases-read-lease",
+    answers: dataAnswer(LEASE_VIEW.shape),
+    input: fieldSchema(LEASE_ID),
+    handle: async ({ env, installation, request, fields }) => {
       const id = readLeaseIdField(fields.lease_id, "");
       if (!id.ok) return id;
       const found = await lookupLease(env, installation, id.value, request.notes);
       return found.ok ? ok(dataReply(LEASE_VIEW.show(leaseFacts(found.value, currentTime())))) : err(INVALID_LEASE);
     },
-  ),
-  simpleRoute(
-    "list",
-    "sys/leases/lookup",
-    { summary: "Lists the first segments of the paths of leases.", operationId: "leases-look-up", answers: KEYS },
-    fieldSchema(PAGE),
-    ({ env, installation, fields }) => listNames(env, installation, "", fields),
-  ),
-  simpleRoute(
-    "list",
-    "sys/leases/lookup/:prefix{.+}",
-    {
-      summary: "Lists what is below a path of leases.",
-      operationId: "leases-look-up-with-prefix",
-      parameters: { prefix: "The path" },
-      answers: KEYS,
-    },
-    fieldSchema(PAGE),
-    ({ env, installation, params, fields }) => listNames(env, installation, `${params.prefix}/`, fields),
-  ),
+  }),
+  simpleRoute("list", "sys/leases/lookup", {
+    summary: "Lists the first segments of the paths of leases.",
+    operationId: "leases-look-up",
+    answers: KEYS,
+    input: fieldSchema(PAGE),
+    handle: ({ env, installation, fields }) => listNames(env, installation, "", fields),
+  }),
+  simpleRoute("list", "sys/leases/lookup/:prefix{.+}", {
+    summary: "Lists what is below a path of leases.",
+    operationId: "leases-look-up-with-prefix",
+    parameters: { prefix: "The path" },
+    answers: KEYS,
+    input: fieldSchema(PAGE),
+    handle: ({ env, installation, params, fields }) => listNames(env, installation, `${params.prefix}/`, fields),
+  }),
 ];
 
 async function listNames(
@@ -134,17 +130,18 @@ export const LEASE_RENEWAL_ROUTES: readonly Route[] = [
 ];
 
 function renewRoute(path: string, operationId: string): Route {
-  return simpleRoute(
-    "update",
-    path,
-    { summary: "Renews a lease.", operationId, parameters: LEASE_PARAMETER, answers: ENVELOPE },
-    fieldSchema({ ...LEASE_ID, increment: duration().describe("How long it should live from now") }),
-    async (context) => {
+  return simpleRoute("update", path, {
+    summary: "Renews a lease.",
+    operationId,
+    parameters: LEASE_PARAMETER,
+    answers: ENVELOPE,
+    input: fieldSchema({ ...LEASE_ID, increment: duration().describe("How long it should live from now") }),
+    handle: async (context) => {
       const { env, installation, fields, params } = context;
       const id = readLeaseIdField(fields.lease_id, params.url_lease_id ?? "");
       return id.ok ? grantedReply(await renewLease(env, installation, id.value, fields.increment)) : id;
     },
-  );
+  });
 }
 
 /** The lease that a registration or renewal granted. */
@@ -168,36 +165,28 @@ const REGISTER_FIELDS = fieldSchema({
 
 /** For engines elsewhere: the registration of a lease, and the key that the revocations they receive are signed with. */
 export const LEASE_REGISTRATION_ROUTES: readonly Route[] = [
-  simpleRoute(
-    "update",
-    "sys/leases/register",
-    {
-      summary: "Gives a lease on a secret that an engine elsewhere has made.",
-      operationId: "leases-register",
-      answers: ENVELOPE,
-    },
-    REGISTER_FIELDS,
-    async ({ env, installation, request, fields }) => {
+  simpleRoute("update", "sys/leases/register", {
+    summary: "Gives a lease on a secret that an engine elsewhere has made.",
+    operationId: "leases-register",
+    answers: ENVELOPE,
+    input: REGISTER_FIELDS,
+    handle: async ({ env, installation, request, fields }) => {
       const { token, accessor, path, ttl, max_ttl: maxTtl, renewable, target, data } = fields;
       const registration = { token, accessor, path, ttl, maxTtl, renewable, target, data: data ?? null };
       return grantedReply(await registerLease(env, installation, registration, request.notes));
     },
-  ),
-  simpleRoute(
-    "update",
-    "sys/leases/signing-key",
-    {
-      summary: "Answers the key by which a target knows that a revocation is genuine.",
-      operationId: "leases-read-signing-key",
-      answers: dataAnswer({ key: "string", algorithm: "string", header: "string" }),
-    },
-    fieldSchema({ target: text().describe("Where its revocation is sent to") }),
-    async (context) => {
+  }),
+  simpleRoute("update", "sys/leases/signing-key", {
+    summary: "Answers the key by which a target knows that a revocation is genuine.",
+    operationId: "leases-read-signing-key",
+    answers: dataAnswer({ key: "string", algorithm: "string", header: "string" }),
+    input: fieldSchema({ target: text().describe("Where its revocation is sent to") }),
+    handle: async (context) => {
       const { env, installation, fields } = context;
       const target = readRevocationEndpoint(fields.target, endpointSettings(env));
       if (!target.ok) return err(invalid(target.error));
       const key = await signingKey(installation.keys, target.value);
       return ok(dataReply({ key: toBase64(key), algorithm: "HMAC-SHA256", header: SIGNATURE_HEADER }));
     },
-  ),
+  }),
 ];

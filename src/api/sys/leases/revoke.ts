@@ -47,18 +47,19 @@ export const LEASE_REVOCATION_ROUTES: readonly Route[] = [
 ];
 
 function revokeRoute(path: string, operationId: string): Route {
-  return simpleRoute(
-    "update",
-    path,
-    { summary: "Revokes a lease.", operationId, parameters: LEASE_PARAMETER, answers: [NO_CONTENT, ACCEPTED] },
-    fieldSchema({ ...LEASE_ID, sync: flag(true).describe("False: the answer does not wait for the end") }),
-    async (context) => {
+  return simpleRoute("update", path, {
+    summary: "Revokes a lease.",
+    operationId,
+    parameters: LEASE_PARAMETER,
+    answers: [NO_CONTENT, ACCEPTED],
+    input: fieldSchema({ ...LEASE_ID, sync: flag(true).describe("False: the answer does not wait for the end") }),
+    handle: async (context) => {
       const { fields, params } = context;
       const id = readLeaseIdField(fields.lease_id, params.url_lease_id ?? "");
       if (!id.ok) return id;
       return revokeOne(context, id.value, { wait: fields.sync, force: false });
     },
-  );
+  });
 }
 
 /**
@@ -70,16 +71,12 @@ function revokeBelowRoute(
   description: Pick<RouteDescription, "summary" | "operationId">,
   mode: Exclude<WalkMode, "tidy">,
 ): Route {
-  return simpleRoute(
-    "update",
-    path,
-    {
-      ...description,
-      parameters: { prefix: "The path, or the id of one lease" },
-      answers: [NO_CONTENT, ENVELOPE, ACCEPTED],
-    },
-    fieldSchema({ sync: flag(true).describe("False: the answer does not wait for the end") }),
-    async (context) => {
+  return simpleRoute("update", path, {
+    ...description,
+    parameters: { prefix: "The path, or the id of one lease" },
+    answers: [NO_CONTENT, ENVELOPE, ACCEPTED],
+    input: fieldSchema({ sync: flag(true).describe("False: the answer does not wait for the end") }),
+    handle: async (context) => {
       const { env, installation, fields, params, caller, request } = context;
       const prefix = params.prefix ?? "";
       if (await readLeaseId(installation.keys, prefix)) {
@@ -100,7 +97,7 @@ function revokeBelowRoute(
       const { leaseId, number, of, error } = failure;
       return err(invalid(`failed to revoke ${JSON.stringify(leaseId)} (${number} / ${of}): ${error}`));
     },
-  );
+  });
 }
 
 /** Ends the tokens below a prefix, whatever their number, before the answer. */
@@ -143,39 +140,31 @@ const TYPE = {
 
 /** Leases whose revocation was given up, counted and listed. */
 export const IRREVOCABLE_LEASE_ROUTES: readonly Route[] = [
-  simpleRoute(
-    "read",
-    "sys/leases/count",
-    {
-      summary: "Counts the leases that could not be revoked.",
-      operationId: "leases-count",
-      answers: dataAnswer({ lease_count: "integer", counts: { "*": "integer" } }),
-    },
-    strictSchema(TYPE),
-    async ({ env, fields }) => {
+  simpleRoute("read", "sys/leases/count", {
+    summary: "Counts the leases that could not be revoked.",
+    operationId: "leases-count",
+    answers: dataAnswer({ lease_count: "integer", counts: { "*": "integer" } }),
+    input: strictSchema(TYPE),
+    handle: async ({ env, fields }) => {
       if (fields.type !== "irrevocable") return err({ code: "not_found" });
       const counts = await countIrrevocable(env);
       const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
       return ok(dataReply({ lease_count: total, counts }));
     },
-  ),
-  simpleRoute(
-    "read",
-    "sys/leases",
-    {
-      summary: "Lists the leases that could not be revoked.",
-      operationId: "leases-list",
-      answers: dataAnswer({
-        lease_count: "integer",
-        leases: [{ lease_id: "string", mount_id: "string", error: "string" }],
-      }),
-    },
-    strictSchema({ ...TYPE, limit: text().describe(`Entries at most; \`none\` for all, up to ${MAX_ASKED}`) }),
-    async ({ env, fields }) => {
+  }),
+  simpleRoute("read", "sys/leases", {
+    summary: "Lists the leases that could not be revoked.",
+    operationId: "leases-list",
+    answers: dataAnswer({
+      lease_count: "integer",
+      leases: [{ lease_id: "string", mount_id: "string", error: "string" }],
+    }),
+    input: strictSchema({ ...TYPE, limit: text().describe(`Entries at most; \`none\` for all, up to ${MAX_ASKED}`) }),
+    handle: async ({ env, fields }) => {
       if (fields.type !== "irrevocable") return err({ code: "not_found" });
       return listGivenUp(env, fields.limit);
     },
-  ),
+  }),
 ];
 
 async function listGivenUp(env: Env, limit: string): Promise<Result<Reply, Failure>> {

@@ -14,18 +14,18 @@ export const LEASE_ROUTES: readonly Route[] = [
   ...LEASE_LOOKUP_ROUTES,
   ...LEASE_RENEWAL_ROUTES,
   ...LEASE_REVOCATION_ROUTES,
-  simpleRoute(
-    "update",
-    "sys/leases/tidy",
-    { summary: "Revokes leases and tokens whose end was not seen to.", operationId: "leases-tidy", answers: BEGUN },
-    NO_FIELDS,
-    async ({ env }) => {
+  simpleRoute("update", "sys/leases/tidy", {
+    summary: "Revokes leases and tokens whose end was not seen to.",
+    operationId: "leases-tidy",
+    answers: BEGUN,
+    input: NO_FIELDS,
+    handle: async ({ env }) => {
       const job: WalkJob = { mode: "tidy", prefix: "" };
       const started = await walkOf(env, job).startUnlessRunning(job);
       if (!started) logInfo(env, { type: "lease tidy", skipped: "one is under way" });
       return ok(tidyReply(true));
     },
-  ),
+  }),
   ...IRREVOCABLE_LEASE_ROUTES,
   ...LEASE_REGISTRATION_ROUTES,
 ];

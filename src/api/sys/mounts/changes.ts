@@ -170,31 +170,24 @@ const TUNE_FIELDS = fieldSchema({
 /** Reading and changing the tuning of an auth mount, at one of the places where clients do so. */
 export function tuneMountRoutes(path: string, ids: Readonly<Record<"read" | "write", string>>): Route[] {
   return [
-    readRoute(
-      path,
-      {
-        summary: "Shows the tuning of an auth mount.",
-        operationId: ids.read,
-        answers: injectedAnswer({ ...TUNE_VIEW.shape, "not_before?": "string" }),
-      },
-      async ({ installation, params }) => {
+    readRoute(path, {
+      summary: "Shows the tuning of an auth mount.",
+      operationId: ids.read,
+      answers: injectedAnswer({ ...TUNE_VIEW.shape, "not_before?": "string" }),
+      handle: async ({ installation, params }) => {
         const mountPath = tunedPath(params);
         const mount = installation.mountAt(mountPath);
         if (!mount) return err(noAuthMount(mountPath));
         const time = notBefore(installation.watermarks, pathScope(`auth/${mountPath}`));
         return ok(injectedReply({ ...TUNE_VIEW.show(mount), ...(time !== null && { not_before: time }) }));
       },
-    ),
-    simpleRoute(
-      "update",
-      path,
-      {
-        summary: "Changes the tuning of an auth mount.",
-        operationId: ids.write,
-        answers: DONE_OR_WARNED,
-      },
-      TUNE_FIELDS,
-      async ({ env, params, fields, verdict, caller, request }) => {
+    }),
+    simpleRoute("update", path, {
+      summary: "Changes the tuning of an auth mount.",
+      operationId: ids.write,
+      answers: DONE_OR_WARNED,
+      input: TUNE_FIELDS,
+      handle: async ({ env, params, fields, verdict, caller, request }) => {
         const change = readSettings(fields, fields.description);
         if (!change.ok) return change;
         // It revokes, and below sys/mounts/ tuning asks for no sudo.
@@ -211,7 +204,7 @@ export function tuneMountRoutes(path: string, ids: Readonly<Record<"read" | "wri
         const ended = await walkOf(env, job).endTokens(end);
         return ended.ok ? endedReply(env) : ended;
       },
-    ),
+    }),
   ];
 }
 

@@ -24,16 +24,12 @@ const FIXED = ["cubbyhole/", "identity/", "sys/"];
 
 /** Moving an auth mount to another place. */
 export const REMOUNT_ROUTES: readonly Route[] = [
-  simpleRoute(
-    "update",
-    "sys/remount",
-    {
-      summary: "Moves an auth mount to another path.",
-      operationId: "remount",
-      answers: injectedAnswer({ migration_id: "string" }),
-    },
-    FIELDS,
-    async ({ env, fields, caller, request }) => {
+  simpleRoute("update", "sys/remount", {
+    summary: "Moves an auth mount to another path.",
+    operationId: "remount",
+    answers: injectedAnswer({ migration_id: "string" }),
+    input: FIELDS,
+    handle: async ({ env, fields, caller, request }) => {
       const paths = readPaths(fields.from, fields.to);
       if (!paths.ok) return paths;
       const { from, to } = paths.value;
@@ -51,26 +47,23 @@ export const REMOUNT_ROUTES: readonly Route[] = [
       const warnings = [MOVED, ...stalenessWarnings(env)];
       return changedReply(env, { kind: "data", data: { migration_id: id }, warnings, inject: true });
     },
-  ),
+  }),
 
-  readRoute(
-    "sys/remount/status/:migration_id",
-    {
-      summary: "Tells how far the move of a mount is.",
-      operationId: "remount-status",
-      parameters: { migration_id: "The id that the move was answered with" },
-      answers: dataAnswer({
-        migration_id: "string",
-        migration_info: { source_mount: "string", target_mount: "string", status: "string" },
-      }),
-    },
-    async ({ env, params }) => {
+  readRoute("sys/remount/status/:migration_id", {
+    summary: "Tells how far the move of a mount is.",
+    operationId: "remount-status",
+    parameters: { migration_id: "The id that the move was answered with" },
+    answers: dataAnswer({
+      migration_id: "string",
+      migration_info: { source_mount: "string", target_mount: "string", status: "string" },
+    }),
+    handle: async ({ env, params }) => {
       const move = (await systemOf(env).findMove(params.migration_id ?? ""))?.move;
       if (!move) return err({ code: "not_found" });
       // After this answer the mount is found at its new path.
       return changedReply(env, { kind: "data", data: { migration_id: move.id, migration_info: infoOf(move) } });
     },
-  ),
+  }),
 ];
 
 /** The two places below `auth/` as mounts are stored, or why there is nothing to move. */

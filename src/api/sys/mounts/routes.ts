@@ -23,16 +23,13 @@ import { fixedMounts, MOUNT_VIEW, shownMounts, TUNE_VIEW } from "./view.ts";
 export const MOUNT_ROUTES: readonly Route[] = withParameters(
   { path: "The path of the mount" },
   withCanonicalPath(canonicalMountPath, [
-    readRoute(
-      "sys/auth",
-      {
-        summary: "Lists the auth mounts.",
-        operationId: "auth-list-enabled-methods",
-        answers: injectedAnswer({ "*": MOUNT_VIEW.shape }),
-      },
-      async ({ installation }) =>
+    readRoute("sys/auth", {
+      summary: "Lists the auth mounts.",
+      operationId: "auth-list-enabled-methods",
+      answers: injectedAnswer({ "*": MOUNT_VIEW.shape }),
+      handle: async ({ installation }) =>
         ok(injectedReply(shownMounts(installation.mounts.map((mount) => [mount.path, mount])))),
-    ),
+    }),
     // Before the mounts themselves, whose paths can have several segments.
     ...tuneMountRoutes("sys/auth/:path{.+/tune}", {
       read: "auth-read-tuning-information",
@@ -42,83 +39,60 @@ export const MOUNT_ROUTES: readonly Route[] = withParameters(
       read: "mounts-read-auth-tuning-information",
       write: "mounts-tune-auth-configuration-parameters",
     }),
-    readRoute(
-      "sys/mounts/:path{.+/tune}",
-      {
-        summary: "Shows the tuning of a mount that every installation has.",
-        operationId: "mounts-read-tuning-information",
-        answers: injectedAnswer({ ...TUNE_VIEW.shape, "not_before?": "string" }),
-      },
-      async ({ installation, params }) => {
+    readRoute("sys/mounts/:path{.+/tune}", {
+      summary: "Shows the tuning of a mount that every installation has.",
+      operationId: "mounts-read-tuning-information",
+      answers: injectedAnswer({ ...TUNE_VIEW.shape, "not_before?": "string" }),
+      handle: async ({ installation, params }) => {
         const path = tunedPath(params);
         const mount = await fixedMountAt(installation, path);
         return mount ? ok(injectedReply(TUNE_VIEW.show(mount))) : err(noEngine(path));
       },
-    ),
-    readRoute(
-      "sys/auth/:path{.+}",
-      {
-        summary: "Shows an auth mount.",
-        operationId: "auth-read-configuration",
-        answers: injectedAnswer(MOUNT_VIEW.shape),
-      },
-      async (context) => readMount(context, noAuthMount),
-    ),
-    simpleRoute(
-      "update",
-      "sys/auth/:path{.+}",
-      {
-        summary: "Enables an auth method at a path.",
-        operationId: "auth-enable-method",
-        answers: NO_CONTENT,
-      },
-      ENABLE_FIELDS,
-      enableMount,
-    ),
-    simpleRoute(
-      "delete",
-      "sys/auth/:path{.+}",
-      {
-        summary: "Disables an auth mount: revokes all tokens that it gave, and deletes what it stored.",
-        operationId: "auth-disable-method",
-        answers: DONE_OR_WARNED,
-      },
-      NO_FIELDS,
-      disableMount,
-    ),
+    }),
+    readRoute("sys/auth/:path{.+}", {
+      summary: "Shows an auth mount.",
+      operationId: "auth-read-configuration",
+      answers: injectedAnswer(MOUNT_VIEW.shape),
+      handle: async (context) => readMount(context, noAuthMount),
+    }),
+    simpleRoute("update", "sys/auth/:path{.+}", {
+      summary: "Enables an auth method at a path.",
+      operationId: "auth-enable-method",
+      answers: NO_CONTENT,
+      input: ENABLE_FIELDS,
+      handle: enableMount,
+    }),
+    simpleRoute("delete", "sys/auth/:path{.+}", {
+      summary: "Disables an auth mount: revokes all tokens that it gave, and deletes what it stored.",
+      operationId: "auth-disable-method",
+      answers: DONE_OR_WARNED,
+      input: NO_FIELDS,
+      handle: disableMount,
+    }),
 
-    readRoute(
-      "sys/mounts",
-      {
-        summary: "Lists the mounts that every installation has.",
-        operationId: "mounts-list-secrets-engines",
-        answers: injectedAnswer({ "*": MOUNT_VIEW.shape }),
-      },
-      async ({ installation }) => ok(injectedReply(shownMounts(await fixedMounts(installation.clusterId)))),
-    ),
+    readRoute("sys/mounts", {
+      summary: "Lists the mounts that every installation has.",
+      operationId: "mounts-list-secrets-engines",
+      answers: injectedAnswer({ "*": MOUNT_VIEW.shape }),
+      handle: async ({ installation }) => ok(injectedReply(shownMounts(await fixedMounts(installation.clusterId)))),
+    }),
     // Clients that manage mounts of every kind read an auth mount here too.
-    readRoute(
-      "sys/mounts/auth/:path{.+}",
-      {
-        summary: "Shows an auth mount, for clients that read mounts of every kind here.",
-        operationId: "mounts-read-auth-configuration",
-        answers: injectedAnswer(MOUNT_VIEW.shape),
-      },
-      async (context) => readMount(context, (path) => noEngine(`auth/${path}`)),
-    ),
-    readRoute(
-      "sys/mounts/:path{.+}",
-      {
-        summary: "Shows a mount that every installation has.",
-        operationId: "mounts-read-configuration",
-        answers: injectedAnswer(MOUNT_VIEW.shape),
-      },
-      async ({ installation, params }) => {
+    readRoute("sys/mounts/auth/:path{.+}", {
+      summary: "Shows an auth mount, for clients that read mounts of every kind here.",
+      operationId: "mounts-read-auth-configuration",
+      answers: injectedAnswer(MOUNT_VIEW.shape),
+      handle: async (context) => readMount(context, (path) => noEngine(`auth/${path}`)),
+    }),
+    readRoute("sys/mounts/:path{.+}", {
+      summary: "Shows a mount that every installation has.",
+      operationId: "mounts-read-configuration",
+      answers: injectedAnswer(MOUNT_VIEW.shape),
+      handle: async ({ installation, params }) => {
         const path = normalizeMountPath(params.path ?? "");
         const mount = await fixedMountAt(installation, path);
         return mount ? ok(injectedReply(MOUNT_VIEW.show(mount))) : err(noEngine(path));
       },
-    ),
+    }),
   ]),
 );
 

@@ -127,29 +127,21 @@ const HEALTH_FIELDS = {
 
 /** Whether the service works, for load balancers and monitors. No token is needed. */
 export const HEALTH_ROUTES: readonly Route[] = [
-  openRoute(
-    ["read", "head"],
-    "sys/health",
-    {
-      summary: "Tells whether the service works, by its status too.",
-      operationId: "read-health-status",
-      fields: HEALTH_FIELDS,
-      answers: HEALTH_ANSWERS,
-    },
-    health,
-  ),
+  openRoute(["read", "head"], "sys/health", {
+    summary: "Tells whether the service works, by its status too.",
+    operationId: "read-health-status",
+    fields: HEALTH_FIELDS,
+    answers: HEALTH_ANSWERS,
+    handle: health,
+  }),
 
-  openRoute(
-    "read",
-    "sys/ready",
-    {
-      summary: "Tells whether requests can be served now, by its status too: 503 while an object does not answer.",
-      operationId: "read-readiness",
-      fields: {},
-      answers: [plainAnswer(READY_VIEW.shape), plainAnswer(READY_VIEW.shape, 503)],
-    },
-    ready,
-  ),
+  openRoute("read", "sys/ready", {
+    summary: "Tells whether requests can be served now, by its status too: 503 while an object does not answer.",
+    operationId: "read-readiness",
+    fields: {},
+    answers: [plainAnswer(READY_VIEW.shape), plainAnswer(READY_VIEW.shape, 503)],
+    handle: ready,
+  }),
 ];
 
 /** Whether requests can be served now: the service works, and so do the objects behind it. */

@@ -38,35 +38,27 @@ const INIT_FIELDS = {
 
 /** Initialisation of the service, once. */
 export const INIT_ROUTES: readonly Route[] = [
-  openRoute(
-    "read",
-    "sys/init",
-    {
-      summary: "Tells whether the service is initialized.",
-      operationId: "read-initialization-status",
-      fields: {},
-      answers: plainAnswer({ initialized: "boolean" }),
-    },
-    async ({ loaded }) => ok(plainReply({ initialized: stateOf(loaded).initialized })),
-  ),
+  openRoute("read", "sys/init", {
+    summary: "Tells whether the service is initialized.",
+    operationId: "read-initialization-status",
+    fields: {},
+    answers: plainAnswer({ initialized: "boolean" }),
+    handle: async ({ loaded }) => ok(plainReply({ initialized: stateOf(loaded).initialized })),
+  }),
 
-  openRoute(
-    "update",
-    "sys/init",
-    {
-      summary: "Initializes the service, once, and answers the root token.",
-      operationId: "initialize-system",
-      fields: INIT_FIELDS,
-      answers: plainAnswer({ keys: ["string"], keys_base64: ["string"], root_token: "string" }),
-    },
-    async ({ env, request, loaded }) => {
+  openRoute("update", "sys/init", {
+    summary: "Initializes the service, once, and answers the root token.",
+    operationId: "initialize-system",
+    fields: INIT_FIELDS,
+    answers: plainAnswer({ keys: ["string"], keys_base64: ["string"], root_token: "string" }),
+    handle: async ({ env, request, loaded }) => {
       const refusal = refusalOfStranger(env, request);
       if (refusal) return err(refusal);
       const root = await initialize(env, loaded, "");
       // No unseal keys exist: the seal key is the deployment's secret. Clients expect the lists all the same.
       return root.ok ? ok(plainReply({ keys: [], keys_base64: [], root_token: root.value })) : root;
     },
-  ),
+  }),
 ];
 
 /** Why the sender of a request may not initialize this deployment, or restore a backup into it; null when it may. */

@@ -54,33 +54,25 @@ const SEAL_VIEW = view<ServiceState>({
 
 /** Whether the service is sealed. No token is needed. */
 export const SEAL_ROUTES: readonly Route[] = [
-  openRoute(
-    "read",
-    "sys/seal-status",
-    {
-      summary: "Tells whether the service is sealed.",
-      operationId: "seal-status",
-      fields: {},
-      answers: plainAnswer(SEAL_VIEW.shape),
-    },
-    async ({ loaded }) => ok(plainReply(SEAL_VIEW.show(stateOf(loaded)))),
-  ),
+  openRoute("read", "sys/seal-status", {
+    summary: "Tells whether the service is sealed.",
+    operationId: "seal-status",
+    fields: {},
+    answers: plainAnswer(SEAL_VIEW.shape),
+    handle: async ({ loaded }) => ok(plainReply(SEAL_VIEW.show(stateOf(loaded)))),
+  }),
   // Nothing can be unsealed; clients that try get the state.
-  openRoute(
-    "update",
-    "sys/unseal",
-    {
-      summary: "Tells whether the service is sealed: there is nothing to unseal.",
-      operationId: "unseal",
-      fields: {
-        key: { shape: "string", description: "Not used" },
-        reset: { shape: "boolean", description: "Not used" },
-        migrate: { shape: "boolean", description: "Not used" },
-      },
-      answers: plainAnswer(SEAL_VIEW.shape),
+  openRoute("update", "sys/unseal", {
+    summary: "Tells whether the service is sealed: there is nothing to unseal.",
+    operationId: "unseal",
+    fields: {
+      key: { shape: "string", description: "Not used" },
+      reset: { shape: "boolean", description: "Not used" },
+      migrate: { shape: "boolean", description: "Not used" },
     },
-    async ({ loaded }) => ok(plainReply(SEAL_VIEW.show(stateOf(loaded)))),
-  ),
+    answers: plainAnswer(SEAL_VIEW.shape),
+    handle: async ({ loaded }) => ok(plainReply(SEAL_VIEW.show(stateOf(loaded)))),
+  }),
 ];
 
 /** The one node that clients of a cluster see: the name by which they called. */
@@ -95,25 +87,18 @@ const NODE_VIEW = view<URL>({
 
 /** What clients of a cluster ask: Grove shows itself as a cluster of one node. */
 export const CLUSTER_ROUTES: readonly Route[] = [
-  openRoute(
-    "read",
-    "sys/leader",
-    {
-      summary: "Tells that there is no leader: every instance of the Worker is the same.",
-      operationId: "leader-status",
-      fields: {},
-      answers: plainAnswer({ ha_enabled: "boolean" }),
-    },
-    async () => ok(plainReply({ ha_enabled: false })),
-  ),
+  openRoute("read", "sys/leader", {
+    summary: "Tells that there is no leader: every instance of the Worker is the same.",
+    operationId: "leader-status",
+    fields: {},
+    answers: plainAnswer({ ha_enabled: "boolean" }),
+    handle: async () => ok(plainReply({ ha_enabled: false })),
+  }),
 
-  readRoute(
-    "sys/ha-status",
-    {
-      summary: "Shows the one node that clients of a cluster see.",
-      operationId: "ha-status",
-      answers: injectedAnswer({ nodes: [NODE_VIEW.shape] }),
-    },
-    async ({ request }) => ok(injectedReply({ nodes: [NODE_VIEW.show(new URL(request.baseUrl()))] })),
-  ),
+  readRoute("sys/ha-status", {
+    summary: "Shows the one node that clients of a cluster see.",
+    operationId: "ha-status",
+    answers: injectedAnswer({ nodes: [NODE_VIEW.shape] }),
+    handle: async ({ request }) => ok(injectedReply({ nodes: [NODE_VIEW.show(new URL(request.baseUrl()))] })),
+  }),
 ];

@@ -59,21 +59,17 @@ type Fields = Values<typeof FIELDS>;
 
 /** `sys/tokens/ended`: what has ended lately. */
 export const ENDED_TOKEN_ROUTES: readonly Route[] = [
-  simpleRoute(
-    "read",
-    "sys/tokens/ended",
-    {
-      summary: "Tokens that have ended lately, the last first: when, how and by whom.",
-      operationId: "inventory-read-ended",
-      answers: dataAnswer({
-        tokens: [{ token: TOKEN_VIEW.shape, ended: END_VIEW.shape }],
-        next: "string",
-        scanned: "integer",
-      }),
-    },
-    FIELDS,
-    listEnded,
-  ),
+  simpleRoute("read", "sys/tokens/ended", {
+    summary: "Tokens that have ended lately, the last first: when, how and by whom.",
+    operationId: "inventory-read-ended",
+    answers: dataAnswer({
+      tokens: [{ token: TOKEN_VIEW.shape, ended: END_VIEW.shape }],
+      next: "string",
+      scanned: "integer",
+    }),
+    input: FIELDS,
+    handle: listEnded,
+  }),
 ];
 
 async function listEnded({ env, installation, fields }: CallContext<Fields, null>): Promise<Result<Reply, Failure>> {
@@ -144,54 +140,46 @@ const AFTER = PAGE.after.describe("The cursor in next of the page before.");
 
 /** What a revocation of many tokens ended, and the proof that it has. */
 export const TOKEN_RECEIPT_ROUTES: readonly Route[] = [
-  simpleRoute(
-    "read",
-    "sys/tokens/jobs/:id/receipt",
-    {
-      summary: "Who revoked what with a job, and the accessors of all tokens that it ended, page by page.",
-      operationId: "inventory-read-receipt",
-      parameters: { id: "Id of the job." },
-      answers: dataAnswer({
-        job: "string",
-        state: "string",
-        "complete?": "boolean",
-        asked_by: "object | null",
-        request_id: "string",
-        started: "string",
-        finished: "string | null",
-        filter: "object",
-        numbers: { matched: "integer", total: "integer" },
-        accessors: ["string"],
-        next: "string",
-      }),
-    },
-    strictSchema({
+  simpleRoute("read", "sys/tokens/jobs/:id/receipt", {
+    summary: "Who revoked what with a job, and the accessors of all tokens that it ended, page by page.",
+    operationId: "inventory-read-receipt",
+    parameters: { id: "Id of the job." },
+    answers: dataAnswer({
+      job: "string",
+      state: "string",
+      "complete?": "boolean",
+      asked_by: "object | null",
+      request_id: "string",
+      started: "string",
+      finished: "string | null",
+      filter: "object",
+      numbers: { matched: "integer", total: "integer" },
+      accessors: ["string"],
+      next: "string",
+    }),
+    input: strictSchema({
       after: AFTER,
       limit: PAGE.limit.describe(`Accessors of the page: 1 to ${MAX_NAMED_TOKENS}, which it has when absent.`),
     }),
-    readReceipt,
-  ),
-  simpleRoute(
-    "update",
-    "sys/tokens/verify-ended",
-    {
-      summary: "Asks the trees of tokens whether each of them is refused.",
-      operationId: "inventory-verify-ended",
-      answers: dataAnswer({
-        checked: "integer",
-        ended: "integer",
-        unknown: "integer",
-        alive: ["string"],
-        next: "string",
-      }),
-    },
-    strictSchema({
+    handle: readReceipt,
+  }),
+  simpleRoute("update", "sys/tokens/verify-ended", {
+    summary: "Asks the trees of tokens whether each of them is refused.",
+    operationId: "inventory-verify-ended",
+    answers: dataAnswer({
+      checked: "integer",
+      ended: "integer",
+      unknown: "integer",
+      alive: ["string"],
+      next: "string",
+    }),
+    input: strictSchema({
       accessors: list().describe(`Accessors of the tokens, at most ${MAX_NAMED_TOKENS}.`),
       job: text().describe(`All that this job ended, in place of accessors, ${MAX_NAMED_TOKENS} at a time.`),
       after: AFTER,
     }),
-    verifyEnded,
-  ),
+    handle: verifyEnded,
+  }),
 ];
 
 type PageFields = { readonly after: string; readonly limit: number };

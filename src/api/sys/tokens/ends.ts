@@ -26,23 +26,19 @@ const PARTS = ["integer"] as const;
 
 /** `sys/tokens/ends`: which tokens end when, and whose. */
 export const TOKEN_ENDS_ROUTES: readonly Route[] = [
-  simpleRoute(
-    "read",
-    "sys/tokens/ends",
-    {
-      summary: "How many tokens end in each part of a time, by group: what ends tomorrow, and whose.",
-      operationId: "inventory-count-ends",
-      answers: dataAnswer({
-        from: "string",
-        step: "integer",
-        total: "integer",
-        parts: PARTS,
-        groups: [{ key: "string", count: "integer", parts: PARTS }],
-        other: { count: "integer", parts: PARTS },
-        fresh_as_of: "string",
-      }),
-    },
-    strictSchema({
+  simpleRoute("read", "sys/tokens/ends", {
+    summary: "How many tokens end in each part of a time, by group: what ends tomorrow, and whose.",
+    operationId: "inventory-count-ends",
+    answers: dataAnswer({
+      from: "string",
+      step: "integer",
+      total: "integer",
+      parts: PARTS,
+      groups: [{ key: "string", count: "integer", parts: PARTS }],
+      other: { count: "integer", parts: PARTS },
+      fresh_as_of: "string",
+    }),
+    input: strictSchema({
       group_by: text().describe(`What is counted by: ${GROUP_NAMES}; display_name when absent.`),
       mount: text().describe("Path of an auth mount, whose tokens alone are counted."),
       from: time().describe("When the time begins; the hour that it is when absent."),
@@ -50,7 +46,7 @@ export const TOKEN_ENDS_ROUTES: readonly Route[] = [
       parts: sent(count()).describe(`How many parts the time has: 1 to ${MAX_PARTS}, ${DEFAULT_PARTS} when absent.`),
       limit: sent(count()).describe(`Groups that are named: 1 to ${MAX_LIMIT}, ${DEFAULT_LIMIT} when absent.`),
     }),
-    async ({ env, installation, fields }) => {
+    handle: async ({ env, installation, fields }) => {
       const kind = readGroupBy(fields.group_by || "display_name");
       if (!kind) return err(invalid(`group_by is one of ${GROUP_NAMES}`));
       const mount = fields.mount === "" ? ok(null) : readMount(fields.mount, installation);
@@ -80,7 +76,7 @@ export const TOKEN_ENDS_ROUTES: readonly Route[] = [
         }),
       );
     },
-  ),
+  }),
 ];
 
 function sumOf(parts: readonly number[]): number {

@@ -98,38 +98,30 @@ const JOB_VIEW = view<{ readonly job: RevocationJob; readonly mounts: ReadonlyMa
 
 /** `sys/tokens/jobs`: counts and revocations that go on after their request. */
 export const TOKEN_JOB_ROUTES: readonly Route[] = withParameters({ id: "Id of the job." }, [
-  readRoute(
-    "sys/tokens/jobs",
-    {
-      summary: "The last revocations by filter, the newest first.",
-      operationId: "inventory-list-jobs",
-      answers: dataAnswer({ jobs: [LISTED_JOB_VIEW.shape] }),
-    },
-    async ({ env }) => {
+  readRoute("sys/tokens/jobs", {
+    summary: "The last revocations by filter, the newest first.",
+    operationId: "inventory-list-jobs",
+    answers: dataAnswer({ jobs: [LISTED_JOB_VIEW.shape] }),
+    handle: async ({ env }) => {
       const jobs = await revocationsOf(env).list();
       return ok(dataReply({ jobs: jobs.map(LISTED_JOB_VIEW.show) }));
     },
-  ),
-  readRoute(
-    "sys/tokens/jobs/:id",
-    {
-      summary: "How far a revocation is, or the count of a dry run.",
-      operationId: "inventory-read-job",
-      answers: dataAnswer(JOB_VIEW.shape),
-    },
-    async ({ env, installation, params }) => jobReply(await revocationsOf(env).read(params.id ?? ""), installation),
-  ),
-  simpleRoute(
-    "update",
-    "sys/tokens/jobs/:id/stop",
-    {
-      summary: "Stops a revocation or a count. What is revoked stays so.",
-      operationId: "inventory-stop-job",
-      answers: dataAnswer(JOB_VIEW.shape),
-    },
-    NO_FIELDS,
-    async ({ env, installation, params }) => jobReply(await revocationsOf(env).stop(params.id ?? ""), installation),
-  ),
+  }),
+  readRoute("sys/tokens/jobs/:id", {
+    summary: "How far a revocation is, or the count of a dry run.",
+    operationId: "inventory-read-job",
+    answers: dataAnswer(JOB_VIEW.shape),
+    handle: async ({ env, installation, params }) =>
+      jobReply(await revocationsOf(env).read(params.id ?? ""), installation),
+  }),
+  simpleRoute("update", "sys/tokens/jobs/:id/stop", {
+    summary: "Stops a revocation or a count. What is revoked stays so.",
+    operationId: "inventory-stop-job",
+    answers: dataAnswer(JOB_VIEW.shape),
+    input: NO_FIELDS,
+    handle: async ({ env, installation, params }) =>
+      jobReply(await revocationsOf(env).stop(params.id ?? ""), installation),
+  }),
 ]);
 
 function jobReply(job: RevocationJob | null, installation: Installation): Result<Reply, Failure> {

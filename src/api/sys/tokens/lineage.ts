@@ -20,41 +20,35 @@ const NOT_FOUND = { code: "not_found" } as const;
 
 /** `sys/tokens/find`: which token a text is that somebody has found. It is in the body: an address is seen by others. */
 export const TOKEN_FIND_ROUTES: readonly Route[] = [
-  tokenRoute(
-    "update",
-    "sys/tokens/find",
-    {
-      summary: "Which token a token's text, or an accessor, belongs to.",
-      operationId: "inventory-find-token",
-      answers: dataAnswer(TOKEN_VIEW.shape),
-    },
-    strictSchema({
+  tokenRoute("update", "sys/tokens/find", {
+    summary: "Which token a token's text, or an accessor, belongs to.",
+    operationId: "inventory-find-token",
+    answers: dataAnswer(TOKEN_VIEW.shape),
+    input: strictSchema({
       token: text().describe("The token."),
       accessor: text().describe("The accessor, in place of the token."),
     }),
-    {
-      async prepare(context) {
-        const { token, accessor } = context.fields;
-        if ((token === "") === (accessor === "")) return err(invalid("a token or an accessor says which is meant"));
-        if (accessor !== "") return ok(await accessorTarget(context, accessor.trim()));
-        const read = await readTargetToken(context, token);
-        if (!read.ok) return read;
-        return ok(read.value?.kind === "service" ? tokenTarget(read.value) : null);
-      },
-      async handle(context) {
-        const { env, installation, prepared } = context;
-        if (!prepared) return err(NOT_FOUND);
-        const { treeId, target } = prepared;
-        const outcome = await outcomeOf(context, { treeId, action: { kind: "lookup", target } });
-        if (!outcome.ok || outcome.value.kind !== "token") return err(NOT_FOUND);
-        const { row } = outcome.value.token;
-        const [entry] = (await treeOf(env, treeId)?.describe([row])) ?? [];
-        return entry
-          ? ok(dataReply(TOKEN_VIEW.show({ token: { ...entry, id: row }, mounts: mountNames(installation) })))
-          : err(NOT_FOUND);
-      },
+    async prepare(context) {
+      const { token, accessor } = context.fields;
+      if ((token === "") === (accessor === "")) return err(invalid("a token or an accessor says which is meant"));
+      if (accessor !== "") return ok(await accessorTarget(context, accessor.trim()));
+      const read = await readTargetToken(context, token);
+      if (!read.ok) return read;
+      return ok(read.value?.kind === "service" ? tokenTarget(read.value) : null);
     },
-  ),
+    async handle(context) {
+      const { env, installation, prepared } = context;
+      if (!prepared) return err(NOT_FOUND);
+      const { treeId, target } = prepared;
+      const outcome = await outcomeOf(context, { treeId, action: { kind: "lookup", target } });
+      if (!outcome.ok || outcome.value.kind !== "token") return err(NOT_FOUND);
+      const { row } = outcome.value.token;
+      const [entry] = (await treeOf(env, treeId)?.describe([row])) ?? [];
+      return entry
+        ? ok(dataReply(TOKEN_VIEW.show({ token: { ...entry, id: row }, mounts: mountNames(installation) })))
+        : err(NOT_FOUND);
+    },
+  }),
 ];
 
 const DEFAULT_CHILDREN = 100;
@@ -66,45 +60,38 @@ const NODE_SHAPE = { token: TOKEN_VIEW.shape, descendants: COUNT_SHAPE } as cons
 
 /** `sys/tokens/:accessor`: where a token comes from, and what a revocation would take along. */
 export const TOKEN_LINEAGE_ROUTES: readonly Route[] = withParameters({ accessor: "Accessor of the token." }, [
-  simpleRoute(
-    "read",
-    "sys/tokens/:accessor",
-    {
-      summary:
-        "A token with its ancestors, its children by page, and what a revocation would take along; or how it ended.",
-      operationId: "inventory-read-lineage",
-      answers: dataAnswer({
-        token: TOKEN_VIEW.shape,
-        "ended?": END_VIEW.shape,
-        "ancestors?": [TOKEN_VIEW.shape],
-        "ancestors_more?": "boolean",
-        "children?": [{ ...TOKEN_VIEW.shape, descendants: COUNT_SHAPE }],
-        "children_next?": "string",
-        "descendants?": COUNT_SHAPE,
-        "leases?": COUNT_SHAPE,
-        "held_leases?": [{ lease_id: "string", expire_time: "string" }],
-        "cubbyhole?": { values: "integer", bytes: "integer", more: "boolean" },
-      }),
-    },
-    fieldSchema({
+  simpleRoute("read", "sys/tokens/:accessor", {
+    summary:
+      "A token with its ancestors, its children by page, and what a revocation would take along; or how it ended.",
+    operationId: "inventory-read-lineage",
+    answers: dataAnswer({
+      token: TOKEN_VIEW.shape,
+      "ended?": END_VIEW.shape,
+      "ancestors?": [TOKEN_VIEW.shape],
+      "ancestors_more?": "boolean",
+      "children?": [{ ...TOKEN_VIEW.shape, descendants: COUNT_SHAPE }],
+      "children_next?": "string",
+      "descendants?": COUNT_SHAPE,
+      "leases?": COUNT_SHAPE,
+      "held_leases?": [{ lease_id: "string", expire_time: "string" }],
+      "cubbyhole?": { values: "integer", bytes: "integer", more: "boolean" },
+    }),
+    input: fieldSchema({
       after: PAGE.after.describe("The cursor in children_next of the page before."),
       limit: PAGE.limit.describe("Children of the page: 1 to 1000, 100 when absent."),
     }),
-    readLineage,
-  ),
+    handle: readLineage,
+  }),
 
-  readRoute(
-    "sys/tokens/:accessor/tree",
-    {
-      summary: "A token with two levels below it, and how many tokens hang below each.",
-      operationId: "inventory-read-tree",
-      answers: dataAnswer({
-        token: TOKEN_VIEW.shape,
-        children: [{ ...NODE_SHAPE, children: [NODE_SHAPE] }],
-        more: "boolean",
-      }),
-    },
-    async ({ env, installation, params }) => {
+  readRoute("sys/tokens/:accessor/tree", {
+    summary: "A token with two levels below it, and how many tokens hang below each.",
+    operationId: "inventory-read-tree",
+    answers: dataAnswer({
+      token: TOKEN_VIEW.shape,
+      children: [{ ...NODE_SHAPE, children: [NODE_SHAPE] }],
+      more: "boolean",
+    }),
+    handle: async ({ env, installation, params }) => {
       const address = await readAccessor(installation.keys, params.accessor ?? "");
       const found = address && (await treeOf(env, address.treeId)?.picture(address.row, address.tail));
       if (!found) return err({ code: "not_found" });
@@ -116,7 +103,7 @@ export const TOKEN_LINEAGE_ROUTES: readonly Route[] = withParameters({ accessor:
       }));
       return ok(dataReply({ token: TOKEN_VIEW.show({ token: found.token, mounts }), children, more: found.more }));
     },
-  ),
+  }),
 ]);
 
 async function readLineage({

@@ -44,28 +44,20 @@ const PAGE_SHAPE = { tokens: [TOKEN_VIEW.shape], next: "string", scanned: "integ
 
 /** `sys/tokens`: all tokens that there are, page by page. */
 export const TOKEN_LIST_ROUTES: readonly Route[] = [
-  simpleRoute(
-    "read",
-    "sys/tokens",
-    {
-      summary: "Tokens by a filter, page by page, with what is known about each.",
-      operationId: "inventory-read-tokens",
-      answers: dataAnswer(PAGE_SHAPE),
-    },
-    LISTING,
-    async (context) => listed(context, false),
-  ),
-  simpleRoute(
-    "list",
-    "sys/tokens",
-    {
-      summary: "Accessors of tokens by a filter, page by page, with what is known about each.",
-      operationId: "inventory-list-tokens",
-      answers: dataAnswer({ keys: ["string"], key_info: { "*": TOKEN_VIEW.shape }, ...PAGE_SHAPE }),
-    },
-    LISTING,
-    async (context) => listed(context, true),
-  ),
+  simpleRoute("read", "sys/tokens", {
+    summary: "Tokens by a filter, page by page, with what is known about each.",
+    operationId: "inventory-read-tokens",
+    answers: dataAnswer(PAGE_SHAPE),
+    input: LISTING,
+    handle: async (context) => listed(context, false),
+  }),
+  simpleRoute("list", "sys/tokens", {
+    summary: "Accessors of tokens by a filter, page by page, with what is known about each.",
+    operationId: "inventory-list-tokens",
+    answers: dataAnswer({ keys: ["string"], key_info: { "*": TOKEN_VIEW.shape }, ...PAGE_SHAPE }),
+    input: LISTING,
+    handle: async (context) => listed(context, true),
+  }),
 ];
 
 async function listed(

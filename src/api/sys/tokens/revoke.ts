@@ -41,24 +41,20 @@ const BODY = strictSchema({
 
 /** `sys/tokens/revoke`: many tokens at once, counted first. */
 export const TOKEN_REVOCATION_ROUTES: readonly Route[] = [
-  simpleRoute(
-    "update",
-    "sys/tokens/revoke",
-    {
-      summary: "Revokes the tokens of a filter, with what hangs below them; a dry run counts them first.",
-      operationId: "inventory-revoke-tokens",
-      answers: dataAnswer({
-        "job?": "string",
-        "state?": "string",
-        "counted?": "integer",
-        "more?": "boolean",
-        ...Object.fromEntries(Object.entries(TALLY_VIEW.shape).map(([name, shape]) => [`${name}?`, shape])),
-        "sample?": [TOKEN_VIEW.shape],
-      }),
-    },
-    BODY,
-    revoke,
-  ),
+  simpleRoute("update", "sys/tokens/revoke", {
+    summary: "Revokes the tokens of a filter, with what hangs below them; a dry run counts them first.",
+    operationId: "inventory-revoke-tokens",
+    answers: dataAnswer({
+      "job?": "string",
+      "state?": "string",
+      "counted?": "integer",
+      "more?": "boolean",
+      ...Object.fromEntries(Object.entries(TALLY_VIEW.shape).map(([name, shape]) => [`${name}?`, shape])),
+      "sample?": [TOKEN_VIEW.shape],
+    }),
+    input: BODY,
+    handle: revoke,
+  }),
 ];
 
 type RevokeFields = Values<typeof BODY>;

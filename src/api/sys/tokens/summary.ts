@@ -104,27 +104,23 @@ const COUNTED_BY = `${GROUP_NAMES}, ${[...HOURS.keys()].join(", ")}, tree`;
 
 /** `sys/tokens/summary` and `sys/tokens/map`: numbers of tokens, from counters that every change keeps. */
 export const TOKEN_SUMMARY_ROUTES: readonly Route[] = [
-  simpleRoute(
-    "read",
-    "sys/tokens/summary",
-    {
-      summary:
-        "Numbers of tokens by mount, role, policy, entity, display name, metadata, tree, or hour of creation or end.",
-      operationId: "inventory-count-tokens",
-      answers: dataAnswer({
-        groups: [{ key: "string", count: "integer", "trees?": "integer", "in_trees?": "integer" }],
-        total: "integer",
-        "other?": "integer",
-        "other_trees?": { trees: "integer", count: "integer" },
-        "more?": "boolean",
-        fresh_as_of: "string",
-      }),
-    },
-    strictSchema({
+  simpleRoute("read", "sys/tokens/summary", {
+    summary:
+      "Numbers of tokens by mount, role, policy, entity, display name, metadata, tree, or hour of creation or end.",
+    operationId: "inventory-count-tokens",
+    answers: dataAnswer({
+      groups: [{ key: "string", count: "integer", "trees?": "integer", "in_trees?": "integer" }],
+      total: "integer",
+      "other?": "integer",
+      "other_trees?": { trees: "integer", count: "integer" },
+      "more?": "boolean",
+      fresh_as_of: "string",
+    }),
+    input: strictSchema({
       group_by: text().describe(`What is counted by: one of ${COUNTED_BY}.`),
       mount: text().describe("Path of an auth mount, whose tokens alone are counted."),
     }),
-    async ({ env, installation, fields }) => {
+    handle: async ({ env, installation, fields }) => {
       const by = fields.group_by === "" ? "mount" : fields.group_by;
       const mount = fields.mount === "" ? ok(null) : readMount(fields.mount, installation);
       if (!mount.ok) return mount;
@@ -150,37 +146,33 @@ export const TOKEN_SUMMARY_ROUTES: readonly Route[] = [
       };
       return ok(dataReply(data));
     },
-  ),
+  }),
 
-  simpleRoute(
-    "read",
-    "sys/tokens/map",
-    {
-      summary: "Numbers of tokens and trees by mount, and the largest trees of each.",
-      operationId: "inventory-read-map",
-      answers: dataAnswer({
-        groups: [
-          {
-            mount: "string",
-            count: "integer",
-            trees: "integer",
-            largest: [{ tree: "string", root: TOKEN_VIEW.shape, count: "integer" }],
-            rest: { trees: "integer", count: "integer", estimated: "boolean" },
-            "by_group?": [{ key: "string", trees: "integer", count: "integer" }],
-            "by_group_other?": { trees: "integer", count: "integer" },
-          },
-        ],
-        total: "integer",
-        "more?": "boolean",
-        fresh_as_of: "string",
-      }),
-    },
-    strictSchema({
+  simpleRoute("read", "sys/tokens/map", {
+    summary: "Numbers of tokens and trees by mount, and the largest trees of each.",
+    operationId: "inventory-read-map",
+    answers: dataAnswer({
+      groups: [
+        {
+          mount: "string",
+          count: "integer",
+          trees: "integer",
+          largest: [{ tree: "string", root: TOKEN_VIEW.shape, count: "integer" }],
+          rest: { trees: "integer", count: "integer", estimated: "boolean" },
+          "by_group?": [{ key: "string", trees: "integer", count: "integer" }],
+          "by_group_other?": { trees: "integer", count: "integer" },
+        },
+      ],
+      total: "integer",
+      "more?": "boolean",
+      fresh_as_of: "string",
+    }),
+    input: strictSchema({
       group_by: text().describe(
         "What the trees of each mount are grouped by as well: display_name, role, mount or metadata.NAME of their first tokens.",
       ),
     }),
-    async ({ env, installation, fields }) => {
+    handle: async ({ env, installation, fields }) => {
       const grouping = treeGroupingOf(readGroupBy(fields.group_by));
       if (!grouping && fields.group_by !== "")
         return err(invalid("group_by is one of display_name, role, mount, metadata.NAME"));
@@ -211,7 +203,7 @@ export const TOKEN_SUMMARY_ROUTES: readonly Route[] = [
       };
       return ok(dataReply(data));
     },
-  ),
+  }),
 ];
 
 /** The groups with the trees that begin with one of their tokens, and what is in the trees of the others. null: too many trees. */

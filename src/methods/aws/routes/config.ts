@@ -37,36 +37,30 @@ export const CLIENT_ROUTES: readonly Route[] = [
     (context) => cloudAuthOf(context).readClient(),
   ),
 
-  tokenRoute(
-    "update",
-    "config/client",
-    {
-      summary: "Sets how the mount talks to the cloud; fields that are not sent stay as they are.",
-      operationId: "configure-client",
-      answers: DONE_OR_WARNED,
+  tokenRoute("update", "config/client", {
+    summary: "Sets how the mount talks to the cloud; fields that are not sent stay as they are.",
+    operationId: "configure-client",
+    answers: DONE_OR_WARNED,
+    input: CLIENT_FIELDS,
+    createsOrUpdates: true,
+    async prepare(context): Promise<Result<ClientChange, Failure>> {
+      const { env, installation, fields } = context;
+      const change = readClientChange(fields, privateHosts(env));
+      if (!change.ok || fields.secret_key === undefined) return change;
+      const secret = fields.secret_key;
+      const sealedSecretKey =
+        secret === "" ? null : await sealSecret(installation.keys, mountOf(context), SECRET_KEY, secret);
+      return ok({ ...change.value, sealedSecretKey });
     },
-    CLIENT_FIELDS,
-    {
-      createsOrUpdates: true,
-      async prepare(context): Promise<Result<ClientChange, Failure>> {
-        const { env, installation, fields } = context;
-        const change = readClientChange(fields, privateHosts(env));
-        if (!change.ok || fields.secret_key === undefined) return change;
-        const secret = fields.secret_key;
-        const sealedSecretKey =
-          secret === "" ? null : await sealSecret(installation.keys, mountOf(context), SECRET_KEY, secret);
-        return ok({ ...change.value, sealedSecretKey });
-      },
-      async handle(context) {
-        const written = await changeConfiguration<Result<ClientConfig, Failure>>(context, (auth) =>
-          auth.writeClient(context.prepared, context.verdict),
-        );
-        if (!written.ok) return written;
-        const lonely = written.value.stsRegion !== "" && written.value.stsEndpoint === "";
-        return ok(lonely ? { kind: "empty", warnings: ["sts_region has no effect without sts_endpoint"] } : EMPTY);
-      },
+    async handle(context) {
+      const written = await changeConfiguration<Result<ClientConfig, Failure>>(context, (auth) =>
+        auth.writeClient(context.prepared, context.verdict),
+      );
+      if (!written.ok) return written;
+      const lonely = written.value.stsRegion !== "" && written.value.stsEndpoint === "";
+      return ok(lonely ? { kind: "empty", warnings: ["sts_region has no effect without sts_endpoint"] } : EMPTY);
     },
-  ),
+  }),
 
   removeRoute(
     "config/client",
@@ -74,17 +68,13 @@ export const CLIENT_ROUTES: readonly Route[] = [
     (context) => changeConfiguration(context, (auth) => auth.deleteClient()),
   ),
 
-  simpleRoute(
-    "update",
-    "config/rotate-root",
-    {
-      summary: "Replaces the configured access key by a new one that no operator has seen.",
-      operationId: "rotate-root-credentials",
-      answers: dataAnswer({ access_key: "string" }),
-    },
-    NO_FIELDS,
-    rotateRoot,
-  ),
+  simpleRoute("update", "config/rotate-root", {
+    summary: "Replaces the configured access key by a new one that no operator has seen.",
+    operationId: "rotate-root-credentials",
+    answers: dataAnswer({ access_key: "string" }),
+    input: NO_FIELDS,
+    handle: rotateRoot,
+  }),
 ];
 
 /** `config/identity`. It is always there: what was not written reads as its default. */
@@ -99,23 +89,17 @@ export const IDENTITY_ROUTES: readonly Route[] = [
     (context) => cloudAuthOf(context).readIdentity(),
   ),
 
-  tokenRoute(
-    "update",
-    "config/identity",
-    {
-      summary: "Sets which properties name the holders of tokens and are shown of them.",
-      operationId: "configure-identity-integration",
-      answers: NO_CONTENT,
+  tokenRoute("update", "config/identity", {
+    summary: "Sets which properties name the holders of tokens and are shown of them.",
+    operationId: "configure-identity-integration",
+    answers: NO_CONTENT,
+    input: IDENTITY_FIELDS,
+    prepare: async ({ fields }) => readIdentityChange(fields),
+    async handle(context) {
+      await changeConfiguration(context, (auth) => auth.writeIdentity(context.prepared));
+      return ok(EMPTY);
     },
-    IDENTITY_FIELDS,
-    {
-      prepare: async ({ fields }) => readIdentityChange(fields),
-      async handle(context) {
-        await changeConfiguration(context, (auth) => auth.writeIdentity(context.prepared));
-        return ok(EMPTY);
-      },
-    },
-  ),
+  }),
 ];
 
 const CERTIFICATE_PATH = `config/certificate/${namedSegment("cert_name")}`;
@@ -148,27 +132,21 @@ export const CERTIFICATE_ROUTES: readonly Route[] = [
     (context) => cloudAuthOf(context).readCertificate(context.params.cert_name ?? ""),
   ),
 
-  tokenRoute(
-    "update",
-    CERTIFICATE_PATH,
-    {
-      summary: "Registers a certificate that verifies documents of instances.",
-      operationId: "configure-certificate",
-      answers: NO_CONTENT,
+  tokenRoute("update", CERTIFICATE_PATH, {
+    summary: "Registers a certificate that verifies documents of instances.",
+    operationId: "configure-certificate",
+    answers: NO_CONTENT,
+    input: CERTIFICATE_FIELDS,
+    createsOrUpdates: true,
+    prepare: async ({ fields }) => readCertificateFields(fields),
+    async handle(context) {
+      const { params, prepared, verdict } = context;
+      const written = await changeConfiguration<Result<null, Failure>>(context, (auth) =>
+        auth.writeCertificate(params.cert_name ?? "", prepared.pem, prepared.type, verdict),
+      );
+      return written.ok ? ok(EMPTY) : written;
     },
-    CERTIFICATE_FIELDS,
-    {
-      createsOrUpdates: true,
-      prepare: async ({ fields }) => readCertificateFields(fields),
-      async handle(context) {
-        const { params, prepared, verdict } = context;
-        const written = await changeConfiguration<Result<null, Failure>>(context, (auth) =>
-          auth.writeCertificate(params.cert_name ?? "", prepared.pem, prepared.type, verdict),
-        );
-        return written.ok ? ok(EMPTY) : written;
-      },
-    },
-  ),
+  }),
 
   removeRoute(
     CERTIFICATE_PATH,
@@ -222,31 +200,25 @@ export const STS_ROUTES: readonly Route[] = [
     (context) => cloudAuthOf(context).readStsRole(context.params.account_id ?? ""),
   ),
 
-  tokenRoute(
-    "update",
-    STS_PATH,
-    {
-      summary: "Sets the role that is assumed for the instances of an account.",
-      operationId: "configure-sts-role",
-      answers: DONE_OR_WARNED,
+  tokenRoute("update", STS_PATH, {
+    summary: "Sets the role that is assumed for the instances of an account.",
+    operationId: "configure-sts-role",
+    answers: DONE_OR_WARNED,
+    input: STS_FIELDS,
+    createsOrUpdates: true,
+    prepare: async ({ fields }): Promise<Result<StsRoleFields, Failure>> =>
+      readStsRole({ arn: fields.sts_role, externalId: fields.external_id }),
+    async handle(context) {
+      const { params, prepared, verdict } = context;
+      const accountId = params.account_id ?? "";
+      const written = await changeConfiguration<Result<null, Failure>>(context, (auth) =>
+        auth.writeStsRole(accountId, prepared, verdict),
+      );
+      if (!written.ok) return written;
+      const warning = prepared.arn === undefined ? null : stsRoleWarning(accountId, prepared.arn);
+      return ok(warning ? { kind: "empty", warnings: [warning] } : EMPTY);
     },
-    STS_FIELDS,
-    {
-      createsOrUpdates: true,
-      prepare: async ({ fields }): Promise<Result<StsRoleFields, Failure>> =>
-        readStsRole({ arn: fields.sts_role, externalId: fields.external_id }),
-      async handle(context) {
-        const { params, prepared, verdict } = context;
-        const accountId = params.account_id ?? "";
-        const written = await changeConfiguration<Result<null, Failure>>(context, (auth) =>
-          auth.writeStsRole(accountId, prepared, verdict),
-        );
-        if (!written.ok) return written;
-        const warning = prepared.arn === undefined ? null : stsRoleWarning(accountId, prepared.arn);
-        return ok(warning ? { kind: "empty", warnings: [warning] } : EMPTY);
-      },
-    },
-  ),
+  }),
 
   removeRoute(
     STS_PATH,
@@ -278,24 +250,18 @@ function settingsRoutes(path: string, name: string, list: TidyList): Route[] {
       (context) => cloudAuthOf(context).readTidy(list),
     ),
 
-    tokenRoute(
-      "update",
-      path,
-      {
-        summary: "Sets when ended entries of a list are removed.",
-        operationId: `configure-${name}-tidy-operation`,
-        answers: NO_CONTENT,
+    tokenRoute("update", path, {
+      summary: "Sets when ended entries of a list are removed.",
+      operationId: `configure-${name}-tidy-operation`,
+      answers: NO_CONTENT,
+      input: TIDY_FIELDS,
+      createsOrUpdates: true,
+      prepare: async ({ fields }) => readTidyChange(fields),
+      async handle(context) {
+        const written = await cloudAuthOf(context).writeTidy(list, context.prepared, context.verdict);
+        return written.ok ? ok(EMPTY) : written;
       },
-      TIDY_FIELDS,
-      {
-        createsOrUpdates: true,
-        prepare: async ({ fields }) => readTidyChange(fields),
-        async handle(context) {
-          const written = await cloudAuthOf(context).writeTidy(list, context.prepared, context.verdict);
-          return written.ok ? ok(EMPTY) : written;
-        },
-      },
-    ),
+    }),
 
     removeRoute(path, { summary: "Deletes what was set.", operationId: `delete-${name}-tidy-settings` }, (context) =>
       cloudAuthOf(context).deleteTidy(list),

@@ -48,17 +48,15 @@ type Explained =
  * `explain/login`: each check of a login in order, without a login. The checks are those of the login itself; it goes as far as
  * they do, but makes no token, no entity and no entry in the access list.
  */
-export const EXPLAIN_LOGIN = tokenRoute(
-  "update",
-  "explain/login",
-  {
-    summary: "Makes the checks of a login and reports each of them, without giving a token or storing anything.",
-    operationId: "explain-login",
-    answers: dataAnswer({ auth_type: "string", ...EXPLANATION_SHAPE }),
-  },
-  FIELDS,
-  { countsAs: "login", prepare: async ({ fields }) => readExplained(fields), handle: explain },
-);
+export const EXPLAIN_LOGIN = tokenRoute("update", "explain/login", {
+  summary: "Makes the checks of a login and reports each of them, without giving a token or storing anything.",
+  operationId: "explain-login",
+  answers: dataAnswer({ auth_type: "string", ...EXPLANATION_SHAPE }),
+  input: FIELDS,
+  countsAs: "login",
+  prepare: async ({ fields }) => readExplained(fields),
+  handle: explain,
+});
 
 /** Who logs in, by what was sent. A proof is checked as at a login; an ARN or a document alone is taken as true. */
 function readExplained(fields: Fields): Result<Explained, Failure> {

@@ -90,16 +90,14 @@ function denyListRoutes(path: string, name: string): Route[] {
       (context) => cloudAuthOf(context).readDenied(tagOf(context)),
     ),
 
-    tokenRoute(
-      "update",
-      entryPath,
-      { summary: "Denies a role tag.", operationId: `write-${name}`, answers: NO_CONTENT },
-      fieldSchema({ role_tag: unread("string").describe("The tag, as it is or as base64") }),
-      {
-        prepare: async (context) => readTagValue(tagOf(context)),
-        handle: denyTag,
-      },
-    ),
+    tokenRoute("update", entryPath, {
+      summary: "Denies a role tag.",
+      operationId: `write-${name}`,
+      answers: NO_CONTENT,
+      input: fieldSchema({ role_tag: unread("string").describe("The tag, as it is or as base64") }),
+      prepare: async (context) => readTagValue(tagOf(context)),
+      handle: denyTag,
+    }),
 
     removeRoute(
       entryPath,
@@ -141,23 +139,21 @@ export const TIDY_ROUTES: readonly Route[] = [
 ];
 
 function tidyRoute(path: string, operationId: string, list: TidyList): Route {
-  return tokenRoute(
-    "update",
-    path,
-    { summary: "Removes ended entries of a list now.", operationId, answers: [BEGUN, ENVELOPE] },
-    FIELDS,
-    {
-      prepare: async ({ fields }) => readSafetyBuffer(fields.safety_buffer),
-      async handle(context) {
-        const safetyBuffer = context.prepared ?? DEFAULT_SAFETY_BUFFER;
-        const started =
-          list === "deny"
-            ? await cloudAuthOf(context).startTidy(safetyBuffer, currentTime())
-            : await startAccessTidy(context.env, mountOf(context), safetyBuffer);
-        return ok(tidyReply(started));
-      },
+  return tokenRoute("update", path, {
+    summary: "Removes ended entries of a list now.",
+    operationId,
+    answers: [BEGUN, ENVELOPE],
+    input: FIELDS,
+    prepare: async ({ fields }) => readSafetyBuffer(fields.safety_buffer),
+    async handle(context) {
+      const safetyBuffer = context.prepared ?? DEFAULT_SAFETY_BUFFER;
+      const started =
+        list === "deny"
+          ? await cloudAuthOf(context).startTidy(safetyBuffer, currentTime())
+          : await startAccessTidy(context.env, mountOf(context), safetyBuffer);
+      return ok(tidyReply(started));
     },
-  );
+  });
 }
 
 /** False when one of the shards has not ended yet what was begun before; the others begin. */

@@ -16,20 +16,17 @@ import { EXPLAIN_LOGIN } from "./explain.ts";
 
 /** `login`: a token for an instance or a principal of the cloud that proves its identity. `explain/login`: the checks, one by one. */
 export const LOGIN_ROUTES: readonly Route[] = [
-  loginRoute(
-    "login",
-    {
-      summary: "Gives a token to an instance or a principal of the cloud that proves its identity.",
-      operationId: "login",
-      answers: AUTH,
-    },
-    LOGIN_FIELDS,
-    async (context) => {
+  loginRoute("login", {
+    summary: "Gives a token to an instance or a principal of the cloud that proves its identity.",
+    operationId: "login",
+    answers: AUTH,
+    input: LOGIN_FIELDS,
+    handle: async (context) => {
       const attempt = loginAttempt(context, CHECKS);
       const issued = await logIn(attempt, context.fields);
       return answerLogin(attempt, ["document", "caller"], cloudAuthAt(context.env, attempt.mount), issued);
     },
-  ),
+  }),
   EXPLAIN_LOGIN,
   refusedRoute(cloudAuthAt, (mount, check) => translateFieldName(mountTypeOf(mount), check)),
 ];

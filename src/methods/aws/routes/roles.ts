@@ -50,21 +50,15 @@ export const ROLE_ROUTES: readonly Route[] = [
     cloudAuthOf(context).readRole(nameOf(context)),
   ),
 
-  tokenRoute(
-    "update",
-    PATH,
-    {
-      summary: "Makes or changes a role; fields that are not sent stay as they are.",
-      operationId: "write-auth-role",
-      answers: DONE_OR_WARNED,
-    },
-    ROLE_FIELDS,
-    {
-      createsOrUpdates: true,
-      prepare: readWrite,
-      handle: writeRole,
-    },
-  ),
+  tokenRoute("update", PATH, {
+    summary: "Makes or changes a role; fields that are not sent stay as they are.",
+    operationId: "write-auth-role",
+    answers: DONE_OR_WARNED,
+    input: ROLE_FIELDS,
+    createsOrUpdates: true,
+    prepare: readWrite,
+    handle: writeRole,
+  }),
 
   removeRoute(PATH, { summary: "Deletes a role.", operationId: "delete-auth-role" }, (context) =>
     changeConfiguration(context, (auth) => auth.remove("roles", nameOf(context))),
@@ -126,17 +120,13 @@ type TagFields = Values<typeof ROLE_TAG_FIELDS>;
 
 /** `role/:role/tag`: makes the value of a tag. Nothing is stored; what was made can be denied. */
 export const ROLE_TAG_ROUTES: readonly Route[] = [
-  simpleRoute(
-    "update",
-    `role/${namedSegment("role")}/tag`,
-    {
-      summary: "Makes the value of a tag that narrows what a role gives to an instance.",
-      operationId: "write-role-tag",
-      answers: dataAnswer({ tag_key: "string", tag_value: "string" }),
-    },
-    ROLE_TAG_FIELDS,
-    createTag,
-  ),
+  simpleRoute("update", `role/${namedSegment("role")}/tag`, {
+    summary: "Makes the value of a tag that narrows what a role gives to an instance.",
+    operationId: "write-role-tag",
+    answers: dataAnswer({ tag_key: "string", tag_value: "string" }),
+    input: ROLE_TAG_FIELDS,
+    handle: createTag,
+  }),
 ];
 
 async function createTag(context: CallContext<TagFields, null>): Promise<Result<Reply, Failure>> {
