@@ -243,11 +243,13 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
   }
 
   /** The step is repeated; a job that fails again and again is given up. Messages of errors are in the log alone. */
-  #failed(job: JobRow): void {
-    const failures = [...storedJson<string[]>(job.failures), `${new Date(currentTime()).toISOString()}: a step failed`];
-    this.tables.exec("UPDATE jobs SET failures = ? WHERE id = ?", JSON.stringify(failures), job.id);
-    const row = this.#find(job.id);
-    if (failures.length >= MAX_FAILURES && row && isUnderWay(row)) this.#end(job.id, "failed");
+  #failed({ id, failures: before }: JobRow): void {
+    // One that was stopped during the step has finished, and its failure changes nothing.
+    const row = this.#find(id);
+    if (!row || !isUnderWay(row)) return;
+    const failures = [...storedJson<string[]>(before), `${new Date(currentTime()).toISOString()}: a step failed`];
+    this.tables.exec("UPDATE jobs SET failures = ? WHERE id = ?", JSON.stringify(failures), id);
+    if (failures.length >= MAX_FAILURES) this.#end(id, "failed");
   }
 
   #end(id: string, state: Exclude<JobState, "running" | "counting">): void {

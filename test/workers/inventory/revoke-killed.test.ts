@@ -159,29 +159,33 @@ it("goes on when a sweep fails: the tree does it by its alarm, and until then th
   await isWhole(begin);
 });
 
-it("that is stopped while its first step is planned has finished, and revokes nothing", async () => {
-  const { job, accessors } = await begun();
-  // Objects share no promises: each looks by itself.
-  const seen = { reached: false, stopped: false };
-  PLAN(2, async (proceed) => {
-    seen.reached = true;
-    while (!seen.stopped) await scheduler.wait(1);
-    return await proceed();
-  });
-  const going = step();
-  await expect.poll(() => seen.reached).toBe(true);
-  const stopped = await post(`sys/tokens/jobs/${job}/stop`, {});
-  expect(stopped).toMatchObject({ state: "stopped", finished: expect.any(String), total: 0 });
-  seen.stopped = true;
-  await going;
-  await step();
-  expect(await read(`sys/tokens/jobs/${job}`)).toEqual(stopped);
-  expect(await read(`sys/tokens/jobs/${job}/receipt`)).toMatchObject({
-    ...{ state: "stopped", complete: true, numbers: { total: 0 }, accessors: [] },
-  });
-  const { alive } = await post("sys/tokens/verify-ended", { accessors });
-  expect([...(alive as string[])].sort()).toEqual(accessors);
-});
+it.each(["succeeds", "fails"])(
+  "that is stopped while its first step is planned has finished, and revokes nothing: the plan %s",
+  async (plan) => {
+    const { job, accessors } = await begun();
+    // Objects share no promises: each looks by itself.
+    const seen = { reached: false, stopped: false };
+    PLAN(2, async (proceed) => {
+      seen.reached = true;
+      while (!seen.stopped) await scheduler.wait(1);
+      if (plan === "fails") throw new Error("the tree does not answer");
+      return await proceed();
+    });
+    const going = step();
+    await expect.poll(() => seen.reached).toBe(true);
+    const stopped = await post(`sys/tokens/jobs/${job}/stop`, {});
+    expect(stopped).toMatchObject({ state: "stopped", finished: expect.any(String), total: 0 });
+    seen.stopped = true;
+    await going;
+    await step();
+    expect(await read(`sys/tokens/jobs/${job}`)).toEqual(stopped);
+    expect(await read(`sys/tokens/jobs/${job}/receipt`)).toMatchObject({
+      ...{ state: "stopped", complete: true, numbers: { total: 0 }, accessors: [] },
+    });
+    const { alive } = await post("sys/tokens/verify-ended", { accessors });
+    expect([...(alive as string[])].sort()).toEqual(accessors);
+  },
+);
 
 it("that is stopped in a step whose answer is lost has what that step has ended", async () => {
   const begin = await begun();
