@@ -10,7 +10,7 @@ import { accessorShardName, accessorShardNumber, shardNumberOf } from "./accesso
 import { keepEndedMs, type ListingEnv } from "./env.ts";
 import { SingleTokenWalk } from "./expiry/single-token-walk.ts";
 import { describeListed } from "./inventory/describe.ts";
-import type { ListedToken } from "./inventory/entry.ts";
+import type { InventoryEntry, ListedToken } from "./inventory/entry.ts";
 import type { ListedClaim } from "./inventory/listed-claim.ts";
 import type { GroupCount } from "./inventory/shard/counts.ts";
 import {
@@ -124,7 +124,7 @@ export class AccessorShard extends DurableObject<ListingEnv> {
   }
 
   /** Lists those of `tokens` that are not listed. Returns how many that were. */
-  relist(tokens: readonly { readonly accessor: string; readonly path: string }[]): number {
+  relist(tokens: readonly InventoryEntry[]): number {
     return this.#tokens.relist(tokens);
   }
 
@@ -214,7 +214,7 @@ export class AccessorShard extends DurableObject<ListingEnv> {
     return this.#tokens.claims(after, limit);
   }
 
-  /** Asks trees about tokens that the inventory lacks or has otherwise than they. See `ListedTokens.describeAnew`. */
+  /** Asks trees about tokens that the inventory has otherwise than they. See `ListedTokens.describeAnew`. */
   async describeAnew(stale: readonly string[], wrong: readonly string[]): Promise<void> {
     if (!this.#tables.exist) return;
     await mustLoadInstallation(this.env);

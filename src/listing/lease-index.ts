@@ -53,11 +53,8 @@ interface PathRow extends Record<string, SqlStorageValue> {
   id: string;
 }
 
-/** All tokens that are listed: those that the inventory has, and those of which nothing else is known. */
-export const LISTED = "(SELECT accessor, path FROM inventory UNION ALL SELECT accessor, path FROM accessors)";
-
 const SOURCES = {
-  token: { table: LISTED, column: "accessor" },
+  token: { table: "inventory", column: "accessor" },
   secret: { table: "leases", column: "tail" },
 } as const;
 const KINDS = ["token", "secret"] as const;

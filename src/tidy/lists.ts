@@ -47,7 +47,7 @@ export function readPage(env: Env, position: ListPosition, now: number): Promise
   return position.list === "accessors" ? accessorPage(env, position, now) : customIdPage(env, position, now);
 }
 
-/** Has the inventory take from the trees what it lacks, or has otherwise than they. Safe to repeat. */
+/** Has the inventory take from the trees what it has otherwise than they. Safe to repeat. */
 export async function mendInventory(
   env: Env,
   position: ListPosition,
@@ -55,12 +55,11 @@ export async function mendInventory(
   compared: readonly Compared[],
 ): Promise<Partial<TidyReport>> {
   if (position.list !== "accessors") return {};
-  const listed = (as: "missing" | "wrong") =>
-    [...page.claims.values()].flatMap(({ accessors }) =>
-      accessors.filter(({ entry }) => entry === as).map(({ accessor }) => accessor),
-    );
-  const stale = [...listed("missing"), ...compared.flatMap(({ staleEntries }) => staleEntries)];
-  const wrong = [...new Set([...listed("wrong"), ...compared.flatMap(({ wrongEntries }) => wrongEntries)])];
+  const listedWrong = [...page.claims.values()].flatMap(({ accessors }) =>
+    accessors.filter(({ entry }) => entry === "wrong").map(({ accessor }) => accessor),
+  );
+  const stale = compared.flatMap(({ staleEntries }) => staleEntries);
+  const wrong = [...new Set([...listedWrong, ...compared.flatMap(({ wrongEntries }) => wrongEntries)])];
   if (stale.length + wrong.length > 0) await accessorShard(env, position.shard).describeAnew(stale, wrong);
   return { tampered: wrong.length };
 }

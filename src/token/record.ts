@@ -66,11 +66,6 @@ export function madeAbove(newest: number): Pick<TokenRecord, "watermark"> {
   return newest > 0 ? { watermark: newest } : {};
 }
 
-/** The path under which the lease of a token is found; "" for the token without a lease, which no prefix reaches. */
-export function indexPath(record: Pick<TokenRecord, "leased" | "path">): string {
-  return record.leased ? record.path : "";
-}
-
 /** A token about to be made. */
 export interface TokenSpec {
   readonly type: TokenType;

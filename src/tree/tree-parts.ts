@@ -57,7 +57,7 @@ export function assembleTree(storage: DurableObjectStorage, origin: Origin, env:
   const lineage = new TreeLineage({ descendants, tokens, cubbyhole, describe, leases });
   const sweep = new TreeSweep({ env, sql, treeId, tokens, cubbyhole, inventory, leases, end });
   const endLeasesOf = (rows: readonly number[], limit: number) => leases.endSomeOf(rows, limit);
-  const tidy = new TreeTidy({ env, sql, treeId, tokens, endLeasesOf });
+  const tidy = new TreeTidy({ env, sql, treeId, tokens, inventory, endLeasesOf });
   const alarm = new EarliestAlarm(storage);
   const upkeep: TreeUpkeep = new TreeUpkeep({
     keys,

@@ -45,17 +45,17 @@ export const OPERATIONS = {
   createChild: {
     title: "creation of a child",
     calls: { "TokenTree.run": cost(3, 3) },
-    afterwards: { "AccessorShard.applyUpdates": cost(11, 6, 2) },
+    afterwards: { "AccessorShard.applyUpdates": cost(6, 6, 2) },
   },
   createByRole: {
     title: "creation of a child by a token role",
     calls: { "TokenTree.run": cost(3, 3) },
-    afterwards: { "AccessorShard.applyUpdates": cost(11, 6, 2) },
+    afterwards: { "AccessorShard.applyUpdates": cost(6, 6, 2) },
   },
   createOrphan: {
     title: "creation of an orphan",
     calls: { "TokenTree.run": cost(1, 0), "TokenTree.create": cost(2, 3) },
-    afterwards: { "AccessorShard.applyUpdates": cost(5, 5, 2) },
+    afterwards: { "AccessorShard.applyUpdates": cost(3, 5, 2) },
   },
   createBatch: {
     title: "creation of a batch token",
@@ -64,20 +64,20 @@ export const OPERATIONS = {
   renew: {
     title: "renewal of oneself",
     calls: { "TokenTree.run": cost(5, 2) },
-    afterwards: { "AccessorShard.applyUpdates": cost(3, 2) },
+    afterwards: { "AccessorShard.applyUpdates": cost(2, 2) },
   },
   renewLogin: {
     title: "renewal of a token of a login",
     calls: { "TokenTree.run": cost(2, 0), "TokenTree.act": cost(2, 1) },
-    afterwards: { "AccessorShard.applyUpdates": cost(3, 2) },
+    afterwards: { "AccessorShard.applyUpdates": cost(2, 2) },
   },
   revoke: {
     title: "revocation of a leaf, and its sweep",
     calls: { "TokenTree.run": cost(2, 2) },
     afterwards: {
       "TokenTree.alarm": cost(17, 2),
-      "AccessorShard.remove": cost(6, 4),
-      "AccessorShard.applyUpdates": cost(5, 1),
+      "AccessorShard.remove": cost(5, 4),
+      "AccessorShard.applyUpdates": cost(3, 1),
     },
   },
   loginByDocument: {
@@ -88,7 +88,7 @@ export const OPERATIONS = {
       "EntityShard.logIn": cost(1, 0),
       "TokenTree.create": cost(2, 3),
     },
-    afterwards: { "AccessorShard.applyUpdates": cost(5, 5, 2) },
+    afterwards: { "AccessorShard.applyUpdates": cost(3, 5, 2) },
   },
   loginBySignature: {
     title: "login by a signed request",
@@ -96,7 +96,7 @@ export const OPERATIONS = {
       "EntityShard.logIn": cost(1, 0),
       "TokenTree.create": cost(2, 3),
     },
-    afterwards: { "AccessorShard.applyUpdates": cost(5, 5, 2) },
+    afterwards: { "AccessorShard.applyUpdates": cost(3, 5, 2) },
   },
   loginForBatch: {
     title: "same, for a batch token",
@@ -106,7 +106,7 @@ export const OPERATIONS = {
   },
   listAccessors: {
     title: "a list of one accessor",
-    calls: { "TokenTree.run": cost(1, 0), "AccessorShard.list": cost(24, 0, 16) },
+    calls: { "TokenTree.run": cost(1, 0), "AccessorShard.list": cost(16, 0, 16) },
   },
 } as const satisfies Record<string, Operation>;
 

@@ -1,5 +1,6 @@
 import { runInDurableObject } from "cloudflare:test";
 import { accessorShard, accessorShardNumber, shardNumbers } from "../../src/listing/accessor-shard.ts";
+import type { InventoryEntry } from "../../src/listing/inventory/entry.ts";
 import { publishRecent } from "../../src/listing/updates/recent.ts";
 import { ShardTidy, shardTidy } from "../../src/tidy/shard-tidy.ts";
 import { Tidy, type TidyStatus, tidyOf } from "../../src/tidy/tidy.ts";
@@ -81,13 +82,17 @@ export async function listsKnowAll(): Promise<void> {
   await publishRecent(bindings, Date.now());
 }
 
-/** Puts `accessors` on the list, or takes them off. */
-export async function writeList(statement: "INSERT" | "DELETE", accessors: readonly string[]): Promise<void> {
+/** Takes tokens off the list. */
+export async function unlist(accessors: readonly string[]): Promise<void> {
   await listsKnowAll();
   for (const [number, group] of Map.groupBy(accessors, accessorShardNumber)) {
-    await runInDurableObject(accessorShard(bindings, number), (shard) => {
-      if (statement === "DELETE") shard.remove(group);
-      else shard.relist(group.map((accessor) => ({ accessor, path: "auth/token/create" })));
-    });
+    await accessorShard(bindings, number).remove(group);
+  }
+}
+
+/** Lists tokens, as their creation would have done. */
+export async function listAgain(entries: readonly InventoryEntry[]): Promise<void> {
+  for (const [number, of] of Map.groupBy(entries, ({ accessor }) => accessorShardNumber(accessor))) {
+    await accessorShard(bindings, number).applyUpdates({ made: of, changed: [], sizes: [], started: [] });
   }
 }

@@ -3,27 +3,22 @@ import { fixedPart, fixedText } from "../../listing/inventory/entry.ts";
 import type { ListedClaim } from "../../listing/inventory/listed-claim.ts";
 import { storedJson } from "../../storage/stored-json.ts";
 import { routedIdText } from "../../token/ids.ts";
-import { indexPath, type TokenRecord } from "../../token/record.ts";
+import type { TokenRecord } from "../../token/record.ts";
 import { CUSTOM_ID_KEY } from "../token-rows.ts";
 import type { TidyStep, TidyStepResult } from "./step.ts";
 
 /** Rows that one step looks at: a few ms, so that requests to the tree wait no longer than that. */
 export const TIDY_ROWS = 200;
 
-/** A token as its entry in the list of accessors needs it. */
+/** A token of the tree, alive or not. */
 export interface TidyRow {
   readonly row: number;
   readonly accessor: string;
-  /** The path that it is listed under. */
-  readonly path: string;
 }
 
 interface StoredRow extends Record<string, SqlStorageValue> {
   row: number;
   accessor: ArrayBuffer;
-  path: string;
-  /** 0 or 1. */
-  leased: number;
   custom_id_key: string | null;
 }
 
@@ -36,7 +31,7 @@ interface ComparedRow extends StoredRow {
 /** The part of a step's result that is about the lists. */
 type ListDamage = Pick<TidyStepResult, "goneAccessors" | "goneCustomIds" | "staleEntries" | "wrongEntries">;
 
-const COLUMNS = `row, accessor, json_extract(record, '$.path') AS path, json_extract(record, '$.leased') AS leased, ${CUSTOM_ID_KEY} AS custom_id_key`;
+const COLUMNS = `row, accessor, ${CUSTOM_ID_KEY} AS custom_id_key`;
 
 /**
  * Of what is listed as tokens of the tree, that of which there is no row, and that of which something else is listed. A row
@@ -75,13 +70,9 @@ type Entry = Exclude<ListedClaim["entry"], string>;
 /** At most TIDY_ROWS tokens after the row number `after`, in order. */
 export function tokensAfter(sql: SqlStorage, treeId: string, after: number): TidyRow[] {
   return sql
-    .exec<StoredRow>(`SELECT ${COLUMNS} FROM tokens WHERE row > ? ORDER BY row LIMIT ?`, after, TIDY_ROWS)
+    .exec<StoredRow>("SELECT row, accessor FROM tokens WHERE row > ? ORDER BY row LIMIT ?", after, TIDY_ROWS)
     .toArray()
-    .map((token) => ({
-      row: token.row,
-      accessor: accessorOf(treeId, token),
-      path: indexPath({ path: token.path, leased: token.leased === 1 }),
-    }));
+    .map((token) => ({ row: token.row, accessor: accessorOf(treeId, token) }));
 }
 
 /** Makes orphans of the tokens after `after` and up to `last` whose parent has no row. Returns how many. */

@@ -1,7 +1,9 @@
 import { currentTime } from "../../base/clock.ts";
+import { accessorShard, accessorShardNumber } from "../../listing/accessor-shard.ts";
 import { decodeStoredId, rowGeneratedAt } from "../../token/ids.ts";
 import type { TreeEnv } from "../env.ts";
 import type { TreeStore } from "../tree-store.ts";
+import type { TreeUpdates } from "../updates/tree-updates.ts";
 import {
   compareLists,
   dropEntries,
@@ -12,7 +14,6 @@ import {
   tokensAfter,
 } from "./damage.ts";
 import { termsOfLeaseData, termsOfTokens, termsOfValues } from "./needed-terms.ts";
-import { relist, unlist } from "./relist.ts";
 import { NO_REPAIRS, type TreeRepairs } from "./report.ts";
 import { SAFETY_AGE_MS, type TidyStep, type TidyStepResult, type TreePosition } from "./step.ts";
 
@@ -50,6 +51,7 @@ export interface TidyDeps {
   readonly sql: SqlStorage;
   readonly treeId: string;
   readonly tokens: TreeStore;
+  readonly inventory: TreeUpdates;
   /** Ends at most `limit` leases of tokens that are no more. Returns how many. */
   readonly endLeasesOf: (rows: readonly number[], limit: number) => number;
 }
@@ -113,8 +115,7 @@ export class TreeTidy {
     const ended = this.#tree.tokens.revokeEnded(after + 1, last.row);
     const now = currentTime();
     const unsure = tokens.filter(
-      ({ row, accessor }) =>
-        !listed.has(accessor) && rowGeneratedAt(row) < now - SAFETY_AGE_MS && this.#tree.tokens.live(row, now) !== null,
+      ({ row, accessor }) => !listed.has(accessor) && rowGeneratedAt(row) < now - SAFETY_AGE_MS,
     );
     const relisted = await this.#relist(unsure);
     const next: TreePosition =
@@ -122,12 +123,17 @@ export class TreeTidy {
     return { repairs: { orphaned, relisted, revoked: ended, ...seals }, next };
   }
 
-  async #relist(tokens: readonly TidyRow[]): Promise<number> {
-    const relisted = await relist(this.#tree.env, tokens);
+  /** Lists those of the tokens that are alive and not listed. Returns how many that were. */
+  async #relist(unsure: readonly TidyRow[]): Promise<number> {
+    const { env, tokens, inventory } = this.#tree;
+    const alive = inventory.describe(unsure.map(({ row }) => row));
+    const calls = [...byShard(alive)].map(([shard, of]) => accessorShard(env, shard).relist(of));
+    const relisted = (await Promise.all(calls)).reduce((sum, added) => sum + added, 0);
+    if (relisted > 0) inventory.sizeIsWanted();
     // The sweep had taken these off the list just before they came on it again.
-    await unlist(
-      this.#tree.env,
-      tokens.filter(({ row }) => !this.#tree.tokens.exists(row)),
+    const gone = unsure.filter(({ row }) => !tokens.exists(row));
+    await Promise.all(
+      [...byShard(gone)].map(([shard, of]) => accessorShard(env, shard).remove(of.map(({ accessor }) => accessor))),
     );
     return relisted;
   }
@@ -147,6 +153,10 @@ export class TreeTidy {
     const atEnd: TreePosition | null = hasAged ? { table: "values", after: 0 } : null;
     return { repairs: { leasesEnded: done }, next: next === null ? atEnd : { table: "leases", after: next } };
   }
+}
+
+function byShard<T extends { readonly accessor: string }>(tokens: readonly T[]): Map<number, T[]> {
+  return Map.groupBy(tokens, ({ accessor }) => accessorShardNumber(accessor));
 }
 
 /** The answer of a tree that was never created, or whose storage is lost: nothing that is listed exists. */

@@ -246,7 +246,7 @@ it("a token that its tree did not tell of, and a renewal, come into the inventor
   const shard = accessorShard(bindings, accessorShardNumber(made.accessor));
   holdTidy();
   for (const damage of [
-    ["INSERT INTO accessors SELECT accessor, path FROM inventory WHERE id = ?", "DELETE FROM inventory WHERE id = ?"],
+    ["DELETE FROM inventory WHERE id = ?"],
     ["UPDATE inventory SET ends = 1, entry = json_set(entry, '$.expiresAt', 1) WHERE id = ?"],
   ]) {
     await runInDurableObject(shard, (_, { storage: { sql } }) => {

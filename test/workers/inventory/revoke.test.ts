@@ -1,8 +1,6 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { accessorShard, accessorShardNumber } from "../../../src/listing/accessor-shard.ts";
 import { NOT_COUNTED } from "../../../src/listing/inventory/counting.ts";
-import type { InventoryEntry } from "../../../src/listing/inventory/entry.ts";
 import { revocationsOf, TokenRevocations } from "../../../src/listing/inventory/revocations.ts";
 import { NO_TALLY } from "../../../src/listing/inventory/tally.ts";
 import { UNASKED } from "../../../src/system/end-request.ts";
@@ -10,6 +8,7 @@ import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { holdAlarmsOf, losingAnswers, ringAlarm } from "../../support/calls.ts";
 import { crash } from "../../support/objects.ts";
 import { bindings, call, createToken, dataOf, initialized } from "../../support/service.ts";
+import { listAgain } from "../../support/tidy.ts";
 import { evictTree, growTree, holdSweeps, locate, sweep } from "../../support/trees.ts";
 
 let root: string;
@@ -449,11 +448,3 @@ it("lineage is bounded for wide and for deep trees", async () => {
   expect(lineage.ancestors).toHaveLength(100);
   expect(lineage.ancestors_more).toBe(true);
 });
-
-/** Lists tokens and describes them, as their creation would have done. */
-async function listAgain(entries: readonly InventoryEntry[]): Promise<void> {
-  for (const [number, of] of Map.groupBy(entries, ({ accessor }) => accessorShardNumber(accessor))) {
-    const shard = accessorShard(bindings, number);
-    await shard.applyUpdates({ made: of, changed: [], sizes: [], started: [] });
-  }
-}

@@ -207,7 +207,10 @@ describe("a term of the keys", () => {
     let fails = false;
     // Every page has something to describe anew: that is the last call of its step.
     atCalls(AccessorShard, "claims", async ({ proceed }) =>
-      (await proceed()).map(({ accessor }) => ({ accessor, entry: "missing" })),
+      (await proceed()).map(({ accessor, entry }) => ({
+        accessor,
+        entry: typeof entry === "object" ? { ...entry, expiresAt: 1 } : entry,
+      })),
     );
     atCalls(AccessorShard, "describeAnew", ({ proceed }) => {
       fails = !fails;

@@ -2,7 +2,7 @@ import { createExecutionContext, createScheduledController, runInDurableObject }
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { CronTrigger } from "../../../src/app/cron.ts";
 import worker from "../../../src/index.ts";
-import { AccessorShard } from "../../../src/listing/accessor-shard.ts";
+import { AccessorShard, accessorShard, accessorShardNumber } from "../../../src/listing/accessor-shard.ts";
 import { LIST_PAGE } from "../../../src/tidy/lists.ts";
 import { TIDY_PAUSE_MS, tidyOf } from "../../../src/tidy/tidy.ts";
 import { treeOf } from "../../../src/token/find-tree.ts";
@@ -16,7 +16,7 @@ import { atCalls, failing } from "../../support/calls.ts";
 import { type Cost, costOf } from "../../support/costs.ts";
 import { leaseFor } from "../../support/leases.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
-import { holdTidy, listedAccessors, listsKnowAll, tidyAlarm, tidyNow, writeList } from "../../support/tidy.ts";
+import { holdTidy, listAgain, listedAccessors, listsKnowAll, tidyAlarm, tidyNow, unlist } from "../../support/tidy.ts";
 import { growTree, holdInventory, holdSweeps, isCreated, locate, runAlarm } from "../../support/trees.ts";
 
 const HOUR_MS = 3_600_000;
@@ -143,9 +143,12 @@ describe("what tidy repairs", () => {
     await sqlOfTree(treeId, "DELETE FROM tokens WHERE row = ?", row);
     // Entries of nobody: of a row that never was, and one that is no accessor.
     await sqlOf(tree, "INSERT INTO cubbyhole (row, path, value) VALUES (77, 'x', x'00')");
-    await writeList("INSERT", ["not an accessor"]);
+    const list = accessorShard(bindings, accessorShardNumber(lost.accessor));
+    await runInDurableObject(list, (_, { storage: { sql } }) => {
+      sql.exec("INSERT INTO inventory (accessor, path, ends, entry) VALUES ('not an accessor', '', 1, '{}')");
+    });
     // A token that is in no list.
-    await writeList("DELETE", [unlisted.accessor]);
+    await unlist([unlisted.accessor]);
     // Dead tokens that nothing sweeps.
     await sqlOf(expired.client_token, "UPDATE tokens SET expires_at = ? WHERE row = :row", clock - 1);
     await sqlOf(revoked.client_token, "UPDATE tokens SET state = 1 WHERE row = :row");
@@ -258,7 +261,7 @@ describe("what tidy repairs", () => {
   it("a tree of which nothing is listed is found again when one of its tokens is", async () => {
     const tree = await orphan();
     const below = await child(tree.client_token);
-    await writeList("DELETE", [tree.accessor, below.accessor]);
+    await unlist([tree.accessor, below.accessor]);
     later();
     expect(repairs(await tidyNow())).toEqual(NOTHING);
     expect((await self(below.client_token)).status).toBe(200);
@@ -271,7 +274,7 @@ describe("what tidy repairs", () => {
 
   it("a tree that has a custom id is found through it", async () => {
     const made = await call("POST", "auth/token/create-orphan", { token: root, body: { id: "finds-its-tree" } });
-    await writeList("DELETE", [made.body.auth.accessor]);
+    await unlist([made.body.auth.accessor]);
     later();
     expect(repairs(await tidyNow())).toEqual({ ...NOTHING, relisted: 1 });
     expect(await listedAccessors()).toContain(made.body.auth.accessor);
@@ -434,7 +437,7 @@ describe("runs", () => {
   it("what is swept while it comes on the list again does not stay there", async () => {
     const tree = (await orphan()).client_token;
     const ending = await child(tree);
-    await writeList("DELETE", [ending.accessor]);
+    await unlist([ending.accessor]);
     later();
     const { stub, row } = await locate(ending.client_token);
     atCalls(AccessorShard, "relist", async ({ args: [tokens], proceed }) => {
@@ -448,7 +451,7 @@ describe("runs", () => {
 
   it("a tree of which everything is swept meanwhile is freed after the step, not within it", async () => {
     const ending = await orphan();
-    await writeList("DELETE", [ending.accessor]);
+    await unlist([ending.accessor]);
     later();
     const { stub, treeId } = await locate(ending.client_token);
     const ended = atCalls(AccessorShard, "relist", async ({ proceed }) => {
@@ -470,7 +473,7 @@ describe("runs", () => {
   it("lists the token without a lease again where no prefix reaches it", async () => {
     const rootAccessor = (await self(root)).body.data.accessor as string;
     await child(root);
-    await writeList("DELETE", [rootAccessor]);
+    await unlist([rootAccessor]);
     later();
     expect((await tidyNow()).relisted).toBe(1);
     expect(await listedAccessors()).toContain(rootAccessor);
@@ -493,10 +496,7 @@ describe("a large list", () => {
     const children = tokens
       .filter((token) => token.row !== row)
       .map((token) => ({ row: token.row, text: routedIdText(treeId, token.row, new Uint8Array(token.accessor)) }));
-    await writeList(
-      "INSERT",
-      children.map(({ text }) => text),
-    );
+    await listAgain(await stub.describe(children.map((token) => token.row)));
     const dangling = children.filter((_, i) => i % 100 === 0);
     await runInDurableObject(stub, (_, { storage }) => {
       const rows = JSON.stringify(dangling.map((token) => token.row));
@@ -527,13 +527,10 @@ describe("a large list", () => {
 
   it("a step reads its batch a few times over, and writes only what is wrong", async () => {
     const tree = (await orphan()).client_token;
-    const { stub, treeId } = await locate(tree);
+    const { stub } = await locate(tree);
     await growTree(tree, COUNT, "wide");
     const rows = await rowsOf(stub);
-    await writeList(
-      "INSERT",
-      rows.map((token) => routedIdText(treeId, token.row, new Uint8Array(token.accessor))),
-    );
+    await listAgain(await stub.describe(rows.map((token) => token.row)));
     later();
     const steps: Cost[] = [];
     let from: TreePosition | null = null;

@@ -23,9 +23,8 @@ const READ_TREES = 2 * MAX_TREES;
 export interface InventoryUpdate {
   /** New tokens. */
   readonly made?: readonly InventoryEntry[];
-  /** Tokens of which something has changed: those that are kept, and those of the others that are listed. */
+  /** Tokens of which something has changed. One that is not kept, or not any more, is left out. */
   readonly changed?: readonly InventoryEntry[];
-  readonly isListed?: (accessor: string) => boolean;
   readonly sizes?: readonly TreeSize[];
 }
 
@@ -62,11 +61,11 @@ export class InventoryStore {
   }
 
   /** Keeps what is known of tokens now, and of trees whose oldest token is here. Safe to repeat. */
-  put({ made = [], changed = [], sizes = [], isListed = () => false }: InventoryUpdate): void {
+  put({ made = [], changed = [], sizes = [] }: InventoryUpdate): void {
     const sizeOf = new Map(sizes.map(({ root, count }) => [root, count]));
     for (const [entry, isNew] of [...made.map(newOne), ...changed.map(knownOne)]) {
       const { id, known } = this.#place(entry.accessor);
-      if (!known && !isNew && !isListed(entry.accessor)) continue;
+      if (!known && !isNew) continue;
       if (known) this.#update(known, entry, sizeOf.get(entry.accessor));
       else this.#insert(id, entry, sizeOf.get(entry.accessor) ?? 1);
       sizeOf.delete(entry.accessor);

@@ -1,6 +1,5 @@
 /**
- * One row for each listed token with what the inventory keeps of it. `accessors` has tokens that tidy has found missing on the
- * list, until their trees are asked. `searched_terms` has each term of `postings` that a search finds, once: its text in lower case by
+ * One row for each listed token with what the inventory keeps of it. `accessors` is of no use any more. `searched_terms` has each term of `postings` that a search finds, once: its text in lower case by
  * trigrams, which say nothing about where in the text they are. The columns `tree_...` are set for the oldest token of a tree of several.
  */
 export const INVENTORY_SQL = `
