@@ -1,5 +1,5 @@
-// Builds the console into one module of the Worker, dist/console/files.ts. Wrangler runs it before each build (wrangler.toml), so that
-// dev, serve and deploy have it; tests and type checks run it themselves. Plain JavaScript: Wrangler may start any Node.
+// Builds the console into one module of the Worker, dist/console/files.ts. Wrangler runs it before each build (wrangler.toml), as does
+// bundled/make.js, so that dev, serve and deploy have it; tests and type checks run it themselves. Plain JavaScript: Wrangler may start any Node.
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

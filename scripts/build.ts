@@ -1,19 +1,16 @@
-import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openBuild } from "./serve/kept-build.ts";
+import { runNode } from "./local/wrangler.ts";
 
 // Builds the Worker for `npm run serve`, and the programs that serve for a long time as plain JavaScript (bundled.js). They do so
 // themselves where they may write into the project. A service should not.
 
-const PROGRAMS = ["serve.ts", "gateway.ts"];
+const PROGRAMS = ["scripts/serve.ts", "scripts/gateway.ts", "src/index.ts"];
 
-const directory = mkdtempSync(join(tmpdir(), "grove-worker-"));
-const build = await openBuild(directory);
-rmSync(directory, { recursive: true, force: true });
-for (const program of build.ok ? PROGRAMS : []) {
-  execFileSync(process.execPath, [join(import.meta.dirname, "bundled/make.js"), join(import.meta.dirname, program)]);
+const project = join(import.meta.dirname, "..");
+for (const program of PROGRAMS) {
+  const made = await runNode([join(project, "scripts/bundled/make.js"), join(project, program)]);
+  if (made.ok) continue;
+  console.error(`build: ${made.error}`);
+  process.exit(1);
 }
-console.error(build.ok ? "build: the Worker is built" : `build: ${build.error}`);
-process.exit(build.ok ? 0 : 1);
+console.error("build: the Worker is built");

@@ -18,7 +18,7 @@ import { listenFailure } from "./local/listen.ts";
 import { portProblem } from "./local/port.ts";
 import { askedToStop, type Running, superviseUntilStopped } from "./local/supervise.ts";
 import { sourceCommit, sourceVersion } from "./local/version.ts";
-import { readWorkerDefinition, settingsFromEnvironment } from "./local/worker-definition.ts";
+import { readVariables, settingsFromEnvironment } from "./local/worker-definition.ts";
 
 /** How long the Worker may take to answer once Wrangler has built and started it. */
 const ANSWER_MS = 30_000;
@@ -39,8 +39,8 @@ interface Prepared {
 
 /** Prepares everything that the Worker needs before it starts. */
 async function prepare(command: DevCommand): Promise<Result<Prepared, string>> {
-  const definition = await readWorkerDefinition();
-  if (!definition.ok) return definition;
+  const variables = readVariables();
+  if (!variables.ok) return variables;
   const data = DataDirectory.open(command.data);
   if (!data.ok) return data;
   if (command.fresh) data.value.remove(KEPT);
@@ -48,7 +48,7 @@ async function prepare(command: DevCommand): Promise<Result<Prepared, string>> {
   if (!identity.ok) return identity;
   const commit = sourceCommit();
   const environment = environmentFile({
-    ...settingsFromEnvironment(definition.value, process.env),
+    ...settingsFromEnvironment(variables.value, process.env),
     GROVE_SEAL_KEY: identity.value.sealKey,
     GROVE_DEV_ROOT_TOKEN: identity.value.rootToken,
     GROVE_PRIVATE_HOSTS: command.privateHosts.text,

@@ -17,7 +17,7 @@ import { sourceCommit, sourceVersion } from "./local/version.ts";
 import { settingsFromEnvironment, usesMetadataServices } from "./local/worker-definition.ts";
 import { followErrors } from "./local/workerd-errors.ts";
 import { HELP, parseServeArguments, type ServeCommand } from "./serve/arguments.ts";
-import { openBuild } from "./serve/kept-build.ts";
+import { placeWorker } from "./serve/built-worker.ts";
 import { serveMetrics } from "./serve/metrics.ts";
 import { PAUSE_SOCKET, Pauses } from "./serve/pause.ts";
 import { SELF_HOSTED, workerModel } from "./serve/worker.ts";
@@ -47,12 +47,11 @@ async function startWorker(command: ServeCommand, data: DataDirectory, commit: s
   }
   const workerd = findWorkerd();
   if (!workerd.ok) return workerd;
-  const build = await openBuild(data.file("worker"));
-  if (!build.ok) return build;
-  const { definition, modules } = build.value;
+  const definition = await placeWorker(data.file("worker"));
+  if (!definition.ok) return definition;
   const metadataServices = usesMetadataServices(process.env);
   const settings = {
-    ...settingsFromEnvironment(definition, process.env),
+    ...settingsFromEnvironment(definition.value.vars, process.env),
     ...(commit !== "" && { GROVE_COMMIT: commit }),
     CLOUD_METADATA_CREDENTIALS: String(metadataServices),
     GROVE_PRIVATE_HOSTS: command.privateHosts.text,
@@ -61,7 +60,7 @@ async function startWorker(command: ServeCommand, data: DataDirectory, commit: s
   if (!("GROVE_SEAL_KEY" in settings)) {
     say("GROVE_SEAL_KEY is not set: every request will be answered 503 (docs/self-hosting.md)");
   }
-  const worker = workerModel(definition, Object.keys(settings));
+  const worker = workerModel(definition.value, Object.keys(settings));
   if (!worker.ok) return worker;
   for (const name of worker.value.leftOut) say(`${name} exists only on Cloudflare's network and is left out`);
 
@@ -69,7 +68,6 @@ async function startWorker(command: ServeCommand, data: DataDirectory, commit: s
   mkdirSync(data.file("objects"), { recursive: true, mode: 0o700 });
   const config = workerdConfig({
     worker: worker.value,
-    modules,
     objects: data.file("objects"),
     socket,
     cronSocket: data.file(CRON_SOCKET),

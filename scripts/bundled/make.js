@@ -1,36 +1,85 @@
-// Makes the bundle of a program: `node scripts/bundled/make.js scripts/serve.ts`. Packages stay where they are.
-import { mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { buildSync } from "esbuild";
-import { ALWAYS_READ, bundleOf, isCurrent, noteOf, PROJECT } from "./kept-bundle.js";
+// Makes the bundle of a program where the kept one is not current: `node scripts/bundled/make.js scripts/serve.ts`. Packages stay where
+// they are. Of the Worker (`src/index.ts DIR`) it also puts a copy into a directory.
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { basename, dirname, join, relative } from "node:path";
+import { ALWAYS_READ, bundleOf, isCurrent, PROJECT, WORKER, withNote } from "./kept-bundle.js";
 
-const source = realpathSync(process.argv[2] ?? "");
+const [, , name = "", directory] = process.argv;
+const source = realpathSync(name);
 const bundle = bundleOf(source);
 
-/** Under its name once it is whole: another start may read it meanwhile. */
-function make() {
+/** @type {import("esbuild").BuildOptions} */
+const OF_A_SCRIPT = { packages: "external", platform: "node", legalComments: "none" };
+
+/** As Wrangler builds it for a deployment, with the settings of wrangler.toml. @type {import("esbuild").BuildOptions} */
+const OF_THE_WORKER = {
+  minify: true,
+  legalComments: "eof",
+  conditions: ["workerd", "worker", "browser"],
+  external: ["cloudflare:*", "node:*"],
+  define: { "process.env.NODE_ENV": '"production"' },
+};
+
+async function make() {
+  const isWorker = source === WORKER;
+  // A module that it is made from, and that a fresh clone lacks.
+  if (isWorker) await import("../build-console.js");
+  const { buildSync } = await import("esbuild");
   const built = buildSync({
     absWorkingDir: PROJECT,
     entryPoints: [source],
     bundle: true,
-    packages: "external",
-    platform: "node",
+    ...(isWorker ? OF_THE_WORKER : OF_A_SCRIPT),
     format: "esm",
     target: "es2024",
-    legalComments: "none",
     logLevel: "error",
     metafile: true,
     write: false,
   });
-  const note = noteOf([...Object.keys(built.metafile.inputs), ...ALWAYS_READ].sort());
+  const inputs = [...Object.keys(built.metafile?.inputs ?? {}), ...ALWAYS_READ, ...(isWorker ? workerInputs() : [])];
+  return withNote([...new Set(inputs)].sort(), built.outputFiles?.[0]?.text ?? "", isWorker ? await definition() : {});
+}
+
+/** What the Worker is made from besides: the build names only the module that is made from the console. */
+function workerInputs() {
+  const files = readdirSync(join(PROJECT, "console"), { recursive: true, withFileTypes: true });
+  const console = files
+    .filter((file) => file.isFile())
+    .map((file) => relative(PROJECT, join(file.parentPath, file.name)));
+  return [...console, "wrangler.toml", "scripts/build-console.js"];
+}
+
+/** What wrangler.toml says, for the server that starts the Worker: it does without a reader of TOML then. */
+async function definition() {
+  const { parse } = await import("smol-toml");
+  return { definition: parse(readFileSync(join(PROJECT, "wrangler.toml"), "utf8")) };
+}
+
+/** Under its name once it is whole: another start may read it meanwhile. @param {string} text */
+function keep(text) {
   mkdirSync(dirname(bundle), { recursive: true });
-  const directory = mkdtempSync(join(dirname(bundle), "make-"));
-  const made = join(directory, "bundle.js");
-  writeFileSync(made, `${note}\n${built.outputFiles[0]?.text ?? ""}`);
-  renameSync(made, bundle);
-  rmSync(directory, { recursive: true });
+  const made = mkdtempSync(join(PROJECT, "dist/make-"));
+  writeFileSync(join(made, basename(bundle)), text);
+  renameSync(join(made, basename(bundle)), bundle);
+  rmSync(made, { recursive: true });
 }
 
 // Code is no secret: a server that runs as another user reads what an operator built.
 process.umask(0o022);
-if (!isCurrent(bundle)) make();
+const text = isCurrent(bundle) ? readFileSync(bundle, "utf8") : await make();
+if (directory !== undefined) writeFileSync(join(directory, basename(bundle)), text);
+try {
+  if (!isCurrent(bundle)) keep(text);
+} catch (error) {
+  // Where the project can't be written the next start builds again.
+  if (directory === undefined) throw error;
+}

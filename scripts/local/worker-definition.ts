@@ -1,22 +1,22 @@
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Unstable_Config } from "wrangler";
+import { parse } from "smol-toml";
 import { err, ok, type Result } from "../../src/base/result.ts";
-import { runNode } from "./wrangler.ts";
 
 /** Where the project is. */
 export const PROJECT = join(import.meta.dirname, "../..");
 
-/** What wrangler.toml says, defaults filled in. */
-export type WorkerDefinition = Unstable_Config;
+/** `[vars]` of wrangler.toml, by name. */
+export type Variables = Readonly<Record<string, unknown>>;
 
-/**
- * Reads wrangler.toml with Wrangler itself, so that it means here what it means in a deployment. In a process of its own,
- * as Wrangler takes 250 MiB that a server would keep for as long as it runs.
- */
-export async function readWorkerDefinition(): Promise<Result<WorkerDefinition, string>> {
-  const program = join(PROJECT, "scripts/local/print-definition.ts");
-  const printed = await runNode([program, join(PROJECT, "wrangler.toml")]);
-  return printed.ok ? ok(JSON.parse(printed.value)) : err(`wrangler.toml cannot be read: ${printed.error}`);
+/** Reads `[vars]` of wrangler.toml; the error is for the operator. */
+export function readVariables(): Result<Variables, string> {
+  try {
+    const { vars } = parse(readFileSync(join(PROJECT, "wrangler.toml"), "utf8"));
+    return ok(typeof vars === "object" ? { ...vars } : {});
+  } catch (error) {
+    return err(`wrangler.toml cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+  }
 }
 
 /** Settings for calls to the cloud, by the names that its own tools use too. Most are secrets, so they are in no file. */
@@ -39,12 +39,12 @@ export function usesMetadataServices(environment: Readonly<Record<string, string
  * the Worker's business.
  */
 export function settingsFromEnvironment(
-  definition: Pick<WorkerDefinition, "vars">,
+  variables: Variables,
   environment: Readonly<Record<string, string | undefined>>,
 ): Record<string, string> {
   const settings: Record<string, string> = {};
   for (const [name, value] of Object.entries(environment)) {
-    const known = name.startsWith("GROVE_") || CLOUD_SETTINGS.has(name) || Object.hasOwn(definition.vars, name);
+    const known = name.startsWith("GROVE_") || CLOUD_SETTINGS.has(name) || Object.hasOwn(variables, name);
     if (value !== undefined && known) settings[name] = value;
   }
   return settings;

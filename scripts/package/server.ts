@@ -1,11 +1,10 @@
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { buildSync } from "esbuild";
-import { parse } from "smol-toml";
 import project from "../../package.json" with { type: "json" };
 import { err, ok, type Result } from "../../src/base/result.ts";
 import { PROJECT } from "../local/worker-definition.ts";
-import { buildForPackage } from "../serve/kept-build.ts";
+import { MODULE, placeWorker } from "../serve/built-worker.ts";
 import { SERVER_PACKAGE } from "./names.ts";
 import { packPackage } from "./write-package.ts";
 
@@ -43,14 +42,17 @@ Another release is another version in package.json; nothing else in the folder c
  * @returns the tarball's name; the error is for the operator
  */
 export async function packServer(directory: string, to: string): Promise<Result<string, string>> {
-  const built = await buildForPackage(join(directory, "dist/worker"));
-  if (!built.ok) return err(built.error);
+  const module = join(directory, "dist/worker", MODULE);
+  const definition = await placeWorker(dirname(module));
+  if (!definition.ok) return err(definition.error);
+  // Without the names of the sources, which a package has not.
+  const text = readFileSync(module, "utf8");
+  writeFileSync(module, `// ${JSON.stringify({ definition: definition.value })}${text.slice(text.indexOf("\n"))}`);
   for (const [name, source] of Object.entries(PROGRAMS)) bundle(source, join(directory, "dist/bundled", `${name}.js`));
   mkdirSync(join(directory, "bin"));
   cpSync(join(PROJECT, "scripts/package/grove.js"), join(directory, "bin/grove.js"));
   // The installation's own wrangler.toml is put on top of this one.
-  const definition = parse(readFileSync(join(PROJECT, "wrangler.toml"), "utf8"));
-  writeFileSync(join(directory, "dist/wrangler.json"), JSON.stringify(definition, null, 2));
+  writeFileSync(join(directory, "dist/wrangler.json"), JSON.stringify(definition.value, null, 2));
   const manifest = {
     name: SERVER_PACKAGE,
     description: project.description,

@@ -1,6 +1,6 @@
+import type { Unstable_Config } from "wrangler";
 import { CLIENT_ADDRESS_HEADER } from "../../gateway/headers.ts";
 import { err, ok, type Result } from "../../src/base/result.ts";
-import type { WorkerDefinition } from "../local/worker-definition.ts";
 
 /** A class of Durable Objects as workerd has to know it. */
 export interface ObjectClass {
@@ -35,7 +35,7 @@ export const SELF_HOSTED = { CLIENT_ADDRESS_HEADER, ONE_PROCESS: "true" } as con
 
 /** The parts of wrangler.toml that are used here. */
 export type Definition = Pick<
-  WorkerDefinition,
+  Unstable_Config,
   "name" | "compatibility_date" | "compatibility_flags" | "durable_objects" | "migrations" | "vars" | "services"
 >;
 

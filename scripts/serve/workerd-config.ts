@@ -1,14 +1,12 @@
 import { CLIENT_ADDRESS_HEADER } from "../../gateway/headers.ts";
 import type { ListenAddress } from "../../gateway/server.ts";
 import { EXCHANGE_HEADER } from "../../src/wire/exchange.ts";
-import type { BundleModule } from "./bundle.ts";
+import { MODULE } from "./built-worker.ts";
 import type { Binding, WorkerModel } from "./worker.ts";
 
 /** What a configuration of workerd is made of. */
 export interface WorkerdSetup {
   readonly worker: WorkerModel;
-  /** Files beside the configuration, the main one first. */
-  readonly modules: readonly BundleModule[];
   /** Directory of the objects' databases. */
   readonly objects: string;
   /** Unix domain socket to listen on. */
@@ -45,8 +43,7 @@ const GATEWAY_HEADERS = [
 
 /** Writes the configuration as Cap'n Proto text; the name of the constant to serve is `config`. */
 export function workerdConfig(setup: WorkerdSetup): string {
-  const { worker, modules, objects, socket, cronSocket, direct, installationId, privateHosts, metadataServices } =
-    setup;
+  const { worker, objects, socket, cronSocket, direct, installationId, privateHosts, metadataServices } = setup;
   const allow = ["public", ...privateHosts, ...(metadataServices ? METADATA_SERVICES : [])];
   const namespaces = worker.classes.map(({ className, origin, sqlite }) => {
     const key = quote(`${origin}-${installationId}`);
@@ -69,7 +66,7 @@ const config :Workerd.Config = (
 );
 
 const worker :Workerd.Worker = (
-  modules = ${list(modules.map(({ name, kind }) => `(name = ${quote(name)}, ${kind} = embed ${quote(name)})`))},
+  modules = [(name = "${MODULE}", esModule = embed "${MODULE}")],
   compatibilityDate = ${quote(worker.compatibilityDate)},
   compatibilityFlags = ${list(worker.compatibilityFlags.map(quote))},
   bindings = ${list(worker.bindings.map(binding))},

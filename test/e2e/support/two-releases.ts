@@ -3,10 +3,16 @@ import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { Child } from "../../../scripts/local/child.ts";
 import { followErrors } from "../../../scripts/local/workerd-errors.ts";
-import type { BundleModule } from "../../../scripts/serve/bundle.ts";
-import { type Build, openBuild } from "../../../scripts/serve/kept-build.ts";
-import { workerModel } from "../../../scripts/serve/worker.ts";
+import { MODULE, placeWorker } from "../../../scripts/serve/built-worker.ts";
+import { type Definition, workerModel } from "../../../scripts/serve/worker.ts";
 import { findWorkerd } from "../../../scripts/serve/workerd.ts";
+
+/** A built Worker. */
+interface Build {
+  readonly definition: Definition;
+  /** Names of files, the main one first. */
+  readonly modules: readonly { readonly name: string; readonly kind: string }[];
+}
 
 /** The built Worker of a release, as it is stored. */
 interface StoredRelease {
@@ -36,9 +42,9 @@ export async function unpackRelease(archive: string, directory: string): Promise
 
 /** Builds the Worker of these sources into a directory. */
 export async function buildHere(directory: string): Promise<Build> {
-  const built = await openBuild(directory);
-  if (!built.ok) throw new Error(built.error);
-  return built.value;
+  const definition = await placeWorker(directory);
+  if (!definition.ok) throw new Error(definition.error);
+  return { definition: definition.value, modules: [{ name: MODULE, kind: "esModule" }] };
 }
 
 /** A Worker in a directory below that of the configuration. */
@@ -111,6 +117,6 @@ function modelOf({ definition }: Build) {
   return model.value;
 }
 
-function embedded({ name, kind }: BundleModule, at: string): string {
+function embedded({ name, kind }: Build["modules"][number], at: string): string {
   return `(name = ${JSON.stringify(name)}, ${kind} = embed ${JSON.stringify(`${at}/${name}`)})`;
 }

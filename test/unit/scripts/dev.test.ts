@@ -84,7 +84,7 @@ describe("settingsFromEnvironment", () => {
       GROVER: "no",
       constructor: "no",
     };
-    expect(settingsFromEnvironment({ vars: { POLICY_CACHE_SECONDS: "5" } }, environment)).toEqual({
+    expect(settingsFromEnvironment({ POLICY_CACHE_SECONDS: "5" }, environment)).toEqual({
       POLICY_CACHE_SECONDS: "0",
       GROVE_SEAL_KEY: "1:x",
       CLOUD_ACCESS_KEY: "AKIA1",

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import { parseServeArguments } from "../../../scripts/serve/arguments.ts";
-import { listModules } from "../../../scripts/serve/bundle.ts";
 import { objectClasses, workerModel } from "../../../scripts/serve/worker.ts";
 import { workerdConfig } from "../../../scripts/serve/workerd-config.ts";
 
@@ -80,25 +79,6 @@ describe("workerModel", () => {
   });
 });
 
-describe("listModules", () => {
-  it("puts the main module first and leaves out what is no module", () => {
-    const files = ["README.md", "a.wasm", "index.js", "index.js.map", "b.txt"];
-    expect(listModules({ main: "/x/src/index.ts" }, files)).toEqual({
-      ok: true,
-      value: [
-        { name: "index.js", kind: "esModule" },
-        { name: "a.wasm", kind: "wasm" },
-        { name: "b.txt", kind: "text" },
-      ],
-    });
-  });
-
-  it("refuses what it does not know", () => {
-    expect(listModules({ main: "src/index.ts" }, ["index.js", "x.py"])).toMatchObject({ ok: false });
-    expect(listModules({ main: "src/index.ts" }, ["other.js"])).toMatchObject({ ok: false });
-  });
-});
-
 describe("workerdConfig", () => {
   const model = workerModel(DEFINITION, ["GROVE_SEAL_KEY"]);
   if (!model.ok) throw new Error(model.error);
@@ -107,7 +87,6 @@ describe("workerdConfig", () => {
       ...model.value,
       bindings: [...model.value.bindings, { kind: "text", name: "ODD", value: 'a"b\\c\n\x85é' } as const],
     },
-    modules: [{ name: "index.js", kind: "esModule" } as const],
     objects: "/data/objects",
     socket: "/data/worker.sock",
     cronSocket: "/data/cron.sock",
