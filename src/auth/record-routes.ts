@@ -15,17 +15,17 @@ const MAX_NAMES = 10_000;
 
 const CUT = `There are more than ${MAX_NAMES} names; ask for the next ones with after=<the last name of this answer>`;
 
+/** A list of names in order. */
+interface DeclaredList extends Described {
+  /** At most `limit` names after `after`. */
+  names(context: Call, after: string, limit: number): Promise<string[]>;
+}
+
 /**
  * An endpoint that lists names in order. The next page begins after the last name of the previous one, so a list that
  * changes meanwhile is neither skipped nor repeated.
- *
- * @param names at most `limit` names after `after`.
  */
-export function listRoute(
-  path: string,
-  description: Described,
-  names: (context: Call, after: string, limit: number) => Promise<string[]>,
-): Route {
+export function listRoute(path: string, { names, ...description }: DeclaredList): Route {
   return simpleRoute("list", path, {
     ...description,
     answers: KEYS,
@@ -41,16 +41,15 @@ export function listRoute(
   });
 }
 
-/**
- * An endpoint that shows a record.
- *
- * @param read null when there is no record: a 404.
- */
-export function showRoute<T>(
-  path: string,
-  { view, ...description }: Described & { readonly view: View<T> },
-  read: (context: Call) => Promise<T | null>,
-): Route {
+/** A record that is shown. */
+interface DeclaredRecord<T> extends Described {
+  readonly view: View<T>;
+  /** null when there is no record: a 404. */
+  read(context: Call): Promise<T | null>;
+}
+
+/** An endpoint that shows a record. */
+export function showRoute<T>(path: string, { view, read, ...description }: DeclaredRecord<T>): Route {
   return readRoute(path, {
     ...description,
     answers: dataAnswer(view.shape),
@@ -69,12 +68,14 @@ export function readRoute(
   return simpleRoute("read", path, { ...declared, input: NO_FIELDS });
 }
 
-/**
- * An endpoint that deletes a record.
- *
- * @param remove safe to repeat.
- */
-export function removeRoute(path: string, description: Described, remove: (context: Call) => Promise<unknown>): Route {
+/** A record that is deleted. */
+interface DeclaredRemoval extends Described {
+  /** Safe to repeat. */
+  remove(context: Call): Promise<unknown>;
+}
+
+/** An endpoint that deletes a record. */
+export function removeRoute(path: string, { remove, ...description }: DeclaredRemoval): Route {
   return simpleRoute("delete", path, {
     ...description,
     answers: NO_CONTENT,

@@ -91,14 +91,14 @@ export function routesById<Thing extends { readonly id: string }, Fields extends
         return ok(dataReply({ keys: things.map(({ id }) => id), key_info: Object.fromEntries(info) }));
       },
     }),
-    showRoute(
-      byId,
-      { ...described(`Shows ${one}.`, "read"), view: kind.view },
-      async ({ env, installation: { mounts }, params }) => {
+    showRoute(byId, {
+      ...described(`Shows ${one}.`, "read"),
+      view: kind.view,
+      read: async ({ env, installation: { mounts }, params }) => {
         const thing = await kind.read(env, { id: params.id ?? "" });
         return thing && { thing, mounts };
       },
-    ),
+    }),
     simpleRoute("update", byId, {
       ...described(`Changes ${one}.`, "update"),
       answers: WRITTEN,
@@ -106,9 +106,12 @@ export function routesById<Thing extends { readonly id: string }, Fields extends
       handle: async (context) =>
         writeReply(await kind.write(context, { ...context.fields, id: context.params.id ?? "" })),
     }),
-    removeRoute(byId, described(`Deletes ${one}.`, "delete"), async ({ env, params }) => {
-      await kind.delete(env, { id: params.id ?? "" });
-      forgetEntities();
+    removeRoute(byId, {
+      ...described(`Deletes ${one}.`, "delete"),
+      remove: async ({ env, params }) => {
+        await kind.delete(env, { id: params.id ?? "" });
+        forgetEntities();
+      },
     }),
   ];
 }

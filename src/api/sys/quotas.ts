@@ -53,27 +53,25 @@ const CONFIG_VIEW = view<QuotaConfig>({
 
 /** Rate limit quotas: how many requests of one kind each client address may send. */
 export const QUOTA_ROUTES: readonly Route[] = withParameters({ name: "Name of the quota" }, [
-  listRoute(
-    "sys/quotas/rate-limit",
-    { summary: "Lists the names of all rate limit quotas.", operationId: "rate-limit-quotas-list" },
-    async ({ env }, after, limit) => {
+  listRoute("sys/quotas/rate-limit", {
+    summary: "Lists the names of all rate limit quotas.",
+    operationId: "rate-limit-quotas-list",
+    names: async ({ env }, after, limit) => {
       const quotas = await systemOf(env).listQuotas();
       return pageOf(
         quotas.map(({ name }) => name),
         { after, limit },
       );
     },
-  ),
+  }),
 
-  showRoute(
-    QUOTA,
-    {
-      summary: "Shows a rate limit quota.",
-      operationId: "rate-limit-quotas-read",
-      view: QUOTA_VIEW,
-    },
-    async ({ env, params }) => (await systemOf(env).listQuotas()).find(({ name }) => name === params.name) ?? null,
-  ),
+  showRoute(QUOTA, {
+    summary: "Shows a rate limit quota.",
+    operationId: "rate-limit-quotas-read",
+    view: QUOTA_VIEW,
+    read: async ({ env, params }) =>
+      (await systemOf(env).listQuotas()).find(({ name }) => name === params.name) ?? null,
+  }),
 
   simpleRoute("update", QUOTA, {
     summary: "Makes or replaces a rate limit quota of the installation, a mount, a path below one, or a role.",
@@ -98,15 +96,12 @@ export const QUOTA_ROUTES: readonly Route[] = withParameters({ name: "Name of th
     },
   }),
 
-  showRoute(
-    "sys/quotas/config",
-    {
-      summary: "Shows what holds for all rate limit quotas.",
-      operationId: "rate-limit-quotas-read-configuration",
-      view: CONFIG_VIEW,
-    },
-    ({ env }) => systemOf(env).quotaConfig(),
-  ),
+  showRoute("sys/quotas/config", {
+    summary: "Shows what holds for all rate limit quotas.",
+    operationId: "rate-limit-quotas-read-configuration",
+    view: CONFIG_VIEW,
+    read: ({ env }) => systemOf(env).quotaConfig(),
+  }),
 
   simpleRoute("update", "sys/quotas/config", {
     summary: "Replaces what holds for all rate limit quotas; what is not sent is set back.",

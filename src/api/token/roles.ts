@@ -52,15 +52,18 @@ export const ROLE_NAME = namedSegment("role_name");
 
 /** `roles` and `roles/:role_name`. */
 export const ROLE_ROUTES: readonly Route[] = withParameters({ role_name: "The name of the role" }, [
-  listRoute("roles", { summary: "Lists the token roles.", operationId: "list-roles" }, async ({ env }, after, limit) =>
-    tokenRoles(env).list(after, limit),
-  ),
+  listRoute("roles", {
+    summary: "Lists the token roles.",
+    operationId: "list-roles",
+    names: async ({ env }, after, limit) => tokenRoles(env).list(after, limit),
+  }),
 
-  showRoute(
-    `roles/${ROLE_NAME}`,
-    { summary: "Shows a token role.", operationId: "read-role", view: ROLE_VIEW },
-    ({ env, params }) => tokenRoles(env).read(params.role_name ?? ""),
-  ),
+  showRoute(`roles/${ROLE_NAME}`, {
+    summary: "Shows a token role.",
+    operationId: "read-role",
+    view: ROLE_VIEW,
+    read: ({ env, params }) => tokenRoles(env).read(params.role_name ?? ""),
+  }),
 
   tokenRoute("update", `roles/${ROLE_NAME}`, {
     summary: "Makes or changes a token role; fields that are not sent stay as they are.",
@@ -103,13 +106,13 @@ export const ROLE_ROUTES: readonly Route[] = withParameters({ role_name: "The na
     },
   }),
 
-  removeRoute(
-    `roles/${ROLE_NAME}`,
-    { summary: "Deletes a token role.", operationId: "delete-role" },
-    async ({ env, params }) => {
+  removeRoute(`roles/${ROLE_NAME}`, {
+    summary: "Deletes a token role.",
+    operationId: "delete-role",
+    remove: async ({ env, params }) => {
       const name = params.role_name ?? "";
       await tokenRoles(env).delete(name);
       forgetRole(name);
     },
-  ),
+  }),
 ]);

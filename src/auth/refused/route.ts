@@ -15,17 +15,14 @@ export function refusedRoute(
   stubAt: (env: Env, mount: Mount) => RefusalStub,
   nameOf: (mount: Mount, check: string) => string = (_mount, check) => check,
 ): Route {
-  return showRoute(
-    "explain/refused",
-    {
-      summary: "Shows the logins that were refused lately, by role and failing check.",
-      operationId: "list-refused-logins",
-      view: REFUSALS_VIEW,
-    },
-    async (context) => {
+  return showRoute("explain/refused", {
+    summary: "Shows the logins that were refused lately, by role and failing check.",
+    operationId: "list-refused-logins",
+    view: REFUSALS_VIEW,
+    read: async (context) => {
       const mount = mountOf(context);
       const refusals = await readRefusals(mount, stubAt(context.env, mount));
       return { refusals, nameOf: (check) => nameOf(mount, check) };
     },
-  );
+  });
 }

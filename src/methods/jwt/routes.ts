@@ -25,11 +25,12 @@ const ROLE_PATH = `role/${namedSegment("name")}`;
 export const JWT_ROUTES: readonly Route[] = withParameters(
   { name: "The name of the role" },
   withCanonicalPath(canonicalPath, [
-    showRoute(
-      "config",
-      { summary: "Shows whose tokens the mount trusts.", operationId: "read-configuration", view: CONFIG_VIEW },
-      (context) => at(context).readConfig(),
-    ),
+    showRoute("config", {
+      summary: "Shows whose tokens the mount trusts.",
+      operationId: "read-configuration",
+      view: CONFIG_VIEW,
+      read: (context) => at(context).readConfig(),
+    }),
     simpleRoute("update", "config", {
       summary: "Sets whose tokens the mount trusts.",
       operationId: "configure",
@@ -48,12 +49,17 @@ export const JWT_ROUTES: readonly Route[] = withParameters(
       },
     }),
 
-    listRoute("role", { summary: "Lists the roles.", operationId: "list-roles" }, (context, after, limit) =>
-      at(context).listRoles(after, limit),
-    ),
-    showRoute(ROLE_PATH, { summary: "Shows a role.", operationId: "read-role", view: ROLE_VIEW }, (context) =>
-      at(context).readRole(nameOf(context)),
-    ),
+    listRoute("role", {
+      summary: "Lists the roles.",
+      operationId: "list-roles",
+      names: (context, after, limit) => at(context).listRoles(after, limit),
+    }),
+    showRoute(ROLE_PATH, {
+      summary: "Shows a role.",
+      operationId: "read-role",
+      view: ROLE_VIEW,
+      read: (context) => at(context).readRole(nameOf(context)),
+    }),
     simpleRoute("update", ROLE_PATH, {
       summary: "Makes or changes a role; fields that are not sent stay as they are.",
       operationId: "write-role",
@@ -69,9 +75,11 @@ export const JWT_ROUTES: readonly Route[] = withParameters(
         return ok({ kind: "empty", warnings: [...warnings.value, ...absent] });
       },
     }),
-    removeRoute(ROLE_PATH, { summary: "Deletes a role.", operationId: "delete-role" }, (context) =>
-      at(context).deleteRole(nameOf(context)),
-    ),
+    removeRoute(ROLE_PATH, {
+      summary: "Deletes a role.",
+      operationId: "delete-role",
+      remove: (context) => at(context).deleteRole(nameOf(context)),
+    }),
 
     LOGIN_ROUTE,
     EXPLAIN_LOGIN,

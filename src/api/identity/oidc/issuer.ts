@@ -86,20 +86,17 @@ const KEY_VIEW = view<KeyConfig>({
 
 /** The signing keys of the issuer. */
 export const KEY_ROUTES: readonly Route[] = withParameters({ name: "The name of the key" }, [
-  listRoute(
-    "identity/oidc/key",
-    { summary: "Lists the signing keys.", operationId: "oidc-list-keys" },
-    async ({ env }, after, limit) => pageOf(await issuerOf(env).listKeys(), { after, limit }),
-  ),
-  showRoute(
-    "identity/oidc/key/:name",
-    {
-      summary: "Shows a signing key.",
-      operationId: "oidc-read-key",
-      view: KEY_VIEW,
-    },
-    ({ env, params }) => issuerOf(env).readKey(params.name ?? ""),
-  ),
+  listRoute("identity/oidc/key", {
+    summary: "Lists the signing keys.",
+    operationId: "oidc-list-keys",
+    names: async ({ env }, after, limit) => pageOf(await issuerOf(env).listKeys(), { after, limit }),
+  }),
+  showRoute("identity/oidc/key/:name", {
+    summary: "Shows a signing key.",
+    operationId: "oidc-read-key",
+    view: KEY_VIEW,
+    read: ({ env, params }) => issuerOf(env).readKey(params.name ?? ""),
+  }),
   simpleRoute("update", "identity/oidc/key/:name", {
     summary: "Makes or changes a signing key.",
     operationId: "oidc-write-key",
@@ -171,20 +168,17 @@ const ROLE_VIEW = view<IssuerRole>({
 
 /** The roles of the issuer: the claims and the audience of tokens. */
 export const ROLE_ROUTES: readonly Route[] = withParameters({ name: "The name of the role" }, [
-  listRoute(
-    "identity/oidc/role",
-    { summary: "Lists the roles of the issuer.", operationId: "oidc-list-roles" },
-    async ({ env }, after, limit) => pageOf(await issuerOf(env).listRoles(), { after, limit }),
-  ),
-  showRoute(
-    "identity/oidc/role/:name",
-    {
-      summary: "Shows a role of the issuer.",
-      operationId: "oidc-read-role",
-      view: ROLE_VIEW,
-    },
-    ({ env, params }) => issuerOf(env).readRole(params.name ?? ""),
-  ),
+  listRoute("identity/oidc/role", {
+    summary: "Lists the roles of the issuer.",
+    operationId: "oidc-list-roles",
+    names: async ({ env }, after, limit) => pageOf(await issuerOf(env).listRoles(), { after, limit }),
+  }),
+  showRoute("identity/oidc/role/:name", {
+    summary: "Shows a role of the issuer.",
+    operationId: "oidc-read-role",
+    view: ROLE_VIEW,
+    read: ({ env, params }) => issuerOf(env).readRole(params.name ?? ""),
+  }),
   simpleRoute("update", "identity/oidc/role/:name", {
     summary: "Makes or changes a role of the issuer.",
     operationId: "oidc-write-role",
@@ -192,11 +186,11 @@ export const ROLE_ROUTES: readonly Route[] = withParameters({ name: "The name of
     input: ROLE_FIELDS,
     handle: writeRole,
   }),
-  removeRoute(
-    "identity/oidc/role/:name",
-    { summary: "Deletes a role of the issuer.", operationId: "oidc-delete-role" },
-    ({ env, params }) => issuerOf(env).deleteRole(params.name ?? ""),
-  ),
+  removeRoute("identity/oidc/role/:name", {
+    summary: "Deletes a role of the issuer.",
+    operationId: "oidc-delete-role",
+    remove: ({ env, params }) => issuerOf(env).deleteRole(params.name ?? ""),
+  }),
 ]);
 
 async function writeRole({ env, installation, params, fields }: Call<Values<typeof ROLE_FIELDS>>) {

@@ -27,15 +27,12 @@ import { sealSecret } from "../secrets.ts";
 
 /** `config/client` and `config/rotate-root`. */
 export const CLIENT_ROUTES: readonly Route[] = [
-  showRoute(
-    "config/client",
-    {
-      summary: "Shows how the mount talks to the cloud, without the secret key.",
-      operationId: "read-client-configuration",
-      view: CLIENT_VIEW,
-    },
-    (context) => cloudAuthOf(context).readClient(),
-  ),
+  showRoute("config/client", {
+    summary: "Shows how the mount talks to the cloud, without the secret key.",
+    operationId: "read-client-configuration",
+    view: CLIENT_VIEW,
+    read: (context) => cloudAuthOf(context).readClient(),
+  }),
 
   tokenRoute("update", "config/client", {
     summary: "Sets how the mount talks to the cloud; fields that are not sent stay as they are.",
@@ -62,11 +59,11 @@ export const CLIENT_ROUTES: readonly Route[] = [
     },
   }),
 
-  removeRoute(
-    "config/client",
-    { summary: "Deletes the configuration of the client.", operationId: "delete-client-configuration" },
-    (context) => changeConfiguration(context, (auth) => auth.deleteClient()),
-  ),
+  removeRoute("config/client", {
+    summary: "Deletes the configuration of the client.",
+    operationId: "delete-client-configuration",
+    remove: (context) => changeConfiguration(context, (auth) => auth.deleteClient()),
+  }),
 
   simpleRoute("update", "config/rotate-root", {
     summary: "Replaces the configured access key by a new one that no operator has seen.",
@@ -79,15 +76,12 @@ export const CLIENT_ROUTES: readonly Route[] = [
 
 /** `config/identity`. It is always there: what was not written reads as its default. */
 export const IDENTITY_ROUTES: readonly Route[] = [
-  showRoute(
-    "config/identity",
-    {
-      summary: "Shows which properties name the holders of tokens and are shown of them.",
-      operationId: "read-identity-integration-configuration",
-      view: IDENTITY_VIEW,
-    },
-    (context) => cloudAuthOf(context).readIdentity(),
-  ),
+  showRoute("config/identity", {
+    summary: "Shows which properties name the holders of tokens and are shown of them.",
+    operationId: "read-identity-integration-configuration",
+    view: IDENTITY_VIEW,
+    read: (context) => cloudAuthOf(context).readIdentity(),
+  }),
 
   tokenRoute("update", "config/identity", {
     summary: "Sets which properties name the holders of tokens and are shown of them.",
@@ -116,21 +110,18 @@ const CERTIFICATE_VIEW = view<RegisteredCertificate>({
 
 /** `config/certificate/:cert_name` and `config/certificates`. The published certificates are not among them. */
 export const CERTIFICATE_ROUTES: readonly Route[] = [
-  listRoute(
-    "config/certificates",
-    { summary: "Lists the registered certificates.", operationId: "list-certificate-configurations" },
-    (context, after, limit) => cloudAuthOf(context).names("certificates", after, limit),
-  ),
+  listRoute("config/certificates", {
+    summary: "Lists the registered certificates.",
+    operationId: "list-certificate-configurations",
+    names: (context, after, limit) => cloudAuthOf(context).names("certificates", after, limit),
+  }),
 
-  showRoute(
-    CERTIFICATE_PATH,
-    {
-      summary: "Shows a certificate that verifies documents of instances.",
-      operationId: "read-certificate-configuration",
-      view: CERTIFICATE_VIEW,
-    },
-    (context) => cloudAuthOf(context).readCertificate(context.params.cert_name ?? ""),
-  ),
+  showRoute(CERTIFICATE_PATH, {
+    summary: "Shows a certificate that verifies documents of instances.",
+    operationId: "read-certificate-configuration",
+    view: CERTIFICATE_VIEW,
+    read: (context) => cloudAuthOf(context).readCertificate(context.params.cert_name ?? ""),
+  }),
 
   tokenRoute("update", CERTIFICATE_PATH, {
     summary: "Registers a certificate that verifies documents of instances.",
@@ -148,11 +139,12 @@ export const CERTIFICATE_ROUTES: readonly Route[] = [
     },
   }),
 
-  removeRoute(
-    CERTIFICATE_PATH,
-    { summary: "Deletes a certificate.", operationId: "delete-certificate-configuration" },
-    (context) => changeConfiguration(context, (auth) => auth.remove("certificates", context.params.cert_name ?? "")),
-  ),
+  removeRoute(CERTIFICATE_PATH, {
+    summary: "Deletes a certificate.",
+    operationId: "delete-certificate-configuration",
+    remove: (context) =>
+      changeConfiguration(context, (auth) => auth.remove("certificates", context.params.cert_name ?? "")),
+  }),
 ];
 
 interface CertificateWrite {
@@ -184,21 +176,18 @@ const STS_ROLE_VIEW = view<StsRole>({
 
 /** `config/sts`: the roles to assume for the instances of other accounts. */
 export const STS_ROUTES: readonly Route[] = [
-  listRoute(
-    "config/sts",
-    { summary: "Lists the accounts with a role to assume.", operationId: "list-sts-role-relationships" },
-    (context, after, limit) => cloudAuthOf(context).names("stsRoles", after, limit),
-  ),
+  listRoute("config/sts", {
+    summary: "Lists the accounts with a role to assume.",
+    operationId: "list-sts-role-relationships",
+    names: (context, after, limit) => cloudAuthOf(context).names("stsRoles", after, limit),
+  }),
 
-  showRoute(
-    STS_PATH,
-    {
-      summary: "Shows the role that is assumed for the instances of an account.",
-      operationId: "read-sts-role",
-      view: STS_ROLE_VIEW,
-    },
-    (context) => cloudAuthOf(context).readStsRole(context.params.account_id ?? ""),
-  ),
+  showRoute(STS_PATH, {
+    summary: "Shows the role that is assumed for the instances of an account.",
+    operationId: "read-sts-role",
+    view: STS_ROLE_VIEW,
+    read: (context) => cloudAuthOf(context).readStsRole(context.params.account_id ?? ""),
+  }),
 
   tokenRoute("update", STS_PATH, {
     summary: "Sets the role that is assumed for the instances of an account.",
@@ -220,14 +209,12 @@ export const STS_ROUTES: readonly Route[] = [
     },
   }),
 
-  removeRoute(
-    STS_PATH,
-    {
-      summary: "Deletes the role that is assumed for the instances of an account.",
-      operationId: "delete-sts-role",
-    },
-    (context) => changeConfiguration(context, (auth) => auth.remove("stsRoles", context.params.account_id ?? "")),
-  ),
+  removeRoute(STS_PATH, {
+    summary: "Deletes the role that is assumed for the instances of an account.",
+    operationId: "delete-sts-role",
+    remove: (context) =>
+      changeConfiguration(context, (auth) => auth.remove("stsRoles", context.params.account_id ?? "")),
+  }),
 ];
 
 /** `config/tidy/...`, each list under its present and its deprecated name. */
@@ -240,15 +227,12 @@ export const TIDY_SETTINGS_ROUTES: readonly Route[] = [
 
 function settingsRoutes(path: string, name: string, list: TidyList): Route[] {
   return [
-    showRoute(
-      path,
-      {
-        summary: "Shows when ended entries of a list are removed.",
-        operationId: `read-${name}-tidy-settings`,
-        view: TIDY_VIEW,
-      },
-      (context) => cloudAuthOf(context).readTidy(list),
-    ),
+    showRoute(path, {
+      summary: "Shows when ended entries of a list are removed.",
+      operationId: `read-${name}-tidy-settings`,
+      view: TIDY_VIEW,
+      read: (context) => cloudAuthOf(context).readTidy(list),
+    }),
 
     tokenRoute("update", path, {
       summary: "Sets when ended entries of a list are removed.",
@@ -263,8 +247,10 @@ function settingsRoutes(path: string, name: string, list: TidyList): Route[] {
       },
     }),
 
-    removeRoute(path, { summary: "Deletes what was set.", operationId: `delete-${name}-tidy-settings` }, (context) =>
-      cloudAuthOf(context).deleteTidy(list),
-    ),
+    removeRoute(path, {
+      summary: "Deletes what was set.",
+      operationId: `delete-${name}-tidy-settings`,
+      remove: (context) => cloudAuthOf(context).deleteTidy(list),
+    }),
   ];
 }

@@ -26,37 +26,34 @@ export const ACCESS_LIST_ROUTES: readonly Route[] = [
 function accessListRoutes(path: string, name: string): Route[] {
   const entryPath = `${path}/${namedSegment("instance_id")}`;
   return [
-    listRoute(
-      path,
-      { summary: "Lists the instances that logged in.", operationId: `list-${name}` },
-      async (context, after, limit) => {
+    listRoute(path, {
+      summary: "Lists the instances that logged in.",
+      operationId: `list-${name}`,
+      names: async (context, after, limit) => {
         const shards = accessShardsOf(context.env, mountOf(context));
         const lists = await Promise.all(shards.map(({ list }) => list.list(after, limit)));
         return lists.flat().sort().slice(0, limit);
       },
-    ),
+    }),
 
-    showRoute(
-      entryPath,
-      {
-        summary: "Shows what is remembered of the logins of an instance.",
-        operationId: `read-${name}`,
-        view: ENTRY_VIEW,
-      },
-      (context) => {
+    showRoute(entryPath, {
+      summary: "Shows what is remembered of the logins of an instance.",
+      operationId: `read-${name}`,
+      view: ENTRY_VIEW,
+      read: (context) => {
         const { instanceId, list } = entryOf(context);
         return list.read(instanceId);
       },
-    ),
+    }),
 
-    removeRoute(
-      entryPath,
-      { summary: "Forgets the logins of an instance.", operationId: `delete-${name}` },
-      (context) => {
+    removeRoute(entryPath, {
+      summary: "Forgets the logins of an instance.",
+      operationId: `delete-${name}`,
+      remove: (context) => {
         const { instanceId, list } = entryOf(context);
         return list.delete(instanceId);
       },
-    ),
+    }),
   ];
 }
 
@@ -76,19 +73,18 @@ function denyListRoutes(path: string, name: string): Route[] {
   // The value of a tag holds slashes.
   const entryPath = `${path}/:role_tag{.+}`;
   return [
-    listRoute(path, { summary: "Lists the denied role tags.", operationId: `list-${name}s` }, (context, after, limit) =>
-      cloudAuthOf(context).names("denyList", after, limit),
-    ),
+    listRoute(path, {
+      summary: "Lists the denied role tags.",
+      operationId: `list-${name}s`,
+      names: (context, after, limit) => cloudAuthOf(context).names("denyList", after, limit),
+    }),
 
-    showRoute(
-      entryPath,
-      {
-        summary: "Shows an entry of the deny list.",
-        operationId: `read-${name}`,
-        view: DENY_VIEW,
-      },
-      (context) => cloudAuthOf(context).readDenied(tagOf(context)),
-    ),
+    showRoute(entryPath, {
+      summary: "Shows an entry of the deny list.",
+      operationId: `read-${name}`,
+      view: DENY_VIEW,
+      read: (context) => cloudAuthOf(context).readDenied(tagOf(context)),
+    }),
 
     tokenRoute("update", entryPath, {
       summary: "Denies a role tag.",
@@ -99,11 +95,11 @@ function denyListRoutes(path: string, name: string): Route[] {
       handle: denyTag,
     }),
 
-    removeRoute(
-      entryPath,
-      { summary: "Takes a role tag off the deny list.", operationId: `delete-${name}` },
-      (context) => cloudAuthOf(context).remove("denyList", tagOf(context)),
-    ),
+    removeRoute(entryPath, {
+      summary: "Takes a role tag off the deny list.",
+      operationId: `delete-${name}`,
+      remove: (context) => cloudAuthOf(context).remove("denyList", tagOf(context)),
+    }),
   ];
 }
 

@@ -46,9 +46,12 @@ export const ROLE_ROUTES: readonly Route[] = [
   rolesRoute("roles", "list-auth-roles2"),
   rolesRoute("role", "list-auth-roles"),
 
-  showRoute(PATH, { summary: "Shows a role.", operationId: "read-auth-role", view: ROLE_VIEW }, (context) =>
-    cloudAuthOf(context).readRole(nameOf(context)),
-  ),
+  showRoute(PATH, {
+    summary: "Shows a role.",
+    operationId: "read-auth-role",
+    view: ROLE_VIEW,
+    read: (context) => cloudAuthOf(context).readRole(nameOf(context)),
+  }),
 
   tokenRoute("update", PATH, {
     summary: "Makes or changes a role; fields that are not sent stay as they are.",
@@ -60,15 +63,19 @@ export const ROLE_ROUTES: readonly Route[] = [
     handle: writeRole,
   }),
 
-  removeRoute(PATH, { summary: "Deletes a role.", operationId: "delete-auth-role" }, (context) =>
-    changeConfiguration(context, (auth) => auth.remove("roles", nameOf(context))),
-  ),
+  removeRoute(PATH, {
+    summary: "Deletes a role.",
+    operationId: "delete-auth-role",
+    remove: (context) => changeConfiguration(context, (auth) => auth.remove("roles", nameOf(context))),
+  }),
 ];
 
 function rolesRoute(path: string, operationId: string): Route {
-  return listRoute(path, { summary: "Lists the roles.", operationId }, (context, after, limit) =>
-    cloudAuthOf(context).names("roles", after, limit),
-  );
+  return listRoute(path, {
+    summary: "Lists the roles.",
+    operationId,
+    names: (context, after, limit) => cloudAuthOf(context).names("roles", after, limit),
+  });
 }
 
 function nameOf({ params }: Pick<RequestContext, "params">): string {
