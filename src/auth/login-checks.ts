@@ -1,5 +1,5 @@
 import type { Failure } from "../base/errors.ts";
-import type { Result } from "../base/result.ts";
+import { ok, type Result } from "../base/result.ts";
 import type { Shape } from "../wire/shape.ts";
 
 /** What a check compares. */
@@ -80,9 +80,10 @@ export class LoginChecks<Name extends string> {
     return result;
   }
 
-  /** Records a check that can't be made, since there is only a claim. */
-  assume(name: Name, actual: string | null): void {
+  /** Records a check that can't be made, since there is only a claim. Returns the claim. */
+  assume<T>(name: Name, actual: string | null, claim: T): Result<T, Failure> {
     this.#made.set(name, { ...this.#unmade(name), outcome: "assumed", actual });
+    return ok(claim);
   }
 
   /** The checks that were made, and after them those of `order` in this order, be they made or not reached. */

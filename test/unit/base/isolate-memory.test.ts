@@ -55,7 +55,7 @@ const CACHES: Readonly<Record<string, readonly (readonly [Place, number])[]>> = 
   ],
   "methods/aws/clients/lookups.ts": [["object", 200]],
   "methods/aws/clients/web-identity.ts": [["isolate", 3000]],
-  "methods/aws/documents/registered.ts": [["isolate", JSON_BYTES]],
+  "methods/aws/documents/trusted.ts": [["isolate", JSON_BYTES]],
   "methods/aws/documents/verify.ts": [["isolate", JSON_BYTES]],
   "methods/aws/login/principal.ts": [["isolate", 500]],
   "methods/aws/login/signature-uses.ts": [["isolate", 190]],

@@ -8,7 +8,7 @@ import { onlySent } from "../../../wire/read-fields.ts";
 import { view } from "../../../wire/view.ts";
 import { parsePrincipalArn } from "../arn.ts";
 import type { SealedText } from "../secrets.ts";
-import { DEFAULT_STS_SETTINGS, type StsSettings } from "../sts/settings.ts";
+import { DEFAULT_STS_SETTINGS, type StsSettings } from "../sts/origin.ts";
 import { endpointProblem } from "./endpoint.ts";
 
 /** How this mount talks to the cloud. "" leaves a setting to the cloud's own default. */

@@ -4,14 +4,66 @@ import { err, ok, type Result } from "../../../base/result.ts";
 import { equalBytes } from "../../../crypto/bytes.ts";
 import { fromWrappedBase64 } from "../encoding.ts";
 import { MAX_BER_BYTES } from "./ber.ts";
-import type { Certificate } from "./certificate.ts";
+import type { Certificate, Digest, PublicKey } from "./certificate.ts";
 import { readSignedMessage, type SignedMessage, type Signer } from "./cms.ts";
+import { verifyDsa } from "./dsa.ts";
 import { type IdentityDocument, MAX_DOCUMENT_BYTES, parseIdentityDocument } from "./identity-document.ts";
-import { publishedCertificates } from "./published.ts";
-import { type RegisteredCertificate, registeredCertificates } from "./registered.ts";
-import { sha1Refusal, verifySignature } from "./verify-signature.ts";
+import { type RegisteredCertificate, trustedCertificates } from "./trusted.ts";
 
-export type VerifyOptions = {
+type RsaKey = Extract<PublicKey, { type: "RSA" }>;
+
+const ALGORITHM = "RSASSA-PKCS1-v1_5";
+
+/** Keys that were imported, one for each digest. */
+const imported: Readonly<Record<Digest, WeakMap<RsaKey, CryptoKey>>> = {
+  "SHA-1": new WeakMap(),
+  "SHA-256": new WeakMap(),
+};
+
+async function importedKey(key: RsaKey, hash: Digest): Promise<CryptoKey> {
+  const known = imported[hash].get(key);
+  if (known) return known;
+  const publicKey = await crypto.subtle.importKey("spki", key.spki, { name: ALGORITHM, hash }, false, ["verify"]);
+  imported[hash].set(key, publicKey);
+  return publicKey;
+}
+
+/** Whether `signature` over `message` verifies with the certificate's key: RSA PKCS#1 v1.5, or DSA. */
+async function verifySignature(
+  certificate: Certificate,
+  digest: Digest,
+  message: Uint8Array<ArrayBuffer>,
+  signature: Uint8Array<ArrayBuffer>,
+): Promise<boolean> {
+  const { key } = certificate;
+  if (key.type === "DSA") {
+    return verifyDsa(key.dsa, new Uint8Array(await crypto.subtle.digest(digest, message)), signature);
+  }
+  try {
+    const publicKey = await importedKey(key, digest);
+    return await crypto.subtle.verify(ALGORITHM, publicKey, signature, message);
+  } catch {
+    return false;
+  }
+}
+
+/** The installation setting that brings back SHA-1, which has been open to forgery since 2017. */
+const ALLOW_SHA1_SETTING = "ALLOW_SHA1_SIGNATURES";
+
+/**
+ * The refusal of a signature that the installation does not allow: made with SHA-1 or with DSA (whose published keys
+ * are all of 1024 bits), or checked with a certificate that is itself signed with SHA-1. Null when allowed.
+ */
+function sha1Refusal(certificate: Certificate, digest: Digest, allowSha1: boolean): string | null {
+  if (allowSha1) return null;
+  const advice = `use the document of the rsa2048 endpoint in pkcs7, or set ${ALLOW_SHA1_SETTING}`;
+  if (digest === "SHA-1") return `signatures with SHA-1 are refused; ${advice}`;
+  if (certificate.key.type === "DSA") return `signatures with DSA are refused; ${advice}`;
+  if (!certificate.signedWithSha2) return `certificates signed with SHA-1 are refused; ${advice}`;
+  return null;
+}
+
+type VerifyOptions = {
   /** The installation's ALLOW_SHA1_SIGNATURES. */
   readonly allowSha1: boolean;
 };
@@ -53,10 +105,7 @@ export async function verifyPkcs7(
   const message = known ? ok(known) : readMessage(pkcs7);
   if (!message.ok) return message;
   const { content, signers, document } = message.value;
-  const certificates = [
-    ...publishedCertificates("pkcs7", document.region),
-    ...registeredCertificates(registered, "pkcs7"),
-  ];
+  const certificates = trustedCertificates("pkcs7", document.region, registered);
   for (const signer of signers) {
     const problem = await verifySigner(signer, content, certificates, options);
     if (problem !== null) return err(invalid(`failed to verify the signature: ${problem}`));
@@ -94,10 +143,7 @@ export async function verifyIdentity(
   const document = parseIdentityDocument(content);
   if (!document.ok) return document;
 
-  const certificates = [
-    ...publishedCertificates("identity", document.value.region),
-    ...registeredCertificates(registered, "identity"),
-  ];
+  const certificates = trustedCertificates("identity", document.value.region, registered);
   for (const certificate of certificates) {
     if (certificate.key.type !== "RSA") continue;
     if (!(await verifySignature(certificate, "SHA-256", content, value))) continue;

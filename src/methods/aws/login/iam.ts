@@ -8,7 +8,6 @@ import type { CallerIdentity } from "../answers/sts.ts";
 import type { ClientConfig } from "../clients/config.ts";
 import { findPrincipal } from "../clients/principals.ts";
 import { askCallerIdentity } from "../clients/sts.ts";
-import type { LoginSettings } from "../mount/copies.ts";
 import { chosenMetadata } from "../rules/identity.ts";
 import { INSTANCE_ENTITY } from "../rules/role.ts";
 import { roleTerms, untagged } from "../rules/terms.ts";
@@ -23,15 +22,12 @@ import { writeTokenData } from "./token-data.ts";
 /** Who logs in, and the signature that proved it; null where it is only claimed. */
 export type ProvenCaller = CallerIdentity & { readonly signature: Signature | null };
 
-/** What proves, or is taken to prove, who logs in. */
-export type CallerProof = (settings: LoginSettings) => Promise<Result<ProvenCaller, Failure>>;
-
 /**
  * A login by a signed GetCallerIdentity request: STS says who signed it, and where the role asks for it, the instance
  * that the signer runs on is inferred from its session.
  */
 export async function loginByPrincipal(attempt: Attempt, fields: LoginFields): Promise<Result<IssuedLogin, Failure>> {
-  const verified = await verifyPrincipal(attempt, fields.role, signedCaller(attempt, fields));
+  const verified = await verifyPrincipal(attempt, fields, null);
   if (!verified.ok) return verified;
   const { client, signature } = verified.value;
   return signature ? issueForSignature(attempt, signature, client) : issueToken(attempt, client);
@@ -43,16 +39,18 @@ interface VerifiedPrincipal {
   readonly signature: Signature | null;
 }
 
-/** Makes all checks of such a login. Writes nothing. */
+/** Makes all checks of such a login. Writes nothing. `claim` is a caller that is taken as true; null where the fields prove one. */
 export async function verifyPrincipal(
   attempt: Attempt,
-  roleName: string | undefined,
-  prove: CallerProof,
+  fields: LoginFields,
+  claim: ProvenCaller | null,
 ): Promise<Result<VerifiedPrincipal, Failure>> {
   const { checks } = attempt;
-  const start = await startLogin(attempt, "iam", roleName);
+  const start = await startLogin(attempt, "iam", fields.role);
   if (!start.ok) return start;
-  const proven = await prove(start.value.settings);
+  const proven = claim
+    ? checks.assume("caller", claim.principal.arn, claim)
+    : await proveCaller(attempt, start.value.settings.client, fields);
   if (!proven.ok) return proven;
   const { principal, accountId } = proven.value;
   attempt.notes.principal = principal.arn;
@@ -69,11 +67,13 @@ export async function verifyPrincipal(
 }
 
 /** Who signed the request in the fields, as STS says. */
-export function signedCaller({ env, checks }: Pick<Attempt, "env" | "checks">, fields: LoginFields): CallerProof {
-  return async ({ client }) => {
-    const caller = await identifyCaller(privateHosts(env), client, fields);
-    return checks.record("caller", { actual: caller.ok ? caller.value.principal.arn : null }, caller);
-  };
+async function proveCaller(
+  { env, checks }: Attempt,
+  config: ClientConfig,
+  fields: LoginFields,
+): Promise<Result<ProvenCaller, Failure>> {
+  const caller = await identifyCaller(privateHosts(env), config, fields);
+  return checks.record("caller", { actual: caller.ok ? caller.value.principal.arn : null }, caller);
 }
 
 /**

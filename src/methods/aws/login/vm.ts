@@ -7,10 +7,9 @@ import { err, ok, type Result } from "../../../base/result.ts";
 import { mountTtl } from "../../../system/mount.ts";
 import type { VmInstance } from "../answers/ec2.ts";
 import type { IdentityDocument } from "../documents/identity-document.ts";
-import type { RegisteredCertificate } from "../documents/registered.ts";
+import type { RegisteredCertificate } from "../documents/trusted.ts";
 import { verifyIdentity, verifyPkcs7 } from "../documents/verify.ts";
 import type { EnteredLogin } from "../mount/access-list.ts";
-import type { LoginSettings } from "../mount/copies.ts";
 import { accessShardFor, cloudAuthAt } from "../mount/mount.ts";
 import { type InstanceLogin, prepareNonce } from "../rules/access.ts";
 import { chosenMetadata } from "../rules/identity.ts";
@@ -33,9 +32,6 @@ export interface VerifiedInstance {
   readonly client: VerifiedClient;
 }
 
-/** What proves, or is taken to prove, which instance logs in. */
-export type InstanceProof = (settings: LoginSettings) => Promise<Result<IdentityDocument, Failure>>;
-
 /**
  * A login by the signed identity document of an instance. Documents don't end and are no secret, so the cloud is asked
  * whether the instance still runs, and the access list whether the client may show the document again.
@@ -45,7 +41,7 @@ export type InstanceProof = (settings: LoginSettings) => Promise<Result<Identity
  * the instance open to another's first login.
  */
 export async function loginByInstance(attempt: Attempt, fields: LoginFields): Promise<Result<IssuedLogin, Failure>> {
-  const verified = await verifyInstance(attempt, fields, signedDocument(attempt, fields));
+  const verified = await verifyInstance(attempt, fields, null);
   if (!verified.ok) return verified;
   const { document, entry, generatedNonce, client } = verified.value;
   const { instanceId } = document;
@@ -61,23 +57,28 @@ export async function loginByInstance(attempt: Attempt, fields: LoginFields): Pr
 /**
  * Makes all checks of a login that need no entry in the access list. Writes nothing.
  * Messages are those of the reference's AWS method (login).
+ *
+ * @param claim a document that is taken as true; null where the fields prove one.
  */
 export async function verifyInstance(
   attempt: Attempt,
-  { role: roleName, nonce: sentNonce }: Pick<LoginFields, "role" | "nonce">,
-  prove: InstanceProof,
+  fields: LoginFields,
+  claim: IdentityDocument | null,
 ): Promise<Result<VerifiedInstance, Failure>> {
   const { env, installation, mount, checks } = attempt;
-  const start = await startLogin(attempt, "vm", roleName);
+  const start = await startLogin(attempt, "vm", fields.role);
   if (!start.ok) return start;
-  const document = await prove(start.value.settings);
+  const { certificates } = start.value.settings;
+  const document = claim
+    ? checks.assume("document", claim.instanceId, claim)
+    : await proveDocument(attempt, certificates, fields);
   if (!document.ok) return document;
   const { accountId, instanceId, imageId, region, pendingTime, pendingTimeMs } = document.value;
   attempt.notes.principal = instanceId;
   const found = await findTarget(attempt, "vm", start.value, imageId, accountId);
   if (!found.ok) return found;
   const target = found.value;
-  const nonce = checks.record("nonce", {}, await prepareNonce(installation.keys, mount, instanceId, sentNonce));
+  const nonce = checks.record("nonce", {}, await prepareNonce(installation.keys, mount, instanceId, fields.nonce));
   if (!nonce.ok) return nonce;
   const checked = await checkInstance(target, region, instanceId, false, checks);
   if (!checked.ok) return checked;
@@ -104,13 +105,14 @@ export async function verifyInstance(
   return ok({ document: document.value, entry, generatedNonce: nonce.value.generated, client });
 }
 
-/** The document of a login with its signature, as the fields have them. */
-export function signedDocument({ env, checks }: Pick<Attempt, "env" | "checks">, fields: LoginFields): InstanceProof {
-  const allowSha1 = env.ALLOW_SHA1_SIGNATURES === "true";
-  return async ({ certificates }) => {
-    const document = await verifyDocument(certificates, allowSha1, fields);
-    return checks.record("document", { actual: document.ok ? document.value.instanceId : null }, document);
-  };
+/** The document of a login, whose signature the fields have as well. */
+async function proveDocument(
+  { env, checks }: Attempt,
+  registered: readonly RegisteredCertificate[],
+  fields: LoginFields,
+): Promise<Result<IdentityDocument, Failure>> {
+  const document = await verifyDocument(registered, env.ALLOW_SHA1_SIGNATURES === "true", fields);
+  return checks.record("document", { actual: document.ok ? document.value.instanceId : null }, document);
 }
 
 function verifyDocument(

@@ -7,7 +7,7 @@ import type { Env } from "../../../env.ts";
 import { GroveObject } from "../../../system/grove-object.ts";
 import { type ClientChange, type ClientConfig, changeClient } from "../clients/config.ts";
 import { changeStsRole, type StsRole, type StsRoleFields } from "../clients/sts-role.ts";
-import type { CertificateType, RegisteredCertificate } from "../documents/registered.ts";
+import type { CertificateType, RegisteredCertificate } from "../documents/trusted.ts";
 import { DEFAULT_IDENTITY, type IdentityChange, type IdentityConfig } from "../rules/identity.ts";
 import { type CloudRole, MAX_ROLE_LENGTH } from "../rules/role.ts";
 import { changeRole, type RoleChange, type RoleChangeInput } from "../rules/role-change.ts";

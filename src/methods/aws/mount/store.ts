@@ -12,7 +12,7 @@ import { Setting } from "../../../storage/setting.ts";
 import type { Sql, Tables } from "../../../storage/tables.ts";
 import { type ClientConfig, DEFAULT_CLIENT } from "../clients/config.ts";
 import type { StsRole } from "../clients/sts-role.ts";
-import type { RegisteredCertificate } from "../documents/registered.ts";
+import type { RegisteredCertificate } from "../documents/trusted.ts";
 import { DEFAULT_IDENTITY, type IdentityConfig } from "../rules/identity.ts";
 import type { CloudRole } from "../rules/role.ts";
 import type { DenyEntry } from "../rules/role-tag.ts";

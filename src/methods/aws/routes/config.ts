@@ -18,7 +18,7 @@ import {
   SECRET_KEY,
 } from "../clients/config.ts";
 import { readStsRole, type StsRole, type StsRoleFields, stsRoleWarning } from "../clients/sts-role.ts";
-import { parseCertificateType, parseRegisteredPem, type RegisteredCertificate } from "../documents/registered.ts";
+import { parseCertificateType, parseRegisteredPem, type RegisteredCertificate } from "../documents/trusted.ts";
 import { changeConfiguration, cloudAuthOf } from "../mount/mount.ts";
 import { rotateRoot } from "../operator/rotate-root.ts";
 import { IDENTITY_FIELDS, IDENTITY_VIEW, readIdentityChange } from "../rules/identity.ts";

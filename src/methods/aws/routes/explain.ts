@@ -15,14 +15,13 @@ import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { fieldSchema, sent, text, type Values } from "../../../wire/fields.ts";
 import type { Reply } from "../../../wire/reply.ts";
-import type { CallerIdentity } from "../answers/sts.ts";
 import { parsePrincipalArn } from "../arn.ts";
 import { type IdentityDocument, MAX_DOCUMENT_BYTES, parseIdentityDocument } from "../documents/identity-document.ts";
 import { fromWrappedBase64 } from "../encoding.ts";
 import type { Attempt } from "../login/attempt.ts";
 import { chooseKind, LOGIN_FIELDS } from "../login/fields.ts";
-import { type CallerProof, signedCaller, verifyPrincipal } from "../login/iam.ts";
-import { type InstanceProof, signedDocument, verifyInstance } from "../login/vm.ts";
+import { type ProvenCaller, verifyPrincipal } from "../login/iam.ts";
+import { verifyInstance } from "../login/vm.ts";
 import { configurationForLogin } from "../mount/for-login.ts";
 import { accessShardFor, mountTypeOf } from "../mount/mount.ts";
 import { CHECKS, checksOf } from "../rules/checks.ts";
@@ -42,7 +41,7 @@ type Fields = Values<typeof FIELDS>;
 /** What a login is explained of: its kind, and the claimed identity; null where it is proved. */
 type Explained =
   | { readonly kind: "vm"; readonly claim: IdentityDocument | null }
-  | { readonly kind: "iam"; readonly claim: CallerIdentity | null };
+  | { readonly kind: "iam"; readonly claim: ProvenCaller | null };
 
 /**
  * `explain/login`: each check of a login in order, without a login. The checks are those of the login itself; it goes as far as
@@ -79,7 +78,8 @@ function readClaimedCaller(fields: Fields): Result<Explained, Failure> {
   if (principal.value.type === "instance-profile")
     return err(invalid("error parsing arn: unrecognized principal type"));
   const { accountId } = principal.value;
-  return ok({ kind: "iam", claim: { principal: principal.value, accountId, userId: "", uniqueId: "" } });
+  const claim = { principal: principal.value, accountId, userId: "", uniqueId: "", signature: null };
+  return ok({ kind: "iam", claim });
 }
 
 function readClaimedDocument(sentDocument: string): Result<IdentityDocument, Failure> {
@@ -101,15 +101,13 @@ async function explain(context: CallContext<Fields, Explained>): Promise<Result<
   return answerExplanation(checks, planned, { auth_type: prepared.kind });
 }
 
-async function planPrincipal(attempt: Attempt, fields: Fields, claim: CallerIdentity | null) {
-  const prove = claim ? assumedCaller(claim, attempt) : signedCaller(attempt, fields);
-  const verified = await verifyPrincipal(attempt, fields.role, prove);
+async function planPrincipal(attempt: Attempt, fields: Fields, claim: ProvenCaller | null) {
+  const verified = await verifyPrincipal(attempt, fields, claim);
   return verified.ok ? planFor(attempt, verified.value.client) : verified;
 }
 
 async function planInstance(attempt: Attempt, fields: Fields, claim: IdentityDocument | null) {
-  const prove = claim ? assumedDocument(claim, attempt) : signedDocument(attempt, fields);
-  const verified = await verifyInstance(attempt, fields, prove);
+  const verified = await verifyInstance(attempt, fields, claim);
   if (!verified.ok) return verified;
   const { document, entry, client } = verified.value;
   const { list } = accessShardFor(attempt.env, attempt.mount, document.instanceId);
@@ -120,20 +118,6 @@ async function planInstance(attempt: Attempt, fields: Fields, claim: IdentityDoc
 
 function planFor(attempt: Attempt, client: VerifiedClient) {
   return planToken(attempt, client, { alias: client.alias.aliasName });
-}
-
-function assumedDocument(claim: IdentityDocument, { checks }: Attempt): InstanceProof {
-  return async () => {
-    checks.assume("document", claim.instanceId);
-    return ok(claim);
-  };
-}
-
-function assumedCaller(claim: CallerIdentity, { checks }: Attempt): CallerProof {
-  return async () => {
-    checks.assume("caller", claim.principal.arn);
-    return ok({ ...claim, signature: null });
-  };
 }
 
 async function infersInstance(attempt: Attempt): Promise<boolean> {

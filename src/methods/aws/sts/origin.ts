@@ -1,12 +1,37 @@
 import { err, ok, type Result } from "../../../base/result.ts";
 import { findRegion, findStsHost, type Partition } from "../regions.ts";
-import type { StsSettings } from "./settings.ts";
+
+/** The part of the client configuration that decides which signed requests are accepted and where they go. */
+export type StsSettings = {
+  /** URL that replaces the cloud's own STS hosts; "" when not configured. */
+  readonly stsEndpoint: string;
+  /** Region that `stsEndpoint` takes signatures for; "" when not configured. */
+  readonly stsRegion: string;
+  /**
+   * True: the request is sent to the STS host of the region that the client signed for, whatever `stsEndpoint` and
+   * `stsRegion` say.
+   */
+  readonly useStsRegionFromClient: boolean;
+  /** Value that a server ID header must have; "" asks for none. */
+  readonly iamServerIdHeaderValue: string;
+  /** Names of headers that are accepted besides the usual ones. */
+  readonly allowedStsHeaderValues: readonly string[];
+};
+
+/** What applies while nothing is configured. */
+export const DEFAULT_STS_SETTINGS: StsSettings = {
+  stsEndpoint: "",
+  stsRegion: "",
+  useStsRegionFromClient: false,
+  iamServerIdHeaderValue: "",
+  allowedStsHeaderValues: [],
+};
 
 /** Scheme and host, with a port when there is one: `https://sts.amazonaws.com`. */
 export type Origin = { readonly scheme: "http" | "https"; readonly authority: string };
 
 /** An origin and what stands before the path of every call: "" or `/ec2`. */
-export type Endpoint = Origin & { readonly path: string };
+type Endpoint = Origin & { readonly path: string };
 
 const ORIGIN = /^(https?):\/\/([a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?(?::[1-9]\d{0,4})?)$/;
 /** Segments that no parser and no server reads as anything but themselves; none is `.` or `..`. */
@@ -27,7 +52,7 @@ export function parseEndpoint(text: string): Endpoint | null {
 }
 
 /** Where a signed request goes, and the partition that may answer. */
-export type StsTarget = { readonly endpoint: Endpoint; readonly partition: Partition };
+type StsTarget = { readonly endpoint: Endpoint; readonly partition: Partition };
 
 /**
  * Chooses where a signed request is sent. Only a host known from data or configured by an operator is ever called. The

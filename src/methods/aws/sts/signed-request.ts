@@ -2,10 +2,8 @@ import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { fromBase64Text } from "../encoding.ts";
 import type { Partition } from "../regions.ts";
-import { selectHeaders, serverIdProblem } from "./header-rules.ts";
-import { type HeaderValues, readHeaderValues } from "./header-values.ts";
-import { chooseTarget, type Origin, parseOrigin } from "./origin.ts";
-import type { StsSettings } from "./settings.ts";
+import { type HeaderValues, readHeaderValues, selectHeaders, serverIdProblem } from "./headers.ts";
+import { chooseTarget, type Origin, parseOrigin, type StsSettings } from "./origin.ts";
 import { ageProblem, endOfSignature, parseAuthorization, parsePresigned, type SignatureScope } from "./signature-v4.ts";
 
 /** The signed request of an iam login, as its fields carry it; absent fields are "". */

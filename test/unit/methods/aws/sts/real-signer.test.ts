@@ -1,6 +1,6 @@
 import { AwsClient } from "aws4fetch";
 import { describe, expect, it } from "vitest";
-import { DEFAULT_STS_SETTINGS } from "../../../../../src/methods/aws/sts/settings.ts";
+import { DEFAULT_STS_SETTINGS } from "../../../../../src/methods/aws/sts/origin.ts";
 import { checkSignedRequest } from "../../../../../src/methods/aws/sts/signed-request.ts";
 
 const FORM = "Action=GetCallerIdentity&Version=2011-06-15";

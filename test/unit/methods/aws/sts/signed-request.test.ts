@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { DEFAULT_STS_SETTINGS, type StsSettings } from "../../../../../src/methods/aws/sts/settings.ts";
+import { DEFAULT_STS_SETTINGS, type StsSettings } from "../../../../../src/methods/aws/sts/origin.ts";
 import { checkSignedRequest, type SignedRequestFields } from "../../../../../src/methods/aws/sts/signed-request.ts";
 
 const base64 = (text: string) => Buffer.from(text).toString("base64");

