@@ -6,6 +6,7 @@ import { buildSync } from "esbuild";
 import { defineConfig } from "vitest/config";
 import { unstable_readConfig } from "wrangler";
 import { NATIVE_MODULES, sourcesAsOneModule } from "./test/support/one-module.ts";
+import { SideBySide } from "./test/support/side-by-side.ts";
 
 /** An example as one module, as Wrangler would bundle it for its author. */
 function bundled(example: string) {
@@ -79,9 +80,13 @@ function withoutDevVars(): Record<string, unknown> {
   return Object.fromEntries(names.map((name) => [name, vars[name] ?? ""]));
 }
 
-// The Worker imports the built console. This file is read once more for each project.
+// This file is read once more for each project.
 if (process.env.CONSOLE_OF_RUN === undefined) {
+  // The Worker imports the built console.
   execFileSync(process.execPath, ["scripts/build-console.js"], { cwd: import.meta.dirname });
+  // `npm run dev` of an end-to-end test makes .dev.vars where there is none: never while files of another project start.
+  const env = { ...process.env, WRANGLER_COMMAND: "dev" };
+  execFileSync(process.execPath, ["scripts/dev-vars.js"], { cwd: import.meta.dirname, env });
   process.env.CONSOLE_OF_RUN = "built";
 }
 
@@ -99,6 +104,10 @@ export default defineConfig({
     testTimeout: 300_000,
     hookTimeout: 300_000,
     expect: { poll: { timeout: 90_000 } },
+    // Where there are two cores. A file of the slow projects waits for its objects, servers and pages, and for the runner, much of
+    // the time: those projects run beside each other (`groupOrder`), four files at once.
+    maxWorkers: 4,
+    sequence: { sequencer: SideBySide },
     projects: [
       {
         extends: true,
@@ -150,8 +159,7 @@ export default defineConfig({
           ],
           name: "workers",
           include: ["test/workers/**/*.test.ts"],
-          // A file waits for its objects and for the runner much of the time: three at once also where there are two cores.
-          maxWorkers: 3,
+          sequence: { groupOrder: 1 },
         },
       },
       {
@@ -160,8 +168,7 @@ export default defineConfig({
           name: "e2e",
           include: ["test/e2e/**/*.test.ts"],
           globalSetup: "test/e2e/support/build-once.ts",
-          // A file waits for its servers and pages most of the time: two at once also where there are two cores.
-          maxWorkers: 2,
+          sequence: { groupOrder: 1 },
         },
       },
     ],
