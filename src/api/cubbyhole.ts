@@ -137,7 +137,7 @@ async function refuseOthers({ presented }: PresentedContext<unknown>): Promise<R
   return presented.kind === "service" ? ok(null) : err(ONLY_SERVICE);
 }
 
-function outcomeOf(context: CallContext<unknown, unknown>): Result<Outcome, Failure> {
+function outcomeOf(context: CallContext): Result<Outcome, Failure> {
   return context.outcome ?? err(DENIED);
 }
 

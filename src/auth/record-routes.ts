@@ -1,15 +1,12 @@
-import type { Failure } from "../base/errors.ts";
-import { err, ok, type Result } from "../base/result.ts";
+import { err, ok } from "../base/result.ts";
 import { fieldSchema, NO_FIELDS } from "../wire/fields.ts";
 import { PAGE } from "../wire/page.ts";
-import { dataReply, EMPTY, type Reply } from "../wire/reply.ts";
+import { dataReply, EMPTY } from "../wire/reply.ts";
 import type { View } from "../wire/view.ts";
-import { type CallContext, type Route, simpleRoute } from "./route.ts";
+import { type Answered, type CallContext, type Route, simpleRoute } from "./route.ts";
 import { dataAnswer, KEYS, NO_CONTENT, type RouteDescription } from "./route-description.ts";
 
 type Described = Pick<RouteDescription, "summary" | "operationId" | "parameters">;
-type Call = CallContext<unknown, null>;
-
 /** Most names in one answer. */
 const MAX_NAMES = 10_000;
 
@@ -18,7 +15,7 @@ const CUT = `There are more than ${MAX_NAMES} names; ask for the next ones with 
 /** A list of names in order. */
 interface DeclaredList extends Described {
   /** At most `limit` names after `after`. */
-  names(context: Call, after: string, limit: number): Promise<string[]>;
+  names(context: CallContext, after: string, limit: number): Promise<string[]>;
 }
 
 /**
@@ -45,7 +42,7 @@ export function listRoute(path: string, { names, ...description }: DeclaredList)
 interface DeclaredRecord<T> extends Described {
   readonly view: View<T>;
   /** null when there is no record: a 404. */
-  read(context: Call): Promise<T | null>;
+  read(context: CallContext): Promise<T | null>;
 }
 
 /** An endpoint that shows a record. */
@@ -63,7 +60,7 @@ export function showRoute<T>(path: string, { view, read, ...description }: Decla
 /** An endpoint that is read, takes no fields, and makes its answer itself. */
 export function readRoute(
   path: string,
-  declared: RouteDescription & { handle(context: Call): Promise<Result<Reply, Failure>> },
+  declared: RouteDescription & { handle(context: CallContext): Answered },
 ): Route {
   return simpleRoute("read", path, { ...declared, input: NO_FIELDS });
 }
@@ -71,7 +68,7 @@ export function readRoute(
 /** A record that is deleted. */
 interface DeclaredRemoval extends Described {
   /** Safe to repeat. */
-  remove(context: Call): Promise<unknown>;
+  remove(context: CallContext): Promise<unknown>;
 }
 
 /** An endpoint that deletes a record. */

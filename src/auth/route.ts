@@ -55,7 +55,10 @@ export interface PreparedContext<F, P> extends PresentedContext<F> {
 }
 
 /** A request that the caller's policies allow. */
-export interface CallContext<F, P> extends PreparedContext<F, P>, AuthorizedCall {}
+export interface CallContext<F = unknown, P = unknown> extends PreparedContext<F, P>, AuthorizedCall {}
+
+/** What a handler gives: the answer, or why there is none. */
+export type Answered = Promise<Result<Reply, Failure>>;
 
 /** A request to log in, with its fields. It is not authorised. */
 export interface LoginContext<F> extends ReadyContext {
@@ -74,7 +77,7 @@ interface RouteBase {
 /** An endpoint that answers without a token. */
 export interface OpenRoute extends RouteBase {
   readonly access: "open";
-  handle(context: OpenContext): Promise<Result<Reply, Failure>>;
+  handle(context: OpenContext): Answered;
 }
 
 /** An endpoint for callers with a token whose policies allow it. */
@@ -115,7 +118,7 @@ export interface OpenedCall {
   /** The action for the hop that authenticates; null when there is nothing to do there. */
   action(): Promise<CallerAction | null>;
   /** Answers, after the policies allowed the request. */
-  handle(authorized: AuthorizedCall): Promise<Result<Reply, Failure>>;
+  handle(authorized: AuthorizedCall): Answered;
 }
 
 /** The endpoint of an auth method that gives a token to a client that proves what the method asks for. A token is not looked at. */
@@ -130,7 +133,7 @@ export interface LoginRoute extends RouteBase {
 /** A request to log in whose input was read. */
 export interface OpenedLogin {
   readonly sent: SentNames;
-  handle(): Promise<Result<Reply, Failure>>;
+  handle(): Answered;
 }
 
 export type Route = OpenRoute | LoginRoute | TokenRoute;
@@ -151,7 +154,7 @@ interface DeclaredToken<F, P>
    * null when there is nothing to do there.
    */
   action?(context: PreparedContext<F, P>): Promise<CallerAction | null>;
-  handle(context: CallContext<F, P>): Promise<Result<Reply, Failure>>;
+  handle(context: CallContext<F, P>): Answered;
 }
 
 type Operations = Operation | readonly Operation[];
@@ -210,11 +213,7 @@ export function openRoute(
 /** Defines the endpoint of an auth method where tokens are got. */
 export function loginRoute<F>(
   path: string,
-  {
-    input,
-    handle,
-    ...description
-  }: Declared<F> & { handle(context: LoginContext<F>): Promise<Result<Reply, Failure>> },
+  { input, handle, ...description }: Declared<F> & { handle(context: LoginContext<F>): Answered },
 ): LoginRoute {
   return {
     access: "login",

@@ -1,4 +1,4 @@
-import type { Route } from "../../auth/route.ts";
+import type { CallContext, Route } from "../../auth/route.ts";
 import { currentTime } from "../../base/clock.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
@@ -8,7 +8,7 @@ import { listAliases, readAlias } from "../../identity/entities.ts";
 import type { AliasRecord, GroupAliasRecord } from "../../identity/model.ts";
 import { metadataProblem, nameProblem } from "../../identity/rules.ts";
 import { fieldSchema, pairs, text, type Values } from "../../wire/fields.ts";
-import { type IdentityKind, routesById, type ShownWrite, type WriteContext } from "./kind.ts";
+import { type IdentityKind, routesById, type ShownWrite } from "./kind.ts";
 import { ALIAS_SUMMARY_VIEW, ALIAS_VIEW, GROUP_ALIAS_SUMMARY_VIEW, GROUP_ALIAS_VIEW } from "./render.ts";
 
 const FIELDS = fieldSchema({
@@ -40,7 +40,7 @@ const KIND: IdentityKind<AliasRecord, Fields> = {
 /** The names that auth mounts know entities by. */
 export const ALIAS_ROUTES: readonly Route[] = routesById(KIND);
 
-async function write({ env, installation }: WriteContext, fields: Fields): Promise<Result<ShownWrite, Failure>> {
+async function write({ env, installation }: CallContext, fields: Fields): Promise<Result<ShownWrite, Failure>> {
   const { id, name, mount_accessor: accessor, custom_metadata: customMetadata } = fields;
   const problem = nameProblem("alias", name) ?? metadataProblem("custom_metadata", customMetadata);
   if (problem) return err(invalid(problem));
@@ -85,7 +85,7 @@ const KIND_OF_GROUPS: IdentityKind<GroupAliasRecord, GroupFields> = {
 export const GROUP_ALIAS_ROUTES: readonly Route[] = routesById(KIND_OF_GROUPS);
 
 async function writeOfGroup(
-  { env, installation }: WriteContext,
+  { env, installation }: CallContext,
   fields: GroupFields,
 ): Promise<Result<ShownWrite, Failure>> {
   const { id, name, mount_accessor: mountAccessor, canonical_id: groupId } = fields;

@@ -1,6 +1,6 @@
 import { endRequestOf } from "../../auth/caller.ts";
 import { readRoute } from "../../auth/record-routes.ts";
-import { type CallContext, type Route, simpleRoute, withParameters } from "../../auth/route.ts";
+import { type Answered, type CallContext, type Route, simpleRoute, withParameters } from "../../auth/route.ts";
 import { DONE_OR_WARNED, dataAnswer, NO_CONTENT } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
@@ -13,10 +13,10 @@ import { forgetEntities } from "../../identity/standing.ts";
 import { systemOf } from "../../system/system.ts";
 import { entityScope } from "../../system/watermarks.ts";
 import { commaList, fieldSchema, flag, pairs, sent, strictSchema, text, type Values } from "../../wire/fields.ts";
-import { dataReply, EMPTY, type Reply } from "../../wire/reply.ts";
+import { dataReply, EMPTY } from "../../wire/reply.ts";
 import { endedReply } from "../changed-reply.ts";
 import { notBefore, readNotBefore } from "../not-before.ts";
-import { type NamedKind, routesById, routesByName, type ShownWrite, type WriteContext } from "./kind.ts";
+import { type NamedKind, routesById, routesByName, type ShownWrite } from "./kind.ts";
 import { ENTITY_SUMMARY_VIEW, ENTITY_VIEW } from "./render.ts";
 
 const FIELDS = fieldSchema({
@@ -83,7 +83,7 @@ export const ENTITY_ROUTES: readonly Route[] = withParameters({ id: "The id of t
   }),
 ]);
 
-async function write({ env }: WriteContext, fields: Fields): Promise<Result<ShownWrite, Failure>> {
+async function write({ env }: CallContext, fields: Fields): Promise<Result<ShownWrite, Failure>> {
   const { id, name, metadata, disabled } = fields;
   const problem = nameProblem("entity", name) ?? metadataProblem("metadata", metadata);
   if (problem) return err(invalid(problem));
@@ -97,7 +97,7 @@ async function write({ env }: WriteContext, fields: Fields): Promise<Result<Show
 }
 
 /** Ends the tokens of an entity, which stays as it is. What is stored of them goes with the next tidy run. */
-async function endTokens(context: CallContext<{ not_before: string }, null>): Promise<Result<Reply, Failure>> {
+async function endTokens(context: CallContext<{ not_before: string }>): Answered {
   const { env, params, fields, caller, request: asking } = context;
   const id = params.id ?? "";
   const now = currentTime();

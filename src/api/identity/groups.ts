@@ -1,4 +1,4 @@
-import type { Route } from "../../auth/route.ts";
+import type { CallContext, Route } from "../../auth/route.ts";
 import { currentTime } from "../../base/clock.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
@@ -7,7 +7,7 @@ import { writeGroup } from "../../identity/entity-writes.ts";
 import { EXTERNAL_GROUP, type GroupRecord, INTERNAL_GROUP } from "../../identity/model.ts";
 import { identityPolicies, metadataProblem, nameProblem } from "../../identity/rules.ts";
 import { commaList, fieldSchema, pairs, text, type Values } from "../../wire/fields.ts";
-import { type NamedKind, routesById, routesByName, type ShownWrite, type WriteContext } from "./kind.ts";
+import { type NamedKind, routesById, routesByName, type ShownWrite } from "./kind.ts";
 import { GROUP_SUMMARY_VIEW, GROUP_VIEW } from "./render.ts";
 
 const FIELDS = fieldSchema({
@@ -43,7 +43,7 @@ const KIND: NamedKind<GroupRecord, Fields> = {
 /** Groups of entities, by id and by name. */
 export const GROUP_ROUTES: readonly Route[] = [...routesById(KIND), ...routesByName(KIND)];
 
-async function write({ env }: WriteContext, fields: Fields): Promise<Result<ShownWrite, Failure>> {
+async function write({ env }: CallContext, fields: Fields): Promise<Result<ShownWrite, Failure>> {
   const { id, name, metadata } = fields;
   const type = TYPES.find((known) => known === fields.type) ?? null;
   if (fields.type !== "" && type === null) return err(invalid('the type of a group is "internal" or "external"'));

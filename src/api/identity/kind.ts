@@ -17,9 +17,6 @@ import { dataReply, EMPTY, keysReply, type Reply } from "../../wire/reply.ts";
 import type { View } from "../../wire/view.ts";
 import type { Shown } from "./render.ts";
 
-/** What a handler of a write needs of its request. */
-export type WriteContext = Pick<CallContext<unknown, unknown>, "env" | "installation">;
-
 /** What the answer to a write shows; null for a write that is answered without a body. */
 export type ShownWrite = Record<string, unknown> | null;
 
@@ -39,7 +36,7 @@ export interface IdentityKind<Thing extends { readonly id: string }, Fields exte
   /** What a list shows beside the id. */
   readonly summary: View<Shown<Thing>>;
   /** Creates a thing or changes the one that `fields` name. */
-  write(context: WriteContext, fields: Fields): Promise<Result<ShownWrite, Failure>>;
+  write(context: CallContext, fields: Fields): Promise<Result<ShownWrite, Failure>>;
   list(env: Env, after: string, limit: number): Promise<readonly Thing[]>;
   read(env: Env, key: { readonly id: string }): Promise<Thing | null>;
   delete(env: Env, key: { readonly id: string }): Promise<void>;
@@ -184,14 +181,15 @@ function writeReply(written: Result<ShownWrite, Failure>): Result<Reply, Failure
   return ok(written.value ? dataReply(written.value) : EMPTY);
 }
 
-type Call = Pick<CallContext<unknown, unknown>, "caller" | "env" | "installation" | "params" | "request">;
-
 /**
  * The entity or group that the path of a request names. Names are found in any case, but a policy rule is written for
  * one spelling. So a path with another spelling is evaluated for the stored name as well: otherwise a rule for `admin`
  * would not hold for `Admin`.
  */
-async function canonicalName(context: Call, kind: "entity" | "group"): Promise<Result<{ name: string }, Failure>> {
+async function canonicalName(
+  context: CallContext,
+  kind: "entity" | "group",
+): Promise<Result<{ name: string }, Failure>> {
   const { env, installation, caller, params, request } = context;
   const key = { name: params.name ?? "" };
   const found = await (kind === "entity" ? findEntity(env, key) : identityOf(env).readGroup(key));

@@ -1,4 +1,4 @@
-import { type CallContext, simpleRoute, type TokenRoute, tokenRoute } from "../../auth/route.ts";
+import { type Answered, type CallContext, simpleRoute, type TokenRoute, tokenRoute } from "../../auth/route.ts";
 import { describeFields, type RouteDescription } from "../../auth/route-description.ts";
 import type { Failure } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
@@ -51,7 +51,7 @@ function readResource<A>(
 
 /** An endpoint of this interface: what is said of it, and what it does. */
 interface Declared<P> extends Omit<RouteDescription, "fields"> {
-  handle(context: CallContext<Record<string, unknown>, P>): Promise<Result<Reply, Failure>>;
+  handle(context: CallContext<Record<string, unknown>, P>): Answered;
 }
 
 /** Defines an endpoint that reads nothing but its path. */

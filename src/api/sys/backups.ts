@@ -1,5 +1,5 @@
 import { readRoute } from "../../auth/record-routes.ts";
-import { type OpenContext, openRoute, type Route, simpleRoute } from "../../auth/route.ts";
+import { type Answered, type OpenContext, openRoute, type Route, simpleRoute } from "../../auth/route.ts";
 import { dataAnswer, describeFields, NO_CONTENT } from "../../auth/route-description.ts";
 import { backupRunsOf } from "../../backup/bucket/backup-runs.ts";
 import { listBackups } from "../../backup/bucket/bucket.ts";
@@ -9,12 +9,12 @@ import { backupIntervalMs, backupsKept } from "../../backup/bucket/settings.ts";
 import { listedPart, makePart, sealBackup } from "../../backup/make.ts";
 import { readPosition } from "../../backup/part.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
-import { err, ok, type Result } from "../../base/result.ts";
+import { err, ok } from "../../base/result.ts";
 import { formatRfc3339, formatTime } from "../../base/rfc3339.ts";
 import { toBase64 } from "../../crypto/bytes.ts";
 import type { Env } from "../../env.ts";
 import { fieldSchema, integer, NO_FIELDS, text } from "../../wire/fields.ts";
-import { dataReply, EMPTY, type Reply } from "../../wire/reply.ts";
+import { dataReply, EMPTY } from "../../wire/reply.ts";
 import { asInitializer } from "./status/init.ts";
 
 const PART_SHAPE = {
@@ -178,17 +178,17 @@ export const STORED_BACKUP_ROUTES: readonly Route[] = [
 async function asOwner<F>(
   context: OpenContext,
   schema: ReturnType<typeof fieldSchema<F>>,
-  act: (fields: F) => Promise<Result<Reply, Failure>>,
-): Promise<Result<Reply, Failure>> {
+  act: (fields: F) => Answered,
+): Answered {
   if (!context.env.GROVE_INIT_TOKEN) return err(NEEDS_INIT_TOKEN);
   return asInitializer(context, schema, async (fields) => (context.loaded.ok ? err(NOT_NEW) : act(fields)));
 }
 
-async function list({ BACKUPS: bucket }: Env): Promise<Result<Reply, Failure>> {
+async function list({ BACKUPS: bucket }: Env): Answered {
   return bucket ? ok(dataReply({ backups: await listBackups(bucket) })) : err(NO_BUCKET);
 }
 
-async function readFile({ BACKUPS: bucket }: Env, backup: string, file: string): Promise<Result<Reply, Failure>> {
+async function readFile({ BACKUPS: bucket }: Env, backup: string, file: string): Answered {
   if (!bucket) return err(NO_BUCKET);
   const place = readPlace(backup);
   const key = place && keyOfFile(place, file);

@@ -1,5 +1,5 @@
 import { callerOf, callerRecord, type ParsedToken } from "../../auth/caller.ts";
-import { type CallContext, type Route, simpleRoute, tokenRoute } from "../../auth/route.ts";
+import { type Answered, type CallContext, type Route, simpleRoute, tokenRoute } from "../../auth/route.ts";
 import { injectedAnswer } from "../../auth/route-description.ts";
 import {
   accessorTarget,
@@ -20,7 +20,7 @@ import { parsePolicy, policyErrorText } from "../../policy/parse.ts";
 import { canonicalTeamPath } from "../../team/canonical-path.ts";
 import type { TokenRecord } from "../../token/record.ts";
 import { commaList, deprecated, fieldSchema, text, unread, type Values } from "../../wire/fields.ts";
-import { injectedReply, type Reply } from "../../wire/reply.ts";
+import { injectedReply } from "../../wire/reply.ts";
 
 /** `path` is the older name of `paths`. */
 const PATHS = {
@@ -99,10 +99,7 @@ export const CAPABILITY_ROUTES: readonly Route[] = [
   }),
 ];
 
-async function answerForSubject(
-  context: CallContext<PathFields, Subject>,
-  unknown: Failure,
-): Promise<Result<Reply, Failure>> {
+async function answerForSubject(context: CallContext<PathFields, Subject>, unknown: Failure): Answered {
   const { prepared } = context;
   if ("presented" in prepared) {
     const holder = await callerOf(context.env, context.installation, prepared.presented);
@@ -113,9 +110,7 @@ async function answerForSubject(
   return answer(context, outcome.value.token);
 }
 
-async function answerForPolicy(
-  context: Pick<CallContext<PathFields & { readonly policy: string }, unknown>, "env" | "installation" | "fields">,
-): Promise<Result<Reply, Failure>> {
+async function answerForPolicy(context: CallContext<PathFields & { readonly policy: string }>): Answered {
   const { policy } = context.fields;
   if (policy === "") return err(invalid("'policy' parameter not supplied or empty"));
   const now = currentTime();
@@ -125,20 +120,14 @@ async function answerForPolicy(
   return answerByAcl(context, compileAcl([named], { now }));
 }
 
-async function answer(
-  context: Pick<CallContext<PathFields, unknown>, "env" | "installation" | "fields">,
-  holder: TokenRecord,
-): Promise<Result<Reply, Failure>> {
+async function answer(context: CallContext<PathFields>, holder: TokenRecord): Answered {
   const acl = await aclOfToken(context.env, context.installation, holder);
   // The holder's entity is disabled or gone: its token grants nothing to anybody who asks, either.
   return acl.ok ? answerByAcl(context, acl.value) : err(DENIED);
 }
 
 /** Each path with its capabilities, once more as `capabilities` when there is only one. */
-async function answerByAcl(
-  { env, installation, fields }: Pick<CallContext<PathFields, unknown>, "env" | "installation" | "fields">,
-  acl: Acl,
-): Promise<Result<Reply, Failure>> {
+async function answerByAcl({ env, installation, fields }: CallContext<PathFields>, acl: Acl): Answered {
   const paths = fields.paths?.length ? fields.paths : (fields.path ?? []);
   if (paths.length === 0) return err(invalid("paths must be supplied"));
   if (paths.some((path) => path.length > MAX_PATH_LENGTH)) return err(invalid("a path is too long"));

@@ -1,9 +1,9 @@
 import { beginRootGeneration, finishRootGeneration, OTP_LENGTH } from "../../auth/generate-root.ts";
-import { type OpenContext, openRoute, type Route } from "../../auth/route.ts";
+import { type Answered, type OpenContext, openRoute, type Route } from "../../auth/route.ts";
 import { type Answer, dataAnswer, NO_CONTENT, plainAnswer } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
-import { err, ok, type Result } from "../../base/result.ts";
+import { err, ok } from "../../base/result.ts";
 import { equalBytes } from "../../crypto/bytes.ts";
 import type { Env } from "../../env.ts";
 import type { Installation } from "../../system/installation.ts";
@@ -150,8 +150,8 @@ function routesAt(
 async function guarded(
   context: OpenContext,
   step: Step,
-  work: (context: OpenContext, installation: Installation) => Promise<Result<Reply, Failure>>,
-): Promise<Result<Reply, Failure>> {
+  work: (context: OpenContext, installation: Installation) => Answered,
+): Answered {
   const { env, request, loaded } = context;
   if (!loaded.ok) return loaded;
   const result = hasInitToken(env, request.token) ? await work(context, loaded.value) : err(NEEDS_INIT_TOKEN);

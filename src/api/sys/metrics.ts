@@ -1,10 +1,10 @@
 import { readRoute } from "../../auth/record-routes.ts";
-import { type OpenContext, type RequestContext, type Route, tokenRoute } from "../../auth/route.ts";
+import { type Answered, type OpenContext, type RequestContext, type Route, tokenRoute } from "../../auth/route.ts";
 import { dataAnswer } from "../../auth/route-description.ts";
 import { backupRunsOf } from "../../backup/bucket/backup-runs.ts";
 import { currentTime, isWithin } from "../../base/clock.ts";
-import { type Failure, invalid } from "../../base/errors.ts";
-import { err, ok, type Result } from "../../base/result.ts";
+import { invalid } from "../../base/errors.ts";
+import { err, ok } from "../../base/result.ts";
 import { formatRfc3339 } from "../../base/rfc3339.ts";
 import { groveVersion } from "../../base/version.ts";
 import type { Env } from "../../env.ts";
@@ -18,7 +18,7 @@ import { isolateFamilies } from "../../metrics/isolate-families.ts";
 import { type Installation, installationAgeMs } from "../../system/installation.ts";
 import { tidyOf } from "../../tidy/tidy.ts";
 import { fieldSchema, text } from "../../wire/fields.ts";
-import { dataReply, plainReply, type Reply } from "../../wire/reply.ts";
+import { dataReply, plainReply } from "../../wire/reply.ts";
 import { mountNames } from "./tokens/token-view.ts";
 
 /** How long an isolate answers the same figures of the installation, in ms: asking again takes some hundred calls to objects. */
@@ -245,10 +245,7 @@ export const METRICS_ROUTES: readonly Route[] = [
 
 const openMetrics = (context: OpenContext) => metrics(context, context.loaded.ok ? context.loaded.value : null);
 
-async function metrics(
-  { env, request }: RequestContext,
-  installation: Installation | null,
-): Promise<Result<Reply, Failure>> {
+async function metrics({ env, request }: RequestContext, installation: Installation | null): Answered {
   const { format } = request.data;
   if (format !== undefined && format !== "" && format !== "prometheus")
     return err(invalid("format is prometheus or none"));

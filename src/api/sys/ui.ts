@@ -1,15 +1,15 @@
 import { aclOfRequest } from "../../auth/acl-of-request.ts";
 import { callerRecord } from "../../auth/caller.ts";
 import { readRoute } from "../../auth/record-routes.ts";
-import { type OpenContext, openRoute, type Route } from "../../auth/route.ts";
+import { type Answered, type OpenContext, openRoute, type Route } from "../../auth/route.ts";
 import { dataAnswer } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
-import { DENIED, type Failure } from "../../base/errors.ts";
-import { err, ok, type Result } from "../../base/result.ts";
+import { DENIED } from "../../base/errors.ts";
+import { err, ok } from "../../base/result.ts";
 import { aclOfToken } from "../../identity/standing.ts";
 import { resultantAcl } from "../../policy/ui.ts";
 import type { Installation } from "../../system/installation.ts";
-import { dataReply, type Reply } from "../../wire/reply.ts";
+import { dataReply } from "../../wire/reply.ts";
 import { fixedMounts, MOUNT_VIEW, type MountAtPath, optionsOf, shownMounts } from "./mounts/view.ts";
 
 /** What user interfaces ask before they show anything. */
@@ -41,7 +41,7 @@ export const UI_ROUTES: readonly Route[] = [
 ];
 
 /** Without a token only the auth methods that are to be seen before login, with little; with one all that it reaches. */
-async function listMounts(context: OpenContext): Promise<Result<Reply, Failure>> {
+async function listMounts(context: OpenContext): Answered {
   const { loaded } = context;
   if (!loaded.ok) return loaded;
   const installation = loaded.value;
@@ -63,7 +63,7 @@ async function listMounts(context: OpenContext): Promise<Result<Reply, Failure>>
 }
 
 /** A path without a mount and a path that the caller cannot reach get the same answer. */
-async function readMount(context: OpenContext): Promise<Result<Reply, Failure>> {
+async function readMount(context: OpenContext): Answered {
   const { loaded } = context;
   if (!loaded.ok) return loaded;
   const installation = loaded.value;

@@ -1,5 +1,6 @@
 import { endRequestOf, readToken } from "../../auth/caller.ts";
 import {
+  type Answered,
   type CallContext,
   type OpenContext,
   openRoute,
@@ -19,7 +20,7 @@ import type { Outcome } from "../../token/actions.ts";
 import { treeOf } from "../../token/find-tree.ts";
 import { openValue } from "../../tree/cubbyhole/seal.ts";
 import { ANY_FIELDS, fieldSchema, unread, type Values } from "../../wire/fields.ts";
-import { dataReply, type Reply } from "../../wire/reply.ts";
+import { dataReply } from "../../wire/reply.ts";
 import type { GroveRequest } from "../../wire/request.ts";
 import { answerOfValue, RESPONSE_PATH, type StoredAnswer } from "../../wire/stored-answer.ts";
 
@@ -81,7 +82,7 @@ export const WRAPPING_ROUTES: readonly Route[] = [
   }),
 ];
 
-async function lookUp({ env, request, loaded }: OpenContext): Promise<Result<Reply, Failure>> {
+async function lookUp({ env, request, loaded }: OpenContext): Answered {
   const problem = tokenProblem(request);
   if (problem) return err(problem);
   if (!loaded.ok) return loaded;
@@ -151,7 +152,7 @@ async function targetedBy(
  * The new token is made before the old one is taken, so a crash in between loses nothing. Of two calls at once only one
  * takes the old token; what the other has made dies unseen.
  */
-async function rewrap(context: CallContext<unknown, TargetedAction>): Promise<Result<Reply, Failure>> {
+async function rewrap(context: CallContext<unknown, TargetedAction>): Answered {
   const { env, installation, prepared, caller, request } = context;
   const found = await readAnswer(installation, await outcomeOf(context, prepared));
   if (!found.ok) return found;

@@ -1,4 +1,4 @@
-import type { CallContext, Route } from "../../auth/route.ts";
+import type { Answered, CallContext, Route } from "../../auth/route.ts";
 import { NO_CONTENT, plainAnswer } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import type { Failure } from "../../base/errors.ts";
@@ -155,11 +155,7 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
   }),
 ];
 
-async function document(
-  context: CallContext<unknown, unknown>,
-  organization: OrganizationRecord | null,
-  status = 200,
-): Promise<Result<Reply, Failure>> {
+async function document(context: CallContext, organization: OrganizationRecord | null, status = 200): Answered {
   if (!organization) return err(NO_ORGANIZATION);
   const permissions = organizationPermissions(await mayOf(context), organization);
   return documentReply(ORGANIZATION_VIEW.show({ organization, permissions }), status);

@@ -12,11 +12,7 @@ import { manages } from "../../team/rules/owners.ts";
 export type May = (operation: Operation, path: string, alternatePath?: string) => boolean;
 
 /** Evaluates the policies of the caller, for answers that show what it may do. */
-export async function mayOf({
-  env,
-  installation,
-  caller,
-}: Pick<CallContext<unknown, unknown>, "env" | "installation" | "caller">): Promise<May> {
+export async function mayOf({ env, installation, caller }: CallContext): Promise<May> {
   const acl = await aclOfToken(env, installation, callerRecord(caller));
   const now = currentTime();
   return (operation, path, alternatePath) => {

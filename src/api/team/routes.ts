@@ -1,4 +1,5 @@
 import {
+  type Answered,
   type CallContext,
   openRoute,
   type Route,
@@ -7,14 +8,13 @@ import {
   withParameters,
 } from "../../auth/route.ts";
 import { NO_CONTENT, plainAnswer } from "../../auth/route-description.ts";
-import type { Failure } from "../../base/errors.ts";
-import { ok, type Result } from "../../base/result.ts";
+import { ok } from "../../base/result.ts";
 import type { Keys } from "../../crypto/key-ring.ts";
 import { canonicalTeamPath } from "../../team/canonical-path.ts";
 import { userIdOf } from "../../team/ids.ts";
 import type { TeamRecord } from "../../team/record.ts";
 import { ANY_FIELDS } from "../../wire/fields.ts";
-import { EMPTY, plainReply, type Reply } from "../../wire/reply.ts";
+import { EMPTY, plainReply } from "../../wire/reply.ts";
 import { ORGANIZATION_ROUTES, TOKEN_TTL_ROUTES } from "./organizations.ts";
 import { USER_VIEW } from "./render.ts";
 import { TEAMS_ROUTES } from "./teams.ts";
@@ -67,7 +67,7 @@ export const TEAM_ROUTES: readonly Route[] = withParameters(PARAMETERS, [
 ]);
 
 /** Who the caller is: for the token of a team the user that stands for the team. */
-async function showAccount(context: CallContext<unknown, unknown>): Promise<Result<Reply, Failure>> {
+async function showAccount(context: CallContext): Answered {
   const { caller, installation } = context;
   const { keys } = installation;
   const shown =

@@ -1,4 +1,4 @@
-import { type CallContext, type Route, tokenRoute } from "../../auth/route.ts";
+import { type Answered, type CallContext, type Route, tokenRoute } from "../../auth/route.ts";
 import { describeFields, NO_CONTENT, plainAnswer } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import type { Failure } from "../../base/errors.ts";
@@ -10,7 +10,7 @@ import type { Page, TeamRecord, TeamSettings } from "../../team/record.ts";
 import { NEW_TEAM, settingsOf, TEAM_CHANGE } from "../../team/rules/settings.ts";
 import { exact } from "../../wire/exact-fields.ts";
 import { ANY_FIELDS, fieldSchema, type Values } from "../../wire/fields.ts";
-import { EMPTY, plainReply, type Reply } from "../../wire/reply.ts";
+import { EMPTY, plainReply } from "../../wire/reply.ts";
 import {
   includeField,
   type ListQuery,
@@ -138,7 +138,7 @@ const POLICIES_REFUSED: Failure = {
  * A caller that gives a team policies can have a token with them: that takes sudo, like a token with policies that its creator
  * does not have.
  */
-function mayGivePolicies({ verdict }: CallContext<unknown, unknown>, settings: Partial<TeamSettings>): boolean {
+function mayGivePolicies({ verdict }: CallContext, settings: Partial<TeamSettings>): boolean {
   return verdict.sudo || settings.tokenPolicies === undefined;
 }
 
@@ -159,10 +159,10 @@ async function findTeams({
 }
 
 async function document(
-  context: CallContext<unknown, unknown>,
+  context: CallContext,
   team: TeamRecord | null,
   included: Readonly<Record<string, unknown>> = {},
-): Promise<Result<Reply, Failure>> {
+): Answered {
   if (!team) return NOT_FOUND;
   const data = TEAM_VIEW.show({ team, permissions: teamPermissions(await mayOf(context), team) });
   return ok(plainReply({ data, ...included }));

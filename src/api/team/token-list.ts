@@ -1,4 +1,4 @@
-import { type CallContext, type Route, tokenRoute } from "../../auth/route.ts";
+import { type Answered, type CallContext, type Route, tokenRoute } from "../../auth/route.ts";
 import { NO_CONTENT, plainAnswer } from "../../auth/route-description.ts";
 import type { Failure } from "../../base/errors.ts";
 import { inGroups } from "../../base/parallel.ts";
@@ -9,7 +9,7 @@ import { readTokenId } from "../../team/ids.ts";
 import { readTokenOrder, TOKEN_SORTS } from "../../team/rules/sort.ts";
 import { exact, exactString, oneOf } from "../../wire/exact-fields.ts";
 import { ANY_FIELDS, fieldSchema, isObject, readValues } from "../../wire/fields.ts";
-import { EMPTY, type Reply } from "../../wire/reply.ts";
+import { EMPTY } from "../../wire/reply.ts";
 import { pageReply, pageShape, SEARCH_FIELD } from "../json-api/page.ts";
 import { listRoute, refused } from "../json-api/routes.ts";
 import { LISTED_TOKEN_VIEW } from "./render.ts";
@@ -79,7 +79,7 @@ async function removeAll({
   request,
   params,
   prepared: tokenIds,
-}: CallContext<Record<string, unknown>, readonly string[]>): Promise<Result<Reply, Failure>> {
+}: CallContext<Record<string, unknown>, readonly string[]>): Answered {
   const name = params.organization ?? "";
   if (!(await organizationNamed(env, name).show(name))) return err(NO_ORGANIZATION);
   const byTeam = new Map<string, string[]>();

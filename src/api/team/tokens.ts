@@ -1,10 +1,9 @@
 import { type Caller, callerRecord } from "../../auth/caller.ts";
-import { type CallContext, type Route, withParameters } from "../../auth/route.ts";
+import { type Answered, type CallContext, type Route, withParameters } from "../../auth/route.ts";
 import { NO_CONTENT, plainAnswer } from "../../auth/route-description.ts";
 import { auditTeamToken } from "../../auth/team-caller.ts";
 import { currentTime } from "../../base/clock.ts";
-import type { Failure } from "../../base/errors.ts";
-import { err, ok, type Result } from "../../base/result.ts";
+import { err, ok } from "../../base/result.ts";
 import type { Keys } from "../../crypto/key-ring.ts";
 import { openData, sealData } from "../../crypto/sealed-data.ts";
 import { ALREADY_ROTATED } from "../../team/failures.ts";
@@ -15,7 +14,7 @@ import { type Expiry, readExpiry } from "../../team/rules/expiry.ts";
 import { descriptionProblem } from "../../team/rules/name.ts";
 import { exact, exactString } from "../../wire/exact-fields.ts";
 import { sent, strictSchema, type Values } from "../../wire/fields.ts";
-import { EMPTY, type Reply } from "../../wire/reply.ts";
+import { EMPTY } from "../../wire/reply.ts";
 import { bareRoute, documentReply, documentRoute } from "../json-api/routes.ts";
 import { TOKEN_VIEW } from "./render.ts";
 
@@ -39,10 +38,7 @@ interface TokenPlace {
 }
 
 /** The token of the id in a path, which is its own or its team's. */
-async function readEitherId({
-  installation,
-  params,
-}: Pick<CallContext<unknown, unknown>, "installation" | "params">): Promise<TokenPlace> {
+async function readEitherId({ installation, params }: CallContext): Promise<TokenPlace> {
   const id = params.id ?? "";
   const route = await readTokenId(installation.keys, id);
   if (route !== null) return { route, tokenId: id };
@@ -128,14 +124,12 @@ export const TEAM_TOKEN_ROUTES: readonly Route[] = withParameters(
   ],
 );
 
-type AnyCall = Pick<CallContext<unknown, unknown>, "env" | "installation" | "request" | "params">;
-
 /** The token without a description of the team that the path names. */
-async function unnamedTokenOf({ installation, params }: AnyCall): Promise<TokenPlace> {
+async function unnamedTokenOf({ installation, params }: CallContext): Promise<TokenPlace> {
   return { route: await readTeamId(installation.keys, params.team ?? ""), tokenId: "" };
 }
 
-async function create(context: CallContext<unknown, TokenAttributes>): Promise<Result<Reply, Failure>> {
+async function create(context: CallContext<unknown, TokenAttributes>): Answered {
   const { env, installation, request, params, caller, prepared } = context;
   const { keys } = installation;
   const route = await readTeamId(keys, params.team ?? "");
@@ -155,14 +149,14 @@ async function create(context: CallContext<unknown, TokenAttributes>): Promise<R
   return documentReply(TOKEN_VIEW.show({ ...added.value, text }), 201);
 }
 
-async function show({ env, request }: AnyCall, { route, tokenId }: TokenPlace): Promise<Result<Reply, Failure>> {
+async function show({ env, request }: CallContext, { route, tokenId }: TokenPlace): Answered {
   const found = route === null ? null : await teamAt(env, route).token(tokenId);
   if (!found) return NOT_FOUND;
   request.notes.targetAccessor = found.token.tokenId;
   return documentReply(TOKEN_VIEW.show({ ...found, text: null }));
 }
 
-async function remove({ env, request }: AnyCall, { route, tokenId }: TokenPlace): Promise<Result<Reply, Failure>> {
+async function remove({ env, request }: CallContext, { route, tokenId }: TokenPlace): Answered {
   const removed = route === null ? null : await teamAt(env, route).removeToken(tokenId);
   if (removed === null) return NOT_FOUND;
   request.notes.targetAccessor = removed;
@@ -206,7 +200,7 @@ export const ROTATION_ROUTES: readonly Route[] = [
  * A repeat of a request with an idempotency key gets the same token: its text was sealed, in a way that opens for the same
  * key and attributes only, and is kept for a day.
  */
-async function rotate(context: CallContext<unknown, Attributes>): Promise<Result<Reply, Failure>> {
+async function rotate(context: CallContext<unknown, Attributes>): Answered {
   const { env, installation, request, params, caller, prepared: attributes } = context;
   const { keys } = installation;
   const { route, tokenId } = await readEitherId(context);

@@ -87,10 +87,8 @@ function textProblem(text: string): string | null {
   return text.length >= 1 && text.length <= MAX_TEXT ? null : TEXT;
 }
 
-type WebhookCall = Pick<CallContext<unknown, unknown>, "env" | "installation" | "params">;
-
 /** The webhook that the path names, or null. */
-async function findWebhook({ env, params }: WebhookCall): Promise<SealedWebhook | null> {
+async function findWebhook({ env, params }: CallContext): Promise<SealedWebhook | null> {
   const name = params.organization ?? "";
   const webhooks = await organizationNamed(env, name).webhooks(name);
   return webhooks?.find(({ id }) => id === params.id) ?? null;
@@ -102,7 +100,7 @@ async function findWebhook({ env, params }: WebhookCall): Promise<SealedWebhook 
  * @param before as it was read; of revision 0 when it is new.
  */
 async function storeWebhook(
-  context: WebhookCall,
+  context: CallContext,
   before: SealedWebhook,
   changes: Values<typeof WEBHOOK_CHANGE>,
 ): Promise<Result<SealedWebhook, Failure>> {
@@ -159,7 +157,7 @@ async function secretFor(
 
 /** Sends a verification. @returns why the webhook did not take it; null when it did. */
 async function verifyWebhook(
-  { env, installation, params }: WebhookCall,
+  { env, installation, params }: CallContext,
   webhook: SealedWebhook,
 ): Promise<Failure | null> {
   const attempt = await sendToWebhook(env, installation.keys, webhook, `${webhook.id}.verification`, {

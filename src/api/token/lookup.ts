@@ -1,6 +1,6 @@
 import { type Caller, callerOf, callerRecord, type ParsedToken } from "../../auth/caller.ts";
 import { LOOKUP_SHAPE, lookupBatch, lookupTeam, lookupToken } from "../../auth/render.ts";
-import { type CallContext, type Route, simpleRoute, tokenRoute } from "../../auth/route.ts";
+import { type Answered, type CallContext, type Route, simpleRoute, tokenRoute } from "../../auth/route.ts";
 import { dataAnswer } from "../../auth/route-description.ts";
 import { accessorTarget, inCallersTree, outcomeOf, readTargetToken, tokenTarget } from "../../auth/target.ts";
 import { currentTime } from "../../base/clock.ts";
@@ -10,7 +10,7 @@ import type { Env } from "../../env.ts";
 import { policiesOfEntity } from "../../identity/standing.ts";
 import type { TokenRecord } from "../../token/record.ts";
 import { fieldSchema, text, unread } from "../../wire/fields.ts";
-import { dataReply, type Reply } from "../../wire/reply.ts";
+import { dataReply } from "../../wire/reply.ts";
 
 const BAD_TOKEN: Failure = { code: "bad_token" };
 
@@ -78,16 +78,12 @@ export const LOOKUP_ROUTES: readonly Route[] = [
   }),
 ];
 
-function lookUpCaller({ env, caller, presented }: CallContext<unknown, unknown>): Promise<Result<Reply, Failure>> {
+function lookUpCaller({ env, caller, presented }: CallContext): Answered {
   return shown(env, callerRecord(caller), lookupOf(caller, presented.text, currentTime()));
 }
 
 /** What a look-up answers, with the policies of the token's entity if it has any. */
-async function shown(
-  env: Env,
-  { entityId }: TokenRecord,
-  data: Readonly<Record<string, unknown>>,
-): Promise<Result<Reply, Failure>> {
+async function shown(env: Env, { entityId }: TokenRecord, data: Readonly<Record<string, unknown>>): Answered {
   const policies = await policiesOfEntity(env, entityId);
   return ok(dataReply(policies.length === 0 ? data : { ...data, identity_policies: policies }));
 }

@@ -1,6 +1,6 @@
 import { loginTerms } from "../../auth/login-renewal.ts";
 import { authOfToken } from "../../auth/render.ts";
-import { type CallContext, type PresentedContext, type Route, tokenRoute } from "../../auth/route.ts";
+import { type Answered, type CallContext, type PresentedContext, type Route, tokenRoute } from "../../auth/route.ts";
 import { AUTH, type RouteDescription } from "../../auth/route-description.ts";
 import {
   accessorTarget,
@@ -23,7 +23,6 @@ import type { TokenView } from "../../token/record.ts";
 import { loadRole } from "../../token/roles/known-roles.ts";
 import { type RenewTerms, roleTerms } from "../../token/rules/renew.ts";
 import { duration, type FieldSchema, fieldSchema, text, unread } from "../../wire/fields.ts";
-import type { Reply } from "../../wire/reply.ts";
 
 /** A renewal in the tree of the token. */
 interface RenewTarget extends TargetedAction {
@@ -147,14 +146,14 @@ function targetedOf(prepared: Renewal | UnstoredToken): NamedToken<RenewTarget> 
   return "unstored" in prepared ? prepared : prepared.targeted;
 }
 
-async function renewNamed(context: CallContext<unknown, Renewal | UnstoredToken>): Promise<Result<Reply, Failure>> {
+async function renewNamed(context: CallContext<unknown, Renewal | UnstoredToken>): Answered {
   const { prepared } = context;
   if (!("unstored" in prepared)) return renew({ ...context, prepared }, NOT_FOUND);
   const refusal = invalid(`${prepared.unstored.kind} tokens cannot be renewed`);
   return refuseWhileAlive(context, prepared, refusal, err(NOT_FOUND));
 }
 
-async function renew(context: CallContext<unknown, Renewal>, notFound: Failure): Promise<Result<Reply, Failure>> {
+async function renew(context: CallContext<unknown, Renewal>, notFound: Failure): Answered {
   const first = await outcomeOf(context, context.prepared.targeted);
   const asked = first.ok && first.value.kind === "needs_terms" ? first.value.token : null;
   const outcome = asked ? await renewOnTerms(context, asked) : first;

@@ -1,4 +1,4 @@
-import { type CallContext, type PresentedContext, type Route, tokenRoute } from "../../auth/route.ts";
+import { type Answered, type CallContext, type PresentedContext, type Route, tokenRoute } from "../../auth/route.ts";
 import { DONE_OR_WARNED, type RouteDescription } from "../../auth/route-description.ts";
 import {
   accessorTarget,
@@ -119,10 +119,7 @@ async function prepareByToken(
   return ok({ treeId, action: { kind, target, asked: askedBy({ id: context.request.id, path }) } });
 }
 
-async function revoke(
-  context: CallContext<unknown, NamedToken>,
-  notFound: Result<Reply, Failure>,
-): Promise<Result<Reply, Failure>> {
+async function revoke(context: CallContext<unknown, NamedToken>, notFound: Result<Reply, Failure>): Answered {
   const { prepared } = context;
   if (!prepared) return notFound;
   if ("unstored" in prepared) {

@@ -124,9 +124,7 @@ export const KEY_ROUTES: readonly Route[] = withParameters({ name: "The name of 
   }),
 ]);
 
-type Call<F> = CallContext<F, null>;
-
-async function writeKey({ env, installation, params, fields }: Call<Values<typeof KEY_FIELDS>>) {
+async function writeKey({ env, installation, params, fields }: CallContext<Values<typeof KEY_FIELDS>>) {
   const name = params.name ?? "";
   const problem = issuerNameProblem(name);
   if (problem) return err(invalid(problem));
@@ -142,7 +140,7 @@ async function writeKey({ env, installation, params, fields }: Call<Values<typeo
   return written.ok ? ok(EMPTY) : written;
 }
 
-async function rotateKey({ env, installation, params, fields }: Call<Values<typeof ROTATE_FIELDS>>) {
+async function rotateKey({ env, installation, params, fields }: CallContext<Values<typeof ROTATE_FIELDS>>) {
   const name = params.name ?? "";
   const key = await issuerOf(env).readKey(name);
   if (!key) return err(invalid("no named key found at this name"));
@@ -193,7 +191,7 @@ export const ROLE_ROUTES: readonly Route[] = withParameters({ name: "The name of
   }),
 ]);
 
-async function writeRole({ env, installation, params, fields }: Call<Values<typeof ROLE_FIELDS>>) {
+async function writeRole({ env, installation, params, fields }: CallContext<Values<typeof ROLE_FIELDS>>) {
   const name = params.name ?? "";
   const template = fields.template === null ? null : decodedTemplate(fields.template);
   const problem = issuerNameProblem(name) ?? templateProblem(template ?? "");

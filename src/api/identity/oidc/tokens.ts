@@ -1,6 +1,13 @@
 import { callerRecord } from "../../../auth/caller.ts";
 import { readRoute } from "../../../auth/record-routes.ts";
-import { type CallContext, type OpenContext, openRoute, type Route, simpleRoute } from "../../../auth/route.ts";
+import {
+  type Answered,
+  type CallContext,
+  type OpenContext,
+  openRoute,
+  type Route,
+  simpleRoute,
+} from "../../../auth/route.ts";
 import { dataAnswer, plainAnswer } from "../../../auth/route-description.ts";
 import { currentTime } from "../../../base/clock.ts";
 import { type Failure, invalid, UNAUTHENTICATED } from "../../../base/errors.ts";
@@ -41,9 +48,7 @@ export const TOKEN_ROUTES: readonly Route[] = [
   }),
 ];
 
-type Call<F> = CallContext<F, null>;
-
-async function makeToken({ env, installation, request, params, caller }: Call<unknown>) {
+async function makeToken({ env, installation, request, params, caller }: CallContext) {
   const found = await issuerOf(env).signerOfRole(params.name ?? "");
   if (!found) return err(invalid("role not found"));
   const { role, signer } = found;
@@ -68,7 +73,7 @@ async function makeToken({ env, installation, request, params, caller }: Call<un
   return ok(dataReply({ token, client_id: role.clientId, ttl: content.ttl }));
 }
 
-async function introspect({ env, installation, request, fields }: Call<Values<typeof INTROSPECT_FIELDS>>) {
+async function introspect({ env, installation, request, fields }: CallContext<Values<typeof INTROSPECT_FIELDS>>) {
   if (fields.token.length > MAX_TOKEN_LENGTH) return inactive("error parsing token");
   const known = await loadPublishedKeys(env, installation);
   const issuer = issuerUrl(known.issuer, request.baseUrl());
@@ -138,7 +143,7 @@ export const DISCOVERY_ROUTES: readonly Route[] = [
 async function published(
   { env, loaded }: OpenContext,
   answer: (known: KnownIssuer) => Result<Reply, Failure>,
-): Promise<Result<Reply, Failure>> {
+): Answered {
   return loaded.ok ? answer(await loadPublishedKeys(env, loaded.value)) : loaded;
 }
 

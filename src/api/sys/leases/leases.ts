@@ -1,5 +1,5 @@
 import { registerLease } from "../../../auth/register-lease.ts";
-import { type Route, simpleRoute } from "../../../auth/route.ts";
+import { type Answered, type Route, simpleRoute } from "../../../auth/route.ts";
 import { dataAnswer, ENVELOPE, KEYS } from "../../../auth/route-description.ts";
 import { currentTime } from "../../../base/clock.ts";
 import { type Failure, invalid } from "../../../base/errors.ts";
@@ -109,12 +109,7 @@ export const LEASE_LOOKUP_ROUTES: readonly Route[] = [
   }),
 ];
 
-async function listNames(
-  env: Env,
-  installation: Installation,
-  prefix: string,
-  { after, limit }: Page,
-): Promise<Result<Reply, Failure>> {
+async function listNames(env: Env, installation: Installation, prefix: string, { after, limit }: Page): Answered {
   const most = limit > 0 ? Math.min(limit, MAX_LIST) : MAX_LIST;
   await publishRecent(env, currentTime());
   const names = await listLeases(env, installation.keys, prefix, after, most + 1);

@@ -1,9 +1,9 @@
 import { endRequestOf } from "../../../auth/caller.ts";
-import { type CallContext, type Route, simpleRoute } from "../../../auth/route.ts";
+import { type Answered, type CallContext, type Route, simpleRoute } from "../../../auth/route.ts";
 import { ACCEPTED, dataAnswer, ENVELOPE, NO_CONTENT, type RouteDescription } from "../../../auth/route-description.ts";
 import { currentTime } from "../../../base/clock.ts";
-import { type Failure, invalid } from "../../../base/errors.ts";
-import { err, ok, type Result } from "../../../base/result.ts";
+import { invalid } from "../../../base/errors.ts";
+import { err, ok } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
 import type { WalkMode } from "../../../lease/actions.ts";
 import { readLeaseId } from "../../../lease/ids.ts";
@@ -101,21 +101,16 @@ function revokeBelowRoute(
 }
 
 /** Ends the tokens below a prefix, whatever their number, before the answer. */
-async function endTokens(env: Env, job: WalkJob, asked: EndRequest): Promise<Result<Reply, Failure>> {
+async function endTokens(env: Env, job: WalkJob, asked: EndRequest): Answered {
   const ended = await walkOf(env, job).endTokens({ ...job, createdBefore: null, mount: null, asked });
   return ended.ok ? endedReply(env) : ended;
 }
 
 async function revokeOne(
-  {
-    env,
-    installation,
-    request,
-    caller,
-  }: Pick<CallContext<unknown, null>, "caller" | "env" | "installation" | "request">,
+  { env, installation, request, caller }: CallContext,
   leaseId: string,
   how: { readonly wait: boolean; readonly force: boolean },
-): Promise<Result<Reply, Failure>> {
+): Answered {
   const asked = endRequestOf(caller, request);
   const revoked = await revokeLease(env, installation, leaseId, { ...how, asked }, request.notes);
   if (!revoked.ok) return revoked;
@@ -167,7 +162,7 @@ export const IRREVOCABLE_LEASE_ROUTES: readonly Route[] = [
   }),
 ];
 
-async function listGivenUp(env: Env, limit: string): Promise<Result<Reply, Failure>> {
+async function listGivenUp(env: Env, limit: string): Answered {
   const asked = limit === "" ? MAX_LIST : readLimit(limit);
   if (asked === null) return err(invalid('limit must be "none" or a positive number'));
   const most = Math.min(asked, MAX_ASKED);

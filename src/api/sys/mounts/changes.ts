@@ -1,6 +1,6 @@
 import { endRequestOf } from "../../../auth/caller.ts";
 import { readRoute } from "../../../auth/record-routes.ts";
-import { type CallContext, type Route, simpleRoute } from "../../../auth/route.ts";
+import { type Answered, type CallContext, type Route, simpleRoute } from "../../../auth/route.ts";
 import { DONE_OR_WARNED, injectedAnswer } from "../../../auth/route-description.ts";
 import { currentTime } from "../../../base/clock.ts";
 import { parseDuration } from "../../../base/duration.ts";
@@ -22,7 +22,7 @@ import {
   unread,
   type Values,
 } from "../../../wire/fields.ts";
-import { EMPTY, injectedReply, type Reply } from "../../../wire/reply.ts";
+import { EMPTY, injectedReply } from "../../../wire/reply.ts";
 import { changedReply, endedReply } from "../../changed-reply.ts";
 import { notBefore, readNotBefore } from "../../not-before.ts";
 import { TUNE_VIEW } from "./view.ts";
@@ -111,9 +111,7 @@ export async function enableMount({
   params,
   fields,
   methods,
-}: Pick<CallContext<Values<typeof ENABLE_FIELDS>, null>, "env" | "params" | "fields" | "methods">): Promise<
-  Result<Reply, Failure>
-> {
+}: CallContext<Values<typeof ENABLE_FIELDS>>): Answered {
   const problem = mountTypeProblem(fields.type, [...methods.keys()]);
   if (problem) return err(invalid(problem));
   const change = readSettings(fields.config, fields.description);
@@ -133,12 +131,7 @@ export async function enableMount({
 }
 
 /** Disables a mount. From the answer on the mount is gone, its place is free, and nothing that it issued is accepted. */
-export async function disableMount({
-  env,
-  params,
-  caller,
-  request,
-}: Pick<CallContext<object, null>, "caller" | "env" | "params" | "request">): Promise<Result<Reply, Failure>> {
+export async function disableMount({ env, params, caller, request }: CallContext): Answered {
   const path = normalizeMountPath(params.path ?? "");
   if (path === "token/") return err(invalid("token credential backend cannot be disabled"));
   const mount = await systemOf(env).findMount(path);

@@ -1,8 +1,7 @@
-import type { CallContext } from "../../../auth/route.ts";
+import type { Answered, CallContext } from "../../../auth/route.ts";
 import { currentTime } from "../../../base/clock.ts";
-import type { Failure } from "../../../base/errors.ts";
 import { inGroups } from "../../../base/parallel.ts";
-import { err, ok, type Result } from "../../../base/result.ts";
+import { err, ok } from "../../../base/result.ts";
 import { formatRfc3339, formatTime } from "../../../base/rfc3339.ts";
 import type { Env } from "../../../env.ts";
 import { entitiesGiving } from "../../../identity/entities.ts";
@@ -17,7 +16,7 @@ import { systemOf } from "../../../system/system.ts";
 import { organizationDirectory, organizationNamed } from "../../../team/find.ts";
 import { tokenRoles } from "../../../token/roles/token-roles.ts";
 import { type Page, pageOf } from "../../../wire/page.ts";
-import { dataReply, type Reply } from "../../../wire/reply.ts";
+import { dataReply } from "../../../wire/reply.ts";
 import { view } from "../../../wire/view.ts";
 
 /** Policies with their texts that one call to the object brings. */
@@ -45,9 +44,6 @@ export const POLICY_VIEW = view<StoredPolicy>({
   "expiration?": ["string", (policy) => formatTime(policy.expiresAt) ?? undefined],
 });
 
-type PolicyCall = Pick<CallContext<unknown, unknown>, "env" | "params">;
-type ListCall = Pick<CallContext<Page, unknown>, "env" | "params" | "fields">;
-
 /** A page of the names that begin with `prefix`, sorted. Where all are listed `root` stands at the end, whatever the others are. */
 export async function listPolicyNames(env: Env, prefix: string, page: Page): Promise<string[]> {
   const all = prefix === "";
@@ -62,13 +58,13 @@ export async function listPolicyNames(env: Env, prefix: string, page: Page): Pro
 }
 
 /** The names that begin with the prefix in the path. */
-export async function listPoliciesBelow({ env, params, fields }: ListCall): Promise<Result<Reply, Failure>> {
+export async function listPoliciesBelow({ env, params, fields }: CallContext<Page>): Answered {
   const keys = await listPolicyNames(env, `${normalizePolicyName(params.prefix ?? "")}/`, fields);
   return ok(dataReply({ keys }));
 }
 
 /** A page of names, all or those that begin with the prefix in the path, and each policy with its text. */
-export async function listDetailedPolicies({ env, params, fields }: ListCall): Promise<Result<Reply, Failure>> {
+export async function listDetailedPolicies({ env, params, fields }: CallContext<Page>): Answered {
   const prefix = params.name === undefined ? "" : `${normalizePolicyName(params.name)}/`;
   const keys = await listPolicyNames(env, prefix, fields);
   const now = currentTime();
@@ -83,10 +79,7 @@ export async function listDetailedPolicies({ env, params, fields }: ListCall): P
 }
 
 /** Shows a policy. `textKey` is the name of its text: `sys/policy/` is older and says `rules`. */
-export async function readPolicy(
-  { env, params }: PolicyCall,
-  textKey: "rules" | "policy",
-): Promise<Result<Reply, Failure>> {
+export async function readPolicy({ env, params }: CallContext, textKey: "rules" | "policy"): Answered {
   const name = normalizePolicyName(params.name ?? "");
   const policy = FIXED.get(name) ?? (await systemOf(env).readPolicy(name, currentTime()));
   if (!policy) return err({ code: "not_found" });
@@ -112,10 +105,8 @@ export const USAGE_SHAPE = {
   teams: HOLDERS,
 } as const;
 
-type UsageCall = Pick<CallContext<unknown, null>, "env" | "installation" | "methods" | "params">;
-
 /** Who has a policy or gives it; of a policy that does not exist too: a write of it would give them its rules. */
-export async function readPolicyUsage(context: UsageCall): Promise<Result<Reply, Failure>> {
+export async function readPolicyUsage(context: CallContext): Answered {
   const { env, params } = context;
   const name = normalizePolicyName(params.name ?? "");
   await publishRecent(env, currentTime());
@@ -129,7 +120,7 @@ export async function readPolicyUsage(context: UsageCall): Promise<Result<Reply,
   return ok(dataReply({ name, tokens, roles, entities, groups: holdersOf(groups.giving(name)), teams }));
 }
 
-async function rolesGiving({ env, installation, methods }: UsageCall, policy: string): Promise<PolicyHolders> {
+async function rolesGiving({ env, installation, methods }: CallContext, policy: string): Promise<PolicyHolders> {
   const { mounts } = installation;
   const found = await inGroups(mounts.slice(0, MAX_ASKED), async (mount) => {
     const roles = (await methods.get(mount.type)?.rolesGiving(env, mount, policy)) ?? [];

@@ -1,4 +1,4 @@
-import type { CallContext } from "../../../auth/route.ts";
+import type { Answered, CallContext } from "../../../auth/route.ts";
 import { currentTime } from "../../../base/clock.ts";
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
@@ -91,13 +91,11 @@ function readText(policyText: string, now: number): Result<PolicyText, Failure> 
   return ok({ text: policyText, rulesJson });
 }
 
-type PolicyCall = Pick<CallContext<unknown, unknown>, "env" | "params">;
-
 /** Makes or replaces a policy. `policyText` is its text under whichever name it came. */
 export async function writePolicy(
-  { env, params, fields }: Pick<CallContext<Values<typeof WRITE_FIELDS>, unknown>, "env" | "params" | "fields">,
+  { env, params, fields }: CallContext<Values<typeof WRITE_FIELDS>>,
   policyText: string,
-): Promise<Result<Reply, Failure>> {
+): Answered {
   const name = writableName(params);
   if (!name.ok) return name;
   const now = currentTime();
@@ -109,13 +107,7 @@ export async function writePolicy(
 }
 
 /** Changes what is sent; the rest stays. */
-export async function patchPolicy({
-  env,
-  params,
-  fields,
-}: Pick<CallContext<Values<typeof PATCH_FIELDS>, unknown>, "env" | "params" | "fields">): Promise<
-  Result<Reply, Failure>
-> {
+export async function patchPolicy({ env, params, fields }: CallContext<Values<typeof PATCH_FIELDS>>): Answered {
   const name = writableName(params);
   if (!name.ok) return name;
   const now = currentTime();
@@ -127,13 +119,7 @@ export async function patchPolicy({
 }
 
 /** Deletes a policy; one that does not exist is no error. */
-export async function deletePolicy({
-  env,
-  params,
-  fields,
-}: Pick<CallContext<Values<typeof DELETE_FIELDS>, unknown>, "env" | "params" | "fields">): Promise<
-  Result<Reply, Failure>
-> {
+export async function deletePolicy({ env, params, fields }: CallContext<Values<typeof DELETE_FIELDS>>): Answered {
   const name = normalizePolicyName(params.name ?? "");
   const refusal = policyDeleteRefusal(name);
   if (refusal) return err(invalid(refusal));
@@ -141,7 +127,7 @@ export async function deletePolicy({
   return deleted.ok ? changedReply(env) : deleted;
 }
 
-function writableName(params: PolicyCall["params"]): Result<string, Failure> {
+function writableName(params: CallContext["params"]): Result<string, Failure> {
   const name = normalizePolicyName(params.name ?? "");
   const problem = policyNameProblem(name) ?? policyWriteRefusal(name);
   return problem ? err(invalid(problem)) : ok(name);
@@ -149,7 +135,7 @@ function writableName(params: PolicyCall["params"]): Result<string, Failure> {
 
 type WrittenReply = Extract<Reply, { kind: "empty" | "data" }>;
 
-function withNameWarning(reply: WrittenReply, params: PolicyCall["params"], name: string): WrittenReply {
+function withNameWarning(reply: WrittenReply, params: CallContext["params"], name: string): WrittenReply {
   return name === params.name ? reply : withWarning(reply, `policy name was converted to ${name}`);
 }
 

@@ -1,9 +1,9 @@
-import { type OpenContext, openRoute, type Route } from "../../../auth/route.ts";
+import { type Answered, type OpenContext, openRoute, type Route } from "../../../auth/route.ts";
 import { plainAnswer } from "../../../auth/route-description.ts";
 import { currentTime, isWithin } from "../../../base/clock.ts";
-import { type Failure, invalid } from "../../../base/errors.ts";
+import { invalid } from "../../../base/errors.ts";
 import { inTime } from "../../../base/in-time.ts";
-import { err, ok, type Result } from "../../../base/result.ts";
+import { err, ok } from "../../../base/result.ts";
 import { formatTime } from "../../../base/rfc3339.ts";
 import { groveVersion } from "../../../base/version.ts";
 import type { Env } from "../../../env.ts";
@@ -13,7 +13,6 @@ import { staleCopyAgeMs } from "../../../system/copy-source.ts";
 import { installationAgeMs } from "../../../system/installation.ts";
 import { systemOf } from "../../../system/system.ts";
 import { tidyOf } from "../../../tidy/tidy.ts";
-import type { Reply } from "../../../wire/reply.ts";
 import { view } from "../../../wire/view.ts";
 import { API_VERSION, CLUSTER_NAME, type ServiceState, stateOf } from "./status.ts";
 
@@ -145,7 +144,7 @@ export const HEALTH_ROUTES: readonly Route[] = [
 ];
 
 /** Whether requests can be served now: the service works, and so do the objects behind it. */
-async function ready({ env, loaded }: OpenContext): Promise<Result<Reply, Failure>> {
+async function ready({ env, loaded }: OpenContext): Answered {
   const state = stateOf(loaded);
   const shown = { state, version: groveVersion(env), objects: state.sealed ? null : await readiness(env) };
   return ok({ kind: "plain", status: isReady(shown) ? 200 : 503, body: READY_VIEW.show(shown) });
@@ -155,7 +154,7 @@ function isReady({ objects }: Ready): boolean {
   return objects !== null && objects.failing.length === 0;
 }
 
-async function health({ env, request, loaded }: OpenContext): Promise<Result<Reply, Failure>> {
+async function health({ env, request, loaded }: OpenContext): Answered {
   const state = stateOf(loaded);
   const { activecode, sealedcode, uninitcode } = request.data;
   const [active, without, closed] = [

@@ -1,13 +1,13 @@
 import { initialize } from "../../../auth/initialize.ts";
-import { type OpenContext, openRoute, type Route } from "../../../auth/route.ts";
+import { type Answered, type OpenContext, openRoute, type Route } from "../../../auth/route.ts";
 import { plainAnswer } from "../../../auth/route-description.ts";
 import type { Failure } from "../../../base/errors.ts";
-import { err, ok, type Result } from "../../../base/result.ts";
+import { err, ok } from "../../../base/result.ts";
 import { equalBytes } from "../../../crypto/bytes.ts";
 import type { Env } from "../../../env.ts";
 import type { fieldSchema } from "../../../wire/fields.ts";
 import { readFields } from "../../../wire/read-fields.ts";
-import { plainReply, type Reply } from "../../../wire/reply.ts";
+import { plainReply } from "../../../wire/reply.ts";
 import type { GroveRequest } from "../../../wire/request.ts";
 import { canBeRebound } from "../../../wire/sender.ts";
 import { stateOf } from "./status.ts";
@@ -77,8 +77,8 @@ export function mayInitialize(env: Env, token: string): boolean {
 export async function asInitializer<F>(
   { env, request }: OpenContext,
   schema: ReturnType<typeof fieldSchema<F>>,
-  act: (fields: F) => Promise<Result<Reply, Failure>>,
-): Promise<Result<Reply, Failure>> {
+  act: (fields: F) => Answered,
+): Answered {
   const refusal = refusalOfStranger(env, request);
   if (refusal) return err(refusal);
   const read = readFields(schema, request.data, request.unreadNames);

@@ -1,4 +1,4 @@
-import { type CallContext, type Route, simpleRoute } from "../../../auth/route.ts";
+import { type Answered, type CallContext, type Route, simpleRoute } from "../../../auth/route.ts";
 import { dataAnswer } from "../../../auth/route-description.ts";
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { MAX_NAMED_TOKENS } from "../../../base/limits.ts";
@@ -72,7 +72,7 @@ export const ENDED_TOKEN_ROUTES: readonly Route[] = [
   }),
 ];
 
-async function listEnded({ env, installation, fields }: CallContext<Fields, null>): Promise<Result<Reply, Failure>> {
+async function listEnded({ env, installation, fields }: CallContext<Fields>): Answered {
   if (fields.job !== "" && fields.cause !== "") return err(invalid("job and cause are not given together"));
   if (fields.limit < 0 || fields.limit > MAX_LIMIT) return err(invalid(`limit is at most ${MAX_LIMIT}`));
   const after = readAfter(fields.after);
@@ -184,7 +184,7 @@ export const TOKEN_RECEIPT_ROUTES: readonly Route[] = [
 
 type PageFields = { readonly after: string; readonly limit: number };
 
-async function readReceipt({ env, params, fields }: CallContext<PageFields, null>): Promise<Result<Reply, Failure>> {
+async function readReceipt({ env, params, fields }: CallContext<PageFields>): Answered {
   const { after, limit } = fields;
   if (limit < 0 || limit > MAX_NAMED_TOKENS) return err(invalid(`limit is at most ${MAX_NAMED_TOKENS}`));
   const job = await revocationsOf(env).read(params.id ?? "");
@@ -214,7 +214,7 @@ async function readReceipt({ env, params, fields }: CallContext<PageFields, null
 }
 
 async function accessorsOf(
-  env: CallContext<unknown, null>["env"],
+  env: CallContext["env"],
   filter: EndedFilter,
   cursor: string,
   limit: number,
@@ -230,7 +230,7 @@ async function accessorsOf(
 
 /** A page of what a job ended. A job that was never there is not found: that nothing of it is alive would read as a proof. */
 async function endedPageOf(
-  env: CallContext<unknown, null>["env"],
+  env: CallContext["env"],
   job: string,
   after: string,
 ): Promise<Result<{ accessors: string[]; next: string }, Failure>> {
@@ -241,11 +241,7 @@ async function endedPageOf(
 
 type CheckFields = { readonly accessors: string[]; readonly job: string; readonly after: string };
 
-async function verifyEnded({
-  env,
-  installation,
-  fields,
-}: CallContext<CheckFields, null>): Promise<Result<Reply, Failure>> {
+async function verifyEnded({ env, installation, fields }: CallContext<CheckFields>): Answered {
   const { job, after } = fields;
   const named = [...new Set(fields.accessors)];
   if ((job !== "") === named.length > 0)

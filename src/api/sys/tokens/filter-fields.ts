@@ -52,7 +52,7 @@ export async function readFilter({
   env,
   installation,
   fields,
-}: Pick<CallContext<FilterFields, null>, "env" | "installation" | "fields">): Promise<Result<TokenFilter, Failure>> {
+}: CallContext<FilterFields>): Promise<Result<TokenFilter, Failure>> {
   if (fields.type !== "" && fields.type !== "service")
     return err(invalid('only tokens of the type "service" are listed'));
   if (fields.tree !== "" && !TREE_ID.test(fields.tree)) return err(invalid("tree is not the id of a tree"));

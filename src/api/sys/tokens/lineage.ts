@@ -1,9 +1,16 @@
 import { readRoute } from "../../../auth/record-routes.ts";
-import { type CallContext, type Route, simpleRoute, tokenRoute, withParameters } from "../../../auth/route.ts";
+import {
+  type Answered,
+  type CallContext,
+  type Route,
+  simpleRoute,
+  tokenRoute,
+  withParameters,
+} from "../../../auth/route.ts";
 import { dataAnswer } from "../../../auth/route-description.ts";
 import { accessorTarget, outcomeOf, readTargetToken, tokenTarget } from "../../../auth/target.ts";
-import { type Failure, invalid } from "../../../base/errors.ts";
-import { err, ok, type Result } from "../../../base/result.ts";
+import { invalid } from "../../../base/errors.ts";
+import { err, ok } from "../../../base/result.ts";
 import { formatRfc3339 } from "../../../base/rfc3339.ts";
 import { leaseIdOf } from "../../../lease/record.ts";
 import type { ListedToken } from "../../../listing/inventory/entry.ts";
@@ -12,7 +19,7 @@ import { treeOf } from "../../../token/find-tree.ts";
 import { readAccessor } from "../../../token/ids.ts";
 import { fieldSchema, strictSchema, text } from "../../../wire/fields.ts";
 import { PAGE } from "../../../wire/page.ts";
-import { dataReply, type Reply } from "../../../wire/reply.ts";
+import { dataReply } from "../../../wire/reply.ts";
 import { END_VIEW, endedReply } from "./ended.ts";
 import { mountNames, TOKEN_VIEW } from "./token-view.ts";
 
@@ -111,7 +118,7 @@ async function readLineage({
   installation,
   params,
   fields,
-}: CallContext<{ readonly after: string; readonly limit: number }, null>): Promise<Result<Reply, Failure>> {
+}: CallContext<{ readonly after: string; readonly limit: number }>): Answered {
   if (fields.limit < 0 || fields.limit > MAX_CHILDREN) return err(invalid(`limit is at most ${MAX_CHILDREN}`));
   if (fields.after !== "" && !ROW.test(fields.after)) return err(invalid("after is not the cursor of a page"));
   const address = await readAccessor(installation.keys, params.accessor ?? "");

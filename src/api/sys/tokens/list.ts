@@ -1,9 +1,9 @@
-import type { CallContext } from "../../../auth/route.ts";
+import type { Answered, CallContext } from "../../../auth/route.ts";
 import { type Route, simpleRoute } from "../../../auth/route.ts";
 import { dataAnswer } from "../../../auth/route-description.ts";
 import { currentTime } from "../../../base/clock.ts";
-import { type Failure, invalid } from "../../../base/errors.ts";
-import { err, ok, type Result } from "../../../base/result.ts";
+import { invalid } from "../../../base/errors.ts";
+import { err, ok } from "../../../base/result.ts";
 import { formatRfc3339 } from "../../../base/rfc3339.ts";
 import type { Env } from "../../../env.ts";
 import { cursorText, readCursor } from "../../../listing/inventory/cursor.ts";
@@ -16,7 +16,7 @@ import { publishRecent } from "../../../listing/updates/recent.ts";
 import { isEnded } from "../../../system/watermarks.ts";
 import { strictSchema, text, type Values } from "../../../wire/fields.ts";
 import { PAGE } from "../../../wire/page.ts";
-import { dataReply, type Reply } from "../../../wire/reply.ts";
+import { dataReply } from "../../../wire/reply.ts";
 import { FILTER, readFilter } from "./filter-fields.ts";
 import { mountNames, TOKEN_VIEW } from "./token-view.ts";
 
@@ -60,10 +60,7 @@ export const TOKEN_LIST_ROUTES: readonly Route[] = [
   }),
 ];
 
-async function listed(
-  context: CallContext<Values<typeof LISTING>, null>,
-  withKeys: boolean,
-): Promise<Result<Reply, Failure>> {
+async function listed(context: CallContext<Values<typeof LISTING>>, withKeys: boolean): Answered {
   const { env, installation, fields } = context;
   const filter = await readFilter(context);
   if (!filter.ok) return filter;

@@ -1,5 +1,5 @@
 import { type Caller, endRequestOf } from "../../../auth/caller.ts";
-import { type CallContext, type Route, simpleRoute } from "../../../auth/route.ts";
+import { type Answered, type CallContext, type Route, simpleRoute } from "../../../auth/route.ts";
 import { dataAnswer } from "../../../auth/route-description.ts";
 import { currentTime } from "../../../base/clock.ts";
 import { type Failure, invalid } from "../../../base/errors.ts";
@@ -18,7 +18,7 @@ import { publishRecent } from "../../../listing/updates/recent.ts";
 import { treeOf } from "../../../token/find-tree.ts";
 import { readAccessor, type TokenAddress } from "../../../token/ids.ts";
 import { count, flag, list, sent, strictSchema, type Values } from "../../../wire/fields.ts";
-import { dataReply, type Reply } from "../../../wire/reply.ts";
+import { dataReply } from "../../../wire/reply.ts";
 import { FILTER, readFilter } from "./filter-fields.ts";
 import { TALLY_VIEW } from "./jobs.ts";
 import { mountNames, TOKEN_VIEW } from "./token-view.ts";
@@ -59,7 +59,7 @@ export const TOKEN_REVOCATION_ROUTES: readonly Route[] = [
 
 type RevokeFields = Values<typeof BODY>;
 
-async function revoke(context: CallContext<RevokeFields, null>): Promise<Result<Reply, Failure>> {
+async function revoke(context: CallContext<RevokeFields>): Answered {
   const { env, installation, fields, caller, request } = context;
   const meant = await readMeant(context);
   if (!meant.ok) return meant;
@@ -121,7 +121,7 @@ function selectionOf(sentFields: Readonly<Record<string, unknown>>): Record<stri
 }
 
 async function readMeant(
-  context: CallContext<RevokeFields, null>,
+  context: CallContext<RevokeFields>,
 ): Promise<Result<Pick<Selection, "filter" | "accessors">, Failure>> {
   const { installation, fields, request } = context;
   // A script whose variable has no value sends an empty text, which would narrow nothing.
