@@ -1,3 +1,5 @@
+import { XMLParser, XMLValidator } from "fast-xml-parser";
+
 /** An element of an answer. Attributes are left out: the answers carry nothing but a namespace in them. */
 export type XmlElement = {
   readonly name: string;
@@ -9,47 +11,34 @@ export type XmlElement = {
 /** Answers nest about ten levels deep. */
 const MAX_DEPTH = 24;
 
-/** An element whose end was not read yet. */
-type OpenElement = { readonly name: string; text: string; readonly children: XmlElement[] };
+const TEXT = "#text";
 
-/** Text, or a tag: the slash of an end, a name, and what follows the name. */
-const PIECE = /([^<]+)|<(\/?)([A-Za-z_][\w.:-]*)(?=[\s/>])([^<>]*)>/y;
-
-const ATTRIBUTE = /\s+([A-Za-z_][\w.:-]*)\s*=\s*(?:"[^"]*"|'[^']*')/y;
+const parser = new XMLParser({
+  preserveOrder: true,
+  ignoreAttributes: true,
+  ignoreDeclaration: true,
+  parseTagValue: false,
+  trimValues: false,
+  processEntities: false,
+  maxNestedTags: MAX_DEPTH,
+});
 
 /**
- * Reads an answer of the cloud strictly: one well-formed document of elements and text, in one pass. Document types, entities of
+ * Parses an answer of the cloud strictly: one well-formed document of elements and text. Document types, entities of
  * one's own, comments, CDATA and processing instructions are refused; the services send none, and each is a way to make
  * two readers see different documents. Null when the text is anything else.
  */
 export function parseXml(text: string): XmlElement | null {
-  const body = text.replace(/^\s*(<\?xml [^<>]*\?>)?\s*/, "").replace(/\r\n?/g, "\n");
-  const document: OpenElement = { name: "", text: "", children: [] };
-  const open: OpenElement[] = [];
-  let inside = document;
-  PIECE.lastIndex = 0;
-  while (PIECE.lastIndex < body.length) {
-    const piece = PIECE.exec(body);
-    if (!piece) return null;
-    const [, words, slash, name = "", rest = ""] = piece;
-    if (words !== undefined) {
-      inside.text += words;
-    } else if (slash === "") {
-      const isEmpty = rest.endsWith("/");
-      if (open.length === MAX_DEPTH || !areAttributes(isEmpty ? rest.slice(0, -1) : rest)) return null;
-      const element: OpenElement = { name, text: "", children: [] };
-      inside.children.push(element);
-      if (isEmpty) continue;
-      open.push(element);
-      inside = element;
-    } else {
-      if (open.pop()?.name !== name || rest.trim() !== "" || !settleText(inside)) return null;
-      inside = open.at(-1) ?? document;
-    }
+  const body = text.replace(/^\s*(<\?xml [^<>]*\?>)?\s*/, "");
+  if (!/^<[A-Za-z]/.test(body) || /<[!?]/.test(body)) return null;
+  try {
+    if (XMLValidator.validate(body) !== true) return null;
+    const nodes: unknown = parser.parse(body);
+    const elements = readNodes(nodes, 0);
+    return elements?.children.length === 1 ? (elements.children[0] ?? null) : null;
+  } catch {
+    return null;
   }
-  const [root, ...more] = document.children;
-  const isWhole = open.length === 0 && more.length === 0 && document.text.trim() === "";
-  return isWhole ? (root ?? null) : null;
 }
 
 /** The only child at the end of a path of names, each of which must be the only one of its name. Null otherwise. */
@@ -69,25 +58,27 @@ export function textAt(element: XmlElement, ...path: readonly string[]): string 
   return child && child.text !== "" ? child.text : null;
 }
 
-/** True for attributes with different names, or none. */
-function areAttributes(text: string): boolean {
-  if (text.trim() === "") return true;
-  const names = new Set<string>();
-  let end = 0;
-  for (ATTRIBUTE.lastIndex = 0; ; end = ATTRIBUTE.lastIndex) {
-    const name = ATTRIBUTE.exec(text)?.[1];
-    if (name === undefined) return text.slice(end).trim() === "";
-    if (names.has(name)) return false;
-    names.add(name);
+/** Reads what the parser makes of the inside of an element. Null when it holds something other than elements and text. */
+function readNodes(nodes: unknown, depth: number): { text: string; children: XmlElement[] } | null {
+  if (!Array.isArray(nodes) || depth > MAX_DEPTH) return null;
+  let text = "";
+  const children: XmlElement[] = [];
+  const named: readonly Record<string, unknown>[] = nodes;
+  for (const node of named) {
+    const [name, ...more] = Object.keys(node).filter((key) => key !== ":@");
+    if (name === undefined || more.length > 0) return null;
+    const value = node[name];
+    if (name === TEXT) {
+      text += String(value);
+      continue;
+    }
+    const inner = readNodes(value, depth + 1);
+    const decoded = inner && decodeEntities(inner.text);
+    if (inner === null || decoded === null) return null;
+    if (inner.children.length > 0 && inner.text.trim() !== "") return null;
+    children.push({ name, text: inner.children.length > 0 ? "" : decoded, children: inner.children });
   }
-}
-
-/** Gives an element that has ended its text. False when it has text beside children, or a reference that stands for nothing. */
-function settleText(element: OpenElement): boolean {
-  const decoded = decodeEntities(element.text);
-  if (decoded === null || (element.children.length > 0 && element.text.trim() !== "")) return false;
-  element.text = element.children.length > 0 ? "" : decoded;
-  return true;
+  return { text, children };
 }
 
 const NAMED: ReadonlyMap<string, string> = new Map([
