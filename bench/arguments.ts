@@ -20,11 +20,10 @@ Measures Grove as npm run serve runs it, with the CPU of its processes for each 
   --against URL     measures operations and load on another server with the same API too;
                     the variable AGAINST_TOKEN has a root token of it
   --pid PID         the process of that server, for its CPU and memory
+  --dir DIR         where the servers keep their data (default the system's temporary directory)
   --write           keeps the figures of each case, as soon as it is over, in docs/performance/figures.json and
                     docs/performance.md
   --help            this text
-
-Servers keep their data in the system's temporary directory: TMPDIR names another.
 `;
 
 /** What the command line asks for. */
@@ -35,6 +34,7 @@ export interface BenchCommand {
   readonly loadSeconds: number;
   readonly tokens: readonly number[];
   readonly against: { readonly url: string; readonly pid: number } | null;
+  readonly directory: string | null;
   readonly write: boolean;
   /** The options that change what is measured. */
   readonly options: string;
@@ -51,11 +51,12 @@ export function parseBenchArguments(argv: readonly string[]): Result<BenchComman
     quick: { type: "boolean", default: false },
     against: { type: "string" },
     pid: { type: "string" },
+    dir: { type: "string" },
     write: { type: "boolean", default: false },
   });
   if (!flags.ok) return flags;
   const { values } = flags.value;
-  const { only, quick, against, pid, write } = values;
+  const { only, quick, against, pid, dir, write } = values;
   const asked = only.split(",");
   const unknown = asked.find((name) => !CASES.some((known) => known === name));
   if (unknown !== undefined) return err(`--only does not know "${unknown}"; it knows ${CASES.join(", ")}`);
@@ -78,6 +79,7 @@ export function parseBenchArguments(argv: readonly string[]): Result<BenchComman
     ...numbers,
     tokens,
     against: against === undefined ? null : { url: against, pid: Number(pid) },
+    directory: dir ?? null,
     write,
     options: `--rounds ${numbers.rounds} --seconds ${numbers.seconds} --load-seconds ${numbers.loadSeconds} --tokens ${tokens.join()}`,
   });

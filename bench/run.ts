@@ -1,6 +1,6 @@
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { sourceCommit } from "../scripts/local/version.ts";
 import type { BenchCommand, CaseName } from "./arguments.ts";
 import type { Bench, CaseFigures, KeptForest, Measured } from "./case.ts";
@@ -41,7 +41,9 @@ const TREE_TOKENS = 100;
  */
 export async function runBench(command: BenchCommand, say: (line: string) => void): Promise<boolean> {
   const { rounds, seconds, loadSeconds, options } = command;
-  const directory = mkdtempSync(join(tmpdir(), "grove-bench-"));
+  const root = resolve(command.directory ?? tmpdir());
+  mkdirSync(root, { recursive: true });
+  const directory = mkdtempSync(join(root, "grove-bench-"));
   // Also when the bench is stopped in the middle.
   process.on("exit", () => rmSync(directory, { recursive: true, force: true }));
   const machine = describeMachine(directory);

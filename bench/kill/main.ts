@@ -11,9 +11,10 @@ the revocation of every lease that has ended must have been sent to its engine, 
   --rounds N   kills (default 50)
   --minutes M  no further kill after this (default 10); the end takes a few more
   --seed TEXT  repeats the same random choices (default: by the clock; printed)
+  --dir DIR    where the data are kept (default the system's temporary directory)
   --help       this text
 
-Data are kept in the system's temporary directory: TMPDIR names another. A kill of the processes is not a power cut: what the operating system has taken over reaches the disk.
+A kill of the processes is not a power cut: what the operating system has taken over reaches the disk.
 `;
 
 const say = (line: string): void => console.error(`bench:kill: ${line}`);
@@ -23,12 +24,13 @@ function parseKillArguments(argv: readonly string[]): Result<KillOptions, NotRun
     rounds: { type: "string", default: "50" },
     minutes: { type: "string", default: "10" },
     seed: { type: "string", default: String(Date.now() % 1_000_000) },
+    dir: { type: "string", default: "" },
   });
   if (!flags.ok) return flags;
-  const { seed } = flags.value.values;
+  const { seed, dir: directory } = flags.value.values;
   const [rounds, minutes] = [Number(flags.value.values.rounds), Number(flags.value.values.minutes)];
   if (!(rounds >= 1) || !(minutes > 0)) return err("--rounds and --minutes take numbers");
-  return ok({ rounds, minutes, seed, say });
+  return ok({ rounds, minutes, seed, directory, say });
 }
 
 /** How often each name is there. */

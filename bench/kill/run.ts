@@ -1,6 +1,6 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { type Client, makeToken } from "../servers/client.ts";
 import { newSecrets, ServeProcess } from "../servers/serve.ts";
@@ -24,6 +24,7 @@ export interface KillOptions {
   /** No round begins after this. */
   readonly minutes: number;
   readonly seed: string;
+  readonly directory: string;
   readonly say: (line: string) => void;
 }
 
@@ -56,7 +57,9 @@ const OLDER_SAMPLE = 200;
 /** Starts, writes, kills and starts again; after every start everything that was answered must still be so. */
 export async function runKills({ seed, say, ...options }: KillOptions): Promise<KillResult> {
   const choices = new Choices(seed);
-  const data = mkdtempSync(join(tmpdir(), "grove-kill-"));
+  const above = resolve(options.directory || tmpdir());
+  mkdirSync(above, { recursive: true });
+  const data = mkdtempSync(join(above, "grove-kill-"));
   process.on("exit", () => rmSync(data, { recursive: true, force: true }));
   const secrets = newSecrets();
   const until = performance.now() + options.minutes * 60_000;
