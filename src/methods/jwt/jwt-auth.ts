@@ -9,6 +9,7 @@ import { SealedValues, type ValueRow } from "../../storage/sealed-values.ts";
 import { Setting } from "../../storage/setting.ts";
 import { GroveObject } from "../../system/grove-object.ts";
 import type { Mount, MountTtl } from "../../system/mount.ts";
+import { rolesGiving } from "../roles.ts";
 import type { JwtConfig } from "./config.ts";
 import type { JwtEnv } from "./env.ts";
 import { changeRole, type JwtRole, type RoleFields } from "./role.ts";
@@ -98,8 +99,7 @@ export class JwtAuth extends GroveObject<JwtEnv> {
   /** Names of the roles that give tokens this policy. */
   async rolesGiving(policy: string): Promise<string[]> {
     await this.keys.open();
-    const roles = this.#roles.holding(policy).filter(([, role]) => role.token.policies.includes(policy));
-    return roles.map(([name]) => name);
+    return rolesGiving(this.#roles, policy);
   }
 
   /** Deletes a role. Safe to repeat. */

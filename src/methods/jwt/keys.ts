@@ -1,9 +1,9 @@
 import type { JWK } from "jose";
-import { readBoundedText } from "../../base/bounded-text.ts";
 import { GenerationalCache } from "../../base/generational-cache.ts";
 import type { PrivateHosts } from "../../base/private-hosts.ts";
-import { outboundProblem } from "../../base/public-host.ts";
 import { err, ok, type Result } from "../../base/result.ts";
+import { isObject } from "../../wire/fields.ts";
+import { type NoAnswer, send } from "../send.ts";
 import { isVerificationKey, type JwtConfig, readPublicKey, urlProblem } from "./config.ts";
 
 /** Longest time that fetched keys are used, also while the issuer does not answer. A withdrawn key is accepted so long. */
@@ -114,29 +114,27 @@ const TIMEOUT_MS = 5_000;
 const MAX_BYTES = 262_144;
 
 /**
- * Fetches a JSON object. A redirect is not followed: it would let the server that answers choose the next host.
+ * Fetches a JSON object.
  *
  * @param listed hosts that may be called beside public ones.
  * @returns why there is none, as a phrase without anything of the answer.
  */
 export async function fetchJson(url: string, listed: PrivateHosts): Promise<Result<Record<string, unknown>, string>> {
-  if (outboundProblem(new URL(url), listed) !== null) return err("its host may not be called from here");
+  const request = { method: "GET", url, headers: { Accept: "application/json" }, body: null } as const;
+  const sent = await send(request, { timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES, hosts: listed });
+  if (!sent.ok) return err(NO_ANSWER[sent.error]);
+  if (sent.value.status !== 200) return err(`it answered ${sent.value.status}`);
   try {
-    const response = await fetch(url, {
-      redirect: "manual",
-      headers: { Accept: "application/json" },
-      signal: AbortSignal.timeout(TIMEOUT_MS),
-    });
-    if (response.status !== 200) {
-      await response.body?.cancel();
-      return err(`it answered ${response.status}`);
-    }
-    const text = await readBoundedText(response, MAX_BYTES);
-    if (!text.ok) return err(text.error === "too_long" ? "its answer is too long" : "its answer is no JSON object");
-    const value: unknown = JSON.parse(text.value);
-    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-    return isObject ? ok({ ...value }) : err("its answer is no JSON object");
-  } catch (error) {
-    return err(error instanceof SyntaxError ? "its answer is no JSON object" : "it does not answer");
+    const value: unknown = JSON.parse(sent.value.body);
+    return isObject(value) ? ok(value) : err("its answer is no JSON object");
+  } catch {
+    return err("its answer is no JSON object");
   }
 }
+
+const NO_ANSWER: Readonly<Record<NoAnswer, string>> = {
+  not_allowed: "its host may not be called from here",
+  unreadable: "its answer is too long or no text",
+  timeout: "it does not answer",
+  unreachable: "it does not answer",
+};

@@ -4,12 +4,12 @@ import { currentTime } from "../../base/clock.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
 import { privateHosts } from "../../base/private-hosts.ts";
 import { err, ok, type Result } from "../../base/result.ts";
+import { isRoleName } from "../roles.ts";
 import { CLAIM_CHECKS, checkClaims, type JwtIdentity, shown } from "./claim-checks.ts";
 import type { Claims } from "./claims.ts";
 import type { JwtConfig } from "./config.ts";
 import { jwtAuthAt } from "./jwt-auth.ts";
 import { keysFor } from "./keys.ts";
-import { isRoleName } from "./path.ts";
 import type { JwtRole } from "./role.ts";
 import { readHead, unverifiedClaims, verifySignature } from "./verify.ts";
 

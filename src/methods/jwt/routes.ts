@@ -10,13 +10,13 @@ import { err, ok } from "../../base/result.ts";
 import { mountTtl } from "../../system/mount.ts";
 import { namedSegment } from "../../wire/path-name.ts";
 import { EMPTY } from "../../wire/reply.ts";
+import { isRoleName } from "../roles.ts";
 import { CONFIG_FIELDS, CONFIG_VIEW, readConfig } from "./config.ts";
 import type { JwtEnv } from "./env.ts";
 import { EXPLAIN_LOGIN } from "./explain.ts";
 import { jwtAuthAt } from "./jwt-auth.ts";
 import { fetchKeys } from "./keys.ts";
 import { LOGIN_ROUTE } from "./login.ts";
-import { canonicalPath, isRoleName } from "./path.ts";
 import { ROLE_FIELDS, ROLE_VIEW } from "./role.ts";
 
 const ROLE_PATH = `role/${namedSegment("name")}`;
@@ -93,4 +93,9 @@ function at(context: AtMount & { readonly env: JwtEnv }) {
 
 function nameOf({ params }: { readonly params: Readonly<Record<string, string>> }): string {
   return (params.name ?? "").toLowerCase();
+}
+
+/** A path below a mount of this method with the role in lower case, so that one rule of a policy holds for every spelling. */
+function canonicalPath(path: string): string {
+  return path.replace(/^role\/[^/]+$/, (role) => role.toLowerCase());
 }

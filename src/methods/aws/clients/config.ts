@@ -1,5 +1,6 @@
 import { type Failure, invalid } from "../../../base/errors.ts";
 import type { PrivateHosts } from "../../../base/private-hosts.ts";
+import { outboundProblem } from "../../../base/public-host.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { DEFAULT_KEY } from "../../../issuer/model.ts";
 import { issuerNameProblem } from "../../../issuer/rules.ts";
@@ -8,8 +9,7 @@ import { onlySent } from "../../../wire/read-fields.ts";
 import { view } from "../../../wire/view.ts";
 import { parsePrincipalArn } from "../arn.ts";
 import type { SealedText } from "../secrets.ts";
-import { DEFAULT_STS_SETTINGS, type StsSettings } from "../sts/origin.ts";
-import { endpointProblem } from "./endpoint.ts";
+import { DEFAULT_STS_SETTINGS, parseEndpoint, type StsSettings } from "../sts/origin.ts";
 
 /** How this mount talks to the cloud. "" leaves a setting to the cloud's own default. */
 export interface ClientConfig extends StsSettings {
@@ -35,7 +35,7 @@ export interface WebIdentity {
 }
 
 /** What a write changes of it; "" takes a value back. */
-export type WebIdentityChange = Partial<WebIdentity>;
+type WebIdentityChange = Partial<WebIdentity>;
 
 /** What a write changes. */
 export type ClientChange = { readonly [K in keyof Omit<ClientConfig, "webIdentity">]?: ClientConfig[K] } & {
@@ -84,7 +84,7 @@ export const CLIENT_FIELDS = fieldSchema({
   identity_token_ttl: sentDuration().describe("How long these tokens are good"),
   identity_token_key: sent(text()).describe("The key that signs these tokens"),
 });
-export type ClientFields = Values<typeof CLIENT_FIELDS>;
+type ClientFields = Values<typeof CLIENT_FIELDS>;
 
 const MAX_RETRIES = 100;
 const MAX_HEADERS = 64;
@@ -210,4 +210,21 @@ function endpointsProblem(fields: ClientFields, listed: PrivateHosts): string | 
 /** The usual casing of a header's name: `x-amz-date` is `X-Amz-Date`. */
 function canonicalHeaderName(name: string): string {
   return name.toLowerCase().replace(/(^|-)[a-z]/g, (start) => start.toUpperCase());
+}
+
+/**
+ * Why the URL of a service endpoint is refused, as a phrase without the URL, or null; "" means the cloud's own endpoint.
+ *
+ * Only https and hosts of the public internet, but for those on the list. An address must be in its usual spelling, since filters and clients
+ * read `0177.0.0.1` and `2130706433` differently.
+ */
+export function endpointProblem(url: string, listed: PrivateHosts): string | null {
+  if (url === "") return null;
+  const endpoint = parseEndpoint(url);
+  if (!endpoint) return "must be a URL of scheme, host in lower case and perhaps a plain path, without user or query";
+  const host = endpoint.authority.replace(/:\d+$/, "");
+  if (!URL.canParse(url) || new URL(url).hostname !== host) return "must name its host in the usual spelling";
+  const problem = outboundProblem(new URL(url), listed);
+  if (problem === "scheme") return "must be an https URL";
+  return problem === "host" ? "must not be a private, loopback or link-local address" : null;
 }

@@ -5,6 +5,7 @@ import type { PrivateHosts } from "../../../base/private-hosts.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { sleep } from "../../../base/sleep.ts";
 import { countEvent } from "../../../metrics/events.ts";
+import { type NoAnswer, type OutboundRequest, type SentAnswer, send } from "../../send.ts";
 import {
   type CloudAnswer,
   errorCodeOf,
@@ -13,7 +14,6 @@ import {
   type Service,
   unavailable,
 } from "../answers/answer.ts";
-import { type NoAnswer, type OutboundRequest, type SentAnswer, send } from "./send.ts";
 
 /** How a service is called: where it may be, and how a call is repeated after a temporary failure. */
 export type CallPolicy = {

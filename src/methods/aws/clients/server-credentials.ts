@@ -4,10 +4,10 @@ import { err, ok, type Result } from "../../../base/result.ts";
 import { parseRfc3339 } from "../../../base/rfc3339.ts";
 import { exactString } from "../../../wire/exact-fields.ts";
 import { fieldSchema, isObject, readValues } from "../../../wire/fields.ts";
+import { type OutboundRequest, send } from "../../send.ts";
 import type { Credentials, TemporaryCredentials } from "../answers/sts.ts";
 import type { AwsEnv } from "../env.ts";
 import { findRegion, iamHostOf, type Partition } from "../regions.ts";
-import { type OutboundRequest, send } from "./send.ts";
 
 /** Renewed this long before they end, so that a call under way does not outlive them. */
 const EARLY_MS = 5 * 60_000;

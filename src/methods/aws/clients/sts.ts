@@ -2,13 +2,13 @@ import { AwsV4Signer } from "aws4fetch";
 import { currentTime } from "../../../base/clock.ts";
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
+import type { OutboundRequest } from "../../send.ts";
 import type { CloudAnswer, Service } from "../answers/answer.ts";
 import { type CallerIdentity, type Credentials, readCallerIdentity } from "../answers/sts.ts";
 import { findRegion, type Partition } from "../regions.ts";
 import type { CallerIdentityRequest } from "../sts/signed-request.ts";
 import type { CloudClient } from "./client.ts";
 import { type CallPolicy, callService } from "./retry.ts";
-import type { OutboundRequest } from "./send.ts";
 import { serverRegion } from "./server-credentials.ts";
 
 /** One operation of a service's query API. */

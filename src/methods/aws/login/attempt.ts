@@ -3,7 +3,7 @@ import { bindAddress, type TokenTerms } from "../../../auth/token-settings.ts";
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import type { Mount } from "../../../system/mount.ts";
-import { isName } from "../../../wire/path-name.ts";
+import { isRoleName } from "../../roles.ts";
 import { type CloudAccount, type CloudClient, openClient } from "../clients/client.ts";
 import { isPlainWord } from "../encoding.ts";
 import type { LoginSettings } from "../mount/copies.ts";
@@ -11,7 +11,7 @@ import { configurationForLogin, rolesForLogin } from "../mount/for-login.ts";
 import { mountTypeOf } from "../mount/mount.ts";
 import type { CheckName } from "../rules/checks.ts";
 import type { IdentityConfig, Metadata } from "../rules/identity.ts";
-import { type AuthType, type CloudRole, MAX_ROLE_NAME } from "../rules/role.ts";
+import type { AuthType, CloudRole } from "../rules/role.ts";
 import { translateMetadata } from "../vocabulary.ts";
 
 /** A login under way. */
@@ -108,7 +108,7 @@ async function targetOf(
 /** A role's name in lower case, "" for none; a failure for what no role can be called. */
 function readRoleName(name: string): Result<string, Failure> {
   const roleName = name.toLowerCase();
-  const possible = roleName === "" || (isName(roleName) && roleName.length <= MAX_ROLE_NAME);
+  const possible = roleName === "" || isRoleName(roleName);
   return possible ? ok(roleName) : err(notFound(roleName));
 }
 

@@ -5,6 +5,7 @@ import { logInfo } from "../../../base/log.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
 import { GroveObject } from "../../../system/grove-object.ts";
+import { rolesGiving } from "../../roles.ts";
 import { type ClientChange, type ClientConfig, changeClient } from "../clients/config.ts";
 import { changeStsRole, type StsRole, type StsRoleFields } from "../clients/sts-role.ts";
 import type { CertificateType, RegisteredCertificate } from "../documents/trusted.ts";
@@ -191,8 +192,7 @@ export class CloudAuth extends GroveObject<Env> {
   /** Names of the roles that give tokens this policy. */
   async rolesGiving(policy: string): Promise<string[]> {
     await this.keys.open();
-    const roles = this.#store.roles.holding(policy).filter(([, role]) => role.token.policies.includes(policy));
-    return roles.map(([name]) => name);
+    return rolesGiving(this.#store.roles, policy);
   }
 
   /**

@@ -15,16 +15,10 @@ import { type MountTtl, mountTtl } from "../../../system/mount.ts";
 import { fieldSchema, flag, list, sent, sentDuration, text, unread, type Values } from "../../../wire/fields.ts";
 import { namedSegment } from "../../../wire/path-name.ts";
 import { dataReply, type Reply } from "../../../wire/reply.ts";
+import { MAX_ROLE_NAME } from "../../roles.ts";
 import { changeConfiguration, cloudAuthOf } from "../mount/mount.ts";
 import { resolvePrincipals } from "../operator/resolve.ts";
-import {
-  type CloudRole,
-  MAX_ROLE_NAME,
-  ROLE_FIELDS,
-  ROLE_VIEW,
-  type RoleFields,
-  tagKeyPurpose,
-} from "../rules/role.ts";
+import { type CloudRole, ROLE_FIELDS, ROLE_VIEW, type RoleFields, tagKeyPurpose } from "../rules/role.ts";
 import type { RoleChange } from "../rules/role-change.ts";
 import {
   canonicalPolicies,

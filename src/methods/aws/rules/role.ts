@@ -86,8 +86,6 @@ export const ROLE_FIELDS = roleSchema({
 /** A write of a role, parsed but not validated. */
 export type RoleFields = Omit<Values<typeof ROLE_FIELDS>, "role" | "bound_iam_principal_id">;
 
-/** Characters of a role's name. */
-export const MAX_ROLE_NAME = 128;
 /** Characters of a role as it is stored: it travels with every login against it. */
 export const MAX_ROLE_LENGTH = 131_072;
 

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { NO_PRIVATE_HOSTS, privateHosts } from "../../../../../src/base/private-hosts.ts";
 import { err, ok } from "../../../../../src/base/result.ts";
 import { CALL_MS, callService, pauseBeforeNext } from "../../../../../src/methods/aws/clients/retry.ts";
-import type { OutboundRequest, SentAnswer } from "../../../../../src/methods/aws/clients/send.ts";
+import type { OutboundRequest, SentAnswer } from "../../../../../src/methods/send.ts";
 
 const request: OutboundRequest = { method: "POST", url: "https://sts.example/", headers: {}, body: "x" };
 const answer = (status: number, fields: Partial<SentAnswer> = {}) =>

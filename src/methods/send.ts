@@ -1,10 +1,9 @@
-import { readBoundedText } from "../../../base/bounded-text.ts";
-import type { PrivateHosts } from "../../../base/private-hosts.ts";
-import { outboundProblem } from "../../../base/public-host.ts";
-import { err, ok, type Result } from "../../../base/result.ts";
-import type { CloudAnswer } from "../answers/answer.ts";
+import { readBoundedText } from "../base/bounded-text.ts";
+import type { PrivateHosts } from "../base/private-hosts.ts";
+import { outboundProblem } from "../base/public-host.ts";
+import { err, ok, type Result } from "../base/result.ts";
 
-/** A request to a service of the cloud, complete: nothing is added to it. */
+/** A request to a service, complete: nothing is added to it. */
 export type OutboundRequest = {
   readonly method: "GET" | "POST" | "PUT";
   readonly url: string;
@@ -22,7 +21,12 @@ export type SendLimits = {
 };
 
 /** An answer, and the pause in seconds that the service asks for before the next try (null: it doesn't say). */
-export type SentAnswer = CloudAnswer & { readonly retryAfterSeconds: number | null };
+export interface SentAnswer {
+  readonly status: number;
+  readonly contentType: string | null;
+  readonly body: string;
+  readonly retryAfterSeconds: number | null;
+}
 
 /**
  * Why there is no answer. A too long one, or one that is not UTF-8, will not be another one next time, and a host that may not
