@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
-import { closeSync, fsyncSync, openSync, rmSync, writeSync } from "node:fs";
+import { closeSync, existsSync, fsyncSync, openSync, readlinkSync, rmSync, statSync, writeSync } from "node:fs";
 import { cpus, totalmem } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { findWorkerd } from "../scripts/serve/workerd.ts";
 import { median } from "./statistics.ts";
 
@@ -19,9 +19,20 @@ export function describeMachine(directory: string): string {
   ].join("; ");
 }
 
-/** The type of the file system that holds a directory. */
+/** The type of the file system that holds a directory. Of ext4 also whether it lacks a journal: new files cost much more then. */
 function fileSystemOf(directory: string): string {
-  return execFileSync("df", ["--output=fstype", directory], { encoding: "utf8" }).trim().split("\n").at(-1) ?? "";
+  const type = execFileSync("df", ["--output=fstype", directory], { encoding: "utf8" }).trim().split("\n").at(-1) ?? "";
+  return type === "ext4" && !hasJournal(directory) ? "ext4 without a journal" : type;
+}
+
+/** False when Linux shows the ext4 of a directory and no journal of its device. */
+function hasJournal(directory: string): boolean {
+  const { dev } = statSync(directory);
+  const major = (dev >> 8) & 0xfff;
+  const minor = (dev & 0xff) | ((dev >> 12) & 0xfff00);
+  const link = `/sys/dev/block/${major}:${minor}`;
+  const device = existsSync(link) ? basename(readlinkSync(link)) : "";
+  return device === "" || !existsSync(`/proc/fs/ext4/${device}`) || existsSync(`/proc/fs/jbd2/${device}-8`);
 }
 
 /** The middle time (ms) of a small write that is on disk when it returns: what every commit of a database waits for. */
