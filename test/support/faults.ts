@@ -1,3 +1,4 @@
+import { runInDurableObject } from "cloudflare:test";
 import { SweepTurns } from "../../src/base/turns/turns.ts";
 import { LeaseStore } from "../../src/lease/store.ts";
 import { InventoryStore } from "../../src/listing/inventory/shard/inventory-store.ts";
@@ -35,6 +36,22 @@ export const endBeforeLeaseIsRemoved = (): Fault => failing(LeaseStore, "remove"
 /** A sweep ends no more leases of dead tokens than this in a step. */
 export const sweepFewLeases = (most: number): Fault =>
   atCalls(LeaseStore, "endOfTokens", ({ args: [rows, now], proceed }) => proceed(rows, now, most));
+
+/** The database of an object fails at the `nth` statement with this text. */
+export async function failStatement(stub: DurableObjectStub, text: string, nth: number): Promise<() => Promise<void>> {
+  const mend = await runInDurableObject(stub, (_, { storage: { sql } }) => {
+    const original = sql.exec;
+    let seen = 0;
+    sql.exec = function exec(this: SqlStorage, ...args: Parameters<typeof original>) {
+      if (String(args[0]).includes(text) && ++seen === nth) throw new Error("the database fails");
+      return original.apply(sql, args);
+    } as typeof original;
+    return () => {
+      sql.exec = original;
+    };
+  });
+  return () => runInDurableObject(stub, mend);
+}
 
 /** As many trees sweep already as may: others are put off until then (ms). */
 export const putSweepsOff = (until: number): Fault => atCalls(SweepTurns, "putOffTo", () => until);

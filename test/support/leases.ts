@@ -1,10 +1,12 @@
 import { runInDurableObject } from "cloudflare:test";
 import { vi } from "vitest";
-import { accessorShard, shardNumbers } from "../../src/listing/accessor-shard.ts";
+import { type AccessorShard, accessorShard, shardNumbers } from "../../src/listing/accessor-shard.ts";
 import { publishRecent } from "../../src/listing/updates/recent.ts";
 import "./targets.ts";
+import { HELD } from "../../src/lease/store.ts";
 import { ringAlarm } from "./calls.ts";
 import { type Answer, bindings, call } from "./service.ts";
+import { changeRows, deleteRows, insertRows } from "./storage-writer.ts";
 import { isCreated, locate } from "./trees.ts";
 
 /** Registers a lease for `holder` and returns the whole answer. */
@@ -33,6 +35,43 @@ export async function leaseRows(token: string) {
       : [],
   );
 }
+
+/** All leases in the tree of `token` end at `end` (ms) and no earlier. */
+export async function endLeasesAt(token: string, end: number): Promise<void> {
+  await changeRows((await locate(token)).stub, "leases", { expires_at: end });
+}
+
+/** The tree of `token` holds leases of the tokens in these rows and no others, whether there are such tokens or not. */
+export async function holdLeasesOf(root: string, token: string, holders: readonly number[], end: number) {
+  // The table comes with the first lease.
+  await leaseFor(root, token);
+  const { stub } = await locate(token);
+  await deleteRows(stub, "leases");
+  const same = { tail: new Uint8Array(1), path: "kv/x", state: HELD, expires_at: end, granted_ttl: 3600 };
+  const unsent = { attempts: 0, attempt_at: 0, record: "{}" };
+  await insertRows(
+    stub,
+    "leases",
+    holders.map((holder, at) => ({ row: at + 1, token: holder, ...same, ...unsent })),
+  );
+}
+
+/** The tree of `token` has lost all its rows. */
+export async function loseTree(token: string): Promise<void> {
+  const { stub } = await locate(token);
+  for (const table of ["leases", "tokens"]) await deleteRows(stub, table);
+}
+
+/** Lists leases in a shard as given up, which end at the ms `from` to `to`. */
+export async function giveUpMany(shard: DurableObjectStub<AccessorShard>, from: number, to: number): Promise<void> {
+  await shard.addLease("x", "cap/x");
+  const ends = Array.from({ length: to - from + 1 }, (_, at) => from + at);
+  const rows = ends.map((end) => ({ tail: `tail${end}`, path: "cap/x", expires_at: end, error: `no ${end}` }));
+  await insertRows(shard, "leases", rows);
+}
+
+/** A shard lists no leases any more. */
+export const loseListedLeases = (shard: DurableObjectStub<AccessorShard>) => deleteRows(shard, "leases");
 
 /** Runs the alarm of the tree of `token` once, as the platform would. */
 export async function runAlarm(token: string): Promise<void> {

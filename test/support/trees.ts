@@ -8,13 +8,16 @@ import { NO_WATERMARKS } from "../../src/system/watermarks.ts";
 import { treeOf } from "../../src/token/find-tree.ts";
 import { type NewTokenIds, newTokenIds, readServiceToken } from "../../src/token/ids.ts";
 import type { TokenRecord } from "../../src/token/record.ts";
+import { REVOKED } from "../../src/token/state.ts";
 import { sealToken } from "../../src/tree/token-rows.ts";
 import { TokenTree } from "../../src/tree/token-tree.ts";
 import { TreeStore } from "../../src/tree/tree-store.ts";
 import { TreeUpdates } from "../../src/tree/updates/tree-updates.ts";
 import { atCalls, holdAlarmsOf, ringAlarm } from "./calls.ts";
 import { crash } from "./objects.ts";
+import { rowsOf } from "./rows.ts";
 import { bindings } from "./service.ts";
+import { changeRows, deleteRows } from "./storage-writer.ts";
 
 /** Where a token lives. */
 export async function locate(
@@ -87,6 +90,31 @@ export async function rewriteRecordAt(
   });
   // The object may have read it, to tell the lists.
   await restartTree(stub);
+}
+
+/** The tree has lost the row of a token, which the lists have heard of. */
+export async function loseToken(token: string): Promise<void> {
+  await publishRecent(bindings, Date.now());
+  const { stub, row } = await locate(token);
+  await deleteRows(stub, "tokens", { row });
+}
+
+/** A token is dead, and its tree does nothing about it: it is revoked, or has ended at `end` (ms). */
+export async function endUnnoticed(token: string, end: number | "revoked"): Promise<void> {
+  await publishRecent(bindings, Date.now());
+  const { stub, row } = await locate(token);
+  await changeRows(stub, "tokens", end === "revoked" ? { state: REVOKED } : { expires_at: end }, { row });
+}
+
+/** The rows of a tree as they are stored. */
+export async function tokenRows(stub: DurableObjectStub<TokenTree>) {
+  const rows = await rowsOf(stub, "tokens");
+  return rows.map(({ row, parent, accessor, ...rest }) => ({
+    row: Number(row),
+    parent: parent === null ? null : Number(parent),
+    accessor: accessor instanceof Uint8Array ? accessor : new Uint8Array(),
+    ...rest,
+  }));
 }
 
 /** Rows in the table of tokens; 0 for a tree that has been freed. */

@@ -1,4 +1,4 @@
-import { createExecutionContext, createScheduledController, runInDurableObject } from "cloudflare:test";
+import { createExecutionContext, createScheduledController } from "cloudflare:test";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { backupRunsOf } from "../../../src/backup/bucket/backup-runs.ts";
 import { deleteOld, listBackups } from "../../../src/backup/bucket/bucket.ts";
@@ -9,6 +9,7 @@ import { type AnsweredPart, type Backup, backUp, loseEverything, restore } from 
 import { holdAlarms, ringAlarm } from "../../support/calls.ts";
 import { crash } from "../../support/objects.ts";
 import { type Answer, bindings, call, createToken, dataOf, initialized, tokenUnder } from "../../support/service.ts";
+import { changeRows } from "../../support/storage-writer.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -173,9 +174,8 @@ it("writes no manifest over parts that are gone, and says which object changes a
   const { running } = await runs(root);
   // It was read ten times, and had changed each time before its end was read.
   const restless = { after: "", within: { key: "n system", page: null, tries: 10 } };
-  await runInDurableObject(backupRunsOf(bindings), (_, { storage }) =>
-    storage.sql.exec("UPDATE runs SET position = ? WHERE name = ?", JSON.stringify(restless), running?.name ?? ""),
-  );
+  const place = { position: JSON.stringify(restless) };
+  await changeRows(backupRunsOf(bindings), "runs", place, { name: running?.name ?? "" });
   await step();
   const message = "an object changed each time that it was read: n system";
   expect((await runs(root)).running).toMatchObject({ state: "running", error: message });

@@ -20,6 +20,7 @@ import {
 } from "../../support/backups.ts";
 import { indexedPaths, leaseFor } from "../../support/leases.ts";
 import { bindings, call, createToken, initialized, keysOf, tokenUnder } from "../../support/service.ts";
+import { alter } from "../../support/storage-writer.ts";
 import { api, createOrganization, resource } from "../../support/teams.ts";
 import { locate } from "../../support/trees.ts";
 
@@ -142,7 +143,7 @@ it("answers nothing but the restore until all parts are there, and takes no part
   expect((await restorePart({ ...part, number: part.number + 1 })).status).toBe(400);
   expect((await finish(backup, "")).status).toBe(400);
   const tree = bindings.TOKEN_TREE.get(bindings.TOKEN_TREE.newUniqueId());
-  await runInDurableObject(tree, (_, { storage }) => storage.sql.exec("CREATE TABLE other (one)"));
+  await alter(tree, "CREATE TABLE other (one)");
   expect(await tree.importPage(page)).toEqual({ ok: false, error: "not empty" });
   expect(await tree.importPage({ ...page, page: 1 })).toEqual({ ok: false, error: "another page is expected" });
 

@@ -1,8 +1,10 @@
-import { runInDurableObject } from "cloudflare:test";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { MAX_ENTRIES, MAX_VALUE_BYTES } from "../../../src/tree/cubbyhole/limits.ts";
 import { costOf } from "../../support/costs.ts";
+import { fillCubbyhole } from "../../support/cubbyholes.ts";
+import { rowsOf, storedText } from "../../support/rows.ts";
 import { call, createToken, initialized } from "../../support/service.ts";
+import { changeRows } from "../../support/storage-writer.ts";
 import { holdInventory, holdSweeps, locate, sweep } from "../../support/trees.ts";
 
 let root: string;
@@ -75,13 +77,11 @@ describe("the cubbyhole of a token", () => {
     await write("sealed", { password: "swordfish" });
     await write("other", { password: "carp" });
     const { stub, row } = await locate(token);
-    await runInDurableObject(stub, (_, state) => {
-      const { value } = state.storage.sql
-        .exec<{ value: ArrayBuffer }>("SELECT value FROM cubbyhole WHERE row = ? AND path = 'sealed'", row)
-        .one();
-      expect(new TextDecoder().decode(value)).not.toContain("swordfish");
-      state.storage.sql.exec("UPDATE cubbyhole SET value = ? WHERE row = ? AND path = 'other'", value, row);
-    });
+    expect(await storedText(stub)).not.toContain("swordfish");
+    const stored = await rowsOf(stub, "cubbyhole");
+    const sealed = stored.find((one) => one.row === row && one.path === "sealed")?.value;
+    if (!(sealed instanceof Uint8Array)) throw new Error("nothing is stored");
+    await changeRows(stub, "cubbyhole", { value: sealed }, { row, path: "other" });
     const moved = await read("other");
     expect(moved.status).toBe(500);
     expect(JSON.stringify(moved.body)).not.toContain("swordfish");
@@ -103,15 +103,7 @@ describe("the cubbyhole of a token", () => {
 
   it("has room for so many values of one token, and counts no others", async () => {
     const full = (await createToken(root, { policies: ["default"] })).client_token;
-    const { stub, row } = await locate(full);
-    await runInDurableObject(stub, (_, { storage }) => {
-      storage.sql.exec(
-        `INSERT INTO cubbyhole (row, path, value)
-         WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?) SELECT ?, 'n' || i, x'00' FROM n`,
-        MAX_ENTRIES - 1,
-        row,
-      );
-    });
+    await fillCubbyhole(full, MAX_ENTRIES - 1);
     expect((await write("last", { v: 1 }, full)).status).toBe(204);
     const more = await write("more", { v: 1 }, full);
     expect([more.status, more.body.errors]).toEqual([400, ["a token can keep at most 1000 values in its cubbyhole"]]);
@@ -123,15 +115,11 @@ describe("the cubbyhole of a token", () => {
 
   it("has room for so many bytes", async () => {
     const full = (await createToken(root, { policies: ["default"] })).client_token;
-    const { stub, row } = await locate(full);
-    await runInDurableObject(stub, (_, { storage }) => {
-      const insert = "INSERT INTO cubbyhole (row, path, value) VALUES (?, ?, zeroblob(?))";
-      for (let i = 0; i < 9; i++) storage.sql.exec(insert, row, `big-${i}`, MAX_VALUE_BYTES - 100_000);
-    });
+    await fillCubbyhole(full, 9, MAX_VALUE_BYTES - 100_000);
     const body = { text: "x".repeat(900_000) };
     const more = await write("more", body, full);
     expect([more.status, more.body.errors]).toEqual([400, ["a token can keep at most 16 MiB in its cubbyhole"]]);
-    expect((await write("big-0", body, full)).status).toBe(204);
+    expect((await write("n1", body, full)).status).toBe(204);
     expect((await write("small", { v: 1 }, full)).status).toBe(204);
   });
 
@@ -144,13 +132,8 @@ describe("the cubbyhole of a token", () => {
     const { stub } = await locate(root);
     await sweep(stub);
     const rows = await Promise.all(tokens.map(async (each) => (await locate(each)).row));
-    await runInDurableObject(stub, (_, state) => {
-      const left = state.storage.sql.exec(
-        "SELECT 1 FROM cubbyhole WHERE row IN (SELECT value FROM json_each(?))",
-        JSON.stringify(rows),
-      );
-      expect(left.toArray()).toHaveLength(0);
-    });
+    const left = (await rowsOf(stub, "cubbyhole")).filter(({ row }) => rows.includes(Number(row)));
+    expect(left).toEqual([]);
   });
 
   it("survives a renewal", async () => {

@@ -1,4 +1,3 @@
-import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { deleteEntities, writeEntity, writeGroup } from "../../../src/identity/entity-writes.ts";
 import { entityForLogin } from "../../../src/identity/login.ts";
@@ -10,6 +9,7 @@ import { atCalls } from "../../support/calls.ts";
 import { costOf } from "../../support/costs.ts";
 import { Meter } from "../../support/meter.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
+import { alter, changeRows } from "../../support/storage-writer.ts";
 import { holdInventory, holdSweeps, locate } from "../../support/trees.ts";
 
 let root: string;
@@ -118,9 +118,7 @@ describe("policies of the entity and of its groups", () => {
     const { token, entity } = await person("damaged");
     const home = homeOf(bindings, entity);
     if (!home) throw new Error("no id of an entity");
-    await runInDurableObject(home, (_, state) =>
-      state.storage.sql.exec(`UPDATE entities SET content = replace(content, '"policies":[]', '"policies":["root"]')`),
-    );
+    await alter(home, `UPDATE entities SET content = replace(content, '"policies":[]', '"policies":["root"]')`);
     forgetEntities();
     expect((await call("GET", "sys/policies/acl/default", { token })).status).toBe(403);
     expect((await self(token)).status).toBe(403);
@@ -465,9 +463,7 @@ describe("how old what an isolate knows may be", () => {
     };
     expect(await policies()).toEqual(["e", "g", "outer"]);
     const forge = (text: string) =>
-      runInDurableObject(bindings.IDENTITY.getByName("identity"), (_, { storage: { sql } }) => {
-        sql.exec("UPDATE groups SET policies = ? WHERE id = ?", text, outer);
-      });
+      changeRows(bindings.IDENTITY.getByName("identity"), "groups", { policies: text }, { id: outer });
     await forge("[]");
     expect(await policies()).toBeNull();
     await forge('["outer"]');

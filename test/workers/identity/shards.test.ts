@@ -1,4 +1,3 @@
-import { runInDurableObject } from "cloudflare:test";
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 import { countEntities, findEntity, listAliases } from "../../../src/identity/entities.ts";
@@ -9,6 +8,7 @@ import { forgetEntities, loadEntity } from "../../../src/identity/standing.ts";
 import { checkObjects } from "../../../src/tidy/check-objects.ts";
 import { costOf } from "../../support/costs.ts";
 import { bindings, call, dataOf, initialized, keysOf } from "../../support/service.ts";
+import { alter, changeRows, deleteRows } from "../../support/storage-writer.ts";
 
 let root: string;
 /** The accessor of the mount that logins come from. */
@@ -234,9 +234,7 @@ describe("a row of a shard that was tampered with", () => {
   it("refuses its logins and its tokens, and is on record; an operator's write of the alias mends it", async () => {
     const alias = "tampered";
     const id = await login(alias, { zone: "a" });
-    await runInDurableObject(shardFor(alias), (_, { storage: { sql } }) => {
-      sql.exec("UPDATE entities SET content = replace(content, '\"a\"', '\"mine\"') WHERE id = ?", id);
-    });
+    await alter(shardFor(alias), `UPDATE entities SET content = replace(content, '"a"', '"mine"') WHERE id = ?`, id);
     await expect(login(alias)).rejects.toThrow();
     expect(await loadEntity(bindings, id)).toBeNull();
     expect((await checkObjects(bindings)).tampered).toBeGreaterThanOrEqual(1);
@@ -249,23 +247,17 @@ describe("a row of a shard that was tampered with", () => {
   it("does not come back as an alias of another", async () => {
     await login("victim");
     const id = await login("forger");
-    await runInDurableObject(shardFor("victim"), (_, { storage: { sql } }) => {
-      sql.exec("UPDATE entities SET id = ? WHERE alias_key = 'victim'", `${id.slice(0, -1)}0`);
-    });
+    await changeRows(shardFor("victim"), "entities", { id: `${id.slice(0, -1)}0` }, { alias_key: "victim" });
     await expect(login("victim")).rejects.toThrow();
     await drop(`entity/id/${id.slice(0, -1)}0`);
-    await runInDurableObject(shardFor("victim"), (_, { storage: { sql } }) => {
-      sql.exec("DELETE FROM entities WHERE alias_key = 'victim'");
-    });
+    await deleteRows(shardFor("victim"), "entities", { alias_key: "victim" });
   });
 
   it("leads no login to an entity that does not have the alias", async () => {
     const admin = (await post("entity", { name: "admin", policies: "admin" })).body.data.id;
     const owner = (await post("entity", { name: "plain" })).body.data.id;
     await post("entity-alias", { name: "pointed", mount_accessor: mount, canonical_id: owner });
-    await runInDurableObject(shardFor("pointed"), (_, { storage: { sql } }) => {
-      sql.exec("UPDATE pointers SET entity_id = ? WHERE alias_key = 'pointed'", admin);
-    });
+    await changeRows(shardFor("pointed"), "pointers", { entity_id: admin }, { alias_key: "pointed" });
     expect(await login("pointed")).not.toBe(admin);
   });
 });

@@ -11,7 +11,7 @@ import { systemOf } from "../../../src/system/system.ts";
 import { issuingMount } from "../../support/logins.ts";
 import { bindings, call, createToken, dataOf, initialized } from "../../support/service.ts";
 import { holdTidy } from "../../support/tidy.ts";
-import { endSingleTokens, holdSweeps, locate, sweep } from "../../support/trees.ts";
+import { endSingleTokens, holdSweeps, locate, loseToken, sweep } from "../../support/trees.ts";
 import { holdWalks, stepWalk } from "../../support/walks.ts";
 
 let root: string;
@@ -289,9 +289,7 @@ const WAYS: readonly (readonly [string, Way])[] = [
     {
       make: () => ofRole(),
       async end({ client_token, accessor }) {
-        await publishPending(bindings);
-        const { stub, row } = await locate(client_token);
-        await runInDurableObject(stub, (_, { storage: { sql } }) => sql.exec("DELETE FROM tokens WHERE row = ?", row));
+        await loseToken(client_token);
         await accessorShard(bindings, accessorShardNumber(accessor)).remove([accessor]);
       },
       ...{ how: "tidy", path: "", by: null },

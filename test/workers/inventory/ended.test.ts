@@ -16,7 +16,9 @@ import { UNASKED } from "../../../src/system/end-request.ts";
 import { firstRowAt, routedIdText } from "../../../src/token/ids.ts";
 import { costOf } from "../../support/costs.ts";
 import { Meter } from "../../support/meter.ts";
+import { rowsOf } from "../../support/rows.ts";
 import { bindings, call, createToken, dataOf, initialized, tokenUnder } from "../../support/service.ts";
+import { deleteRows } from "../../support/storage-writer.ts";
 import { endSingleTokens, growTree, holdSweeps, locate, restartTree, sweep } from "../../support/trees.ts";
 
 const DAY_MS = 86_400_000;
@@ -266,8 +268,7 @@ describe("what is kept of ended tokens", () => {
     await call("POST", "auth/token/revoke", { token: root, body: { token: made.client_token } });
     await sweepTreeOf(made);
     const shard = accessorShard(bindings, accessorShardNumber(made.accessor));
-    const rows = () =>
-      runInDurableObject(shard, (_, { storage: { sql } }) => sql.exec("SELECT 1 FROM ended").toArray().length);
+    const rows = async () => (await rowsOf(shard, "ended")).length;
     pass(30 * DAY_MS - 60_000);
     expect(await statusOf(made)).toBe(200);
     pass(60_000);
@@ -297,10 +298,10 @@ describe("what is kept of ended tokens", () => {
 
   it("is bounded: the oldest go first, and those of jobs have a bound of their own", async () => {
     const shard = accessorShard(bindings, 3);
+    await deleteRows(shard, "ended");
+    await deleteRows(shard, "counts", { kind: "ended" });
+    await deleteRows(shard, "pending");
     await runInDurableObject(shard, (_, { storage: { sql } }) => {
-      sql.exec("DELETE FROM ended");
-      sql.exec("DELETE FROM counts WHERE kind = 'ended'");
-      sql.exec("DELETE FROM pending");
       const store = new InventoryStore(new Tables(sql, ACCESSOR_SHARD_MIGRATIONS), 4, { job: 3, other: 2 });
       const ending = (at: number, job: string) => {
         const accessor = routedIdText("ab".repeat(32), firstRowAt(Date.UTC(2026, 5, 1)) + at, new Uint8Array(24));
@@ -349,7 +350,7 @@ describe("what is kept of ended tokens", () => {
         expect(cost.rowsRead).toBeLessThanOrEqual(2 * 54);
       }
     }
-    await runInDurableObject(shard, (_, { storage: { sql } }) => void sql.exec("DELETE FROM ended"));
+    await deleteRows(shard, "ended");
   });
 
   it("is shown to those alone whose policies reach it, with sudo", async () => {

@@ -1,9 +1,9 @@
-import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { accessorShard, accessorShardNumber } from "../../../src/listing/accessor-shard.ts";
 import { MAX_ENDING } from "../../../src/listing/inventory/shard/group-ends.ts";
 import { MAX_READ_TREES } from "../../../src/listing/inventory/shard/tree-groups.ts";
 import { bindings, call, createToken, dataOf, initialized, tokenUnder } from "../../support/service.ts";
+import { alter } from "../../support/storage-writer.ts";
 import { growTree, holdSweeps, locate, sweep } from "../../support/trees.ts";
 
 const HOUR_MS = 3_600_000;
@@ -122,17 +122,14 @@ describe("bounds of groups", () => {
   /** Puts copies of a token into one shard of the inventory, without counting them. */
   async function fill(accessor: string, rows: number, ends: number): Promise<() => Promise<void>> {
     const shard = accessorShard(bindings, accessorShardNumber(accessor));
-    const run = (work: (sql: SqlStorage) => void) =>
-      runInDurableObject(shard, (_, { storage }) => storage.transactionSync(() => work(storage.sql)));
-    await run((sql) =>
-      sql.exec(
-        `WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < ?)
-         INSERT INTO inventory (id, accessor, path, ends, tree_mount, tree_size, tree_class, entry)
-         SELECT -n, accessor, '', ?, tree_mount, 2, 1, entry FROM n, inventory WHERE accessor = ?`,
-        ...[rows, ends, accessor],
-      ),
+    await alter(
+      shard,
+      `WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < ?)
+       INSERT INTO inventory (id, accessor, path, ends, tree_mount, tree_size, tree_class, entry)
+       SELECT -n, accessor, '', ?, tree_mount, 2, 1, entry FROM n, inventory WHERE accessor = ?`,
+      ...[rows, ends, accessor],
     );
-    return () => run((sql) => sql.exec("DELETE FROM inventory WHERE id < 0"));
+    return () => alter(shard, "DELETE FROM inventory WHERE id < 0");
   }
 
   it("with more trees in a shard than are read, the answer has more and no number of trees", async () => {

@@ -18,6 +18,7 @@ import { countsOf, type TreeGrouping } from "../../../src/listing/inventory/term
 import type { ShardUpdates } from "../../../src/listing/updates/shard-updates.ts";
 import { firstRowAt, routedIdText } from "../../../src/token/ids.ts";
 import { costOf } from "../../support/costs.ts";
+import { rowsOf } from "../../support/rows.ts";
 import { bindings } from "../../support/service.ts";
 
 const BEGIN = Date.UTC(2026, 5, 1);
@@ -212,10 +213,7 @@ it("what is told about a token twice is counted once, and what changes moves fro
   // What is said about a token that is not listed any more comes too late.
   await shard.applyUpdates({ ...NO_UPDATES, changed: [entry] });
   expect(await shard.findListed([entry.accessor])).toEqual([]);
-  const left = await runInDurableObject(shard, (_, { storage: { sql } }) =>
-    sql.exec("SELECT COUNT(*) AS rows FROM inventory").one(),
-  );
-  expect(left).toEqual({ rows: 1 });
+  expect(await rowsOf(shard, "inventory")).toHaveLength(1);
 });
 
 it("pages of several shards give what the filter means, each token once and in order", async () => {

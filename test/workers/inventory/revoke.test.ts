@@ -8,8 +8,9 @@ import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { holdAlarmsOf, losingAnswers, ringAlarm } from "../../support/calls.ts";
 import { crash } from "../../support/objects.ts";
 import { bindings, call, createToken, dataOf, initialized } from "../../support/service.ts";
+import { deleteRows, insertRows } from "../../support/storage-writer.ts";
 import { listAgain } from "../../support/tidy.ts";
-import { evictTree, growTree, holdSweeps, locate, sweep } from "../../support/trees.ts";
+import { evictTree, growTree, holdSweeps, locate, sweep, tokenRows } from "../../support/trees.ts";
 
 let root: string;
 
@@ -298,20 +299,22 @@ describe("revocation by a filter", () => {
     const sent = JSON.stringify({ accessors, include_root: true });
     const selection = { sent, filter: null, accessors, asked: UNASKED };
     const tally = { ...NO_TALLY, matched: 900, total: 900, by: { mount: groups, role: groups, owner: groups } };
-    await runInDurableObject(revocationsOf(bindings), (_, { storage: { sql } }) => {
-      for (let at = 0; at < 100; at++) {
-        sql.exec(
-          `INSERT INTO jobs (id, number, dry, state, selection, started_at, count, revoked, total, gone, spared, mismatched, failures)
-           VALUES (?, ?, 0, 'done', ?, 0, ?, 900, 900, 0, 0, 0, '[]')`,
-          ...[
-            `large-${at}`,
-            1000 + at,
-            JSON.stringify(selection),
-            JSON.stringify({ ...NOT_COUNTED, isRead: true, tally }),
-          ],
-        );
-      }
-    });
+    const done = { dry: 0, state: "done", started_at: 0, failures: "[]" };
+    const numbers = { revoked: 900, total: 900, gone: 0, spared: 0, mismatched: 0 };
+    const count = JSON.stringify({ ...NOT_COUNTED, isRead: true, tally });
+    const ids = Array.from({ length: 100 }, (_, at) => `large-${at}`);
+    await insertRows(
+      revocationsOf(bindings),
+      "jobs",
+      ids.map((id, at) => ({
+        id,
+        number: 1000 + at,
+        selection: JSON.stringify(selection),
+        count,
+        ...done,
+        ...numbers,
+      })),
+    );
     const { jobs } = (await read("sys/tokens/jobs")) as { jobs: Record<string, unknown>[] };
     const large = jobs.filter(({ id }) => String(id).startsWith("large-"));
     expect(large).toHaveLength(100);
@@ -323,9 +326,7 @@ describe("revocation by a filter", () => {
     expect(await read("sys/tokens/jobs/large-0")).toMatchObject({
       ...{ named: 900, filter: { accessors }, preview: { by: { role: { length: 300 } } } },
     });
-    await runInDurableObject(revocationsOf(bindings), (_, { storage: { sql } }) => {
-      sql.exec("DELETE FROM jobs WHERE id LIKE 'large-%'");
-    });
+    for (const id of ids) await deleteRows(revocationsOf(bindings), "jobs", { id });
   });
 
   it("spares the caller with all above it and root tokens, unless they are named", async () => {
@@ -381,9 +382,7 @@ describe("revocation by a filter", () => {
     const bystander = await createToken(root, { display_name: "k2", policies: ["default"] });
     const { stub } = await locate(parent.client_token);
     // Rows that a test wrote are not published by their tree.
-    const rows = await runInDurableObject(stub, (_, { storage: { sql } }) =>
-      sql.exec<{ row: number }>("SELECT row FROM tokens WHERE parent IS NOT NULL").toArray(),
-    );
+    const rows = (await tokenRows(stub)).filter(({ parent: above }) => above !== null);
     const entries = await stub.describe(rows.map(({ row }) => row));
     await listAgain(entries);
     // Their row numbers are up to half a second ahead, and tokens made after the start are not meant.

@@ -1,4 +1,3 @@
-import { runInDurableObject } from "cloudflare:test";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { AccessorShard } from "../../../src/listing/accessor-shard.ts";
@@ -13,6 +12,7 @@ import { routedIdText } from "../../../src/token/ids.ts";
 import { PLAIN_RECORD } from "../../../src/token/record.ts";
 import { costOf } from "../../support/costs.ts";
 import { bindings } from "../../support/service.ts";
+import { insertRows } from "../../support/storage-writer.ts";
 
 const TREE = "0".repeat(64);
 
@@ -118,20 +118,20 @@ describe("the index of leases by path", () => {
 
   it("reads a page, or a level of folders, without reading what lies beside it", async () => {
     const shard = shardNamed("big");
-    const { accessor, ...entry } = tokenAt(1, "auth/token/create");
-    await shard.relist([{ accessor, ...entry }]);
-    await runInDurableObject(shard, (_, state) => {
-      state.storage.sql.exec(
-        `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000)
-         INSERT INTO inventory (accessor, path, ends, entry)
-         SELECT accessor, path, 0, ? FROM (
-           SELECT 'acc' || i AS accessor, 'auth/token/create' AS path FROM n
-           UNION ALL SELECT 'orphan' || i, 'auth/token/create-orphan' FROM n
-           UNION ALL SELECT 'role' || i, 'auth/token/create/role' || (i % 3) FROM n
-         )`,
-        JSON.stringify(entry),
-      );
-    });
+    const { accessor, ...described } = tokenAt(1, "auth/token/create");
+    await shard.relist([{ accessor, ...described }]);
+    const numbers = Array.from({ length: 5000 }, (_, at) => at + 1);
+    const paths = numbers.flatMap((i) => [
+      { accessor: `acc${i}`, path: "auth/token/create" },
+      { accessor: `orphan${i}`, path: "auth/token/create-orphan" },
+      { accessor: `role${i}`, path: `auth/token/create/role${i % 3}` },
+    ]);
+    const entry = JSON.stringify(described);
+    await insertRows(
+      shard,
+      "inventory",
+      paths.map((listed) => ({ ...listed, ends: 0, entry })),
+    );
     const middle: PagePosition = { part: "own", path: "auth/token/create", id: "acc3" };
     const inTheMiddle = await costOf(shard, () =>
       Promise.resolve(shard.leasesBelow("token", "auth/token/create/", middle, 100)),

@@ -1,10 +1,18 @@
-import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { AccessorShard } from "../../../src/listing/accessor-shard.ts";
 import { failing } from "../../support/calls.ts";
 import { endBeforeLeaseIsRemoved, sweepFewLeases } from "../../support/faults.ts";
-import { advance, indexedPaths, leaseFor, leaseRows, runAlarm } from "../../support/leases.ts";
+import {
+  advance,
+  giveUpMany,
+  indexedPaths,
+  leaseFor,
+  leaseRows,
+  loseListedLeases,
+  runAlarm,
+} from "../../support/leases.ts";
 import { bindings, call, dataOf, initialized } from "../../support/service.ts";
+import { alter } from "../../support/storage-writer.ts";
 import { standInForTargets } from "../../support/targets.ts";
 import { evictTree, holdSweeps, locate, restartTree } from "../../support/trees.ts";
 
@@ -39,18 +47,6 @@ async function exhaust(token: string): Promise<number[]> {
     vi.setSystemTime(row.attempt_at);
   }
   return pauses;
-}
-
-/** Lists leases in a shard as given up, which end at the ms `from` to `to`. */
-async function giveUpMany(shard: DurableObjectStub<AccessorShard>, from: number, to: number): Promise<void> {
-  await shard.addLease("x", "cap/x");
-  await runInDurableObject(shard, (_, state) => {
-    state.storage.sql.exec(
-      `WITH RECURSIVE n (i) AS (SELECT ? UNION ALL SELECT i + 1 FROM n WHERE i < ?)
-       INSERT INTO leases (tail, path, expires_at, error) SELECT printf('tail%d', i), 'cap/x', i, printf('no %d', i) FROM n`,
-      ...[from, to],
-    );
-  });
 }
 
 describe("a target that fails", () => {
@@ -186,7 +182,7 @@ describe("the list of irrevocable leases", () => {
     const exact = await get("sys/leases?type=irrevocable&limit=30000");
     expect([exact.body.data.lease_count, exact.body.warnings]).toEqual([30_000, null]);
     for (const one of shards) {
-      await runInDurableObject(one, (_, state) => state.storage.sql.exec("DELETE FROM leases"));
+      await loseListedLeases(one);
     }
   });
 
@@ -273,9 +269,7 @@ describe("the data of a lease", () => {
     const id = await leaseFor(root, token, { data: { user: "app" }, target: "https://db.example.com/revoke" });
     const { stub } = await locate(token);
     // An attacker who writes the storage has no keys to seal the data for another target.
-    await runInDurableObject(stub, (_, { storage: { sql } }) => {
-      sql.exec("UPDATE leases SET record = replace(record, 'db.example.com', 'elsewhere.example.net')");
-    });
+    await alter(stub, "UPDATE leases SET record = replace(record, 'db.example.com', 'elsewhere.example.net')");
     await evictTree(stub);
     await post("sys/leases/revoke", { lease_id: id, sync: true });
     const [row] = await leaseRows(token);

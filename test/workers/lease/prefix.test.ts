@@ -10,8 +10,9 @@ import { System } from "../../../src/system/system.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { atCalls, callsTo, failing } from "../../support/calls.ts";
 import { putSweepsOff } from "../../support/faults.ts";
-import { indexedPaths, leaseFor } from "../../support/leases.ts";
+import { indexedPaths, leaseFor, loseTree } from "../../support/leases.ts";
 import { issuingMount } from "../../support/logins.ts";
+import { madeIn } from "../../support/rows.ts";
 import { bindings, call, initialized } from "../../support/service.ts";
 import { standInForTargets } from "../../support/targets.ts";
 import { countRows, holdSweeps, locate, runAlarm, sweep } from "../../support/trees.ts";
@@ -120,9 +121,7 @@ describe("revoke-prefix", () => {
   it("of nothing is no error, and leaves nothing behind", async () => {
     expect((await post("sys/leases/revoke-prefix/none/of/these")).status).toBe(204);
     expect((await post("sys/leases/revoke-force/none/of/these")).status).toBe(204);
-    await runInDurableObject(walk("none/of/these/").stub, (_, state) => {
-      expect(state.storage.sql.exec("SELECT name FROM sqlite_master WHERE name = 'walk'").toArray()).toEqual([]);
-    });
+    expect(await madeIn(walk("none/of/these/").stub)).not.toContain("walk");
     expect(await post(`sys/leases/revoke-prefix/${"x".repeat(600)}`)).toMatchObject({
       status: 400,
       body: { errors: ["the prefix is too long"] },
@@ -394,10 +393,7 @@ describe("disabling a mount", () => {
     expect((await post("auth/keeper/config/client", { access_key: "AKIAEXAMPLE", secret_key: "kept" })).status).toBe(
       204,
     );
-    const tables = () =>
-      runInDurableObject(bindings.CLOUD_AUTH.getByName(mount.uuid), (_, state) =>
-        state.storage.sql.exec("SELECT name FROM sqlite_master WHERE name NOT LIKE '\\_cf%' ESCAPE '\\'").toArray(),
-      );
+    const tables = () => madeIn(bindings.CLOUD_AUTH.getByName(mount.uuid));
     const held = holdWalks();
     expect((await call("DELETE", "sys/auth/keeper", { token: root })).status).toBe(204);
     expect(await tables()).not.toEqual([]);
@@ -465,8 +461,7 @@ describe("sys/leases/tidy", () => {
     const gone = await create("create-orphan");
     await leaseFor(root, gone, { path: "tidy/gone" });
     const goneAccessor = (await post("auth/token/lookup", { token: gone })).body.data.accessor;
-    const { stub } = await locate(gone);
-    await runInDurableObject(stub, (_, state) => state.storage.sql.exec("DELETE FROM leases; DELETE FROM tokens;"));
+    await loseTree(gone);
     const { data } = (await post("auth/token/lookup", { token: live })).body;
     const listed = async () => (await call("GET", "auth/token/accessors?list=true", { token: root })).body.data.keys;
     expect(await listed()).toEqual(expect.arrayContaining([data.accessor, goneAccessor]));

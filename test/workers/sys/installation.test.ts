@@ -10,7 +10,9 @@ import { System, systemOf } from "../../../src/system/system.ts";
 import { SYSTEM_MIGRATIONS } from "../../../src/system/system-migrations.ts";
 import { atCalls, callsTo, failing, holdAlarms } from "../../support/calls.ts";
 import { crash } from "../../support/objects.ts";
+import { rowsOf } from "../../support/rows.ts";
 import { bindings, call, initialized } from "../../support/service.ts";
+import { alter, changeRows, deleteRows } from "../../support/storage-writer.ts";
 import { holdInventory } from "../../support/trees.ts";
 import { holdWalks } from "../../support/walks.ts";
 
@@ -179,9 +181,7 @@ it("a chosen id sends its block of the filter alone, and the whole to who knows 
   const add = (number: number) =>
     systemOf(bindings).admitCustomId(new Uint8Array(32).map((_, i) => i * number + number));
   // Enough for a second layer.
-  await runInDurableObject(system, (_, { storage: { sql } }) => {
-    sql.exec("INSERT OR REPLACE INTO custom_id_layers (layer, ids) VALUES (0, 8192)");
-  });
+  await alter(system, "INSERT OR REPLACE INTO custom_id_layers (layer, ids) VALUES (0, 8192)");
   await add(1);
   const first = await system.snapshot(null);
   if (!first?.parts.customIds) throw new Error("whoever knows nothing is told everything");
@@ -216,19 +216,13 @@ it("a copy is not taken for that of a restored object that has since changed as 
     const settings = { expiresAt: null, casRequired: false, allowSlashes: false, allowWildcards: false, cas: null };
     return systemOf(bindings).writePolicy(name, { content: { text: "", rulesJson: "[]" }, ...settings }, Date.now());
   };
-  const versions = await runInDurableObject(system, (_, { storage }) =>
-    storage.sql.exec<{ part: string; version: number }>("SELECT part, version FROM part_versions").toArray(),
-  );
+  const versions = await rowsOf(system, "part_versions");
   await write("lost-1");
   await write("lost-2");
   await refreshInstallation(bindings);
 
-  await runInDurableObject(system, (_, { storage: { sql } }) => {
-    sql.exec("DELETE FROM policies WHERE name LIKE 'lost-%'");
-    for (const { part, version } of versions) {
-      sql.exec("UPDATE part_versions SET version = ? WHERE part = ?", version, part);
-    }
-  });
+  for (const name of ["lost-1", "lost-2"]) await deleteRows(system, "policies", { name });
+  for (const { part = "", version = 0 } of versions) await changeRows(system, "part_versions", { version }, { part });
   await crash(system);
   await write("after-1");
   await write("after-2");

@@ -1,10 +1,10 @@
-import { runInDurableObject } from "cloudflare:test";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { AccessorShard } from "../../../src/listing/accessor-shard.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { atCalls, failing } from "../../support/calls.ts";
-import { leaseFor } from "../../support/leases.ts";
+import { endLeasesAt, leaseFor } from "../../support/leases.ts";
 import { bindings, call, createToken, dataOf, initialized } from "../../support/service.ts";
+import { changeRows } from "../../support/storage-writer.ts";
 import { api, createOrganization, createTeam, generateToken, resource } from "../../support/teams.ts";
 import { checkShards, holdTidy, hourlyTidy, tidyNow } from "../../support/tidy.ts";
 import { holdInventory, holdSweeps, locate, sweep } from "../../support/trees.ts";
@@ -102,10 +102,7 @@ const CASES: readonly Case[] = [
     what: "the data of a lease",
     make: async () => {
       made.lease = await leaseFor(root, root, { data: { user: "app" }, ttl: "1h" });
-      const { stub } = await locate(root);
-      await runInDurableObject(stub, (_, { storage: { sql } }) => {
-        sql.exec("UPDATE leases SET expires_at = ?", Date.now() + 1000 * DAY_MS);
-      });
+      await endLeasesAt(root, Date.now() + 1000 * DAY_MS);
     },
     end: () => post("sys/leases/revoke", { lease_id: made.lease, sync: true }),
   },
@@ -189,11 +186,7 @@ describe("a term of the keys", () => {
     expect(await tidyNow()).toMatchObject({ failures: 1, termsDropped: 0 });
     await post("sys/policies/acl/forged", { policy: 'path "a" { capabilities = ["read"] }' });
     const system = bindings.SYSTEM.getByName("system");
-    const forge = (seal: string) =>
-      runInDurableObject(system, (_, { storage: { sql } }) => {
-        sql.exec(`UPDATE policies SET seal = ${seal} WHERE name = 'forged'`);
-      });
-    await forge("zeroblob(18)");
+    await changeRows(system, "policies", { seal: new Uint8Array(18) }, { name: "forged" });
     expect(await tidyNow()).toMatchObject({ failures: 0, tampered: 1, termsDropped: 0 });
     expect(await terms()).toContain(version);
     await remove("sys/policies/acl/forged");

@@ -1,8 +1,9 @@
-import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { evictDurableObject } from "cloudflare:test";
 import { beforeAll, expect, it, vi } from "vitest";
 import { forgetInstallation } from "../../../src/system/installation.ts";
 import { systemOf } from "../../../src/system/system.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
+import { alter } from "../../support/storage-writer.ts";
 
 let root: string;
 
@@ -15,11 +16,9 @@ const policy = (name: string, rules: string) => post(`sys/policies/acl/${name}`,
 const allow = (path: string) => `path "${path}" { capabilities = ["read", "sudo"] }`;
 
 /** Writes to the database of a stopped server. */
-async function tamper(statement: string, ...values: unknown[]): Promise<void> {
+async function tamper(statement: string, ...values: SqlStorageValue[]): Promise<void> {
   const system = systemOf(bindings);
-  await runInDurableObject(system, (_, { storage: { sql } }) => {
-    sql.exec(statement, ...values);
-  });
+  await alter(system, statement, ...values);
   await evictDurableObject(system);
   forgetInstallation();
 }

@@ -7,7 +7,9 @@ import { reconcileTeams } from "../../../src/team/reconcile.ts";
 import type { TeamRecord, TeamState, TeamToken } from "../../../src/team/record.ts";
 import { Team } from "../../../src/team/team.ts";
 import { atCalls } from "../../support/calls.ts";
+import { madeIn, rowsOf } from "../../support/rows.ts";
 import { bindings, initialized } from "../../support/service.ts";
+import { alter, changeRows, insertRows } from "../../support/storage-writer.ts";
 import {
   api,
   createOrganization,
@@ -44,17 +46,15 @@ afterEach(() => {
 const organization = () => organizationNamed(bindings, name);
 const team = (id = teamId) => teamAt(bindings, teamRoute(id));
 const listed = async () => idsOf(await list(root, name, "team-tokens"));
-const sql = <T>(stub: DurableObjectStub, work: (sql: SqlStorage) => T) =>
-  runInDurableObject(stub, (_, state) => work(state.storage.sql));
-
 /** What a team would tell its organization if that knew nothing but its name. */
-function stateOf(id = teamId): Promise<TeamState> {
-  return sql(team(id), (s) => {
-    const { record, revision } = s.exec<{ record: string; revision: number }>("SELECT * FROM team").one();
-    const rows = s.exec<{ token_id: string; record: string }>("SELECT token_id, record FROM tokens").toArray();
-    const tokens = rows.map((row) => ({ tokenId: row.token_id, token: JSON.parse(row.record) as TeamToken }));
-    return { team: JSON.parse(record) as TeamRecord, tokens, revision, ended: false, unregistered: false };
-  });
+async function stateOf(id = teamId): Promise<TeamState> {
+  const [stored] = await rowsOf(team(id), "team");
+  const tokens = (await rowsOf(team(id), "tokens")).map(({ token_id, record }) => ({
+    tokenId: String(token_id),
+    token: JSON.parse(String(record)) as TeamToken,
+  }));
+  const record = JSON.parse(String(stored?.record)) as TeamRecord;
+  return { team: record, tokens, revision: Number(stored?.revision), ended: false, unregistered: false };
 }
 
 /** Makes the organization believe that the team has no tokens. */
@@ -107,7 +107,7 @@ describe("a change that the organization could not be told", () => {
     await runDurableObjectAlarm(team(other));
     expect(await listed()).toEqual([]);
     expect((await teamsOf(root, name)).map(({ id }) => id)).toEqual([teamId]);
-    expect(await sql(team(other), (s) => s.exec("SELECT name FROM sqlite_master").toArray())).toEqual([]);
+    expect(await madeIn(team(other))).toEqual([]);
   });
 
   it("is not lost with the alarm: the object sets it again when it wakes", async () => {
@@ -169,7 +169,7 @@ describe("an organization that does not answer", () => {
     const tables = async () => {
       // On a busy machine the alarm may be due, and have run, before this.
       await runDurableObjectAlarm(stub);
-      return sql(stub, (s) => s.exec("SELECT name FROM sqlite_master").toArray());
+      return madeIn(stub);
     };
     await expect.poll(tables).toEqual([]);
     expect(await named()).toEqual(["team"]);
@@ -197,9 +197,9 @@ describe("an organization that does not answer", () => {
 describe("reconciliation", () => {
   it("finds nothing to do where everything agrees", async () => {
     const { id } = await generateToken(root, teamId);
-    const before = await sql(organization(), (s) => s.exec("SELECT * FROM teams").toArray());
+    const before = await rowsOf(organization(), "teams");
     expect((await organization().reconcile(0, 10)).next).toBeNull();
-    expect(await sql(organization(), (s) => s.exec("SELECT * FROM teams").toArray())).toEqual(before);
+    expect(await rowsOf(organization(), "teams")).toEqual(before);
     expect(await listed()).toEqual([id]);
   });
 
@@ -214,12 +214,11 @@ describe("reconciliation", () => {
     const late = await generateToken(root, other);
     // What a restore does: an old token shown, a deleted team shown.
     await organization().apply({ ...ghost, unregistered: true });
-    await sql(organization(), (s) => s.exec("UPDATE teams SET revision = ? WHERE team_id = ?", old.revision, teamId));
-    await sql(organization(), (s) =>
-      s.exec(
-        "UPDATE tokens SET token_id = 'at-old', token = json_set(token, '$.tokenId', 'at-old') WHERE team_id = ?",
-        teamId,
-      ),
+    await changeRows(organization(), "teams", { revision: old.revision }, { team_id: teamId });
+    await alter(
+      organization(),
+      "UPDATE tokens SET token_id = 'at-old', token = json_set(token, '$.tokenId', 'at-old') WHERE team_id = ?",
+      teamId,
     );
     expect([...(await listed())].sort()).toEqual([ghost.tokens[0]?.tokenId, "at-old", late.id].sort());
     for (let after: number | null = 0; after !== null; ) after = (await organization().reconcile(after, 1)).next;
@@ -289,7 +288,7 @@ describe("the deletion of an organization", () => {
     expect((await api("GET", `teams/${teamId}`, { token: root })).status).toBe(404);
     expect((await api("POST", `teams/${teamId}/authentication-token`, { token: root })).status).toBe(404);
     for (const stub of [organization(), team()]) {
-      expect(await sql(stub, (s) => s.exec("SELECT name FROM sqlite_master").toArray())).toEqual([]);
+      expect(await madeIn(stub)).toEqual([]);
       expect(await runDurableObjectAlarm(stub)).toBe(false);
     }
   });
@@ -320,19 +319,19 @@ describe("the deletion of an organization", () => {
 
   it("of many teams ends some before it answers and leaves the rest to the alarm", async () => {
     const { text } = await generateToken(root, teamId);
-    await sql(organization(), (s) => {
-      s.exec("UPDATE teams SET row = row + 1000");
-      s.exec(
-        `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 70)
-         INSERT INTO teams (row, team_id, name_key, revision, team)
-         SELECT i, 'team-gone' || i, 'gone' || i, 1, team FROM n, (SELECT team FROM teams LIMIT 1)`,
-      );
-    });
+    const [{ team: record = "" } = {}] = await rowsOf(organization(), "teams");
+    await alter(organization(), "UPDATE teams SET row = row + 1000");
+    const gone = Array.from({ length: 70 }, (_, at) => `gone${at}`);
+    await insertRows(
+      organization(),
+      "teams",
+      gone.map((key, at) => ({ row: at + 1, team_id: `team-${key}`, name_key: key, revision: 1, team: record })),
+    );
     expect(await organization().remove(name)).toBe("going");
     expect(await statusOf(text)).toBe(401);
     expect((await api("GET", `organizations?q=${name}`, { token: root })).body.data).toEqual([]);
     await runDurableObjectAlarm(organization());
-    expect(await sql(organization(), (s) => s.exec("SELECT name FROM sqlite_master").toArray())).toEqual([]);
+    expect(await madeIn(organization())).toEqual([]);
   });
 
   it("is heard of by a busy team within the time that it works with what it knows", async () => {

@@ -2,6 +2,7 @@ import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { teamAt } from "../../../src/team/find.ts";
 import { teamRoute } from "../../../src/team/ids.ts";
+import { rowsOf, storedText } from "../../support/rows.ts";
 import { bindings, initialized, tokenUnder } from "../../support/service.ts";
 import {
   type ApiResource,
@@ -142,12 +143,9 @@ describe("rotation", () => {
     const old = await describeToken(root, teamId, "CI");
     const next = await rotate(old.id, { "overlap-seconds": 60, "idempotency-key": KEY });
     const team = teamAt(bindings, teamRoute(teamId));
-    const stored = () =>
-      runInDurableObject(team, (_, state) =>
-        state.storage.sql.exec<{ replay: ArrayBuffer | null }>("SELECT * FROM tokens ORDER BY token_id").toArray(),
-      );
-    const [sealed] = (await stored()).flatMap(({ replay }) => (replay ? [replay] : []));
-    expect(new TextDecoder().decode(sealed)).not.toContain("atlasv1");
+    const replays = async () => (await rowsOf(team, "tokens")).map(({ replay }) => replay);
+    expect((await replays()).filter((replay) => replay !== null)).toHaveLength(1);
+    expect(await storedText(team)).not.toContain("atlasv1");
     for (const due of [NOW + 60_000, NOW + DAY]) {
       expect(await runInDurableObject(team, (_, state) => state.storage.getAlarm())).toBe(due);
       vi.setSystemTime(due);
@@ -155,7 +153,7 @@ describe("rotation", () => {
     }
     expect((await api("GET", `authentication-tokens/${old.id}`, { token: root })).status).toBe(404);
     expect(idsOf(await list(root, name, "team-tokens"))).toEqual([next.body.data.id]);
-    expect((await stored()).every(({ replay }) => replay === null)).toBe(true);
+    expect((await replays()).every((replay) => replay === null)).toBe(true);
     expect(await runInDurableObject(team, (_, state) => state.storage.getAlarm())).toBeNull();
   });
 

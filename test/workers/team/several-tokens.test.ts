@@ -1,9 +1,9 @@
-import { runInDurableObject } from "cloudflare:test";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { MAX_TEAM_TOKENS } from "../../../src/base/limits.ts";
 import { teamAt } from "../../../src/team/find.ts";
 import { teamRoute } from "../../../src/team/ids.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
+import { insertRows } from "../../support/storage-writer.ts";
 import {
   api,
   createOrganization,
@@ -149,13 +149,14 @@ describe("a token with a description", () => {
 
   it(`422: more than ${MAX_TEAM_TOKENS} of one team; the one without a description can still be replaced`, async () => {
     await generateToken(root, teamId);
-    await runInDurableObject(teamAt(bindings, teamRoute(teamId)), (_, state) => {
-      state.storage.sql.exec(
-        `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
-         INSERT INTO tokens (token_id, verifier, slot, record) SELECT 'at-' || i, CAST(i AS BLOB), '=' || i, '{}' FROM n`,
-        MAX_TEAM_TOKENS - 1,
-      );
-    });
+    const others = Array.from({ length: MAX_TEAM_TOKENS - 1 }, (_, at) => at + 1);
+    await insertRows(
+      teamAt(bindings, teamRoute(teamId)),
+      "tokens",
+      others.map((i) => ({
+        ...{ token_id: `at-${i}`, verifier: new TextEncoder().encode(`${i}`), slot: `=${i}`, record: "{}" },
+      })),
+    );
     const answer = await api("POST", `teams/${teamId}/authentication-tokens`, {
       token: root,
       body: resource("", { description: "one more" }),

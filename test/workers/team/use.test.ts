@@ -4,6 +4,7 @@ import { lookupTeamToken } from "../../../src/auth/team-caller.ts";
 import { loadInstallation } from "../../../src/system/installation.ts";
 import { organizationNamed, teamAt } from "../../../src/team/find.ts";
 import type { TeamToken } from "../../../src/team/record.ts";
+import { madeIn } from "../../support/rows.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
 import { api, createOrganization, createTeam, generateToken, list, resource } from "../../support/teams.ts";
 
@@ -222,8 +223,8 @@ describe("a forged token or id", () => {
     await team.authenticate(new Uint8Array(24), "use");
     expect((await team.compare("org-x")).revision).toBeNull();
     for (const stub of [organizationNamed(bindings, "nobody"), team]) {
+      expect(await madeIn(stub as DurableObjectStub)).toEqual([]);
       await runInDurableObject(stub as DurableObjectStub, async (_, state) => {
-        expect(state.storage.sql.exec("SELECT name FROM sqlite_master").toArray()).toEqual([]);
         expect(await state.storage.getAlarm()).toBeNull();
       });
     }

@@ -1,11 +1,22 @@
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { REVOKED_ALONE } from "../../../src/token/state.ts";
 import { DeadTokens, nextVictims } from "../../../src/tree/sweep/dead-tokens.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { callsTo } from "../../support/calls.ts";
 import { costOf } from "../../support/costs.ts";
 import { call, createToken, initialized } from "../../support/service.ts";
-import { countRows, evictTree, growTree, holdInventory, holdSweeps, locate, sweep } from "../../support/trees.ts";
+import { changeRows } from "../../support/storage-writer.ts";
+import {
+  countRows,
+  evictTree,
+  growTree,
+  holdInventory,
+  holdSweeps,
+  locate,
+  sweep,
+  tokenRows,
+} from "../../support/trees.ts";
 
 let root: string;
 
@@ -182,12 +193,12 @@ describe("revoke-orphan", () => {
     const top = await orphan();
     await growTree(top.token, 1000, "wide");
     const { stub } = await locate(top.token);
-    const left = await runInDurableObject(stub, (_, { storage: { sql } }) => {
-      sql.exec("UPDATE tokens SET state = 2 WHERE parent IS NULL");
-      const victims = nextVictims(sql, Date.now(), 50, () => "");
-      return { victims, children: sql.exec("SELECT 1 FROM tokens WHERE parent IS NOT NULL").toArray().length };
-    });
-    expect(left).toEqual({ victims: [], children: 950 });
+    await changeRows(stub, "tokens", { state: REVOKED_ALONE }, { parent: null });
+    const victims = await runInDurableObject(stub, (_, { storage: { sql } }) =>
+      nextVictims(sql, Date.now(), 50, () => ""),
+    );
+    const children = (await tokenRows(stub)).filter(({ parent }) => parent !== null);
+    expect([victims, children.length]).toEqual([[], 950]);
   });
 
   it("deletes what is dead in the order of rows, wherever in the tree it hangs", async () => {
@@ -197,16 +208,16 @@ describe("revoke-orphan", () => {
     for (let turn = 0; turn < 4; turn++) for (const parent of parents) await growTree(parent, 50, "wide");
     const { stub } = await locate(top.token);
     await call("POST", "auth/token/revoke", { token: root, body: { token: branch } });
+    const below = async () => (await tokenRows(stub)).filter(({ parent }) => parent !== null).map(({ row }) => row);
     const found = await runInDurableObject(stub, (_, { storage: { sql } }) => {
       const dead = new DeadTokens(sql, () => "");
       const first = dead.next(Date.now(), 100) ?? [];
       while (dead.isPlanning) dead.planOn(100);
-      const rows = sql.exec<{ row: number }>("SELECT row FROM tokens WHERE parent IS NOT NULL ORDER BY row").toArray();
       const next = [...(dead.next(Date.now(), 100) ?? []), ...dead.more(Date.now(), 1000)];
-      return { first: first.length, next: next.map(({ row }) => row), rows: rows.map(({ row }) => row) };
+      return { first: first.length, next: next.map(({ row }) => row) };
     });
     expect(found.first).toBe(97);
-    expect(found.next).toEqual(found.rows);
+    expect(found.next).toEqual(await below());
     // The branch itself too.
     expect(found.next).toHaveLength(601);
     await sweep(stub);

@@ -1,8 +1,8 @@
-import { runInDurableObject } from "cloudflare:test";
 import { beforeAll, beforeEach, expect, it } from "vitest";
 import { UNASKED } from "../../../src/system/end-request.ts";
 import { decodeStoredId } from "../../../src/token/ids.ts";
 import { call, createToken, initialized } from "../../support/service.ts";
+import { changeRows } from "../../support/storage-writer.ts";
 import { holdSweeps, locate, restartTree } from "../../support/trees.ts";
 
 let root: string;
@@ -24,10 +24,8 @@ it("a circle of parents that somebody has written ends every walk over the tree"
   const rows = [top, middle, low, aside].map(({ accessor }) => decodeStoredId(accessor));
   const [topRow = 0, , lowRow = 0, asideRow = 0] = rows.map((id) => id?.row ?? 0);
   const { stub } = await locate(top.client_token);
-  await runInDurableObject(stub, (_, { storage: { sql } }) => {
-    sql.exec("UPDATE tokens SET parent = ? WHERE row = ?", lowRow, topRow);
-    sql.exec("UPDATE tokens SET parent = ? WHERE row = ?", asideRow, asideRow);
-  });
+  await changeRows(stub, "tokens", { parent: lowRow }, { row: topRow });
+  await changeRows(stub, "tokens", { parent: asideRow }, { row: asideRow });
   const tree = await restartTree(stub);
   const tokens = rows.flatMap((id) => (id ? [{ row: id.row, tail: id.tail }] : []));
   const meant = { tokens, filter: null, includeRoot: true, spare: null };

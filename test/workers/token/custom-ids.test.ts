@@ -1,9 +1,9 @@
-import { runInDurableObject } from "cloudflare:test";
 import { beforeAll, beforeEach, expect, it } from "vitest";
 import { fromHex, toHex } from "../../../src/crypto/bytes.ts";
 import { loadInstallation } from "../../../src/system/installation.ts";
 import { type CustomIdHash, customIdHashes } from "../../../src/token/ids.ts";
 import { customIdsOf } from "../../../src/tree/custom-ids.ts";
+import { rowsOf } from "../../support/rows.ts";
 import { bindings, call, initialized } from "../../support/service.ts";
 import { holdSweeps } from "../../support/trees.ts";
 
@@ -23,9 +23,7 @@ async function hashOf(id: string): Promise<CustomIdHash> {
 
 /** The keys that the part of the directory with the entry of `id` stores. */
 async function storedKeys({ directoryKey }: CustomIdHash): Promise<unknown[]> {
-  const rows = await runInDurableObject(customIdsOf(bindings, directoryKey), (_, { storage }) =>
-    storage.sql.exec("SELECT key FROM custom_ids").toArray(),
-  );
+  const rows = await rowsOf(customIdsOf(bindings, directoryKey), "custom_ids");
   return rows.map(({ key }) => key);
 }
 

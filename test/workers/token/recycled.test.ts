@@ -1,4 +1,4 @@
-import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { evictDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { runInOneProcess } from "../../../src/app/assemble.ts";
 import { ACCESSOR_SHARDS, AccessorShard, accessorShard } from "../../../src/listing/accessor-shard.ts";
@@ -8,6 +8,7 @@ import { firstRowAt } from "../../../src/token/ids.ts";
 import { atCalls, atNth, holdAlarmsOf, ringAlarm } from "../../support/calls.ts";
 import { endBeforeTakingBack, endWithinTree, loseNewsOfCreations } from "../../support/faults.ts";
 import { bindings, call, createToken, initialized, keysOf } from "../../support/service.ts";
+import { allocatedRows, emptyPool, freeTrees } from "../../support/tree-pools.ts";
 import { countRows, evictTree, holdSweeps, locate, restartTree, runAlarm } from "../../support/trees.ts";
 
 const SHARDS = Array.from({ length: ACCESSOR_SHARDS }, (_, number) => accessorShard(bindings, number));
@@ -51,26 +52,10 @@ async function askDrawn(): Promise<void> {
   for (const shard of SHARDS) await ringAlarm(shard);
 }
 
-/** Takes everything out of the pool of a shard, also of what it remembers. Its tables are made here when it was not used before. */
-async function emptyPool(shard: DurableObjectStub<AccessorShard>): Promise<void> {
-  await shard.releaseTree("0".repeat(64));
-  await shard.allocateTrees(1);
-  await runInDurableObject(shard, (_, { storage: { sql } }) => {
-    for (const table of ["free_trees", "allocated_trees"]) sql.exec(`DELETE FROM ${table}`);
-  });
-  await evictDurableObject(shard);
-}
-
-/** How often the pools of these shards have the tree. */
+/** How often the pools of these shards have the tree, or have handed it out. */
 async function pooled(treeId: string, table = "free_trees", shards = SHARDS): Promise<number> {
-  const counts = shards.map((shard) =>
-    runInDurableObject(shard, (_, { storage: { sql } }) => {
-      const isMade = sql.exec("SELECT 1 FROM sqlite_master WHERE name = ?", table).toArray().length > 0;
-      const meant = table === "free_trees" ? "tree = ?" : "instr(trees, ?)";
-      return isMade ? sql.exec(`SELECT 1 FROM ${table} WHERE ${meant}`, treeId).toArray().length : 0;
-    }),
-  );
-  return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
+  const all = (await Promise.all(shards.map(table === "free_trees" ? freeTrees : allocatedRows))).flat();
+  return all.filter((trees) => String(trees).includes(treeId)).length;
 }
 
 describe("logins that end", () => {
@@ -107,9 +92,8 @@ describe("freed trees", () => {
     const ids = Array.from({ length: 5 }, () => bindings.TOKEN_TREE.newUniqueId().toString());
     const [first = "", second = "", third = "", fourth = "", fifth = ""] = ids;
     // As an object that slept since finds them.
-    await runInDurableObject(shard, (_, { storage: { sql } }) => {
-      for (const tree of [first, second]) sql.exec("INSERT INTO free_trees (tree) VALUES (?)", tree);
-    });
+    for (const tree of [first, second]) await shard.releaseTree(tree);
+    await evictDurableObject(shard);
     for (const tree of [third, fourth, fifth]) await shard.releaseTree(tree);
     expect(new Set(await shard.allocateTrees(2))).toEqual(new Set([fourth, fifth]));
     expect(await shard.allocateTrees(1)).toEqual([third]);
@@ -216,11 +200,7 @@ describe("a tree that is taken again", () => {
     const shard = accessorShard(bindings, 4);
     await emptyPool(shard);
     const trees = await shard.allocateTrees(3);
-    const rows = () =>
-      runInDurableObject(
-        shard,
-        (_, { storage: { sql } }) => sql.exec("SELECT 1 FROM allocated_trees").toArray().length,
-      );
+    const rows = async () => (await allocatedRows(shard)).length;
     expect([trees.length, await rows()]).toEqual([3, 1]);
     const row = firstRowAt(Date.now() + 1000);
     const start = (...started: string[]) =>

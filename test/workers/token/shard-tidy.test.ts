@@ -17,7 +17,7 @@ import {
   shardTidyAlarm,
   unlist,
 } from "../../support/tidy.ts";
-import { holdInventory, holdSweeps, locate } from "../../support/trees.ts";
+import { holdInventory, holdSweeps, locate, loseToken } from "../../support/trees.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -46,12 +46,6 @@ function later(): void {
 const orphan = async () =>
   (await call("POST", "auth/token/create-orphan", { token: root, body: { policies: ["root"] } })).body.auth;
 
-async function dropRow(token: string): Promise<void> {
-  await listsKnowAll();
-  const { stub, row } = await locate(token);
-  await runInDurableObject(stub, (_, { storage }) => storage.sql.exec("DELETE FROM tokens WHERE row = ?", row));
-}
-
 const alarmOf = (shard: number) =>
   runInDurableObject(shardTidy(bindings, shard), (_, { storage }) => storage.getAlarm());
 
@@ -59,7 +53,7 @@ it("the hourly run leaves accessors to the shards, whose own checks repair them,
   const tree = await orphan();
   const lost = await createToken(tree.client_token);
   const unlisted = await createToken(tree.client_token);
-  await dropRow(lost.client_token);
+  await loseToken(lost.client_token);
   await unlist([unlisted.accessor]);
   later();
   const visits = callsTo(TokenTree, "tidy");
@@ -127,7 +121,7 @@ it("only a full set of good checks counts as having gone over everything", async
 
 it("goes on where it was after a shard or the coordinator did not answer", async () => {
   const lost = await createToken((await orphan()).client_token);
-  await dropRow(lost.client_token);
+  await loseToken(lost.client_token);
   later();
   await startShardChecks(bindings);
   const shard = accessorShardNumber(lost.accessor);

@@ -2,6 +2,7 @@ import { createExecutionContext, createScheduledController, runInDurableObject }
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { CronTrigger } from "../../../src/app/cron.ts";
 import worker from "../../../src/index.ts";
+import { HELD } from "../../../src/lease/store.ts";
 import { AccessorShard, accessorShard, accessorShardNumber } from "../../../src/listing/accessor-shard.ts";
 import { LIST_PAGE } from "../../../src/tidy/lists.ts";
 import { TIDY_PAUSE_MS, tidyOf } from "../../../src/tidy/tidy.ts";
@@ -14,10 +15,23 @@ import type { TreePosition } from "../../../src/tree/tidy/step.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { atCalls, failing } from "../../support/calls.ts";
 import { type Cost, costOf } from "../../support/costs.ts";
-import { leaseFor } from "../../support/leases.ts";
+import { putStrayValues } from "../../support/cubbyholes.ts";
+import { holdLeasesOf } from "../../support/leases.ts";
+import { rowsOf } from "../../support/rows.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
-import { holdTidy, listAgain, listedAccessors, listsKnowAll, tidyAlarm, tidyNow, unlist } from "../../support/tidy.ts";
-import { growTree, holdInventory, holdSweeps, isCreated, locate, runAlarm } from "../../support/trees.ts";
+import { deleteRows, insertRows } from "../../support/storage-writer.ts";
+import { holdTidy, listAgain, listedAccessors, tidyAlarm, tidyNow, unlist } from "../../support/tidy.ts";
+import {
+  endUnnoticed,
+  growTree,
+  holdInventory,
+  holdSweeps,
+  isCreated,
+  locate,
+  loseToken,
+  runAlarm,
+  tokenRows,
+} from "../../support/trees.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -55,42 +69,11 @@ const child = (token: string, fields: Record<string, unknown> = {}) => createTok
 const self = (token: string) => call("GET", "auth/token/lookup-self", { token });
 const keep = (token: string, path: string) => call("POST", `cubbyhole/${path}`, { token, body: { a: "b" } });
 
-async function sqlOf(token: string, statement: string, ...values: unknown[]): Promise<void> {
-  const { stub, row } = await locate(token);
-  await listsKnowAll();
-  await runInDurableObject(stub, (_, { storage }) => {
-    storage.sql.exec(statement.replaceAll(":row", String(row)), ...values);
-  });
-}
-
-async function sqlOfTree(treeId: string, statement: string, ...values: unknown[]): Promise<void> {
-  const stub = treeOf(bindings, treeId);
-  if (!stub) throw new Error("not a tree");
-  await runInDurableObject(stub, (_, { storage }) => {
-    storage.sql.exec(statement, ...values);
-  });
-}
-
-const dropRow = (token: string) => sqlOf(token, "DELETE FROM tokens WHERE row = :row");
-
-async function cubbyholeRows(token: string): Promise<number> {
-  const { stub } = await locate(token);
-  return runInDurableObject(
-    stub,
-    (_, { storage }) => storage.sql.exec<{ n: number }>("SELECT COUNT(*) AS n FROM cubbyhole").one().n,
-  );
-}
+const cubbyholeRows = async (token: string) => (await rowsOf((await locate(token)).stub, "cubbyhole")).length;
 
 async function customIds(): Promise<string[]> {
   const shards = Array.from({ length: CUSTOM_ID_SHARDS }, (_, number) => customIdsShard(bindings, number));
   return (await Promise.all(shards.map((shard) => shard.page("", 1000)))).flat().map(({ key }) => key);
-}
-
-/** The rows of a tree as they are stored. */
-async function rowsOf(stub: DurableObjectStub<TokenTree>) {
-  return runInDurableObject(stub, (_, { storage }) =>
-    storage.sql.exec<{ row: number; accessor: ArrayBuffer }>("SELECT * FROM tokens ORDER BY row").toArray(),
-  );
 }
 
 /** What a run repaired, without what it looked at. */
@@ -138,20 +121,18 @@ describe("what tidy repairs", () => {
     vi.setSystemTime(clock);
 
     // Tokens without a row: a leaf, a parent, one that is being created, one with a custom id.
-    for (const token of [lost, parent, young]) await dropRow(token.client_token);
+    for (const token of [lost, parent, young]) await loseToken(token.client_token);
     const { treeId, row } = decodeStoredId(custom.accessor) ?? { treeId: "", row: 0 };
-    await sqlOfTree(treeId, "DELETE FROM tokens WHERE row = ?", row);
+    await deleteRows(bindings.TOKEN_TREE.get(bindings.TOKEN_TREE.idFromString(treeId)), "tokens", { row });
     // Entries of nobody: of a row that never was, and one that is no accessor.
-    await sqlOf(tree, "INSERT INTO cubbyhole (row, path, value) VALUES (77, 'x', x'00')");
+    await putStrayValues(tree, [77]);
     const list = accessorShard(bindings, accessorShardNumber(lost.accessor));
-    await runInDurableObject(list, (_, { storage: { sql } }) => {
-      sql.exec("INSERT INTO inventory (accessor, path, ends, entry) VALUES ('not an accessor', '', 1, '{}')");
-    });
+    await insertRows(list, "inventory", [{ accessor: "not an accessor", path: "", ends: 1, entry: "{}" }]);
     // A token that is in no list.
     await unlist([unlisted.accessor]);
     // Dead tokens that nothing sweeps.
-    await sqlOf(expired.client_token, "UPDATE tokens SET expires_at = ? WHERE row = :row", clock - 1);
-    await sqlOf(revoked.client_token, "UPDATE tokens SET state = 1 WHERE row = :row");
+    await endUnnoticed(expired.client_token, clock - 1);
+    await endUnnoticed(revoked.client_token, "revoked");
 
     const made: string[] = [];
     const report = await tidyNow(async () => {
@@ -201,7 +182,7 @@ describe("what tidy repairs", () => {
     const parents = await Promise.all(Array.from({ length: 100 }, () => child(tree.client_token)));
     const children = await Promise.all(parents.map(({ client_token }) => child(client_token)));
     const before = await listedAccessors();
-    await Promise.all(parents.map(({ client_token }) => dropRow(client_token)));
+    await Promise.all(parents.map(({ client_token }) => loseToken(client_token)));
     later();
     expect(repairs(await tidyNow())).toEqual({ ...NOTHING, accessorsRemoved: 100, orphaned: 100 });
     const gone = new Set(parents.map(({ accessor }) => accessor));
@@ -212,9 +193,7 @@ describe("what tidy repairs", () => {
   it("of 14 cubbyholes 4 have no token", async () => {
     const tree = (await orphan()).client_token;
     await Promise.all(Array.from({ length: 10 }, async () => keep((await child(tree)).client_token, "x")));
-    for (const row of [1, 2, 3, 4]) {
-      await sqlOf(tree, "INSERT INTO cubbyhole (row, path, value) VALUES (?, 'x', x'00')", row);
-    }
+    await putStrayValues(tree, [1, 2, 3, 4]);
     expect(await cubbyholeRows(tree)).toBe(14);
     later();
     expect(repairs(await tidyNow())).toEqual({ ...NOTHING, cubbyholeEntries: 4 });
@@ -224,11 +203,9 @@ describe("what tidy repairs", () => {
   it("a cubbyhole of nobody that is larger than a step goes in several", async () => {
     const tree = (await orphan()).client_token;
     await keep(tree, "x");
-    await sqlOf(
+    await putStrayValues(
       tree,
-      `INSERT INTO cubbyhole (row, path, value)
-       WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1200)
-       SELECT 5 + i % 2, i, x'00' FROM n`,
+      Array.from({ length: 1200 }, (_, i) => 5 + (i % 2)),
     );
     later();
     expect(repairs(await tidyNow())).toEqual({ ...NOTHING, cubbyholeEntries: 1200 });
@@ -238,23 +215,11 @@ describe("what tidy repairs", () => {
   it("leases of tokens that are gone are ended, those of others are not", async () => {
     const tree = (await orphan()).client_token;
     const { row } = await locate(tree);
-    // The table comes with the first lease.
-    await leaseFor(root, tree);
-    await sqlOf(tree, "DELETE FROM leases");
-    await sqlOf(
-      tree,
-      `INSERT INTO leases (row, token, tail, path, state, expires_at, granted_ttl, attempts, attempt_at, record)
-       WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1202)
-       SELECT i, CASE WHEN i <= 2 THEN ? ELSE 5 + i % 2 END, x'00', 'kv/x', 0, ?, 3600, 0, 0, '{}' FROM n`,
-      row,
-      clock + 10 * HOUR_MS,
-    );
+    const strays = Array.from({ length: 1200 }, (_, i) => 5 + (i % 2));
+    await holdLeasesOf(root, tree, [row, row, ...strays], clock + 10 * HOUR_MS);
     later();
     expect(repairs(await tidyNow())).toEqual({ ...NOTHING, leasesEnded: 1200 });
-    const { stub } = await locate(tree);
-    const held = await runInDurableObject(stub, (_, { storage }) =>
-      storage.sql.exec<{ row: number }>("SELECT row FROM leases WHERE state = 0").toArray(),
-    );
+    const held = (await rowsOf((await locate(tree)).stub, "leases")).filter(({ state }) => state === HELD);
     expect(held.map((lease) => lease.row)).toEqual([1, 2]);
   });
 
@@ -409,7 +374,7 @@ describe("runs", () => {
 
   it("goes on where it was after a shard did not answer", async () => {
     const lost = await child((await orphan()).client_token);
-    await dropRow(lost.client_token);
+    await loseToken(lost.client_token);
     later();
     await post();
     failing(AccessorShard, "claims", "shard down", 1);
@@ -424,7 +389,7 @@ describe("runs", () => {
     const bad = await orphan();
     const { treeId } = await locate(bad.client_token);
     const lost = await child((await orphan()).client_token);
-    await dropRow(lost.client_token);
+    await loseToken(lost.client_token);
     later();
     atCalls(TokenTree, "tidy", ({ id, proceed }) => {
       if (id === treeId) throw new Error("tree down");
@@ -441,11 +406,11 @@ describe("runs", () => {
     later();
     const { stub, row } = await locate(ending.client_token);
     atCalls(AccessorShard, "relist", async ({ args: [tokens], proceed }) => {
-      if (tokens.some(({ accessor }) => accessor === ending.accessor)) await dropRow(ending.client_token);
+      if (tokens.some(({ accessor }) => accessor === ending.accessor)) await loseToken(ending.client_token);
       return proceed();
     });
     expect((await tidyNow()).relisted).toBe(1);
-    expect((await rowsOf(stub)).map((token) => token.row)).not.toContain(row);
+    expect((await tokenRows(stub)).map((token) => token.row)).not.toContain(row);
     expect(await listedAccessors()).not.toContain(ending.accessor);
   });
 
@@ -455,7 +420,7 @@ describe("runs", () => {
     later();
     const { stub, treeId } = await locate(ending.client_token);
     const ended = atCalls(AccessorShard, "relist", async ({ proceed }) => {
-      await sqlOf(ending.client_token, "UPDATE tokens SET state = 1 WHERE row = :row");
+      await endUnnoticed(ending.client_token, "revoked");
       await runAlarm((await locate(ending.client_token)).stub);
       return proceed();
     });
@@ -490,20 +455,14 @@ describe("a large list", () => {
     const tree = await orphan();
     const { stub, treeId, row } = await locate(tree.client_token);
     await growTree(tree.client_token, COUNT, "wide");
-    const tokens = await runInDurableObject(stub, (_, { storage }) =>
-      storage.sql.exec<{ row: number; accessor: ArrayBuffer }>("SELECT row, accessor FROM tokens").toArray(),
-    );
-    const children = tokens
+    const children = (await tokenRows(stub))
       .filter((token) => token.row !== row)
-      .map((token) => ({ row: token.row, text: routedIdText(treeId, token.row, new Uint8Array(token.accessor)) }));
+      .map((token) => ({ row: token.row, text: routedIdText(treeId, token.row, token.accessor) }));
     await listAgain(await stub.describe(children.map((token) => token.row)));
     const dangling = children.filter((_, i) => i % 100 === 0);
-    await runInDurableObject(stub, (_, { storage }) => {
-      const rows = JSON.stringify(dangling.map((token) => token.row));
-      storage.sql.exec("DELETE FROM tokens WHERE row IN (SELECT value FROM json_each(?))", rows);
-    });
+    for (const { row: lost } of dangling) await deleteRows(stub, "tokens", { row: lost });
     const before = await listedAccessors();
-    const rowsBefore = await rowsOf(stub);
+    const rowsBefore = await tokenRows(stub);
     later();
 
     const batches: number[] = [];
@@ -519,7 +478,7 @@ describe("a large list", () => {
 
     const gone = new Set(dangling.map(({ text }) => text));
     expect(await listedAccessors()).toEqual(before.filter((accessor) => !gone.has(accessor)));
-    expect(await rowsOf(stub)).toEqual(rowsBefore);
+    expect(await tokenRows(stub)).toEqual(rowsBefore);
     for (const batch of batches) expect(batch).toBeLessThanOrEqual(LIST_PAGE);
     expect(batches.length).toBeGreaterThan(4);
     expect(costs.rowsWritten).toBe(0);
@@ -529,7 +488,7 @@ describe("a large list", () => {
     const tree = (await orphan()).client_token;
     const { stub } = await locate(tree);
     await growTree(tree, COUNT, "wide");
-    const rows = await rowsOf(stub);
+    const rows = await tokenRows(stub);
     await listAgain(await stub.describe(rows.map((token) => token.row)));
     later();
     const steps: Cost[] = [];

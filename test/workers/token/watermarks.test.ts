@@ -1,4 +1,4 @@
-import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { evictDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { runInOneProcess } from "../../../src/app/assemble.ts";
 import { walkOf } from "../../../src/lease/walk.ts";
@@ -13,6 +13,7 @@ import { callsTo, failing, holdAlarmsOf, ringAlarm } from "../../support/calls.t
 import { issuingMount } from "../../support/logins.ts";
 import { Meter } from "../../support/meter.ts";
 import { bindings, call, dataOf, initialized } from "../../support/service.ts";
+import { alter, insertRows } from "../../support/storage-writer.ts";
 import { listsKnowAll } from "../../support/tidy.ts";
 import { countRows, growTree, holdInventory, locate, restartTree, rewriteRecord, sweep } from "../../support/trees.ts";
 import { countWalkCalls, holdWalks, stepWalk } from "../../support/walks.ts";
@@ -188,12 +189,8 @@ describe("a token that was changed in the storage", () => {
     const child = await create("create", {}, parent);
     await publishRecent(bindings, Date.now());
     const { stub: before, row } = await locate(parent);
-    await runInDurableObject(before, (_, { storage: { sql } }) => {
-      sql.exec(
-        `UPDATE tokens SET record = json_set(record, '$.watermark', ${Number.MAX_SAFE_INTEGER}) WHERE row = ?`,
-        row,
-      );
-    });
+    const forge = `UPDATE tokens SET record = json_set(record, '$.watermark', ${Number.MAX_SAFE_INTEGER}) WHERE row = ?`;
+    await alter(before, forge, row);
     return { child, stub: await restartTree(before), row };
   }
 
@@ -434,13 +431,14 @@ describe("the system object", () => {
 
     // They have no seal, which is on record each time that somebody reads them.
     vi.spyOn(console, "error").mockReturnValue(undefined);
-    await runInDurableObject(system, (_, { storage: { sql } }) => {
-      sql.exec(
-        `WITH RECURSIVE many (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM many WHERE i + 1 < ?)
-         INSERT INTO watermarks (number, id, scope, made_at, asked) SELECT i, 'x' || i, 'path:x' || i || '/', i, '{}' FROM many`,
-        MAX_WATERMARKS,
-      );
-    });
+    const numbers = Array.from({ length: MAX_WATERMARKS }, (_, at) => at);
+    await insertRows(
+      system,
+      "watermarks",
+      numbers.map((number) => ({
+        ...{ number, id: `x${number}`, scope: pathScope(`x${number}/`), made_at: number, asked: "{}" },
+      })),
+    );
     const refused = await system.addWatermark(
       { id: "more", scope: pathScope("auth/more/"), createdBefore: null },
       Date.now(),

@@ -7,7 +7,10 @@ import type { InstanceLogin } from "../../../../src/methods/aws/rules/access.ts"
 import { accessShardOf } from "../../../../src/system/access-shards.ts";
 import { holdAlarmsOf, ringAlarm } from "../../../support/calls.ts";
 import { type cloudAt, cloudObject, enableCloud, mountRow, VOCABULARIES } from "../../../support/cloud.ts";
+import { failStatement } from "../../../support/faults.ts";
+import { madeIn, rowsOf } from "../../../support/rows.ts";
 import { bindings, initialized } from "../../../support/service.ts";
+import { insertRows } from "../../../support/storage-writer.ts";
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -54,26 +57,13 @@ describe.each(VOCABULARIES)("tidy of a mount of the type $type", (words) => {
 
   /** Puts `count` entries into a list that end at `end` (ms). */
   async function fill(table: Table, prefix: string, rows: number, end: number | string) {
-    await runInDurableObject(await objectOf(table), (_, { storage }) => {
-      for (let i = 0; i < rows; i++) {
-        const value = JSON.stringify({ expiresAt: end, createdAt: 0, updatedAt: 0, pendingTime: "", role: "" });
-        storage.sql.exec(
-          `INSERT INTO ${table} (name, value, expires_at) VALUES (?, ?, ?)`,
-          `${prefix}${i}`,
-          value,
-          end,
-        );
-      }
-    });
+    const value = JSON.stringify({ expiresAt: end, createdAt: 0, updatedAt: 0, pendingTime: "", role: "" });
+    const all = Array.from({ length: rows }, (_, i) => ({ name: `${prefix}${i}`, value, expires_at: end }));
+    await insertRows(await objectOf(table), table, all);
   }
 
   async function names(table: Table): Promise<string[]> {
-    return runInDurableObject(await objectOf(table), (_, { storage }) =>
-      storage.sql
-        .exec<{ name: string }>(`SELECT name FROM ${table} ORDER BY name`)
-        .toArray()
-        .map(({ name }) => name),
-    );
+    return (await rowsOf(await objectOf(table), table)).map(({ name }) => String(name)).sort();
   }
 
   /** Lets one alarm go off. */
@@ -137,17 +127,10 @@ describe.each(VOCABULARIES)("tidy of a mount of the type $type", (words) => {
       await fill(table, "later", 1, NOW - 3 * DAY + 1000);
       await at.post(`tidy/${name}`);
       // A step fails: what the steps before did stays done, and the job stays.
-      await runInDurableObject(await objectOf(table), async (_, { storage }) => {
-        const original = storage.sql.exec;
-        let steps = 0;
-        storage.sql.exec = function exec(this: SqlStorage, ...args: Parameters<typeof original>) {
-          if (String(args[0]).includes(`DELETE FROM ${table}`) && ++steps === 2) throw new Error("broken");
-          return original.apply(storage.sql, args);
-        } as typeof original;
-        vi.spyOn(console, "error").mockImplementation(() => {});
-        await ring(table);
-        storage.sql.exec = original;
-      });
+      const mend = await failStatement(await objectOf(table), `DELETE FROM ${table}`, 2);
+      vi.spyOn(console, "error").mockImplementation(() => {});
+      await ring(table);
+      await mend();
       expect((await names(table)).length).toBe(702);
       expect(await alarmAt(table)).toBe(NOW + 30_000);
       vi.setSystemTime(NOW + 30_000);
@@ -252,10 +235,7 @@ describe.each(VOCABULARIES)("tidy of a mount of the type $type", (words) => {
     expect((await fresh.post("tidy/roletag-denylist")).status).toBe(202);
     const stub = await cloudObject(fresh.path);
     expect(await runDurableObjectAlarm(stub)).toBe(false);
-    const tables = await runInDurableObject(stub, (_, { storage }) =>
-      storage.sql.exec("SELECT name FROM sqlite_master").toArray(),
-    );
-    expect(tables).toEqual([]);
+    expect(await madeIn(stub)).toEqual([]);
   });
 
   it("is due by denying a tag, without a word about tidy", async () => {
