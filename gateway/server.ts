@@ -1,4 +1,4 @@
-import { type BlockList, createServer } from "node:net";
+import { type BlockList, createServer, type Server } from "node:net";
 import { MAX_RESTORED_BYTES } from "../src/base/limits.ts";
 import { err, ok, type Result } from "../src/base/result.ts";
 import { type BodyBound, ClientConnection, type ConnectionSettings } from "./connection.ts";
@@ -13,6 +13,20 @@ import { Upstream, type UpstreamSettings } from "./upstream.ts";
 export interface ListenAddress {
   readonly host: string;
   readonly port: number;
+}
+
+/** Has a server listen, and returns its port. The error is a system error code such as EADDRINUSE. */
+export function listenAt(
+  server: Server,
+  at: ListenAddress & { readonly backlog?: number },
+): Promise<Result<number, string>> {
+  return new Promise((resolve) => {
+    server.once("error", (error: NodeJS.ErrnoException) => resolve(err(error.code ?? error.message)));
+    server.listen(at, () => {
+      const bound = server.address();
+      resolve(ok(typeof bound === "object" && bound !== null ? bound.port : at.port));
+    });
+  });
 }
 
 /** What a gateway needs to know. */
@@ -89,18 +103,12 @@ export async function startGateway(options: GatewayOptions): Promise<Result<Gate
     });
   });
 
-  const failure = await new Promise<string | undefined>((resolve) => {
-    server.once("error", (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
-    const { port, host } = options.listen;
-    // The default of 511 would drop connections of a burst, and their clients try again only after a second.
-    server.listen({ port, host, backlog: limits.maxConnections }, () => resolve(undefined));
-  });
-  if (failure !== undefined) return err(failure);
+  // The default of 511 would drop connections of a burst, and their clients try again only after a second.
+  const bound = await listenAt(server, { ...options.listen, backlog: limits.maxConnections });
+  if (!bound.ok) return bound;
   server.on("error", (error) => options.log(`a connection could not be accepted: ${error.message}`));
-
-  const bound = server.address();
   return ok({
-    port: typeof bound === "object" && bound !== null ? bound.port : options.listen.port,
+    port: bound.value,
     figures: () => ({
       connections: places.used,
       requests: requests.used,

@@ -1,5 +1,5 @@
-import { err, ok, type Result } from "../../src/base/result.ts";
-import { type NotRun, readWords } from "../local/command-line.ts";
+import { err, ok } from "../../src/base/result.ts";
+import { type CommandOf, readWords } from "../local/command-line.ts";
 
 export const HELP = `Usage: npm run backup -- --address URL --to DIR [options]
        npm run backup -- --address URL --to r2
@@ -32,22 +32,11 @@ Exit codes: 0 done and verified, 1 no backup was made, 2 the command line is wro
 The seal key is not part of the data: keep it elsewhere (docs/self-hosting.md).
 `;
 
-/** What the command line asks for. */
-export type BackupCommand = { readonly json: boolean } & (
-  | { readonly kind: "copy"; readonly data: string; readonly to: string /** 0: all. */; readonly keep: number }
-  | { readonly kind: "ask"; readonly address: string; readonly to: string /** 0: all. */; readonly keep: number }
-  | { readonly kind: "bucket"; readonly address: string }
-  | {
-      readonly kind: "fetch";
-      readonly address: string;
-      readonly directory: string /** "": the newest. */;
-      readonly name: string;
-    }
-  | { readonly kind: "verify"; readonly directory: string }
-);
+/** What the command line asks for. `keep` is 0 for all, `name` is "" for the newest. */
+export type BackupCommand = CommandOf<typeof parseBackupArguments>;
 
 /** Reads the command line. */
-export function parseBackupArguments(argv: readonly string[]): Result<BackupCommand, NotRun> {
+export function parseBackupArguments(argv: readonly string[]) {
   const flags = readWords(argv, {
     data: { type: "string" },
     address: { type: "string" },
@@ -62,7 +51,7 @@ export function parseBackupArguments(argv: readonly string[]): Result<BackupComm
   const { data, address, verify, to = "", fetch, backup, keep, json } = flags.value.values;
   if (verify !== undefined) {
     return verify !== "" && to === "" && data === undefined && address === undefined && fetch === undefined
-      ? ok({ kind: "verify", directory: verify, json })
+      ? ok({ kind: "verify", directory: verify, json } as const)
       : err("--verify takes a directory, and stands alone");
   }
   if (data !== undefined && address !== undefined) return err("--data and --address exclude each other");
@@ -72,14 +61,15 @@ export function parseBackupArguments(argv: readonly string[]): Result<BackupComm
   if (fetch !== undefined) {
     if (fetch === "" || address === undefined || to !== "")
       return err("--fetch takes a directory, beside --address and without --to");
-    return ok({ kind: "fetch", address, directory: fetch, name: backup ?? "", json });
+    return ok({ kind: "fetch", address, directory: fetch, name: backup ?? "", json } as const);
   }
   if (backup !== undefined) return err("--backup stands beside --fetch");
   if (to === "") return err("--to says where backups are kept");
   if (!/^\d{1,4}$/.test(keep)) return err(`--keep takes a number of backups, not "${keep}"`);
-  if (address === undefined) return ok({ kind: "copy", data: data ?? ".grove/data", to, keep: Number(keep), json });
-  if (to !== "r2") return ok({ kind: "ask", address, to, keep: Number(keep), json });
+  const kept = { to, keep: Number(keep), json };
+  if (address === undefined) return ok({ kind: "copy", data: data ?? ".grove/data", ...kept } as const);
+  if (to !== "r2") return ok({ kind: "ask", address, ...kept } as const);
   return keep === "0"
-    ? ok({ kind: "bucket", address, json })
+    ? ok({ kind: "bucket", address, json } as const)
     : err("BACKUP_KEEP of the server says how many stay in its bucket");
 }

@@ -1,7 +1,7 @@
-import { err, ok, type Result } from "../../src/base/result.ts";
+import { err, ok } from "../../src/base/result.ts";
 import { checkCustomId } from "../../src/token/rules/custom-id.ts";
-import { type NotRun, readWords } from "../local/command-line.ts";
-import { type PrivateHostList, parsePrivateHosts } from "../local/private-hosts.ts";
+import { type CommandOf, readWords } from "../local/command-line.ts";
+import { parsePrivateHosts } from "../local/private-hosts.ts";
 
 export const HELP = `Usage: npm run dev -- [options]
 
@@ -21,17 +21,10 @@ Settings of the Worker (docs/operations.md) are taken from the environment, as i
 `;
 
 /** What the command line asks for. */
-export interface DevCommand {
-  readonly port: number;
-  readonly data: string;
-  readonly fresh: boolean;
-  readonly rootToken: string | undefined;
-  /** What the Worker may call beside public hosts. */
-  readonly privateHosts: PrivateHostList;
-}
+export type DevCommand = CommandOf<typeof parseDevArguments>;
 
 /** Reads the command line. */
-export function parseDevArguments(argv: readonly string[]): Result<DevCommand, NotRun> {
+export function parseDevArguments(argv: readonly string[]) {
   const flags = readWords(argv, {
     port: { type: "string", default: "8200" },
     data: { type: "string", default: ".grove/dev" },

@@ -1,5 +1,5 @@
 import { err, ok, type Result } from "../../src/base/result.ts";
-import { type NotRun, readWords } from "../local/command-line.ts";
+import { type CommandOf, type NotRun, readWords } from "../local/command-line.ts";
 import type { EndedByRestore } from "../saved/restore.ts";
 
 export const HELP = `Usage: npm run -s grove -- COMMAND [options]
@@ -91,16 +91,13 @@ export type Filter = Readonly<Record<string, string | readonly string[]>>;
 
 /** What the command line asks for. */
 export type GroveCommand = { readonly json: boolean } & (
-  | ValueOf<typeof readTokens>
-  | ValueOf<typeof readRevoke>
-  | ValueOf<typeof readExplain>
-  | ValueOf<typeof readRestore>
+  | CommandOf<typeof readTokens>
+  | CommandOf<typeof readRevoke>
+  | CommandOf<typeof readExplain>
+  | CommandOf<typeof readRestore>
   | { readonly kind: "tree"; readonly accessor: string | null }
   | { readonly kind: "doctor" }
 );
-type ValueOf<Read extends (...given: never[]) => Result<unknown, string>> = Readonly<
-  ReturnType<Read> extends Result<infer Value, string> ? Value : never
->;
 
 /** Reads the command line. */
 export function parseGroveArguments(argv: readonly string[]): Result<GroveCommand, NotRun> {

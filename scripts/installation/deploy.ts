@@ -1,11 +1,10 @@
-import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parse } from "smol-toml";
 import project from "../../package.json" with { type: "json" };
 import { err, type Result } from "../../src/base/result.ts";
 import { PROJECT } from "../local/worker-definition.ts";
-import { wranglerProgram } from "../local/wrangler.ts";
+import { runDeploy } from "../local/wrangler.ts";
 import { deployedDefinition, type Section } from "./definition.ts";
 
 // `wrangler deploy` of the release with the settings of the folder that it is started in. Everything on the command line goes to Wrangler.
@@ -37,12 +36,8 @@ function deploy(): number {
   mkdirSync(directory, { recursive: true });
   const config = join(directory, "wrangler.json");
   writeFileSync(config, JSON.stringify(made.value, null, 2));
-  const given = process.argv.slice(2);
-  const words = ["deploy", "--config", config];
-  if (existsSync(SECRETS)) words.push("--secrets-file", resolve(SECRETS));
-  // Names production: Wrangler asks for an environment when there are several.
-  if (!given.some((word) => /^(-e|--env)(=|$)/.test(word))) words.push("--env=");
-  return spawnSync(process.execPath, [wranglerProgram(), ...words, ...given], { stdio: "inherit" }).status ?? 1;
+  const secrets = existsSync(SECRETS) ? ["--secrets-file", resolve(SECRETS)] : [];
+  return runDeploy(["--config", config, ...secrets], process.cwd());
 }
 
 process.exitCode = deploy();

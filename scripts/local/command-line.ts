@@ -7,6 +7,11 @@ type Words<T extends Options> = { options: T; args: string[]; allowPositionals: 
 /** Why a script does not run: a mistake in its command line, as a text for the operator; null when its help is asked for. */
 export type NotRun = string | null;
 
+/** What the reader of a command line gives where there is no mistake in it. */
+export type CommandOf<Read extends (...given: never[]) => Result<unknown, NotRun>> = Readonly<
+  ReturnType<Read> extends Result<infer Command, NotRun> ? Command : never
+>;
+
 /** Reads a command line of flags, and of at most `mostPositionals` other words. */
 export function readWords<const T extends Options>(
   argv: readonly string[],

@@ -1,4 +1,4 @@
-import { execFile } from "node:child_process";
+import { execFile, spawnSync } from "node:child_process";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { err, ok, type Result } from "../../src/base/result.ts";
@@ -31,4 +31,13 @@ export function runNode(
       resolve(error ? err(stderr.trim() || error.message) : ok(stdout));
     });
   });
+}
+
+/** Runs `wrangler deploy` with these words and those of this command line, in this terminal. Returns its exit code. */
+export function runDeploy(words: readonly string[], cwd: string): number {
+  const given = process.argv.slice(2);
+  // Names production: Wrangler asks for an environment when there are several.
+  const environment = given.some((word) => /^(-e|--env)(=|$)/.test(word)) ? [] : ["--env="];
+  const all = [wranglerProgram(), "deploy", ...words, ...environment, ...given];
+  return spawnSync(process.execPath, all, { cwd, stdio: "inherit" }).status ?? 1;
 }

@@ -1,9 +1,9 @@
 import type { ListenAddress } from "../../gateway/server.ts";
 import { err, ok, type Result } from "../../src/base/result.ts";
-import { GATEWAY_FLAGS, type GatewayFlags, parseGatewayFlags } from "../gateway/shared-flags.ts";
-import { type NotRun, readWords } from "../local/command-line.ts";
+import { GATEWAY_FLAGS, parseGatewayFlags } from "../gateway/shared-flags.ts";
+import { type CommandOf, readWords } from "../local/command-line.ts";
 import { parseListen } from "../local/listen.ts";
-import { type PrivateHostList, parsePrivateHosts } from "../local/private-hosts.ts";
+import { parsePrivateHosts } from "../local/private-hosts.ts";
 
 export const HELP = `Usage: npm run serve -- [options]
 
@@ -29,18 +29,10 @@ Audit lines go to standard output, everything else to standard error.
 `;
 
 /** What the command line asks for. */
-export interface ServeCommand extends GatewayFlags {
-  readonly data: string;
-  /** Where the Worker can be reached past the gateway. */
-  readonly direct: ListenAddress | undefined;
-  /** Where metrics of the gateway and the processes are answered. */
-  readonly metrics: ListenAddress | undefined;
-  /** What the Worker may call beside public hosts. */
-  readonly privateHosts: PrivateHostList;
-}
+export type ServeCommand = CommandOf<typeof parseServeArguments>;
 
 /** Reads the command line. */
-export function parseServeArguments(argv: readonly string[]): Result<ServeCommand, NotRun> {
+export function parseServeArguments(argv: readonly string[]) {
   const flags = readWords(argv, {
     ...GATEWAY_FLAGS,
     data: { type: "string", default: ".grove/data" },

@@ -1,5 +1,5 @@
-import type { GatewayFigures, ListenAddress } from "../../gateway/server.ts";
-import { err, ok, type Result } from "../../src/base/result.ts";
+import { type GatewayFigures, type ListenAddress, listenAt } from "../../gateway/server.ts";
+import { ok, type Result } from "../../src/base/result.ts";
 import { type Family, prometheusText, type Sample } from "../../src/metrics/family.ts";
 import { type ProcessFigures, processFigures } from "./process-figures.ts";
 
@@ -28,14 +28,10 @@ export async function serveMetrics(listen: ListenAddress, source: MetricsSource)
     response.writeHead(found ? 200 : 404, { "Content-Type": "text/plain; version=0.0.4; charset=utf-8" });
     response.end(found ? metricsText(source) : "");
   });
-  const failure = await new Promise<string | undefined>((resolve) => {
-    server.once("error", (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
-    server.listen(listen.port, listen.host, () => resolve(undefined));
-  });
-  if (failure !== undefined) return err(failure);
-  const bound = server.address();
+  const bound = await listenAt(server, listen);
+  if (!bound.ok) return bound;
   return ok({
-    port: typeof bound === "object" && bound !== null ? bound.port : listen.port,
+    port: bound.value,
     stop: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

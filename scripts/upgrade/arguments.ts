@@ -1,5 +1,5 @@
-import { err, ok, type Result } from "../../src/base/result.ts";
-import { type NotRun, readWords } from "../local/command-line.ts";
+import { err, ok } from "../../src/base/result.ts";
+import { type CommandOf, readWords } from "../local/command-line.ts";
 
 export const HELP = `Usage: npm run -s upgrade -- [options]
 
@@ -16,18 +16,13 @@ Exit codes: 0 go on, 1 something is in the way, 2 the command line is wrong.
 `;
 
 /** What the command line asks for. */
-export interface UpgradeCommand {
-  readonly data: string;
-  readonly backups: string;
-  readonly maxAgeMs: number;
-  readonly address: string;
-}
+export type UpgradeCommand = CommandOf<typeof parseUpgradeArguments>;
 
 /** Reads the command line. */
 export function parseUpgradeArguments(
   argv: readonly string[],
   environment: Readonly<Record<string, string | undefined>>,
-): Result<UpgradeCommand, NotRun> {
+) {
   const words = readWords(argv, {
     data: { type: "string", default: ".grove/data" },
     backups: { type: "string" },
