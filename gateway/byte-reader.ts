@@ -18,7 +18,6 @@ export class ByteReader {
   readonly #socket: Readable;
   #unread: Buffer = NOTHING;
   #ended = false;
-  #discarding = false;
   #wake: ((received: boolean) => void) | undefined;
 
   constructor(socket: Readable) {
@@ -87,14 +86,12 @@ export class ByteReader {
 
   /** Ends the reading and drops what still arrives. */
   discard(): void {
-    this.#discarding = true;
     this.#unread = NOTHING;
     this.#end();
-    this.#socket.resume();
+    this.#socket.removeAllListeners("data").resume();
   }
 
   #receive(chunk: Buffer): void {
-    if (this.#discarding) return;
     this.#unread = this.unread === 0 ? chunk : Buffer.concat([this.#unread, chunk]);
     if (this.unread > HIGH_WATER_BYTES) this.#socket.pause();
     this.#wakeUp(true);

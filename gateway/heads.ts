@@ -28,53 +28,43 @@ const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const FIELD_VALUE = /^[\t -~\x80-\xff]*$/;
 const LENGTH = /^\d{1,15}$/;
 
+/** Reads the first line of a head. What it is has to be checked before the rest is read: the rest of something that is no HTTP may never come. */
+async function readFirstLine(reader: ByteReader): Promise<Result<string, MessageError>> {
+  const line = await reader.nextLine(MAX_HEAD_BYTES - CRLF_BYTES);
+  return line.ok ? line : err(UNREADABLE[line.error]);
+}
+
 /**
- * Reads the head of a request or an answer. The grammar is RFC 9112 without its tolerances (folded lines, bare
- * line feeds, blanks before the colon): each has been used to make two readers see different messages.
- *
- * @param parseFirstLine asked before the rest is read: the rest of something that is no HTTP may never come
+ * Reads the rest of a head. The grammar is RFC 9112 without its tolerances (folded lines, bare line feeds, blanks before the colon): each
+ * has been used to make two readers see different messages.
  */
-async function readHead<T extends object>(
-  reader: ByteReader,
-  parseFirstLine: (line: string) => Result<T, Refusal>,
-): Promise<Result<T & Headers, MessageError>> {
+async function readHeaders(reader: ByteReader, firstLine: string): Promise<Result<Headers, MessageError>> {
   const headers: Header[] = [];
-  let first: Result<T, Refusal> | undefined;
-  let bytesLeft = MAX_HEAD_BYTES - CRLF_BYTES;
+  let bytesLeft = MAX_HEAD_BYTES - firstLine.length - 2 * CRLF_BYTES;
   for (;;) {
     // Most heads are here as a whole: a wait for each line would cost a tenth of a request.
     const line = reader.line(bytesLeft) ?? (await reader.nextLine(bytesLeft));
-    if (!line.ok) return err(line.error === "ended" ? "ended" : UNREADABLE[line.error]);
-    bytesLeft -= line.value.length + CRLF_BYTES;
-    if (first?.ok && line.value === "") {
+    if (!line.ok) return err(UNREADABLE[line.error]);
+    if (line.value === "") {
       const body = framingOf(headers);
-      return body.ok ? ok({ ...first.value, headers, body: body.value, options: connectionOptions(headers) }) : body;
+      return body.ok ? ok({ headers, body: body.value, options: connectionOptions(headers) }) : body;
     }
-    if (first !== undefined) {
-      if (headers.length === MAX_HEADER_COUNT) return err({ status: 431, message: "too many header lines" });
-      const header = parseHeader(line.value);
-      if (!header.ok) return header;
-      headers.push(header.value);
-    } else {
-      first = parseFirstLine(line.value);
-      if (!first.ok) return first;
-    }
+    if (headers.length === MAX_HEADER_COUNT) return err({ status: 431, message: "too many header lines" });
+    bytesLeft -= line.value.length + CRLF_BYTES;
+    const colon = line.value.indexOf(":");
+    const name = line.value.slice(0, Math.max(colon, 0));
+    if (!TOKEN.test(name)) return err(badRequest("malformed header line"));
+    const value = line.value.slice(colon + 1);
+    if (!FIELD_VALUE.test(value)) return err(badRequest("malformed header value"));
+    headers.push({ name, lower: name.toLowerCase(), value: trimBlanks(value) });
   }
 }
 
 const UNREADABLE = {
+  ended: "ended",
   malformed: badRequest("a line must end with CRLF"),
   "too-long": { status: 431, message: "the request's headers are too large" },
-} satisfies Record<string, Refusal>;
-
-function parseHeader(line: string): Result<Header, Refusal> {
-  const colon = line.indexOf(":");
-  const name = line.slice(0, Math.max(colon, 0));
-  if (!TOKEN.test(name)) return err(badRequest("malformed header line"));
-  const value = line.slice(colon + 1);
-  if (!FIELD_VALUE.test(value)) return err(badRequest("malformed header value"));
-  return ok({ name, lower: name.toLowerCase(), value: trimBlanks(value) });
-}
+} satisfies Record<ReadError, MessageError>;
 
 /** The values of all headers of a name (lower case), in order. */
 export function valuesOf(headers: readonly Header[], name: string): string[] {
@@ -132,16 +122,13 @@ function isBlank(code: number): boolean {
   return code === 0x20 || code === 0x09;
 }
 
-interface RequestLine {
+/** A request line and its headers, checked. */
+export interface RequestHead extends Headers {
   readonly method: string;
   /** Origin form: starts with a slash. */
   readonly target: string;
   /** True for an HTTP/1.0 client, which does not understand a chunked answer. */
   readonly http10: boolean;
-}
-
-/** A request line and its headers, checked. */
-export interface RequestHead extends RequestLine, Headers {
   /** False when the client wants the connection closed after the answer. */
   readonly keepAlive: boolean;
   /** True when the client waits for `100 Continue` before it sends the body. */
@@ -160,9 +147,19 @@ const HOST = /^[A-Za-z0-9._~!$&'()*+,;=:%[\]-]*$/;
  * @returns a refusal (400, 405, 417, 431) after which the connection must close
  */
 export async function readRequestHead(reader: ByteReader): Promise<Result<RequestHead, MessageError>> {
-  const head = await readHead(reader, parseRequestLine);
-  if (!head.ok) return head;
-  const { http10, headers, body, options } = head.value;
+  const line = await readFirstLine(reader);
+  if (!line.ok) return line;
+  const [, method, target, major, minor] = REQUEST_LINE.exec(line.value) ?? [];
+  if (method === undefined || target === undefined) return err(badRequest("malformed request line"));
+  if (major !== "1" || (minor !== "0" && minor !== "1")) return err(badRequest("only HTTP/1.1 is spoken here"));
+  if (!METHODS.has(method)) return err({ status: 405 });
+  // A fragment never belongs on the wire, and an absolute target would name a host of the client's choice.
+  if (!target.startsWith("/") || target.includes("#")) return err(badRequest("the request target must be a path"));
+
+  const read = await readHeaders(reader, line.value);
+  if (!read.ok) return read;
+  const { headers, body, options } = read.value;
+  const http10 = minor === "0";
   const hosts = valuesOf(headers, "host");
   const hostMissing = hosts.length === 0 && !http10;
   if (hostMissing || hosts.length > 1 || !HOST.test(hosts[0] ?? "")) {
@@ -174,26 +171,14 @@ export async function readRequestHead(reader: ByteReader): Promise<Result<Reques
     return err({ status: 417, message: "only the expectation 100-continue is known" });
   }
   const expectsContinue = expectations.length > 0 && !http10 && announcesBody(body);
-  return ok({ ...head.value, keepAlive: !http10 && !options.has("close"), expectsContinue });
-}
-
-function parseRequestLine(line: string): Result<RequestLine, Refusal> {
-  const [, method, target, major, minor] = REQUEST_LINE.exec(line) ?? [];
-  if (method === undefined || target === undefined) return err(badRequest("malformed request line"));
-  if (major !== "1" || (minor !== "0" && minor !== "1")) return err(badRequest("only HTTP/1.1 is spoken here"));
-  if (!METHODS.has(method)) return err({ status: 405 });
-  // A fragment never belongs on the wire, and an absolute target would name a host of the client's choice.
-  if (!target.startsWith("/") || target.includes("#")) return err(badRequest("the request target must be a path"));
-  return ok({ method, target, http10: minor === "0" });
-}
-
-interface StatusLine {
-  readonly status: number;
-  readonly reason: string;
+  const keepAlive = !http10 && !options.has("close");
+  return ok({ method, target, http10, headers, body, options, keepAlive, expectsContinue });
 }
 
 /** A status line from 200 on and its headers, checked. For an answer without a body, `body` is `none`, whatever the headers say. */
-export interface ResponseHead extends StatusLine, Headers {
+export interface ResponseHead extends Headers {
+  readonly status: number;
+  readonly reason: string;
   /** False when the connection ends with this answer. */
   readonly keepAlive: boolean;
 }
@@ -212,23 +197,25 @@ const MAX_INFORMATIONAL = 16;
  */
 export async function readResponseHead(reader: ByteReader, isHead: boolean): Promise<Result<ResponseHead, ReadError>> {
   for (let count = 0; count <= MAX_INFORMATIONAL; count++) {
-    const head = await readHead(reader, parseStatusLine);
-    if (!head.ok) return err(head.error === "ended" ? "ended" : "malformed");
-    const { status, body, options } = head.value;
+    const line = await readFirstLine(reader);
+    const [, code, reason = ""] = (line.ok && STATUS_LINE.exec(line.value)) || [];
+    // 101 would hand the connection over to another protocol.
+    if (!line.ok || code === undefined || code === "101") return err(isEnd(line) ? "ended" : "malformed");
+    const read = await readHeaders(reader, line.value);
+    if (!read.ok) return err(isEnd(read) ? "ended" : "malformed");
+    const { headers, body, options } = read.value;
+    const status = Number(code);
     if (status < 200) continue;
     const hasNoBody = status === 204 || status === 304 || isHead;
     if (!hasNoBody && body.kind === "none") return err("malformed");
     // A service that announces a body for a 204 may send it too.
     const contradicts = status === 204 && announcesBody(body);
     const keepAlive = !options.has("close") && !contradicts;
-    return ok({ ...head.value, body: hasNoBody ? { kind: "none" } : body, keepAlive });
+    return ok({ status, reason, headers, options, body: hasNoBody ? { kind: "none" } : body, keepAlive });
   }
   return err("malformed");
 }
 
-function parseStatusLine(line: string): Result<StatusLine, Refusal> {
-  const [, status, reason = ""] = STATUS_LINE.exec(line) ?? [];
-  // 101 would hand the connection over to another protocol.
-  if (status === undefined || status === "101") return err(badRequest("malformed status line"));
-  return ok({ status: Number(status), reason });
+function isEnd(read: Result<unknown, MessageError>): boolean {
+  return !read.ok && read.error === "ended";
 }
