@@ -37,14 +37,11 @@ export class OrganizationDirectory extends GroveObject<TeamEnv> {
 
   /** Lists the organization from now on, as it is now. Safe to repeat. */
   put(organization: OrganizationRecord): void {
-    const key = nameKey(organization.name);
-    const record = JSON.stringify(organization);
-    const before = this.#find(key);
-    if (before) {
-      this.tables.exec("UPDATE organizations SET record = ? WHERE row = ?", record, before.row);
-      return;
-    }
-    this.tables.exec("INSERT INTO organizations (name_key, record) VALUES (?, ?)", key, record);
+    this.tables.exec(
+      `INSERT INTO organizations (name_key, record) VALUES (?, ?)
+       ON CONFLICT (name_key) DO UPDATE SET record = excluded.record`,
+      ...[nameKey(organization.name), JSON.stringify(organization)],
+    );
   }
 
   /** Takes the organization with this id off the list. Safe to repeat. */

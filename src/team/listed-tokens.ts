@@ -39,18 +39,28 @@ export class ListedTokens {
   }
 
   /** Lists a token of the team as it is now; null: it is deleted. */
-  put(team: ListedToken["team"], tokenId: string, token: TeamToken | null): void {
-    const before = this.#sql
-      .exec<TokenRow>("SELECT * FROM tokens WHERE team_id = ? AND token_id = ?", team.teamId, tokenId)
-      .toArray()[0];
-    if (before && token) this.#update(before, team.name, token);
-    else if (before) this.#remove(before);
-    else if (token) this.#insert(team, token);
+  put({ teamId, name }: ListedToken["team"], tokenId: string, token: TeamToken | null): void {
+    if (!token) {
+      this.#sql.exec("DELETE FROM tokens WHERE team_id = ? AND token_id = ?", teamId, tokenId);
+      return;
+    }
+    const keys = keysOf(name, token);
+    this.#sql.exec(
+      `INSERT INTO tokens
+         (team_id, token_id, team_name, token, name_key, created_by_key, expired_at_key, last_used_at_key)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+       ON CONFLICT (team_id, token_id) DO UPDATE SET team_name = excluded.team_name, token = excluded.token,
+         name_key = excluded.name_key, created_by_key = excluded.created_by_key,
+         expired_at_key = excluded.expired_at_key, last_used_at_key = excluded.last_used_at_key`,
+      ...[teamId, tokenId, name, JSON.stringify(token)],
+      ...TOKEN_SORTS.map((sort) => keys[sort]),
+    );
   }
 
   /** Lists the tokens of a team under its new name. */
-  rename({ teamId, name }: ListedToken["team"]): void {
-    for (const row of this.#ofTeam(teamId)) this.#update(row, name, tokenOf(row));
+  rename(team: ListedToken["team"]): void {
+    const rows = this.#sql.exec<TokenRow>("SELECT * FROM tokens WHERE team_id = ?", team.teamId).toArray();
+    for (const row of rows) this.put(team, row.token_id, tokenOf(row));
   }
 
   /** Takes all tokens of a team off the list. */
@@ -64,40 +74,6 @@ export class ListedTokens {
     const page = readPageOf<TokenRow>(this.#sql, { ...query, offset: (number - 1) * size, limit: size });
     const items = page.rows.map((row) => ({ team: { teamId: row.team_id, name: row.team_name }, token: tokenOf(row) }));
     return { items, total: page.total };
-  }
-
-  #insert({ teamId, name }: ListedToken["team"], token: TeamToken): void {
-    const keys = keysOf(name, token);
-    this.#sql.exec(
-      `INSERT INTO tokens
-         (team_id, token_id, team_name, token, name_key, created_by_key, expired_at_key, last_used_at_key)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-      teamId,
-      token.tokenId,
-      name,
-      JSON.stringify(token),
-      ...TOKEN_SORTS.map((sort) => keys[sort]),
-    );
-  }
-
-  #update(before: TokenRow, name: string, token: TeamToken): void {
-    const keys = keysOf(name, token);
-    this.#sql.exec(
-      `UPDATE tokens SET team_name = ?, token = ?, name_key = ?, created_by_key = ?, expired_at_key = ?,
-       last_used_at_key = ? WHERE row = ?`,
-      name,
-      JSON.stringify(token),
-      ...TOKEN_SORTS.map((sort) => keys[sort]),
-      before.row,
-    );
-  }
-
-  #remove(before: TokenRow): void {
-    this.#sql.exec("DELETE FROM tokens WHERE row = ?", before.row);
-  }
-
-  #ofTeam(teamId: string): TokenRow[] {
-    return this.#sql.exec<TokenRow>("SELECT * FROM tokens WHERE team_id = ?", teamId).toArray();
   }
 }
 
