@@ -7,7 +7,7 @@ import { parseSealKey } from "../crypto/key-ring.ts";
 import { openData, sealData } from "../crypto/sealed-data.ts";
 import type { Env } from "../env.ts";
 import type { Installation } from "../system/installation.ts";
-import { MAX_KEY_TRIES } from "../system/root-generation-store.ts";
+import { MAX_KEY_TRIES } from "../system/installation-store.ts";
 import { systemOf } from "../system/system.ts";
 import { SERVICE_TOKEN_LENGTH } from "../token/ids.ts";
 import { rootToken } from "./initialize.ts";

@@ -7,7 +7,7 @@ import { BY_ALIAS_ID, type Holder } from "./shard/alias-index.ts";
 import { isSamePlace, sameMetadata } from "./shard/entity.ts";
 import type { EntityShard } from "./shard/entity-shard.ts";
 import { drawAliasId, drawEntityId, entityPrefixOf, firstAliasId, shardOfAlias } from "./shard/place.ts";
-import { homeOf, shardAt, shardOfId } from "./shard/stub.ts";
+import { homeOf, shardAt, shardOfId } from "./stubs.ts";
 
 /** How often a name is followed that operators lead elsewhere meanwhile. */
 const MAX_ATTEMPTS = 5;

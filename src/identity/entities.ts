@@ -2,14 +2,13 @@ import { nameKey } from "../base/name.ts";
 import { inGroups, MAX_PARALLEL_CALLS } from "../base/parallel.ts";
 import { joinedHolders, type PolicyHolders } from "../policy/holders.ts";
 import type { IdOrName } from "./directory/identity.ts";
-import { identityOf } from "./directory/stub.ts";
 import type { IdentityEnv } from "./env.ts";
 import { loadGroups } from "./groups.ts";
 import type { AliasPlace, AliasRecord, EntityRecord } from "./model.ts";
-import type { AliasOrMoved } from "./shard/alias-index.ts";
+import type { AliasOrMoved, NamePart } from "./shard/alias-index.ts";
 import type { EntityShard } from "./shard/entity-shard.ts";
 import { firstIdAfter, firstShardFrom, type ListOrder, shardOfEntity, shardOfName } from "./shard/place.ts";
-import { entityShard, homeOf, shardAt, shardOfId } from "./shard/stub.ts";
+import { entityShard, homeOf, identityOf, shardAt, shardOfId } from "./stubs.ts";
 
 /** Reads entities and aliases: an id says which shard has them, the name of an alias leads there, and the directory has names. */
 
@@ -150,4 +149,30 @@ async function listShards<T>(
     found.push(...pages.flat());
   }
   return found.slice(0, limit);
+}
+
+/** Entities that a search finds at most. */
+export const MAX_FOUND_ENTITIES = 1000;
+/** So many digits of an id are looked for in ids. */
+const ID_PART = /^(?:entity_)?([0-9a-f]{8,32})(?:\.root)?$/;
+
+/**
+ * Ids of the entities that have `text` as a part of their names, of the names of their aliases, or of their ids, in any case. null when
+ * they may be more than `MAX_FOUND_ENTITIES`. Asks every shard that has entities: names are in no index by their parts.
+ */
+export async function searchEntities(env: IdentityEnv, text: string): Promise<string[] | null> {
+  const key = nameKey(text);
+  const part: NamePart = { key, id: ID_PART.exec(key.replaceAll("-", ""))?.[1] ?? null };
+  const directory = identityOf(env);
+  const named = await directory.searchNames(key, MAX_FOUND_ENTITIES + 1);
+  const lists = await inGroups(await directory.shards(), (shard) =>
+    entityShard(env, shard).searchAliases(part, MAX_FOUND_ENTITIES + 1),
+  );
+  const possible = new Set(lists.flat());
+  if (named.length + possible.size > MAX_FOUND_ENTITIES) return null;
+  // What only a pointer says of an alias counts for nothing.
+  const found = await inGroups([...Map.groupBy(possible, shardOfEntity)], async ([shard, ids]) =>
+    shard === null ? [] : entityShard(env, shard).havingPart(ids, part),
+  );
+  return [...new Set([...named, ...found.flat()])].sort();
 }

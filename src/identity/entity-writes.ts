@@ -3,12 +3,11 @@ import { inGroups } from "../base/parallel.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import { releaseAlias } from "./alias-writes.ts";
 import type { IdOrName } from "./directory/identity.ts";
-import { identityOf } from "./directory/stub.ts";
 import { findEntity, missingEntities } from "./entities.ts";
 import type { IdentityEnv } from "./env.ts";
 import type { EntityWrite, GroupWrite, Written } from "./model.ts";
 import { drawEntityId, drawShard, nameOfEntity, shardOfEntity } from "./shard/place.ts";
-import { entityShard, homeOf } from "./shard/stub.ts";
+import { entityShard, homeOf, identityOf } from "./stubs.ts";
 
 /** How often a name is tried that others take and leave meanwhile. */
 const MAX_ATTEMPTS = 5;

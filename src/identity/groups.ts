@@ -3,9 +3,9 @@ import { IsolateCopy } from "../base/isolate-copy.ts";
 import { nameKey } from "../base/name.ts";
 import { normalizePolicyNames } from "../policy/name.ts";
 import { snapshotMaxAgeMs } from "../system/copy-age.ts";
-import { identityOf } from "./directory/stub.ts";
 import type { IdentityEnv } from "./env.ts";
 import type { AllGroups, EntityState, EntityView, GroupState } from "./model.ts";
+import { identityOf } from "./stubs.ts";
 
 /**
  * An entity as requests need it.

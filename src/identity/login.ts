@@ -4,7 +4,6 @@ import { GenerationalCache } from "../base/generational-cache.ts";
 import { nameKey } from "../base/name.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import { entityOfAlias } from "./alias-writes.ts";
-import { identityOf } from "./directory/stub.ts";
 import { findEntity } from "./entities.ts";
 import type { IdentityEnv } from "./env.ts";
 import { loadGroups, policiesWith } from "./groups.ts";
@@ -12,6 +11,7 @@ import type { AliasPlace, EntityState, EntityView, Metadata } from "./model.ts";
 import { sameMetadata } from "./shard/entity.ts";
 import { drawEntityId, shardOfAlias } from "./shard/place.ts";
 import { beginReading, forgetEntity, freshState, learnEntity, loadState, loadView } from "./standing.ts";
+import { identityOf } from "./stubs.ts";
 
 /** Aliases in one generation of those whose entities an isolate remembers. */
 const MAX_ALIASES = 1024;

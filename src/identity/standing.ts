@@ -10,7 +10,7 @@ import type { Installation } from "../system/installation.ts";
 import type { IdentityEnv } from "./env.ts";
 import { entityView, forgetGroups, type Groups, loadGroups } from "./groups.ts";
 import type { EntityState, EntityView } from "./model.ts";
-import { homeOf } from "./shard/stub.ts";
+import { homeOf } from "./stubs.ts";
 
 /** Characters of the entities in one generation of the copies of an isolate, as JSON. */
 const MAX_ENTITY_CHARACTERS = 2 ** 20;

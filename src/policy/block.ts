@@ -1,8 +1,7 @@
 import { hasForbiddenWildcards } from "./pattern.ts";
-import type { Problems } from "./problems.ts";
 import { CAPABILITIES, type Capability, type PathRule } from "./rule.ts";
 import { Settings } from "./settings.ts";
-import { quote, type SyntaxObject } from "./syntax.ts";
+import { type Problems, quote, type SyntaxObject } from "./syntax.ts";
 import { hasBalancedBraces } from "./template.ts";
 
 /** Longest path of a rule, in characters. */

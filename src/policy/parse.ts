@@ -2,10 +2,35 @@ import { err, ok, type Result } from "../base/result.ts";
 import { readBlock } from "./block.ts";
 import { parseHcl } from "./hcl.ts";
 import { parseJson } from "./json.ts";
-import { Problems } from "./problems.ts";
 import type { PathRule } from "./rule.ts";
-import { locate, MAX_POLICY_LENGTH, objectsOf, type PolicyParseError, quote, type SyntaxObject } from "./syntax.ts";
-import { decodePolicyText } from "./text.ts";
+import {
+  lineAt,
+  locate,
+  MAX_POLICY_LENGTH,
+  objectsOf,
+  type PolicyParseError,
+  type Problem,
+  Problems,
+  quote,
+  type SyntaxObject,
+} from "./syntax.ts";
+
+const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
+
+/**
+ * The policy text itself: clients may send it in standard base64. A string that could be base64 but does not hold UTF-8
+ * is taken as it is; decoding twice is harmless.
+ */
+export function decodePolicyText(text: string): string {
+  const joined = text.replace(/[\r\n]/g, "");
+  if (joined.length % 4 !== 0 || !BASE64.test(joined)) return text;
+  const bytes = Uint8Array.from(atob(joined), (character) => character.charCodeAt(0));
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return text;
+  }
+}
 
 export type { PathRule } from "./rule.ts";
 export { MAX_POLICY_LENGTH, type PolicyParseError } from "./syntax.ts";
@@ -21,7 +46,7 @@ export function parsePolicy(text: string, now: number): Result<PathRule[], Polic
     return err({ message: `policy is longer than ${MAX_POLICY_LENGTH} characters`, line: 1, column: 1 });
   }
   const source = decodePolicyText(text);
-  const syntax = source.trimStart().startsWith("{") ? parseJson(source) : parseHcl(source);
+  const syntax = readSyntax(source);
   if (!syntax.ok) return err(locate(source, syntax.error));
   const problems = new Problems(source);
   const rules = readTopLevel(syntax.value, problems);
@@ -32,6 +57,10 @@ export function parsePolicy(text: string, now: number): Result<PathRule[], Polic
 /** A parse error as clients get it. */
 export function policyErrorText({ message, line, column }: PolicyParseError): string {
   return `failed to parse policy: ${message} (line ${line}, column ${column})`;
+}
+
+function readSyntax(source: string): Result<SyntaxObject, Problem> {
+  return source.trimStart().startsWith("{") ? parseJson(source) : parseHcl(source);
 }
 
 function readTopLevel(root: SyntaxObject, problems: Problems): PathRule[] {
@@ -52,4 +81,14 @@ function readTopLevel(root: SyntaxObject, problems: Problems): PathRule[] {
     }
   }
   return rules;
+}
+
+/** The lines (from 1) of a policy text where the blocks of a path begin; none in a text that can't be read. */
+export function linesOfRule(text: string, writtenPath: string): number[] {
+  const source = decodePolicyText(text);
+  const syntax = readSyntax(source);
+  const entries = syntax.ok ? syntax.value.entries.filter(({ key }) => key === "path") : [];
+  const paths = entries.flatMap(({ value }) => objectsOf(value) ?? []).flatMap((object) => object.entries);
+  const blocks = paths.filter(({ key }) => key.replace(/^\//, "") === writtenPath);
+  return blocks.map(({ at }) => lineAt(source, at));
 }

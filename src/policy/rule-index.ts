@@ -1,7 +1,130 @@
 import { type Grant, grantsAnything, mergeRules, type SourcedRule } from "./grant.ts";
 import { decidesBefore, type Pattern, parsePattern } from "./pattern.ts";
-import { PrefixIndex } from "./prefix-index.ts";
-import { SegmentTrie } from "./segment-trie.ts";
+
+interface Entry<T> {
+  readonly prefix: string;
+  readonly value: T;
+  /** The longest other prefix that this one begins with. */
+  readonly parent: Entry<T> | null;
+}
+
+/**
+ * Finds the longest of many prefixes that a string begins with.
+ *
+ * The prefixes are sorted. Everything between a prefix of the string and the string itself, in that order, begins with the
+ * prefix too; so the answer is the greatest entry that is not after the string, or one of its parents. Cost: a binary
+ * search and one comparison, however many prefixes there are.
+ */
+export class PrefixIndex<T> {
+  readonly #entries: Entry<T>[] = [];
+
+  constructor(values: ReadonlyMap<string, T>) {
+    const sorted = [...values].sort(([a], [b]) => (a < b ? -1 : 1));
+    for (const [prefix, value] of sorted) {
+      let parent = this.#entries.at(-1) ?? null;
+      while (parent && !prefix.startsWith(parent.prefix)) parent = parent.parent;
+      this.#entries.push({ prefix, value, parent });
+    }
+  }
+
+  /** The value of the longest prefix of `text`. */
+  longest(text: string): T | undefined {
+    let entry = this.#greatestNotAfter(text);
+    if (!entry) return undefined;
+    const shared = sharedLength(entry.prefix, text);
+    while (entry && entry.prefix.length > shared) entry = entry.parent;
+    return entry?.value;
+  }
+
+  #greatestNotAfter(text: string): Entry<T> | null {
+    let low = 0;
+    let high = this.#entries.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      const entry = this.#entries[middle];
+      if (entry && entry.prefix <= text) low = middle + 1;
+      else high = middle;
+    }
+    return this.#entries[low - 1] ?? null;
+  }
+}
+
+function sharedLength(a: string, b: string): number {
+  const end = Math.min(a.length, b.length);
+  let at = 0;
+  while (at < end && a.charCodeAt(at) === b.charCodeAt(at)) at++;
+  return at;
+}
+
+interface Node<T> {
+  readonly literals: Map<string, Node<T>>;
+  wildcard: Node<T> | null;
+  /** The rule whose last segment ends here. */
+  closed: T | null;
+  /** Rules with a last `*`: what the segment after this node has to begin with. */
+  readonly open: Map<string, T>;
+  openIndex: PrefixIndex<T> | null;
+}
+
+/** Rules with `+` segments, as a tree of segments: a look-up visits only rules that match as far as it has read. */
+class SegmentTrie<T> {
+  readonly #root: Node<T> = emptyNode();
+  #size = 0;
+
+  /** Adds the rule of `pattern`, which is of kind `segments`. A pattern is added once. */
+  add(pattern: Pattern, value: T): void {
+    const segments = pattern.text.split("/");
+    const begin = pattern.open ? (segments.pop() ?? "") : null;
+    let node = this.#root;
+    for (const segment of segments) node = childOf(node, segment);
+    if (begin === null) node.closed = value;
+    else node.open.set(begin, value);
+    this.#size++;
+  }
+
+  /**
+   * Calls `found` for rules that match `path`: every closed one, and of the open ones at one place in the tree the
+   * longest, which decides before the others. Keeps its own stack, since a path may have very many segments.
+   */
+  match(path: string, found: (value: T) => void): void {
+    if (this.#size === 0) return;
+    const segments = path.split("/");
+    const pending: { node: Node<T>; depth: number }[] = [{ node: this.#root, depth: 0 }];
+    for (let place = pending.pop(); place; place = pending.pop()) {
+      const { node, depth } = place;
+      const segment = segments[depth];
+      if (segment === undefined) {
+        if (node.closed !== null) found(node.closed);
+        continue;
+      }
+      if (node.open.size > 0) {
+        node.openIndex ??= new PrefixIndex(node.open);
+        const open = node.openIndex.longest(segment);
+        if (open !== undefined) found(open);
+      }
+      const literal = node.literals.get(segment);
+      if (literal) pending.push({ node: literal, depth: depth + 1 });
+      if (node.wildcard) pending.push({ node: node.wildcard, depth: depth + 1 });
+    }
+  }
+}
+
+function emptyNode<T>(): Node<T> {
+  return { literals: new Map(), wildcard: null, closed: null, open: new Map(), openIndex: null };
+}
+
+function childOf<T>(node: Node<T>, segment: string): Node<T> {
+  if (segment === "+") {
+    node.wildcard ??= emptyNode();
+    return node.wildcard;
+  }
+  let child = node.literals.get(segment);
+  if (!child) {
+    child = emptyNode();
+    node.literals.set(segment, child);
+  }
+  return child;
+}
 
 /**
  * Every grant of a set of policies, found by path. A look-up costs one probe of a map, one binary search and a walk

@@ -1,8 +1,7 @@
 import { parseDuration } from "../base/duration.ts";
 import { addParameters } from "./parameters.ts";
-import type { Problems } from "./problems.ts";
 import type { ParameterRule, ParameterValue } from "./rule.ts";
-import { objectsOf, type SyntaxEntry, type SyntaxObject, type SyntaxValue } from "./syntax.ts";
+import { objectsOf, type Problems, type SyntaxEntry, type SyntaxObject, type SyntaxValue } from "./syntax.ts";
 import { parseAbsoluteTime } from "./time.ts";
 
 /** A setting that was given, and where its value stands. */

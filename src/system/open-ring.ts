@@ -1,10 +1,19 @@
 import type { Failure } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
-import { type KeyRing, parseSealKey, type SealKey, sealedWithVersion, unsealKeyRing } from "../crypto/key-ring.ts";
+import {
+  type KeyRing,
+  parseSealKey,
+  rowKeysOf,
+  type SealKey,
+  sealedWithVersion,
+  unsealKeyRing,
+} from "../crypto/key-ring.ts";
+import type { RowKeys } from "../crypto/row-keys.ts";
 import type { SystemEnv } from "./env.ts";
+import type { InstallationStore } from "./installation-store.ts";
 
 /** A key ring that was opened. */
-export interface OpenRing {
+interface OpenRing {
   readonly ring: KeyRing;
   /** The key under which the ring is to be wrapped when it is stored again. */
   readonly sealKey: SealKey;
@@ -57,4 +66,46 @@ export async function openKeyRing(env: SystemEnv, sealed: string | null): Promis
     code: "sealed",
     message: `Grove is sealed: GROVE_SEAL_KEY is not the key that wrapped the key ring (version ${version}). Set that key, or set it as GROVE_SEAL_KEY_PREVIOUS beside the new one`,
   });
+}
+
+/** The keys with which the System object checks and makes seals of its rows, from the key ring that it stores. */
+export class SystemKeys {
+  readonly #env: SystemEnv;
+  readonly #installation: InstallationStore;
+  #rowKeys: RowKeys | null = null;
+  /** The wrapped ring that they are from. */
+  #openedRing: string | null = null;
+
+  constructor(env: SystemEnv, installation: InstallationStore) {
+    this.#env = env;
+    this.#installation = installation;
+  }
+
+  /** null until the key ring was opened. */
+  get rowKeys(): RowKeys | null {
+    return this.#rowKeys;
+  }
+
+  /**
+   * Opens the key ring that is stored, unless it is open. False when it can't be opened with the settings of this object and
+   * none was opened before; a ring that is only wrapped again has the same keys.
+   */
+  async open(): Promise<boolean> {
+    const sealed = this.#installation.sealedKeyRing;
+    if (sealed === null || sealed === this.#openedRing) return true;
+    const opened = await openKeyRing(this.#env, sealed);
+    if (opened.ok) this.take(opened.value.ring, sealed);
+    return this.#rowKeys !== null;
+  }
+
+  /** Works with the keys of `ring`, whose wrapped form is `sealed`, from now on. */
+  take(ring: KeyRing, sealed: string): void {
+    this.#rowKeys = rowKeysOf(ring);
+    this.#openedRing = sealed;
+  }
+
+  /** Opens the key ring that is stored, for work on rows that have to be checked. */
+  async mustOpen(): Promise<void> {
+    if (!(await this.open())) throw new Error("rows can't be checked: the key ring does not open");
+  }
 }

@@ -1,7 +1,6 @@
 import type { TakesPages } from "../storage/stored-object.ts";
 import type { SystemEnv } from "./env.ts";
-import { openKeyRing } from "./open-ring.ts";
-import type { SystemKeys } from "./system-keys.ts";
+import { openKeyRing, type SystemKeys } from "./open-ring.ts";
 import type { SystemStores } from "./system-stores.ts";
 import type { WatermarkWriter } from "./watermark-writer.ts";
 import { pathScope, sinceScope } from "./watermarks.ts";

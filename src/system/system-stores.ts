@@ -1,19 +1,43 @@
 import { currentTime } from "../base/clock.ts";
 import { DEFAULT_POLICY, DEFAULT_POLICY_TEXT } from "../policy/builtin.ts";
 import { parsePolicy } from "../policy/parse.ts";
-import { QuotaStore } from "../quota/quota-store.ts";
+import { QUOTA_TABLES, QuotaStore } from "../quota/quota-store.ts";
 import type { RowSeals } from "../storage/row-seals.ts";
-import { CustomIdStore } from "./custom-id-store.ts";
-import { InstallationStore } from "./installation-store.ts";
+import type { Migration } from "../storage/schema.ts";
+import { CUSTOM_ID_TABLES, CustomIdStore } from "./custom-id-store.ts";
+import {
+  INSTALLATION_TABLE,
+  InstallationStore,
+  RestoreStore,
+  ROOT_GENERATION_TABLE,
+  RootGenerationStore,
+} from "./installation-store.ts";
 import { ListOpeningStore } from "./list-opening-store.ts";
 import { tokenMount } from "./mount.ts";
-import { MountStore } from "./mount-store.ts";
-import { PolicyStore } from "./policy-store.ts";
-import { RestoreStore } from "./restore-store.ts";
-import { RootGenerationStore } from "./root-generation-store.ts";
-import { RotationStore } from "./rotation-store.ts";
-import { PartVersionStore } from "./snapshot.ts";
-import { WatermarkStore } from "./watermark-store.ts";
+import { MOUNT_TABLE, MountStore } from "./mount-store.ts";
+import { POLICY_TABLE, PolicyStore } from "./policy-store.ts";
+import { ROTATION_TABLES, RotationStore } from "./rotation-store.ts";
+import { PART_VERSION_TABLE, PartVersionStore } from "./snapshot.ts";
+import { WATERMARK_TABLE, WatermarkStore } from "./watermark-store.ts";
+
+/** The schema of the System object. Each store declares its own tables. */
+export const SYSTEM_MIGRATIONS: readonly Migration[] = [
+  {
+    version: 1,
+    description: "the installation with its policies, mounts, quotas, watermarks, custom ids and rotation of keys",
+    sql: [
+      INSTALLATION_TABLE,
+      PART_VERSION_TABLE,
+      POLICY_TABLE,
+      MOUNT_TABLE,
+      CUSTOM_ID_TABLES,
+      ROTATION_TABLES,
+      ROOT_GENERATION_TABLE,
+      QUOTA_TABLES,
+      WATERMARK_TABLE,
+    ].join("\n"),
+  },
+];
 
 /** The tables of the System object. */
 export interface SystemStores {

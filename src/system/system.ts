@@ -11,18 +11,23 @@ import { listOpeningLeadMs } from "./copy-age.ts";
 import { FilterJournal } from "./custom-id-store.ts";
 import type { EndRequest } from "./end-request.ts";
 import type { SystemEnv } from "./env.ts";
+import type { RootGeneration, TriedGeneration } from "./installation-store.ts";
 import type { Mount } from "./mount.ts";
 import { type MountChange, placesOfQuotas } from "./mount-rules.ts";
 import { MountWriter, type MoveRequest } from "./mount-writer.ts";
+import { SystemKeys } from "./open-ring.ts";
 import type { PolicyPatch, PolicyWrite, StoredPolicy } from "./policy-store.ts";
-import type { RootGeneration, TriedGeneration } from "./root-generation-store.ts";
 import { changeRotation, type RotationChange, type RotationSettings } from "./rotation-rules.ts";
 import { type EndsOfRestore, Setup } from "./setup.ts";
 import { changedParts, type PartVersions, type SystemSnapshot } from "./snapshot.ts";
 import { snapshotParts } from "./snapshot-parts.ts";
-import { SystemKeys } from "./system-keys.ts";
-import { SYSTEM_MIGRATIONS } from "./system-migrations.ts";
-import { fillNewInstallation, longestTtl, type SystemStores, systemStores } from "./system-stores.ts";
+import {
+  fillNewInstallation,
+  longestTtl,
+  SYSTEM_MIGRATIONS,
+  type SystemStores,
+  systemStores,
+} from "./system-stores.ts";
 import type { StoredWatermark, WatermarkRequest } from "./watermark-store.ts";
 import { WatermarkWriter } from "./watermark-writer.ts";
 import type { WatermarkScope } from "./watermarks.ts";

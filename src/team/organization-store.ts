@@ -1,9 +1,155 @@
 import { nameKey } from "../base/name.ts";
 import { readPageOf } from "../storage/pages.ts";
+import type { RowSeals } from "../storage/row-seals.ts";
+import type { Migration } from "../storage/schema.ts";
+import { SealedTable, type TableShape } from "../storage/sealed-table.ts";
 import { storedJson } from "../storage/stored-json.ts";
 import type { Sql } from "../storage/tables.ts";
 import { ListedTokens } from "./listed-tokens.ts";
-import type { Page, PageRequest, TeamRecord, TeamState } from "./record.ts";
+import type { OrganizationRecord, Page, PageRequest, TeamRecord, TeamState } from "./record.ts";
+
+/** The schema of an organization. */
+export const ORGANIZATION_MIGRATIONS: readonly Migration[] = [
+  {
+    version: 1,
+    description: "the organization, its teams with their tokens, what lists and searches them, and webhooks",
+    // The name of the team is kept with each token, so that a page of tokens reads nothing else. The indexes have all that
+    // the way to a page and a search need.
+    sql: `
+      CREATE TABLE organization (
+        id INTEGER PRIMARY KEY CHECK (id = 1),
+        record TEXT NOT NULL,
+        listed INTEGER NOT NULL,
+        ended INTEGER NOT NULL,
+        checked_row INTEGER NOT NULL,
+        check_at INTEGER NOT NULL,
+        seal BLOB
+      );
+      CREATE TABLE teams (
+        row INTEGER PRIMARY KEY,
+        team_id TEXT NOT NULL UNIQUE,
+        name_key TEXT NOT NULL UNIQUE,
+        revision INTEGER NOT NULL,
+        team TEXT NOT NULL
+      );
+      CREATE TABLE tokens (
+        row INTEGER PRIMARY KEY,
+        team_id TEXT NOT NULL,
+        token_id TEXT NOT NULL,
+        team_name TEXT NOT NULL,
+        token TEXT NOT NULL,
+        name_key TEXT NOT NULL,
+        created_by_key TEXT NOT NULL,
+        expired_at_key INTEGER NOT NULL,
+        last_used_at_key INTEGER NOT NULL,
+        UNIQUE (team_id, token_id)
+      );
+      CREATE INDEX tokens_by_team_name ON tokens (name_key, row);
+      CREATE INDEX tokens_by_created_by ON tokens (created_by_key, row, name_key);
+      CREATE INDEX tokens_by_expired_at ON tokens (expired_at_key, row, name_key);
+      CREATE INDEX tokens_by_last_used_at ON tokens (last_used_at_key, row, name_key);
+      CREATE TABLE webhooks (
+        row INTEGER PRIMARY KEY,
+        id TEXT NOT NULL UNIQUE,
+        record TEXT NOT NULL,
+        secret BLOB,
+        seal BLOB
+      );
+      CREATE TABLE deliveries (
+        row INTEGER PRIMARY KEY AUTOINCREMENT,
+        webhook_id TEXT NOT NULL,
+        token_id TEXT NOT NULL,
+        trigger TEXT NOT NULL,
+        record TEXT NOT NULL,
+        UNIQUE (webhook_id, token_id, trigger)
+      );
+      CREATE INDEX deliveries_in_order ON deliveries (webhook_id, row);
+    `,
+  },
+];
+
+interface Row extends Record<string, SqlStorageValue> {
+  id: number;
+  record: string;
+  listed: number;
+  ended: number;
+  checked_row: number;
+  check_at: number;
+}
+
+const SHAPE: TableShape = { table: "organization", kind: "organization", key: ["id"], sealed: ["record"] };
+
+/** How far the work in the background is. */
+interface OrganizationProgress {
+  /** True when the directory has the record as it is. */
+  readonly listed: boolean;
+  /** True from the moment of deletion until every team has ended. */
+  readonly ended: boolean;
+  /** When some teams are compared next (ms), and the row after which. */
+  readonly checkAt: number;
+  readonly checkedRow: number;
+}
+
+/** The one row of an organization: its record, which is sealed, and how far its work in the background is. */
+export class OrganizationRow {
+  readonly #sql: Sql;
+  readonly #rows: SealedTable<Row>;
+
+  constructor(sql: Sql, seals: RowSeals) {
+    this.#sql = sql;
+    this.#rows = new SealedTable(sql, seals, SHAPE);
+  }
+
+  /** @param checkAt when teams are first compared (ms). */
+  insert(record: OrganizationRecord, checkAt: number): void {
+    const json = JSON.stringify(record);
+    this.#rows.put({ id: 1, record: json, listed: 0, ended: 0, checked_row: 0, check_at: checkAt });
+  }
+
+  /** The record of an organization that exists. Null after its end, and for one that was tampered with. */
+  record(): OrganizationRecord | null {
+    const row = this.#rows.find(1);
+    return row && !row.ended ? storedJson<OrganizationRecord>(row.record) : null;
+  }
+
+  /** The name and id of the organization, after its end too. */
+  identity(): Pick<OrganizationRecord, "name" | "organizationId"> {
+    const { name, organizationId } = JSON.parse(this.#read().record) as OrganizationRecord;
+    return { name, organizationId };
+  }
+
+  write(record: OrganizationRecord): void {
+    this.#rows.put({ ...this.#read(), record: JSON.stringify(record) });
+  }
+
+  setListed(listed: boolean): void {
+    this.#sql.exec("UPDATE organization SET listed = ?", listed ? 1 : 0);
+  }
+
+  end(): void {
+    this.#sql.exec("UPDATE organization SET ended = 1");
+  }
+
+  /** null when there is no organization. */
+  progress(): OrganizationProgress | null {
+    const [row] = this.#sql.exec<Row>("SELECT * FROM organization").toArray();
+    if (!row) return null;
+    const { listed, ended, check_at: checkAt, checked_row: checkedRow } = row;
+    return { listed: listed !== 0, ended: ended !== 0, checkAt, checkedRow };
+  }
+
+  planCheck(at: number): void {
+    this.#sql.exec("UPDATE organization SET check_at = ?", at);
+  }
+
+  checkedUpTo(row: number): void {
+    this.#sql.exec("UPDATE organization SET checked_row = ?", row);
+  }
+
+  #read(): Row {
+    return this.#sql.exec<Row>("SELECT * FROM organization").one();
+  }
+}
 
 interface TeamRow extends Record<string, SqlStorageValue> {
   row: number;

@@ -1,6 +1,66 @@
+import { currentTime, isWithin } from "../base/clock.ts";
+import type { Failure } from "../base/errors.ts";
+import { err, ok, type Result } from "../base/result.ts";
+import { snapshotMaxAgeMs } from "../system/copy-age.ts";
 import type { TeamEnv } from "./env.ts";
 import { organizationNamed } from "./find.ts";
+import type { TeamRecord } from "./record.ts";
+import { type LifetimeRules, NO_RULES } from "./rules/lifetime.ts";
 import type { TeamStore } from "./team-store.ts";
+
+/** The refusal of a change that needs an organization which does not answer. */
+export const NO_ANSWER: Failure = {
+  code: "unavailable",
+  message: "the organization does not answer; try again",
+  retryAfterSeconds: 1,
+};
+
+/** What a team knows of its organization: whether it exists, and its rules for the lifetimes of tokens. */
+export class OrganizationView {
+  readonly #env: TeamEnv;
+  #rules: LifetimeRules = NO_RULES;
+  /** When the rules were read (ms). */
+  #readAt = Number.NEGATIVE_INFINITY;
+
+  constructor(env: TeamEnv) {
+    this.#env = env;
+  }
+
+  /** The rules that were read last; none before the first time. */
+  get rules(): LifetimeRules {
+    return this.#rules;
+  }
+
+  /**
+   * True while the organization of the team exists. It is asked no more often than policies are read: an organization answers
+   * its deletion after that time, so from that answer on none of its team tokens is valid.
+   */
+  async exists(team: TeamRecord | null): Promise<boolean> {
+    const now = currentTime();
+    if (isWithin(this.#readAt, snapshotMaxAgeMs(this.#env), now)) return true;
+    const rules = team && (await this.#read(team));
+    if (!rules) return false;
+    this.#rules = rules;
+    this.#readAt = now;
+    return true;
+  }
+
+  /** The rules as they are now. "not_found" without a team or organization, "unavailable" without an answer. */
+  async currentRules(team: TeamRecord | null): Promise<Result<LifetimeRules, Failure>> {
+    if (!team) return err({ code: "not_found" });
+    try {
+      const rules = await this.#read(team);
+      return rules ? ok(rules) : err({ code: "not_found" });
+    } catch (error) {
+      console.error(JSON.stringify({ type: "team_lifetimes", error: String(error) }));
+      return err(NO_ANSWER);
+    }
+  }
+
+  #read(team: TeamRecord): Promise<LifetimeRules | null> {
+    return organizationNamed(this.#env, team.organization).lifetimes(team.organizationId);
+  }
+}
 
 /** Failures in a row after which the attempts become rare: the organization is then broken rather than busy. */
 const MAX_FAST_RETRIES = 600;
@@ -15,8 +75,8 @@ export function resendPause(failures: number): number {
 /** The result of telling the organization: it knows everything now, or the team or the organization has ended. */
 export type SyncResult = "sent" | "ended" | "no_organization";
 
-/** What telling the organization needs of the team. */
-export interface OrganizationSyncDeps {
+/** A team, as far as the notification of its organization needs it. */
+export interface NotifyingTeam {
   readonly env: TeamEnv;
   readonly store: TeamStore;
   /** False once the team was wiped. */
@@ -25,42 +85,31 @@ export interface OrganizationSyncDeps {
   wipe(): Promise<void>;
 }
 
-/** Tells the organization of a team what it has not heard yet. */
-export class OrganizationSync {
-  readonly #deps: OrganizationSyncDeps;
-
-  constructor(deps: OrganizationSyncDeps) {
-    this.#deps = deps;
-  }
-
-  /**
-   * Tells the organization everything that it does not know yet and takes in what it answers.
-   *
-   * @throws when it does not answer.
-   */
-  async run(): Promise<SyncResult> {
-    const { env, store, exists, wipe } = this.#deps;
+/**
+ * Notifies the organization of a team of everything that it does not know yet, and takes in what it answers.
+ *
+ * @throws when it does not answer.
+ */
+export async function notifyOrganization({ env, store, exists, wipe }: NotifyingTeam): Promise<SyncResult> {
+  if (!exists()) return "ended";
+  for (let state = store.unsent(); state; state = store.unsent()) {
+    const applied = await organizationNamed(env, state.team.organization).apply(state);
+    // Two runs can overlap, and the other one may have finished meanwhile.
     if (!exists()) return "ended";
-    for (let state = store.unsent(); state; state = store.unsent()) {
-      const applied = await organizationNamed(env, state.team.organization).apply(state);
-      // Two runs can overlap, and the other one may have finished meanwhile.
-      if (!exists()) return "ended";
-      if (applied.kind === "no_organization" || (applied.kind === "name_taken" && applied.name === null)) {
-        await wipe();
-        return applied.kind === "no_organization" ? "no_organization" : "ended";
-      }
-      if (applied.kind === "unknown_team") store.forgotten(0);
-      else if (applied.kind === "name_taken") this.#restoreName(state.team.name, applied.name ?? "");
-      else if (state.ended) {
-        await wipe();
-        return "ended";
-      } else store.sent(state.revision);
+    if (applied.kind === "no_organization" || (applied.kind === "name_taken" && applied.name === null)) {
+      await wipe();
+      return applied.kind === "no_organization" ? "no_organization" : "ended";
     }
-    return "sent";
+    if (applied.kind === "unknown_team") store.forgotten(0);
+    else if (applied.kind === "name_taken") restoreName(store, state.team.name, applied.name ?? "");
+    else if (state.ended) {
+      await wipe();
+      return "ended";
+    } else store.sent(state.revision);
   }
+  return "sent";
+}
 
-  #restoreName(refused: string, name: string): void {
-    const { store } = this.#deps;
-    if (store.team()?.name === refused) store.update({ name });
-  }
+function restoreName(store: TeamStore, refused: string, name: string): void {
+  if (store.team()?.name === refused) store.update({ name });
 }

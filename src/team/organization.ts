@@ -11,11 +11,10 @@ import type { TeamEnv } from "./env.ts";
 import { NAME_TAKEN, NO_ORGANIZATION } from "./failures.ts";
 import { organizationDirectory, teamAt } from "./find.ts";
 import { newTeamId, teamRoute } from "./ids.ts";
-import type { Delivery, SealedWebhook } from "./notices/record.ts";
+import type { Delivery, SealedWebhook } from "./notices/rules.ts";
 import { WebhookStore } from "./notices/webhook-store.ts";
-import { ORGANIZATION_MIGRATIONS } from "./organization-migrations.ts";
-import { OrganizationRow } from "./organization-row.ts";
-import { OrganizationStore } from "./organization-store.ts";
+import { ORGANIZATION_MIGRATIONS, OrganizationRow, OrganizationStore } from "./organization-store.ts";
+import { checkTeams, type Reconciled } from "./reconcile.ts";
 import type {
   Applied,
   ListedToken,
@@ -29,7 +28,6 @@ import type {
 import { type LifetimeRules, lifetimeRules } from "./rules/lifetime.ts";
 import { OWNERS, ownersOf } from "./rules/owners.ts";
 import type { TokenOrder } from "./rules/sort.ts";
-import { checkTeams, type Reconciled } from "./team-check.ts";
 
 /** Pause before what failed is tried again. */
 const RETRY_MS = 500;

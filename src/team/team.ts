@@ -20,8 +20,14 @@ import {
 import { LastUses } from "./last-uses.ts";
 import { NoticeOutbox } from "./notices/outbox.ts";
 import { REPLAY_MS } from "./notices/rules.ts";
-import { OrganizationSync, resendPause, type SyncResult } from "./organization-sync.ts";
-import { NO_ANSWER, OrganizationView } from "./organization-view.ts";
+import {
+  NO_ANSWER,
+  type NotifyingTeam,
+  notifyOrganization,
+  OrganizationView,
+  resendPause,
+  type SyncResult,
+} from "./organization-sync.ts";
 import type {
   ComparedTeam,
   NewTeamTokenRecord,
@@ -32,10 +38,8 @@ import type {
   TeamToken,
   TeamWithToken,
 } from "./record.ts";
-import { expiryUnder, isAlive, type LifetimeRules, NO_RULES } from "./rules/lifetime.ts";
-import { planRotation } from "./rules/rotation.ts";
-import { TEAM_MIGRATIONS } from "./team-migrations.ts";
-import { TeamStore } from "./team-store.ts";
+import { expiryUnder, isAlive, type LifetimeRules, NO_RULES, planRotation } from "./rules/lifetime.ts";
+import { TEAM_MIGRATIONS, TeamStore } from "./team-store.ts";
 
 const NEVER = Number.POSITIVE_INFINITY;
 /** Pause before notices that could not be sent are tried again (ms). */
@@ -58,19 +62,19 @@ export class Team extends GroveObject<TeamEnv> {
   readonly #notices: NoticeOutbox;
   readonly #lastUses = new LastUses();
   readonly #organization: OrganizationView;
-  readonly #sync: OrganizationSync;
+  readonly #notifying: NotifyingTeam;
 
   constructor(ctx: DurableObjectState, env: TeamEnv) {
     super(ctx, env, TEAM_MIGRATIONS);
     this.#organization = new OrganizationView(env);
     this.#store = new TeamStore(this.tables, this.seals);
     this.#notices = new NoticeOutbox(env, this.tables, this.seals, this.#store);
-    this.#sync = new OrganizationSync({
+    this.#notifying = {
       env,
       store: this.#store,
       exists: () => this.tables.exist,
       wipe: () => this.#end(),
-    });
+    };
     this.alarms.add("team_notices", {
       dueAt: () => this.#nextNotice(),
       run: () => this.#notify(),
@@ -78,7 +82,7 @@ export class Team extends GroveObject<TeamEnv> {
     });
     this.alarms.add("team_index", {
       dueAt: () => (this.#store.hasUnsent ? 0 : null),
-      run: () => this.#sync.run(),
+      run: () => notifyOrganization(this.#notifying),
       pauseMs: resendPause,
     });
     if (this.tables.exist) ctx.blockConcurrencyWhile(() => this.alarms.restore());
@@ -289,7 +293,7 @@ export class Team extends GroveObject<TeamEnv> {
 
   /** Tells the organization what it has not heard yet; the alarm will when that fails. */
   async #syncOrganization(): Promise<SyncResult | "failed"> {
-    const synced = await this.alarms.attempt("team_index", () => this.#sync.run());
+    const synced = await this.alarms.attempt("team_index", () => notifyOrganization(this.#notifying));
     return synced.ok ? synced.value : synced.error;
   }
 

@@ -1,7 +1,6 @@
 import { within } from "../base/location.ts";
 import type { Env } from "../env.ts";
-import { identityOf } from "../identity/directory/stub.ts";
-import { entityShard } from "../identity/shard/stub.ts";
+import { entityShard, identityOf } from "../identity/stubs.ts";
 import { issuerOf } from "../issuer/oidc-issuer.ts";
 import type { CheckedRows } from "../storage/row-seals.ts";
 import type { SealPosition, SealStep } from "../storage/seal-check.ts";

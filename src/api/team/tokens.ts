@@ -10,7 +10,7 @@ import { ALREADY_ROTATED } from "../../team/failures.ts";
 import { teamAt } from "../../team/find.ts";
 import { newTeamToken, newTokenId, readTeamId, readTokenId, userIdOf } from "../../team/ids.ts";
 import type { Author } from "../../team/record.ts";
-import { type Expiry, readExpiry } from "../../team/rules/expiry.ts";
+import { type Expiry, readExpiry } from "../../team/rules/lifetime.ts";
 import { descriptionProblem } from "../../team/rules/name.ts";
 import { exact, exactString } from "../../wire/exact-fields.ts";
 import { sent, strictSchema, type Values } from "../../wire/fields.ts";

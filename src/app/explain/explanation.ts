@@ -5,7 +5,7 @@ import type { Env } from "../../env.ts";
 import type { AccessRequest, Verdict } from "../../policy/acl.ts";
 import { RESPONSE_WRAPPING_POLICY, RESPONSE_WRAPPING_POLICY_TEXT } from "../../policy/builtin.ts";
 import { type Grant, listCapabilities } from "../../policy/grant.ts";
-import { linesOfRule } from "../../policy/rule-lines.ts";
+import { linesOfRule } from "../../policy/parse.ts";
 import { suggestPolicy } from "../../policy/suggest.ts";
 import type { Step } from "../../policy/trace.ts";
 import { systemOf } from "../../system/system.ts";

@@ -3,7 +3,7 @@ import { inGroups } from "../../base/parallel.ts";
 import type { IdentityEnv } from "../env.ts";
 import type { DirectoryEntry } from "../model.ts";
 import { shardOfEntity } from "../shard/place.ts";
-import { entityShard } from "../shard/stub.ts";
+import { entityShard } from "../stubs.ts";
 
 /** Entities that are sent at once. */
 const BATCH = 1_000;

@@ -2,7 +2,6 @@ import { DENIED, type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import { holdersOf, type PolicyHolders } from "../../policy/holders.ts";
 import { GroveObject } from "../../system/grove-object.ts";
-import { identityOf } from "../directory/stub.ts";
 import type { IdentityEnv } from "../env.ts";
 import type {
   AliasPlace,
@@ -15,6 +14,7 @@ import type {
   Metadata,
   SaidOfAlias,
 } from "../model.ts";
+import { identityOf } from "../stubs.ts";
 import { AliasIndex, type AliasOrMoved, findAlias, type Holder, listAliases, type NamePart } from "./alias-index.ts";
 import {
   afterLogin,

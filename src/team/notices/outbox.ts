@@ -9,8 +9,15 @@ import type { TeamEnv } from "../env.ts";
 import { organizationNamed } from "../find.ts";
 import type { TeamRecord, TeamToken } from "../record.ts";
 import type { TeamStore } from "../team-store.ts";
-import type { Delivery, SealedWebhook } from "./record.ts";
-import { MAX_ATTEMPTS, nextDueAt, noticesBetween, removableAt, retryDelayMs } from "./rules.ts";
+import {
+  type Delivery,
+  MAX_ATTEMPTS,
+  nextDueAt,
+  noticesBetween,
+  removableAt,
+  retryDelayMs,
+  type SealedWebhook,
+} from "./rules.ts";
 import { sendToWebhook } from "./send.ts";
 
 /** Tokens and notices that one alarm looks at. */

@@ -10,7 +10,7 @@ const STAGES = [
 ] as const;
 
 /** One of the moments that notices are sent at. */
-export type Trigger = (typeof STAGES)[number]["trigger"];
+type Trigger = (typeof STAGES)[number]["trigger"];
 
 /** All of them. */
 export const TRIGGERS: readonly Trigger[] = STAGES.map(({ trigger }) => trigger);
@@ -22,7 +22,7 @@ const RETRY_BASE_MS = 15_000;
 export const REPLAY_MS = DAY_MS;
 
 /** A notice that has come due. */
-export interface DueNotice {
+interface DueNotice {
   readonly trigger: Trigger;
   /** ms. */
   readonly at: number;
@@ -52,4 +52,37 @@ export function nextDueAt(token: TeamToken, now: number): number | null {
 /** The pause after attempt number `attempts` (from 1): doubling, half as much more or less. `random` is from 0 to 1. */
 export function retryDelayMs(attempts: number, random: number): number {
   return Math.round(RETRY_BASE_MS * 2 ** (attempts - 1) * (0.5 + random));
+}
+
+/** A webhook: where an organization receives notices about the ends of tokens. Times in ms. */
+export interface Webhook {
+  readonly id: string;
+  readonly name: string;
+  readonly url: string;
+  readonly enabled: boolean;
+  readonly triggers: readonly Trigger[];
+  readonly createdAt: number;
+  /** 1 when it is made; every change makes it greater. */
+  readonly revision: number;
+  /** Notices about earlier moments are not sent to it: it did not exist then, or was disabled. */
+  readonly since: number;
+}
+
+/** A webhook with the key of its signatures, sealed; null without one. */
+export interface SealedWebhook extends Webhook {
+  readonly secret: Uint8Array | null;
+}
+
+/** What is known of the delivery of a notice. Times in ms. */
+export interface Delivery {
+  readonly webhookId: string;
+  readonly teamId: string;
+  readonly tokenId: string;
+  readonly trigger: Trigger;
+  readonly state: "waiting" | "delivered" | "failed";
+  readonly attempts: number;
+  readonly sentAt: number;
+  /** What the last attempt came to: the status of the answer, or null with an error. */
+  readonly status: number | null;
+  readonly error: string | null;
 }

@@ -4,7 +4,7 @@ import type { Keys } from "../../crypto/key-ring.ts";
 import { openData, sealData } from "../../crypto/sealed-data.ts";
 import { endpointSettings, readRevocationEndpoint } from "../../lease/revocation-endpoint.ts";
 import type { TeamEnv } from "../env.ts";
-import type { SealedWebhook } from "./record.ts";
+import type { SealedWebhook } from "./rules.ts";
 
 /** How long a webhook may take. */
 const TIMEOUT_MS = 5_000;

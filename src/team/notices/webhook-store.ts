@@ -3,7 +3,7 @@ import { blobsOf, SealedTable, type TableShape } from "../../storage/sealed-tabl
 import { storedJson } from "../../storage/stored-json.ts";
 import type { Sql } from "../../storage/tables.ts";
 import type { Page, PageRequest } from "../record.ts";
-import type { Delivery, SealedWebhook, Webhook } from "./record.ts";
+import type { Delivery, SealedWebhook, Webhook } from "./rules.ts";
 
 /** Webhooks that an organization can have. */
 export const MAX_WEBHOOKS = 20;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { decodePolicyText } from "../../../src/policy/text.ts";
+import { decodePolicyText } from "../../../src/policy/parse.ts";
 import { parseAbsoluteTime } from "../../../src/policy/time.ts";
 import { checkAndSetProblem, policyExpiry } from "../../../src/policy/write.ts";
 import { NOW } from "./helpers.ts";

@@ -1,8 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { readExpiry } from "../../../src/team/rules/expiry.ts";
-import { NO_RULES } from "../../../src/team/rules/lifetime.ts";
+import { NO_RULES, planRotation, readExpiry } from "../../../src/team/rules/lifetime.ts";
 import { organizationNameProblem, teamNameProblem } from "../../../src/team/rules/name.ts";
-import { planRotation } from "../../../src/team/rules/rotation.ts";
 import { readTokenOrder } from "../../../src/team/rules/sort.ts";
 
 const NOW = Date.UTC(2030, 0, 1);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { jsonMistakeAt, jsonMistakePlace } from "../../../src/wire/json-mistake.ts";
+import { jsonMistakeAt, jsonMistakePlace } from "../../../src/wire/json.ts";
 
 describe("jsonMistakePlace", () => {
   it.each([

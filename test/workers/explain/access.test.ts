@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { printRules } from "../../../src/policy/print.ts";
 import { CAPABILITIES, type Capability, type PathRule } from "../../../src/policy/rule.ts";
+import { printRules } from "../../../src/policy/suggest.ts";
 import { type Answer, call, createToken, dataOf, initialized } from "../../support/service.ts";
 import { api, generateToken, organizationWithTeam } from "../../support/teams.ts";
 import { holdSweeps } from "../../support/trees.ts";

@@ -2,14 +2,13 @@ import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import type { Env } from "../../../src/env.ts";
 import { Identity } from "../../../src/identity/directory/identity.ts";
-import { identityOf } from "../../../src/identity/directory/stub.ts";
 import { findEntity, listEntities, readAlias } from "../../../src/identity/entities.ts";
 import { entityForLogin } from "../../../src/identity/login.ts";
 import type { AliasRecord, EntityAlias } from "../../../src/identity/model.ts";
 import { BY_ALIAS_ID } from "../../../src/identity/shard/alias-index.ts";
 import { drawAliasId, drawEntityId, shardOfAlias } from "../../../src/identity/shard/place.ts";
-import { homeOf, shardAt, shardOfId } from "../../../src/identity/shard/stub.ts";
 import { forgetEntities, loadEntity } from "../../../src/identity/standing.ts";
+import { homeOf, identityOf, shardAt, shardOfId } from "../../../src/identity/stubs.ts";
 import { bindings, call, initialized } from "../../support/service.ts";
 
 let root: string;

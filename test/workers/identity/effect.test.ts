@@ -3,8 +3,8 @@ import { deleteEntities, writeEntity, writeGroup } from "../../../src/identity/e
 import { entityForLogin } from "../../../src/identity/login.ts";
 import type { EntityWrite, GroupWrite } from "../../../src/identity/model.ts";
 import { EntityShard } from "../../../src/identity/shard/entity-shard.ts";
-import { homeOf } from "../../../src/identity/shard/stub.ts";
 import { forgetEntities, loadEntity } from "../../../src/identity/standing.ts";
+import { homeOf } from "../../../src/identity/stubs.ts";
 import { atCalls } from "../../support/calls.ts";
 import { costOf } from "../../support/costs.ts";
 import { Meter } from "../../support/meter.ts";

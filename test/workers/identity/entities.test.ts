@@ -1,7 +1,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { beforeAll, describe, expect, it } from "vitest";
 import { drawEntityId } from "../../../src/identity/shard/place.ts";
-import { entityShard } from "../../../src/identity/shard/stub.ts";
+import { entityShard } from "../../../src/identity/stubs.ts";
 import { bindings, call, createToken, dataOf, initialized, keysOf } from "../../support/service.ts";
 
 let root: string;

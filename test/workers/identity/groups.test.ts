@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { identityOf } from "../../../src/identity/directory/stub.ts";
+import { identityOf } from "../../../src/identity/stubs.ts";
 import { bindings, call, dataOf, initialized } from "../../support/service.ts";
 
 let root: string;

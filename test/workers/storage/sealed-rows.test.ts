@@ -1,9 +1,8 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { identityOf } from "../../../src/identity/directory/stub.ts";
 import { entityView, Groups } from "../../../src/identity/groups.ts";
 import { drawEntityId, shardOfAlias, shardOfEntity } from "../../../src/identity/shard/place.ts";
-import { entityShard, shardAt } from "../../../src/identity/shard/stub.ts";
+import { entityShard, identityOf, shardAt } from "../../../src/identity/stubs.ts";
 import { issuerOf } from "../../../src/issuer/oidc-issuer.ts";
 import type { CloudAuth } from "../../../src/methods/aws/mount/cloud-auth.ts";
 import { accessShardFor } from "../../../src/methods/aws/mount/mount.ts";

@@ -7,7 +7,7 @@ import { changedFilter, mayContain } from "../../../src/system/custom-id-filter.
 import { CustomIdStore } from "../../../src/system/custom-id-store.ts";
 import { loadInstallation, loadInstallationSince, refreshInstallation } from "../../../src/system/installation.ts";
 import { System, systemOf } from "../../../src/system/system.ts";
-import { SYSTEM_MIGRATIONS } from "../../../src/system/system-migrations.ts";
+import { SYSTEM_MIGRATIONS } from "../../../src/system/system-stores.ts";
 import { atCalls, callsTo, failing, holdAlarms } from "../../support/calls.ts";
 import { crash } from "../../support/objects.ts";
 import { rowsOf } from "../../support/rows.ts";

@@ -7,7 +7,7 @@ import { err, ok } from "../../../base/result.ts";
 import { formatTime } from "../../../base/rfc3339.ts";
 import { groveVersion } from "../../../base/version.ts";
 import type { Env } from "../../../env.ts";
-import { identityOf } from "../../../identity/directory/stub.ts";
+import { identityOf } from "../../../identity/stubs.ts";
 import { accessorShard, shardNumbers } from "../../../listing/accessor-shard.ts";
 import { staleCopyAgeMs } from "../../../system/copy-source.ts";
 import { installationAgeMs } from "../../../system/installation.ts";

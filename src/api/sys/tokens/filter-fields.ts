@@ -4,7 +4,7 @@ import { type Failure, invalid } from "../../../base/errors.ts";
 import { hasUnprintable } from "../../../base/name.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
-import { MAX_FOUND_ENTITIES, searchEntities } from "../../../identity/search.ts";
+import { MAX_FOUND_ENTITIES, searchEntities } from "../../../identity/entities.ts";
 import { type Metadata, TOKEN_MOUNT } from "../../../listing/inventory/entry.ts";
 import type { TokenFilter } from "../../../listing/inventory/filter.ts";
 import { lowered, MAX_SEARCH, MIN_SEARCH, type Search } from "../../../listing/inventory/search.ts";

@@ -1,7 +1,12 @@
-import { within } from "../../base/location.ts";
-import type { IdentityEnv } from "../env.ts";
-import type { AliasPlace } from "../model.ts";
-import { shardOfAlias, shardOfAliasId, shardOfEntity } from "./place.ts";
+import { within } from "../base/location.ts";
+import type { IdentityEnv } from "./env.ts";
+import type { AliasPlace } from "./model.ts";
+import { shardOfAlias, shardOfAliasId, shardOfEntity } from "./shard/place.ts";
+
+/** The directory of the installation. */
+export function identityOf(env: IdentityEnv) {
+  return within(env, env.IDENTITY).getByName("identity");
+}
 
 /** A shard of entities by its number. */
 export function entityShard(env: IdentityEnv, number: number) {
