@@ -2,7 +2,15 @@ import { type NotRun, readWords } from "../scripts/local/command-line.ts";
 import { err, ok, type Result } from "../src/base/result.ts";
 
 /** The cases, in the order in which they run. */
-export const CASES = ["operations", "after-creations", "load", "console", "incident", "clean-ups"] as const;
+export const CASES = [
+  "operations",
+  "after-creations",
+  "load",
+  "console",
+  "incident",
+  "clean-ups",
+  "dev-clean-ups",
+] as const;
 
 export type CaseName = (typeof CASES)[number];
 
@@ -10,7 +18,8 @@ export const HELP = `Usage: npm run bench -- [options]
 
 Measures Grove as npm run serve runs it, with the CPU of its processes for each request. All cases take at most 40 minutes.
 
-  --only LIST       cases, separated by commas (default all): ${CASES.join(", ")}
+  --only LIST       cases, separated by commas (default all):
+                    ${CASES.join(", ")}
   --rounds N        turns of each measurement (default 3)
   --seconds S       length of one measurement (default 2)
   --load-seconds S  length of the mixed load (default 300)

@@ -5,7 +5,7 @@ import { sourceCommit } from "../scripts/local/version.ts";
 import type { BenchCommand, CaseName } from "./arguments.ts";
 import type { Bench, CaseFigures, KeptForest, Measured } from "./case.ts";
 import { measureAfterCreations } from "./cases/after-creations.ts";
-import { measureCleanUps } from "./cases/clean-ups.ts";
+import { measureCleanUps, measureDevCleanUps } from "./cases/clean-ups.ts";
 import { measureConsole } from "./cases/console.ts";
 import { measureIncident } from "./cases/incident.ts";
 import { measureLoad } from "./cases/load.ts";
@@ -28,6 +28,7 @@ const MEASURE: Readonly<Record<CaseName, Case>> = {
   console: { measure: measureConsole, sizes: (tokens) => tokens.slice(0, 1) },
   incident: { measure: measureIncident, sizes: (tokens) => tokens },
   "clean-ups": { measure: measureCleanUps, sizes: (tokens) => tokens.slice(-1) },
+  "dev-clean-ups": { measure: measureDevCleanUps },
 };
 
 /** Tokens of one tree, as a share of all of a large installation, and the mean of the other trees. */

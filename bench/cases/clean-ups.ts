@@ -20,8 +20,9 @@ interface CleanUp {
 
 /** Trees of one token each that stay, and are looked up. */
 const OTHERS = 16;
-/** Look-ups of a second, and how long they are measured before a clean-up and beside it (s). */
-const RATE = 150;
+/** Look-ups of a second: a small part of what each server answers alone. */
+const RATES = { serve: 150, dev: 50 };
+/** How long they are measured before a clean-up and beside it (s). */
 const BEFORE_SECONDS = 10;
 const BESIDE_SECONDS = 15;
 /** Small trees that are revoked one by one, and how many at a time. */
@@ -62,12 +63,15 @@ const CLEAN_UPS: readonly CleanUp[] = [
 /** What is measured of `npm run dev`, whose installation is small. */
 const DEV_CLEAN_UPS = CLEAN_UPS.slice(1, 4);
 
-/** Measures look-ups beside each kind of clean-up: of a large installation under `npm run serve`, and of a small one under `npm run dev`. */
+/** Measures look-ups beside each kind of clean-up of a large installation. */
 export async function measureCleanUps(bench: Bench): Promise<CaseFigures> {
   const kept = await bench.forest();
   const rows: Row[] = [];
   for (const cleanUp of CLEAN_UPS) rows.push(await measureOnCopy(bench, kept, cleanUp));
-  rows.push(...(await measureDev(bench)));
+  return figuresOf(rows);
+}
+
+function figuresOf(rows: readonly Row[]): CaseFigures {
   const targets = rows.map((row) => ({
     what: `${row["clean-up"]}, ${row.server}: p99 of look-ups as a ratio to before`,
     got: Number(row["p99 beside"]) / Number(row["p99 before"]),
@@ -91,7 +95,8 @@ async function measureOnCopy(bench: Bench, { data, secrets, forest }: KeptForest
   }
 }
 
-async function measureDev(bench: Bench): Promise<Row[]> {
+/** Measures look-ups beside clean-ups under `npm run dev`, of what was made through the API. */
+export async function measureDevCleanUps(bench: Bench): Promise<CaseFigures> {
   const server = await ServeProcess.start(join(bench.directory, "dev"), bench.secrets, { script: "dev" });
   try {
     bench.say("making tokens under npm run dev");
@@ -101,7 +106,7 @@ async function measureDev(bench: Bench): Promise<Row[]> {
       await settle(server);
       rows.push(await measureBeside(bench, "dev", server, forest, cleanUp));
     }
-    return rows;
+    return figuresOf(rows);
   } finally {
     await server.stop();
   }
@@ -119,7 +124,7 @@ async function settle(server: ServeProcess): Promise<void> {
 
 async function measureBeside(
   bench: Bench,
-  name: string,
+  name: keyof typeof RATES,
   server: ServeProcess,
   forest: Forest,
   { name: what, begin, ended }: CleanUp,
@@ -128,9 +133,10 @@ async function measureBeside(
   const others: string[] = [];
   while (others.length < OTHERS) others.push((await makeToken(server, "create-orphan", { ttl: "24h" })).token);
   const memory = () => server.usage().worker.residentBytes / MIB;
-  await lookUpAtRate(server.url, others, RATE, 2);
+  const lookUp = (seconds: number) => lookUpAtRate(server.url, others, RATES[name], seconds);
+  await lookUp(2);
   const tokens = await countTokens(server);
-  const before = await lookUpAtRate(server.url, others, RATE, BEFORE_SECONDS);
+  const before = await lookUp(BEFORE_SECONDS);
   const memoryBefore = memory();
   const began = performance.now();
   await begin(server, forest);
@@ -139,7 +145,7 @@ async function measureBeside(
     const { status } = await send({ url: server.url, token: ended(forest) ?? "" }, "GET", "v1/auth/token/lookup-self");
     if (status !== 403) throw new Error(`${what}: a token that has ended was answered with ${status}`);
   }
-  const beside = await lookUpAtRate(server.url, others, RATE, BESIDE_SECONDS);
+  const beside = await lookUp(BESIDE_SECONDS);
   return {
     "clean-up": what,
     server: name,
