@@ -6,7 +6,7 @@ import type { Env } from "../env.ts";
 import { noteChange, publishRecent } from "../listing/updates/recent.ts";
 import { type Installation, loadInstallation, refreshInstallation } from "../system/installation.ts";
 import { systemOf } from "../system/system.ts";
-import { newTree } from "../token/find-tree.ts";
+import { newTreeId, treeAt } from "../token/find-tree.ts";
 import { customIdHashes, newTokenIds } from "../token/ids.ts";
 import { PLAIN_RECORD, type TokenSpec } from "../token/record.ts";
 import { checkCustomId } from "../token/rules/custom-id.ts";
@@ -38,7 +38,8 @@ export async function initialize(
   const now = currentTime();
   const ring = newKeyRing(now);
   const keys = await importKeys(ring);
-  const { id: treeId, stub: tree } = newTree(env);
+  const treeId = newTreeId(env);
+  const tree = treeAt(env, treeId);
   const ids = await newTokenIds(keys, treeId, now, rootId || undefined);
   const customId = rootId === "" ? null : (await customIdHashes(keys, rootId, now))[0];
   const spec = rootToken(now, customId?.directoryKey ?? null);

@@ -1,5 +1,4 @@
 import { within } from "../base/location.ts";
-import { objectIdOf } from "../base/object-id.ts";
 import { inGroups } from "../base/parallel.ts";
 import type { Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
@@ -11,6 +10,7 @@ import type { PageRefusal } from "../storage/stored-object.ts";
 import { accessShardNames } from "../system/access-shards.ts";
 import type { Installation } from "../system/installation.ts";
 import { organizationDirectory, organizationNamed, organizationObjectName, teamObjectName } from "../team/find.ts";
+import { treeAt } from "../token/find-tree.ts";
 import { decodeStoredId } from "../token/ids.ts";
 import { CUSTOM_ID_SHARDS, customIdsName } from "../tree/custom-ids.ts";
 import { beginningOf, keyOf, keyOfTree, NAMED_CLASSES, type ObjectPlace, type SavedClass } from "./object-keys.ts";
@@ -29,7 +29,7 @@ export interface SavedObject {
 export function objectAt(env: Env, { className, name }: ObjectPlace): SavedObject {
   switch (className) {
     case "TokenTree":
-      return treeNamed(env, name);
+      return treeAt(env, name);
     case "CustomIds":
       return within(env, env.CUSTOM_IDS).getByName(name);
     case "Team":
@@ -57,11 +57,6 @@ export function objectAt(env: Env, { className, name }: ObjectPlace): SavedObjec
     case "System":
       return within(env, env.SYSTEM).getByName(name);
   }
-}
-
-function treeNamed(env: Env, treeId: string): SavedObject {
-  const trees = within(env, env.TOKEN_TREE);
-  return trees.get(objectIdOf(trees, treeId));
 }
 
 /** Keys of the objects after `after`, at most `limit`, in order. Some of them may have stored nothing. */

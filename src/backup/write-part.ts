@@ -1,12 +1,11 @@
 import { type Failure, invalid } from "../base/errors.ts";
-import { within } from "../base/location.ts";
-import { objectIdOf } from "../base/object-id.ts";
 import { inPool, MAX_PARALLEL_CALLS } from "../base/parallel.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import type { InventoryEntry } from "../listing/inventory/entry.ts";
 import type { ObjectPage } from "../storage/object-pages.ts";
 import type { PageRefusal } from "../storage/stored-object.ts";
+import { treeAt } from "../token/find-tree.ts";
 import { objectAt } from "./find-objects.ts";
 import { isSavedClass } from "./object-keys.ts";
 import type { Part, SavedPage } from "./part.ts";
@@ -40,10 +39,7 @@ async function writePage(
   const { className, name, id, page, tables, isLast } = saved;
   if (!isSavedClass(className)) throw new Error("a part has an object of a class that no backup holds");
   const content: ObjectPage = { id, page, schema, tables, isLast };
-  if (className === "TokenTree") {
-    const trees = within(env, env.TOKEN_TREE);
-    return trees.get(objectIdOf(trees, name)).restore(content);
-  }
+  if (className === "TokenTree") return treeAt(env, name).restore(content);
   // Trees of earlier parts have written into it.
   if (className === "CustomIds") {
     await restoreDirectory(env, saved);

@@ -1,11 +1,11 @@
 import { DurableObject } from "cloudflare:workers";
 import { currentTime } from "../base/clock.ts";
 import { within } from "../base/location.ts";
-import { objectIdOf } from "../base/object-id.ts";
 import { EarliestAlarm } from "../storage/earliest-alarm.ts";
 import type { Migration } from "../storage/schema.ts";
 import { Tables } from "../storage/tables.ts";
 import { mustLoadInstallation } from "../system/installation.ts";
+import { newTreeId, treeAt } from "../token/find-tree.ts";
 import { accessorShardName, accessorShardNumber, shardNumberOf } from "./accessor-shard-number.ts";
 import { keepEndedMs, type ListingEnv } from "./env.ts";
 import { SingleTokenWalk } from "./expiry/single-token-walk.ts";
@@ -75,13 +75,11 @@ export class AccessorShard extends DurableObject<ListingEnv> {
   constructor(ctx: DurableObjectState, env: ListingEnv) {
     super(ctx, env);
     const { storage } = ctx;
-    const objects = within(env, env.TOKEN_TREE);
-    const treeAt = (treeId: string) => objects.get(objectIdOf(objects, treeId));
     this.#tables = new Tables(storage.sql, ACCESSOR_SHARD_MIGRATIONS);
     this.#alarm = new EarliestAlarm(storage);
     this.#leases = new LeaseIndex(this.#tables);
     this.#inventory = new InventoryStore(this.#tables);
-    this.#expiry = new SingleTokenWalk(this.#tables, ({ treeId, row }) => treeAt(treeId).endSingleToken(row));
+    this.#expiry = new SingleTokenWalk(this.#tables, ({ treeId, row }) => treeAt(env, treeId).endSingleToken(row));
     this.#tokens = new ListedTokens({
       sql: this.#tables,
       inventory: this.#inventory,
@@ -93,8 +91,8 @@ export class AccessorShard extends DurableObject<ListingEnv> {
     this.#trees = new AllocatedTrees({
       pool: new TreePool(this.#tables, storage.sql),
       shardNumber: () => this.#ownNumber,
-      newTreeId: () => objects.newUniqueId().toString(),
-      ask: (treeId) => treeAt(treeId).report(),
+      newTreeId: () => newTreeId(env),
+      ask: (treeId) => treeAt(env, treeId).report(),
     });
     if (this.#tables.exist) {
       ctx.blockConcurrencyWhile(async () => {

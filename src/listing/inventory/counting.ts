@@ -1,14 +1,13 @@
-import { within } from "../../base/location.ts";
-import { objectIdOf } from "../../base/object-id.ts";
 import { inGroups } from "../../base/parallel.ts";
 import { loadInstallation } from "../../system/installation.ts";
 import { isEnded } from "../../system/watermarks.ts";
+import { treeAt } from "../../token/find-tree.ts";
 import { decodeStoredId } from "../../token/ids.ts";
 import type { ListingEnv } from "../env.ts";
 import { judged, type ListedToken } from "./entry.ts";
 import type { Position } from "./order.ts";
 import { findInInventory, pageOfInventory, treesWithLeases } from "./queries.ts";
-import type { CountCursor } from "./revoke-in-tree.ts";
+import type { CountCursor, MeantInTree } from "./revoke-in-tree.ts";
 import { isRoot, type Selection } from "./selection.ts";
 import { addTally, groupsOf, NO_TALLY, type Tally } from "./tally.ts";
 
@@ -85,6 +84,17 @@ export function byTree(accessors: readonly string[]): [string, string[]][] {
   return [...Map.groupBy(accessors, treeIdOf)].filter(([treeId]) => treeId !== "");
 }
 
+/** What a selection asks of one tree: about these of its tokens. */
+export function meantInTree(
+  { filter, includeRoot, spare }: Selection,
+  treeId: string,
+  accessors: readonly string[],
+): MeantInTree {
+  const places = accessors.flatMap((accessor) => decodeStoredId(accessor) ?? []);
+  const tokens = places.map(({ row, tail }) => ({ row, tail }));
+  return { tokens, filter, includeRoot, spare: spare?.treeId === treeId ? spare.row : null };
+}
+
 async function readPage(env: ListingEnv, selection: Selection, state: CountState, now: number): Promise<CountState> {
   const { tokens, unlisted, next } = await listedPage(env, selection, state.after, now);
   const singles = tokens.filter((token) => isSingle(token, selection));
@@ -128,13 +138,7 @@ async function tallyOf(env: ListingEnv, { includeRoot }: Selection, tokens: read
 
 async function countInTree(env: ListingEnv, selection: Selection, share: TreeShare): Promise<TreeShare> {
   const { treeId, accessors, from } = share;
-  const { filter, includeRoot, spare } = selection;
-  const trees = within(env, env.TOKEN_TREE);
-  const tokens = accessors
-    .flatMap((accessor) => decodeStoredId(accessor) ?? [])
-    .map(({ row, tail }) => ({ row, tail }));
-  const request = { tokens, filter, includeRoot, spare: spare?.treeId === treeId ? spare.row : null };
-  const counted = await trees.get(objectIdOf(trees, treeId)).countMeant(request, from);
+  const counted = await treeAt(env, treeId).countMeant(meantInTree(selection, treeId, accessors), from);
   const before = counted.anew ? NO_TALLY : share.tally;
   return { ...share, from: counted.next, tally: addTally(before, counted.tally) };
 }

@@ -1,6 +1,5 @@
-import { within } from "../../base/location.ts";
-import { objectIdOf } from "../../base/object-id.ts";
 import { inGroups } from "../../base/parallel.ts";
+import { treeAt } from "../../token/find-tree.ts";
 import { decodeStoredId } from "../../token/ids.ts";
 import type { ListingEnv } from "../env.ts";
 import type { InventoryEntry } from "./entry.ts";
@@ -11,11 +10,10 @@ import type { InventoryEntry } from "./entry.ts";
  */
 export async function describeListed(env: ListingEnv, accessors: readonly string[]): Promise<InventoryEntry[]> {
   const places = accessors.flatMap((accessor) => decodeStoredId(accessor) ?? []);
-  const trees = within(env, env.TOKEN_TREE);
   const byTree = Map.groupBy(places, ({ treeId }) => treeId);
   const described = await inGroups([...byTree], async ([treeId, inTree]) => {
     try {
-      return await trees.get(objectIdOf(trees, treeId)).describe(inTree.map(({ row }) => row));
+      return await treeAt(env, treeId).describe(inTree.map(({ row }) => row));
     } catch (error) {
       console.error(JSON.stringify({ type: "inventory", tree: treeId, error: String(error) }));
       return [];

@@ -1,13 +1,13 @@
 import { currentTime } from "../../base/clock.ts";
 import { within } from "../../base/location.ts";
-import { objectIdOf } from "../../base/object-id.ts";
 import { inGroups } from "../../base/parallel.ts";
 import { cleanUpTrees } from "../../base/turns/clean-up.ts";
 import { storedJson } from "../../storage/stored-json.ts";
 import { GroveObject } from "../../system/grove-object.ts";
+import { treeAt } from "../../token/find-tree.ts";
 import { decodeStoredId } from "../../token/ids.ts";
 import type { ListingEnv } from "../env.ts";
-import { byTree, type CountState, countStep, isCounted, isSingle } from "./counting.ts";
+import { byTree, type CountState, countStep, isCounted, isSingle, meantInTree } from "./counting.ts";
 import type { ListedToken } from "./entry.ts";
 import type { Position } from "./order.ts";
 import { findInInventory, pageOfInventory } from "./queries.ts";
@@ -197,7 +197,7 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
     const mark = ([treeId, of]: [string, string[]]) => this.#revokeInTree(selection, treeId, of, false);
     const sweep = async ([treeId]: [string, string[]], { revoked, gone }: RevokedInTree): Promise<void> => {
       // The first attempt may have died before it swept what it ended; until that is swept, the receipt lacks it.
-      if (revoked > 0 || (repeated && gone > 0)) await this.#treeAt(treeId).sweep();
+      if (revoked > 0 || (repeated && gone > 0)) await treeAt(this.env, treeId).sweep();
     };
     const trees = byTree(accessors);
     const answers = await cleanUpTrees(trees, { mark, sweep });
@@ -217,29 +217,13 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
   }
 
   #revokeInTree(
-    { filter, includeRoot, spare, asked }: Selection,
+    selection: Selection,
     treeId: string,
     accessors: readonly string[],
     dry: boolean,
   ): Promise<RevokedInTree> {
-    const tokens = accessors
-      .flatMap((accessor) => decodeStoredId(accessor) ?? [])
-      .map(({ row, tail }) => ({ row, tail }));
-    const spared = spare?.treeId === treeId ? spare.row : null;
-    return this.#treeAt(treeId).revokeFiltered({
-      tokens,
-      filter,
-      includeRoot,
-      spare: spared,
-      dry,
-      asked,
-      sweptByCaller: true,
-    });
-  }
-
-  #treeAt(treeId: string) {
-    const trees = within(this.env, this.env.TOKEN_TREE);
-    return trees.get(objectIdOf(trees, treeId));
+    const request = { ...meantInTree(selection, treeId, accessors), dry, asked: selection.asked, sweptByCaller: true };
+    return treeAt(this.env, treeId).revokeFiltered(request);
   }
 
   /** The step is repeated; a job that fails again and again is given up. Messages of errors are in the log alone. */

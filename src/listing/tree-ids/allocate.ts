@@ -1,5 +1,5 @@
 import { currentTime } from "../../base/clock.ts";
-import { within } from "../../base/location.ts";
+import { newTreeId } from "../../token/find-tree.ts";
 import { accessorShard } from "../accessor-shard.ts";
 import { generationAt } from "../accessor-shard-number.ts";
 import type { ListingEnv } from "../env.ts";
@@ -27,7 +27,7 @@ let turn = Math.floor(Math.random() * 2 ** 16);
 
 /** An id for a tree that there never was, and that no shard knows. */
 export function unpooledTree(env: ListingEnv): AllocatedTree {
-  return { treeId: within(env, env.TOKEN_TREE).newUniqueId().toString(), allocatedBy: null };
+  return { treeId: newTreeId(env), allocatedBy: null };
 }
 
 /**

@@ -1,7 +1,6 @@
 import { isolates } from "../../base/isolates.ts";
-import { within } from "../../base/location.ts";
-import { objectIdOf } from "../../base/object-id.ts";
 import { inGroups } from "../../base/parallel.ts";
+import { treeAt } from "../../token/find-tree.ts";
 import type { ListingEnv } from "../env.ts";
 import { FRESHNESS_MS } from "./delays.ts";
 import { publishPending } from "./publish.ts";
@@ -37,11 +36,9 @@ export function noteWaiting(treeId: string, waits: boolean): void {
 export async function publishRecent(env: ListingEnv, now: number): Promise<void> {
   const changed = [...recent].filter(([, at]) => at >= now - FRESHNESS_MS).map(([treeId]) => treeId);
   recent.clear();
-  const all = within(env, env.TOKEN_TREE);
-  const treeOf = (treeId: string) => all.get(objectIdOf(all, treeId));
-  await inGroups([...waiting], (treeId) => treeOf(treeId).enqueueUpdates());
+  await inGroups([...waiting], (treeId) => treeAt(env, treeId).enqueueUpdates());
   // Where one process serves everything their updates are in the queue by now.
   const elsewhere = !isolates().areMany ? [] : changed.filter((treeId) => !waiting.has(treeId));
-  await inGroups(elsewhere, (treeId) => treeOf(treeId).publishUpdates());
+  await inGroups(elsewhere, (treeId) => treeAt(env, treeId).publishUpdates());
   await publishPending(env);
 }

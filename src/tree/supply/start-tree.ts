@@ -1,12 +1,12 @@
 import { currentTime } from "../../base/clock.ts";
 import type { Failure } from "../../base/errors.ts";
-import { type LocationHint, within } from "../../base/location.ts";
-import { objectIdOf } from "../../base/object-id.ts";
+import type { LocationHint } from "../../base/location.ts";
 import { failureOfPlatform, isRefusedCall } from "../../base/platform-errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import type { Keys } from "../../crypto/key-ring.ts";
 import { allocateTree, unpooledTree } from "../../listing/tree-ids/allocate.ts";
 import { noteChange } from "../../listing/updates/recent.ts";
+import { treeAt } from "../../token/find-tree.ts";
 import { MAX_ROW_ATTEMPTS, type NewTokenIds, newTokenIds, type TokenAddress } from "../../token/ids.ts";
 import type { TokenSpec, TokenView } from "../../token/record.ts";
 import type { CubbyholeValue } from "../cubbyhole/store.ts";
@@ -52,9 +52,7 @@ export async function startTree(
     const ids = await newTokenIds(keys, treeId, currentTime(), customId);
     const prepared = prepare ? await prepare({ treeId, row: ids.row }) : ok([]);
     if (!prepared.ok) return prepared;
-    const trees = within(env, env.TOKEN_TREE);
-    const id = objectIdOf(trees, treeId);
-    const tree = location ? trees.get(id, { locationHint: location }) : trees.get(id);
+    const tree = treeAt(env, treeId, location);
     const created = await unlessRefused(() => tree.create(spec, ids, allocatedBy, prepared.value));
     if (!created.ok) return created;
     if (created.value === "taken") continue;
