@@ -80,7 +80,7 @@ export class TokenTree extends StoredObject<TreeEnv> {
     this.#tree.end.taken();
     this.#tree.single.created(allocatedBy);
     this.#tree.tokens.begin();
-    return ok(this.#tree.writer.first(spec, ids, cubbyhole, allocatedBy) ?? "taken");
+    return ok(this.#tree.callers.start(spec, ids, cubbyhole, allocatedBy) ?? "taken");
   }
 
   /** Ends a tree whose first token, the one in this row, no client will ever have. Safe to repeat. */

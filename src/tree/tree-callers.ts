@@ -10,10 +10,9 @@ import type { NewTokenIds } from "../token/ids.ts";
 import type { TokenSpec, TokenView } from "../token/record.ts";
 import { isMadeElsewhere, planChild } from "../token/rules/create.ts";
 import { performCubbyhole } from "./cubbyhole/perform.ts";
-import type { CubbyholeStore } from "./cubbyhole/store.ts";
+import type { CubbyholeStore, CubbyholeValue } from "./cubbyhole/store.ts";
 import { knownToken, type TokenPublisher } from "./known-tokens.ts";
 import type { TokenRow } from "./token-rows.ts";
-import type { TokenWriter } from "./token-writer.ts";
 import type { TreeStore } from "./tree-store.ts";
 import type { TreeTargets } from "./tree-targets.ts";
 import type { TreeUpdates } from "./updates/tree-updates.ts";
@@ -26,7 +25,6 @@ interface CallerDeps {
   readonly treeId: string;
   readonly tokens: TreeStore;
   readonly cubbyhole: CubbyholeStore;
-  readonly writer: TokenWriter;
   readonly targets: TreeTargets;
   readonly inventory: TreeUpdates;
   readonly publisher: TokenPublisher;
@@ -42,7 +40,7 @@ export interface FoundCaller {
   readonly caller: TokenView;
 }
 
-/** Answers requests whose token is in this tree. */
+/** Answers requests whose token is in this tree, and writes its new tokens. */
 export class TreeCallers {
   readonly #tree: CallerDeps;
 
@@ -85,10 +83,48 @@ export class TreeCallers {
     return { caller: used, verdict, outcome };
   }
 
-  /** Writes a token below `parent`. "row_taken" when its row may have been another's. */
+  /**
+   * Writes the first token of the tree, and what it keeps from the beginning. The list of accessors is notified later.
+   *
+   * @param allocatedBy see `TreeUpdates.started`.
+   * @returns null, with nothing written, when its row is not free.
+   */
+  start(
+    spec: TokenSpec,
+    ids: NewTokenIds,
+    values: readonly CubbyholeValue[],
+    allocatedBy: number | null,
+  ): TokenView | null {
+    const { tokens, cubbyhole, inventory, arm } = this.#tree;
+    if (!tokens.insert(spec, ids, null)) return null;
+    for (const { path, sealed } of values) cubbyhole.write(ids.row, path, sealed);
+    inventory.started(spec, ids, allocatedBy);
+    arm();
+    return this.#viewOf(spec, ids, true);
+  }
+
+  /** Writes a token below `parent`, likewise. "row_taken" when its row may have been another's. */
   insert(spec: TokenSpec, ids: NewTokenIds, parent: number, warnings: readonly string[]): Result<Outcome, Failure> {
-    const token = this.#tree.writer.child(spec, ids, parent);
-    return ok(token ? { kind: "created", token, warnings } : { kind: "row_taken", above: this.#tree.tokens.floor });
+    const { tokens, inventory, arm } = this.#tree;
+    if (!tokens.insert(spec, ids, parent)) return ok({ kind: "row_taken", above: tokens.floor });
+    inventory.born(ids.row, parent);
+    arm();
+    return ok({ kind: "created", token: this.#viewOf(spec, ids, false), warnings });
+  }
+
+  /** A token that was just written, as it is shown. */
+  #viewOf({ record, expiresAt }: TokenSpec, { row, accessor }: NewTokenIds, orphan: boolean): TokenView {
+    return {
+      ...record,
+      treeId: this.#tree.treeId,
+      row,
+      accessor,
+      orphan,
+      usesLeft: record.numUses,
+      grantedTtl: record.creationTtl,
+      expiresAt,
+      renewedAt: null,
+    };
   }
 
   /** @param publishes false when the call is about to withdraw what it would publish. */

@@ -11,7 +11,6 @@ import { SingleTokenExpiry } from "./single-token-expiry.ts";
 import { TreeEnd } from "./supply/tree-end.ts";
 import { TreeSweep } from "./sweep/tree-sweep.ts";
 import { TreeTidy } from "./tidy/tree-tidy.ts";
-import { TokenWriter } from "./token-writer.ts";
 import { TreeCallers } from "./tree-callers.ts";
 import { TreeKeys } from "./tree-keys.ts";
 import { TreeStore } from "./tree-store.ts";
@@ -37,7 +36,6 @@ export function assembleTree(storage: DurableObjectStorage, origin: Origin, env:
   const cubbyhole = new CubbyholeStore(sql, versions);
   const armBehindSweep = () => upkeep.armBehindSweep();
   const leases = new TreeLeases({ env, sql, versions, treeId, tokens, arm, armBehindSweep });
-  const writer = new TokenWriter({ treeId, tokens, cubbyhole, inventory, arm });
   const targets = new TreeTargets({ tokens, cubbyhole, arm });
   const end = new TreeEnd({ env, storage, origin, treeId, tokens, cubbyhole, leases, inventory });
   const single = new SingleTokenExpiry(tokens, leases);
@@ -45,7 +43,6 @@ export function assembleTree(storage: DurableObjectStorage, origin: Origin, env:
     treeId,
     tokens,
     cubbyhole,
-    writer,
     targets,
     inventory,
     publisher,
@@ -75,7 +72,6 @@ export function assembleTree(storage: DurableObjectStorage, origin: Origin, env:
     treeId,
     keys,
     tokens,
-    writer,
     targets,
     callers,
     leases,
