@@ -1,5 +1,6 @@
 import { askShards } from "../ask-shards.ts";
 import type { ListingEnv } from "../env.ts";
+import { addUp, topOf } from "./group-sums.ts";
 import type { EndsQuery, GroupEnds, ShardEnds } from "./shard/group-ends.ts";
 
 /** What ends in a time, by group. */
@@ -20,7 +21,7 @@ export async function endsOfGroups(
 ): Promise<EndsOfGroups | null> {
   const first = await askAll(env, { ...query, keys: null });
   if (!first) return null;
-  const keys = topOf(addUp(first), limit).map(({ key }) => key);
+  const keys = greatest(first, limit).map(({ key }) => key);
   // A shard with more groups than it names is asked for those that are shown. Tokens with several policies are not all in the rest.
   const isEnough = query.kind !== "policy" && first.every(({ isWhole }) => isWhole);
   const exact = isEnough ? first : await askAll(env, { ...query, keys });
@@ -29,7 +30,7 @@ export async function endsOfGroups(
     exact.map((one) => one.all),
     query.parts,
   );
-  const groups = topOf(addUp(exact), limit);
+  const groups = greatest(exact, limit);
   const other = isEnough
     ? groups.reduce((left, { parts }) => left.map((count, at) => count - (parts[at] ?? 0)), all)
     : sumOf(
@@ -45,26 +46,16 @@ async function askAll(env: ListingEnv, query: EndsQuery): Promise<ShardEnds[] | 
   return ends.length < answers.length ? null : ends;
 }
 
-function addUp(shards: readonly ShardEnds[]): GroupEnds[] {
-  const groups = Map.groupBy(
-    shards.flatMap((shard) => shard.groups),
-    ({ key }) => key,
-  );
-  return [...groups].map(([key, of]) => ({
-    key,
-    count: of.reduce((sum, { count }) => sum + count, 0),
-    parts: sumOf(
-      of.map(({ parts }) => parts),
-      of[0]?.parts.length ?? 0,
-    ),
-  }));
+function greatest(shards: readonly ShardEnds[], limit: number): GroupEnds[] {
+  const groups = shards.flatMap((shard) => shard.groups);
+  const add = (a: GroupEnds, b: GroupEnds): GroupEnds => ({
+    key: a.key,
+    count: a.count + b.count,
+    parts: a.parts.map((part, at) => part + (b.parts[at] ?? 0)),
+  });
+  return topOf(addUp(groups, add), limit);
 }
 
 function sumOf(lists: readonly (readonly number[])[], parts: number): number[] {
   return Array.from({ length: parts }, (_, at) => lists.reduce((sum, list) => sum + (list[at] ?? 0), 0));
-}
-
-function topOf(groups: readonly GroupEnds[], limit: number): GroupEnds[] {
-  const ending = groups.filter(({ count }) => count > 0);
-  return ending.sort((a, b) => b.count - a.count || (a.key < b.key ? -1 : 1)).slice(0, limit);
 }

@@ -6,6 +6,7 @@ import { askShards } from "../ask-shards.ts";
 import type { ListingEnv } from "../env.ts";
 import type { ListedToken } from "./entry.ts";
 import type { TokenFilter } from "./filter.ts";
+import { addUp, topOf } from "./group-sums.ts";
 import { comparePositions, keyOf, type Order, type Position } from "./order.ts";
 import type { GroupCount } from "./shard/counts.ts";
 import type { TreeSize } from "./shard/tree-size.ts";
@@ -101,7 +102,7 @@ export async function findInInventory(
 /** How many tokens, or trees, each mount has. */
 export async function countByMount(env: ListingEnv, of: "tokens" | "trees"): Promise<GroupCount[]> {
   const lists = await askShards(env, (shard) => shard.countMounts(of));
-  return topOf(addUp(lists.flat()), MAX_SHOWN_GROUPS);
+  return topOf(addUp(lists.flat(), together), MAX_SHOWN_GROUPS);
 }
 
 /**
@@ -114,9 +115,9 @@ export async function countByGroup(env: ListingEnv, kind: CountKind, mount: stri
   const mounts = counted.map(({ key }) => key);
   const lists = await askShards(env, (shard) => shard.groups(kind, mounts));
   // A shard names its own greatest groups; of those that are shown every shard is asked.
-  const keys = topOf(addUp(lists.flat()), MAX_SHOWN_GROUPS).map(({ key }) => key);
+  const keys = topOf(addUp(lists.flat(), together), MAX_SHOWN_GROUPS).map(({ key }) => key);
   const exact = await askShards(env, (shard) => shard.countGroups(kind, mounts, keys));
-  return { groups: topOf(addUp(exact.flat()), MAX_SHOWN_GROUPS), total: sumOf(counted) };
+  return { groups: topOf(addUp(exact.flat(), together), MAX_SHOWN_GROUPS), total: sumOf(counted) };
 }
 
 /** How many tokens are listed of each of these entities, by id; of one without tokens nothing is said. */
@@ -137,7 +138,7 @@ async function countOf(
   if (keys.length === 0) return new Map();
   const mounts = (await countByMount(env, "tokens")).map(({ key }) => key);
   const counts = await askShards(env, (shard) => shard.countGroups(kind, mounts, [...keys]));
-  return new Map(addUp(counts.flat()).map(({ key, count }) => [key, count]));
+  return new Map(addUp(counts.flat(), together).map(({ key, count }) => [key, count]));
 }
 
 /** The largest trees of a mount. A tree of one token is not among them. */
@@ -149,14 +150,8 @@ export async function largestTrees(env: ListingEnv, mount: string, limit: number
     .slice(0, limit);
 }
 
-function addUp(groups: readonly GroupCount[]): GroupCount[] {
-  const sums = new Map<string, number>();
-  for (const { key, count } of groups) sums.set(key, (sums.get(key) ?? 0) + count);
-  return [...sums].map(([key, count]) => ({ key, count }));
-}
-
-function topOf(groups: readonly GroupCount[], limit: number): GroupCount[] {
-  return [...groups].sort((a, b) => b.count - a.count || (a.key < b.key ? -1 : 1)).slice(0, limit);
+function together(a: GroupCount, b: GroupCount): GroupCount {
+  return { key: a.key, count: a.count + b.count };
 }
 
 function sumOf(groups: readonly GroupCount[]): number {

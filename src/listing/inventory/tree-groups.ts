@@ -1,5 +1,6 @@
 import { askShards } from "../ask-shards.ts";
 import type { ListingEnv } from "../env.ts";
+import { addUp, topOf } from "./group-sums.ts";
 import type { TreeGroup, WantedTreeGroups } from "./shard/tree-groups.ts";
 import type { TreeGrouping } from "./terms.ts";
 
@@ -30,10 +31,10 @@ export async function greatestTreeGroups(
   // A shard names its own greatest groups; of those that are shown every shard is asked.
   const wanted = [...byMount(first)].map(([mount, groups]) => ({
     mount,
-    keys: topOf(groups, limit).map(({ key }) => key),
+    keys: greatest(groups, limit).map(({ key }) => key),
   }));
   const exact = await ask(env, grouping, wanted);
-  return exact && new Map([...byMount(exact)].map(([mount, of]) => [mount, topOf(of, limit)]));
+  return exact && new Map([...byMount(exact)].map(([mount, of]) => [mount, greatest(of, limit)]));
 }
 
 /** How many trees begin with a token of each of these groups, and how many tokens those have, by key. null: too many trees. */
@@ -45,7 +46,7 @@ export async function treesOfGroups(
 ): Promise<ReadonlyMap<string, Trees> | null> {
   const wanted = mounts.map((mount) => ({ mount, keys }));
   const found = await ask(env, grouping, wanted);
-  return found && new Map(addUp(found).map((group) => [group.key, group]));
+  return found && new Map(allOf(found).map((group) => [group.key, group]));
 }
 
 /** How many trees each mount has, and how many tokens those have. null: too many trees. */
@@ -55,7 +56,7 @@ export async function treesOfMounts(
 ): Promise<ReadonlyMap<string, Trees> | null> {
   const wanted = mounts.map((mount) => ({ mount, keys: [mount] }));
   const found = await ask(env, "mount", wanted);
-  return found && new Map(addUp(found).map((group) => [group.key, group]));
+  return found && new Map(allOf(found).map((group) => [group.key, group]));
 }
 
 async function ask(env: ListingEnv, grouping: TreeGrouping, wanted: WantedTreeGroups[]): Promise<TreeGroup[] | null> {
@@ -66,20 +67,17 @@ async function ask(env: ListingEnv, grouping: TreeGrouping, wanted: WantedTreeGr
 
 function byMount(groups: readonly TreeGroup[]): Map<string, GroupOfTrees[]> {
   const mounts = Map.groupBy(groups, ({ mount }) => mount);
-  return new Map([...mounts].map(([mount, of]) => [mount, addUp(of)]));
+  return new Map([...mounts].map(([mount, of]) => [mount, allOf(of)]));
 }
 
-/** The groups with the same key as one. */
-function addUp(groups: readonly TreeGroup[]): GroupOfTrees[] {
-  const sums = new Map<string, GroupOfTrees>();
-  for (const { key, trees, below } of groups) {
-    const { trees: before = 0, count = 0 } = sums.get(key) ?? {};
-    sums.set(key, { key, trees: before + trees, count: count + trees + below });
-  }
-  return [...sums.values()];
+function allOf(groups: readonly TreeGroup[]): GroupOfTrees[] {
+  const of = groups.map(({ key, trees, below }) => ({ key, trees, count: trees + below }));
+  return addUp(of, (a, b) => ({ key: a.key, trees: a.trees + b.trees, count: a.count + b.count }));
 }
 
-function topOf(groups: readonly GroupOfTrees[], limit: number): GroupOfTrees[] {
-  const named = groups.filter(({ trees }) => trees > 0);
-  return named.sort((a, b) => b.count - a.count || (a.key < b.key ? -1 : 1)).slice(0, limit);
+function greatest(groups: readonly GroupOfTrees[], limit: number): GroupOfTrees[] {
+  return topOf(
+    groups.filter(({ trees }) => trees > 0),
+    limit,
+  );
 }
