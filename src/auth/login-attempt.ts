@@ -79,15 +79,14 @@ export function loginAttempt<Name extends string>(
   return { env, installation, mount: mountOf(context), clientAddress, notes, checks: new LoginChecks(words, false) };
 }
 
-/** A login that a request asks to have explained. */
+/** A login that a request asks to have explained. The audit log notes no identity: here another caller asks about one. */
 export function explainedAttempt<Name extends string>(
   context: PresentedContext<{ readonly client_address: string | undefined }>,
   words: Readonly<Record<Name, string>>,
 ): LoginAttempt<Name> {
-  const { env, installation, request, fields } = context;
-  const clientAddress = fields.client_address ?? request.clientAddress;
-  // The audit log notes proven identities. Here another caller asks about one.
-  return { env, installation, mount: mountOf(context), clientAddress, notes: {}, checks: new LoginChecks(words, true) };
+  const attempt = loginAttempt(context, words);
+  const clientAddress = context.fields.client_address ?? attempt.clientAddress;
+  return { ...attempt, clientAddress, notes: {}, checks: new LoginChecks(words, true) };
 }
 
 /**

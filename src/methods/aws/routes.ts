@@ -1,5 +1,4 @@
 import { type Route, withCanonicalPath, withParameters } from "../../auth/route.ts";
-import { canonicalPath } from "./path.ts";
 import {
   CERTIFICATE_ROUTES,
   CLIENT_ROUTES,
@@ -10,6 +9,7 @@ import {
 import { ACCESS_LIST_ROUTES, DENY_LIST_ROUTES, TIDY_ROUTES } from "./routes/lists.ts";
 import { LOGIN_ROUTES } from "./routes/login.ts";
 import { ROLE_ROUTES, ROLE_TAG_ROUTES } from "./routes/roles.ts";
+import { tagValueOfPath } from "./rules/role-tag.ts";
 
 const PARAMETERS = {
   account_id: "The id of the account",
@@ -36,3 +36,16 @@ export const CLOUD_ROUTES: readonly Route[] = withParameters(
     ...TIDY_ROUTES,
   ]),
 );
+
+/**
+ * The canonical form of a path below a mount of this method: the current names of the lists, roles in lower case, role
+ * tags in their canonical value. One rule of a policy then holds for every spelling of the path.
+ */
+export function canonicalPath(path: string): string {
+  return path
+    .replace(/^((?:config\/)?(?:tidy\/)?)identity-whitelist(?=\/|$)/, "$1identity-accesslist")
+    .replace(/^((?:config\/)?(?:tidy\/)?)roletag-blacklist(?=\/|$)/, "$1roletag-denylist")
+    .replace(/^role$/, "roles")
+    .replace(/^role\/[^/]+(?:\/tag)?$/, (role) => role.toLowerCase())
+    .replace(/^(roletag-denylist\/)(.+)$/s, (_, place: string, tag: string) => place + tagValueOfPath(tag));
+}

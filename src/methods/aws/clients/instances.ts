@@ -4,7 +4,7 @@ import { readInstances, runningInstance, type VmInstance } from "../answers/ec2.
 import { findRegion, type Region } from "../regions.ts";
 import { callForAccount } from "./account-credentials.ts";
 import type { CloudAccount, CloudClient } from "./client.ts";
-import { type Found, sharedLookup } from "./lookups.ts";
+import { sharedLookup } from "./lookups.ts";
 
 const API_VERSION = "2016-11-15";
 /** Instances of one call; their descriptions have to fit into the longest answer that is read. */
@@ -23,12 +23,9 @@ export async function findRunningInstance(
   if (!INSTANCE_ID.test(instanceId)) return err(invalid("not the ID of an instance"));
   const group = { name: `instances ${region.name}`, maxItems: MAX_INSTANCES };
   const describe = (ids: string[]) => describeInstances(client, account, region, ids);
-  const found = await sharedLookup(client, account, group, instanceId, describe, isInstance);
-  return found.ok ? runningInstance(found.value) : found;
-}
-
-function isInstance(found: Found): found is VmInstance {
-  return "instanceId" in found;
+  const found = await sharedLookup(client, account, group, instanceId, describe);
+  if (!found.ok) return found;
+  return runningInstance(found.value && "instanceId" in found.value ? found.value : null);
 }
 
 /**

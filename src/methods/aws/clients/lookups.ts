@@ -3,14 +3,14 @@ import { currentTime } from "../../../base/clock.ts";
 import type { Failure } from "../../../base/errors.ts";
 import { GenerationalCache } from "../../../base/generational-cache.ts";
 import { within } from "../../../base/location.ts";
-import { ok, type Result } from "../../../base/result.ts";
+import type { Result } from "../../../base/result.ts";
 import type { VmInstance } from "../answers/ec2.ts";
 import type { IamPrincipal } from "../answers/iam.ts";
 import { CallQueue, type CallWidth, type FetchItems, isFull, UNREFUSED } from "./call-queue.ts";
 import { type CloudAccount, type CloudClient, nameOf } from "./client.ts";
 
 /** What is looked up. */
-export type Found = VmInstance | IamPrincipal;
+type Found = VmInstance | IamPrincipal;
 
 /** Groups whose refusals are remembered in one generation. There are as many as regions, and more only where IAM refuses. */
 const MAX_REFUSED = 256;
@@ -60,23 +60,16 @@ type LookupGroup = {
   readonly maxItems: number;
 };
 
-/**
- * Looks up an item of an account. Equal and similar look-ups of other requests share the call.
- *
- * @param isFound distinguishes this kind of item from the others that are looked up.
- */
-export async function sharedLookup<T extends Found>(
+/** Looks up an item of an account. Equal and similar look-ups of other requests share the call. */
+export async function sharedLookup(
   client: CloudClient,
   account: CloudAccount,
   group: LookupGroup,
   item: string,
-  fetch: FetchItems<T>,
-  isFound: (found: Found) => found is T,
-): Promise<Result<T | null, Failure>> {
+  fetch: FetchItems<Found>,
+): Promise<Result<Found | null, Failure>> {
   const { accountId, stsRole } = account;
   const name = await nameOf(client.revision, accountId, stsRole?.arn ?? null, stsRole?.externalId ?? null);
   const lookups = within(client.env, client.env.CLOUD_LOOKUPS).getByName(name);
-  const found: Result<Found | null, Failure> = await lookups.ask(group.name, item, group.maxItems, fetch);
-  if (!found.ok) return found;
-  return ok(found.value && isFound(found.value) ? found.value : null);
+  return lookups.ask(group.name, item, group.maxItems, fetch);
 }

@@ -2,11 +2,11 @@ import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import type { CloudAnswer } from "../answers/answer.ts";
 import { type IamPrincipal, readInstanceProfileRole, readRole, readUser } from "../answers/iam.ts";
-import { type PrincipalArn, parsePrincipalArn } from "../arn.ts";
+import { type PrincipalArn, type PrincipalType, parsePrincipalArn } from "../arn.ts";
 import { iamHostOf, type Partition } from "../regions.ts";
 import { callForAccount } from "./account-credentials.ts";
 import type { CloudAccount, CloudClient } from "./client.ts";
-import { type Found, sharedLookup } from "./lookups.ts";
+import { sharedLookup } from "./lookups.ts";
 import type { ApiCall } from "./sts.ts";
 
 const API_VERSION = "2010-05-08";
@@ -18,32 +18,39 @@ type IamLookup = {
   readonly read: (answer: CloudAnswer, accountId: string) => Result<IamPrincipal, Failure>;
 };
 
-const USER: IamLookup = { operation: "GetUser", parameter: "UserName", read: readUser };
 const ROLE: IamLookup = { operation: "GetRole", parameter: "RoleName", read: readRole };
-const PROFILE: IamLookup = {
-  operation: "GetInstanceProfile",
-  parameter: "InstanceProfileName",
-  read: readInstanceProfileRole,
+const LOOKUPS: Readonly<Record<PrincipalType, IamLookup>> = {
+  user: { operation: "GetUser", parameter: "UserName", read: readUser },
+  role: ROLE,
+  "assumed-role": ROLE,
+  "instance-profile": {
+    operation: "GetInstanceProfile",
+    parameter: "InstanceProfileName",
+    read: readInstanceProfileRole,
+  },
 };
 
 /**
  * The user or role of this name as IAM has it now: with its path and its unique ID. For an assumed role, the role; for
  * an instance profile, the one role in it.
  */
-export function findPrincipal(
+export async function findPrincipal(
   client: CloudClient,
   account: CloudAccount,
-  principal: PrincipalArn,
+  { type, partition, friendlyName }: PrincipalArn,
 ): Promise<Result<IamPrincipal, Failure>> {
-  switch (principal.type) {
-    case "user":
-      return lookUp(client, account, principal, USER);
-    case "role":
-    case "assumed-role":
-      return lookUp(client, account, principal, ROLE);
-    case "instance-profile":
-      return lookUp(client, account, principal, PROFILE);
-  }
+  const { operation, parameter, read } = LOOKUPS[type];
+  const group = { name: `${operation} ${partition} ${friendlyName}`, maxItems: 1 };
+  const ask = async () => {
+    const call = iamCall(client, partition, { Action: operation, [parameter]: friendlyName });
+    const answer = await callForAccount(client, account, partition, call);
+    const principal = answer.ok ? read(answer.value, account.accountId) : answer;
+    return principal.ok ? ok({ [friendlyName]: principal.value }) : principal;
+  };
+  const found = await sharedLookup(client, account, group, friendlyName, ask);
+  if (!found.ok) return found;
+  const { value } = found;
+  return value && "uniqueId" in value ? ok(value) : err(invalid(`${operation} gives another name`));
 }
 
 /** The role of the instance profile with this ARN, which must be one of the account. */
@@ -69,26 +76,4 @@ export function iamCall(client: CloudClient, partition: Partition, form: Readonl
     region: signingRegion,
     form: { ...form, Version: API_VERSION },
   };
-}
-
-function isPrincipal(found: Found): found is IamPrincipal {
-  return "uniqueId" in found;
-}
-
-async function lookUp(
-  client: CloudClient,
-  account: CloudAccount,
-  { partition, friendlyName }: PrincipalArn,
-  { operation, parameter, read }: IamLookup,
-): Promise<Result<IamPrincipal, Failure>> {
-  const group = { name: `${operation} ${partition} ${friendlyName}`, maxItems: 1 };
-  const ask = async () => {
-    const call = iamCall(client, partition, { Action: operation, [parameter]: friendlyName });
-    const answer = await callForAccount(client, account, partition, call);
-    const principal = answer.ok ? read(answer.value, account.accountId) : answer;
-    return principal.ok ? ok({ [friendlyName]: principal.value }) : principal;
-  };
-  const found = await sharedLookup(client, account, group, friendlyName, ask, isPrincipal);
-  if (!found.ok) return found;
-  return found.value === null ? err(invalid(`${operation} gives another name`)) : ok(found.value);
 }

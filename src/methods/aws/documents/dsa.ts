@@ -1,4 +1,4 @@
-import { type Element, readBer, TAG } from "./ber.ts";
+import { contentOf, type Element, membersOf, readBer, TAG } from "./ber.ts";
 
 /*
  * WebCrypto has no DSA, and `node:crypto` of the runtime does not verify it. Tried with workerd 1.20260815.1, where Node's
@@ -57,23 +57,17 @@ export function verifyDsa(key: DsaKey, digest: Uint8Array, signatureDer: Uint8Ar
 
 function readIntegers(der: Uint8Array): bigint[] | null {
   const sequence = readBer(der);
-  if (!sequence.ok || sequence.value.tag !== TAG.SEQUENCE || !("children" in sequence.value)) return null;
-  const integers: bigint[] = [];
-  for (const child of sequence.value.children) {
-    const integer = readInteger(child);
-    if (integer === null) return null;
-    integers.push(integer);
-  }
-  return integers;
+  const integers = sequence.ok ? membersOf(sequence.value, TAG.SEQUENCE)?.map(readInteger) : null;
+  return integers?.every((integer) => integer !== null) ? integers : null;
 }
 
 /** A non-negative INTEGER in its shortest form. */
 function readInteger(element: Element): bigint | null {
-  if (element.tag !== TAG.INTEGER || !("content" in element)) return null;
-  const [first, second] = element.content;
-  if (first === undefined || first >= 0x80) return null;
+  const content = contentOf(element, TAG.INTEGER);
+  const [first, second] = content ?? [];
+  if (!content || first === undefined || first >= 0x80) return null;
   if (first === 0 && second !== undefined && second < 0x80) return null;
-  return toBigInt(element.content);
+  return toBigInt(content);
 }
 
 function toBigInt(bytes: Uint8Array): bigint {

@@ -27,27 +27,22 @@ export interface BoundCheck {
  * Messages are those of the reference's AWS method (login).
  */
 export function checkBounds(role: CloudRole, roleName: string, { instance, region }: InstanceFacts): BoundCheck[] {
-  const values: readonly [InstanceBound, string, string | null, string][] = [
-    ["bound_region", "Region", region, SATISFY],
-    ["bound_vm_instance_id", "instance ID", instance.instanceId, BELONG],
-    ["bound_account_id", "account ID", instance.accountId, BELONG],
-    ["bound_image_id", "image ID", instance.imageId, BELONG],
-    ["bound_subnet_id", "subnet ID", instance.subnetId, SATISFY],
-    ["bound_vpc_id", "VPC ID", instance.vpcId, SATISFY],
+  const check = checkOf(role, roleName);
+  const { instanceId, accountId, imageId, subnetId, vpcId, instanceProfileArn } = instance;
+  return [
+    check("bound_region", "Region", region, SATISFY),
+    check("bound_vm_instance_id", "instance ID", instanceId, BELONG),
+    check("bound_account_id", "account ID", accountId, BELONG),
+    check("bound_image_id", "image ID", imageId, BELONG),
+    check("bound_subnet_id", "subnet ID", subnetId, SATISFY),
+    check("bound_vpc_id", "VPC ID", vpcId, SATISFY),
+    check("bound_iam_instance_profile_arn", "IAM instance profile ARN", instanceProfileArn, SATISFY, matchesBoundArn),
   ];
-  const checks = values.map(([field, what, actual, relation]): BoundCheck => {
-    const bound = role.bounds[field] ?? [];
-    const satisfied = bound.length === 0 || (actual !== null && bound.includes(actual));
-    const problem = actual === null ? missing(what) : `${what} "${actual}" ${relation} role "${roleName}"`;
-    return { field, bound, actual, problem: satisfied ? null : problem };
-  });
-  const profile = instance.instanceProfileArn;
-  return [...checks, checkArn(role, roleName, "bound_iam_instance_profile_arn", "IAM instance profile ARN", profile)];
 }
 
 /** The constraint on the role in the instance's profile. */
 export function checkProfileRole(role: CloudRole, roleName: string, roleArn: string): BoundCheck {
-  return checkArn(role, roleName, "bound_iam_role_arn", "IAM role ARN", roleArn);
+  return checkOf(role, roleName)("bound_iam_role_arn", "IAM role ARN", roleArn, SATISFY, matchesBoundArn);
 }
 
 type InstanceBound = (typeof INSTANCE_BOUNDS)[number];
@@ -55,19 +50,20 @@ type InstanceBound = (typeof INSTANCE_BOUNDS)[number];
 const BELONG = "does not belong to";
 const SATISFY = "does not satisfy the constraint on";
 
-function checkArn(
-  role: CloudRole,
-  roleName: string,
-  field: InstanceBound,
-  what: string,
-  actual: string | null,
-): BoundCheck {
-  const bound = role.bounds[field] ?? [];
-  const satisfied = bound.length === 0 || (actual !== null && bound.some((one) => matchesBoundArn(one, actual)));
-  const problem = actual === null ? missing(what) : `${what} "${actual}" ${SATISFY} role "${roleName}"`;
-  return { field, bound, actual, problem: satisfied ? null : problem };
-}
-
-function missing(what: string): string {
-  return `${what} in the instance description is nil`;
+function checkOf(role: CloudRole, roleName: string) {
+  return (
+    field: InstanceBound,
+    what: string,
+    actual: string | null,
+    relation: string,
+    matches: (bound: string, actual: string) => boolean = (one, other) => one === other,
+  ): BoundCheck => {
+    const bound = role.bounds[field] ?? [];
+    const satisfied = bound.length === 0 || (actual !== null && bound.some((one) => matches(one, actual)));
+    const problem =
+      actual === null
+        ? `${what} in the instance description is nil`
+        : `${what} "${actual}" ${relation} role "${roleName}"`;
+    return { field, bound, actual, problem: satisfied ? null : problem };
+  };
 }

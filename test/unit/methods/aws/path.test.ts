@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { canonicalPath } from "../../../../src/methods/aws/path.ts";
+import { canonicalPath } from "../../../../src/methods/aws/routes.ts";
 
 describe("the spelling of a path that policies judge", () => {
   it.each([
