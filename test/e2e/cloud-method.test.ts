@@ -5,7 +5,7 @@ import { FakeCloud } from "../support/fake-cloud/fake-cloud.ts";
 import { type CloudServer, serveCloud } from "../support/fake-cloud/server.ts";
 import { type Key, userArn } from "../support/fake-cloud/world.ts";
 import { statusOf } from "./support/node-vault.ts";
-import { type RunningServer, startDev } from "./support/server.ts";
+import { type RunningServer, startServe } from "./support/server.ts";
 
 const HOME = "111111111111";
 const OTHER = "222222222222";
@@ -27,7 +27,7 @@ describe("node-vault and the cloud method", () => {
   beforeAll(async () => {
     cloudServer = await serveCloud(cloud);
     key = cloud.world.addKey(cloud.world.addUser(HOME, "server"));
-    server = await startDev({
+    server = await startServe({
       env: { CLOUD_ACCESS_KEY: key.id, CLOUD_SECRET_KEY: key.secret },
       flags: ["--allow-private-host=127.0.0.1"],
     });

@@ -1,7 +1,7 @@
 import vault from "node-vault";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { statusOf } from "./support/node-vault.ts";
-import { type RunningServer, startDev } from "./support/server.ts";
+import { type RunningServer, startServe } from "./support/server.ts";
 
 type Client = ReturnType<typeof vault>;
 
@@ -14,7 +14,7 @@ describe("node-vault", () => {
   const root = () => client(server.rootToken);
 
   beforeAll(async () => {
-    server = await startDev();
+    server = await startServe();
   });
   afterAll(() => server.stop());
 

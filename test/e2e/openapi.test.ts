@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { typesOf } from "grove-openapi-types";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { PROJECT, type RunningServer, startDev } from "./support/server.ts";
+import { PROJECT, type RunningServer, startServe } from "./support/server.ts";
 
 const run = promisify(execFile);
 
@@ -62,7 +62,7 @@ describe("a client that was made from the OpenAPI document", () => {
   let folder: string;
 
   beforeAll(async () => {
-    server = await startDev();
+    server = await startServe();
     const cache = join(PROJECT, "node_modules/.cache");
     await mkdir(cache, { recursive: true });
     folder = await mkdtemp(join(cache, "openapi-"));
