@@ -1,4 +1,5 @@
 import { map, name } from "grove:source-map";
+import { createRequire } from "node:module";
 
 /**
  * Has the stacks of errors name the lines of the sources. The runner maps those of the modules that it evaluated; the one with
@@ -11,8 +12,9 @@ declare const __vitest_mocker__: {
 };
 
 __vitest_mocker__.moduleRunner.evaluatedModules.ensureModule(name, name).meta = {
-  // Read at the first stack of a file: most have none.
+  // Read at the first stack of a file: most have none, and do not load the map.
   get code() {
-    return `//# sourceMappingURL=data:application/json;base64,${btoa(map)}`;
+    const loaded: unknown = createRequire("file:///")(`.${map}`);
+    return `//# sourceMappingURL=data:application/json;base64,${btoa(JSON.stringify(loaded))}`;
   },
 };
