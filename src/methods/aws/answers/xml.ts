@@ -31,6 +31,8 @@ const parser = new XMLParser({
 export function parseXml(text: string): XmlElement | null {
   const body = text.replace(/^\s*(<\?xml [^<>]*\?>)?\s*/, "");
   if (!/^<[A-Za-z]/.test(body) || /<[!?]/.test(body)) return null;
+  // The validator lets text pass that follows an empty root.
+  if (!/<[^<>]*>\s*$/.test(body)) return null;
   try {
     if (XMLValidator.validate(body) !== true) return null;
     const nodes: unknown = parser.parse(body);
