@@ -26,8 +26,8 @@ export function shortString(message: string, max: number): Field<string> {
 }
 
 /** True or false. */
-export function exactFlag(message = "must be true or false"): Field<boolean> {
-  return exact("boolean", (value) => (typeof value === "boolean" ? ok(value) : err(message)));
+export function exactFlag(): Field<boolean> {
+  return exact("boolean", (value) => (typeof value === "boolean" ? ok(value) : err("must be true or false")));
 }
 
 /** A whole number from `min` to `max`. */

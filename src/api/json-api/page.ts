@@ -7,6 +7,7 @@ import { type Field, type FieldSchema, fieldSchema, readValues } from "../../wir
 import { plainReply, type Reply } from "../../wire/reply.ts";
 import type { GroveRequest } from "../../wire/request.ts";
 import type { Shape } from "../../wire/shape.ts";
+import { inner, view } from "../../wire/view.ts";
 
 const DEFAULT_SIZE = 20;
 const MAX_SIZE = 100;
@@ -114,6 +115,44 @@ export function pageReply<T>(
   return ok(plainReply({ ...document, ...(prepared.parameters.include !== undefined && { included: [] }) }));
 }
 
+/** Where a page is among the pages of its list. */
+interface ShownPage {
+  readonly number: number;
+  readonly size: number;
+  readonly total: number;
+  /** The number of the last page; 0 for an empty list. */
+  readonly last: number;
+  readonly previous: number | null;
+  readonly next: number | null;
+  /** The link to a page. */
+  link(to: number): string;
+}
+
+const PAGE_VIEW = view<ShownPage>({
+  links: inner({
+    self: ["string", ({ number, link }) => link(number)],
+    first: ["string", ({ link }) => link(1)],
+    prev: ["string | null", ({ previous, link }) => previous && link(previous)],
+    next: ["string | null", ({ next, link }) => next && link(next)],
+    last: ["string", ({ last, link }) => link(Math.max(last, 1))],
+  }),
+  meta: inner({
+    pagination: inner({
+      "current-page": ["integer", ({ number }) => number],
+      "page-size": ["integer", ({ size }) => size],
+      "prev-page": ["integer | null", ({ previous }) => previous],
+      "next-page": ["integer | null", ({ next }) => next],
+      "total-pages": ["integer", ({ last }) => last],
+      "total-count": ["integer", ({ total }) => total],
+    }),
+  }),
+});
+
+/** The shape of a page. */
+export function pageShape(resource: Shape): Shape {
+  return { data: [resource], ...PAGE_VIEW.shape, "included?": ["object"] };
+}
+
 /** The document of a page of a list. `path` is that of the list, without the base path. */
 export function pageDocument<T>(
   baseUrl: string,
@@ -130,26 +169,7 @@ export function pageDocument<T>(
     const encoded = query.map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`);
     return `${baseUrl}${path}?${encoded.join("&")}`;
   };
-  return {
-    data: items.map(resourceOf),
-    links: {
-      self: link(number),
-      first: link(1),
-      prev: previous === null ? null : link(previous),
-      next: next === null ? null : link(next),
-      last: link(Math.max(last, 1)),
-    },
-    meta: {
-      pagination: {
-        "current-page": number,
-        "page-size": size,
-        "prev-page": previous,
-        "next-page": next,
-        "total-pages": last,
-        "total-count": total,
-      },
-    },
-  };
+  return { data: items.map(resourceOf), ...PAGE_VIEW.show({ number, size, total, last, previous, next, link }) };
 }
 
 function pageNumber(otherwise: number, max: number, message: string): Field<number> {
@@ -163,23 +183,4 @@ function pageNumber(otherwise: number, max: number, message: string): Field<numb
 /** The name of an unknown parameter, as far as it can be one. */
 function shownName(name: string): string {
   return /^[\w[\]-]{1,64}$/.test(name) ? name : "";
-}
-
-/** The shape of a page. */
-export function pageShape(resource: Shape): Shape {
-  return {
-    data: [resource],
-    links: { self: "string", first: "string", prev: "string | null", next: "string | null", last: "string" },
-    meta: {
-      pagination: {
-        "current-page": "integer",
-        "page-size": "integer",
-        "prev-page": "integer | null",
-        "next-page": "integer | null",
-        "total-pages": "integer",
-        "total-count": "integer",
-      },
-    },
-    "included?": ["object"],
-  };
 }

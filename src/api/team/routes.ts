@@ -3,7 +3,6 @@ import {
   type CallContext,
   openRoute,
   type Route,
-  simpleRoute,
   withAlternatePath,
   withParameters,
 } from "../../auth/route.ts";
@@ -13,8 +12,8 @@ import type { Keys } from "../../crypto/key-ring.ts";
 import { canonicalTeamPath } from "../../team/canonical-path.ts";
 import { userIdOf } from "../../team/ids.ts";
 import type { TeamRecord } from "../../team/record.ts";
-import { ANY_FIELDS } from "../../wire/fields.ts";
 import { EMPTY, plainReply } from "../../wire/reply.ts";
+import { bareRoute } from "../json-api/routes.ts";
 import { ORGANIZATION_ROUTES, TOKEN_TTL_ROUTES } from "./organizations.ts";
 import { USER_VIEW } from "./render.ts";
 import { TEAMS_ROUTES } from "./teams.ts";
@@ -48,12 +47,10 @@ export const TEAM_ROUTES: readonly Route[] = withParameters(PARAMETERS, [
     answers: NO_CONTENT,
     handle: async () => ok(EMPTY),
   }),
-  simpleRoute("read", "account/details", {
+  bareRoute("read", "account/details", {
     summary: "Shows who the caller is.",
     operationId: "teams-read-account",
-    fields: {},
     answers: plainAnswer({ data: USER_VIEW.shape }),
-    input: ANY_FIELDS,
     handle: showAccount,
   }),
   ...ORGANIZATION_ROUTES,

@@ -1,5 +1,4 @@
-import type { Answered, CallContext } from "../../../auth/route.ts";
-import { type Route, simpleRoute } from "../../../auth/route.ts";
+import { type Answered, type CallContext, type Route, simpleRoute } from "../../../auth/route.ts";
 import { dataAnswer } from "../../../auth/route-description.ts";
 import { currentTime } from "../../../base/clock.ts";
 import { invalid } from "../../../base/errors.ts";
