@@ -1,4 +1,4 @@
-import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { evictDurableObject } from "cloudflare:test";
 import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { entityView, Groups } from "../../../src/identity/groups.ts";
 import { drawEntityId, shardOfAlias, shardOfEntity } from "../../../src/identity/shard/place.ts";
@@ -16,8 +16,9 @@ import { teamRoute } from "../../../src/team/ids.ts";
 import type { Team } from "../../../src/team/team.ts";
 import { tokenRoles } from "../../../src/token/roles/token-roles.ts";
 import { cloudObject, enableCloud, mountRow } from "../../support/cloud.ts";
+import { rowsOf, type StoredRow } from "../../support/rows.ts";
 import { bindings, call, initialized } from "../../support/service.ts";
-import { writeStorage } from "../../support/storage-writer.ts";
+import { deleteRows, insertRows, writeStorage } from "../../support/storage-writer.ts";
 import { api, createOrganization, createTeam, generateToken, resource } from "../../support/teams.ts";
 import { holdTidy, tidyNow } from "../../support/tidy.ts";
 
@@ -479,27 +480,17 @@ const checked = (stub: DurableObjectStub): Promise<CheckedRows> =>
     ? (stub as DurableObjectStub<Team>).compare("")
     : (stub as DurableObjectStub<CloudAuth>).checkSeals(null);
 
-const snapshotOf = (stub: DurableObjectStub, table: string) =>
-  runInDurableObject(stub, (_, { storage: { sql } }) => sql.exec(`SELECT * FROM ${table}`).toArray());
-
 /** Puts the rows of a table back as they were. */
-const restore = (stub: DurableObjectStub, table: string, rows: Record<string, SqlStorageValue>[]) =>
-  runInDurableObject(stub, (_, { storage: { sql } }) => {
-    sql.exec(`DELETE FROM ${table}`);
-    for (const row of rows) {
-      const columns = Object.keys(row);
-      sql.exec(
-        `INSERT INTO ${table} (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`,
-        ...Object.values(row),
-      );
-    }
-  });
+async function restore(stub: DurableObjectStub, table: string, rows: readonly StoredRow[]): Promise<void> {
+  await deleteRows(stub, table);
+  await insertRows(stub, table, rows);
+}
 
 describe.each(CASES)("a row of the kind $kind", ({ kind, table, object, make, forge, ask, before, after }) => {
   it("that was changed in the storage is refused, on record, and counted by tidy", async () => {
     await make();
     const stub = await object();
-    const rows = await snapshotOf(stub, table);
+    const rows = await rowsOf(stub, table);
     expect(await ask()).toEqual(before);
     const log = vi.spyOn(console, "error").mockReturnValue(undefined);
 
@@ -517,7 +508,7 @@ describe.each(CASES)("a row of the kind $kind", ({ kind, table, object, make, fo
 
   it("is refused without a seal", async () => {
     const stub = await object();
-    const rows = await snapshotOf(stub, table);
+    const rows = await rowsOf(stub, table);
     vi.spyOn(console, "error").mockReturnValue(undefined);
     await writeStorage(stub, `UPDATE ${table} SET seal = NULL`);
     expect(await ask()).toEqual(after);
@@ -557,6 +548,6 @@ it("tidy checks them all, and gives no row a seal that lacks one", async () => {
   expect(report.sealed).toBe(0);
   expect(report.tampered).toBeGreaterThanOrEqual(CASES.length);
   for (const { object, table } of CASES) {
-    expect((await snapshotOf(await object(), table)).every(({ seal }) => seal === null)).toBe(true);
+    expect((await rowsOf(await object(), table)).every(({ seal }) => seal === null)).toBe(true);
   }
 });
