@@ -1,12 +1,6 @@
 import { type Route, withCanonicalPath, withParameters } from "../../auth/route.ts";
-import {
-  CERTIFICATE_ROUTES,
-  CLIENT_ROUTES,
-  IDENTITY_ROUTES,
-  STS_ROUTES,
-  TIDY_SETTINGS_ROUTES,
-} from "./routes/config.ts";
-import { ACCESS_LIST_ROUTES, DENY_LIST_ROUTES, TIDY_ROUTES } from "./routes/lists.ts";
+import { CONFIG_ROUTES } from "./routes/config.ts";
+import { LIST_ROUTES } from "./routes/lists.ts";
 import { LOGIN_ROUTES } from "./routes/login.ts";
 import { ROLE_ROUTES, ROLE_TAG_ROUTES } from "./routes/roles.ts";
 import { tagValueOfPath } from "./rules/role-tag.ts";
@@ -24,16 +18,10 @@ export const CLOUD_ROUTES: readonly Route[] = withParameters(
   PARAMETERS,
   withCanonicalPath(canonicalPath, [
     ...LOGIN_ROUTES,
-    ...CLIENT_ROUTES,
-    ...IDENTITY_ROUTES,
-    ...CERTIFICATE_ROUTES,
-    ...STS_ROUTES,
-    ...TIDY_SETTINGS_ROUTES,
+    ...CONFIG_ROUTES,
     ...ROLE_TAG_ROUTES,
     ...ROLE_ROUTES,
-    ...DENY_LIST_ROUTES,
-    ...ACCESS_LIST_ROUTES,
-    ...TIDY_ROUTES,
+    ...LIST_ROUTES,
   ]),
 );
 

@@ -22,11 +22,10 @@ import { parseCertificateType, parseRegisteredPem, type RegisteredCertificate } 
 import { changeConfiguration, cloudAuthOf } from "../mount/mount.ts";
 import { rotateRoot } from "../operator/rotate-root.ts";
 import { IDENTITY_FIELDS, IDENTITY_VIEW, readIdentityChange } from "../rules/identity.ts";
-import { readTidyChange, TIDY_FIELDS, TIDY_VIEW, type TidyList } from "../rules/tidy-settings.ts";
 import { sealSecret } from "../secrets.ts";
 
 /** `config/client` and `config/rotate-root`. */
-export const CLIENT_ROUTES: readonly Route[] = [
+const CLIENT_ROUTES: readonly Route[] = [
   showRoute("config/client", {
     summary: "Shows how the mount talks to the cloud, without the secret key.",
     operationId: "read-client-configuration",
@@ -75,7 +74,7 @@ export const CLIENT_ROUTES: readonly Route[] = [
 ];
 
 /** `config/identity`. It is always there: what was not written reads as its default. */
-export const IDENTITY_ROUTES: readonly Route[] = [
+const IDENTITY_ROUTES: readonly Route[] = [
   showRoute("config/identity", {
     summary: "Shows which properties name the holders of tokens and are shown of them.",
     operationId: "read-identity-integration-configuration",
@@ -109,7 +108,7 @@ const CERTIFICATE_VIEW = view<RegisteredCertificate>({
 });
 
 /** `config/certificate/:cert_name` and `config/certificates`. The published certificates are not among them. */
-export const CERTIFICATE_ROUTES: readonly Route[] = [
+const CERTIFICATE_ROUTES: readonly Route[] = [
   listRoute("config/certificates", {
     summary: "Lists the registered certificates.",
     operationId: "list-certificate-configurations",
@@ -175,7 +174,7 @@ const STS_ROLE_VIEW = view<StsRole>({
 });
 
 /** `config/sts`: the roles to assume for the instances of other accounts. */
-export const STS_ROUTES: readonly Route[] = [
+const STS_ROUTES: readonly Route[] = [
   listRoute("config/sts", {
     summary: "Lists the accounts with a role to assume.",
     operationId: "list-sts-role-relationships",
@@ -217,40 +216,10 @@ export const STS_ROUTES: readonly Route[] = [
   }),
 ];
 
-/** `config/tidy/...`, each list under its present and its deprecated name. */
-export const TIDY_SETTINGS_ROUTES: readonly Route[] = [
-  ...settingsRoutes("config/tidy/identity-accesslist", "identity-access-list", "access"),
-  ...settingsRoutes("config/tidy/identity-whitelist", "identity-whitelist", "access"),
-  ...settingsRoutes("config/tidy/roletag-denylist", "role-tag-deny-list", "deny"),
-  ...settingsRoutes("config/tidy/roletag-blacklist", "role-tag-blacklist", "deny"),
+/** What a mount is configured with. */
+export const CONFIG_ROUTES: readonly Route[] = [
+  ...CLIENT_ROUTES,
+  ...IDENTITY_ROUTES,
+  ...CERTIFICATE_ROUTES,
+  ...STS_ROUTES,
 ];
-
-function settingsRoutes(path: string, name: string, list: TidyList): Route[] {
-  return [
-    showRoute(path, {
-      summary: "Shows when ended entries of a list are removed.",
-      operationId: `read-${name}-tidy-settings`,
-      view: TIDY_VIEW,
-      read: (context) => cloudAuthOf(context).readTidy(list),
-    }),
-
-    tokenRoute("update", path, {
-      summary: "Sets when ended entries of a list are removed.",
-      operationId: `configure-${name}-tidy-operation`,
-      answers: NO_CONTENT,
-      input: TIDY_FIELDS,
-      createsOrUpdates: true,
-      prepare: async ({ fields }) => readTidyChange(fields),
-      async handle(context) {
-        const written = await cloudAuthOf(context).writeTidy(list, context.prepared, context.verdict);
-        return written.ok ? ok(EMPTY) : written;
-      },
-    }),
-
-    removeRoute(path, {
-      summary: "Deletes what was set.",
-      operationId: `delete-${name}-tidy-settings`,
-      remove: (context) => cloudAuthOf(context).deleteTidy(list),
-    }),
-  ];
-}

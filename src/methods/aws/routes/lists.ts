@@ -6,7 +6,7 @@ import { currentTime } from "../../../base/clock.ts";
 import { invalid } from "../../../base/errors.ts";
 import { err, ok } from "../../../base/result.ts";
 import { type Mount, mountTtl } from "../../../system/mount.ts";
-import { fieldSchema, sentDuration, unread } from "../../../wire/fields.ts";
+import { fieldSchema, unread } from "../../../wire/fields.ts";
 import { namedSegment } from "../../../wire/path-name.ts";
 import { EMPTY, tidyReply } from "../../../wire/reply.ts";
 import type { AwsEnv } from "../env.ts";
@@ -14,15 +14,32 @@ import { accessShardFor, accessShardsOf, cloudAuthOf } from "../mount/mount.ts";
 import { ENTRY_VIEW } from "../rules/access.ts";
 import { tagKeyPurpose } from "../rules/role.ts";
 import { DENY_VIEW, readTagValue, tagValueOfPath, type UnverifiedTag, verifyRoleTag } from "../rules/role-tag.ts";
-import { DEFAULT_SAFETY_BUFFER, readSafetyBuffer, type TidyList } from "../rules/tidy-settings.ts";
+import {
+  DEFAULT_SAFETY_BUFFER,
+  readSafetyBuffer,
+  readTidyChange,
+  TIDY_FIELDS,
+  TIDY_VIEW,
+  type TidyList,
+} from "../rules/tidy-settings.ts";
 import { openSecret } from "../secrets.ts";
 
-/** The access list, under its present and its deprecated name. Only logins write it. */
-export const ACCESS_LIST_ROUTES: readonly Route[] = [
-  ...accessListRoutes("identity-accesslist", "identity-access-list"),
-  ...accessListRoutes("identity-whitelist", "identity-whitelist"),
+/** Each list under its present and its deprecated name, with the words for it in the names of operations. */
+const LISTS: readonly (readonly [path: string, name: string, list: TidyList])[] = [
+  ["identity-accesslist", "identity-access-list", "access"],
+  ["identity-whitelist", "identity-whitelist", "access"],
+  ["roletag-denylist", "role-tag-deny-list", "deny"],
+  ["roletag-blacklist", "role-tag-blacklist", "deny"],
 ];
 
+/** The access list, the deny list of role tags, and the removal of their ended entries. */
+export const LIST_ROUTES: readonly Route[] = LISTS.flatMap(([path, name, list]) => [
+  ...(list === "access" ? accessListRoutes(path, name) : denyListRoutes(path, name)),
+  ...settingsRoutes(`config/tidy/${path}`, name, list),
+  tidyRoute(`tidy/${path}`, `tidy-${name}`, list),
+]);
+
+/** Only logins write the access list. */
 function accessListRoutes(path: string, name: string): Route[] {
   const entryPath = `${path}/${namedSegment("instance_id")}`;
   return [
@@ -62,12 +79,6 @@ function entryOf(context: RequestContext & AtMount) {
   const instanceId = context.params.instance_id ?? "";
   return { instanceId, ...accessShardFor(context.env, mountOf(context), instanceId) };
 }
-
-/** The deny list of role tags, under its present and its deprecated name. */
-export const DENY_LIST_ROUTES: readonly Route[] = [
-  ...denyListRoutes("roletag-denylist", "role-tag-deny-list"),
-  ...denyListRoutes("roletag-blacklist", "role-tag-blacklist"),
-];
 
 function denyListRoutes(path: string, name: string): Route[] {
   // The value of a tag holds slashes.
@@ -124,22 +135,44 @@ async function denyTag(context: CallContext<unknown, UnverifiedTag>) {
   return ok(EMPTY);
 }
 
-const FIELDS = fieldSchema({ safety_buffer: sentDuration().describe("How long an entry stays after its end") });
+/** `config/tidy/...`: the periodic removal of ended entries. */
+function settingsRoutes(path: string, name: string, list: TidyList): Route[] {
+  return [
+    showRoute(path, {
+      summary: "Shows when ended entries of a list are removed.",
+      operationId: `read-${name}-tidy-settings`,
+      view: TIDY_VIEW,
+      read: (context) => cloudAuthOf(context).readTidy(list),
+    }),
+
+    tokenRoute("update", path, {
+      summary: "Sets when ended entries of a list are removed.",
+      operationId: `configure-${name}-tidy-operation`,
+      answers: NO_CONTENT,
+      input: TIDY_FIELDS,
+      createsOrUpdates: true,
+      prepare: async ({ fields }) => readTidyChange(fields),
+      async handle(context) {
+        const written = await cloudAuthOf(context).writeTidy(list, context.prepared, context.verdict);
+        return written.ok ? ok(EMPTY) : written;
+      },
+    }),
+
+    removeRoute(path, {
+      summary: "Deletes what was set.",
+      operationId: `delete-${name}-tidy-settings`,
+      remove: (context) => cloudAuthOf(context).deleteTidy(list),
+    }),
+  ];
+}
 
 /** `tidy/...`: removes ended entries now, whatever is configured for the periodic removal. */
-export const TIDY_ROUTES: readonly Route[] = [
-  tidyRoute("tidy/identity-accesslist", "tidy-identity-access-list", "access"),
-  tidyRoute("tidy/identity-whitelist", "tidy-identity-whitelist", "access"),
-  tidyRoute("tidy/roletag-denylist", "tidy-role-tag-deny-list", "deny"),
-  tidyRoute("tidy/roletag-blacklist", "tidy-role-tag-blacklist", "deny"),
-];
-
 function tidyRoute(path: string, operationId: string, list: TidyList): Route {
   return tokenRoute("update", path, {
     summary: "Removes ended entries of a list now.",
     operationId,
     answers: [BEGUN, ENVELOPE],
-    input: FIELDS,
+    input: fieldSchema({ safety_buffer: TIDY_FIELDS.shape.safety_buffer }),
     prepare: async ({ fields }) => readSafetyBuffer(fields.safety_buffer),
     async handle(context) {
       const safetyBuffer = context.prepared ?? DEFAULT_SAFETY_BUFFER;
