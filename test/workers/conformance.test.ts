@@ -1,14 +1,27 @@
 import { SELF } from "cloudflare:test";
 import { beforeAll, describe, expect, it } from "vitest";
-import recorded from "../conformance/token.json";
+import aws from "../conformance/aws.json";
+import cloud from "../conformance/cloud.json";
+import token from "../conformance/token.json";
 import { type Exchange, replay } from "../support/exchange.ts";
 import { initialized } from "../support/service.ts";
 
-describe("recorded exchanges of the token method", () => {
+const RECORDED = {
+  "of the token method": token,
+  "of a mount of the type aws": aws,
+  "of a mount of the type cloud": cloud,
+};
+
+let root: string;
+
+beforeAll(async () => {
+  root = await initialized();
+});
+
+describe.each(Object.entries(RECORDED))("recorded exchanges %s", (_, recorded) => {
   const results = new Map<string, readonly string[]>();
 
   beforeAll(async () => {
-    const root = await initialized();
     const send = (path: string, init: RequestInit) => SELF.fetch(`http://grove.test/v1${path}`, init as never);
     for (const { name, differences } of await replay(send, root, recorded as Exchange[])) {
       results.set(name, differences);

@@ -2,6 +2,8 @@ import { createExecutionContext, SELF } from "cloudflare:test";
 import fc from "fast-check";
 import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { app } from "../../../src/app/app.ts";
+import type { Env } from "../../../src/env.ts";
+import worker from "../../../src/index.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
 import { holdSweeps } from "../../support/trees.ts";
 
@@ -256,5 +258,37 @@ describe("fuzz", () => {
       ),
       { numRuns: 120 },
     );
+  });
+});
+
+/** The environment, but for an object that does not answer: it throws this instead. */
+function throwing(thrown: unknown): Env {
+  const TIDY = new Proxy(bindings.TIDY, {
+    get: () => {
+      throw thrown;
+    },
+  });
+  return { ...bindings, TIDY };
+}
+
+it.each([
+  ["an Error", new Error("swordfish")],
+  ["a text", "swordfish"],
+  ["nothing", undefined],
+  ["an object", { secret: "swordfish" }],
+])("%s that is thrown becomes a 500 without details, with its last audit line", async (_, thrown) => {
+  const lines: string[] = [];
+  vi.spyOn(console, "log").mockImplementation((line: string) => void lines.push(line));
+  vi.spyOn(console, "error").mockImplementation(() => undefined);
+  const request = new Request("http://grove.test/v1/auth/token/tidy-status", { headers: { "X-Vault-Token": root } });
+  const response = await worker.fetch(request, throwing(thrown), createExecutionContext());
+  vi.restoreAllMocks();
+  expect(response.status).toBe(500);
+  expect(await response.text()).not.toContain("swordfish");
+  expect(JSON.parse(lines.at(-1) ?? "")).toMatchObject({
+    type: "response",
+    path: "auth/token/tidy-status",
+    status: 500,
+    request_id: response.headers.get("X-Request-Id"),
   });
 });
