@@ -8,7 +8,7 @@ import type { AliasRecord, GroupAliasRecord } from "../../identity/model.ts";
 import { metadataProblem, nameProblem } from "../../identity/rules.ts";
 import { identityOf } from "../../identity/stubs.ts";
 import { fieldSchema, pairs, text, type Values } from "../../wire/fields.ts";
-import { type IdentityKind, routesById, type ShownWrite } from "./kind.ts";
+import { routesById, type ShownWrite } from "./kind.ts";
 import { ALIAS_SUMMARY_VIEW, ALIAS_VIEW, GROUP_ALIAS_SUMMARY_VIEW, GROUP_ALIAS_VIEW } from "./render.ts";
 
 const FIELDS = fieldSchema({
@@ -22,7 +22,8 @@ const FIELDS = fieldSchema({
 });
 type Fields = Values<typeof FIELDS>;
 
-const KIND: IdentityKind<AliasRecord, Fields> = {
+/** The names that auth mounts know entities by. */
+export const ALIAS_ROUTES: readonly Route[] = routesById<AliasRecord, Fields>({
   path: "identity/entity-alias",
   id: "The id of the alias",
   one: "an alias of an entity",
@@ -31,16 +32,16 @@ const KIND: IdentityKind<AliasRecord, Fields> = {
   fields: FIELDS,
   view: ALIAS_VIEW,
   summary: ALIAS_SUMMARY_VIEW,
-  write,
+  write: writeEntityAlias,
   list: listAliases,
   read: (env, { id }) => readAlias(env, id),
   delete: (env, { id }) => deleteAlias(env, id),
-};
+});
 
-/** The names that auth mounts know entities by. */
-export const ALIAS_ROUTES: readonly Route[] = routesById(KIND);
-
-async function write({ env, installation }: CallContext, fields: Fields): Promise<Result<ShownWrite, Failure>> {
+async function writeEntityAlias(
+  { env, installation }: CallContext,
+  fields: Fields,
+): Promise<Result<ShownWrite, Failure>> {
   const { id, name, mount_accessor: accessor, custom_metadata: customMetadata } = fields;
   const problem = nameProblem("alias", name) ?? metadataProblem("custom_metadata", customMetadata);
   if (problem) return err(invalid(problem));
@@ -66,7 +67,8 @@ const GROUP_FIELDS = fieldSchema({
 });
 type GroupFields = Values<typeof GROUP_FIELDS>;
 
-const KIND_OF_GROUPS: IdentityKind<GroupAliasRecord, GroupFields> = {
+/** The names that auth mounts know external groups by. */
+export const GROUP_ALIAS_ROUTES: readonly Route[] = routesById<GroupAliasRecord, GroupFields>({
   path: "identity/group-alias",
   id: "The id of the alias",
   one: "the alias of an external group",
@@ -75,16 +77,13 @@ const KIND_OF_GROUPS: IdentityKind<GroupAliasRecord, GroupFields> = {
   fields: GROUP_FIELDS,
   view: GROUP_ALIAS_VIEW,
   summary: GROUP_ALIAS_SUMMARY_VIEW,
-  write: writeOfGroup,
+  write: writeGroupAlias,
   list: (env, after, limit) => identityOf(env).listGroupAliases(after, limit),
   read: (env, key) => identityOf(env).readGroupAlias(key),
   delete: (env, { id }) => identityOf(env).deleteGroupAlias(id),
-};
+});
 
-/** The names that auth mounts know external groups by. */
-export const GROUP_ALIAS_ROUTES: readonly Route[] = routesById(KIND_OF_GROUPS);
-
-async function writeOfGroup(
+async function writeGroupAlias(
   { env, installation }: CallContext,
   fields: GroupFields,
 ): Promise<Result<ShownWrite, Failure>> {

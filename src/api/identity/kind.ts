@@ -21,7 +21,7 @@ import type { Shown } from "./render.ts";
 export type ShownWrite = Record<string, unknown> | null;
 
 /** A kind of thing that has an id: entities, groups, and the aliases of both. `Fields` are those of a write. */
-export interface IdentityKind<Thing extends { readonly id: string }, Fields extends { readonly id: string }> {
+interface IdentityKind<Thing extends { readonly id: string }, Fields extends { readonly id: string }> {
   /** The path of the kind, without `/id`. */
   readonly path: string;
   /** What the id is, for descriptions. */

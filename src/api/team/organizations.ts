@@ -19,18 +19,21 @@ import { bareRoute, documentReply, documentRoute, listRoute, refused } from "../
 import { mayOf, organizationPermissions } from "./permissions.ts";
 import { ORGANIZATION_VIEW } from "./render.ts";
 
-const TYPE = "organization-token-ttl-policies";
-const MAX_POLICIES = 16;
-const RULE = `must be a list of token-type (${TOKEN_KINDS.join(", ")}) and max-ttl-ms (1 to ${MAX_TTL_MS})`;
+const TTL_TYPE = "organization-token-ttl-policies";
+const MAX_TTL_POLICIES = 16;
+const TTL_RULE = `must be a list of token-type (${TOKEN_KINDS.join(", ")}) and max-ttl-ms (1 to ${MAX_TTL_MS})`;
 
-const POLICY = fieldSchema({ "token-type": oneOf(TOKEN_KINDS, RULE), "max-ttl-ms": exactInteger(RULE, 1, MAX_TTL_MS) });
+const TTL_POLICY = fieldSchema({
+  "token-type": oneOf(TOKEN_KINDS, TTL_RULE),
+  "max-ttl-ms": exactInteger(TTL_RULE, 1, MAX_TTL_MS),
+});
 const TTL_ATTRIBUTES = fieldSchema({
   "token-ttl-policies": exact([{ "token-type": "string", "max-ttl-ms": "integer" }], readPolicies).describe(
     "Kinds of tokens with their greatest lifetime in ms",
   ),
 });
 
-const POLICIES = plainAnswer({
+const TTL_POLICIES = plainAnswer({
   data: [{ id: "string", type: "string", attributes: { "token-type": "string", "max-ttl-ms": "integer" } }],
 });
 
@@ -39,7 +42,7 @@ export const TOKEN_TTL_ROUTES: readonly Route[] = [
   bareRoute("read", "organizations/:organization/token-ttl-policies", {
     summary: "Shows how long tokens of an organization live at most, by kind.",
     operationId: "teams-read-token-ttl-policies",
-    answers: POLICIES,
+    answers: TTL_POLICIES,
     handle: async ({ env, params }) => {
       const name = params.organization ?? "";
       return ttlDocument(await organizationNamed(env, name).show(name));
@@ -48,8 +51,8 @@ export const TOKEN_TTL_ROUTES: readonly Route[] = [
   documentRoute("patch", "organizations/:organization/token-ttl-policies", {
     summary: "Sets how long tokens of an organization live at most.",
     operationId: "teams-update-token-ttl-policies",
-    answers: POLICIES,
-    types: [TYPE],
+    answers: TTL_POLICIES,
+    types: [TTL_TYPE],
     attributes: TTL_ATTRIBUTES,
     handle: async ({ env, params, prepared }) => {
       const name = params.organization ?? "";
@@ -61,11 +64,11 @@ export const TOKEN_TTL_ROUTES: readonly Route[] = [
 
 /** The greatest lifetimes (ms) by kind of token. */
 function readPolicies(value: unknown): Result<Readonly<Partial<Record<TokenKind, number>>>, string> {
-  if (!Array.isArray(value) || value.length < 1 || value.length > MAX_POLICIES) return err(RULE);
+  if (!Array.isArray(value) || value.length < 1 || value.length > MAX_TTL_POLICIES) return err(TTL_RULE);
   const maxTtls: Partial<Record<TokenKind, number>> = {};
   for (const policy of value) {
-    const read = isObject(policy) ? readValues(POLICY, policy) : null;
-    if (!read?.ok) return err(RULE);
+    const read = isObject(policy) ? readValues(TTL_POLICY, policy) : null;
+    if (!read?.ok) return err(TTL_RULE);
     maxTtls[read.value["token-type"]] = read.value["max-ttl-ms"];
   }
   return ok(maxTtls);
@@ -75,7 +78,7 @@ function ttlDocument(organization: OrganizationRecord | null): Result<Reply, Fai
   if (!organization) return err(NO_ORGANIZATION);
   const data = TOKEN_KINDS.map((kind) => ({
     id: `${organization.organizationId}-${kind}`,
-    type: TYPE,
+    type: TTL_TYPE,
     attributes: { "token-type": kind, "max-ttl-ms": organization.maxTtls?.[kind] ?? DEFAULT_MAX_TTL_MS },
   }));
   return documentReply(data);
