@@ -7,6 +7,7 @@ import { Tidy, type TidyStatus, tidyOf } from "../../src/tidy/tidy.ts";
 import type { TidyReport } from "../../src/tree/tidy/report.ts";
 import { holdAlarmsOf, ringAlarm } from "./calls.ts";
 import { bindings } from "./service.ts";
+import { insertRows } from "./storage-writer.ts";
 
 /** Keeps the coordinator and the checks of the shards from working by themselves until the test ends. `beforeEach(holdTidy)` */
 export function holdTidy(): void {
@@ -88,6 +89,12 @@ export async function unlist(accessors: readonly string[]): Promise<void> {
   for (const [number, group] of Map.groupBy(accessors, accessorShardNumber)) {
     await accessorShard(bindings, number).remove(group);
   }
+}
+
+/** Puts a row on the list of the shard of `accessor` that names no token at all. */
+export async function listNonsense(accessor: string): Promise<void> {
+  const list = accessorShard(bindings, accessorShardNumber(accessor));
+  await insertRows(list, "inventory", [{ accessor: "not an accessor", path: "", ends: 1, entry: "{}" }]);
 }
 
 /** Lists tokens, as their creation would have done. */

@@ -3,7 +3,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vite
 import { CronTrigger } from "../../../src/app/cron.ts";
 import worker from "../../../src/index.ts";
 import { HELD } from "../../../src/lease/store.ts";
-import { AccessorShard, accessorShard, accessorShardNumber } from "../../../src/listing/accessor-shard.ts";
+import { AccessorShard } from "../../../src/listing/accessor-shard.ts";
 import { LIST_PAGE } from "../../../src/tidy/lists.ts";
 import { TIDY_PAUSE_MS, tidyOf } from "../../../src/tidy/tidy.ts";
 import { treeOf } from "../../../src/token/find-tree.ts";
@@ -19,8 +19,8 @@ import { putStrayValues } from "../../support/cubbyholes.ts";
 import { holdLeasesOf } from "../../support/leases.ts";
 import { rowsOf } from "../../support/rows.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
-import { deleteRows, insertRows } from "../../support/storage-writer.ts";
-import { holdTidy, listAgain, listedAccessors, tidyAlarm, tidyNow, unlist } from "../../support/tidy.ts";
+import { deleteRows } from "../../support/storage-writer.ts";
+import { holdTidy, listAgain, listedAccessors, listNonsense, tidyAlarm, tidyNow, unlist } from "../../support/tidy.ts";
 import {
   endUnnoticed,
   growTree,
@@ -126,8 +126,7 @@ describe("what tidy repairs", () => {
     await deleteRows(bindings.TOKEN_TREE.get(bindings.TOKEN_TREE.idFromString(treeId)), "tokens", { row });
     // Entries of nobody: of a row that never was, and one that is no accessor.
     await putStrayValues(tree, [77]);
-    const list = accessorShard(bindings, accessorShardNumber(lost.accessor));
-    await insertRows(list, "inventory", [{ accessor: "not an accessor", path: "", ends: 1, entry: "{}" }]);
+    await listNonsense(lost.accessor);
     // A token that is in no list.
     await unlist([unlisted.accessor]);
     // Dead tokens that nothing sweeps.
