@@ -1,14 +1,14 @@
 import { MANY_ISOLATES, ONE_ISOLATE, useIsolates } from "../base/isolates.ts";
-import { OWN_THREADS, SHARED_THREAD, useSweepThreads } from "../base/turns/threads.ts";
+import { useOneThread } from "../base/turns/threads.ts";
 import { NO_KNOWN_TOKENS, SHARED_KNOWN_TOKENS, useKnownTokens } from "../tree/known-tokens.ts";
-import { DELETED_TREES, REUSED_TREES, useTreeReuse } from "../tree/supply/tree-reuse.ts";
+import { useTreeReuse } from "../tree/supply/tree-reuse.ts";
 
 /** Puts the application together for Cloudflare's network. */
 export function runOnNetwork(): void {
   useIsolates(MANY_ISOLATES);
   useKnownTokens(NO_KNOWN_TOKENS);
-  useSweepThreads(OWN_THREADS);
-  useTreeReuse(DELETED_TREES);
+  useOneThread(false);
+  useTreeReuse(false);
 }
 
 /**
@@ -17,13 +17,13 @@ export function runOnNetwork(): void {
  */
 export function runOnOneThread(): void {
   runOnNetwork();
-  useSweepThreads(SHARED_THREAD);
+  useOneThread(true);
 }
 
 /** Puts the application together for one process that has the Worker and all its objects in one isolate. */
 export function runInOneProcess(): void {
   useIsolates(ONE_ISOLATE);
   useKnownTokens(SHARED_KNOWN_TOKENS);
-  useSweepThreads(SHARED_THREAD);
-  useTreeReuse(REUSED_TREES);
+  useOneThread(true);
+  useTreeReuse(true);
 }

@@ -1,29 +1,15 @@
 import { SweepTurns } from "./turns.ts";
 
-/** The threads that sweeps of trees run on. */
-export interface SweepThreads {
-  /** The turns of one more tree. */
-  turnsOfTree(): SweepTurns;
-  /** The turns of all trees where they have one thread; null where each has its own. */
-  readonly shared: SweepTurns | null;
-}
-
-/** On the network each object has a thread. */
-export const OWN_THREADS: SweepThreads = { turnsOfTree: () => new SweepTurns(), shared: null };
-
 const TURNS = new SweepTurns();
 
-/** In one process all objects and all requests have the same thread. */
-export const SHARED_THREAD: SweepThreads = { turnsOfTree: () => TURNS, shared: TURNS };
+let hasOneThread = false;
 
-let current = OWN_THREADS;
-
-/** The threads of sweeps in this deployment. */
-export function sweepThreads(): SweepThreads {
-  return current;
+/** The turns of all sweeps where objects and requests have one thread; null where each object has its own, as on the network. */
+export function sharedTurns(): SweepTurns | null {
+  return hasOneThread ? TURNS : null;
 }
 
-/** Chooses the threads of sweeps in this deployment. */
-export function useSweepThreads(chosen: SweepThreads): void {
-  current = chosen;
+/** Chooses whether all objects and all requests of this deployment have the same thread. */
+export function useOneThread(chosen: boolean): void {
+  hasOneThread = chosen;
 }
