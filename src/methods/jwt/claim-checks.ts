@@ -1,10 +1,20 @@
 import type { Compared, LoginChecks } from "../../auth/login-checks.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
-import { audienceProblem, boundClaimProblem, type Claims, claimAt, groupsOf, holderOf, mappedText } from "./claims.ts";
+import {
+  audienceProblem,
+  boundClaimProblem,
+  type Claims,
+  claimAt,
+  groupsOf,
+  holderOf,
+  leewaysInForce,
+  mappedText,
+  timesOf,
+  validityProblem,
+} from "./claims.ts";
 import type { JwtConfig } from "./config.ts";
 import type { JwtRole } from "./role.ts";
-import { leewaysInForce, timesOf, validityProblem } from "./validity.ts";
 
 /** The checks of the claims, in words. Beside them is one for each bound claim and for each claim that is mapped. */
 export const CLAIM_CHECKS = {

@@ -20,8 +20,7 @@ import {
   type Values,
 } from "../../wire/fields.ts";
 import { fieldsOf, view } from "../../wire/view.ts";
-import { type BoundClaims, type BoundClaimsType, readBoundClaims } from "./claims.ts";
-import type { Leeways } from "./validity.ts";
+import { type BoundClaims, type BoundClaimsType, type Leeways, readBoundClaims } from "./claims.ts";
 
 /** Whose tokens may log in, and what they get. */
 export interface JwtRole {

@@ -13,10 +13,9 @@ import { EMPTY } from "../../wire/reply.ts";
 import { isRoleName } from "../roles.ts";
 import { CONFIG_FIELDS, CONFIG_VIEW, readConfig } from "./config.ts";
 import type { JwtEnv } from "./env.ts";
-import { EXPLAIN_LOGIN } from "./explain.ts";
 import { jwtAuthAt } from "./jwt-auth.ts";
 import { fetchKeys } from "./keys.ts";
-import { LOGIN_ROUTE } from "./login.ts";
+import { EXPLAIN_LOGIN, LOGIN_ROUTE } from "./login.ts";
 import { ROLE_FIELDS, ROLE_VIEW } from "./role.ts";
 
 const ROLE_PATH = `role/${namedSegment("name")}`;

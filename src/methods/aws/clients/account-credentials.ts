@@ -7,9 +7,9 @@ import { type Credentials, readAssumedCredentials, readOwnAccount, type Temporar
 import { parsePrincipalArn } from "../arn.ts";
 import type { Partition } from "../regions.ts";
 import type { CloudAccount, CloudClient } from "./client.ts";
+import type { StsRole } from "./config.ts";
 import { forgetServerCredentials, serverCredentials } from "./server-credentials.ts";
 import { type ApiCall, callApi, stsCall } from "./sts.ts";
-import type { StsRole } from "./sts-role.ts";
 import { forgetWebIdentitySession, webIdentityCredentials } from "./web-identity.ts";
 
 /**

@@ -9,9 +9,8 @@ import type { Mount } from "../../../system/mount.ts";
 import type { Credentials } from "../answers/sts.ts";
 import type { AwsEnv } from "../env.ts";
 import { openSecret } from "../secrets.ts";
-import { type ClientConfig, SECRET_KEY, type WebIdentity } from "./config.ts";
+import { type ClientConfig, SECRET_KEY, type StsRole, type WebIdentity } from "./config.ts";
 import type { CallPolicy } from "./retry.ts";
-import type { StsRole } from "./sts-role.ts";
 
 /** How one mount talks to the cloud, as its configuration is now. */
 export type CloudClient = {

@@ -6,8 +6,14 @@ import { err, ok, type Result } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
 import { GroveObject } from "../../../system/grove-object.ts";
 import { rolesGiving } from "../../roles.ts";
-import { type ClientChange, type ClientConfig, changeClient } from "../clients/config.ts";
-import { changeStsRole, type StsRole, type StsRoleFields } from "../clients/sts-role.ts";
+import {
+  type ClientChange,
+  type ClientConfig,
+  changeClient,
+  changeStsRole,
+  type StsRole,
+  type StsRoleFields,
+} from "../clients/config.ts";
 import type { CertificateType, RegisteredCertificate } from "../documents/trusted.ts";
 import { DEFAULT_IDENTITY, type IdentityChange, type IdentityConfig } from "../rules/identity.ts";
 import { type CloudRole, MAX_ROLE_LENGTH } from "../rules/role.ts";

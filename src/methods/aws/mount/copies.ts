@@ -1,8 +1,7 @@
 import { IsolateCopy } from "../../../base/isolate-copy.ts";
 import { type CopyUse, useOfCopy } from "../../../system/copy-age.ts";
 import type { CopySource, UsedCopy } from "../../../system/copy-source.ts";
-import type { ClientConfig } from "../clients/config.ts";
-import type { StsRole } from "../clients/sts-role.ts";
+import type { ClientConfig, StsRole } from "../clients/config.ts";
 import type { RegisteredCertificate } from "../documents/trusted.ts";
 import type { IdentityConfig } from "../rules/identity.ts";
 import type { CloudRole } from "../rules/role.ts";

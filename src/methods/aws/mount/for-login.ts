@@ -3,7 +3,7 @@ import { GenerationalCache } from "../../../base/generational-cache.ts";
 import { type CopyUse, copyLimits } from "../../../system/copy-age.ts";
 import { CopySource } from "../../../system/copy-source.ts";
 import type { CloudAccess } from "../clients/client.ts";
-import type { StsRole } from "../clients/sts-role.ts";
+import type { StsRole } from "../clients/config.ts";
 import type { CloudRole } from "../rules/role.ts";
 import {
   type CopyOf,

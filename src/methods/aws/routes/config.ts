@@ -15,9 +15,12 @@ import {
   type ClientChange,
   type ClientConfig,
   readClientChange,
+  readStsRole,
   SECRET_KEY,
+  type StsRole,
+  type StsRoleFields,
+  stsRoleWarning,
 } from "../clients/config.ts";
-import { readStsRole, type StsRole, type StsRoleFields, stsRoleWarning } from "../clients/sts-role.ts";
 import { parseCertificateType, parseRegisteredPem, type RegisteredCertificate } from "../documents/trusted.ts";
 import { changeConfiguration, cloudAuthOf } from "../mount/mount.ts";
 import { rotateRoot } from "../operator/rotate-root.ts";

@@ -1,18 +1,146 @@
 import type { IssuedLogin } from "../../../auth/login.ts";
-import { answerLogin, loginAttempt } from "../../../auth/login-attempt.ts";
+import {
+  addressProblem,
+  answerExplanation,
+  answerLogin,
+  EXPLAINED_ADDRESS,
+  EXPLANATION_SHAPE,
+  explainedAttempt,
+  loginAttempt,
+  planToken,
+  type VerifiedClient,
+} from "../../../auth/login-attempt.ts";
+import type { Check } from "../../../auth/login-checks.ts";
 import { refusedRoute } from "../../../auth/refused/route.ts";
-import { loginRoute, type Route } from "../../../auth/route.ts";
-import { AUTH } from "../../../auth/route-description.ts";
-import type { Failure } from "../../../base/errors.ts";
-import type { Result } from "../../../base/result.ts";
+import { type CallContext, loginRoute, type Route, tokenRoute } from "../../../auth/route.ts";
+import { AUTH, dataAnswer } from "../../../auth/route-description.ts";
+import { currentTime } from "../../../base/clock.ts";
+import { type Failure, invalid } from "../../../base/errors.ts";
+import { err, ok, type Result } from "../../../base/result.ts";
+import { fieldSchema, sent, text, type Values } from "../../../wire/fields.ts";
+import type { Reply } from "../../../wire/reply.ts";
+import { parsePrincipalArn } from "../arn.ts";
+import { type IdentityDocument, MAX_DOCUMENT_BYTES, parseIdentityDocument } from "../documents/identity-document.ts";
+import { fromWrappedBase64 } from "../encoding.ts";
 import type { Attempt } from "../login/attempt.ts";
 import { chooseKind, LOGIN_FIELDS, type LoginFields } from "../login/fields.ts";
-import { loginByPrincipal } from "../login/iam.ts";
-import { loginByInstance } from "../login/vm.ts";
-import { cloudAuthAt, mountTypeOf } from "../mount/mount.ts";
-import { CHECKS } from "../rules/checks.ts";
-import { translateFieldName } from "../vocabulary.ts";
-import { EXPLAIN_LOGIN } from "./explain.ts";
+import { loginByPrincipal, type ProvenCaller, verifyPrincipal } from "../login/iam.ts";
+import { loginByInstance, verifyInstance } from "../login/vm.ts";
+import { configurationForLogin } from "../mount/for-login.ts";
+import { accessShardFor, cloudAuthAt, mountTypeOf } from "../mount/mount.ts";
+import { CHECKS, checksOf } from "../rules/checks.ts";
+import { INSTANCE_ENTITY } from "../rules/role.ts";
+import { type CloudMountType, translateFieldName, translateKind, translateMessage } from "../vocabulary.ts";
+
+const EXPLAIN_FIELDS = fieldSchema({
+  ...LOGIN_FIELDS.shape,
+  identity: sent(text()).describe(
+    "The identity document of the instance, as base64 or as JSON; it needs no signature here",
+  ),
+  arn: sent(text()).describe("The ARN of a user, a role or an assumed role, in the place of a signed request"),
+  ...EXPLAINED_ADDRESS,
+});
+type Fields = Values<typeof EXPLAIN_FIELDS>;
+
+/** What a login is explained of: its kind, and the claimed identity; null where it is proved. */
+type Explained =
+  | { readonly kind: "vm"; readonly claim: IdentityDocument | null }
+  | { readonly kind: "iam"; readonly claim: ProvenCaller | null };
+
+/**
+ * `explain/login`: each check of a login in order, without a login. The checks are those of the login itself; it goes as far as
+ * they do, but makes no token, no entity and no entry in the access list.
+ */
+const EXPLAIN_LOGIN = tokenRoute("update", "explain/login", {
+  summary: "Makes the checks of a login and reports each of them, without giving a token or storing anything.",
+  operationId: "explain-login",
+  answers: dataAnswer({ auth_type: "string", ...EXPLANATION_SHAPE }),
+  input: EXPLAIN_FIELDS,
+  countsAs: "login",
+  prepare: async ({ fields }) => readExplained(fields),
+  handle: explain,
+});
+
+/** Who logs in, by what was sent. A proof is checked as at a login; an ARN or a document alone is taken as true. */
+function readExplained(fields: Fields): Result<Explained, Failure> {
+  const problem = addressProblem(fields);
+  if (problem) return err(invalid(problem));
+  if (fields.arn !== undefined) return readClaimedCaller(fields);
+  if (fields.identity !== undefined && fields.signature === undefined && fields.pkcs7 === undefined) {
+    const document = readClaimedDocument(fields.identity);
+    return document.ok ? ok({ kind: "vm", claim: document.value }) : document;
+  }
+  const kind = chooseKind(fields);
+  return kind.ok ? ok({ kind: kind.value, claim: null }) : kind;
+}
+
+function readClaimedCaller(fields: Fields): Result<Explained, Failure> {
+  const others = [fields.identity, fields.signature, fields.pkcs7, fields.iam_http_request_method];
+  if (others.some((field) => field !== undefined)) return err(invalid("supply an arn or a proof, not both"));
+  const principal = parsePrincipalArn(fields.arn ?? "");
+  if (!principal.ok) return err(invalid(`error parsing arn: ${principal.error}`));
+  if (principal.value.type === "instance-profile")
+    return err(invalid("error parsing arn: unrecognized principal type"));
+  const { accountId } = principal.value;
+  const claim = { principal: principal.value, accountId, userId: "", uniqueId: "", signature: null };
+  return ok({ kind: "iam", claim });
+}
+
+function readClaimedDocument(sentDocument: string): Result<IdentityDocument, Failure> {
+  if (sentDocument.length > 2 * MAX_DOCUMENT_BYTES) return err(invalid("instance identity document is too large"));
+  const isJson = sentDocument.trimStart().startsWith("{");
+  const bytes = isJson ? new TextEncoder().encode(sentDocument) : fromWrappedBase64(sentDocument);
+  return bytes ? parseIdentityDocument(bytes) : err(invalid("failed to base64 decode the instance identity document"));
+}
+
+async function explain(context: CallContext<Fields, Explained>): Promise<Result<Reply, Failure>> {
+  const { fields, prepared } = context;
+  const attempt = explainedAttempt(context, CHECKS);
+  const planned = await (prepared.kind === "iam"
+    ? planPrincipal(attempt, fields, prepared.claim)
+    : planInstance(attempt, fields, prepared.claim));
+  const order = checksOf(prepared.kind, prepared.kind === "iam" && (await infersInstance(attempt)));
+  const type = mountTypeOf(attempt.mount);
+  const checks = attempt.checks.list(order).map((check) => translateCheck(type, check));
+  return answerExplanation(checks, planned, { auth_type: prepared.kind });
+}
+
+async function planPrincipal(attempt: Attempt, fields: Fields, claim: ProvenCaller | null) {
+  const verified = await verifyPrincipal(attempt, fields, claim);
+  return verified.ok ? planFor(attempt, verified.value.client) : verified;
+}
+
+async function planInstance(attempt: Attempt, fields: Fields, claim: IdentityDocument | null) {
+  const verified = await verifyInstance(attempt, fields, claim);
+  if (!verified.ok) return verified;
+  const { document, entry, client } = verified.value;
+  const { list } = accessShardFor(attempt.env, attempt.mount, document.instanceId);
+  const judged = await list.judgeLogin(document.instanceId, entry, currentTime());
+  const admitted = attempt.checks.record<null>("access_list", { actual: document.instanceId }, judged);
+  return admitted.ok ? planFor(attempt, client) : admitted;
+}
+
+function planFor(attempt: Attempt, client: VerifiedClient) {
+  return planToken(attempt, client, { alias: client.alias.aliasName });
+}
+
+async function infersInstance(attempt: Attempt): Promise<boolean> {
+  const { role } = await configurationForLogin(attempt, attempt.notes.role ?? null, null);
+  return role?.inferredEntityType === INSTANCE_ENTITY;
+}
+
+/** Kinds of logins are shown in the vocabulary of the mount, like names and messages. */
+function translateCheck(type: CloudMountType, check: Check): Check {
+  const { name, bound, actual, message } = check;
+  const words = (value: string) => (name === "auth_type" ? translateKind(type, value) : value);
+  return {
+    ...check,
+    name: translateFieldName(type, name),
+    bound: bound.map(words),
+    actual: actual === null ? null : words(actual),
+    message: message === null ? null : translateMessage(type, message),
+  };
+}
 
 /** `login`: a token for an instance or a principal of the cloud that proves its identity. `explain/login`: the checks, one by one. */
 export const LOGIN_ROUTES: readonly Route[] = [

@@ -1,7 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { NO_PRIVATE_HOSTS } from "../../../../../src/base/private-hosts.ts";
-import { CLIENT_FIELDS, DEFAULT_CLIENT, readClientChange } from "../../../../../src/methods/aws/clients/config.ts";
-import { readStsRole, stsRoleWarning } from "../../../../../src/methods/aws/clients/sts-role.ts";
+import {
+  CLIENT_FIELDS,
+  DEFAULT_CLIENT,
+  readClientChange,
+  readStsRole,
+  stsRoleWarning,
+} from "../../../../../src/methods/aws/clients/config.ts";
 import {
   DEFAULT_IDENTITY,
   IDENTITY_FIELDS,
