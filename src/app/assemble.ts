@@ -1,14 +1,14 @@
 import { MANY_ISOLATES, ONE_ISOLATE, useIsolates } from "../base/isolates.ts";
-import { useOneThread } from "../base/turns/threads.ts";
+import { OWN_THREADS, SHARED_THREAD, useSweepThreads } from "../base/turns/threads.ts";
 import { NO_KNOWN_TOKENS, SHARED_KNOWN_TOKENS, useKnownTokens } from "../tree/known-tokens.ts";
-import { useTreeReuse } from "../tree/supply/tree-reuse.ts";
+import { DELETED_TREES, REUSED_TREES, useTreeReuse } from "../tree/supply/tree-reuse.ts";
 
 /** Puts the application together for Cloudflare's network. */
 export function runOnNetwork(): void {
   useIsolates(MANY_ISOLATES);
   useKnownTokens(NO_KNOWN_TOKENS);
-  useOneThread(false);
-  useTreeReuse(false);
+  useSweepThreads(OWN_THREADS);
+  useTreeReuse(DELETED_TREES);
 }
 
 /**
@@ -17,13 +17,13 @@ export function runOnNetwork(): void {
  */
 export function runOnOneThread(): void {
   runOnNetwork();
-  useOneThread(true);
+  useSweepThreads(SHARED_THREAD);
 }
 
 /** Puts the application together for one process that has the Worker and all its objects in one isolate. */
 export function runInOneProcess(): void {
   useIsolates(ONE_ISOLATE);
   useKnownTokens(SHARED_KNOWN_TOKENS);
-  useOneThread(true);
-  useTreeReuse(true);
+  useSweepThreads(SHARED_THREAD);
+  useTreeReuse(REUSED_TREES);
 }

@@ -2,6 +2,7 @@ import type { TreeLeases } from "../lease/tree-leases.ts";
 import { fixedPart } from "../listing/inventory/entry.ts";
 import type { CountCursor, CountedInTree, MeantInTree } from "../listing/inventory/revoke-in-tree.ts";
 import { type GroupedToken, groupsOf, NO_TALLY, type Tally } from "../listing/inventory/tally.ts";
+import type { Descendants } from "./descendants.ts";
 import { type MeantDeps, MeantTokens, type Verdict } from "./meant-tokens.ts";
 
 /** Tokens that one step looks at. */
@@ -10,7 +11,8 @@ const STEP = 500;
 const MAX_LEASES = 10_000;
 
 /** What a count needs of the tree around it. */
-interface CountDeps extends MeantDeps {
+export interface CountDeps extends MeantDeps {
+  readonly descendants: Descendants;
   readonly leases: Pick<TreeLeases, "countOfTokens">;
 }
 

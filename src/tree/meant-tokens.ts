@@ -5,7 +5,6 @@ import type { MeantInTree } from "../listing/inventory/revoke-in-tree.ts";
 import { ROOT_POLICY } from "../policy/name.ts";
 import { reportTampering } from "../storage/tampering.ts";
 import type { RowAndTail } from "../token/ids.ts";
-import type { Descendants } from "./descendants.ts";
 import type { TreeLineage } from "./lineage.ts";
 import type { TokenRow } from "./token-rows.ts";
 import type { TreeStore } from "./tree-store.ts";
@@ -16,7 +15,6 @@ export interface MeantDeps {
   readonly treeId: string;
   readonly tokens: TreeStore;
   readonly lineage: TreeLineage;
-  readonly descendants: Descendants;
   readonly inventory: TreeUpdates;
 }
 
@@ -100,7 +98,8 @@ export class MeantTokens {
   #listed(token: TokenRow): ListedToken {
     const { tokens, inventory } = this.#tree;
     const { record, accessor } = token.fixed;
-    const parent = tokens.parentAccessorOf(token, this.#now);
+    const isOrphan = token.parent === null || tokens.isOrphan(token, this.#now);
+    const parent = isOrphan || token.parent === null ? null : tokens.accessorOf(token.parent);
     const entry = newEntry({ record, expiresAt: token.expires_at }, accessor, parent);
     return { ...entry, lastUsed: inventory.lastUsed(token.row), id: token.row };
   }

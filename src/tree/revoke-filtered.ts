@@ -1,10 +1,16 @@
 import type { RevokedInTree, RevokeInTree } from "../listing/inventory/revoke-in-tree.ts";
 import { REVOKED } from "../token/state.ts";
+import type { Descendants } from "./descendants.ts";
 import { type MeantDeps, MeantTokens } from "./meant-tokens.ts";
+
+/** What a revocation needs of the tree around it. */
+interface RevokeDeps extends MeantDeps {
+  readonly descendants: Descendants;
+}
 
 /** Revokes the tokens. Synchronous: of what the tree is asked either all is done or nothing. */
 export function revokeFiltered(
-  tree: MeantDeps,
+  tree: RevokeDeps,
   request: Omit<RevokeInTree, "sweptByCaller">,
   now: number,
 ): RevokedInTree {

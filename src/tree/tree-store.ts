@@ -187,11 +187,6 @@ export class TreeStore {
     return parent === undefined || parent.state === REVOKED_ALONE;
   }
 
-  /** The accessor of the parent; null for an orphan. */
-  parentAccessorOf(token: TokenRow, now: number): string | null {
-    return token.parent === null || this.isOrphan(token, now) ? null : this.accessorOf(token.parent);
-  }
-
   /** See `TokenRows.accessorOf`. */
   accessorOf(row: number): string | null {
     return this.#rows.accessorOf(row);
@@ -224,7 +219,7 @@ export class TreeStore {
 
   /** True when the tree has no other tokens than these. */
   hasOnly(rows: readonly number[]): boolean {
-    return this.#sql.exec("SELECT 1 FROM tokens LIMIT ?", rows.length + 1).toArray().length <= rows.length;
+    return this.#countUpTo(rows.length + 1) <= rows.length;
   }
 
   /**
@@ -263,8 +258,14 @@ export class TreeStore {
     const { rowsWritten } = this.#sql.exec(
       `INSERT INTO tokens (row, parent, verifier, accessor, state, uses_left, granted_ttl, expires_at, record)
        VALUES (?, ?, ?, ?, ${LIVE}, ?, ?, ?, ?) ON CONFLICT (row) DO NOTHING`,
-      ...[ids.row, parent, concat(ids.verifier, seal), ids.accessorTail],
-      ...[record.numUses, record.creationTtl, expiresAt, recordJson],
+      ids.row,
+      parent,
+      concat(ids.verifier, seal),
+      ids.accessorTail,
+      record.numUses,
+      record.creationTtl,
+      expiresAt,
+      recordJson,
     );
     if (rowsWritten === 0) return false;
     this.#knownEmpty = false;
@@ -337,6 +338,10 @@ export class TreeStore {
     const marked = `state = ?, uses_left = COALESCE(?, uses_left), ended = ${ended}`;
     this.#sql.exec(`UPDATE tokens SET ${marked} WHERE row = ?`, state, usesLeft, text, row);
     this.#hasDead = true;
+  }
+
+  #countUpTo(most: number): number {
+    return this.#sql.exec("SELECT 1 FROM tokens LIMIT ?", most).toArray().length;
   }
 
   #mayHaveDead(now: number): boolean {

@@ -1,5 +1,5 @@
 import { inPool, MAX_PARALLEL_CALLS } from "../parallel.ts";
-import { sharedTurns } from "./threads.ts";
+import { sweepThreads } from "./threads.ts";
 import type { SweepTurns } from "./turns.ts";
 
 /** Trees that are marked in one turn: some ms, the waking of the objects included. */
@@ -26,7 +26,7 @@ export interface CleanUp<T, R> {
  * @returns what the marking of each item gave, in their order.
  */
 export async function cleanUpTrees<T, R>(items: readonly T[], work: CleanUp<T, R>): Promise<R[]> {
-  const shared = sharedTurns();
+  const { shared } = sweepThreads();
   if (shared && !work.waitsElsewhere) return inTurns(items, work, shared);
   return inPool(items, MAX_PARALLEL_CALLS, async (item) => {
     const marked = await work.mark(item);

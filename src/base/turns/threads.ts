@@ -1,15 +1,29 @@
 import { SweepTurns } from "./turns.ts";
 
-const TURNS = new SweepTurns();
-
-let hasOneThread = false;
-
-/** The turns of all sweeps where objects and requests have one thread; null where each object has its own, as on the network. */
-export function sharedTurns(): SweepTurns | null {
-  return hasOneThread ? TURNS : null;
+/** The threads that sweeps of trees run on. */
+export interface SweepThreads {
+  /** The turns of one more tree. */
+  turnsOfTree(): SweepTurns;
+  /** The turns of all trees where they have one thread; null where each has its own. */
+  readonly shared: SweepTurns | null;
 }
 
-/** Chooses whether all objects and all requests of this deployment have the same thread. */
-export function useOneThread(chosen: boolean): void {
-  hasOneThread = chosen;
+/** On the network each object has a thread. */
+export const OWN_THREADS: SweepThreads = { turnsOfTree: () => new SweepTurns(), shared: null };
+
+const TURNS = new SweepTurns();
+
+/** In one process all objects and all requests have the same thread. */
+export const SHARED_THREAD: SweepThreads = { turnsOfTree: () => TURNS, shared: TURNS };
+
+let current = OWN_THREADS;
+
+/** The threads of sweeps in this deployment. */
+export function sweepThreads(): SweepThreads {
+  return current;
+}
+
+/** Chooses the threads of sweeps in this deployment. */
+export function useSweepThreads(chosen: SweepThreads): void {
+  current = chosen;
 }

@@ -1,6 +1,6 @@
 import { currentTime } from "../../base/clock.ts";
 import { sleep } from "../../base/sleep.ts";
-import { sharedTurns } from "../../base/turns/threads.ts";
+import { sweepThreads } from "../../base/turns/threads.ts";
 import type { SweepTurns } from "../../base/turns/turns.ts";
 import { decodeStoredId } from "../../token/ids.ts";
 import { accessorShard, accessorShardNumber } from "../accessor-shard.ts";
@@ -42,7 +42,7 @@ export async function removeFromLists(
   await cancelUpdatesOf(accessors);
   const remove = async (shard: number, of: readonly Ending[]) =>
     accessorShard(env, shard).remove(of, treesThatEnd(of.map(({ accessor }) => accessor)));
-  if (!sharedTurns()) {
+  if (!sweepThreads().shared) {
     const byShard = [...Map.groupBy(tokens, ({ accessor }) => accessorShardNumber(accessor))];
     await Promise.all(byShard.map(([shard, of]) => remove(shard, of)));
     return;

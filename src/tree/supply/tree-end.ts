@@ -1,16 +1,14 @@
 import { currentTime } from "../../base/clock.ts";
 import type { TreeLeases } from "../../lease/tree-leases.ts";
-import { accessorShard, treeShardNumber } from "../../listing/accessor-shard.ts";
+import { accessorShard } from "../../listing/accessor-shard.ts";
 import type { Origin } from "../../storage/origin.ts";
 import { firstRowAt } from "../../token/ids.ts";
 import type { CubbyholeStore } from "../cubbyhole/store.ts";
 import type { TreeEnv } from "../env.ts";
 import type { TreeStore } from "../tree-store.ts";
 import type { TreeUpdates } from "../updates/tree-updates.ts";
-import { reusesTrees } from "./tree-reuse.ts";
+import { type EmptyTree, treeReuse } from "./tree-reuse.ts";
 
-/** A freed tree with a larger database than this (bytes) loses it; a smaller one is kept for the next token. */
-const MAX_KEPT_BYTES = 262_144;
 /** A clock that is set back by more than this (ms) was wrong before. */
 const CLOCK_MS = 86_400_000;
 
@@ -27,13 +25,25 @@ interface TreeEndDeps {
 }
 
 /** The end of a tree: its id goes back to a shard, or its storage is deleted. */
-export class TreeEnd {
+export class TreeEnd implements EmptyTree {
   readonly #tree: TreeEndDeps;
   /** True when the id of the tree was given to a shard. */
   #isOffered = false;
 
   constructor(tree: TreeEndDeps) {
     this.#tree = tree;
+  }
+
+  get treeId(): string {
+    return this.#tree.treeId;
+  }
+
+  get databaseSize(): number {
+    return this.#tree.storage.sql.databaseSize;
+  }
+
+  get isOffered(): boolean {
+    return this.#isOffered;
   }
 
   /** True when nothing is in the tree: no token, no value, no lease whose end a target has to be notified of. */
@@ -49,7 +59,7 @@ export class TreeEnd {
 
   /** True when the tree is empty and its id can be handed out again. */
   get isFree(): boolean {
-    return reusesTrees() && this.isEmpty && this.isUsable;
+    return treeReuse().reuses && this.isEmpty && this.isUsable;
   }
 
   /** The tree starts with a first token. */
@@ -63,7 +73,7 @@ export class TreeEnd {
    */
   offersWith(rows: readonly number[]): boolean {
     const { tokens, leases } = this.#tree;
-    this.#isOffered = this.#keepsFile && leases.isEmpty && tokens.hasOnly(rows);
+    this.#isOffered = treeReuse().keepsFile(this.databaseSize) && leases.isEmpty && tokens.hasOnly(rows);
     return this.#isOffered;
   }
 
@@ -78,17 +88,10 @@ export class TreeEnd {
   /** Frees the tree, which is empty. Each login makes a tree: without this, their number grew for ever. */
   async free(): Promise<void> {
     this.#tree.inventory.forget();
-    if (!this.#keepsFile) await this.#deleteStorage(reusesTrees());
-    if (reusesTrees() && !this.#isOffered) await this.#offer();
+    await treeReuse().free(this);
   }
 
-  /** True when the tree is handed out again with its file: its id can be offered before its last rows are deleted. */
-  get #keepsFile(): boolean {
-    return reusesTrees() && this.#tree.storage.sql.databaseSize <= MAX_KEPT_BYTES;
-  }
-
-  /** @param keepsFloor true when row numbers go on above those of the deleted tokens. */
-  async #deleteStorage(keepsFloor: boolean): Promise<void> {
+  async deleteStorage(keepsFloor: boolean): Promise<void> {
     const { storage, origin, tokens, cubbyhole, leases } = this.#tree;
     const deleted = storage.deleteAll();
     cubbyhole.forget();
@@ -98,10 +101,8 @@ export class TreeEnd {
     await deleted;
   }
 
-  /** Gives the id to a shard, which hands it out again. */
-  async #offer(): Promise<void> {
-    const { env, treeId } = this.#tree;
+  async giveTo(shard: number): Promise<void> {
     this.#isOffered = true;
-    await accessorShard(env, treeShardNumber(treeId)).releaseTree(treeId);
+    await accessorShard(this.#tree.env, shard).releaseTree(this.#tree.treeId);
   }
 }

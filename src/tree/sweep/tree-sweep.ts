@@ -1,8 +1,8 @@
 import { currentTime } from "../../base/clock.ts";
 import { inGroups } from "../../base/parallel.ts";
 import { FIRST_PIECE, rowsOfNextPiece } from "../../base/turns/pace.ts";
-import { sharedTurns } from "../../base/turns/threads.ts";
-import { SweepTurns } from "../../base/turns/turns.ts";
+import { sweepThreads } from "../../base/turns/threads.ts";
+import type { SweepTurns } from "../../base/turns/turns.ts";
 import type { TreeLeases } from "../../lease/tree-leases.ts";
 import type { Ending } from "../../listing/inventory/shard/ended.ts";
 import { cancelUpdatesOf } from "../../listing/updates/publish.ts";
@@ -14,7 +14,7 @@ import type { CubbyholeStore } from "../cubbyhole/store.ts";
 import { customIdsShard, customIdsShardNumber } from "../custom-ids.ts";
 import type { TreeEnv } from "../env.ts";
 import type { TreeEnd } from "../supply/tree-end.ts";
-import { reusesTrees } from "../supply/tree-reuse.ts";
+import { treeReuse } from "../supply/tree-reuse.ts";
 import type { TreeStore } from "../tree-store.ts";
 import { endingOf } from "../unswept-end.ts";
 import type { TreeUpdates } from "../updates/tree-updates.ts";
@@ -67,7 +67,7 @@ export class TreeSweep {
 
   constructor(tree: SweepDeps) {
     this.#tree = tree;
-    this.#turns = sharedTurns() ?? new SweepTurns();
+    this.#turns = sweepThreads().turnsOfTree();
     this.#dead = new DeadTokens(tree.sql, accessorTexts(tree.treeId), tree.inventory);
   }
 
@@ -144,7 +144,7 @@ export class TreeSweep {
         const rows = piece.map(({ row }) => row);
         cubbyhole.deleteOf(rows);
         inventory.died(deleteVictims(sql, piece));
-        tokens.deleted(rows, currentTime(), reusesTrees());
+        tokens.deleted(rows, currentTime(), treeReuse().reuses);
       });
     }
     const end = victims.find(({ row }) => row === delisted)?.end;

@@ -1,19 +1,19 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { runInOneProcess, runOnNetwork, runOnOneThread } from "../../../src/app/assemble.ts";
 import { isolates } from "../../../src/base/isolates.ts";
-import { sharedTurns } from "../../../src/base/turns/threads.ts";
+import { sweepThreads } from "../../../src/base/turns/threads.ts";
 import { knownTokens, NO_KNOWN_TOKENS } from "../../../src/tree/known-tokens.ts";
-import { reusesTrees } from "../../../src/tree/supply/tree-reuse.ts";
+import { treeReuse } from "../../../src/tree/supply/tree-reuse.ts";
 
 afterEach(runOnNetwork);
 
 /** What objects of a deployment share. */
 function shared(): Record<string, boolean> {
   return {
-    thread: sharedTurns() !== null,
+    thread: sweepThreads().shared !== null,
     isolate: !isolates().areMany,
     tokens: knownTokens() !== NO_KNOWN_TOKENS,
-    trees: reusesTrees(),
+    trees: treeReuse().reuses,
   };
 }
 
