@@ -1,0 +1,26 @@
+// Runs what `npm run check` consists of side by side, and prints the output of each that fails. Plain JavaScript: npm may start any Node.
+import { execFileSync, spawn } from "node:child_process";
+import { text } from "node:stream/consumers";
+
+const CHECKS = [
+  "tsc --noEmit",
+  "tsc --noEmit -p console",
+  "biome check .",
+  "npm run -s check:docstrings",
+  "npm run -s check:layers",
+];
+
+// The types of the Worker name the module that this makes.
+execFileSync(process.execPath, ["scripts/build-console.js"], { stdio: "inherit" });
+
+/** @param {string} command */
+async function check(command) {
+  const child = spawn(`${command} 2>&1`, { shell: true, stdio: ["ignore", "pipe", "inherit"] });
+  const ended = new Promise((resolve) => child.once("exit", resolve));
+  const [output, code] = await Promise.all([text(child.stdout), ended]);
+  if (code === 0) return;
+  process.stdout.write(`${command}\n${output}`);
+  process.exitCode = 1;
+}
+
+await Promise.all(CHECKS.map(check));
