@@ -10,7 +10,7 @@ import { accessorShardName, accessorShardNumber, shardNumberOf } from "./accesso
 import { keepEndedMs, type ListingEnv } from "./env.ts";
 import { SingleTokenWalk } from "./expiry/single-token-walk.ts";
 import { describeListed } from "./inventory/describe.ts";
-import type { InventoryEntry, ListedToken } from "./inventory/entry.ts";
+import type { ListedToken } from "./inventory/entry.ts";
 import type { ListedClaim } from "./inventory/listed-claim.ts";
 import type { GroupCount } from "./inventory/shard/counts.ts";
 import {
@@ -37,7 +37,7 @@ import {
   type LeaseLevel,
   type PagePosition,
 } from "./lease-index.ts";
-import { ListedTokens } from "./listed-tokens.ts";
+import { ListedTokens, type RelistedToken } from "./listed-tokens.ts";
 import { AllocatedTrees } from "./tree-ids/allocated-trees.ts";
 import { ALLOCATED_TREES_SQL, TreePool } from "./tree-ids/tree-pool.ts";
 import type { ShardUpdates } from "./updates/shard-updates.ts";
@@ -121,8 +121,8 @@ export class AccessorShard extends DurableObject<ListingEnv> {
     this.#trees.release([tree]);
   }
 
-  /** Lists those of `tokens` that are not listed. Returns how many that were. */
-  relist(tokens: readonly InventoryEntry[]): number {
+  /** See `ListedTokens.relist`. */
+  relist(tokens: readonly RelistedToken[]): number {
     return this.#tokens.relist(tokens);
   }
 

@@ -22,6 +22,9 @@ interface ListedTokensDeps {
   readonly changed: (entries: readonly InventoryEntry[]) => void;
 }
 
+/** A token that tidy found missing on the list, as its tree sends it; with its path alone by 1.0.0-rc.1. */
+export type RelistedToken = InventoryEntry | Pick<InventoryEntry, "accessor" | "path">;
+
 /** Which tokens a shard lists: those of its inventory. */
 export class ListedTokens {
   readonly #shard: ListedTokensDeps;
@@ -36,9 +39,14 @@ export class ListedTokens {
     this.#shard.changed([...made, ...changed]);
   }
 
-  /** Lists those of `tokens` that are not listed. Returns how many that were. */
-  relist(tokens: readonly InventoryEntry[]): number {
-    const missing = tokens.filter(({ accessor }) => !this.#shard.inventory.has(accessor));
+  /**
+   * Lists those of `tokens` that are not listed. Returns how many that were. A tree that still runs the code of the release before sends
+   * less than an entry: its tokens are left to a later run of tidy.
+   */
+  relist(tokens: readonly RelistedToken[]): number {
+    const missing = tokens.flatMap((token) =>
+      "policies" in token && !this.#shard.inventory.has(token.accessor) ? [token] : [],
+    );
     this.put(missing, []);
     return missing.length;
   }

@@ -3,7 +3,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vite
 import { CronTrigger } from "../../../src/app/cron.ts";
 import worker from "../../../src/index.ts";
 import { HELD } from "../../../src/lease/store.ts";
-import { AccessorShard } from "../../../src/listing/accessor-shard.ts";
+import { AccessorShard, accessorShard, accessorShardNumber } from "../../../src/listing/accessor-shard.ts";
 import { LIST_PAGE } from "../../../src/tidy/lists.ts";
 import { TIDY_PAUSE_MS, tidyOf } from "../../../src/tidy/tidy.ts";
 import { treeOf } from "../../../src/token/find-tree.ts";
@@ -411,6 +411,15 @@ describe("runs", () => {
     expect((await tidyNow()).relisted).toBe(1);
     expect((await tokenRows(stub)).map((token) => token.row)).not.toContain(row);
     expect(await listedAccessors()).not.toContain(ending.accessor);
+  });
+
+  it("what a tree of the release before sends of a token is not taken for an entry", async () => {
+    const { accessor } = await orphan();
+    await unlist([accessor]);
+    later();
+    const list = accessorShard(bindings, accessorShardNumber(accessor));
+    expect(await list.relist([{ accessor, path: "auth/token/create-orphan" }])).toBe(0);
+    expect(await listedAccessors()).not.toContain(accessor);
   });
 
   it("a tree of which everything is swept meanwhile is freed after the step, not within it", async () => {
