@@ -9,6 +9,12 @@ import { Upstream, type UpstreamSettings } from "./upstream.ts";
 
 // Why this reads HTTP itself: the parser of node:http refuses LIST, before and apart from any setting (docs/decisions/0014).
 
+/**
+ * Connections that wait for accept(). The default of 511 would drop those of a burst, and their clients try again only after a
+ * second.
+ */
+const BACKLOG = 4096;
+
 /** Where to listen: a host (name or address) and a port, 0 for any free one. */
 export interface ListenAddress {
   readonly host: string;
@@ -103,8 +109,7 @@ export async function startGateway(options: GatewayOptions): Promise<Result<Gate
     });
   });
 
-  // The default of 511 would drop connections of a burst, and their clients try again only after a second.
-  const bound = await listenAt(server, { ...options.listen, backlog: limits.maxConnections });
+  const bound = await listenAt(server, { ...options.listen, backlog: BACKLOG });
   if (!bound.ok) return bound;
   server.on("error", (error) => options.log(`a connection could not be accepted: ${error.message}`));
   return ok({

@@ -63,16 +63,19 @@ export async function send(request: OutboundRequest, limits: SendLimits): Promis
   }
 }
 
-/** The answer, read to its end or given up: nothing of it is under way afterwards. */
+/**
+ * The answer, read to its end or given up: nothing of it is under way afterwards. An answer that refuses or fails says so by its
+ * status: its text is "" where it can't be read.
+ */
 async function fetchText(request: Request, { maxBytes }: SendLimits): Promise<Result<SentAnswer, NoAnswer>> {
   const response = await fetch(request);
   const body = await readBoundedText(response, maxBytes);
-  if (!body.ok) return err("unreadable");
+  if (!body.ok && response.ok) return err("unreadable");
   const retryAfter = response.headers.get("Retry-After") ?? "";
   return ok({
     status: response.status,
     contentType: response.headers.get("Content-Type"),
-    body: body.value,
+    body: body.ok ? body.value : "",
     retryAfterSeconds: /^\d{1,4}$/.test(retryAfter) ? Number(retryAfter) : null,
   });
 }

@@ -20,6 +20,13 @@ export interface TermUse {
   readonly encryptions: number;
 }
 
+/** What decides about the end of a term of keys. */
+export interface KeyUse {
+  readonly settings: RotationSettings;
+  /** Encryptions under the data key of the term. */
+  readonly encryptions: number;
+}
+
 const MIN_OPERATIONS = 1_000_000;
 /** 90 % of the 2^32 values that a key of AES-GCM with random nonces is good for. */
 const MAX_OPERATIONS = 3_865_470_566;

@@ -17,7 +17,7 @@ import { type MountChange, placesOfQuotas } from "./mount-rules.ts";
 import { MountWriter, type MoveRequest } from "./mount-writer.ts";
 import { SystemKeys } from "./open-ring.ts";
 import type { PolicyPatch, PolicyWrite, StoredPolicy } from "./policy-store.ts";
-import { changeRotation, type RotationChange, type RotationSettings } from "./rotation-rules.ts";
+import { changeRotation, type KeyUse, type RotationChange } from "./rotation-rules.ts";
 import { type EndsOfRestore, Setup } from "./setup.ts";
 import { changedParts, type PartVersions, type SystemSnapshot } from "./snapshot.ts";
 import { snapshotParts } from "./snapshot-parts.ts";
@@ -31,13 +31,6 @@ import {
 import type { StoredWatermark, WatermarkRequest } from "./watermark-store.ts";
 import { WatermarkWriter } from "./watermark-writer.ts";
 import type { WatermarkScope } from "./watermarks.ts";
-
-/** What decides about the end of a term of keys. */
-export interface KeyUse {
-  readonly settings: RotationSettings;
-  /** Encryptions under the data key of the term. */
-  readonly encryptions: number;
-}
 
 /** The one object of an installation: initialised or not, key ring, policies, mounts. Small and read-mostly. */
 export class System extends StoredObject<SystemEnv> {

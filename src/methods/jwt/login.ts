@@ -38,7 +38,7 @@ export const LOGIN_ROUTE = loginRoute("login", {
   },
 });
 
-const FIELDS = fieldSchema({
+const EXPLAIN_FIELDS = fieldSchema({
   ...LOGIN_FIELDS.shape,
   claims: anyObject().describe("The claims of a token, in the place of one: taken as said"),
   ...EXPLAINED_ADDRESS,
@@ -49,7 +49,7 @@ export const EXPLAIN_LOGIN = tokenRoute("update", "explain/login", {
   summary: "Makes the checks of a login and reports each of them, without giving a token or storing anything.",
   operationId: "explain-login",
   answers: dataAnswer(EXPLANATION_SHAPE),
-  input: FIELDS,
+  input: EXPLAIN_FIELDS,
   countsAs: "login",
   prepare: async ({ fields }) => readShown(fields),
   async handle(context) {
@@ -65,7 +65,7 @@ export const EXPLAIN_LOGIN = tokenRoute("update", "explain/login", {
   },
 });
 
-function readShown(fields: Values<typeof FIELDS>): Result<Shown, Failure> {
+function readShown(fields: Values<typeof EXPLAIN_FIELDS>): Result<Shown, Failure> {
   const { role, jwt, claims } = fields;
   const problem = addressProblem(fields);
   if (problem) return err(invalid(problem));

@@ -119,6 +119,12 @@ describe("a call", () => {
     expect(result).toMatchObject({ error: { message: "answer of STS is too long or no text" } });
   });
 
+  it("knows an answer that fails by its status, also when it can't be read", async () => {
+    const { result, tries } = await run(1, async () => new Response(Uint8Array.of(0xff, 0xfe), { status: 503 }));
+    expect(result).toMatchObject({ value: { status: 503 } });
+    expect(tries).toBe(2);
+  });
+
   it("does not follow a redirect", async () => {
     const spy = vi.spyOn(globalThis, "fetch").mockImplementation(async () => reply(302));
     await callService("STS", { hosts: NO_PRIVATE_HOSTS, maxRetries: 0 }, async () => request);
