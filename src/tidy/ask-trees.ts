@@ -1,4 +1,4 @@
-import { inGroups } from "../base/parallel.ts";
+import { askTreesApart } from "../base/turns/clean-up.ts";
 import type { Env } from "../env.ts";
 import { treeOf } from "../token/find-tree.ts";
 import type { TidyStep, TidyStepResult } from "../tree/tidy/step.ts";
@@ -21,7 +21,7 @@ export async function askTrees(
   { number, aged }: Pick<TidyRun, "number" | "aged">,
   questions: readonly TreeQuestion[],
 ): Promise<TreeTidyAnswer[]> {
-  const answers = await inGroups(questions, (question) => askTree(env, { run: number, aged, ...question }));
+  const answers = await askTreesApart(questions, (question) => askTree(env, { run: number, aged, ...question }));
   return answers.filter((answer) => answer !== null);
 }
 

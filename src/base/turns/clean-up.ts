@@ -1,4 +1,7 @@
-import { inPool, MAX_PARALLEL_CALLS } from "../parallel.ts";
+import { currentTime } from "../clock.ts";
+import { inGroups, inPool, MAX_PARALLEL_CALLS } from "../parallel.ts";
+import { sleep } from "../sleep.ts";
+import { pauseAfter } from "./pace.ts";
 import { sweepThreads } from "./threads.ts";
 import type { SweepTurns } from "./turns.ts";
 
@@ -33,6 +36,24 @@ export async function cleanUpTrees<T, R>(items: readonly T[], work: CleanUp<T, R
     await sweep(work, item, marked);
     return marked;
   });
+}
+
+/**
+ * Asks each of many trees. Where one thread serves everything, one tree is asked at a time, with a pause after it in which requests are
+ * served: several that wake together hold the thread for a tenth of a second. It takes no turn, because a tree may sweep before it
+ * answers and takes one for that.
+ *
+ * @returns the answers in the order of the items.
+ */
+export async function askTreesApart<T, R>(items: readonly T[], ask: (item: T) => Promise<R>): Promise<R[]> {
+  if (!sweepThreads().shared) return inGroups(items, ask);
+  const answers: R[] = [];
+  for (const item of items) {
+    const began = currentTime();
+    answers.push(await ask(item));
+    await sleep(pauseAfter(currentTime() - began, true));
+  }
+  return answers;
 }
 
 async function inTurns<T, R>(items: readonly T[], work: CleanUp<T, R>, turns: SweepTurns): Promise<R[]> {

@@ -1,0 +1,33 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { askTreesApart } from "../../../../src/base/turns/clean-up.ts";
+import { OWN_THREADS, SHARED_THREAD, useSweepThreads } from "../../../../src/base/turns/threads.ts";
+
+const TREES = Array.from({ length: 20 }, (_, at) => at);
+
+afterEach(() => useSweepThreads(OWN_THREADS));
+
+/** Asks all trees. Returns the answers, and how many were asked at the same time at most. */
+async function askAll(): Promise<{ answers: number[]; together: number }> {
+  let underWay = 0;
+  let together = 0;
+  const answers = await askTreesApart(TREES, async (tree) => {
+    together = Math.max(together, ++underWay);
+    await Promise.resolve();
+    underWay--;
+    return tree * 2;
+  });
+  return { answers, together };
+}
+
+describe("trees that are asked apart", () => {
+  const doubled = TREES.map((tree) => tree * 2);
+
+  it("are asked one after the other where one thread serves everything", async () => {
+    useSweepThreads(SHARED_THREAD);
+    expect(await askAll()).toEqual({ answers: doubled, together: 1 });
+  });
+
+  it("are asked as many at a time as the platform allows where each object has a thread", async () => {
+    expect(await askAll()).toEqual({ answers: doubled, together: 6 });
+  });
+});
