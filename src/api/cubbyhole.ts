@@ -8,8 +8,7 @@ import {
   withParameters,
 } from "../auth/route.ts";
 import { dataAnswer, ENVELOPE, KEYS, NO_CONTENT } from "../auth/route-description.ts";
-import { DENIED, type Failure, invalid } from "../base/errors.ts";
-import { err, ok, type Result } from "../base/result.ts";
+import { DENIED, err, invalid, ok, type Result } from "../base/result.ts";
 import type { Outcome } from "../token/actions.ts";
 import type { TokenAddress } from "../token/ids.ts";
 import { isWrappingToken } from "../token/wrapping-token.ts";
@@ -81,7 +80,7 @@ export const CUBBYHOLE_ROUTES: readonly Route[] = withParameters({ path: "Where 
     answers: NO_CONTENT,
     input: ANY_FIELDS,
     createsOrUpdates: true,
-    async prepare(context): Promise<Result<Uint8Array, Failure>> {
+    async prepare(context): Promise<Result<Uint8Array>> {
       const refused = await refuseOthers(context);
       if (!refused.ok) return refused;
       if (Object.keys(context.fields).length === 0) return err(invalid("missing data fields"));
@@ -133,11 +132,11 @@ function listRoute(path: string, operationId: string): Route {
   });
 }
 
-async function refuseOthers({ presented }: PresentedContext<unknown>): Promise<Result<null, Failure>> {
+async function refuseOthers({ presented }: PresentedContext<unknown>): Promise<Result<null>> {
   return presented.kind === "service" ? ok(null) : err(ONLY_SERVICE);
 }
 
-function outcomeOf(context: CallContext): Result<Outcome, Failure> {
+function outcomeOf(context: CallContext): Result<Outcome> {
   return context.outcome ?? err(DENIED);
 }
 

@@ -1,5 +1,4 @@
-import { type Failure, invalid } from "../base/errors.ts";
-import { err, ok, type Result } from "../base/result.ts";
+import { err, invalid, ok, type Result } from "../base/result.ts";
 import { formatRfc3339, parseRfc3339 } from "../base/rfc3339.ts";
 import type { WatermarkScope, Watermarks } from "../system/watermarks.ts";
 
@@ -7,7 +6,7 @@ import type { WatermarkScope, Watermarks } from "../system/watermarks.ts";
 type CreatedBefore = number | null;
 
 /** Reads `not_before`, see `readPastTime`. */
-export function readNotBefore(text: string, now: number): Result<CreatedBefore, Failure> {
+export function readNotBefore(text: string, now: number): Result<CreatedBefore> {
   return readPastTime(text, "not_before", now);
 }
 
@@ -16,7 +15,7 @@ export function readNotBefore(text: string, now: number): Result<CreatedBefore, 
  *
  * @param field its name, for the error. @param now ms.
  */
-export function readPastTime(text: string, field: string, now: number): Result<CreatedBefore, Failure> {
+export function readPastTime(text: string, field: string, now: number): Result<CreatedBefore> {
   if (text === "now") return ok(null);
   const time = parseRfc3339(text);
   return time !== null && time <= now

@@ -1,5 +1,4 @@
-import type { Failure } from "../base/errors.ts";
-import { err } from "../base/result.ts";
+import { err, type Failure } from "../base/result.ts";
 import type { Answer, AppContext, Endpoint } from "./context.ts";
 import type { FoundRoute } from "./places.ts";
 

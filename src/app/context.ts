@@ -1,6 +1,5 @@
 import type { Context, Handler, MiddlewareHandler } from "hono";
 import type { AuditRecord } from "../auth/audit-record.ts";
-import type { Failure } from "../base/errors.ts";
 import type { Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import type { Installation } from "../system/installation.ts";
@@ -11,7 +10,7 @@ import type { Admission } from "./rate-limit.ts";
 
 /** What came of a request: for the response, the audit line and the metrics. */
 export interface Answer {
-  readonly result: Result<Reply, Failure>;
+  readonly result: Result<Reply>;
   /** About the input; only a successful answer has them. */
   readonly warnings: readonly string[];
   /** null when no endpoint serves the request, or it did not get that far. */
@@ -42,7 +41,7 @@ export interface AppEnv {
     answer: Answer;
     record: AuditRecord;
     /** Loaded once for the request. A failure while the service is sealed or not initialized. */
-    installation: Result<Installation, Failure>;
+    installation: Result<Installation>;
     /** What the limits say about the request. */
     admission: Admission;
     request: GroveRequest;

@@ -1,5 +1,4 @@
 import type { Route } from "../auth/route.ts";
-import type { Failure } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import type { Installation } from "../system/installation.ts";
 import type { GroveRequest } from "../wire/request.ts";
@@ -57,7 +56,7 @@ export function placeOf(tables: Tables, installation: Installation, asked: Asked
 }
 
 /** The route at a place that serves a request, or the 404 or 405 that says why there is none. */
-export function findRoute(place: Place | null, { operation, path }: Asked): Result<FoundRoute, Failure> {
+export function findRoute(place: Place | null, { operation, path }: Asked): Result<FoundRoute> {
   if (!place) return err({ code: "no_route", path });
   const mountPath = path.slice(place.mount.length);
   const match = place.table.match(operation, mountPath);
@@ -68,7 +67,7 @@ export function findRoute(place: Place | null, { operation, path }: Asked): Resu
 }
 
 /** What `path-help` says about a path, or the 404 that says that nothing is there. */
-export function findHelp(place: Place | null, path: string, version: string): Result<Help, Failure> {
+export function findHelp(place: Place | null, path: string, version: string): Result<Help> {
   if (!place) return err({ code: "no_route", path });
   const help = helpOf(place.table, path.slice(place.mount.length), place.idPrefix, version);
   return help === null ? err({ code: "unsupported_path" }) : ok(help);

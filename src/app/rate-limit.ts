@@ -1,8 +1,7 @@
 import { mayInitialize } from "../api/sys/status/init.ts";
 import { clientNetwork } from "../base/client-network.ts";
 import { currentTime } from "../base/clock.ts";
-import type { Failure } from "../base/errors.ts";
-import type { Result } from "../base/result.ts";
+import type { Failure, Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import type { Operation } from "../policy/acl.ts";
 import { AddressWindows, type Counted } from "../quota/address-windows.ts";
@@ -66,7 +65,7 @@ const INIT_TOKEN: Applied = { key: "init", limit: INIT_LIMIT, builtIn: true };
  *
  * @returns `byRole` for a login whose role decides; `admitByRole` counts it.
  */
-export async function admit(env: Env, loaded: Result<Installation, Failure>, head: CountedRequest): Promise<Admission> {
+export async function admit(env: Env, loaded: Result<Installation>, head: CountedRequest): Promise<Admission> {
   const installation = loaded.ok ? loaded.value : null;
   const guess = await countGuess(env, installation, head);
   if (guess.refusal || !installation) return guess;
@@ -78,7 +77,7 @@ export async function admit(env: Env, loaded: Result<Installation, Failure>, hea
 /** Counts a login when its body was read. A role that is no text belongs to no role's quota. */
 export async function admitByRole(
   env: Env,
-  loaded: Result<Installation, Failure>,
+  loaded: Result<Installation>,
   head: CountedRequest,
   role: unknown,
 ): Promise<Admission> {

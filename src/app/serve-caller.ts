@@ -2,8 +2,7 @@ import { auditCaller } from "../auth/audit-record.ts";
 import { authorizeCall } from "../auth/authorize-call.ts";
 import { readToken } from "../auth/caller.ts";
 import type { TokenRoute } from "../auth/route.ts";
-import { DENIED, type Failure, UNAUTHENTICATED } from "../base/errors.ts";
-import { err, ok, type Result } from "../base/result.ts";
+import { DENIED, err, type Failure, ok, type Result, UNAUTHENTICATED } from "../base/result.ts";
 import { groveVersion } from "../base/version.ts";
 import { AUTH_METHODS } from "../methods/registry.ts";
 import type { Installation } from "../system/installation.ts";
@@ -27,7 +26,7 @@ export async function answerCaller(
   c: AppContext,
   installation: Installation,
   place: Place | null,
-  found: Result<FoundRoute<TokenRoute>, Failure>,
+  found: Result<FoundRoute<TokenRoute>>,
 ): Promise<Response> {
   const { env } = c;
   const request = c.get("request");
@@ -64,7 +63,7 @@ export async function answerCaller(
 }
 
 /** What is at a path. Every caller may know it: it shows nothing of the installation but the types of its mounts. */
-function help(place: Place | null, path: string, version: string): Result<Reply, Failure> {
+function help(place: Place | null, path: string, version: string): Result<Reply> {
   const found = findHelp(place, path, version);
   if (!found.ok) return found;
   const { text, openapi } = found.value;
@@ -83,7 +82,7 @@ function pathForLog(request: GroveRequest, { route, pattern }: FoundRoute<TokenR
 }
 
 /** A list without names does not exist for clients. */
-function emptyListAsNotFound(request: GroveRequest, result: Result<Reply, Failure>): Result<Reply, Failure> {
+function emptyListAsNotFound(request: GroveRequest, result: Result<Reply>): Result<Reply> {
   if (!isListing(request.operation)) return result;
   const keys = result.ok && result.value.kind === "data" ? result.value.data?.keys : undefined;
   return Array.isArray(keys) && keys.length === 0 ? err({ code: "not_found" }) : result;

@@ -1,5 +1,4 @@
 import type { LoginRoute, OpenRoute, Route, TokenRoute } from "../auth/route.ts";
-import type { Failure } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import { AUTH_METHODS } from "../methods/registry.ts";
@@ -50,7 +49,7 @@ function openHandlerOf(env: Env, route: Route): OpenRoute["handle"] | null {
   return (route.access === "token" && route.openHandler?.(env)) || null;
 }
 
-function tokenRouteOf(found: Result<FoundRoute, Failure>): Result<FoundRoute<TokenRoute>, Failure> {
+function tokenRouteOf(found: Result<FoundRoute>): Result<FoundRoute<TokenRoute>> {
   if (!found.ok) return found;
   const { route } = found.value;
   return route.access === "token" ? ok({ ...found.value, route }) : err({ code: "unsupported_path" });

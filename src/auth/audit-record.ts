@@ -1,5 +1,4 @@
 import { currentTime } from "../base/clock.ts";
-import type { Failure } from "../base/errors.ts";
 import type { Result } from "../base/result.ts";
 import { formatRfc3339 } from "../base/rfc3339.ts";
 import type { Installation } from "../system/installation.ts";
@@ -36,7 +35,7 @@ export interface AuditSubject {
 /** How a request ended. */
 export interface AuditEnd {
   readonly status: number;
-  readonly result: Result<unknown, Failure>;
+  readonly result: Result<unknown>;
   /** The answer, where it can hand out a token. */
   readonly reply: Reply | null;
 }
@@ -193,7 +192,7 @@ function methodAt(installation: Installation, path: string): Mount | undefined {
 const FIXED_MOUNTS: ReadonlySet<string> = new Set(["sys", "identity", "cubbyhole"]);
 
 /** The error message for the log. Those of three failures have the path or names of fields in them, which stay out of it. */
-function firstError(result: Result<unknown, Failure>, data: AuditSubject["data"]): string | undefined {
+function firstError(result: Result<unknown>, data: AuditSubject["data"]): string | undefined {
   if (result.ok) return undefined;
   if (result.error.code === "no_route") return "no handler for route";
   if (result.error.code === "unknown_fields") return UNKNOWN_FIELDS;

@@ -1,6 +1,5 @@
 import { currentTime } from "../base/clock.ts";
-import { DENIED, type Failure, UNAUTHENTICATED } from "../base/errors.ts";
-import { err, ok, type Result } from "../base/result.ts";
+import { DENIED, err, type Failure, ok, type Result, UNAUTHENTICATED } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import { noteChange } from "../listing/updates/recent.ts";
 import type { Verdict } from "../policy/acl.ts";
@@ -22,7 +21,7 @@ export interface AuthorizedCall {
   /** What was asked of the caller's own tree in the same hop; null when nothing was. */
   readonly action: CallerAction | null;
   /** What came of the action. */
-  readonly outcome: Result<Outcome, Failure> | null;
+  readonly outcome: Result<Outcome> | null;
 }
 
 /** A call that is refused, with the caller when its token was good: for the audit log, which says who was refused. */

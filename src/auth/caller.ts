@@ -1,7 +1,6 @@
 import { currentTime } from "../base/clock.ts";
-import { type Failure, UNAUTHENTICATED } from "../base/errors.ts";
 import { GenerationalCache } from "../base/generational-cache.ts";
-import { err, type Result } from "../base/result.ts";
+import { err, type Result, UNAUTHENTICATED } from "../base/result.ts";
 import type { Keys } from "../crypto/key-ring.ts";
 import type { Env } from "../env.ts";
 import { loadActiveEntity } from "../identity/standing.ts";
@@ -171,7 +170,7 @@ export async function authorizeBatch(
   installation: Installation,
   token: BatchToken,
   call: Call,
-): Promise<Result<Verdict | null, Failure>> {
+): Promise<Result<Verdict | null>> {
   const now = currentTime();
   if (!(await isBatchAlive(env, installation, token, now))) return err(UNAUTHENTICATED);
   const entity = await loadActiveEntity(env, token.record.entityId);

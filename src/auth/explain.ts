@@ -1,5 +1,4 @@
 import { currentTime } from "../base/clock.ts";
-import type { Failure } from "../base/errors.ts";
 import type { Result } from "../base/result.ts";
 import type { EntityView } from "../identity/model.ts";
 import { aclOf, loadActiveEntity } from "../identity/standing.ts";
@@ -50,9 +49,9 @@ function endOfBatch({ installation }: Context, { token }: Extract<ParsedToken, {
 /** A decision about a request of a token that is good, with what it came from. */
 export interface ExplainedDecision {
   /** As of `decide`. */
-  readonly decided: Result<Verdict | null, Failure>;
+  readonly decided: Result<Verdict | null>;
   /** What the entity adds; a failure when it is disabled or gone. */
-  readonly entity: Result<EntityView | null, Failure>;
+  readonly entity: Result<EntityView | null>;
   /** What the rules came to; null where none was asked. */
   readonly step: Step | null;
   readonly acl: Acl;

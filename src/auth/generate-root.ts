@@ -1,6 +1,5 @@
 import { currentTime } from "../base/clock.ts";
-import { type Failure, invalid } from "../base/errors.ts";
-import { err, ok, type Result } from "../base/result.ts";
+import { err, invalid, ok, type Result } from "../base/result.ts";
 import { randomBase62 } from "../crypto/base62.ts";
 import { equalBytes, fromBase64, fromHex, toBase64 } from "../crypto/bytes.ts";
 import { parseSealKey } from "../crypto/key-ring.ts";
@@ -37,7 +36,7 @@ export async function beginRootGeneration(
   env: Env,
   installation: Installation,
   otp: string,
-): Promise<Result<OpenedAttempt, Failure>> {
+): Promise<Result<OpenedAttempt>> {
   if (otp !== "" && (otp.length !== OTP_LENGTH || !PRINTABLE.test(otp))) {
     return err(invalid("OTP string has incorrect length"));
   }
@@ -61,7 +60,7 @@ export async function finishRootGeneration(
   installation: Installation,
   nonce: string,
   key: string,
-): Promise<Result<string, Failure>> {
+): Promise<Result<string>> {
   const now = currentTime();
   const attempt = await systemOf(env).tryRootGeneration(now);
   if (!attempt) return err(NONE);

@@ -1,6 +1,5 @@
 import { currentTime } from "../base/clock.ts";
-import { type Failure, invalid } from "../base/errors.ts";
-import { err, ok, type Result } from "../base/result.ts";
+import { err, invalid, ok, type Result } from "../base/result.ts";
 import { importKeys, newKeyRing, parseSealKey, sealKeyRing } from "../crypto/key-ring.ts";
 import type { Env } from "../env.ts";
 import { noteChange, publishRecent } from "../listing/updates/recent.ts";
@@ -25,11 +24,7 @@ const ALREADY_INITIALIZED = invalid("Grove is already initialized");
  * @param rootId "" for a generated root token, else the id that it gets (development only).
  * @returns the root token.
  */
-export async function initialize(
-  env: Env,
-  loaded: Result<Installation, Failure>,
-  rootId: string,
-): Promise<Result<string, Failure>> {
+export async function initialize(env: Env, loaded: Result<Installation>, rootId: string): Promise<Result<string>> {
   // Anybody may call this: once the installation exists it must cost nothing, above all no new tree for each call.
   if (loaded.ok) return err(ALREADY_INITIALIZED);
   if (loaded.error.code !== "uninitialized") return loaded;
@@ -66,7 +61,7 @@ export async function initialize(
  * The installation as this isolate knows it, see `loadInstallation`. In development one that does not exist yet is initialised
  * with the root token of the configuration.
  */
-export async function openInstallation(env: Env): Promise<Result<Installation, Failure>> {
+export async function openInstallation(env: Env): Promise<Result<Installation>> {
   const loaded = await loadInstallation(env);
   if (!env.GROVE_DEV_ROOT_TOKEN || loaded.ok || loaded.error.code !== "uninitialized") return loaded;
   const problem = checkCustomId(env.GROVE_DEV_ROOT_TOKEN);

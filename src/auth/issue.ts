@@ -1,7 +1,6 @@
 import { currentTime } from "../base/clock.ts";
-import { type Failure, invalid } from "../base/errors.ts";
 import type { LocationHint } from "../base/location.ts";
-import { err, ok, type Result } from "../base/result.ts";
+import { err, type Failure, invalid, ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import { noteChange } from "../listing/updates/recent.ts";
 import { mayContain } from "../system/custom-id-filter.ts";
@@ -49,7 +48,7 @@ export async function issue(
   spec: TokenSpec,
   creator: TokenAddress | null,
   customId: string,
-): Promise<Result<AuthReply, Failure>> {
+): Promise<Result<AuthReply>> {
   const parent = spec.orphan ? null : creator;
   if (spec.type === "batch") {
     const text = await sealBatchToken(installation.keys, spec, parent && { treeId: parent.treeId, row: parent.row });
@@ -67,7 +66,7 @@ async function addChild(
   installation: Installation,
   spec: TokenSpec,
   parent: TokenAddress,
-): Promise<Result<AuthReply, Failure>> {
+): Promise<Result<AuthReply>> {
   let above = 0;
   for (let draw = 1; draw <= MAX_ROW_ATTEMPTS; draw++) {
     const ids = await newTokenIds(installation.keys, parent.treeId, currentTime(), undefined, above);
@@ -84,7 +83,7 @@ async function insert(
   spec: TokenSpec,
   ids: NewTokenIds,
   parent: TokenAddress,
-): Promise<Result<AuthReply, Failure> | { readonly above: number }> {
+): Promise<Result<AuthReply> | { readonly above: number }> {
   const inserted = await treeOf(env, parent.treeId)?.insert(spec, ids, parent.row);
   noteChange(parent.treeId, currentTime());
   if (!inserted?.ok) return inserted?.error.code === "unavailable" ? inserted : err(PARENT_GONE);
@@ -108,7 +107,7 @@ async function issueWithCustomId(
   spec: TokenSpec,
   parent: TokenAddress | null,
   customId: string,
-): Promise<Result<AuthReply, Failure>> {
+): Promise<Result<AuthReply>> {
   const [{ filterKey, directoryKey }, ...older] = await customIdHashes(installation.keys, customId, currentTime());
   // A token with this id may still be stored under the hash of an older term.
   for (const hash of older) {
@@ -117,7 +116,7 @@ async function issueWithCustomId(
     }
   }
   const keyed: TokenSpec = { ...spec, record: { ...spec.record, customIdKey: directoryKey } };
-  const reserveFor = async (address: TokenAddress): Promise<Result<null, Failure>> => {
+  const reserveFor = async (address: TokenAddress): Promise<Result<null>> => {
     if (!(await reserve(env, directoryKey, address))) return err(DUPLICATE_ID);
     await systemOf(env).admitCustomId(filterKey);
     forgetCustomId(customId);

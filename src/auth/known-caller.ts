@@ -1,4 +1,3 @@
-import type { Failure } from "../base/errors.ts";
 import { ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import { loadActiveEntity } from "../identity/standing.ts";
@@ -24,7 +23,7 @@ export async function runKnown(
   credential: TokenCredential,
   call: Call,
   action: CallerAction | null,
-): Promise<Result<TreeAnswer, Failure> | null> {
+): Promise<Result<TreeAnswer> | null> {
   if (action && !isReadOnly(action)) return null;
   const { watermarks } = installation;
   const source = {
@@ -56,7 +55,7 @@ function outcomeOf(
   caller: TokenView,
   { sudo }: Verdict,
   now: number,
-): Result<Outcome, Failure> | null {
+): Result<Outcome> | null {
   if (action.kind === "create") {
     const plan = planChild(action, caller, sudo, watermarks.newest, now);
     if (!plan.ok) return plan;

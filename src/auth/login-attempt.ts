@@ -1,4 +1,3 @@
-import type { Failure } from "../base/errors.ts";
 import { ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import { entityForLogin, findEntityForLogin, type LoginAlias } from "../identity/login.ts";
@@ -97,7 +96,7 @@ export function explainedAttempt<Name extends string>(
 export async function issueToken(
   { env, installation, mount, checks }: LoginAttempt,
   { alias, token }: VerifiedClient,
-): Promise<Result<IssuedLogin, Failure>> {
+): Promise<Result<IssuedLogin>> {
   const found = await entityForLogin(env, { ...alias, mountAccessor: mount.accessor });
   const entity = checks.record("entity", {}, found);
   if (!entity.ok) return entity;
@@ -114,7 +113,7 @@ export async function planToken(
   { env, installation, mount, checks }: LoginAttempt,
   { alias, token }: VerifiedClient,
   shown: { readonly alias: string | null; readonly policies?: readonly string[] },
-): Promise<Result<PlannedToken, Failure>> {
+): Promise<Result<PlannedToken>> {
   const found = await findEntityForLogin(env, { ...alias, mountAccessor: mount.accessor });
   const entity = checks.record("entity", { actual: shown.alias }, found);
   if (!entity.ok) return entity;
@@ -133,8 +132,8 @@ export function answerLogin<Name extends string>(
   attempt: LoginAttempt<Name>,
   proofs: readonly Name[],
   stub: RefusalStub,
-  issued: Result<IssuedLogin, Failure>,
-): Result<Reply, Failure> {
+  issued: Result<IssuedLogin>,
+): Result<Reply> {
   if (issued.ok) return ok({ kind: "auth", auth: issued.value.auth, warnings: issued.value.warnings });
   const { failed } = attempt.checks;
   const proven = proofs.some((name) => attempt.checks.hasPassed(name));
@@ -146,9 +145,9 @@ export function answerLogin<Name extends string>(
 /** Answers what the checks of a login came to. @param more what the method says beside it. */
 export function answerExplanation(
   checks: readonly Check[],
-  planned: Result<PlannedToken, Failure>,
+  planned: Result<PlannedToken>,
   more: Readonly<Record<string, unknown>> = {},
-): Result<Reply, Failure> {
+): Result<Reply> {
   const data = { ...more, allowed: planned.ok, checks, ...(planned.ok && { token: planned.value.token }) };
   return ok(dataReply(data, planned.ok ? planned.value.warnings : undefined));
 }

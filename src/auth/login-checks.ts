@@ -1,5 +1,4 @@
-import type { Failure } from "../base/errors.ts";
-import { ok, type Result } from "../base/result.ts";
+import { type Failure, ok, type Result } from "../base/result.ts";
 import type { Shape } from "../wire/shape.ts";
 
 /** What a check compares. */
@@ -62,7 +61,7 @@ export class LoginChecks<Name extends string> {
   }
 
   /** Records a check that was made. Returns its result. */
-  record<T>(name: Name, compared: Compared, result: Result<T, Failure>): Result<T, Failure> {
+  record<T>(name: Name, compared: Compared, result: Result<T>): Result<T> {
     return this.recordNamed(name, this.#words[name], compared, result);
   }
 
@@ -71,8 +70,8 @@ export class LoginChecks<Name extends string> {
     name: string,
     description: string,
     { bound = [], actual = null }: Compared,
-    result: Result<T, Failure>,
-  ): Result<T, Failure> {
+    result: Result<T>,
+  ): Result<T> {
     const message = result.ok ? null : failureText(result.error);
     const check: Check = { name, description, outcome: result.ok ? "passed" : "failed", bound, actual, message };
     if (!result.ok) this.#failed ??= check;
@@ -81,7 +80,7 @@ export class LoginChecks<Name extends string> {
   }
 
   /** Records a check that can't be made, since there is only a claim. Returns the claim. */
-  assume<T>(name: Name, actual: string | null, claim: T): Result<T, Failure> {
+  assume<T>(name: Name, actual: string | null, claim: T): Result<T> {
     this.#made.set(name, { ...this.#unmade(name), outcome: "assumed", actual });
     return ok(claim);
   }

@@ -1,5 +1,4 @@
-import { type Failure, invalid } from "../base/errors.ts";
-import { err, ok, type Result } from "../base/result.ts";
+import { err, invalid, ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import type { Installation } from "../system/installation.ts";
 import { issuerOf, type Mount, type MountTtl, mountTtl } from "../system/mount.ts";
@@ -23,7 +22,7 @@ export interface LoginRenewer {
   /** Names of the roles of a mount that give tokens this policy. */
   rolesGiving(env: Env, mount: Mount, policy: string): Promise<readonly string[]>;
   /** Checks whether the login would still be allowed. Runs in the Worker. Returns the current terms, or the refusal. */
-  renew(renewal: LoginRenewal): Promise<Result<RenewTerms, Failure>>;
+  renew(renewal: LoginRenewal): Promise<Result<RenewTerms>>;
 }
 
 /** The terms of a renewal and the lifetimes of the mount that they stand under. */
@@ -40,7 +39,7 @@ export async function loginTerms(
     methods,
   }: { readonly env: Env; readonly installation: Installation; readonly methods: LoginRenewers },
   token: TokenView,
-): Promise<Result<LoginTerms, Failure>> {
+): Promise<Result<LoginTerms>> {
   const mount = installation.mountServing(token.path.slice("auth/".length));
   if (!token.login || !mount || issuerOf(mount) !== token.login.mount) {
     return err(invalid("the auth method that issued this token is disabled"));

@@ -1,7 +1,6 @@
 import { currentTime } from "../base/clock.ts";
-import { DENIED, type Failure, invalid } from "../base/errors.ts";
 import { MAX_META_LENGTH } from "../base/limits.ts";
-import { err, ok, type Result } from "../base/result.ts";
+import { DENIED, err, invalid, ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import { type Installation, loadInstallation } from "../system/installation.ts";
 import { issuerOf, type Mount } from "../system/mount.ts";
@@ -18,7 +17,7 @@ export interface IssuedLogin {
 }
 
 /** Plans the token of a login that an auth method has verified, or says why there can be none. Writes nothing. */
-export function planIssue(installation: Installation, mount: Mount, login: Login): Result<LoginPlan, Failure> {
+export function planIssue(installation: Installation, mount: Mount, login: Login): Result<LoginPlan> {
   if (JSON.stringify([login.metadata, login.internal]).length > MAX_META_LENGTH) {
     return err(invalid("the metadata of the login is too large"));
   }
@@ -37,7 +36,7 @@ export async function issueLogin(
   installation: Installation,
   mount: Mount,
   login: Login,
-): Promise<Result<IssuedLogin, Failure>> {
+): Promise<Result<IssuedLogin>> {
   const plan = planIssue(installation, mount, login);
   if (!plan.ok) return plan;
   const { spec, warnings } = plan.value;

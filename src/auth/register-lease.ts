@@ -1,6 +1,5 @@
 import { currentTime } from "../base/clock.ts";
-import { type Failure, invalid } from "../base/errors.ts";
-import { err, ok, type Result } from "../base/result.ts";
+import { err, invalid, ok, type Result } from "../base/result.ts";
 import { sealData } from "../crypto/sealed-data.ts";
 import type { Env } from "../env.ts";
 import type { LeaseHolder } from "../lease/actions.ts";
@@ -46,7 +45,7 @@ export async function registerLease(
   installation: Installation,
   registration: LeaseRegistration,
   notes: AuditNotes,
-): Promise<Result<GrantedLease, Failure>> {
+): Promise<Result<GrantedLease>> {
   const { path, ttl, maxTtl, renewable } = registration;
   const problem = leasePathProblem(path);
   if (problem) return err(invalid(problem));
@@ -84,7 +83,7 @@ async function findHolder(
   env: Env,
   installation: Installation,
   { token, accessor }: LeaseRegistration,
-): Promise<Result<FoundHolder, Failure>> {
+): Promise<Result<FoundHolder>> {
   if ((token === "") === (accessor === "")) return err(invalid("exactly one of token and accessor must be specified"));
   if (accessor !== "") {
     const read = await readAccessor(installation.keys, accessor);

@@ -1,5 +1,4 @@
-import type { Failure } from "../base/errors.ts";
-import { ok, type Result } from "../base/result.ts";
+import { type Failure, ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import type { Operation } from "../policy/acl.ts";
 import type { Installation } from "../system/installation.ts";
@@ -29,7 +28,7 @@ export interface RequestContext {
 /** A request to an open endpoint, which can't assume that the service is initialised. */
 export interface OpenContext extends RequestContext {
   /** The installation, or why there is none to work with. */
-  readonly loaded: Result<Installation, Failure>;
+  readonly loaded: Result<Installation>;
 }
 
 /** A request to an installation that is initialised and not sealed. */
@@ -58,7 +57,7 @@ export interface PreparedContext<F, P> extends PresentedContext<F> {
 export interface CallContext<F = unknown, P = unknown> extends PreparedContext<F, P>, AuthorizedCall {}
 
 /** What a handler gives: the answer, or why there is none. */
-export type Answered = Promise<Result<Reply, Failure>>;
+export type Answered = Promise<Result<Reply>>;
 
 /** A request to log in, with its fields. It is not authorised. */
 export interface LoginContext<F> extends ReadyContext {
@@ -109,7 +108,7 @@ export interface TokenRoute extends RouteBase {
   /** The failure for a caller without a good token or without the right, where it is not "permission denied". */
   refusal?(request: GroveRequest): Failure | null;
   /** Reads the input. Runs before the caller is authorised, so it neither writes nor wakes an object. */
-  open(context: TokenContext, data: SentData): Promise<Result<OpenedCall, Failure>>;
+  open(context: TokenContext, data: SentData): Promise<Result<OpenedCall>>;
 }
 
 /** A request whose input was read, with what the route does next. */
@@ -127,7 +126,7 @@ export interface LoginRoute extends RouteBase {
   /** What the body may hold. */
   readonly fields: FieldSchema<unknown>;
   /** Reads the input. */
-  open(context: ReadyContext, data: SentData): Result<OpenedLogin, Failure>;
+  open(context: ReadyContext, data: SentData): Result<OpenedLogin>;
 }
 
 /** A request to log in whose input was read. */
@@ -148,7 +147,7 @@ interface DeclaredToken<F, P>
   extends Declared<F>,
     Pick<TokenRoute, "canonicalPath" | "countsAs" | "createsOrUpdates" | "openHandler" | "refusal" | "secretPath"> {
   /** Checks the input. Runs before the caller is authorised, so it may neither write nor wake an object. */
-  prepare(context: PresentedContext<F>): Promise<Result<P, Failure>>;
+  prepare(context: PresentedContext<F>): Promise<Result<P>>;
   /**
    * An action for the caller's own tree, performed in the hop that authenticates, after the policies allowed the request.
    * null when there is nothing to do there.

@@ -1,6 +1,5 @@
 import { currentTime } from "../base/clock.ts";
-import type { Failure } from "../base/errors.ts";
-import { err, ok, type Result } from "../base/result.ts";
+import { err, type Failure, ok, type Result } from "../base/result.ts";
 import { noteChange } from "../listing/updates/recent.ts";
 import { type EndRequest, UNASKED } from "../system/end-request.ts";
 import type { Outcome, Target, TargetAction } from "../token/actions.ts";
@@ -31,8 +30,8 @@ export async function refuseWhileAlive<T>(
   { env, installation }: Pick<PresentedContext<unknown>, "env" | "installation">,
   { unstored }: UnstoredToken,
   refusal: Failure,
-  notFound: Result<T, Failure>,
-): Promise<Result<T, Failure>> {
+  notFound: Result<T>,
+): Promise<Result<T>> {
   return (await callerOf(env, installation, unstored)) ? err(refusal) : notFound;
 }
 
@@ -44,7 +43,7 @@ export async function refuseWhileAlive<T>(
 export async function readTargetToken(
   context: PresentedContext<unknown>,
   value: unknown,
-): Promise<Result<ParsedToken | null, Failure>> {
+): Promise<Result<ParsedToken | null>> {
   if (typeof value !== "string") return err({ code: "forbidden", message: "invalid token" });
   return ok(await readToken(context.env, context.installation, value.trim()));
 }
@@ -86,7 +85,7 @@ export function askedBy({ id, path }: Pick<GroveRequest, "id" | "path">): EndReq
 export async function outcomeOf(
   context: CallContext<unknown, unknown>,
   targeted: TargetedAction,
-): Promise<Result<Outcome, Failure>> {
+): Promise<Result<Outcome>> {
   const { env, outcome: inHop } = context;
   const outcome =
     inHop ?? knownOutcome(context, targeted) ?? (await treeOf(env, targeted.treeId)?.act(ofCaller(context, targeted)));

@@ -1,6 +1,5 @@
 import { currentTime } from "../base/clock.ts";
-import { type Failure, UNAUTHENTICATED } from "../base/errors.ts";
-import { err, ok, type Result } from "../base/result.ts";
+import { err, ok, type Result, UNAUTHENTICATED } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import { type AccessRequest, REFUSED, type Verdict } from "../policy/acl.ts";
 import { isDenied } from "../policy/evaluate.ts";
@@ -56,7 +55,7 @@ export async function authorizeTeam(
   installation: Installation,
   credential: TeamCredential,
   access: AccessRequest,
-): Promise<Result<{ readonly caller: TeamCaller; readonly verdict: Verdict | null }, Failure>> {
+): Promise<Result<{ readonly caller: TeamCaller; readonly verdict: Verdict | null }>> {
   const caller = await authenticateTeam(env, installation, credential, "use");
   if (!caller) return err(UNAUTHENTICATED);
   const decided = decideTeam(installation, caller, access);
@@ -69,7 +68,7 @@ export function decideTeam(
   caller: TeamCaller,
   access: AccessRequest,
   trace?: Trace,
-): Result<Verdict | null, Failure> {
+): Result<Verdict | null> {
   if (looksAtItself(caller, access)) return ok(OWN_READ);
   if (manages(caller.team, access) && !isDeniedToTeam(installation, caller, access)) return ok(MANAGE);
   const facts = { installation, entity: ok(null), now: currentTime() };

@@ -1,6 +1,5 @@
 import { formatDuration } from "../base/duration.ts";
-import { DENIED, type Failure } from "../base/errors.ts";
-import { err, ok, type Result } from "../base/result.ts";
+import { DENIED, err, ok, type Result } from "../base/result.ts";
 import { normalizePolicyNames, policyNameProblem } from "../policy/name.ts";
 import type { MountTtl } from "../system/mount.ts";
 import { addressAllowed, MAX_CIDRS, parseCidr } from "../token/rules/address.ts";
@@ -195,7 +194,7 @@ function readCidrs(items: readonly string[]): Result<string[], string> {
 }
 
 /** The networks that a token is tied to, if the role takes a login from this address. */
-export function bindAddress(token: TokenSettings, clientAddress: string | null): Result<readonly string[], Failure> {
+export function bindAddress(token: TokenSettings, clientAddress: string | null): Result<readonly string[]> {
   if (!addressAllowed(token.boundCidrs, clientAddress)) return err(DENIED);
   if (!token.strictlyBindIp) return ok(token.boundCidrs);
   const own = parseCidr(clientAddress ?? "");

@@ -1,6 +1,5 @@
 import { currentTime } from "../base/clock.ts";
-import { type Failure, invalid } from "../base/errors.ts";
-import { err, ok, type Result } from "../base/result.ts";
+import { err, invalid, ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import type { Installation } from "../system/installation.ts";
 import type { TokenAddress } from "../token/ids.ts";
@@ -24,10 +23,10 @@ export async function wrapAnswer(
   answer: StoredAnswer,
   ttl: number,
   creationPath: string,
-): Promise<Result<WrapInfo, Failure>> {
+): Promise<Result<WrapInfo>> {
   const now = currentTime();
   const spec = wrappingToken(creationPath, ttl, installation.watermarks.newest, now);
-  const prepare = async (owner: TokenAddress): Promise<Result<readonly CubbyholeValue[], Failure>> => {
+  const prepare = async (owner: TokenAddress): Promise<Result<readonly CubbyholeValue[]>> => {
     const sealed = await sealValue(installation.keys, owner, RESPONSE_PATH, valueOfAnswer(answer));
     if (sealed.length > MAX_VALUE_BYTES) return err(invalid("the answer is too large to be wrapped"));
     return ok([{ path: RESPONSE_PATH, sealed }]);

@@ -1,6 +1,5 @@
 import { currentTime } from "../base/clock.ts";
-import { type Failure, invalid } from "../base/errors.ts";
-import { err, ok, type Result } from "../base/result.ts";
+import { err, type Failure, invalid, ok, type Result } from "../base/result.ts";
 import { formatRfc3339 } from "../base/rfc3339.ts";
 import { groveVersion } from "../base/version.ts";
 import { toBase64 } from "../crypto/bytes.ts";
@@ -78,7 +77,7 @@ export async function makePart(
   env: Env,
   installation: Installation,
   { run: given, number, from, until, known }: WantedPart,
-): Promise<Result<MadePart, Failure>> {
+): Promise<Result<MadePart>> {
   const now = currentTime();
   const begun = given === "" ? ok(null) : await readBegun(installation, given, now);
   if (!begun.ok) return begun;
@@ -126,7 +125,7 @@ export async function sealBackup(
   installation: Installation,
   run: string,
   parts: number,
-): Promise<Result<SealedBackup, Failure>> {
+): Promise<Result<SealedBackup>> {
   const begun = await readBegun(installation, run, currentTime());
   if (!begun.ok) return begun;
   if (parts < 1) return err(invalid("parts must be the number of parts of the run"));
@@ -157,7 +156,7 @@ async function readBegun(
   { keys }: Installation,
   name: string,
   now: number,
-): Promise<Result<NonNullable<Awaited<ReturnType<typeof readRun>>>, Failure>> {
+): Promise<Result<NonNullable<Awaited<ReturnType<typeof readRun>>>>> {
   const run = await readRun(keys, name);
   if (!run) return err(UNKNOWN_RUN);
   return now - run.began < MAX_RUN_MS ? ok(run) : err(invalid("the run began more than a day ago: begin again"));

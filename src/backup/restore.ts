@@ -1,6 +1,5 @@
 import { currentTime } from "../base/clock.ts";
-import { type Failure, invalid } from "../base/errors.ts";
-import { err, ok, type Result } from "../base/result.ts";
+import { err, invalid, ok, type Result } from "../base/result.ts";
 import { equalBytes, fromBase64, toBase64 } from "../crypto/bytes.ts";
 import { importKeys } from "../crypto/key-ring.ts";
 import type { Env } from "../env.ts";
@@ -37,10 +36,7 @@ export interface BackupHead {
  * Begins to restore a backup into a new deployment, which has the same seal key. Until `finishRestore` it answers nothing else. Safe
  * to repeat.
  */
-export async function beginRestore(
-  env: Env,
-  { run, parts, keyRing, seal }: BackupHead,
-): Promise<Result<null, Failure>> {
+export async function beginRestore(env: Env, { run, parts, keyRing, seal }: BackupHead): Promise<Result<null>> {
   const opened = await openKeyRing(env, keyRing);
   if (!opened.ok) return err(FOREIGN_RING);
   const keys = await importKeys(opened.value.ring);
@@ -59,7 +55,7 @@ export interface FiledPart {
 }
 
 /** Restores a part of the backup that is under way. Safe to repeat. Returns the receipt. */
-export async function restorePart(env: Env, { number, seal, content }: FiledPart): Promise<Result<string, Failure>> {
+export async function restorePart(env: Env, { number, seal, content }: FiledPart): Promise<Result<string>> {
   const restoring = await loadRestoring(env);
   if (!restoring.ok) return err(NOT_RESTORING);
   const { restoring: run, keys } = restoring.value;
@@ -90,7 +86,7 @@ export interface EndOfRestore {
 }
 
 /** Opens the installation once all parts were restored. Safe to repeat. */
-export async function finishRestore(env: Env, end: EndOfRestore): Promise<Result<null, Failure>> {
+export async function finishRestore(env: Env, end: EndOfRestore): Promise<Result<null>> {
   // The answer to an earlier try may have been lost.
   const open = await loadInstallation(env);
   const restored = open.ok ? open : await loadRestoring(env);

@@ -1,6 +1,5 @@
-import { type Failure, invalid } from "../base/errors.ts";
 import { inPool, MAX_PARALLEL_CALLS } from "../base/parallel.ts";
-import { err, ok, type Result } from "../base/result.ts";
+import { err, invalid, ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import type { InventoryEntry } from "../listing/inventory/entry.ts";
 import type { ObjectPage } from "../storage/object-pages.ts";
@@ -15,7 +14,7 @@ import { listCustomIds, listLeases, listTokens, restoreDirectory } from "./resto
  * Writes the pages of a part into objects that hold nothing, and lists the trees among them: lists are not in a backup, they are made
  * again. Safe to repeat.
  */
-export async function writePart(env: Env, { schemas, objects }: Part): Promise<Result<null, Failure>> {
+export async function writePart(env: Env, { schemas, objects }: Part): Promise<Result<null>> {
   const listed: InventoryEntry[] = [];
   const refused: string[] = [];
   await inPool(objects, MAX_PARALLEL_CALLS, async (saved) => {

@@ -1,4 +1,4 @@
-import type { Failure } from "./errors.ts";
+import type { Failure } from "./result.ts";
 
 /*
  * What the platform throws at a call to an object that it does not carry out now. An error that has come through another object has lost

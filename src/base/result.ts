@@ -1,5 +1,10 @@
-/** The value of an operation that can fail in an expected way. Exceptions are kept for bugs. */
-export type Result<T, E> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: E };
+/**
+ * The value of an operation that can fail in an expected way, with a `Failure` unless a rule has reasons of its own. Exceptions are kept
+ * for bugs.
+ */
+export type Result<T, E = Failure> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly error: E };
 
 /** A success. */
 export function ok<T>(value: T): { readonly ok: true; readonly value: T } {
@@ -9,4 +14,77 @@ export function ok<T>(value: T): { readonly ok: true; readonly value: T } {
 /** An expected failure. */
 export function err<E>(error: E): { readonly ok: false; readonly error: E } {
   return { ok: false, error };
+}
+
+/**
+ * Every expected failure of Grove, in one union. Handlers, rules and objects return these as values; `src/wire/failure.ts`
+ * is the only place that turns them into a status and a body.
+ *
+ * A message is written for the client: it may name a field or a setting, never a value that the client sent.
+ */
+export type Failure =
+  /** The request is wrong in itself: 400. */
+  | { readonly code: "invalid_request"; readonly message: string }
+  /** Fields that the endpoint does not know, where to ignore one would change what is meant: 400. */
+  | { readonly code: "unknown_fields"; readonly names: readonly string[] }
+  /** No token, an unknown, expired, revoked or spent one, or a wrong address: 403, or 401 in JSON:API. */
+  | { readonly code: "unauthenticated" }
+  /** A policy that refuses: 403 with the same message, or 404 in JSON:API. */
+  | { readonly code: "permission_denied" }
+  /** The token named in a body is unknown: 403. */
+  | { readonly code: "bad_token" }
+  /** Refused with a reason that the caller may know: 403. */
+  | { readonly code: "forbidden"; readonly message: string }
+  /** Nothing is stored there: 404 without a message. */
+  | { readonly code: "not_found" }
+  /** No mount serves the path: 404. */
+  | { readonly code: "no_route"; readonly path: string }
+  /** There is one namespace, the root: 404. */
+  | { readonly code: "unknown_namespace" }
+  /** The mount serves no such path: 404. */
+  | { readonly code: "unsupported_path" }
+  /** The path exists but not with this operation: 405. */
+  | { readonly code: "unsupported_operation" }
+  /** An HTTP method that the interface does not have: 405 without a message. */
+  | { readonly code: "unknown_method" }
+  /** The body is larger than the limit: 413. */
+  | { readonly code: "body_too_large" }
+  /** The body is in a format that the endpoint does not read: 415. */
+  | { readonly code: "unsupported_media_type"; readonly message: string }
+  /** A part of a JSON:API document that can't be taken; `pointer` is the JSON pointer to it: 422. */
+  | { readonly code: "invalid_document"; readonly message: string; readonly pointer: string; readonly title?: string }
+  /** A query parameter of a JSON:API request that can't be taken: 400. */
+  | { readonly code: "invalid_parameter"; readonly message: string; readonly parameter: string }
+  /** The service can't work until an operator acts: 503. */
+  | { readonly code: "sealed"; readonly message: string }
+  /** The service is not initialised: 503. */
+  | { readonly code: "uninitialized" }
+  /** Something that the request needs does not answer now; the same request may succeed later: 503 with Retry-After. */
+  | { readonly code: "unavailable"; readonly message: string; readonly retryAfterSeconds: number }
+  /** The client sent more requests than a quota lets it: 429 with Retry-After. */
+  | {
+      readonly code: "rate_limited";
+      readonly path: string;
+      readonly retryAfterSeconds: number;
+      /** False when the client was refused before for the same reason: the audit log says so once. */
+      readonly onRecord: boolean;
+    }
+  /** A bug: 500. */
+  | { readonly code: "internal" };
+
+/** A 400 with `message`. */
+export function invalid(message: string): Failure {
+  return { code: "invalid_request", message };
+}
+
+/** The one refusal for all cases that a caller without rights must not distinguish. */
+export const DENIED: Failure = { code: "permission_denied" };
+
+/** The refusal of a token that can't be used. */
+export const UNAUTHENTICATED: Failure = { code: "unauthenticated" };
+
+/** A failure with the step that it happened in before its message. */
+export function inContext(step: string, failure: Failure): Failure {
+  if (failure.code === "unavailable") return { ...failure, message: `${step}: ${failure.message}` };
+  return "message" in failure ? invalid(`${step}: ${failure.message}`) : failure;
 }

@@ -1,5 +1,4 @@
-import { type Failure, invalid } from "../base/errors.ts";
-import { err, ok, type Result } from "../base/result.ts";
+import { err, type Failure, invalid, ok, type Result } from "../base/result.ts";
 import { findAlias, findEntity, readAlias } from "./entities.ts";
 import type { IdentityEnv } from "./env.ts";
 import type { AliasPlace, AliasRecord, AliasWrite, EntityState, SaidOfAlias } from "./model.ts";
@@ -32,7 +31,7 @@ export async function entityOfAlias(
   said: SaidOfAlias,
   newId: string,
   now: number,
-): Promise<Result<EntityState, Failure>> {
+): Promise<Result<EntityState>> {
   let instead: Holder | null = null;
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
     const found = await shardAt(env, place).logIn(place, said, newId, instead, now);
@@ -64,7 +63,7 @@ export async function writeAlias(
   id: string | null,
   write: AliasWrite,
   now: number,
-): Promise<Result<WrittenAlias, Failure>> {
+): Promise<Result<WrittenAlias>> {
   const { name, mountAccessor, entityId } = write;
   if (id !== null) {
     const alias = await readAlias(env, id);
@@ -107,7 +106,7 @@ async function addWithEntity(
   place: AliasPlace,
   write: AliasWrite,
   now: number,
-): Promise<Result<WrittenAlias, Failure>> {
+): Promise<Result<WrittenAlias>> {
   const newId = drawEntityId(shardOfAlias(place));
   const said = { metadata: null, customMetadata: write.customMetadata ?? {} };
   const made = await entityOfAlias(env, place, said, newId, now);
@@ -124,7 +123,7 @@ async function changeAlias(
   alias: AliasRecord,
   write: AliasWrite,
   now: number,
-): Promise<Result<WrittenAlias, Failure>> {
+): Promise<Result<WrittenAlias>> {
   const changed: AliasRecord = {
     ...alias,
     name: write.name ?? alias.name,
@@ -150,11 +149,7 @@ async function changeAlias(
  *
  * @param before the alias as it was; null for a new one.
  */
-async function put(
-  env: IdentityEnv,
-  alias: AliasRecord,
-  before: AliasRecord | null,
-): Promise<Result<WrittenAlias, Failure>> {
+async function put(env: IdentityEnv, alias: AliasRecord, before: AliasRecord | null): Promise<Result<WrittenAlias>> {
   const { id, entityId, ...fields } = alias;
   const home = homeOf(env, entityId);
   const reserved = await home?.reserveAlias(entityId, { id, ...fields }, before?.entityId === entityId ? before : null);

@@ -1,6 +1,5 @@
-import { type Failure, invalid } from "../base/errors.ts";
 import { inGroups } from "../base/parallel.ts";
-import { err, ok, type Result } from "../base/result.ts";
+import { err, type Failure, invalid, ok, type Result } from "../base/result.ts";
 import { releaseAlias } from "./alias-writes.ts";
 import type { IdOrName } from "./directory/identity.ts";
 import { findEntity, missingEntities } from "./entities.ts";
@@ -36,7 +35,7 @@ export async function writeEntity(
   write: EntityWrite,
   now: number,
   attempt = 1,
-): Promise<Result<Written, Failure>> {
+): Promise<Result<Written>> {
   const byId = id === null ? null : await findEntity(env, { id });
   if (id !== null && !byId) return err(NOT_FOUND);
   const byName = write.name === null ? null : await findEntity(env, { name: write.name });
@@ -54,7 +53,7 @@ async function createEntity(
   write: EntityWrite,
   now: number,
   attempt: number,
-): Promise<Result<Written, Failure>> {
+): Promise<Result<Written>> {
   const shard = drawShard();
   const id = drawEntityId(shard);
   await entityShard(env, shard).createEntity(id, write, now);
@@ -102,7 +101,7 @@ export async function writeGroup(
   id: string | null,
   write: GroupWrite,
   now: number,
-): Promise<Result<Written, Failure>> {
+): Promise<Result<Written>> {
   const missing = await missingEntities(env, write.memberEntityIds ?? []);
   if (missing.length > 0) return err(invalid("member_entity_ids holds an id that is no entity"));
   return identityOf(env).writeGroup(id, write, now);

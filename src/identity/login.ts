@@ -1,8 +1,7 @@
 import { currentTime } from "../base/clock.ts";
-import { DENIED, type Failure } from "../base/errors.ts";
 import { GenerationalCache } from "../base/generational-cache.ts";
 import { nameKey } from "../base/name.ts";
-import { err, ok, type Result } from "../base/result.ts";
+import { DENIED, err, ok, type Result } from "../base/result.ts";
 import { entityOfAlias } from "./alias-writes.ts";
 import { findEntity } from "./entities.ts";
 import type { IdentityEnv } from "./env.ts";
@@ -36,7 +35,7 @@ const holders = new GenerationalCache<string, string>(MAX_ALIASES);
  *
  * @returns "permission_denied" when the entity is disabled, or something of it was tampered with.
  */
-export async function entityForLogin(env: IdentityEnv, alias: LoginAlias): Promise<Result<EntityView, Failure>> {
+export async function entityForLogin(env: IdentityEnv, alias: LoginAlias): Promise<Result<EntityView>> {
   const known = freshForLogin(env, alias);
   const found = known ? ok(known) : await askForEntity(env, alias);
   if (!found.ok) return found;
@@ -61,7 +60,7 @@ export interface FoundEntity {
 export async function findEntityForLogin(
   env: IdentityEnv,
   { mountAccessor, aliasName, groups: names }: Omit<LoginAlias, "metadata">,
-): Promise<Result<FoundEntity, Failure>> {
+): Promise<Result<FoundEntity>> {
   const found = await findEntity(env, { mountAccessor, aliasName });
   if (found?.disabled) return err(DENIED);
   const held = found?.directGroupIds ?? [];
@@ -84,7 +83,7 @@ function freshForLogin(env: IdentityEnv, { mountAccessor, aliasName, metadata }:
 async function askForEntity(
   env: IdentityEnv,
   { mountAccessor, aliasName, metadata }: LoginAlias,
-): Promise<Result<EntityState, Failure>> {
+): Promise<Result<EntityState>> {
   const place = { mountAccessor, name: aliasName };
   const newId = drawEntityId(shardOfAlias(place));
   const reading = beginReading();

@@ -1,6 +1,5 @@
-import { type Failure, invalid } from "../base/errors.ts";
 import { hasUnprintable } from "../base/name.ts";
-import { err, ok, type Result } from "../base/result.ts";
+import { err, invalid, ok, type Result } from "../base/result.ts";
 import { randomBytes, toHex } from "../crypto/bytes.ts";
 import { namesRoot, normalizePolicyNames, policyNameProblem, ROOT_POLICY } from "../policy/name.ts";
 import type { Metadata } from "./model.ts";
@@ -24,7 +23,7 @@ export function nameProblem(what: string, name: string): string | null {
  *
  * @param sent null when absent.
  */
-export function identityPolicies(sent: readonly string[] | null): Result<string[] | null, Failure> {
+export function identityPolicies(sent: readonly string[] | null): Result<string[] | null> {
   if (sent === null) return ok(null);
   if (namesRoot(sent)) return err(invalid("policies cannot contain root"));
   const policies = normalizePolicyNames(sent);

@@ -1,8 +1,7 @@
 import { waitUntil } from "cloudflare:workers";
 import { currentTime } from "../base/clock.ts";
-import { type Failure, UNAUTHENTICATED } from "../base/errors.ts";
 import { IsolateCopy, type Reading } from "../base/isolate-copy.ts";
-import { err, ok, type Result } from "../base/result.ts";
+import { err, ok, type Result, UNAUTHENTICATED } from "../base/result.ts";
 import type { Acl } from "../policy/acl.ts";
 import { normalizePolicyNames } from "../policy/name.ts";
 import { snapshotMaxAgeMs } from "../system/copy-age.ts";
@@ -72,10 +71,7 @@ export function forgetEntities(): void {
  *
  * @returns "unauthenticated" when the entity is disabled or gone.
  */
-export async function loadActiveEntity(
-  env: IdentityEnv,
-  entityId: string,
-): Promise<Result<EntityView | null, Failure>> {
+export async function loadActiveEntity(env: IdentityEnv, entityId: string): Promise<Result<EntityView | null>> {
   if (entityId === "") return ok(null);
   const view = await loadEntity(env, entityId);
   return view && !view.disabled ? ok(view) : err(UNAUTHENTICATED);
@@ -106,7 +102,7 @@ export async function aclOfToken(
   env: IdentityEnv,
   installation: Installation,
   token: TokenPolicies,
-): Promise<Result<Acl, Failure>> {
+): Promise<Result<Acl>> {
   const entity = await loadActiveEntity(env, token.entityId);
   return entity.ok ? ok(aclOf(installation, token.policies, entity.value, currentTime())) : entity;
 }

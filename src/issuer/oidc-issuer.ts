@@ -1,7 +1,6 @@
 import { currentTime } from "../base/clock.ts";
-import { type Failure, invalid } from "../base/errors.ts";
 import { within } from "../base/location.ts";
-import { err, ok, type Result } from "../base/result.ts";
+import { err, invalid, ok, type Result } from "../base/result.ts";
 import { GroveObject } from "../system/grove-object.ts";
 import { loadInstallation } from "../system/installation.ts";
 import type { IssuerEnv } from "./env.ts";
@@ -103,7 +102,7 @@ export class OidcIssuer extends GroveObject<IssuerEnv> {
     write: KeyWrite,
     versions: FirstVersions | null,
     now: number,
-  ): Promise<Result<KeyWritten, Failure>> {
+  ): Promise<Result<KeyWritten>> {
     await this.keys.open();
     const existing = this.#store.key(name);
     if (!existing && this.#store.keys().length >= MAX_KEYS) {
@@ -145,7 +144,7 @@ export class OidcIssuer extends GroveObject<IssuerEnv> {
   }
 
   /** Deletes a key that no role uses. Safe to repeat. */
-  deleteKey(name: string): Result<null, Failure> {
+  deleteKey(name: string): Result<null> {
     if (name === DEFAULT_KEY) return err(invalid(`deletion of key "${DEFAULT_KEY}" not allowed`));
     const { names } = this.#store.rolesOf(name);
     if (names.length > 0) {
@@ -170,7 +169,7 @@ export class OidcIssuer extends GroveObject<IssuerEnv> {
     next: SealedKeyPair,
     verificationTtl: number | null,
     now: number,
-  ): Promise<Result<null, Failure>> {
+  ): Promise<Result<null>> {
     await this.keys.open();
     const key = this.#store.key(name);
     if (!key) return err(invalid("no named key found at this name"));
@@ -203,7 +202,7 @@ export class OidcIssuer extends GroveObject<IssuerEnv> {
   }
 
   /** Makes or changes a role. Its key must exist; its template was checked by the caller. */
-  async writeRole(name: string, write: RoleWrite, newClientId: string): Promise<Result<null, Failure>> {
+  async writeRole(name: string, write: RoleWrite, newClientId: string): Promise<Result<null>> {
     await this.keys.open();
     const existing = this.#store.role(name);
     const planned = planRole(existing, write, newClientId);

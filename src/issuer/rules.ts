@@ -1,6 +1,5 @@
-import { type Failure, invalid } from "../base/errors.ts";
 import { hasUnprintable } from "../base/name.ts";
-import { err, ok, type Result } from "../base/result.ts";
+import { err, invalid, ok, type Result } from "../base/result.ts";
 import { isName } from "../wire/path-name.ts";
 import { type IssuerRole, type KeyConfig, type KeyWrite, type RoleWrite, SIGNING_ALGORITHMS } from "./model.ts";
 
@@ -38,11 +37,7 @@ export function issuerNameProblem(name: string): string | null {
  * @param longestRoleTtl seconds of the longest-lived token that a role makes with the key; 0 without a role.
  * @returns messages as the reference words them (identity/oidc/key).
  */
-export function planKey(
-  existing: KeyConfig | null,
-  write: KeyWrite,
-  longestRoleTtl: number,
-): Result<KeyConfig, Failure> {
+export function planKey(existing: KeyConfig | null, write: KeyWrite, longestRoleTtl: number): Result<KeyConfig> {
   const before = existing ?? NEW_KEY;
   const key: KeyConfig = {
     algorithm: write.algorithm ?? before.algorithm,
@@ -73,11 +68,7 @@ export function planKey(
 }
 
 /** The settings of a role after a write; the template was checked before. */
-export function planRole(
-  existing: IssuerRole | null,
-  write: RoleWrite,
-  newClientId: string,
-): Result<IssuerRole, Failure> {
+export function planRole(existing: IssuerRole | null, write: RoleWrite, newClientId: string): Result<IssuerRole> {
   const role: IssuerRole = {
     key: write.key ?? existing?.key ?? "",
     template: write.template ?? existing?.template ?? "",
@@ -102,7 +93,7 @@ export function maySign(key: KeyConfig, clientId: string): boolean {
  * Reads the issuer that an operator configures: a scheme, a host and an optional port, nothing else, since the rest of the
  * URL is this service's. "" takes it back.
  */
-export function readIssuer(text: string): Result<string, Failure> {
+export function readIssuer(text: string): Result<string> {
   if (text === "") return ok("");
   const url = URL.canParse(text) ? new URL(text) : null;
   const valid = url !== null && /^https?:$/.test(url.protocol) && (url.origin === text || `${url.origin}/` === text);

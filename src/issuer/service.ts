@@ -1,6 +1,5 @@
 import { currentTime } from "../base/clock.ts";
-import { type Failure, invalid } from "../base/errors.ts";
-import { err, ok, type Result } from "../base/result.ts";
+import { err, invalid, ok, type Result } from "../base/result.ts";
 import type { Keys } from "../crypto/key-ring.ts";
 import type { IssuerEnv } from "./env.ts";
 import { newKeyPair } from "./key-pair.ts";
@@ -15,7 +14,7 @@ export async function writeSigningKey(
   keys: Keys,
   name: string,
   write: KeyWrite,
-): Promise<Result<null, Failure>> {
+): Promise<Result<null>> {
   const issuer = issuerOf(env);
   const first = await issuer.writeKey(name, write, null, currentTime());
   forgetPublishedKeys();
@@ -28,7 +27,7 @@ export async function writeSigningKey(
 }
 
 /** Creates the default key unless it exists. */
-export async function ensureDefaultKey(env: IssuerEnv, keys: Keys): Promise<Result<null, Failure>> {
+export async function ensureDefaultKey(env: IssuerEnv, keys: Keys): Promise<Result<null>> {
   if (await issuerOf(env).readKey(DEFAULT_KEY)) return ok(null);
   const write: KeyWrite = { algorithm: null, rotationPeriod: null, verificationTtl: null, allowedClientIds: ["*"] };
   return writeSigningKey(env, keys, DEFAULT_KEY, write);
@@ -48,7 +47,7 @@ export interface MountToken {
  * Signs a token with which an auth mount proves to a cloud who it is: the subject is `plugin-identity:root:auth:` and the
  * accessor of the mount, as Vault's workload identity federation has it.
  */
-export async function signMountToken(env: IssuerEnv, keys: Keys, token: MountToken): Promise<Result<string, Failure>> {
+export async function signMountToken(env: IssuerEnv, keys: Keys, token: MountToken): Promise<Result<string>> {
   if (token.key === DEFAULT_KEY) {
     const made = await ensureDefaultKey(env, keys);
     if (!made.ok) return made;

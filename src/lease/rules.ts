@@ -1,5 +1,4 @@
-import { type Failure, invalid } from "../base/errors.ts";
-import { err, ok, type Result } from "../base/result.ts";
+import { err, invalid, ok, type Result } from "../base/result.ts";
 import { SYSTEM_TTL_SECONDS } from "../system/mount.ts";
 import { type GrantedTtl, grantTtl } from "../token/rules/ttl.ts";
 import type { LeaseRecord } from "./record.ts";
@@ -51,7 +50,7 @@ export function leasePathProblem(path: string): string | null {
  * @param endsBy when the batch token that holds the lease ends (ms), null for a service token.
  * @param now ms.
  */
-export function planLease(request: LeaseRequest, endsBy: number | null, now: number): Result<LeasePlan, Failure> {
+export function planLease(request: LeaseRequest, endsBy: number | null, now: number): Result<LeasePlan> {
   const problem = leasePathProblem(request.path);
   if (problem) return err(invalid(problem));
   if (request.ttl < 0) return err(invalid("ttl must be positive"));
@@ -72,7 +71,7 @@ export function planLeaseRenewal(
   lease: LeaseRecord & { readonly grantedTtl: number; readonly expiresAt: number },
   increment: number,
   now: number,
-): Result<GrantedTtl, Failure> {
+): Result<GrantedTtl> {
   if (lease.expiresAt <= now) return err(invalid("lease expired"));
   if (!lease.renewable) return err(invalid("lease is not renewable"));
   const grant = grantLease(lease, increment, lease.grantedTtl, now);

@@ -1,5 +1,4 @@
-import { type Failure, invalid } from "../base/errors.ts";
-import { err, ok, type Result } from "../base/result.ts";
+import { err, invalid, ok, type Result } from "../base/result.ts";
 import type { EndRequest } from "../system/end-request.ts";
 import type { Installation } from "../system/installation.ts";
 import { treeOf } from "../token/find-tree.ts";
@@ -30,7 +29,7 @@ export async function lookupLease(
   installation: Installation,
   leaseId: string,
   notes: AuditNotes,
-): Promise<Result<ShownLease, Failure>> {
+): Promise<Result<ShownLease>> {
   const named = await readLeaseId(installation.keys, leaseId);
   if (!named) return err({ code: "not_found" });
   if (named.kind === "token") {
@@ -49,7 +48,7 @@ export async function renewLease(
   installation: Installation,
   leaseId: string,
   increment: number,
-): Promise<Result<GrantedLease, Failure>> {
+): Promise<Result<GrantedLease>> {
   if (increment < 0) return err(invalid("increment cannot be negative"));
   const named = await readLeaseId(installation.keys, leaseId);
   if (!named) return err(LEASE_NOT_FOUND);
@@ -79,7 +78,7 @@ export async function revokeLease(
   leaseId: string,
   { wait, force, asked }: { readonly wait: boolean; readonly force: boolean; readonly asked: EndRequest },
   notes: AuditNotes,
-): Promise<Result<boolean, Failure>> {
+): Promise<Result<boolean>> {
   const named = await readLeaseId(installation.keys, leaseId);
   if (!named) return ok(false);
   if (named.kind === "token") {

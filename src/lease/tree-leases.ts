@@ -1,6 +1,5 @@
 import { currentTime } from "../base/clock.ts";
-import { type Failure, invalid } from "../base/errors.ts";
-import { err, ok, type Result } from "../base/result.ts";
+import { err, type Failure, invalid, ok, type Result } from "../base/result.ts";
 import { equalBytes } from "../crypto/bytes.ts";
 import { accessorShard, accessorShardNumber } from "../listing/accessor-shard.ts";
 import type { SchemaVersions } from "../storage/schema.ts";
@@ -113,11 +112,11 @@ export class TreeLeases {
   }
 
   /** Performs an action. "not_found" when the holder or the lease is not there. */
-  perform(action: LeaseAction): Promise<Result<LeaseOutcome, Failure>> {
+  perform(action: LeaseAction): Promise<Result<LeaseOutcome>> {
     return this.#busy(() => this.#perform(action));
   }
 
-  async #perform(action: LeaseAction): Promise<Result<LeaseOutcome, Failure>> {
+  async #perform(action: LeaseAction): Promise<Result<LeaseOutcome>> {
     const now = currentTime();
     switch (action.kind) {
       case "register":
@@ -195,10 +194,7 @@ export class TreeLeases {
     return { unknownTokens, unknownSecrets, failures: await this.#outbox.send(rows.slice(0, WALK_SENDS)), hasDead };
   }
 
-  async #register(
-    action: Extract<LeaseAction, { kind: "register" }>,
-    now: number,
-  ): Promise<Result<LeaseOutcome, Failure>> {
+  async #register(action: Extract<LeaseAction, { kind: "register" }>, now: number): Promise<Result<LeaseOutcome>> {
     const { holder, request, ids, data } = action;
     if (!this.#holder(holder, now)) return NOT_FOUND;
     const plan = planLease(request, holder.by === "batch" ? holder.endsBy : null, now);
@@ -222,7 +218,7 @@ export class TreeLeases {
     return row && this.#isHeld(row, currentTime()) ? shown(this.#view(row), plan.value.grant.warnings) : NOT_FOUND;
   }
 
-  #renew(action: Extract<LeaseAction, { kind: "renew" }>, now: number): Result<LeaseOutcome, Failure> {
+  #renew(action: Extract<LeaseAction, { kind: "renew" }>, now: number): Result<LeaseOutcome> {
     const row = this.#find(action.lease);
     if (row?.state === GIVEN_UP) {
       return err(invalid("lease is expired and has failed previous revocation attempts"));
@@ -237,7 +233,7 @@ export class TreeLeases {
     return shown({ ...lease, grantedTtl: ttl, expiresAt, renewedAt: now }, warnings);
   }
 
-  async #revoke(action: Extract<LeaseAction, { kind: "revoke" }>, now: number): Promise<Result<LeaseOutcome, Failure>> {
+  async #revoke(action: Extract<LeaseAction, { kind: "revoke" }>, now: number): Promise<Result<LeaseOutcome>> {
     const row = this.#find(action.lease);
     if (!row) return NOT_FOUND;
     this.#store.end([row.row], action.force, now);

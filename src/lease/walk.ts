@@ -1,5 +1,4 @@
 import { currentTime } from "../base/clock.ts";
-import type { Failure } from "../base/errors.ts";
 import { within } from "../base/location.ts";
 import { MAX_PARALLEL_CALLS } from "../base/parallel.ts";
 import { ok, type Result } from "../base/result.ts";
@@ -104,7 +103,7 @@ export class LeaseScanJob extends GroveObject<LeaseEnv> {
    *
    * @returns a refusal, after which nothing has happened.
    */
-  async endTokens({ createdBefore, ...job }: EndJob): Promise<Result<null, Failure>> {
+  async endTokens({ createdBefore, ...job }: EndJob): Promise<Result<null>> {
     const id = job.mount ? endIdOf(job.mount) : crypto.randomUUID();
     this.#store.start(job, { id, createdBefore, number: null, knownAt: 0, lastPass: false });
     this.alarms.pause(DUTY, HEAD_START_MS);
@@ -185,7 +184,7 @@ export class LeaseScanJob extends GroveObject<LeaseEnv> {
   }
 
   /** Has the system make the watermark of a walk, which ends here when that is refused. Safe to repeat. Returns its number. */
-  async #makeWatermark(walk: Walk): Promise<Result<number | null, Failure>> {
+  async #makeWatermark(walk: Walk): Promise<Result<number | null>> {
     const { mount, watermark, asked } = walk;
     if (!watermark) return ok(null);
     const { id, createdBefore } = watermark;
@@ -198,7 +197,7 @@ export class LeaseScanJob extends GroveObject<LeaseEnv> {
   }
 
   /** Has the system take a mount from its place, with a watermark for what it issued there. Safe to repeat. */
-  #takeAway(mount: LeavingMount, asked: EndRequest): Promise<Result<number, Failure>> {
+  #takeAway(mount: LeavingMount, asked: EndRequest): Promise<Result<number>> {
     const { path, uuid } = mount;
     const system = systemOf(this.env);
     if (!isMoving(mount)) return system.disableMount(path, uuid, asked, currentTime());

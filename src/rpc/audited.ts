@@ -1,6 +1,5 @@
 import { AuditRecord } from "../auth/audit-record.ts";
 import { openInstallation } from "../auth/initialize.ts";
-import type { Failure } from "../base/errors.ts";
 import { err, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import type { Operation } from "../policy/acl.ts";
@@ -23,7 +22,7 @@ export interface Asked {
 }
 
 /** Does what is asked for, and adds to the notes what the audit log shall say of it. `id` is that of the call, as the log has it. */
-type Answer<T> = (installation: Installation, notes: AuditNotes, id: string) => Promise<Result<T, Failure>>;
+type Answer<T> = (installation: Installation, notes: AuditNotes, id: string) => Promise<Result<T>>;
 
 /**
  * Answers a call of another Worker, with its lines in the audit log. Whatever goes wrong becomes a failure: a thrown error
@@ -34,7 +33,7 @@ export function audited<T>(
   ctx: Pick<ExecutionContext, "waitUntil">,
   asked: Asked,
   answer: Answer<T>,
-): Promise<Result<T, Failure>> {
+): Promise<Result<T>> {
   const work = answerOnRecord(env, asked, answer);
   ctx.waitUntil(work);
   return work;
@@ -44,11 +43,11 @@ async function answerOnRecord<T>(
   env: Env,
   { operation, path, clientAddress, token, data, acts }: Asked,
   answer: Answer<T>,
-): Promise<Result<T, Failure>> {
+): Promise<Result<T>> {
   const id = crypto.randomUUID();
   const notes: AuditNotes = {};
   const record = new AuditRecord("rpc", id, { operation, path, clientAddress, token, data, notes });
-  let result: Result<T, Failure>;
+  let result: Result<T>;
   try {
     const loaded = await openInstallation(env);
     if (loaded.ok) record.learn({}, loaded.value);

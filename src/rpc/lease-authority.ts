@@ -1,8 +1,7 @@
 import { WorkerEntrypoint } from "cloudflare:workers";
 import type { Lease, LeaseAnswer, LeaseAuthorityBinding, LeaseRevocation, NewLease } from "../../client/types.ts";
 import { type LeaseRegistration, registerLease } from "../auth/register-lease.ts";
-import { type Failure, invalid } from "../base/errors.ts";
-import { err, ok, type Result } from "../base/result.ts";
+import { err, invalid, ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import { type LeaseView, leaseIdOf } from "../lease/record.ts";
 import { type GrantedLease, lookupLease, renewLease, revokeLease, type ShownLease } from "../lease/service.ts";
@@ -67,7 +66,7 @@ export class LeaseAuthority extends WorkerEntrypoint<Env> implements LeaseAuthor
 
   async #answer(
     asked: Pick<Asked, "acts" | "data" | "operation" | "path">,
-    work: (installation: Installation, notes: AuditNotes) => Promise<Result<GrantedLease | ShownLease, Failure>>,
+    work: (installation: Installation, notes: AuditNotes) => Promise<Result<GrantedLease | ShownLease>>,
   ): Promise<LeaseAnswer> {
     const result = await audited(this.env, this.ctx, { ...NO_OBSERVER, ...asked }, work);
     if (!result.ok) return { done: false, ...refusalOf(result.error) };
@@ -76,7 +75,7 @@ export class LeaseAuthority extends WorkerEntrypoint<Env> implements LeaseAuthor
   }
 }
 
-function readRegistration(lease: NewLease): Result<LeaseRegistration, Failure> {
+function readRegistration(lease: NewLease): Result<LeaseRegistration> {
   const { token = "", accessor = "", path, ttl = 0, maxTtl = 0, renewable = true, target, data } = lease;
   if (![token, accessor, path, target].every((text) => typeof text === "string")) {
     return err(invalid("token, accessor, path and target must be texts"));
@@ -87,10 +86,7 @@ function readRegistration(lease: NewLease): Result<LeaseRegistration, Failure> {
   return ok({ token, accessor, path, ttl, maxTtl, renewable: renewable === true, target, data: data ?? null });
 }
 
-async function onId<T>(
-  leaseId: unknown,
-  work: (id: string) => Promise<Result<T, Failure>>,
-): Promise<Result<T, Failure>> {
+async function onId<T>(leaseId: unknown, work: (id: string) => Promise<Result<T>>): Promise<Result<T>> {
   return typeof leaseId === "string" && leaseId.length <= LONGEST_ID ? work(leaseId) : err(invalid("invalid lease"));
 }
 

@@ -1,5 +1,5 @@
 import type { Refusal } from "../../client/types.ts";
-import type { Failure } from "../base/errors.ts";
+import type { Failure } from "../base/result.ts";
 import { toWire } from "../wire/failure.ts";
 
 /** A failure as other Workers get it. */

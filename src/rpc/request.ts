@@ -1,6 +1,5 @@
-import { type Failure, invalid } from "../base/errors.ts";
 import { MAX_TOKEN_LENGTH } from "../base/limits.ts";
-import { err, ok, type Result } from "../base/result.ts";
+import { err, invalid, ok, type Result } from "../base/result.ts";
 import type { AccessRequest } from "../policy/acl.ts";
 import { exact, exactInteger, exactString, oneOf, shortString } from "../wire/exact-fields.ts";
 import { fieldSchema, isObject, readValues, sent } from "../wire/fields.ts";
@@ -25,7 +24,7 @@ export interface ReadRequest {
 }
 
 /** Reads what another Worker sends: its types are compiled, so nothing is certain about the values. */
-export function readAuthorizeRequest(request: unknown): Result<ReadRequest, Failure> {
+export function readAuthorizeRequest(request: unknown): Result<ReadRequest> {
   if (!isObject(request)) return err(invalid("invalid request: it"));
   const parsed = readValues(REQUEST, request);
   if (!parsed.ok) return err(invalid(`invalid request: ${parsed.error.name}`));

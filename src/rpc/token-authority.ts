@@ -11,8 +11,7 @@ import { auditCaller } from "../auth/audit-record.ts";
 import { authorizeCall } from "../auth/authorize-call.ts";
 import { callerOf, callerRecord, readToken } from "../auth/caller.ts";
 import { lookupTeamToken, type TeamTokenInfo } from "../auth/team-caller.ts";
-import { type Failure, UNAUTHENTICATED } from "../base/errors.ts";
-import { err, ok, type Result } from "../base/result.ts";
+import { err, type Failure, ok, type Result, UNAUTHENTICATED } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import { loadActiveEntity, policiesOfEntity } from "../identity/standing.ts";
 import type { Installation } from "../system/installation.ts";
@@ -75,7 +74,7 @@ export class TokenAuthority extends WorkerEntrypoint<Env> implements TokenAuthor
     return { allowed: false, ...refusalOf(failure) };
   }
 
-  async #find(installation: Installation, text: string, notes: AuditNotes): Promise<Result<TokenHolder, Failure>> {
+  async #find(installation: Installation, text: string, notes: AuditNotes): Promise<Result<TokenHolder>> {
     const presented = text === "" ? null : await readToken(this.env, installation, text);
     const caller = presented && (await callerOf(this.env, installation, presented));
     if (!caller) return err(UNAUTHENTICATED);
@@ -90,7 +89,7 @@ export class TokenAuthority extends WorkerEntrypoint<Env> implements TokenAuthor
     text: string,
     request: ReadRequest,
     notes: AuditNotes,
-  ): Promise<Result<Allowed, Failure>> {
+  ): Promise<Result<Allowed>> {
     const presented = text === "" ? null : await readToken(this.env, installation, text);
     if (!presented) return err(UNAUTHENTICATED);
     const call = { presented, ...request, line: null };

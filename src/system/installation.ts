@@ -1,7 +1,6 @@
 import { currentTime, isWithin } from "../base/clock.ts";
-import type { Failure } from "../base/errors.ts";
 import { GenerationalCache } from "../base/generational-cache.ts";
-import { err, ok, type Result } from "../base/result.ts";
+import { err, type Failure, ok, type Result } from "../base/result.ts";
 import { importKeys, type Keys, sealedWithVersion, sealKeyRing } from "../crypto/key-ring.ts";
 import type { Acl } from "../policy/acl.ts";
 import { QuotaTable } from "../quota/quota-table.ts";
@@ -126,18 +125,18 @@ const source = new CopySource("system");
  *
  * @returns "sealed" while there is no seal key, a wrong one, or nothing is initialised, with the command that helps.
  */
-export async function loadInstallation(env: SystemEnv): Promise<Result<Installation, Failure>> {
+export async function loadInstallation(env: SystemEnv): Promise<Result<Installation>> {
   return served(await loadCopy(env));
 }
 
 /** Nothing is answered, and nothing decided, from an installation that is not there as a whole. */
-function served(loaded: Result<Installation, Failure>): Result<Installation, Failure> {
+function served(loaded: Result<Installation>): Result<Installation> {
   return loaded.ok && loaded.value.restoring !== null ? err(BEING_RESTORED) : loaded;
 }
 
 const BEING_RESTORED: Failure = { code: "sealed", message: "Grove is sealed: it is being restored from a backup" };
 
-async function loadCopy(env: SystemEnv): Promise<Result<Installation, Failure>> {
+async function loadCopy(env: SystemEnv): Promise<Result<Installation>> {
   if (!cached) return readInstallation(env);
   const { installation, checkedAt } = cached;
   const now = currentTime();
@@ -169,11 +168,11 @@ export async function takesPages(env: SystemEnv): Promise<TakesPages> {
  *
  * @param watermark 0 when there was none.
  */
-export async function loadInstallationSince(env: SystemEnv, watermark: number): Promise<Result<Installation, Failure>> {
+export async function loadInstallationSince(env: SystemEnv, watermark: number): Promise<Result<Installation>> {
   return served(await loadCopySince(env, watermark));
 }
 
-async function loadCopySince(env: SystemEnv, watermark: number): Promise<Result<Installation, Failure>> {
+async function loadCopySince(env: SystemEnv, watermark: number): Promise<Result<Installation>> {
   const loaded = await loadCopy(env);
   return loaded.ok && loaded.value.watermarks.newest < watermark ? readInstallation(env) : loaded;
 }
@@ -184,11 +183,11 @@ export function installationAgeMs(now: number): number {
 }
 
 /** Reads the installation again when it changed. Called after every own write, so that the writer sees it at once. */
-export async function refreshInstallation(env: SystemEnv): Promise<Result<Installation, Failure>> {
+export async function refreshInstallation(env: SystemEnv): Promise<Result<Installation>> {
   return served(await readInstallation(env));
 }
 
-async function readInstallation(env: SystemEnv): Promise<Result<Installation, Failure>> {
+async function readInstallation(env: SystemEnv): Promise<Result<Installation>> {
   const checkedAt = currentTime();
   const reading = ++readings;
   const known = cached;
@@ -245,7 +244,7 @@ export function forgetInstallation(): void {
   cached = null;
 }
 
-async function openKeys(env: SystemEnv, sealed: string | null): Promise<Result<Keys, Failure>> {
+async function openKeys(env: SystemEnv, sealed: string | null): Promise<Result<Keys>> {
   const opened = await openKeyRing(env, sealed);
   if (!opened.ok) return opened;
   const { ring, sealKey, wrappedByPrevious } = opened.value;

@@ -1,5 +1,4 @@
-import { type Failure, invalid } from "../base/errors.ts";
-import { err, ok, type Result } from "../base/result.ts";
+import { err, type Failure, invalid, ok, type Result } from "../base/result.ts";
 import { type KeyRing, type Keys, newestTerm, sealKeyRing, withNewTerm } from "../crypto/key-ring.ts";
 import { type AgedTerm, agedTerms, withoutTerms } from "../crypto/key-terms.ts";
 import { maxSnapshotAgeMs, snapshotMaxAgeMs } from "./copy-age.ts";
@@ -21,7 +20,7 @@ const BUSY: Failure = { code: "unavailable", message: "the keys are being change
  * Begins a new term. Values are sealed and tokens are hashed under its keys as soon as every isolate has read it: twice
  * POLICY_CACHE_SECONDS later. What was made under earlier terms stays valid.
  */
-export async function rotateKeys(env: SystemEnv, now: number): Promise<Result<null, Failure>> {
+export async function rotateKeys(env: SystemEnv, now: number): Promise<Result<null>> {
   let full = false;
   const rotated = await changeKeyRing(env, (ring) => {
     full = ring.data.length >= MAX_TERMS;
@@ -35,10 +34,7 @@ export async function rotateKeys(env: SystemEnv, now: number): Promise<Result<nu
  *
  * @param change returns null when there is nothing to change.
  */
-async function changeKeyRing(
-  env: SystemEnv,
-  change: (ring: KeyRing) => KeyRing | null,
-): Promise<Result<null, Failure>> {
+async function changeKeyRing(env: SystemEnv, change: (ring: KeyRing) => KeyRing | null): Promise<Result<null>> {
   for (let attempt = 1; attempt <= MAX_TRIES; attempt++) {
     const sealed = await systemOf(env).sealedKeyRing();
     const opened = await openKeyRing(env, sealed);

@@ -1,6 +1,5 @@
-import { type Failure, invalid } from "../base/errors.ts";
 import { readLocationHint } from "../base/location.ts";
-import { err, ok, type Result } from "../base/result.ts";
+import { err, invalid, ok, type Result } from "../base/result.ts";
 import type { QuotaPlace } from "../quota/rules.ts";
 import {
   issuerOf,
@@ -156,7 +155,7 @@ export function placesOfQuotas(mounts: readonly Mount[]): QuotaPlace[] {
  * @param issuer under which the mount issues at the old place (`issuerOf`): one that has moved on meanwhile is not meant.
  * @returns the mount to store in place of the one at `move.from`, or why it can't move.
  */
-export function moveMount(mounts: readonly Mount[], issuer: string, move: MountMove): Result<Mount, Failure> {
+export function moveMount(mounts: readonly Mount[], issuer: string, move: MountMove): Result<Mount> {
   const mount = mounts.find(({ path }) => path === move.from);
   if (!mount || issuerOf(mount) !== issuer) return err(invalid(`no matching mount at "auth/${move.from}"`));
   if (mount.type === "token") return err(invalid(`cannot remount "auth/${move.from}"`));

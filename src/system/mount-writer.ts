@@ -1,5 +1,4 @@
-import { type Failure, invalid } from "../base/errors.ts";
-import { err, ok, type Result } from "../base/result.ts";
+import { err, type Failure, invalid, ok, type Result } from "../base/result.ts";
 import type { EndRequest } from "./end-request.ts";
 import type { Mount } from "./mount.ts";
 import { type MountChange, moveMount, newMountProblem, tuneMount } from "./mount-rules.ts";
@@ -29,7 +28,7 @@ export class MountWriter {
   }
 
   /** Adds a mount, unless its path is taken. */
-  enable(mount: Mount): Result<null, Failure> {
+  enable(mount: Mount): Result<null> {
     const problem = newMountProblem(mount.path, this.#stores.mounts.all());
     if (problem) return err(invalid(problem));
     this.#put(mount);
@@ -37,7 +36,7 @@ export class MountWriter {
   }
 
   /** Changes the settings of the mount at `path`. */
-  tune(path: string, change: MountChange): Result<null, Failure> {
+  tune(path: string, change: MountChange): Result<null> {
     const mount = this.#stores.mounts.at(path);
     if (!mount) return err(noMountAt(path));
     const tuned = tuneMount(mount, change);
@@ -53,7 +52,7 @@ export class MountWriter {
   }
 
   /** Removes a mount and ends all that it issued, see `System.disableMount`. */
-  disable(path: string, uuid: string, asked: EndRequest, now: number): Result<number, Failure> {
+  disable(path: string, uuid: string, asked: EndRequest, now: number): Result<number> {
     const { mounts, quotas, versions, watermarks } = this.#stores;
     const done = watermarks.numberOf(uuid);
     if (done !== null) return ok(done);
@@ -68,7 +67,7 @@ export class MountWriter {
   }
 
   /** Moves a mount and ends all that it issued at the old place, see `System.moveMount`. */
-  move({ id, issuer, from, to, asked }: MoveRequest, now: number): Result<number, Failure> {
+  move({ id, issuer, from, to, asked }: MoveRequest, now: number): Result<number> {
     const { mounts, quotas, versions, watermarks } = this.#stores;
     const done = watermarks.numberOf(id);
     if (done !== null) return ok(done);

@@ -1,4 +1,3 @@
-import type { Failure } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import {
   type KeyRing,
@@ -49,7 +48,7 @@ function checkSealKey(env: SystemEnv): string | null {
  *
  * @returns "uninitialized" without a ring; "sealed" while there is no seal key or a wrong one, with the command that helps.
  */
-export async function openKeyRing(env: SystemEnv, sealed: string | null): Promise<Result<OpenRing, Failure>> {
+export async function openKeyRing(env: SystemEnv, sealed: string | null): Promise<Result<OpenRing>> {
   const problem = sealKeyProblem(env);
   if (problem) return err({ code: "sealed", message: problem });
   if (sealed === null) return err({ code: "uninitialized" });

@@ -1,5 +1,4 @@
-import { type Failure, invalid } from "../base/errors.ts";
-import { err, ok, type Result } from "../base/result.ts";
+import { err, invalid, ok, type Result } from "../base/result.ts";
 import { checkAndSetProblem } from "../policy/write.ts";
 import type { RowSeals } from "../storage/row-seals.ts";
 import { SealedTable, type TableShape, type WithSeal } from "../storage/sealed-table.ts";
@@ -147,13 +146,13 @@ export class PolicyStore {
   }
 
   /** Makes or replaces a policy. Refused when the writer has seen another version, or all policies would be too large. */
-  write(name: string, write: PolicyWrite, now: number): Result<null, Failure> {
+  write(name: string, write: PolicyWrite, now: number): Result<null> {
     const problem = checkAndSetProblem(this.read(name, now), write);
     return problem ? err(invalid(problem)) : this.#put(name, write, now);
   }
 
   /** Changes what a patch names of a policy. */
-  patch(name: string, patch: PolicyPatch, now: number): Result<null, Failure> {
+  patch(name: string, patch: PolicyPatch, now: number): Result<null> {
     const row = this.#find(name, now);
     if (!row) return err(invalid("policy not found"));
     const stored = policyOfRow(row);
@@ -174,7 +173,7 @@ export class PolicyStore {
    *
    * @param cas the version that the caller has seen: another one is not deleted; null for any. `now` in ms.
    */
-  delete(name: string, cas: number | null, now: number): Result<null, Failure> {
+  delete(name: string, cas: number | null, now: number): Result<null> {
     const problem = cas === null ? null : checkAndSetProblem(this.read(name, now), { cas, casRequired: false });
     if (problem) return err(invalid(problem));
     this.#sealed.delete(name);
@@ -185,7 +184,7 @@ export class PolicyStore {
     return this.#sealed.list(`WHERE name = ? AND ${ALIVE}`, name, now)[0] ?? null;
   }
 
-  #put(name: string, write: PolicyWrite, now: number): Result<null, Failure> {
+  #put(name: string, write: PolicyWrite, now: number): Result<null> {
     this.#sql.exec("DELETE FROM policies WHERE expires_at < ?", now);
     const others = this.#sql
       .exec<{ length: number | null }>("SELECT SUM(LENGTH(rules)) AS length FROM policies WHERE name <> ?", name)

@@ -1,6 +1,5 @@
-import { type Failure, invalid } from "../base/errors.ts";
 import { within } from "../base/location.ts";
-import { err, ok, type Result } from "../base/result.ts";
+import { err, invalid, ok, type Result } from "../base/result.ts";
 import type { QuotaConfig, RateLimitQuota } from "../quota/quota.ts";
 import type { QuotaWrite } from "../quota/rules.ts";
 import { RowSeals } from "../storage/row-seals.ts";
@@ -121,7 +120,7 @@ export class System extends StoredObject<SystemEnv> {
   }
 
   /** Changes when keys are rotated by themselves; a 400 for settings out of bounds. */
-  async configureRotation(change: RotationChange): Promise<Result<null, Failure>> {
+  async configureRotation(change: RotationChange): Promise<Result<null>> {
     await this.#keys.mustOpen();
     const changed = changeRotation(this.#stores.rotation.settings(), change);
     if (!changed.ok) return err(invalid(changed.error));
@@ -188,7 +187,7 @@ export class System extends StoredObject<SystemEnv> {
   }
 
   /** Makes or replaces the policy `name`. `now` in ms. */
-  async writePolicy(name: string, write: PolicyWrite, now: number): Promise<Result<null, Failure>> {
+  async writePolicy(name: string, write: PolicyWrite, now: number): Promise<Result<null>> {
     await this.#keys.mustOpen();
     const written = this.#stores.policies.write(name, write, now);
     if (written.ok) this.#stores.versions.change("policies");
@@ -196,7 +195,7 @@ export class System extends StoredObject<SystemEnv> {
   }
 
   /** Changes the policy `name`. `now` in ms. */
-  async patchPolicy(name: string, patch: PolicyPatch, now: number): Promise<Result<null, Failure>> {
+  async patchPolicy(name: string, patch: PolicyPatch, now: number): Promise<Result<null>> {
     await this.#keys.mustOpen();
     const patched = this.#stores.policies.patch(name, patch, now);
     if (patched.ok) this.#stores.versions.change("policies");
@@ -204,7 +203,7 @@ export class System extends StoredObject<SystemEnv> {
   }
 
   /** Deletes the policy `name`, see `PolicyStore.delete`. `now` in ms. */
-  async deletePolicy(name: string, cas: number | null, now: number): Promise<Result<null, Failure>> {
+  async deletePolicy(name: string, cas: number | null, now: number): Promise<Result<null>> {
     await this.#keys.mustOpen();
     const deleted = this.#stores.policies.delete(name, cas, now);
     if (deleted.ok) this.#stores.versions.change("policies");
@@ -212,13 +211,13 @@ export class System extends StoredObject<SystemEnv> {
   }
 
   /** Adds a mount. Two that are enabled at once can't both get one place. */
-  async enableMount(mount: Mount): Promise<Result<null, Failure>> {
+  async enableMount(mount: Mount): Promise<Result<null>> {
     await this.#keys.mustOpen();
     return this.#mounts.enable(mount);
   }
 
   /** Changes the settings of the mount at `path`. */
-  async tuneMount(path: string, change: MountChange): Promise<Result<null, Failure>> {
+  async tuneMount(path: string, change: MountChange): Promise<Result<null>> {
     await this.#keys.mustOpen();
     return this.#mounts.tune(path, change);
   }
@@ -242,7 +241,7 @@ export class System extends StoredObject<SystemEnv> {
    * @param now ms.
    * @returns the number of the watermark; a refusal when the mount is not at `path`, or moves to another place.
    */
-  async disableMount(path: string, uuid: string, asked: EndRequest, now: number): Promise<Result<number, Failure>> {
+  async disableMount(path: string, uuid: string, asked: EndRequest, now: number): Promise<Result<number>> {
     await this.#keys.mustOpen();
     return this.#mounts.disable(path, uuid, asked, now);
   }
@@ -253,7 +252,7 @@ export class System extends StoredObject<SystemEnv> {
    * @param now ms.
    * @returns the number of the watermark; a refusal when too many are remembered.
    */
-  async addWatermark(request: WatermarkRequest, now: number): Promise<Result<number, Failure>> {
+  async addWatermark(request: WatermarkRequest, now: number): Promise<Result<number>> {
     await this.#keys.mustOpen();
     return this.#watermarks.add(request, now);
   }
@@ -280,7 +279,7 @@ export class System extends StoredObject<SystemEnv> {
    * @param now ms.
    * @returns the number of the watermark; a refusal when the mount is not at `from`, or nothing may be at `to`.
    */
-  async moveMount(move: MoveRequest, now: number): Promise<Result<number, Failure>> {
+  async moveMount(move: MoveRequest, now: number): Promise<Result<number>> {
     await this.#keys.mustOpen();
     return this.#mounts.move(move, now);
   }
@@ -316,7 +315,7 @@ export class System extends StoredObject<SystemEnv> {
   }
 
   /** Makes or replaces a rate limit quota; a 400 says why it can't be. */
-  async writeQuota(write: QuotaWrite): Promise<Result<null, Failure>> {
+  async writeQuota(write: QuotaWrite): Promise<Result<null>> {
     await this.#keys.mustOpen();
     const written = this.#stores.quotas.write(write, placesOfQuotas(this.#stores.mounts.all()));
     if (!written.ok) return err(invalid(written.error));
@@ -331,7 +330,7 @@ export class System extends StoredObject<SystemEnv> {
   }
 
   /** Replaces what holds for all quotas; a 400 says why it can't be. */
-  async configureQuotas(config: QuotaConfig): Promise<Result<null, Failure>> {
+  async configureQuotas(config: QuotaConfig): Promise<Result<null>> {
     await this.#keys.mustOpen();
     const configured = this.#stores.quotas.configure(config);
     if (!configured.ok) return err(invalid(configured.error));

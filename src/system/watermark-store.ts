@@ -1,5 +1,4 @@
-import { type Failure, invalid } from "../base/errors.ts";
-import { err, ok, type Result } from "../base/result.ts";
+import { err, invalid, ok, type Result } from "../base/result.ts";
 import type { RowSeals } from "../storage/row-seals.ts";
 import { SealedTable, type TableShape } from "../storage/sealed-table.ts";
 import { storedJson } from "../storage/stored-json.ts";
@@ -106,7 +105,7 @@ export class WatermarkStore {
    * @param now ms.
    * @returns its number; a refusal when there are too many.
    */
-  add({ id, scope, createdBefore, asked = UNASKED }: WatermarkRequest, now: number): Result<number, Failure> {
+  add({ id, scope, createdBefore, asked = UNASKED }: WatermarkRequest, now: number): Result<number> {
     const stored = this.all();
     const known = stored.find((other) => other.id === id);
     if (known) return ok(known.number);

@@ -1,4 +1,3 @@
-import type { Failure } from "../base/errors.ts";
 import type { Result } from "../base/result.ts";
 import { maxSnapshotAgeMs } from "./copy-age.ts";
 import type { SystemEnv } from "./env.ts";
@@ -17,7 +16,7 @@ export class WatermarkWriter {
   }
 
   /** Makes a watermark at `now` (ms), see `WatermarkStore.add`. */
-  add(request: WatermarkRequest, now: number): Result<number, Failure> {
+  add(request: WatermarkRequest, now: number): Result<number> {
     this.#dropOld(now);
     const added = this.#stores.watermarks.add(request, now);
     if (added.ok) this.#stores.versions.change("watermarks");

@@ -1,5 +1,5 @@
-import type { Failure } from "../base/errors.ts";
 import { MAX_TEAM_TOKENS } from "../base/limits.ts";
+import type { Failure } from "../base/result.ts";
 
 /** Another team or organization has the name. */
 export const NAME_TAKEN: Failure = {

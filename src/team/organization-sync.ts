@@ -1,6 +1,5 @@
 import { currentTime, isWithin } from "../base/clock.ts";
-import type { Failure } from "../base/errors.ts";
-import { err, ok, type Result } from "../base/result.ts";
+import { err, type Failure, ok, type Result } from "../base/result.ts";
 import { snapshotMaxAgeMs } from "../system/copy-age.ts";
 import type { TeamEnv } from "./env.ts";
 import { organizationNamed } from "./find.ts";
@@ -46,7 +45,7 @@ export class OrganizationView {
   }
 
   /** The rules as they are now. "not_found" without a team or organization, "unavailable" without an answer. */
-  async currentRules(team: TeamRecord | null): Promise<Result<LifetimeRules, Failure>> {
+  async currentRules(team: TeamRecord | null): Promise<Result<LifetimeRules>> {
     if (!team) return err({ code: "not_found" });
     try {
       const rules = await this.#read(team);

@@ -1,5 +1,4 @@
 import { currentTime } from "../base/clock.ts";
-import type { Failure } from "../base/errors.ts";
 import { nameKey } from "../base/name.ts";
 import { inGroups } from "../base/parallel.ts";
 import { err, ok, type Result } from "../base/result.ts";
@@ -87,7 +86,7 @@ export class Organization extends GroveObject<TeamEnv> {
   }
 
   /** Creates the organization. A name stays taken until the deletion of an earlier organization of that name has ended. */
-  async create(record: OrganizationRecord): Promise<Result<OrganizationRecord, Failure>> {
+  async create(record: OrganizationRecord): Promise<Result<OrganizationRecord>> {
     await this.keys.open();
     if (this.tables.exist) return err(NAME_TAKEN);
     this.#record = record;
@@ -193,12 +192,12 @@ export class Organization extends GroveObject<TeamEnv> {
   }
 
   /** A page of the teams, by name. `part` is text that the name must hold, "" for none. */
-  listTeams(name: string, page: PageRequest, part: string): Result<Page<TeamRecord>, Failure> {
+  listTeams(name: string, page: PageRequest, part: string): Result<Page<TeamRecord>> {
     return this.show(name) ? ok(this.#store.listTeams(page, part)) : err(NO_ORGANIZATION);
   }
 
   /** The teams with these names that exist. */
-  teamsNamed(name: string, names: readonly string[]): Result<TeamRecord[], Failure> {
+  teamsNamed(name: string, names: readonly string[]): Result<TeamRecord[]> {
     return this.show(name) ? ok(this.#store.teamsNamed(names)) : err(NO_ORGANIZATION);
   }
 
@@ -210,7 +209,7 @@ export class Organization extends GroveObject<TeamEnv> {
   }
 
   /** A page of the tokens. `part` is text that the name of the team must hold, "" for none. */
-  listTokens(name: string, page: PageRequest, order: TokenOrder, part: string): Result<Page<ListedToken>, Failure> {
+  listTokens(name: string, page: PageRequest, order: TokenOrder, part: string): Result<Page<ListedToken>> {
     return this.show(name) ? ok(this.#store.tokens.list(page, order, part)) : err(NO_ORGANIZATION);
   }
 

@@ -1,5 +1,4 @@
 import { currentTime } from "../base/clock.ts";
-import type { Failure } from "../base/errors.ts";
 import { MAX_TEAM_TOKENS } from "../base/limits.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import { equalBytes } from "../crypto/bytes.ts";
@@ -92,7 +91,7 @@ export class Team extends GroveObject<TeamEnv> {
    * Makes the team. It exists once its organization has taken it in: one whose name is taken, and one whose organization
    * does not answer, ends at once.
    */
-  async create(team: TeamRecord): Promise<Result<TeamRecord, Failure>> {
+  async create(team: TeamRecord): Promise<Result<TeamRecord>> {
     await this.keys.open();
     // A repeat of a call that made it and could not say so.
     if (team.owners && this.#store.team()?.owners) return ok(team);
@@ -118,7 +117,7 @@ export class Team extends GroveObject<TeamEnv> {
    * Changes settings, of `organizationAccess` the flags that are given. A new name counts once the organization agrees; one
    * that is taken falls back to the old.
    */
-  async update(settings: Partial<TeamSettings>): Promise<Result<TeamRecord, Failure>> {
+  async update(settings: Partial<TeamSettings>): Promise<Result<TeamRecord>> {
     await this.keys.open();
     const before = this.#store.team();
     if (!before) return NOT_FOUND;
@@ -133,7 +132,7 @@ export class Team extends GroveObject<TeamEnv> {
   }
 
   /** Deletes the team. Its tokens end with this write, before the organization is notified. */
-  async remove(): Promise<Result<null, Failure>> {
+  async remove(): Promise<Result<null>> {
     await this.keys.open();
     const team = this.#store.team();
     if (!team) return NOT_FOUND;
@@ -154,7 +153,7 @@ export class Team extends GroveObject<TeamEnv> {
    * Gives the team a new token. One without a description takes the place of the one without; one with a description that
    * another token has is refused, and so is an end that the organization does not allow.
    */
-  async addToken(given: NewTeamTokenRecord): Promise<Result<TeamWithToken, Failure>> {
+  async addToken(given: NewTeamTokenRecord): Promise<Result<TeamWithToken>> {
     await this.keys.open();
     const rules = await this.#organization.currentRules(this.#store.team());
     if (!rules.ok) return rules;
@@ -179,7 +178,7 @@ export class Team extends GroveObject<TeamEnv> {
    * Lets a new token take over from the one with this id, which ends at the end of the overlap. Without an end the new one
    * lives as long as the other was to. A repeat finds what was done, for a day.
    */
-  async rotateToken(tokenId: string, rotation: Rotation): Promise<Result<Rotated, Failure>> {
+  async rotateToken(tokenId: string, rotation: Rotation): Promise<Result<Rotated>> {
     await this.keys.open();
     const rules = await this.#organization.currentRules(this.#store.team());
     if (!rules.ok) return rules;

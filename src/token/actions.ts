@@ -1,4 +1,3 @@
-import type { Failure } from "../base/errors.ts";
 import type { Result } from "../base/result.ts";
 import type { AccessRequest, Verdict } from "../policy/acl.ts";
 import type { EndRequest } from "../system/end-request.ts";
@@ -98,5 +97,5 @@ export interface TreeAnswer {
   /** null: the policies refuse the request. */
   readonly verdict: Verdict | null;
   /** null without an action. A failure here is the action's own: the caller was good and allowed. */
-  readonly outcome: Result<Outcome, Failure> | null;
+  readonly outcome: Result<Outcome> | null;
 }

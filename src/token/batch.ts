@@ -1,5 +1,4 @@
-import { type Failure, invalid } from "../base/errors.ts";
-import { err, ok, type Result } from "../base/result.ts";
+import { err, invalid, ok, type Result } from "../base/result.ts";
 import { fromBase64Url, toBase64Url } from "../crypto/bytes.ts";
 import type { Keys } from "../crypto/key-ring.ts";
 import { openData, sealData } from "../crypto/sealed-data.ts";
@@ -27,7 +26,7 @@ export async function sealBatchToken(
   keys: Keys,
   spec: TokenSpec,
   parent: { readonly treeId: string; readonly row: number } | null,
-): Promise<Result<string, Failure>> {
+): Promise<Result<string>> {
   if (spec.expiresAt === null) throw new Error("the rules give every batch token an end");
   const token: BatchToken = { record: spec.record, expiresAt: spec.expiresAt, parent };
   const sealed = await sealData(keys, CONTEXT, UTF_8.encode(JSON.stringify(token)));

@@ -1,6 +1,5 @@
 import { currentTime } from "../base/clock.ts";
-import { type Failure, UNAUTHENTICATED } from "../base/errors.ts";
-import { err, ok, type Result } from "../base/result.ts";
+import { err, ok, type Result, UNAUTHENTICATED } from "../base/result.ts";
 import type { EntityView } from "../identity/model.ts";
 import { aclOf } from "../identity/standing.ts";
 import type { AccessRequest, Verdict } from "../policy/acl.ts";
@@ -21,7 +20,7 @@ export interface Call {
 export interface Circumstances {
   readonly installation: Pick<Installation, "aclFor">;
   /** What the entity of the token adds; null without one. A failure when the entity is disabled or gone. */
-  readonly entity: Result<EntityView | null, Failure>;
+  readonly entity: Result<EntityView | null>;
   /** ms. */
   readonly now: number;
 }
@@ -39,7 +38,7 @@ export function decide(
   { access, clientAddress }: Call,
   { installation, entity, now }: Circumstances,
   trace?: Trace,
-): Result<Verdict | null, Failure> {
+): Result<Verdict | null> {
   if (!addressAllowed(token.boundCidrs, clientAddress)) return err(UNAUTHENTICATED);
   if (!entity.ok) return entity;
   const verdict = evaluateAcl(aclOf(installation, token.policies, entity.value, now), access, now, trace);
@@ -59,7 +58,7 @@ export interface TokenSource<T> {
   /** The token if it is alive at this moment (ms), else null. */
   readonly find: (now: number) => T | null;
   /** What an entity adds. A failure when it is disabled or gone. */
-  readonly loadEntity: (entityId: string) => Promise<Result<EntityView | null, Failure>>;
+  readonly loadEntity: (entityId: string) => Promise<Result<EntityView | null>>;
 }
 
 /**
@@ -75,10 +74,10 @@ export async function findAndDecide<T extends { readonly caller: TokenRecord }, 
   call: Call,
   { find, loadEntity }: TokenSource<T>,
   act: (decided: Decided<T>) => R,
-): Promise<R | Result<never, Failure> | null> {
+): Promise<R | Result<never> | null> {
   let now = currentTime();
   let found = find(now);
-  let entity: Result<EntityView | null, Failure> = ok(null);
+  let entity: Result<EntityView | null> = ok(null);
   if (found && found.caller.entityId !== "") {
     entity = await loadEntity(found.caller.entityId);
     now = currentTime();

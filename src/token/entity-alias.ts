@@ -1,5 +1,4 @@
-import { type Failure, invalid } from "../base/errors.ts";
-import { err, ok, type Result } from "../base/result.ts";
+import { err, invalid, ok, type Result } from "../base/result.ts";
 import { entityForLogin } from "../identity/login.ts";
 import { nameProblem } from "../identity/rules.ts";
 import type { Installation } from "../system/installation.ts";
@@ -16,7 +15,7 @@ export async function withEntityOfAlias(
   installation: Installation,
   spec: TokenSpec,
   aliasName: string,
-): Promise<Result<TokenSpec, Failure>> {
+): Promise<Result<TokenSpec>> {
   if (aliasName === "") return ok(spec);
   const problem = nameProblem("alias", aliasName);
   if (problem) return err(invalid(problem));

@@ -1,6 +1,5 @@
 import { currentTime } from "../base/clock.ts";
-import { type Failure, UNAUTHENTICATED } from "../base/errors.ts";
-import { err, ok, type Result } from "../base/result.ts";
+import { err, ok, type Result, UNAUTHENTICATED } from "../base/result.ts";
 import { equalBytes } from "../crypto/bytes.ts";
 import { loadActiveEntity } from "../identity/standing.ts";
 import type { FoundInTree, LeaseAction, LeaseOutcome, WalkAnswer, WalkPurpose } from "../lease/actions.ts";
@@ -73,7 +72,7 @@ export class TokenTree extends StoredObject<TreeEnv> {
     ids: NewTokenIds,
     allocatedBy: number | null,
     cubbyhole: readonly CubbyholeValue[] = [],
-  ): Promise<Result<TokenView | "taken", Failure>> {
+  ): Promise<Result<TokenView | "taken">> {
     if (!ids.seal) await this.#tree.keys.open(spec.record.watermark);
     if (!this.#tree.end.isEmpty || ids.row <= this.#tree.tokens.floor) return ok("taken");
     if (isEnded(this.#tree.keys.watermarks(), "all", spec.record)) return err(REVOKED_MEANWHILE);
@@ -106,7 +105,7 @@ export class TokenTree extends StoredObject<TreeEnv> {
    * @returns the caller with the outcome, also when the policies refuse: then without a verdict. "unauthenticated" for every
    *   token that can't be used. A failure of the action itself is the inner error: by then the caller is known.
    */
-  async run(call: TreeCall): Promise<Result<TreeAnswer, Failure>> {
+  async run(call: TreeCall): Promise<Result<TreeAnswer>> {
     const loaded = await loadInstallationSince(this.env, call.watermark);
     if (!loaded.ok) return loaded;
     const installation = loaded.value;
@@ -129,7 +128,7 @@ export class TokenTree extends StoredObject<TreeEnv> {
    *
    * @returns "not_found" when the target is not alive.
    */
-  async act(action: TargetAction): Promise<Result<Outcome, Failure>> {
+  async act(action: TargetAction): Promise<Result<Outcome>> {
     await this.#tree.keys.open();
     const now = currentTime();
     const outcome = this.#tree.targets.perform(action, null, now);
@@ -148,7 +147,7 @@ export class TokenTree extends StoredObject<TreeEnv> {
    *
    * @returns "not_found" when the parent has died since.
    */
-  async insert(spec: TokenSpec, ids: NewTokenIds, parent: number): Promise<Result<Outcome, Failure>> {
+  async insert(spec: TokenSpec, ids: NewTokenIds, parent: number): Promise<Result<Outcome>> {
     await this.#tree.keys.open(spec.record.watermark);
     if (!this.#tree.tokens.isCreated || !this.#tree.tokens.live(parent, currentTime())) return NOT_FOUND;
     if (isEnded(this.#tree.keys.watermarks(), "all", spec.record)) return err(REVOKED_MEANWHILE);
@@ -256,7 +255,7 @@ export class TokenTree extends StoredObject<TreeEnv> {
   }
 
   /** Performs an action on a lease of this tree. "not_found" when the lease, or its holder, is not there. */
-  async lease(action: LeaseAction): Promise<Result<LeaseOutcome, Failure>> {
+  async lease(action: LeaseAction): Promise<Result<LeaseOutcome>> {
     await this.#tree.keys.open();
     return this.#tree.tokens.isCreated ? this.#tree.leases.perform(action) : NOT_FOUND;
   }

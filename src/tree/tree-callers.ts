@@ -1,4 +1,3 @@
-import type { Failure } from "../base/errors.ts";
 import { ok, type Result } from "../base/result.ts";
 import { equalBytes } from "../crypto/bytes.ts";
 import type { Verdict } from "../policy/acl.ts";
@@ -104,7 +103,7 @@ export class TreeCallers {
   }
 
   /** Writes a token below `parent`, likewise. "row_taken" when its row may have been another's. */
-  insert(spec: TokenSpec, ids: NewTokenIds, parent: number, warnings: readonly string[]): Result<Outcome, Failure> {
+  insert(spec: TokenSpec, ids: NewTokenIds, parent: number, warnings: readonly string[]): Result<Outcome> {
     const { tokens, inventory, arm } = this.#tree;
     if (!tokens.insert(spec, ids, parent)) return ok({ kind: "row_taken", above: tokens.floor });
     inventory.born(ids.row, parent);
@@ -144,7 +143,7 @@ export class TreeCallers {
     verdict: Verdict,
     watermark: number,
     now: number,
-  ): Result<Outcome, Failure> {
+  ): Result<Outcome> {
     switch (action.kind) {
       case "create":
         return this.#create(action, caller, verdict, watermark, now);
@@ -170,7 +169,7 @@ export class TreeCallers {
     verdict: Verdict,
     watermark: number,
     now: number,
-  ): Result<Outcome, Failure> {
+  ): Result<Outcome> {
     const plan = planChild(action, caller, verdict.sudo, watermark, now);
     if (!plan.ok) return plan;
     const { spec, warnings } = plan.value;

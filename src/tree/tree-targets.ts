@@ -1,4 +1,3 @@
-import type { Failure } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import { equalBytes } from "../crypto/bytes.ts";
 import type { EndRequest } from "../system/end-request.ts";
@@ -38,7 +37,7 @@ export class TreeTargets {
    * @param now ms.
    * @returns "not_found" when the target is not alive.
    */
-  perform(action: TargetAction, callerRow: TokenRow | null, now: number): Result<Outcome, Failure> {
+  perform(action: TargetAction, callerRow: TokenRow | null, now: number): Result<Outcome> {
     const { tokens } = this.#tree;
     const row = tokens.isCreated ? this.#find(action.target, callerRow, now) : null;
     if (!row) return NOT_FOUND;
@@ -81,11 +80,7 @@ export class TreeTargets {
     return ok({ kind: "revoked", accessor: fixed.accessor });
   }
 
-  #unwrap(
-    row: TokenRow,
-    { take, asked }: Extract<TargetAction, { kind: "unwrap" }>,
-    now: number,
-  ): Result<Outcome, Failure> {
+  #unwrap(row: TokenRow, { take, asked }: Extract<TargetAction, { kind: "unwrap" }>, now: number): Result<Outcome> {
     const token = this.#tree.tokens.view(row, now);
     const sealed = isWrappingToken(token) ? this.#tree.cubbyhole.read(row.row, RESPONSE_PATH) : null;
     if (!sealed) return NOT_FOUND;
@@ -93,7 +88,7 @@ export class TreeTargets {
     return ok({ kind: "wrapped", token, sealed });
   }
 
-  #renew(action: Extract<TargetAction, { kind: "renew" }>, token: TokenView, now: number): Result<Outcome, Failure> {
+  #renew(action: Extract<TargetAction, { kind: "renew" }>, token: TokenView, now: number): Result<Outcome> {
     const refusal = refuseRenewal(token);
     if (refusal) return err(refusal);
     if ((token.role !== null || token.login !== null) && !action.terms) return ok({ kind: "needs_terms", token });

@@ -1,4 +1,4 @@
-import type { Failure } from "../base/errors.ts";
+import type { Failure } from "../base/result.ts";
 import { toWire } from "./failure.ts";
 import { type AuthReply, EMPTY, type Reply, type WrapInfo } from "./reply.ts";
 import type { StoredAnswer } from "./stored-answer.ts";

@@ -1,5 +1,5 @@
-import type { Failure } from "../base/errors.ts";
 import { failureOfPlatform } from "../base/platform-errors.ts";
+import type { Failure } from "../base/result.ts";
 import { isStorageFailure } from "../storage/failure.ts";
 
 /**

@@ -1,4 +1,4 @@
-import type { Failure } from "../base/errors.ts";
+import type { Failure } from "../base/result.ts";
 import { auditPath } from "./audit.ts";
 
 /** A failure on the wire. */

@@ -1,5 +1,4 @@
-import { type Failure, invalid } from "../base/errors.ts";
-import { err, ok, type Result } from "../base/result.ts";
+import { err, invalid, ok, type Result } from "../base/result.ts";
 import { type FieldSchema, readValues } from "./fields.ts";
 
 /** Names of the fields that were sent. */
@@ -24,7 +23,7 @@ export function readFields<F>(
   schema: FieldSchema<F>,
   data: Readonly<Record<string, unknown>>,
   unreadNames: readonly string[] = [],
-): Result<ReadFields<F>, Failure> {
+): Result<ReadFields<F>> {
   const names = schema.others === "kept" ? [] : Object.keys(data).sort();
   const known = names.filter((name) => Object.hasOwn(schema.shape, name));
   const unknown = known.length === names.length ? [] : names.filter((name) => !known.includes(name));

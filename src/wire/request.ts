@@ -1,8 +1,7 @@
 import { parseDuration } from "../base/duration.ts";
-import { type Failure, invalid } from "../base/errors.ts";
 import { parseFlag } from "../base/flag.ts";
 import { MAX_PARAMETERS, MAX_PATH_LENGTH, MAX_TOKEN_LENGTH, maxBodyBytes } from "../base/limits.ts";
-import { err, ok, type Result } from "../base/result.ts";
+import { err, type Failure, invalid, ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import type { Operation } from "../policy/acl.ts";
 import type { AuditNotes } from "./audit.ts";
@@ -47,9 +46,9 @@ export interface RequestHead {
   readonly pathname: string;
   readonly query: URLSearchParams;
   /** As `readPath` gives it. */
-  readonly path: Result<string, Failure>;
+  readonly path: Result<string>;
   /** The operation in Vault's dialect. */
-  readonly operation: Result<Operation, Failure>;
+  readonly operation: Result<Operation>;
   /** null when whatever stands in front did not say. */
   readonly clientAddress: string | null;
 }
@@ -99,7 +98,7 @@ const HOST = /^(?:[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?$/;
 const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\ufeff]/u;
 
 /** The path of a request line below the base path, decoded; a failure for one that no handler may see. */
-export function readPath(pathname: string): Result<string, Failure> {
+export function readPath(pathname: string): Result<string> {
   let path: string;
   try {
     path = decodeURIComponent(pathname.slice(basePathOf(pathname).length));
@@ -141,7 +140,7 @@ function basePathOf(pathname: string): string {
 }
 
 /** What the client wants to do, from method and query. */
-export function readOperation(method: string, query: URLSearchParams): Result<Operation, Failure> {
+export function readOperation(method: string, query: URLSearchParams): Result<Operation> {
   if (method !== "GET" || query === NO_QUERY) {
     const operation = operationOfMethod(method);
     return operation ? ok(operation) : err({ code: "unknown_method" });
@@ -165,7 +164,7 @@ export async function readRequest(
   head: RequestHead,
   env: Env,
   id: string,
-): Promise<Result<GroveRequest, Failure>> {
+): Promise<Result<GroveRequest>> {
   const { path, operation, query } = head;
   const { headers } = request;
   if (!path.ok) return path;
@@ -221,7 +220,7 @@ function isMergePatch(headers: Headers): boolean {
 }
 
 /** The parameters of a query; one that comes more than once is a list. */
-export function readParameters(query: URLSearchParams): Result<Record<string, unknown>, Failure> {
+export function readParameters(query: URLSearchParams): Result<Record<string, unknown>> {
   const grouped = groupByName(query);
   if (!grouped.ok) return grouped;
   const entries = [...grouped.value].map(([name, values]) => [name, values.length === 1 ? values[0] : values]);
@@ -229,7 +228,7 @@ export function readParameters(query: URLSearchParams): Result<Record<string, un
 }
 
 /** The parameters that are fields: not those that name the operation. */
-function readQuery(query: URLSearchParams): Result<Record<string, unknown>, Failure> {
+function readQuery(query: URLSearchParams): Result<Record<string, unknown>> {
   if (query === NO_QUERY) return ok({});
   const parameters = readParameters(query);
   if (!parameters.ok) return parameters;
@@ -237,7 +236,7 @@ function readQuery(query: URLSearchParams): Result<Record<string, unknown>, Fail
   return ok(fields);
 }
 
-async function readBody(request: Request, env: Env): Promise<Result<Record<string, unknown>, Failure>> {
+async function readBody(request: Request, env: Env): Promise<Result<Record<string, unknown>>> {
   const text = await readBodyText(request, env);
   if (!text.ok) return text;
   const type = request.headers.get("Content-Type") ?? "";
@@ -249,7 +248,7 @@ async function readBody(request: Request, env: Env): Promise<Result<Record<strin
 }
 
 /** The body as text, "" without one. Not read further than the limit, whatever length it announced. */
-export async function readBodyText(request: Request, env: Env): Promise<Result<string, Failure>> {
+export async function readBodyText(request: Request, env: Env): Promise<Result<string>> {
   const limit = maxBodyBytes(env.MAX_BODY_BYTES);
   const announced = request.headers.get("Content-Length");
   if (Number(announced ?? 0) > limit) return err({ code: "body_too_large" });
@@ -273,7 +272,7 @@ export async function readBodyText(request: Request, env: Env): Promise<Result<s
   }
 }
 
-async function readWhole(request: Request, limit: number): Promise<Result<string, Failure>> {
+async function readWhole(request: Request, limit: number): Promise<Result<string>> {
   try {
     const bytes = await request.arrayBuffer();
     return bytes.byteLength > limit ? err({ code: "body_too_large" }) : ok(WHOLE_TEXTS.decode(bytes));
@@ -282,14 +281,14 @@ async function readWhole(request: Request, limit: number): Promise<Result<string
   }
 }
 
-function readForm(form: URLSearchParams): Result<Record<string, unknown>, Failure> {
+function readForm(form: URLSearchParams): Result<Record<string, unknown>> {
   const grouped = groupByName(form);
   if (!grouped.ok) return grouped;
   return ok(Object.fromEntries([...grouped.value].map(([name, values]) => [name, values.join(",")])));
 }
 
 /** The values of each name, in one pass: looking every name up by itself would take minutes for a body of short names. */
-function groupByName(parameters: URLSearchParams): Result<Map<string, string[]>, Failure> {
+function groupByName(parameters: URLSearchParams): Result<Map<string, string[]>> {
   if (parameters.size > MAX_PARAMETERS) return err(invalid("there are too many fields"));
   const grouped = new Map<string, string[]>();
   for (const [name, value] of parameters) {
@@ -311,7 +310,7 @@ function readBearer(headers: Headers): string {
   return authorization.startsWith("Bearer ") ? authorization.slice("Bearer ".length) : "";
 }
 
-function readWrapTtl(header: string | null): Result<number, Failure> {
+function readWrapTtl(header: string | null): Result<number> {
   if (!header) return ok(0);
   const ttl = parseDuration(header);
   if (!ttl.ok) return err(invalid(`error parsing X-Vault-Wrap-TTL header: it ${ttl.error}`));

@@ -1,4 +1,4 @@
-import type { Failure } from "../base/errors.ts";
+import type { Failure } from "../base/result.ts";
 
 /**
  * What sent a request: a program, a page of this server (the console), or a page of another site. Browsers say so in

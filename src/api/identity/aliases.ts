@@ -1,7 +1,6 @@
 import type { CallContext, Route } from "../../auth/route.ts";
 import { currentTime } from "../../base/clock.ts";
-import { type Failure, invalid } from "../../base/errors.ts";
-import { err, ok, type Result } from "../../base/result.ts";
+import { err, invalid, ok, type Result } from "../../base/result.ts";
 import { deleteAlias, writeAlias } from "../../identity/alias-writes.ts";
 import { listAliases, readAlias } from "../../identity/entities.ts";
 import type { AliasRecord, GroupAliasRecord } from "../../identity/model.ts";
@@ -38,10 +37,7 @@ export const ALIAS_ROUTES: readonly Route[] = routesById<AliasRecord, Fields>({
   delete: (env, { id }) => deleteAlias(env, id),
 });
 
-async function writeEntityAlias(
-  { env, installation }: CallContext,
-  fields: Fields,
-): Promise<Result<ShownWrite, Failure>> {
+async function writeEntityAlias({ env, installation }: CallContext, fields: Fields): Promise<Result<ShownWrite>> {
   const { id, name, mount_accessor: accessor, custom_metadata: customMetadata } = fields;
   const problem = nameProblem("alias", name) ?? metadataProblem("custom_metadata", customMetadata);
   if (problem) return err(invalid(problem));
@@ -83,10 +79,7 @@ export const GROUP_ALIAS_ROUTES: readonly Route[] = routesById<GroupAliasRecord,
   delete: (env, { id }) => identityOf(env).deleteGroupAlias(id),
 });
 
-async function writeGroupAlias(
-  { env, installation }: CallContext,
-  fields: GroupFields,
-): Promise<Result<ShownWrite, Failure>> {
+async function writeGroupAlias({ env, installation }: CallContext, fields: GroupFields): Promise<Result<ShownWrite>> {
   const { id, name, mount_accessor: mountAccessor, canonical_id: groupId } = fields;
   const problem = nameProblem("alias", name);
   if (problem) return err(invalid(problem));

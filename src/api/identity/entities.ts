@@ -3,8 +3,7 @@ import { readRoute } from "../../auth/record-routes.ts";
 import { type Answered, type CallContext, type Route, simpleRoute, withParameters } from "../../auth/route.ts";
 import { DONE_OR_WARNED, dataAnswer, NO_CONTENT } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
-import { type Failure, invalid } from "../../base/errors.ts";
-import { err, ok, type Result } from "../../base/result.ts";
+import { err, invalid, ok, type Result } from "../../base/result.ts";
 import { findEntity, listEntities, listEntityNames, readEntity } from "../../identity/entities.ts";
 import { deleteEntities, writeEntity } from "../../identity/entity-writes.ts";
 import type { EntityRecord } from "../../identity/model.ts";
@@ -83,7 +82,7 @@ export const ENTITY_ROUTES: readonly Route[] = withParameters({ id: "The id of t
   }),
 ]);
 
-async function write({ env }: CallContext, fields: Fields): Promise<Result<ShownWrite, Failure>> {
+async function write({ env }: CallContext, fields: Fields): Promise<Result<ShownWrite>> {
   const { id, name, metadata, disabled } = fields;
   const problem = nameProblem("entity", name) ?? metadataProblem("metadata", metadata);
   if (problem) return err(invalid(problem));

@@ -1,7 +1,6 @@
 import type { CallContext, Route } from "../../auth/route.ts";
 import { currentTime } from "../../base/clock.ts";
-import { type Failure, invalid } from "../../base/errors.ts";
-import { err, ok, type Result } from "../../base/result.ts";
+import { err, invalid, ok, type Result } from "../../base/result.ts";
 import { writeGroup } from "../../identity/entity-writes.ts";
 import { EXTERNAL_GROUP, type GroupRecord, INTERNAL_GROUP } from "../../identity/model.ts";
 import { identityPolicies, metadataProblem, nameProblem } from "../../identity/rules.ts";
@@ -43,7 +42,7 @@ const KIND: NamedKind<GroupRecord, Fields> = {
 /** Groups of entities, by id and by name. */
 export const GROUP_ROUTES: readonly Route[] = [...routesById(KIND), ...routesByName(KIND)];
 
-async function write({ env }: CallContext, fields: Fields): Promise<Result<ShownWrite, Failure>> {
+async function write({ env }: CallContext, fields: Fields): Promise<Result<ShownWrite>> {
   const { id, name, metadata } = fields;
   const type = TYPES.find((known) => known === fields.type) ?? null;
   if (fields.type !== "" && type === null) return err(invalid('the type of a group is "internal" or "external"'));

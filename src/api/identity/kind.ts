@@ -3,8 +3,7 @@ import { readRoute, removeRoute, showRoute } from "../../auth/record-routes.ts";
 import { type CallContext, type Route, simpleRoute } from "../../auth/route.ts";
 import { type Answer, dataAnswer, KEYS, NO_CONTENT } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
-import { DENIED, type Failure } from "../../base/errors.ts";
-import { err, ok, type Result } from "../../base/result.ts";
+import { DENIED, err, ok, type Result } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
 import type { IdOrName } from "../../identity/directory/identity.ts";
 import { findEntity } from "../../identity/entities.ts";
@@ -36,7 +35,7 @@ interface IdentityKind<Thing extends { readonly id: string }, Fields extends { r
   /** What a list shows beside the id. */
   readonly summary: View<Shown<Thing>>;
   /** Creates a thing or changes the one that `fields` name. */
-  write(context: CallContext, fields: Fields): Promise<Result<ShownWrite, Failure>>;
+  write(context: CallContext, fields: Fields): Promise<Result<ShownWrite>>;
   list(env: Env, after: string, limit: number): Promise<readonly Thing[]>;
   read(env: Env, key: { readonly id: string }): Promise<Thing | null>;
   delete(env: Env, key: { readonly id: string }): Promise<void>;
@@ -175,7 +174,7 @@ export function routesByName<
 }
 
 /** The answer to a write. This isolate forgets its copies of entities, so that the write holds for its next request. */
-function writeReply(written: Result<ShownWrite, Failure>): Result<Reply, Failure> {
+function writeReply(written: Result<ShownWrite>): Result<Reply> {
   if (!written.ok) return written;
   forgetEntities();
   return ok(written.value ? dataReply(written.value) : EMPTY);
@@ -186,10 +185,7 @@ function writeReply(written: Result<ShownWrite, Failure>): Result<Reply, Failure
  * one spelling. So a path with another spelling is evaluated for the stored name as well: otherwise a rule for `admin`
  * would not hold for `Admin`.
  */
-async function canonicalName(
-  context: CallContext,
-  kind: "entity" | "group",
-): Promise<Result<{ name: string }, Failure>> {
+async function canonicalName(context: CallContext, kind: "entity" | "group"): Promise<Result<{ name: string }>> {
   const { env, installation, caller, params, request } = context;
   const key = { name: params.name ?? "" };
   const found = await (kind === "entity" ? findEntity(env, key) : identityOf(env).readGroup(key));

@@ -1,7 +1,6 @@
 import { type Route, simpleRoute } from "../../auth/route.ts";
 import { dataAnswer, NO_CONTENT } from "../../auth/route-description.ts";
-import { type Failure, invalid } from "../../base/errors.ts";
-import { err, ok, type Result } from "../../base/result.ts";
+import { err, invalid, ok, type Result } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
 import type { IdOrName } from "../../identity/directory/identity.ts";
 import { type EntityKey, readEntity } from "../../identity/entities.ts";
@@ -57,7 +56,7 @@ async function groupKey(env: Env, key: EntityKey): Promise<IdOrName | null> {
 }
 
 /** Exactly one way to name what is looked for. Messages are the reference's (identity/lookup). */
-function readKey(fields: Values<typeof FIELDS>): Result<EntityKey, Failure> {
+function readKey(fields: Values<typeof FIELDS>): Result<EntityKey> {
   const { id, name, alias_id: aliasId, alias_name: aliasName, alias_mount_accessor: mountAccessor } = fields;
   const keys: EntityKey[] = [
     ...(id !== "" ? [{ id }] : []),

@@ -1,5 +1,4 @@
-import { type Failure, invalid } from "../../base/errors.ts";
-import { err, ok, type Result } from "../../base/result.ts";
+import { err, type Failure, invalid, ok, type Result } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
 import type { Operation } from "../../policy/acl.ts";
 import type { Dialect } from "../../wire/dialect.ts";
@@ -33,12 +32,7 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
  * Reads a request of the interface of teams. Its fields, which policies can limit as elsewhere, are the attributes of the
  * resource in a write, and the query of a read.
  */
-async function readRequest(
-  request: Request,
-  head: RequestHead,
-  env: Env,
-  id: string,
-): Promise<Result<GroveRequest, Failure>> {
+async function readRequest(request: Request, head: RequestHead, env: Env, id: string): Promise<Result<GroveRequest>> {
   const { path } = head;
   if (!path.ok) return path;
   const operation = OPERATIONS[request.method];
@@ -74,7 +68,7 @@ async function readFields(
   env: Env,
   operation: Operation,
   query: URLSearchParams,
-): Promise<Result<Resource, Failure>> {
+): Promise<Result<Resource>> {
   if (operation !== "update" && operation !== "patch" && operation !== "delete") return readQuery(query);
   const document = await readBody(request, env);
   if (!document.ok) return document;
@@ -83,7 +77,7 @@ async function readFields(
 }
 
 /** A write without a body is one without attributes, whatever its content type. */
-async function readBody(request: Request, env: Env): Promise<Result<Record<string, unknown> | null, Failure>> {
+async function readBody(request: Request, env: Env): Promise<Result<Record<string, unknown> | null>> {
   const text = await readBodyText(request, env);
   if (!text.ok) return text;
   if (text.value.trim() === "") return ok(null);
@@ -95,7 +89,7 @@ async function readBody(request: Request, env: Env): Promise<Result<Record<strin
   return parsed.ok ? parsed : err(invalid(parsed.error));
 }
 
-function readQuery(query: URLSearchParams): Result<Resource, Failure> {
+function readQuery(query: URLSearchParams): Result<Resource> {
   const parameters = readParameters(query);
   return parameters.ok ? ok(withoutType(parameters.value)) : parameters;
 }

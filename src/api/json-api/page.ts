@@ -1,5 +1,4 @@
-import type { Failure } from "../../base/errors.ts";
-import { err, ok, type Result } from "../../base/result.ts";
+import { err, type Failure, ok, type Result } from "../../base/result.ts";
 import type { Page, PageRequest } from "../../team/record.ts";
 import { MAX_NAME_LENGTH } from "../../team/rules/name.ts";
 import { exact } from "../../wire/exact-fields.ts";
@@ -67,7 +66,7 @@ export function readListQuery<Q>(
   data: Readonly<Record<string, unknown>>,
   own: FieldSchema<Q>,
   related: readonly string[],
-): Result<ListQuery<Q>, Failure> {
+): Result<ListQuery<Q>> {
   const included = readInclude(data.include, related);
   if (!included.ok) return included;
   const parameters: Record<string, string> = {};
@@ -93,7 +92,7 @@ export function readListQuery<Q>(
 export function readInclude(
   value: unknown,
   related: readonly string[],
-): Result<{ readonly included?: readonly never[] }, Failure> {
+): Result<{ readonly included?: readonly never[] }> {
   if (value === undefined) return ok({});
   const names = typeof value === "string" ? value.split(",") : [];
   if (names.length > 0 && names.every((name) => related.includes(name))) return ok({ included: [] });

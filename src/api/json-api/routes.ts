@@ -1,7 +1,6 @@
 import { type Answered, type CallContext, simpleRoute, type TokenRoute, tokenRoute } from "../../auth/route.ts";
 import { describeFields, type RouteDescription } from "../../auth/route-description.ts";
-import type { Failure } from "../../base/errors.ts";
-import { err, ok, type Result } from "../../base/result.ts";
+import { err, type Failure, ok, type Result } from "../../base/result.ts";
 import type { Operation } from "../../policy/acl.ts";
 import { ANY_FIELDS, type FieldSchema, isObject, readValues } from "../../wire/fields.ts";
 import type { Reply } from "../../wire/reply.ts";
@@ -20,7 +19,7 @@ export interface Resource {
 }
 
 /** Reads the resource of a document. It may come without attributes. `readResource` judges its type. */
-export function readDocument({ data }: Readonly<Record<string, unknown>>): Result<Resource, Failure> {
+export function readDocument({ data }: Readonly<Record<string, unknown>>): Result<Resource> {
   if (!isObject(data)) return refused("/data", "data must be a resource object");
   const { type = null, attributes = {} } = data;
   if (type !== null && typeof type !== "string") return refused("/data/type", "type must be a string");
@@ -34,11 +33,7 @@ export function readDocument({ data }: Readonly<Record<string, unknown>>): Resul
  * @param types the names that its type may have. An empty one is taken too: go-tfe asks for tokens of teams by it.
  * @param schema of the attributes.
  */
-function readResource<A>(
-  { type, attributes }: Resource,
-  types: readonly string[],
-  schema: FieldSchema<A>,
-): Result<A, Failure> {
+function readResource<A>({ type, attributes }: Resource, types: readonly string[], schema: FieldSchema<A>): Result<A> {
   if (type === null || (type !== "" && !types.includes(type))) return refused("/data/type", `type must be ${types[0]}`);
   const read = readValues(schema, attributes);
   // The message does not name anything below an attribute that the client sent: it would repeat input.

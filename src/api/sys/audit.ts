@@ -1,8 +1,7 @@
 import { readRoute } from "../../auth/record-routes.ts";
 import { type Route, simpleRoute, withParameters } from "../../auth/route.ts";
 import { dataAnswer, injectedAnswer, NO_CONTENT } from "../../auth/route-description.ts";
-import { invalid } from "../../base/errors.ts";
-import { err, ok } from "../../base/result.ts";
+import { err, invalid, ok } from "../../base/result.ts";
 import { auditHash } from "../../wire/audit.ts";
 import { ANY_FIELDS, fieldSchema, NO_FIELDS, text } from "../../wire/fields.ts";
 import { dataReply, EMPTY, injectedReply } from "../../wire/reply.ts";

@@ -10,9 +10,8 @@ import {
   tokenTarget,
 } from "../../auth/target.ts";
 import { currentTime } from "../../base/clock.ts";
-import { DENIED, type Failure, invalid } from "../../base/errors.ts";
 import { MAX_PATH_LENGTH } from "../../base/limits.ts";
-import { err, ok, type Result } from "../../base/result.ts";
+import { DENIED, err, type Failure, invalid, ok, type Result } from "../../base/result.ts";
 import { aclOfToken } from "../../identity/standing.ts";
 import { type Acl, compileAcl } from "../../policy/acl.ts";
 import { capabilitiesOf } from "../../policy/evaluate.ts";
@@ -53,7 +52,7 @@ export const CAPABILITY_ROUTES: readonly Route[] = [
     operationId: "query-token-capabilities",
     answers: CAPABILITIES,
     input: fieldSchema({ ...PATHS, token: unread("string").describe("The token") }),
-    async prepare(context): Promise<Result<Subject, Failure>> {
+    async prepare(context): Promise<Result<Subject>> {
       const { fields } = context;
       if (fields.token === undefined || fields.token === "") return err(invalid("no token found"));
       const read = typeof fields.token === "string" ? await readTargetToken(context, fields.token) : err(INVALID_TOKEN);
@@ -74,7 +73,7 @@ export const CAPABILITY_ROUTES: readonly Route[] = [
     operationId: "query-token-accessor-capabilities",
     answers: CAPABILITIES,
     input: fieldSchema({ ...PATHS, accessor: text().describe("The accessor of the token") }),
-    async prepare(context): Promise<Result<Subject, Failure>> {
+    async prepare(context): Promise<Result<Subject>> {
       const { accessor } = context.fields;
       if (accessor === "") return err(invalid("missing accessor"));
       const found = await accessorTarget(context, accessor);

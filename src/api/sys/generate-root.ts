@@ -2,8 +2,7 @@ import { beginRootGeneration, finishRootGeneration, OTP_LENGTH } from "../../aut
 import { type Answered, type OpenContext, openRoute, type Route } from "../../auth/route.ts";
 import { type Answer, dataAnswer, NO_CONTENT, plainAnswer } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
-import { type Failure, invalid } from "../../base/errors.ts";
-import { err, ok } from "../../base/result.ts";
+import { err, type Failure, invalid, ok } from "../../base/result.ts";
 import { equalBytes } from "../../crypto/bytes.ts";
 import type { Env } from "../../env.ts";
 import type { Installation } from "../../system/installation.ts";

@@ -3,8 +3,7 @@ import { type Answered, type OpenContext, type RequestContext, type Route, token
 import { dataAnswer } from "../../auth/route-description.ts";
 import { backupRunsOf } from "../../backup/bucket/backup-runs.ts";
 import { currentTime, isWithin } from "../../base/clock.ts";
-import { invalid } from "../../base/errors.ts";
-import { err, ok } from "../../base/result.ts";
+import { err, invalid, ok } from "../../base/result.ts";
 import { formatRfc3339 } from "../../base/rfc3339.ts";
 import { groveVersion } from "../../base/version.ts";
 import type { Env } from "../../env.ts";

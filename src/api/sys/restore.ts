@@ -2,8 +2,7 @@ import { openRoute, type Route } from "../../auth/route.ts";
 import { dataAnswer, describeFields, NO_CONTENT } from "../../auth/route-description.ts";
 import { beginRestore, finishRestore, NOT_EMPTY, restorePart } from "../../backup/restore.ts";
 import { currentTime } from "../../base/clock.ts";
-import { type Failure, invalid } from "../../base/errors.ts";
-import { err, ok, type Result } from "../../base/result.ts";
+import { err, invalid, ok, type Result } from "../../base/result.ts";
 import { parseRfc3339 } from "../../base/rfc3339.ts";
 import type { EndsOfRestore } from "../../system/setup.ts";
 import { fieldSchema, integer, text } from "../../wire/fields.ts";
@@ -83,7 +82,7 @@ export const RESTORE_ROUTES: readonly Route[] = [
 ];
 
 /** @param now ms. */
-function readEnds(since: string, before: string, now: number): Result<EndsOfRestore, Failure> {
+function readEnds(since: string, before: string, now: number): Result<EndsOfRestore> {
   const issuedSince = since === "" ? null : parseRfc3339(since);
   if (since !== "" && (issuedSince === null || issuedSince > now)) return err(NO_PAST_TIME);
   if (before === "") return ok({ issuedSince, issuedBefore: null });

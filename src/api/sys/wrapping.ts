@@ -11,8 +11,7 @@ import {
 import { dataAnswer, ENVELOPE, NO_CONTENT } from "../../auth/route-description.ts";
 import { askedBy, inCallersTree, outcomeOf, type TargetedAction, tokenTarget } from "../../auth/target.ts";
 import { wrapAnswer } from "../../auth/wrap.ts";
-import { type Failure, invalid } from "../../base/errors.ts";
-import { err, ok, type Result } from "../../base/result.ts";
+import { err, type Failure, invalid, ok, type Result } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
 import { type EndRequest, UNASKED } from "../../system/end-request.ts";
 import type { Installation } from "../../system/installation.ts";
@@ -118,10 +117,7 @@ function tokenProblem({ data, token }: GroveRequest): Failure | null {
  * The wrapping token of a request. One that a third party hands in is in the body; else it is the caller's own, where
  * that is allowed (`own`).
  */
-async function prepareByToken(
-  context: PresentedContext<Fields>,
-  own: boolean,
-): Promise<Result<TargetedAction, Failure>> {
+async function prepareByToken(context: PresentedContext<Fields>, own: boolean): Promise<Result<TargetedAction>> {
   const { env, request, installation, fields, presented } = context;
   const problem = tokenProblem(request);
   if (problem) return err(problem);
@@ -170,10 +166,8 @@ async function rewrap(context: CallContext<unknown, TargetedAction>): Answered {
 
 async function readAnswer(
   { keys }: Installation,
-  outcome: Result<Outcome, Failure>,
-): Promise<
-  Result<{ readonly token: Extract<Outcome, { kind: "wrapped" }>["token"]; readonly answer: StoredAnswer }, Failure>
-> {
+  outcome: Result<Outcome>,
+): Promise<Result<{ readonly token: Extract<Outcome, { kind: "wrapped" }>["token"]; readonly answer: StoredAnswer }>> {
   if (!outcome.ok) return err(outcome.error.code === "not_found" ? NO_ANSWER : outcome.error);
   if (outcome.value.kind !== "wrapped") throw new Error(`an unwrapping does not end in "${outcome.value.kind}"`);
   const { token, sealed } = outcome.value;

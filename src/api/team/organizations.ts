@@ -1,7 +1,6 @@
 import type { Answered, CallContext, Route } from "../../auth/route.ts";
 import { NO_CONTENT, plainAnswer } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
-import type { Failure } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import { snapshotMaxAgeMs } from "../../system/copy-age.ts";
 import { NO_ORGANIZATION } from "../../team/failures.ts";
@@ -74,7 +73,7 @@ function readPolicies(value: unknown): Result<Readonly<Partial<Record<TokenKind,
   return ok(maxTtls);
 }
 
-function ttlDocument(organization: OrganizationRecord | null): Result<Reply, Failure> {
+function ttlDocument(organization: OrganizationRecord | null): Result<Reply> {
   if (!organization) return err(NO_ORGANIZATION);
   const data = TOKEN_KINDS.map((kind) => ({
     id: `${organization.organizationId}-${kind}`,

@@ -1,8 +1,7 @@
 import { type Answered, type CallContext, type Route, tokenRoute } from "../../auth/route.ts";
 import { describeFields, NO_CONTENT, plainAnswer } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
-import type { Failure } from "../../base/errors.ts";
-import { err, ok, type Result } from "../../base/result.ts";
+import { err, type Failure, ok, type Result } from "../../base/result.ts";
 import { NO_ORGANIZATION } from "../../team/failures.ts";
 import { organizationNamed, teamAt } from "../../team/find.ts";
 import { newTeamId, readTeamId, teamRoute } from "../../team/ids.ts";
@@ -146,7 +145,7 @@ async function findTeams({
   env,
   params,
   prepared,
-}: CallContext<unknown, ListQuery<Values<typeof LIST_FIELDS>>>): Promise<Result<Page<TeamRecord>, Failure>> {
+}: CallContext<unknown, ListQuery<Values<typeof LIST_FIELDS>>>): Promise<Result<Page<TeamRecord>>> {
   const { q: search, [NAMES]: names } = prepared.own;
   const { number, size } = prepared.page;
   if (names && search !== "") return refusedParameter("q", `q and ${NAMES} can't be given together`);

@@ -1,6 +1,5 @@
 import { type Answered, type CallContext, type Route, tokenRoute } from "../../auth/route.ts";
 import { NO_CONTENT, plainAnswer } from "../../auth/route-description.ts";
-import type { Failure } from "../../base/errors.ts";
 import { inGroups } from "../../base/parallel.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import { NO_ORGANIZATION } from "../../team/failures.ts";
@@ -58,7 +57,7 @@ export const TOKEN_LIST_ROUTES: readonly Route[] = [
 ];
 
 /** The ids that a document names, each once. */
-function readIds(data: unknown): Result<readonly string[], Failure> {
+function readIds(data: unknown): Result<readonly string[]> {
   if (!Array.isArray(data) || data.length < 1 || data.length > MAX_DELETED) return refused("/data", DELETED);
   const ids = new Set<string>();
   for (const item of data) {

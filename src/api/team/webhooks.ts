@@ -1,9 +1,8 @@
 import { type CallContext, type Route, withParameters } from "../../auth/route.ts";
 import { NO_CONTENT, plainAnswer } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
-import type { Failure } from "../../base/errors.ts";
 import { hasUnprintable } from "../../base/name.ts";
-import { err, ok, type Result } from "../../base/result.ts";
+import { err, type Failure, ok, type Result } from "../../base/result.ts";
 import { formatRfc3339 } from "../../base/rfc3339.ts";
 import type { Keys } from "../../crypto/key-ring.ts";
 import { organizationNamed } from "../../team/find.ts";
@@ -102,7 +101,7 @@ async function storeWebhook(
   context: CallContext,
   before: SealedWebhook,
   changes: Values<typeof WEBHOOK_CHANGE>,
-): Promise<Result<SealedWebhook, Failure>> {
+): Promise<Result<SealedWebhook>> {
   const { env, installation, params } = context;
   const name = params.organization ?? "";
   const url = readWebhookUrl(env, changes.url ?? before.url);
@@ -146,7 +145,7 @@ async function secretFor(
   before: SealedWebhook,
   url: string,
   token: string | null | undefined,
-): Promise<Result<SealedWebhook["secret"], Failure>> {
+): Promise<Result<SealedWebhook["secret"]>> {
   if (token === null) return ok(null);
   if (token !== undefined) return ok(await sealSecret(keys, { id: before.id, url }, token));
   if (before.secret === null || url === before.url) return ok(before.secret);

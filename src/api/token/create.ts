@@ -3,9 +3,8 @@ import { authOfToken } from "../../auth/render.ts";
 import { type Route, tokenRoute } from "../../auth/route.ts";
 import { AUTH, type RouteDescription } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
-import { type Failure, invalid } from "../../base/errors.ts";
 import { MAX_META_LENGTH } from "../../base/limits.ts";
-import { err, ok, type Result } from "../../base/result.ts";
+import { err, invalid, ok, type Result } from "../../base/result.ts";
 import { MAX_POLICY_NAME_LENGTH } from "../../policy/name.ts";
 import type { Installation } from "../../system/installation.ts";
 import { mountTtl } from "../../system/mount.ts";
@@ -134,17 +133,13 @@ function isRoleNameOrNone(name: string): boolean {
 }
 
 /** The lifetime by its oldest name, in seconds: it is not even read when the new name says something. */
-function readLease(lease: unknown, ttl: unknown): Result<number, Failure> {
+function readLease(lease: unknown, ttl: unknown): Result<number> {
   if (ttl !== undefined && ttl !== null && ttl !== "") return ok(0);
   const read = LEASE.read(lease);
   return read.ok ? read : err(invalid("'lease' value could not be parsed"));
 }
 
-function readCreateRequest(
-  fields: CreateFields,
-  lease: number,
-  orphanEndpoint: boolean,
-): Result<CreateRequest, Failure> {
+function readCreateRequest(fields: CreateFields, lease: number, orphanEndpoint: boolean): Result<CreateRequest> {
   if (fields.meta && JSON.stringify(fields.meta).length > MAX_META_LENGTH) return err(invalid("meta is too large"));
   if (fields.policies?.some((name) => name.length > MAX_POLICY_NAME_LENGTH)) {
     return err(invalid("the name of a policy is too long"));

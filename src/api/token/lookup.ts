@@ -4,8 +4,7 @@ import { type Answered, type CallContext, type Route, simpleRoute, tokenRoute } 
 import { dataAnswer } from "../../auth/route-description.ts";
 import { accessorTarget, inCallersTree, outcomeOf, readTargetToken, tokenTarget } from "../../auth/target.ts";
 import { currentTime } from "../../base/clock.ts";
-import { DENIED, type Failure, invalid } from "../../base/errors.ts";
-import { err, ok, type Result } from "../../base/result.ts";
+import { DENIED, err, type Failure, invalid, ok, type Result } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
 import { policiesOfEntity } from "../../identity/standing.ts";
 import type { TokenRecord } from "../../token/record.ts";
@@ -30,7 +29,7 @@ export const LOOKUP_ROUTES: readonly Route[] = [
     operationId: { read: "look-up-get", update: "look-up-update" },
     answers: dataAnswer(LOOKUP_SHAPE),
     input: fieldSchema({ token: unread("string").describe("The token") }),
-    async prepare(context): Promise<Result<ParsedToken | "caller" | null, Failure>> {
+    async prepare(context): Promise<Result<ParsedToken | "caller" | null>> {
       const { token } = context.fields;
       return token === undefined || token === "" ? ok("caller") : readTargetToken(context, token);
     },

@@ -13,8 +13,7 @@ import {
   tokenTarget,
   type UnstoredToken,
 } from "../../auth/target.ts";
-import { type Failure, invalid } from "../../base/errors.ts";
-import { err, ok, type Result } from "../../base/result.ts";
+import { err, type Failure, invalid, ok, type Result } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
 import { type MountTtl, mountTtl } from "../../system/mount.ts";
 import type { Outcome, Target, TargetAction } from "../../token/actions.ts";
@@ -120,7 +119,7 @@ function renewRoute<F extends { increment: number }>(
 async function prepareByToken(
   context: PresentedContext<{ increment: number }>,
   token: unknown,
-): Promise<Result<Renewal | UnstoredToken, Failure>> {
+): Promise<Result<Renewal | UnstoredToken>> {
   if (token === undefined || token === "") return err(invalid("missing token ID"));
   const read = await readTargetToken(context, token);
   if (!read.ok) return read;
@@ -135,7 +134,7 @@ function renewal(
   treeId: string,
   target: Target,
   text: string,
-): Result<Renewal, Failure> {
+): Result<Renewal> {
   const { increment } = context.fields;
   if (increment < 0) return err(invalid("increment cannot be negative"));
   const mount = mountTtl(context.installation.mountAt("token/"));
@@ -164,10 +163,7 @@ async function renew(context: CallContext<unknown, Renewal>, notFound: Failure):
 }
 
 /** Renews a token once more, with the terms that it stands under today. */
-async function renewOnTerms(
-  context: CallContext<unknown, Renewal>,
-  token: TokenView,
-): Promise<Result<Outcome, Failure>> {
+async function renewOnTerms(context: CallContext<unknown, Renewal>, token: TokenView): Promise<Result<Outcome>> {
   const { env, prepared } = context;
   const { treeId, action } = prepared.targeted;
   const answer =
@@ -184,7 +180,7 @@ async function termsOfRole(
   token: TokenView,
   name: string,
   mount: MountTtl,
-): Promise<Result<{ terms: RenewTerms; mount: MountTtl }, Failure>> {
+): Promise<Result<{ terms: RenewTerms; mount: MountTtl }>> {
   const role = await loadRole(env, name);
   return role
     ? ok({ terms: roleTerms(token, role), mount })

@@ -11,8 +11,7 @@ import {
   type TargetedAction,
   tokenTarget,
 } from "../../auth/target.ts";
-import { type Failure, invalid } from "../../base/errors.ts";
-import { err, ok, type Result } from "../../base/result.ts";
+import { err, invalid, ok, type Result } from "../../base/result.ts";
 import type { TargetAction } from "../../token/actions.ts";
 import { type FieldSchema, fieldSchema, NO_FIELDS, text, unread } from "../../wire/fields.ts";
 import { EMPTY, type Reply } from "../../wire/reply.ts";
@@ -53,7 +52,7 @@ export const REVOKE_ROUTES: readonly Route[] = [
     operationId: "revoke-accessor",
     answers: DONE_OR_WARNED,
     input: fieldSchema({ accessor: text().describe("The accessor of the token") }),
-    async prepare(context): Promise<Result<NamedToken, Failure>> {
+    async prepare(context): Promise<Result<NamedToken>> {
       const { accessor } = context.fields;
       if (accessor === "") return err(invalid("missing accessor"));
       const found = await accessorTarget(context, accessor);
@@ -107,7 +106,7 @@ async function prepareByToken(
   context: PresentedContext<unknown>,
   token: unknown,
   kind: "revoke" | "revoke_orphan",
-): Promise<Result<NamedToken, Failure>> {
+): Promise<Result<NamedToken>> {
   if (token === undefined || token === "") return err(invalid("missing token ID"));
   const read = await readTargetToken(context, token);
   if (!read.ok) return read;
@@ -119,7 +118,7 @@ async function prepareByToken(
   return ok({ treeId, action: { kind, target, asked: askedBy({ id: context.request.id, path }) } });
 }
 
-async function revoke(context: CallContext<unknown, NamedToken>, notFound: Result<Reply, Failure>): Answered {
+async function revoke(context: CallContext<unknown, NamedToken>, notFound: Result<Reply>): Answered {
   const { prepared } = context;
   if (!prepared) return notFound;
   if ("unstored" in prepared) {

@@ -1,9 +1,8 @@
 import { type Subject, subjectOfAccessor, subjectOfToken } from "../../auth/explain.ts";
 import { type CallContext, type Route, tokenRoute, withAlternatePath } from "../../auth/route.ts";
 import { dataAnswer } from "../../auth/route-description.ts";
-import { type Failure, invalid } from "../../base/errors.ts";
 import { MAX_TOKEN_LENGTH } from "../../base/limits.ts";
-import { err, ok, type Result } from "../../base/result.ts";
+import { err, invalid, ok, type Result } from "../../base/result.ts";
 import type { Operation } from "../../policy/acl.ts";
 import { anyObject, duration, fieldSchema, sent, text, unread, type Values } from "../../wire/fields.ts";
 import { dataReply, type Reply } from "../../wire/reply.ts";
@@ -58,7 +57,7 @@ export function explainRoutes(tables: () => Tables): readonly Route[] {
       answers: ANSWERS,
       input: FIELDS,
       prepare: async ({ fields, request }) => readAsked(fields, request.clientAddress),
-      async handle(context): Promise<Result<Reply, Failure>> {
+      async handle(context): Promise<Result<Reply>> {
         const { token = "", accessor } = context.fields;
         if (typeof token !== "string" || token.length > MAX_TOKEN_LENGTH) return err(invalid("invalid token"));
         if ((token === "") === (accessor === "")) return err(invalid("supply either token or accessor"));
@@ -84,7 +83,7 @@ export function explainRoutes(tables: () => Tables): readonly Route[] {
 }
 
 /** Reads the request that is asked about, as a real one is read. */
-function readAsked(fields: Asked, ownAddress: string | null): Result<AskedRequest, Failure> {
+function readAsked(fields: Asked, ownAddress: string | null): Result<AskedRequest> {
   const operation = OPERATIONS.get(fields.operation === "" ? "read" : fields.operation);
   if (!operation) return err(invalid("operation must be read, list, scan, create, update, patch or delete"));
   const path = fields.path.trim().replace(/^\/*(?:v1\/+)?/, "");

@@ -2,7 +2,6 @@ import { aclOfRequest } from "../../auth/acl-of-request.ts";
 import { type OpenContext, openRoute, type Route } from "../../auth/route.ts";
 import { plainAnswer } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
-import type { Failure } from "../../base/errors.ts";
 import { ok, type Result } from "../../base/result.ts";
 import { groveVersion } from "../../base/version.ts";
 import type { Mount } from "../../system/mount.ts";
@@ -51,7 +50,7 @@ export function openApiRoutes(routes: () => RoutesByPlace): readonly Route[] {
 /** The documents of everything, as this isolate wrote them: the same for everybody. */
 const texts: { usual?: string; generic?: string } = {};
 
-async function answer(context: OpenContext, routes: RoutesByPlace): Promise<Result<Reply, Failure>> {
+async function answer(context: OpenContext, routes: RoutesByPlace): Promise<Result<Reply>> {
   const version = groveVersion(context.env);
   if (isTrue(context.request.data.generic_mount_paths)) {
     texts.generic ??= JSON.stringify(openApiDocument(genericPlaces(routes), version));

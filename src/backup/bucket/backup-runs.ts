@@ -1,8 +1,7 @@
 import { currentTime } from "../../base/clock.ts";
-import type { Failure } from "../../base/errors.ts";
 import { within } from "../../base/location.ts";
 import { logInfo } from "../../base/log.ts";
-import { err, ok, type Result } from "../../base/result.ts";
+import { err, type Failure, ok, type Result } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
 import { GroveObject } from "../../system/grove-object.ts";
 import { type Installation, mustLoadInstallation } from "../../system/installation.ts";

@@ -1,5 +1,4 @@
-import { type Failure, invalid } from "../../base/errors.ts";
-import { err, ok, type Result } from "../../base/result.ts";
+import { err, invalid, ok, type Result } from "../../base/result.ts";
 import {
   EXTERNAL_GROUP,
   type GroupAliasRecord,
@@ -21,12 +20,7 @@ const TOO_MANY = invalid(`all groups must not have more than ${MAX_GROUP_CHARACT
  *
  * @param now ms.
  */
-export function writeGroup(
-  groups: GroupStore,
-  id: string | null,
-  write: GroupWrite,
-  now: number,
-): Result<Written, Failure> {
+export function writeGroup(groups: GroupStore, id: string | null, write: GroupWrite, now: number): Result<Written> {
   const byId = id === null ? null : groups.byId(id);
   if (id !== null && !byId) return err(invalid("group not found from id"));
   const byName = write.name === null ? null : groups.byName(write.name);
@@ -66,7 +60,7 @@ export function writeGroupAlias(
   id: string | null,
   write: GroupAliasWrite,
   now: number,
-): Result<GroupAliasRecord | null, Failure> {
+): Result<GroupAliasRecord | null> {
   const before = id === null ? null : groupAliases.byId(id);
   if (id !== null && !before) return err(invalid("invalid group alias ID"));
   const { name, mountAccessor } = write;

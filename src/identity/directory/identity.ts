@@ -1,4 +1,3 @@
-import type { Failure } from "../../base/errors.ts";
 import type { Result } from "../../base/result.ts";
 import type { Migration } from "../../storage/schema.ts";
 import { GroveObject } from "../../system/grove-object.ts";
@@ -187,7 +186,7 @@ export class Identity extends GroveObject<IdentityEnv> {
    * @param write its entities exist.
    * @param now ms.
    */
-  async writeGroup(id: string | null, write: GroupWrite, now: number): Promise<Result<Written, Failure>> {
+  async writeGroup(id: string | null, write: GroupWrite, now: number): Promise<Result<Written>> {
     return this.#change(() => writeGroup(this.#groups, id, write, now));
   }
 
@@ -225,7 +224,7 @@ export class Identity extends GroveObject<IdentityEnv> {
     id: string | null,
     write: GroupAliasWrite,
     now: number,
-  ): Promise<Result<GroupAliasRecord | null, Failure>> {
+  ): Promise<Result<GroupAliasRecord | null>> {
     return this.#change(() => writeGroupAlias(this.#groups, this.#groupAliases, id, write, now));
   }
 

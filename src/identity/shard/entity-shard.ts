@@ -1,5 +1,4 @@
-import { DENIED, type Failure, invalid } from "../../base/errors.ts";
-import { err, ok, type Result } from "../../base/result.ts";
+import { DENIED, err, invalid, ok, type Result } from "../../base/result.ts";
 import { holdersOf, type PolicyHolders } from "../../policy/holders.ts";
 import { GroveObject } from "../../system/grove-object.ts";
 import type { IdentityEnv } from "../env.ts";
@@ -73,7 +72,7 @@ export class EntityShard extends GroveObject<IdentityEnv> {
     newId: string,
     instead: Holder | null,
     now: number,
-  ): Promise<Result<{ readonly state: EntityState } | { readonly holder: Holder }, Failure>> {
+  ): Promise<Result<{ readonly state: EntityState } | { readonly holder: Holder }>> {
     await this.#openForWrite(shardOfAlias(place));
     if (instead) this.#index.drop(place, instead);
     const found = this.#index.find(place);
@@ -102,7 +101,7 @@ export class EntityShard extends GroveObject<IdentityEnv> {
     place: AliasPlace,
     metadata: Metadata | null,
     now: number,
-  ): Promise<Result<EntityState | null, Failure>> {
+  ): Promise<Result<EntityState | null>> {
     const found = await this.#find(id);
     if (found === "tampered") return err(DENIED);
     return found ? this.#logIn(found, place, metadata, now) : ok(null);
@@ -211,7 +210,7 @@ export class EntityShard extends GroveObject<IdentityEnv> {
     entityId: string,
     alias: EntityAlias,
     instead: AliasPlace | null,
-  ): Promise<Result<"reserved" | "changed" | "another", Failure>> {
+  ): Promise<Result<"reserved" | "changed" | "another">> {
     const found = await this.#good(entityId);
     const isAsSeen = !instead || (found && aliasAt(found.entity, instead)?.id === alias.id);
     if (!found || !isAsSeen) return ok("changed");
@@ -276,19 +275,14 @@ export class EntityShard extends GroveObject<IdentityEnv> {
     return this.#index.havingPart(ids, part);
   }
 
-  #logIn(
-    found: StoredEntity,
-    place: AliasPlace,
-    metadata: Metadata | null,
-    now: number,
-  ): Result<EntityState | null, Failure> {
+  #logIn(found: StoredEntity, place: AliasPlace, metadata: Metadata | null, now: number): Result<EntityState | null> {
     const entity = afterLogin(found.entity, place, metadata, now);
     if (!entity) return ok(null);
     const written = entity === found.entity ? ok(found) : this.#update(found, entity);
     return written.ok ? stateOrDenied(written.value) : written;
   }
 
-  #update(found: StoredEntity, entity: Entity): Result<StoredEntity, Failure> {
+  #update(found: StoredEntity, entity: Entity): Result<StoredEntity> {
     return isTooLarge(entity) ? err(TOO_LARGE) : ok(this.#entities.update(found, entity));
   }
 
@@ -313,7 +307,7 @@ function isGood(found: FoundEntity): found is StoredEntity {
   return found !== null && found !== "tampered";
 }
 
-function stateOrDenied(found: StoredEntity): Result<EntityState, Failure> {
+function stateOrDenied(found: StoredEntity): Result<EntityState> {
   const state = stateOf(found);
   return state ? ok(state) : err(DENIED);
 }

@@ -1,7 +1,6 @@
 import type { AuthMethod } from "../../auth/method.ts";
 import type { LoginRoute, OpenRoute, Route, TokenRoute } from "../../auth/route.ts";
-import type { Failure } from "../../base/errors.ts";
-import { err, ok, type Result } from "../../base/result.ts";
+import { err, type Failure, ok, type Result } from "../../base/result.ts";
 import type { SentNames } from "../../wire/read-fields.ts";
 import type { Reply } from "../../wire/reply.ts";
 import { accessShardsOf, cloudAuthAt } from "./mount/mount.ts";
@@ -68,7 +67,7 @@ function translateNames(type: CloudMountType, { unknown, known }: SentNames): Se
   return { unknown: unknown.map((name) => translateFieldName(type, name)).sort(), known };
 }
 
-function translateResult(type: CloudMountType, result: Result<Reply, Failure>): Result<Reply, Failure> {
+function translateResult(type: CloudMountType, result: Result<Reply>): Result<Reply> {
   if (!result.ok) return err(translateFailure(type, result.error));
   const reply = result.value;
   if (!("warnings" in reply || "data" in reply)) return result;

@@ -1,7 +1,6 @@
 import type { LoginRenewal } from "../../auth/login-renewal.ts";
 import { currentTime } from "../../base/clock.ts";
-import { type Failure, inContext, invalid } from "../../base/errors.ts";
-import { err, ok, type Result } from "../../base/result.ts";
+import { err, inContext, invalid, ok, type Result } from "../../base/result.ts";
 import { mountTtl } from "../../system/mount.ts";
 import type { RenewTerms } from "../../token/rules/renew.ts";
 import { parsePrincipalArn } from "./arn.ts";
@@ -21,7 +20,7 @@ import { translateMessage } from "./vocabulary.ts";
  * the role as it is now. What the cloud says counts as at the login; when it can't be asked, the token is not renewed.
  * Messages are those of the reference's AWS method (renewal).
  */
-export async function renewCloudLogin(renewal: LoginRenewal): Promise<Result<RenewTerms, Failure>> {
+export async function renewCloudLogin(renewal: LoginRenewal): Promise<Result<RenewTerms>> {
   const terms = await renew(renewal);
   if (terms.ok) return terms;
   const failure = inContext("failed to renew entry", terms.error);
@@ -29,7 +28,7 @@ export async function renewCloudLogin(renewal: LoginRenewal): Promise<Result<Ren
   return err({ ...failure, message: translateMessage(mountTypeOf(renewal.mount), failure.message) });
 }
 
-async function renew(renewal: LoginRenewal): Promise<Result<RenewTerms, Failure>> {
+async function renew(renewal: LoginRenewal): Promise<Result<RenewTerms>> {
   const data = readTokenData(renewal.internal);
   const target = await readTarget(renewal, data);
   if (!target.ok) return target;
@@ -39,7 +38,7 @@ async function renew(renewal: LoginRenewal): Promise<Result<RenewTerms, Failure>
 async function readTarget(
   { env, installation, mount }: LoginRenewal,
   data: InstanceData | PrincipalData,
-): Promise<Result<Target, Failure>> {
+): Promise<Result<Target>> {
   const { settings, role, stsRole } = await configurationForLogin({ env, mount }, data.role, data.accountId);
   if (!role || role.authType !== data.kind) return err(invalid("role entry not found"));
   const client = await openClient({ env, installation, mount }, settings.client);
@@ -52,7 +51,7 @@ async function renewInstance(
   { env, mount, token }: LoginRenewal,
   { client, account, role }: Target,
   { instanceId, region, tagMaxTtl }: InstanceData,
-): Promise<Result<RenewTerms, Failure>> {
+): Promise<Result<RenewTerms>> {
   const found = await findRunningInstance(client, account, region, instanceId);
   if (!found.ok) return err(inContext("failed to verify instance ID", found.error));
   const now = currentTime();
@@ -67,7 +66,7 @@ async function renewPrincipal(
   { token }: LoginRenewal,
   target: Target,
   data: PrincipalData,
-): Promise<Result<RenewTerms, Failure>> {
+): Promise<Result<RenewTerms>> {
   const { client, account, role, roleName } = target;
   if (role.inferredEntityType === INSTANCE_ENTITY) {
     if (data.inferredInstanceId === "") return err(invalid("no inferred entity ID found in the token"));

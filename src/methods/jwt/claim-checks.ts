@@ -1,6 +1,5 @@
 import type { Compared, LoginChecks } from "../../auth/login-checks.ts";
-import { type Failure, invalid } from "../../base/errors.ts";
-import { err, ok, type Result } from "../../base/result.ts";
+import { err, invalid, ok, type Result } from "../../base/result.ts";
 import {
   audienceProblem,
   boundClaimProblem,
@@ -61,8 +60,8 @@ export function checkClaims(
   claims: Claims,
   now: number,
   checks: LoginChecks<keyof typeof CLAIM_CHECKS>,
-): Result<JwtIdentity, Failure> {
-  const results: Result<unknown, Failure>[] = [];
+): Result<JwtIdentity> {
+  const results: Result<unknown>[] = [];
   const compared = (bound: readonly unknown[], actual: unknown): Compared => ({
     bound: bound.flatMap((value) => shown(value) ?? []),
     actual: shown(actual),
@@ -126,6 +125,6 @@ function problemOf(result: Result<unknown, string>): string | null {
   return result.ok ? null : result.error;
 }
 
-function passedUnless(problem: string | null): Result<null, Failure> {
+function passedUnless(problem: string | null): Result<null> {
   return problem === null ? ok(null) : err(invalid(problem));
 }

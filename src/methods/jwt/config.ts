@@ -1,9 +1,8 @@
 import { createPublicKey } from "node:crypto";
 import type { JWK } from "jose";
-import { type Failure, invalid } from "../../base/errors.ts";
 import type { PrivateHosts } from "../../base/private-hosts.ts";
 import { outboundProblem } from "../../base/public-host.ts";
-import { err, ok, type Result } from "../../base/result.ts";
+import { err, invalid, ok, type Result } from "../../base/result.ts";
 import { fieldSchema, flag, list, text, unread, type Values } from "../../wire/fields.ts";
 import { view } from "../../wire/view.ts";
 
@@ -70,7 +69,7 @@ const NOT_HERE: readonly (readonly [field: keyof ConfigFields, why: string])[] =
  *
  * @param listed hosts that URLs may have beside public ones.
  */
-export function readConfig(fields: ConfigFields, listed: PrivateHosts): Result<JwtConfig, Failure> {
+export function readConfig(fields: ConfigFields, listed: PrivateHosts): Result<JwtConfig> {
   const problem = problemOf(fields, listed);
   if (problem) return err(invalid(problem));
   return ok({

@@ -1,8 +1,7 @@
 import { RefusalKeeper } from "../../auth/refused/keeper.ts";
 import type { Refusal } from "../../auth/refused/refusals.ts";
-import { type Failure, invalid } from "../../base/errors.ts";
 import { within } from "../../base/location.ts";
-import { err, ok, type Result } from "../../base/result.ts";
+import { err, invalid, ok, type Result } from "../../base/result.ts";
 import type { Migration } from "../../storage/schema.ts";
 import { SealedTable, type TableShape } from "../../storage/sealed-table.ts";
 import { SealedValues, type ValueRow } from "../../storage/sealed-values.ts";
@@ -86,7 +85,7 @@ export class JwtAuth extends GroveObject<JwtEnv> {
    * @param mount lifetimes that its settings are compared with.
    * @returns warnings for the writer.
    */
-  async writeRole(name: string, fields: RoleFields, mount: MountTtl): Promise<Result<readonly string[], Failure>> {
+  async writeRole(name: string, fields: RoleFields, mount: MountTtl): Promise<Result<readonly string[]>> {
     await this.keys.open();
     const before = this.#roles.read(name);
     const changed = changeRole(before, fields, mount);

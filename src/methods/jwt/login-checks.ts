@@ -1,9 +1,8 @@
 import { LAST_CHECKS, type LoginAttempt, type VerifiedClient } from "../../auth/login-attempt.ts";
 import { bindAddress, tokenTerms } from "../../auth/token-settings.ts";
 import { currentTime } from "../../base/clock.ts";
-import { type Failure, invalid } from "../../base/errors.ts";
 import { privateHosts } from "../../base/private-hosts.ts";
-import { err, ok, type Result } from "../../base/result.ts";
+import { err, type Failure, invalid, ok, type Result } from "../../base/result.ts";
 import { isRoleName } from "../roles.ts";
 import { CLAIM_CHECKS, checkClaims, type JwtIdentity, shown } from "./claim-checks.ts";
 import type { Claims } from "./claims.ts";
@@ -44,7 +43,7 @@ export interface VerifiedJwt {
  * a client without a role. Of a token that is not verified an explanation checks the claims as well, which lead to nothing. Writes
  * nothing.
  */
-export async function verifyJwt(attempt: Attempt, token: Shown): Promise<Result<VerifiedJwt, Failure>> {
+export async function verifyJwt(attempt: Attempt, token: Shown): Promise<Result<VerifiedJwt>> {
   const { env, mount, clientAddress, notes, checks } = attempt;
   const now = currentTime();
   const asked = token.role.toLowerCase();
@@ -84,7 +83,7 @@ async function verifyClaims(
   config: JwtConfig,
   token: Shown,
   now: number,
-): Promise<Result<Claims, Failure>> {
+): Promise<Result<Claims>> {
   if ("claims" in token) return checks.assume("signature", null, token.claims);
   const { jwt } = token;
   const read = readHead(jwt, config.algorithms);
@@ -115,10 +114,10 @@ function unavailable(message: string): Failure {
   return { code: "unavailable", message, retryAfterSeconds: 5 };
 }
 
-function orRefusal<T>(value: T | null, message: string): Result<T, Failure> {
+function orRefusal<T>(value: T | null, message: string): Result<T> {
   return value === null ? err(invalid(message)) : ok(value);
 }
 
-function orInvalid<T>(result: Result<T, string>): Result<T, Failure> {
+function orInvalid<T>(result: Result<T, string>): Result<T> {
   return result.ok ? result : err(invalid(`error validating token: ${result.error}`));
 }

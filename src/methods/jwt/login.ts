@@ -11,8 +11,7 @@ import {
 } from "../../auth/login-attempt.ts";
 import { loginRoute, tokenRoute } from "../../auth/route.ts";
 import { AUTH, dataAnswer } from "../../auth/route-description.ts";
-import { type Failure, invalid } from "../../base/errors.ts";
-import { err, ok, type Result } from "../../base/result.ts";
+import { err, invalid, ok, type Result } from "../../base/result.ts";
 import { anyObject, fieldSchema, text, type Values } from "../../wire/fields.ts";
 import { shown } from "./claim-checks.ts";
 import { jwtAuthAt } from "./jwt-auth.ts";
@@ -65,7 +64,7 @@ export const EXPLAIN_LOGIN = tokenRoute("update", "explain/login", {
   },
 });
 
-function readShown(fields: Values<typeof EXPLAIN_FIELDS>): Result<Shown, Failure> {
+function readShown(fields: Values<typeof EXPLAIN_FIELDS>): Result<Shown> {
   const { role, jwt, claims } = fields;
   const problem = addressProblem(fields);
   if (problem) return err(invalid(problem));

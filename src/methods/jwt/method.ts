@@ -1,7 +1,6 @@
 import type { LoginRenewal } from "../../auth/login-renewal.ts";
 import type { AuthMethod } from "../../auth/method.ts";
-import { type Failure, invalid } from "../../base/errors.ts";
-import { err, ok, type Result } from "../../base/result.ts";
+import { err, invalid, ok, type Result } from "../../base/result.ts";
 import type { RenewTerms } from "../../token/rules/renew.ts";
 import { jwtAuthAt } from "./jwt-auth.ts";
 import { JWT_ROUTES } from "./routes.ts";
@@ -16,7 +15,7 @@ export const JWT_METHOD: AuthMethod = {
 };
 
 /** A token is renewed while its role is there, on the terms that the role has today. */
-async function renewJwtLogin({ env, mount, token, internal }: LoginRenewal): Promise<Result<RenewTerms, Failure>> {
+async function renewJwtLogin({ env, mount, token, internal }: LoginRenewal): Promise<Result<RenewTerms>> {
   const roleName = internal.role ?? "";
   const role = await jwtAuthAt(env, mount).readRole(roleName);
   if (!role) return err(invalid(`role ${roleName} does not exist during renewal`));

@@ -1,7 +1,6 @@
-import { type Failure, invalid } from "../../base/errors.ts";
 import { readLocationHint } from "../../base/location.ts";
 import { hasUnprintable } from "../../base/name.ts";
-import { err, ok, type Result } from "../../base/result.ts";
+import { err, invalid, ok, type Result } from "../../base/result.ts";
 import { normalizePolicyName, normalizePolicyNames, policyNameProblem } from "../../policy/name.ts";
 import type { MountTtl } from "../../system/mount.ts";
 import { RENAMED_FIELDS, ROLE_TOKEN_TYPES, type TokenRole } from "../role.ts";
@@ -59,7 +58,7 @@ export function newRole(name: string): TokenRole {
  * @param before the stored role, or `newRole` for the first write.
  * @returns the role to store, or the first thing that is wrong with the write (400); then nothing of it applies.
  */
-export function changeRole(before: TokenRole, sent: RoleFields, mount: MountTtl): Result<RoleChange, Failure> {
+export function changeRole(before: TokenRole, sent: RoleFields, mount: MountTtl): Result<RoleChange> {
   const warnings: string[] = [];
   const renamed = {
     period: pickRenamed("period", sent.token_period, sent.period, warnings),
@@ -155,7 +154,7 @@ function refusedNames(names: readonly string[] | null | undefined): string[] | u
   return names ? [...new Set(names.map(normalizePolicyName))].filter((name) => name !== "").sort() : undefined;
 }
 
-function readCidrs(items: readonly string[], label: string): Result<string[], Failure> {
+function readCidrs(items: readonly string[], label: string): Result<string[]> {
   if (items.length > MAX_CIDRS) return err(invalid(`${label}: more than ${MAX_CIDRS} networks`));
   const networks: string[] = [];
   for (const [index, item] of items.entries()) {

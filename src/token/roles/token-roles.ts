@@ -1,6 +1,5 @@
-import { DENIED, type Failure, invalid } from "../../base/errors.ts";
 import { within } from "../../base/location.ts";
-import { err, ok, type Result } from "../../base/result.ts";
+import { DENIED, err, invalid, ok, type Result } from "../../base/result.ts";
 import { holdersOf, type PolicyHolders } from "../../policy/holders.ts";
 import type { Migration } from "../../storage/schema.ts";
 import { SealedValues, valuesTable } from "../../storage/sealed-values.ts";
@@ -50,7 +49,7 @@ export class TokenRoles extends GroveObject<TokenEnv> {
     sent: RoleFields,
     grants: WriteGrants,
     mount: MountTtl,
-  ): Promise<Result<readonly string[], Failure>> {
+  ): Promise<Result<readonly string[]>> {
     await this.keys.open();
     const before = this.#roles.read(name);
     if (before ? !grants.update : !grants.create) return err(DENIED);

@@ -1,6 +1,5 @@
-import { type Failure, invalid } from "../../base/errors.ts";
 import { lesserLimit } from "../../base/limits.ts";
-import { err, ok, type Result } from "../../base/result.ts";
+import { err, invalid, ok, type Result } from "../../base/result.ts";
 import type { MountTtl } from "../../system/mount.ts";
 import { madeAbove, PLAIN_RECORD, type TokenSpec, type TokenType } from "../record.ts";
 import type { TokenRole } from "../role.ts";
@@ -67,7 +66,7 @@ export interface CreatePlan {
  *
  * @returns the token to make, or the refusal (400 with a message).
  */
-export function planCreate(input: CreateInput): Result<CreatePlan, Failure> {
+export function planCreate(input: CreateInput): Result<CreatePlan> {
   const { request, creator, role, mount, watermark, now } = input;
   if (creator.type === "batch") return refuse("batch tokens cannot create more tokens");
   if (creator.numUses > 0) return refuse("restricted use token cannot generate child tokens");
@@ -174,7 +173,7 @@ export function planChild(
   sudo: boolean,
   watermark: number,
   now: number,
-): Result<CreatePlan, Failure> {
+): Result<CreatePlan> {
   const { policies, entityId, boundCidrs, numUses, expiresAt } = creator;
   const by: Creator = { type: "service", policies, entityId, boundCidrs, numUses, expires: expiresAt !== null, sudo };
   return planCreate({ request, creator: by, role, mount, watermark, now });
@@ -192,11 +191,11 @@ export function isMadeElsewhere(
 const CUSTOM_ID_WARNING =
   "Supplying a custom ID for the token uses the weaker SHA1 hashing instead of the more secure SHA2-256 HMAC for token obfuscation. SHA1 hashed tokens on the wire leads to less secure lookups.";
 
-function refuse(message: string): Result<never, Failure> {
+function refuse(message: string): Result<never> {
   return err(invalid(message));
 }
 
-function resolveType(requested: string, role: TokenRole | null): Result<TokenType, Failure> {
+function resolveType(requested: string, role: TokenRole | null): Result<TokenType> {
   if (requested !== "" && requested !== "service" && requested !== "batch") return refuse("invalid 'token_type' value");
   const roleType = role?.tokenType ?? "default-service";
   if (roleType === "service" || roleType === "batch") return ok(roleType);

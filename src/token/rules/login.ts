@@ -1,5 +1,4 @@
-import { type Failure, invalid } from "../../base/errors.ts";
-import { err, ok, type Result } from "../../base/result.ts";
+import { err, invalid, ok, type Result } from "../../base/result.ts";
 import { policyAssignRefusal } from "../../policy/builtin.ts";
 import { normalizePolicyNames } from "../../policy/name.ts";
 import { issuerOf, type Mount, type MountTokenType, mountTtl, narrowTtl } from "../../system/mount.ts";
@@ -43,7 +42,7 @@ export interface LoginPlan {
  * @param watermark the newest one; 0 when there was none.
  * @param now ms.
  */
-export function planLogin(mount: Mount, login: Login, watermark: number, now: number): Result<LoginPlan, Failure> {
+export function planLogin(mount: Mount, login: Login, watermark: number, now: number): Result<LoginPlan> {
   const type = loginTokenType(mount.config.tokenType, login.tokenType);
   // What can't be enforced on a batch token must not look as if it were.
   if (type === "batch") {
@@ -106,6 +105,6 @@ function loginDisplayName(mountPath: string, name: string): string {
   return name === "" ? source : `${source}-${name}`;
 }
 
-function refuse(message: string): Result<never, Failure> {
+function refuse(message: string): Result<never> {
   return err(invalid(message));
 }

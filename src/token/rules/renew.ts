@@ -1,6 +1,5 @@
-import { type Failure, invalid } from "../../base/errors.ts";
 import { lesserLimit } from "../../base/limits.ts";
-import { err, ok, type Result } from "../../base/result.ts";
+import { err, type Failure, invalid, ok, type Result } from "../../base/result.ts";
 import { type MountTtl, narrowTtl } from "../../system/mount.ts";
 import type { TokenView } from "../record.ts";
 import type { TokenRole } from "../role.ts";
@@ -58,7 +57,7 @@ export function planRenew(
   increment: number,
   mount: MountTtl,
   now: number,
-): Result<GrantedTtl, Failure> {
+): Result<GrantedTtl> {
   const refusal = refuseRenewal(token);
   if (refusal) return err(refusal);
   const lastTtl = terms.ttl === null ? token.grantedTtl : terms.ttl;

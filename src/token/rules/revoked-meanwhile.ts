@@ -1,4 +1,4 @@
-import type { Failure } from "../../base/errors.ts";
+import type { Failure } from "../../base/result.ts";
 
 /** The answer to a creation during which all tokens like the new one were revoked. A repeat comes after the revocation. */
 export const REVOKED_MEANWHILE: Failure = {

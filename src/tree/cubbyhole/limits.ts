@@ -1,4 +1,4 @@
-import { type Failure, invalid } from "../../base/errors.ts";
+import { type Failure, invalid } from "../../base/result.ts";
 
 /** Largest sealed value: what fits into a row of an object's database, with room for the rest of the row. */
 export const MAX_VALUE_BYTES = 1_900_000;

@@ -1,5 +1,4 @@
-import { DENIED, type Failure } from "../../base/errors.ts";
-import { err, ok, type Result } from "../../base/result.ts";
+import { DENIED, err, ok, type Result } from "../../base/result.ts";
 import type { Verdict } from "../../policy/acl.ts";
 import type { CallerAction, Outcome } from "../../token/actions.ts";
 import { cubbyholeProblem } from "./limits.ts";
@@ -13,7 +12,7 @@ export function performCubbyhole(
   action: CubbyholeAction,
   row: number,
   verdict: Verdict,
-): Result<Outcome, Failure> {
+): Result<Outcome> {
   switch (action.kind) {
     case "cubbyhole_read": {
       const sealed = store.read(row, action.path);

@@ -1,8 +1,7 @@
 import { currentTime } from "../../base/clock.ts";
-import type { Failure } from "../../base/errors.ts";
 import type { LocationHint } from "../../base/location.ts";
 import { failureOfPlatform, isRefusedCall } from "../../base/platform-errors.ts";
-import { err, ok, type Result } from "../../base/result.ts";
+import { err, type Failure, ok, type Result } from "../../base/result.ts";
 import type { Keys } from "../../crypto/key-ring.ts";
 import { allocateTree, unpooledTree } from "../../listing/tree-ids/allocate.ts";
 import { noteChange } from "../../listing/updates/recent.ts";
@@ -23,7 +22,7 @@ export interface BeforeStart {
   /** The text of the token when root chose it. */
   readonly customId?: string;
   /** Called before the token is written, with its place; a failure ends the start. Its values are the first in the cubbyhole. */
-  readonly prepare?: (place: TokenAddress) => Promise<Result<readonly CubbyholeValue[], Failure>>;
+  readonly prepare?: (place: TokenAddress) => Promise<Result<readonly CubbyholeValue[]>>;
   /** Where the platform shall put the tree; absent: near the Worker that creates it. */
   readonly location?: LocationHint | undefined;
 }
@@ -46,7 +45,7 @@ export async function startTree(
   keys: Keys,
   spec: TokenSpec,
   { customId, prepare, location }: BeforeStart = {},
-): Promise<Result<StartedTree, Failure>> {
+): Promise<Result<StartedTree>> {
   for (let attempt = 1; attempt <= MAX_ROW_ATTEMPTS; attempt++) {
     const { treeId, allocatedBy } = attempt < FIRST_NEW_TREE_ATTEMPT ? await allocateTree(env) : unpooledTree(env);
     const ids = await newTokenIds(keys, treeId, currentTime(), customId);
@@ -63,7 +62,7 @@ export async function startTree(
 }
 
 /** A refusal of the platform as a failure: nothing was written, so the caller can undo what came before. */
-async function unlessRefused<T>(create: () => Promise<Result<T, Failure>>): Promise<Result<T, Failure>> {
+async function unlessRefused<T>(create: () => Promise<Result<T>>): Promise<Result<T>> {
   try {
     return await create();
   } catch (error) {

@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { UNAUTHENTICATED } from "../../../src/base/errors.ts";
-import { err, ok } from "../../../src/base/result.ts";
+import { err, ok, UNAUTHENTICATED } from "../../../src/base/result.ts";
 import type { EntityView } from "../../../src/identity/model.ts";
 import { compileAcl } from "../../../src/policy/acl.ts";
 import { type Call, decide, findAndDecide } from "../../../src/token/decide.ts";

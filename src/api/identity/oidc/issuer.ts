@@ -2,8 +2,7 @@ import { listRoute, readRoute, removeRoute, showRoute } from "../../../auth/reco
 import { type CallContext, type Route, simpleRoute, withParameters } from "../../../auth/route.ts";
 import { DONE_OR_WARNED, dataAnswer, NO_CONTENT } from "../../../auth/route-description.ts";
 import { currentTime } from "../../../base/clock.ts";
-import { invalid } from "../../../base/errors.ts";
-import { err, ok } from "../../../base/result.ts";
+import { err, invalid, ok } from "../../../base/result.ts";
 import { randomBase62 } from "../../../crypto/base62.ts";
 import { fromBase64 } from "../../../crypto/bytes.ts";
 import { newKeyPair } from "../../../issuer/key-pair.ts";

@@ -10,8 +10,7 @@ import {
 } from "../../../auth/route.ts";
 import { dataAnswer, plainAnswer } from "../../../auth/route-description.ts";
 import { currentTime } from "../../../base/clock.ts";
-import { type Failure, invalid, UNAUTHENTICATED } from "../../../base/errors.ts";
-import { err, ok, type Result } from "../../../base/result.ts";
+import { err, invalid, ok, type Result, UNAUTHENTICATED } from "../../../base/result.ts";
 import { loadEntity } from "../../../identity/standing.ts";
 import { SIGNING_ALGORITHMS } from "../../../issuer/model.ts";
 import { issuerOf } from "../../../issuer/oidc-issuer.ts";
@@ -85,7 +84,7 @@ async function introspect({ env, installation, request, fields }: CallContext<Va
   return ok(plainReply({ active: true }));
 }
 
-function inactive(error: string): Result<Reply, Failure> {
+function inactive(error: string): Result<Reply> {
   return ok(plainReply({ active: false, error }));
 }
 
@@ -140,14 +139,11 @@ export const DISCOVERY_ROUTES: readonly Route[] = [
 ];
 
 /** Answers public data, usually from this isolate's copy. */
-async function published(
-  { env, loaded }: OpenContext,
-  answer: (known: KnownIssuer) => Result<Reply, Failure>,
-): Answered {
+async function published({ env, loaded }: OpenContext, answer: (known: KnownIssuer) => Result<Reply>): Answered {
   return loaded.ok ? answer(await loadPublishedKeys(env, loaded.value)) : loaded;
 }
 
-function discovery(issuer: string, maxAge: number): Result<Reply, Failure> {
+function discovery(issuer: string, maxAge: number): Result<Reply> {
   const document = {
     issuer,
     jwks_uri: `${issuer}/.well-known/keys`,
@@ -158,6 +154,6 @@ function discovery(issuer: string, maxAge: number): Result<Reply, Failure> {
   return ok(plainReply(document, maxAge));
 }
 
-function keySet({ jwks, maxAge }: KnownIssuer): Result<Reply, Failure> {
+function keySet({ jwks, maxAge }: KnownIssuer): Result<Reply> {
   return ok(plainReply({ keys: jwks.keys }, jwks.keys.length > 0 ? maxAge : 0));
 }

@@ -2,8 +2,7 @@ import { registerLease } from "../../../auth/register-lease.ts";
 import { type Answered, type Route, simpleRoute } from "../../../auth/route.ts";
 import { dataAnswer, ENVELOPE, KEYS } from "../../../auth/route-description.ts";
 import { currentTime } from "../../../base/clock.ts";
-import { type Failure, invalid } from "../../../base/errors.ts";
-import { err, ok, type Result } from "../../../base/result.ts";
+import { err, invalid, ok, type Result } from "../../../base/result.ts";
 import { formatRfc3339, formatTime } from "../../../base/rfc3339.ts";
 import { toBase64 } from "../../../crypto/bytes.ts";
 import type { Env } from "../../../env.ts";
@@ -30,7 +29,7 @@ export const LEASE_PARAMETER = { url_lease_id: "The id of the lease, unless the 
  *
  * @param sent what the body has, of whatever type.
  */
-export function readLeaseIdField(sent: unknown, inPath: string): Result<string, Failure> {
+export function readLeaseIdField(sent: unknown, inPath: string): Result<string> {
   if (sent !== undefined && typeof sent !== "string") return err(invalid("invalid lease ID"));
   const id = sent || inPath;
   return id === "" ? err(invalid("lease_id must be specified")) : ok(id);
@@ -140,7 +139,7 @@ function renewRoute(path: string, operationId: string): Route {
 }
 
 /** The lease that a registration or renewal granted. */
-function grantedReply(granted: Result<GrantedLease, Failure>): Result<Reply, Failure> {
+function grantedReply(granted: Result<GrantedLease>): Result<Reply> {
   if (!granted.ok) return granted;
   const { lease, warnings } = granted.value;
   return ok({ kind: "data", data: null, lease: leaseReply(lease), warnings });

@@ -4,8 +4,7 @@ import { type Answered, type CallContext, type Route, simpleRoute } from "../../
 import { DONE_OR_WARNED, injectedAnswer } from "../../../auth/route-description.ts";
 import { currentTime } from "../../../base/clock.ts";
 import { parseDuration } from "../../../base/duration.ts";
-import { type Failure, invalid } from "../../../base/errors.ts";
-import { err, ok, type Result } from "../../../base/result.ts";
+import { err, type Failure, invalid, ok, type Result } from "../../../base/result.ts";
 import { walkOf, walkOfMount } from "../../../lease/walk.ts";
 import type { EndJob } from "../../../lease/walk-job.ts";
 import { DEFAULT_MOUNT_CONFIG, newMount } from "../../../system/mount.ts";
@@ -67,7 +66,7 @@ const SETTINGS = {
 const MOUNT_CONFIG = fieldSchema({ ...SETTINGS, ...UNUSED_SETTINGS });
 
 /** What the settings of a request change. `description` is null when it stays. */
-function readSettings(settings: Values<typeof MOUNT_CONFIG>, description: string | null): Result<MountChange, Failure> {
+function readSettings(settings: Values<typeof MOUNT_CONFIG>, description: string | null): Result<MountChange> {
   const defaultLeaseTtl = readTtl(settings.default_lease_ttl);
   if (defaultLeaseTtl === undefined) return err(invalid("unable to parse default TTL"));
   const maxLeaseTtl = readTtl(settings.max_lease_ttl);

@@ -2,8 +2,7 @@ import { endRequestOf } from "../../../auth/caller.ts";
 import { readRoute } from "../../../auth/record-routes.ts";
 import { type Route, simpleRoute } from "../../../auth/route.ts";
 import { dataAnswer, injectedAnswer } from "../../../auth/route-description.ts";
-import { type Failure, invalid } from "../../../base/errors.ts";
-import { err, ok, type Result } from "../../../base/result.ts";
+import { err, invalid, ok, type Result } from "../../../base/result.ts";
 import { walkOfMount } from "../../../lease/walk.ts";
 import { stalenessWarnings } from "../../../system/copy-age.ts";
 import { issuerOf, type MountMove } from "../../../system/mount.ts";
@@ -67,7 +66,7 @@ export const REMOUNT_ROUTES: readonly Route[] = [
 ];
 
 /** The two places below `auth/` as mounts are stored, or why there is nothing to move. */
-function readPaths(from: string, to: string): Result<{ readonly from: string; readonly to: string }, Failure> {
+function readPaths(from: string, to: string): Result<{ readonly from: string; readonly to: string }> {
   if (from === "" || to === "") return err(invalid("both 'from' and 'to' path must be specified as a string"));
   for (const [name, path] of [["from", from] as const, ["to", to] as const]) {
     if (path.trim() !== path) return err(invalid(`'${name}' path cannot contain trailing whitespace`));

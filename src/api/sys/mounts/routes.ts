@@ -1,8 +1,7 @@
 import { readRoute } from "../../../auth/record-routes.ts";
 import { type ReadyContext, type Route, simpleRoute, withCanonicalPath, withParameters } from "../../../auth/route.ts";
 import { DONE_OR_WARNED, injectedAnswer, NO_CONTENT } from "../../../auth/route-description.ts";
-import type { Failure } from "../../../base/errors.ts";
-import { err, ok, type Result } from "../../../base/result.ts";
+import { err, type Failure, ok, type Result } from "../../../base/result.ts";
 import type { Installation } from "../../../system/installation.ts";
 import { normalizeMountPath } from "../../../system/mount-rules.ts";
 import { NO_FIELDS } from "../../../wire/fields.ts";
@@ -97,7 +96,7 @@ export const MOUNT_ROUTES: readonly Route[] = withParameters(
 );
 
 /** Answers with an auth mount, or with what `missing` says of its path. */
-function readMount({ installation, params }: ReadyContext, missing: (path: string) => Failure): Result<Reply, Failure> {
+function readMount({ installation, params }: ReadyContext, missing: (path: string) => Failure): Result<Reply> {
   const path = normalizeMountPath(params.path ?? "");
   const mount = installation.mountAt(path);
   return mount ? ok(injectedReply(MOUNT_VIEW.show(mount))) : err(missing(path));

@@ -1,7 +1,6 @@
 import type { Answered, CallContext } from "../../../auth/route.ts";
 import { currentTime } from "../../../base/clock.ts";
-import { type Failure, invalid } from "../../../base/errors.ts";
-import { err, ok, type Result } from "../../../base/result.ts";
+import { err, invalid, ok, type Result } from "../../../base/result.ts";
 import { policyDeleteRefusal, policyWriteRefusal } from "../../../policy/builtin.ts";
 import { normalizePolicyName, policyNameProblem } from "../../../policy/name.ts";
 import { parsePolicy, policyErrorText } from "../../../policy/parse.ts";
@@ -46,7 +45,7 @@ export const DELETE_FIELDS = fieldSchema({
  * Reads a write. `policyText` is the text under whichever name it came; `now` in ms.
  * Messages are the reference's (sys/policies/acl).
  */
-function readWrite(fields: Values<typeof WRITE_FIELDS>, policyText: string, now: number): Result<PolicyWrite, Failure> {
+function readWrite(fields: Values<typeof WRITE_FIELDS>, policyText: string, now: number): Result<PolicyWrite> {
   if (policyText === "") return err(invalid("'policy' parameter not supplied or empty"));
   const content = readText(policyText, now);
   if (!content.ok) return content;
@@ -63,7 +62,7 @@ function readWrite(fields: Values<typeof WRITE_FIELDS>, policyText: string, now:
 }
 
 /** Reads a patch. A ttl of 0 takes an expiration away. `now` in ms. */
-function readPatch(fields: Values<typeof PATCH_FIELDS>, now: number): Result<PolicyPatch, Failure> {
+function readPatch(fields: Values<typeof PATCH_FIELDS>, now: number): Result<PolicyPatch> {
   const content = fields.policy === "" ? ok(undefined) : readText(fields.policy, now);
   if (!content.ok) return content;
   const expiresAt = policyExpiry(fields.expiration, fields.ttl, now);
@@ -81,7 +80,7 @@ function readPatch(fields: Values<typeof PATCH_FIELDS>, now: number): Result<Pol
 /** Bytes of a policy's text and rules together: what fits into a row of an object's database, with room for the rest. */
 const MAX_POLICY_BYTES = 1_900_000;
 
-function readText(policyText: string, now: number): Result<PolicyText, Failure> {
+function readText(policyText: string, now: number): Result<PolicyText> {
   const parsed = parsePolicy(policyText, now);
   if (!parsed.ok) return err(invalid(policyErrorText(parsed.error)));
   const rulesJson = JSON.stringify(parsed.value);
@@ -127,7 +126,7 @@ export async function deletePolicy({ env, params, fields }: CallContext<Values<t
   return deleted.ok ? changedReply(env) : deleted;
 }
 
-function writableName(params: CallContext["params"]): Result<string, Failure> {
+function writableName(params: CallContext["params"]): Result<string> {
   const name = normalizePolicyName(params.name ?? "");
   const problem = policyNameProblem(name) ?? policyWriteRefusal(name);
   return problem ? err(invalid(problem)) : ok(name);

@@ -1,8 +1,7 @@
 import { initialize } from "../../../auth/initialize.ts";
 import { type Answered, type OpenContext, openRoute, type Route } from "../../../auth/route.ts";
 import { plainAnswer } from "../../../auth/route-description.ts";
-import type { Failure } from "../../../base/errors.ts";
-import { err, ok } from "../../../base/result.ts";
+import { err, type Failure, ok } from "../../../base/result.ts";
 import { equalBytes } from "../../../crypto/bytes.ts";
 import type { Env } from "../../../env.ts";
 import type { fieldSchema } from "../../../wire/fields.ts";

@@ -1,7 +1,6 @@
 import { readRoute } from "../../../auth/record-routes.ts";
 import { openRoute, type Route } from "../../../auth/route.ts";
 import { injectedAnswer, plainAnswer } from "../../../auth/route-description.ts";
-import type { Failure } from "../../../base/errors.ts";
 import { ok, type Result } from "../../../base/result.ts";
 import type { Installation } from "../../../system/installation.ts";
 import { injectedReply, plainReply } from "../../../wire/reply.ts";
@@ -26,7 +25,7 @@ export interface ServiceState {
 }
 
 /** The state as the isolate knows it that serves the request. */
-export function stateOf(loaded: Result<Installation, Failure>): ServiceState {
+export function stateOf(loaded: Result<Installation>): ServiceState {
   if (loaded.ok) {
     const { clusterId, sealKeyVersion } = loaded.value;
     return { initialized: true, sealed: false, clusterId, sealKeyVersion };

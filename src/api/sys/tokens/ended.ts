@@ -1,9 +1,8 @@
 import { type Answered, type CallContext, type Route, simpleRoute } from "../../../auth/route.ts";
 import { dataAnswer } from "../../../auth/route-description.ts";
-import { type Failure, invalid } from "../../../base/errors.ts";
 import { MAX_NAMED_TOKENS } from "../../../base/limits.ts";
 import { inGroups } from "../../../base/parallel.ts";
-import { err, ok, type Result } from "../../../base/result.ts";
+import { err, invalid, ok, type Result } from "../../../base/result.ts";
 import { formatRfc3339, formatTime } from "../../../base/rfc3339.ts";
 import type { Env } from "../../../env.ts";
 import { cursorText, readCursor } from "../../../listing/inventory/cursor.ts";
@@ -93,7 +92,7 @@ async function listEnded({ env, installation, fields }: CallContext<Fields>): An
 }
 
 /** Reads the cursor of a page of ended tokens; null for "", the first page. */
-function readAfter(cursor: string): Result<Position | null, Failure> {
+function readAfter(cursor: string): Result<Position | null> {
   const after = cursor === "" ? null : readCursor(LAST_FIRST, cursor);
   return after === null && cursor !== "" ? err(invalid("after is not the cursor of a page")) : ok(after);
 }
@@ -218,7 +217,7 @@ async function accessorsOf(
   filter: EndedFilter,
   cursor: string,
   limit: number,
-): Promise<Result<{ accessors: string[]; next: string }, Failure>> {
+): Promise<Result<{ accessors: string[]; next: string }>> {
   const after = readAfter(cursor);
   if (!after.ok) return after;
   const { tokens, next } = await pageOfEnded(env, filter, after.value, limit);
@@ -233,7 +232,7 @@ async function endedPageOf(
   env: CallContext["env"],
   job: string,
   after: string,
-): Promise<Result<{ accessors: string[]; next: string }, Failure>> {
+): Promise<Result<{ accessors: string[]; next: string }>> {
   const run = await revocationsOf(env).read(job);
   const page = await accessorsOf(env, endedInJob(job, run), after, MAX_NAMED_TOKENS);
   return page.ok && page.value.accessors.length === 0 && !run ? err({ code: "not_found" }) : page;

@@ -1,8 +1,7 @@
 import { isGenerated, readToken } from "../../../auth/caller.ts";
 import type { CallContext } from "../../../auth/route.ts";
-import { type Failure, invalid } from "../../../base/errors.ts";
 import { hasUnprintable } from "../../../base/name.ts";
-import { err, ok, type Result } from "../../../base/result.ts";
+import { err, invalid, ok, type Result } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
 import { MAX_FOUND_ENTITIES, searchEntities } from "../../../identity/entities.ts";
 import { type Metadata, TOKEN_MOUNT } from "../../../listing/inventory/entry.ts";
@@ -52,7 +51,7 @@ export async function readFilter({
   env,
   installation,
   fields,
-}: CallContext<FilterFields>): Promise<Result<TokenFilter, Failure>> {
+}: CallContext<FilterFields>): Promise<Result<TokenFilter>> {
   if (fields.type !== "" && fields.type !== "service")
     return err(invalid('only tokens of the type "service" are listed'));
   if (fields.tree !== "" && !TREE_ID.test(fields.tree)) return err(invalid("tree is not the id of a tree"));
@@ -103,7 +102,7 @@ async function fieldWithToken(env: Env, installation: Installation, fields: Filt
 }
 
 /** The id under which the mount at a path issues; the path is with or without `auth/` and the last slash. */
-export function readMount(path: string, installation: Installation): Result<string, Failure> {
+export function readMount(path: string, installation: Installation): Result<string> {
   const plain = `${path.replace(/^auth\//, "").replace(/\/$/, "")}/`;
   if (plain === "token/") return ok(TOKEN_MOUNT);
   const mount = installation.mountAt(plain);
@@ -111,11 +110,7 @@ export function readMount(path: string, installation: Installation): Result<stri
 }
 
 /** What a text searches for; undefined for an empty one. */
-async function readSearch(
-  env: Env,
-  installation: Installation,
-  text: string,
-): Promise<Result<Search | undefined, Failure>> {
+async function readSearch(env: Env, installation: Installation, text: string): Promise<Result<Search | undefined>> {
   if (text === "") return ok(undefined);
   const length = text.length > 2 * MAX_SEARCH ? text.length : [...lowered(text)].length;
   if (length < MIN_SEARCH || length > MAX_SEARCH) {

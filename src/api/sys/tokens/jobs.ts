@@ -1,7 +1,6 @@
 import { readRoute } from "../../../auth/record-routes.ts";
 import { type Route, simpleRoute, withParameters } from "../../../auth/route.ts";
 import { dataAnswer } from "../../../auth/route-description.ts";
-import type { Failure } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { formatRfc3339, formatTime } from "../../../base/rfc3339.ts";
 import type { ListedJob, RevocationJob } from "../../../listing/inventory/revocation-job.ts";
@@ -124,7 +123,7 @@ export const TOKEN_JOB_ROUTES: readonly Route[] = withParameters({ id: "Id of th
   }),
 ]);
 
-function jobReply(job: RevocationJob | null, installation: Installation): Result<Reply, Failure> {
+function jobReply(job: RevocationJob | null, installation: Installation): Result<Reply> {
   if (!job) return err({ code: "not_found" });
   return ok(dataReply(JOB_VIEW.show({ job, mounts: mountNames(installation) })));
 }

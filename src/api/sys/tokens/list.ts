@@ -1,8 +1,7 @@
 import { type Answered, type CallContext, type Route, simpleRoute } from "../../../auth/route.ts";
 import { dataAnswer } from "../../../auth/route-description.ts";
 import { currentTime } from "../../../base/clock.ts";
-import { invalid } from "../../../base/errors.ts";
-import { err, ok } from "../../../base/result.ts";
+import { err, invalid, ok } from "../../../base/result.ts";
 import { formatRfc3339 } from "../../../base/rfc3339.ts";
 import type { Env } from "../../../env.ts";
 import { cursorText, readCursor } from "../../../listing/inventory/cursor.ts";

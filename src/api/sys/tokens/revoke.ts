@@ -2,9 +2,8 @@ import { type Caller, endRequestOf } from "../../../auth/caller.ts";
 import { type Answered, type CallContext, type Route, simpleRoute } from "../../../auth/route.ts";
 import { dataAnswer } from "../../../auth/route-description.ts";
 import { currentTime } from "../../../base/clock.ts";
-import { type Failure, invalid } from "../../../base/errors.ts";
 import { MAX_NAMED_TOKENS } from "../../../base/limits.ts";
-import { err, ok, type Result } from "../../../base/result.ts";
+import { err, invalid, ok, type Result } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
 import { timesOverShards } from "../../../listing/ask-shards.ts";
 import { countWithinRequest } from "../../../listing/inventory/bounded-count.ts";
@@ -120,9 +119,7 @@ function selectionOf(sentFields: Readonly<Record<string, unknown>>): Record<stri
   return Object.fromEntries(Object.entries(sentFields).filter(([name]) => kept.includes(name)));
 }
 
-async function readMeant(
-  context: CallContext<RevokeFields>,
-): Promise<Result<Pick<Selection, "filter" | "accessors">, Failure>> {
+async function readMeant(context: CallContext<RevokeFields>): Promise<Result<Pick<Selection, "filter" | "accessors">>> {
   const { installation, fields, request } = context;
   // A script whose variable has no value sends an empty text, which would narrow nothing.
   const empty = Object.keys(FILTER).find((name) => isEmpty(name, request.data[name]));

@@ -1,9 +1,8 @@
 import { type Route, simpleRoute } from "../../../auth/route.ts";
 import { dataAnswer } from "../../../auth/route-description.ts";
 import { currentTime } from "../../../base/clock.ts";
-import { invalid } from "../../../base/errors.ts";
 import { inGroups } from "../../../base/parallel.ts";
-import { err, ok } from "../../../base/result.ts";
+import { err, invalid, ok } from "../../../base/result.ts";
 import { formatRfc3339 } from "../../../base/rfc3339.ts";
 import type { Env } from "../../../env.ts";
 import { timesOverShards } from "../../../listing/ask-shards.ts";

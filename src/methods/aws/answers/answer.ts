@@ -1,5 +1,4 @@
-import { type Failure, invalid } from "../../../base/errors.ts";
-import { err, ok, type Result } from "../../../base/result.ts";
+import { err, type Failure, invalid, ok, type Result } from "../../../base/result.ts";
 import { onlyChild, parseXml, textAt, type XmlElement } from "./xml.ts";
 
 /** An answer of the cloud, as it came. */
@@ -39,7 +38,7 @@ const RETRY_AFTER_SECONDS = 5;
  * Anything else could be the text of an attacker. Of a refusal, only the status and the error code of the service are
  * named in messages: the rest of its body is never shown.
  */
-export function readAnswer(answer: CloudAnswer, service: Service, root: string): Result<XmlElement, Failure> {
+export function readAnswer(answer: CloudAnswer, service: Service, root: string): Result<XmlElement> {
   if (answer.status !== 200) return err(refusalOf(answer, service));
   if (!/^text\/xml(; ?charset=utf-8)?$/i.test(answer.contentType ?? "")) {
     return err(invalid(`answer of ${service} is not of the type text/xml`));
@@ -55,7 +54,7 @@ export function readResult(
   service: Service,
   operation: string,
   ...path: readonly string[]
-): Result<XmlElement, Failure> {
+): Result<XmlElement> {
   const document = readAnswer(answer, service, `${operation}Response`);
   if (!document.ok) return document;
   const result = onlyChild(document.value, `${operation}Result`, ...path);

@@ -1,5 +1,4 @@
-import { type Failure, invalid } from "../../../base/errors.ts";
-import { err, ok, type Result } from "../../../base/result.ts";
+import { err, invalid, ok, type Result } from "../../../base/result.ts";
 import { type CloudAnswer, readAnswer, unreadable } from "./answer.ts";
 import { onlyChild, textAt, type XmlElement } from "./xml.ts";
 
@@ -18,10 +17,7 @@ export type VmInstance = {
 };
 
 /** Reads the answer to DescribeInstances: instances of `accountId`, each described once, by id. */
-export function readInstances(
-  answer: CloudAnswer,
-  accountId: string,
-): Result<ReadonlyMap<string, VmInstance>, Failure> {
+export function readInstances(answer: CloudAnswer, accountId: string): Result<ReadonlyMap<string, VmInstance>> {
   const document = readAnswer(answer, "EC2", "DescribeInstancesResponse");
   if (!document.ok) return document;
   const instances = new Map<string, VmInstance>();
@@ -37,7 +33,7 @@ export function readInstances(
 }
 
 /** The instance, if it was found and is running. */
-export function runningInstance(instance: VmInstance | null): Result<VmInstance, Failure> {
+export function runningInstance(instance: VmInstance | null): Result<VmInstance> {
   if (instance === null) return err(invalid("no reservations found in instance description"));
   if (instance.state === null) return err(invalid("instance state in instance description is nil"));
   if (instance.state !== "running") return err(invalid("instance is not in 'running' state"));

@@ -1,5 +1,4 @@
-import { type Failure, invalid } from "../../../base/errors.ts";
-import { err, ok, type Result } from "../../../base/result.ts";
+import { err, invalid, ok, type Result } from "../../../base/result.ts";
 import { type PrincipalArn, parsePrincipalArn } from "../arn.ts";
 import { type CloudAnswer, readAnswer, readResult, unreadable } from "./answer.ts";
 import { onlyChild, textAt, type XmlElement } from "./xml.ts";
@@ -11,19 +10,19 @@ export type IamPrincipal = { readonly arn: PrincipalArn; readonly uniqueId: stri
 export type AccessKey = { readonly accessKeyId: string; readonly secretAccessKey: string };
 
 /** Reads the answer to GetUser for a user of `accountId`, or of whatever account when it is the caller's own. */
-export function readUser(answer: CloudAnswer, accountId: string | null): Result<IamPrincipal, Failure> {
+export function readUser(answer: CloudAnswer, accountId: string | null): Result<IamPrincipal> {
   const user = readResult(answer, "IAM", "GetUser", "User");
   return user.ok ? readPrincipal(user.value, "user", "UserId", accountId) : user;
 }
 
 /** Reads the answer to GetRole for a role of `accountId`. */
-export function readRole(answer: CloudAnswer, accountId: string): Result<IamPrincipal, Failure> {
+export function readRole(answer: CloudAnswer, accountId: string): Result<IamPrincipal> {
   const role = readResult(answer, "IAM", "GetRole", "Role");
   return role.ok ? readPrincipal(role.value, "role", "RoleId", accountId) : role;
 }
 
 /** Reads the answer to GetInstanceProfile: the one role in the profile. */
-export function readInstanceProfileRole(answer: CloudAnswer, accountId: string): Result<IamPrincipal, Failure> {
+export function readInstanceProfileRole(answer: CloudAnswer, accountId: string): Result<IamPrincipal> {
   const profile = readResult(answer, "IAM", "GetInstanceProfile", "InstanceProfile");
   if (!profile.ok) return profile;
   const [role, ...more] = onlyChild(profile.value, "Roles")?.children ?? [];
@@ -34,7 +33,7 @@ export function readInstanceProfileRole(answer: CloudAnswer, accountId: string):
 }
 
 /** Reads the answer to CreateAccessKey. */
-export function readCreatedAccessKey(answer: CloudAnswer): Result<AccessKey, Failure> {
+export function readCreatedAccessKey(answer: CloudAnswer): Result<AccessKey> {
   const key = readResult(answer, "IAM", "CreateAccessKey", "AccessKey");
   if (!key.ok) return key;
   const accessKeyId = textAt(key.value, "AccessKeyId");
@@ -44,7 +43,7 @@ export function readCreatedAccessKey(answer: CloudAnswer): Result<AccessKey, Fai
 }
 
 /** Reads the answer to DeleteAccessKey, which has no result. */
-export function readDeletedAccessKey(answer: CloudAnswer): Result<null, Failure> {
+export function readDeletedAccessKey(answer: CloudAnswer): Result<null> {
   const deleted = readAnswer(answer, "IAM", "DeleteAccessKeyResponse");
   return deleted.ok ? ok(null) : deleted;
 }
@@ -54,7 +53,7 @@ function readPrincipal(
   type: "user" | "role",
   idName: "UserId" | "RoleId",
   accountId: string | null,
-): Result<IamPrincipal, Failure> {
+): Result<IamPrincipal> {
   const arn = parsePrincipalArn(textAt(element, "Arn") ?? "");
   const uniqueId = textAt(element, idName);
   if (!arn.ok || arn.value.type !== type || uniqueId === null || !/^\w{1,128}$/.test(uniqueId)) {

@@ -1,5 +1,4 @@
-import { type Failure, invalid } from "../../../base/errors.ts";
-import { err, ok, type Result } from "../../../base/result.ts";
+import { err, invalid, ok, type Result } from "../../../base/result.ts";
 import { parseRfc3339 } from "../../../base/rfc3339.ts";
 import { type PrincipalArn, parsePrincipalArn } from "../arn.ts";
 import type { Partition } from "../regions.ts";
@@ -39,7 +38,7 @@ const USER_ID = /^[\w-]{1,128}(:[\w+=,.@-]{1,128})?$/;
  * Reads the answer to a client's GetCallerIdentity: exactly one result, in which the ARN names a user or an assumed
  * role, in the partition that was asked and in the account that the answer states.
  */
-export function readCallerIdentity(answer: CloudAnswer, partition: Partition): Result<CallerIdentity, Failure> {
+export function readCallerIdentity(answer: CloudAnswer, partition: Partition): Result<CallerIdentity> {
   const result = readIdentityResult(answer);
   if (!result.ok) return result;
   const { arn, userId, accountId } = result.value;
@@ -57,7 +56,7 @@ export function readCallerIdentity(answer: CloudAnswer, partition: Partition): R
 }
 
 /** Reads the answer to this server's own GetCallerIdentity: the account of its credentials, of any kind of principal. */
-export function readOwnAccount(answer: CloudAnswer): Result<string, Failure> {
+export function readOwnAccount(answer: CloudAnswer): Result<string> {
   const result = readIdentityResult(answer);
   return result.ok ? ok(result.value.accountId) : result;
 }
@@ -70,7 +69,7 @@ export function readAssumedCredentials(
   answer: CloudAnswer,
   accountId: string,
   operation: AssumeOperation = "AssumeRole",
-): Result<TemporaryCredentials, Failure> {
+): Result<TemporaryCredentials> {
   const result = readResult(answer, "STS", operation);
   if (!result.ok) return result;
   const principal = parsePrincipalArn(textAt(result.value, "AssumedRoleUser", "Arn") ?? "");

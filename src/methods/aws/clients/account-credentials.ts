@@ -1,7 +1,6 @@
 import { currentTime } from "../../../base/clock.ts";
-import { type Failure, invalid } from "../../../base/errors.ts";
 import { ExpiringCache } from "../../../base/expiring-cache.ts";
-import { err, ok, type Result } from "../../../base/result.ts";
+import { err, invalid, ok, type Result } from "../../../base/result.ts";
 import { type CloudAnswer, errorCodeOf } from "../answers/answer.ts";
 import { type Credentials, readAssumedCredentials, readOwnAccount, type TemporaryCredentials } from "../answers/sts.ts";
 import { parsePrincipalArn } from "../arn.ts";
@@ -44,7 +43,7 @@ export async function callForAccount(
   account: CloudAccount,
   partition: Partition,
   call: ApiCall,
-): Promise<Result<CloudAnswer, Failure>> {
+): Promise<Result<CloudAnswer>> {
   for (let fresh = false; ; fresh = true) {
     const base = await baseCredentials(client);
     if (!base.ok) return base;
@@ -57,7 +56,7 @@ export async function callForAccount(
 }
 
 /** The credentials that the mount is configured with, by a stored key or by a role, else the server's own. */
-async function baseCredentials(client: CloudClient): Promise<Result<Credentials, Failure>> {
+async function baseCredentials(client: CloudClient): Promise<Result<Credentials>> {
   if (client.webIdentity) return webIdentityCredentials(client, client.webIdentity);
   const keys = await client.staticKeys();
   if (!keys.ok) return keys;
@@ -73,7 +72,7 @@ async function credentialsFor(
   account: CloudAccount,
   partition: Partition,
   base: Credentials,
-): Promise<Result<Credentials, Failure>> {
+): Promise<Result<Credentials>> {
   if (account.stsRole !== null) return assumeRole(client, account.accountId, account.stsRole, partition, base);
   const own = await ownAccount(client, partition, base);
   if (!own.ok) return own;
@@ -87,7 +86,7 @@ async function assumeRole(
   stsRole: StsRole,
   partition: Partition,
   base: Credentials,
-): Promise<Result<Credentials, Failure>> {
+): Promise<Result<Credentials>> {
   const role = parsePrincipalArn(stsRole.arn);
   if (
     !role.ok ||
@@ -114,11 +113,7 @@ async function assumeRole(
   return assumed;
 }
 
-async function ownAccount(
-  client: CloudClient,
-  partition: Partition,
-  base: Credentials,
-): Promise<Result<string, Failure>> {
+async function ownAccount(client: CloudClient, partition: Partition, base: Credentials): Promise<Result<string>> {
   // The session was checked to be of the role's account when it was made.
   const role = client.webIdentity && parsePrincipalArn(client.webIdentity.roleArn);
   if (role?.ok) return ok(role.value.accountId);

@@ -1,15 +1,14 @@
-import type { Failure } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { unavailable } from "../answers/answer.ts";
 
 /** Looks items up, in the Worker that passes it. What was not found is left out. */
-export type FetchItems<T> = (items: string[]) => Promise<Result<Record<string, T>, Failure>>;
+export type FetchItems<T> = (items: string[]) => Promise<Result<Record<string, T>>>;
 
 /** A request for an item, and how to answer it. */
 interface Waiter<T> {
   readonly item: string;
   readonly fetch: FetchItems<T>;
-  readonly answer: (result: Result<T | null, Failure>) => void;
+  readonly answer: (result: Result<T | null>) => void;
 }
 
 /** Most look-ups that wait for a call. With more than that, the cloud is not keeping up. */
@@ -102,7 +101,7 @@ export class CallQueue<T> {
    * The service refused every retry: the look-ups that wait share the failure, since a new call would only add load. When the
    * callers disconnected instead, the waiting ones go on: a client must not be able to fail the look-ups of others.
    */
-  #learn(found: Result<unknown, Failure>, refusals: number): void {
+  #learn(found: Result<unknown>, refusals: number): void {
     if (found.ok || found.error.code !== "unavailable") {
       this.#width = afterAnswer(this.#width, refusals);
       return;
@@ -118,7 +117,7 @@ export class CallQueue<T> {
    * Calls the fetch function of one waiter; of the next one when its Worker has gone, as when a client disconnects. null when
    * all have gone.
    */
-  async #fetchByOne(items: string[]): Promise<Result<Record<string, T>, Failure> | null> {
+  async #fetchByOne(items: string[]): Promise<Result<Record<string, T>> | null> {
     for (;;) {
       const waiters = items.map((item) => this.#inFlight.get(item) ?? []).find((some) => some.length > 0);
       const [waiter] = waiters ?? [];
@@ -134,7 +133,7 @@ export class CallQueue<T> {
   }
 }
 
-function partOf<T>(found: Result<Record<string, T>, Failure>, item: string): Result<T | null, Failure> {
+function partOf<T>(found: Result<Record<string, T>>, item: string): Result<T | null> {
   if (!found.ok) return found;
   return ok((Object.hasOwn(found.value, item) ? found.value[item] : null) ?? null);
 }

@@ -1,6 +1,5 @@
-import { type Failure, invalid } from "../../../base/errors.ts";
 import { privateHosts } from "../../../base/private-hosts.ts";
-import { err, ok, type Result } from "../../../base/result.ts";
+import { err, invalid, ok, type Result } from "../../../base/result.ts";
 import { toHex } from "../../../crypto/bytes.ts";
 import type { Env } from "../../../env.ts";
 import { signMountToken } from "../../../issuer/service.ts";
@@ -21,12 +20,12 @@ export type CloudClient = {
   /** Region that `endpoints.sts` takes signatures for; "" leaves it to the settings of the installation. */
   readonly stsRegion: string;
   /** The configured keys, opened only when they are needed; null when none are configured. */
-  readonly staticKeys: () => Promise<Result<Credentials | null, Failure>>;
+  readonly staticKeys: () => Promise<Result<Credentials | null>>;
   /** The role that stands in for keys, when one is configured. */
   readonly webIdentity: {
     readonly roleArn: string;
     /** Signs a token that the role trusts. */
-    readonly token: () => Promise<Result<string, Failure>>;
+    readonly token: () => Promise<Result<string>>;
   } | null;
   /**
    * Identifies the mount and all of its configuration that affects the answers of the cloud. Cached answers are keyed
@@ -95,7 +94,7 @@ async function revisionOf(mount: string, config: ClientConfig): Promise<string> 
   return revision;
 }
 
-async function openKeys(access: CloudAccess, config: ClientConfig): Promise<Result<Credentials | null, Failure>> {
+async function openKeys(access: CloudAccess, config: ClientConfig): Promise<Result<Credentials | null>> {
   const { accessKey, sealedSecretKey } = config;
   if (accessKey === "" && sealedSecretKey === null) return ok(null);
   if (accessKey === "" || sealedSecretKey === null) {

@@ -1,7 +1,6 @@
-import { type Failure, invalid } from "../../../base/errors.ts";
 import type { PrivateHosts } from "../../../base/private-hosts.ts";
 import { outboundProblem } from "../../../base/public-host.ts";
-import { err, ok, type Result } from "../../../base/result.ts";
+import { err, invalid, ok, type Result } from "../../../base/result.ts";
 import { DEFAULT_KEY } from "../../../issuer/model.ts";
 import { issuerNameProblem } from "../../../issuer/rules.ts";
 import { fieldSchema, flag, integer, list, sent, sentDuration, text, type Values } from "../../../wire/fields.ts";
@@ -103,7 +102,7 @@ const HEADER_VALUE = /^[ -~]{0,1024}$/;
  * @param listed hosts that endpoints may have beside public ones.
  * @returns what it changes but the secret key, which has to be sealed first; or a 400.
  */
-export function readClientChange(fields: ClientFields, listed: PrivateHosts): Result<ClientChange, Failure> {
+export function readClientChange(fields: ClientFields, listed: PrivateHosts): Result<ClientChange> {
   const problem = fieldProblem(fields) ?? endpointsProblem(fields, listed);
   if (problem) return err(invalid(problem));
   return ok(
@@ -137,7 +136,7 @@ function webIdentityChange(fields: ClientFields): WebIdentityChange | undefined 
  *
  * @returns a 400 for a mixture of a stored key and a role that needs none: which one is used would not be clear.
  */
-export function changeClient(before: ClientConfig | null, change: ClientChange): Result<ClientConfig, Failure> {
+export function changeClient(before: ClientConfig | null, change: ClientChange): Result<ClientConfig> {
   const { webIdentity: sent, ...rest } = change;
   const kept = before?.webIdentity ?? null;
   const merged: WebIdentity | null = sent ? { ...(kept ?? NO_WEB_IDENTITY), ...sent } : kept;
@@ -247,7 +246,7 @@ const EXTERNAL_ID = /^[\w+=,.@:/-]{2,1224}$/;
  * Checks the fields of a request. "" is no role, and removes the external id.
  * Messages are those of the reference's AWS method (config/sts).
  */
-export function readStsRole({ arn, externalId }: StsRoleFields): Result<StsRoleFields, Failure> {
+export function readStsRole({ arn, externalId }: StsRoleFields): Result<StsRoleFields> {
   if (arn === "") return err(invalid("sts role cannot be empty"));
   if (arn !== undefined && !ARN.test(arn)) return err(invalid("sts role is not an ARN"));
   if (externalId && !EXTERNAL_ID.test(externalId)) {
@@ -257,7 +256,7 @@ export function readStsRole({ arn, externalId }: StsRoleFields): Result<StsRoleF
 }
 
 /** The role after a write. Fields that are undefined keep what is there; the first write of an account needs the ARN. */
-export function changeStsRole(before: StsRole | null, fields: StsRoleFields): Result<StsRole, Failure> {
+export function changeStsRole(before: StsRole | null, fields: StsRoleFields): Result<StsRole> {
   const arn = fields.arn ?? before?.arn;
   if (arn === undefined) return err(invalid("missing sts role"));
   return ok({ arn, externalId: fields.externalId ?? before?.externalId ?? "" });

@@ -1,5 +1,4 @@
-import { type Failure, invalid } from "../../../base/errors.ts";
-import { err, ok, type Result } from "../../../base/result.ts";
+import { err, invalid, ok, type Result } from "../../../base/result.ts";
 import { readInstances, runningInstance, type VmInstance } from "../answers/ec2.ts";
 import { findRegion, type Region } from "../regions.ts";
 import { callForAccount } from "./account-credentials.ts";
@@ -17,7 +16,7 @@ export async function findRunningInstance(
   account: CloudAccount,
   regionName: string,
   instanceId: string,
-): Promise<Result<VmInstance, Failure>> {
+): Promise<Result<VmInstance>> {
   const region = findRegion(regionName);
   if (region === null) return err(invalid("the region of the instance is not a region of the cloud"));
   if (!INSTANCE_ID.test(instanceId)) return err(invalid("not the ID of an instance"));
@@ -37,7 +36,7 @@ async function describeInstances(
   account: CloudAccount,
   region: Region,
   ids: readonly string[],
-): Promise<Result<Record<string, VmInstance>, Failure>> {
+): Promise<Result<Record<string, VmInstance>>> {
   const values = ids.map((id, index) => [`Filter.1.Value.${index + 1}`, id] as const);
   const answer = await callForAccount(client, account, region.partition, {
     service: "EC2",

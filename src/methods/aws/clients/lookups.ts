@@ -1,6 +1,5 @@
 import { DurableObject } from "cloudflare:workers";
 import { currentTime } from "../../../base/clock.ts";
-import type { Failure } from "../../../base/errors.ts";
 import { GenerationalCache } from "../../../base/generational-cache.ts";
 import { within } from "../../../base/location.ts";
 import type { Result } from "../../../base/result.ts";
@@ -34,7 +33,7 @@ export class CloudLookups extends DurableObject {
    * @param maxItems most items of a call; the same for all of a group.
    * @returns what the call gives for the item, null when it gives nothing.
    */
-  ask(group: string, item: string, maxItems: number, fetch: FetchItems<Found>): Promise<Result<Found | null, Failure>> {
+  ask(group: string, item: string, maxItems: number, fetch: FetchItems<Found>): Promise<Result<Found | null>> {
     return new Promise((answer) => {
       const queue = this.#queues.get(group) ?? this.#openQueue(group, maxItems);
       queue.add({ item, fetch, answer });
@@ -67,7 +66,7 @@ export async function sharedLookup(
   group: LookupGroup,
   item: string,
   fetch: FetchItems<Found>,
-): Promise<Result<Found | null, Failure>> {
+): Promise<Result<Found | null>> {
   const { accountId, stsRole } = account;
   const name = await nameOf(client.revision, accountId, stsRole?.arn ?? null, stsRole?.externalId ?? null);
   const lookups = within(client.env, client.env.CLOUD_LOOKUPS).getByName(name);

@@ -1,5 +1,4 @@
-import { type Failure, invalid } from "../../../base/errors.ts";
-import { err, ok, type Result } from "../../../base/result.ts";
+import { err, invalid, ok, type Result } from "../../../base/result.ts";
 import type { CloudAnswer } from "../answers/answer.ts";
 import { type IamPrincipal, readInstanceProfileRole, readRole, readUser } from "../answers/iam.ts";
 import { type PrincipalArn, type PrincipalType, parsePrincipalArn } from "../arn.ts";
@@ -15,7 +14,7 @@ const API_VERSION = "2010-05-08";
 type IamLookup = {
   readonly operation: string;
   readonly parameter: string;
-  readonly read: (answer: CloudAnswer, accountId: string) => Result<IamPrincipal, Failure>;
+  readonly read: (answer: CloudAnswer, accountId: string) => Result<IamPrincipal>;
 };
 
 const ROLE: IamLookup = { operation: "GetRole", parameter: "RoleName", read: readRole };
@@ -38,7 +37,7 @@ export async function findPrincipal(
   client: CloudClient,
   account: CloudAccount,
   { type, partition, friendlyName }: PrincipalArn,
-): Promise<Result<IamPrincipal, Failure>> {
+): Promise<Result<IamPrincipal>> {
   const { operation, parameter, read } = LOOKUPS[type];
   const group = { name: `${operation} ${partition} ${friendlyName}`, maxItems: 1 };
   const ask = async () => {
@@ -58,7 +57,7 @@ export async function findProfileRole(
   client: CloudClient,
   account: CloudAccount,
   profileArn: string,
-): Promise<Result<IamPrincipal, Failure>> {
+): Promise<Result<IamPrincipal>> {
   const profile = parsePrincipalArn(profileArn);
   const fits = profile.ok && profile.value.type === "instance-profile";
   if (!fits || profile.value.accountId !== account.accountId) {

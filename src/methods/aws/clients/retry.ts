@@ -1,8 +1,6 @@
 import { currentTime } from "../../../base/clock.ts";
-import type { Failure } from "../../../base/errors.ts";
-import { invalid } from "../../../base/errors.ts";
 import type { PrivateHosts } from "../../../base/private-hosts.ts";
-import { err, ok, type Result } from "../../../base/result.ts";
+import { err, invalid, ok, type Result } from "../../../base/result.ts";
 import { sleep } from "../../../base/sleep.ts";
 import { countEvent } from "../../../metrics/events.ts";
 import { type NoAnswer, type OutboundRequest, type SentAnswer, send } from "../../send.ts";
@@ -44,7 +42,7 @@ export async function callService(
   service: Service,
   policy: CallPolicy,
   request: () => Promise<OutboundRequest>,
-): Promise<Result<CloudAnswer, Failure>> {
+): Promise<Result<CloudAnswer>> {
   const retries = policy.maxRetries < 0 ? DEFAULT_RETRIES : policy.maxRetries;
   const deadline = currentTime() + CALL_MS;
   for (let attempt = 0; ; attempt++) {
@@ -89,7 +87,7 @@ function mayChange(answer: SentAnswer, { alsoTemporary }: Pick<CallPolicy, "also
   return answer.status !== 200 && alsoTemporary?.has(errorCodeOf(answer) ?? "") === true;
 }
 
-function outcomeOf(service: Service, sent: Result<SentAnswer, NoAnswer>): Result<CloudAnswer, Failure> {
+function outcomeOf(service: Service, sent: Result<SentAnswer, NoAnswer>): Result<CloudAnswer> {
   if (sent.ok) return ok(sent.value);
   switch (sent.error) {
     case "unreadable":

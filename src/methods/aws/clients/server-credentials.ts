@@ -1,6 +1,5 @@
 import { currentTime } from "../../../base/clock.ts";
-import { type Failure, invalid } from "../../../base/errors.ts";
-import { err, ok, type Result } from "../../../base/result.ts";
+import { err, invalid, ok, type Result } from "../../../base/result.ts";
 import { parseRfc3339 } from "../../../base/rfc3339.ts";
 import { exactString } from "../../../wire/exact-fields.ts";
 import { fieldSchema, isObject, readValues } from "../../../wire/fields.ts";
@@ -21,7 +20,7 @@ let kept: { readonly credentials: TemporaryCredentials | null; readonly until: n
  * The credentials that the installation itself has, for mounts that configure none: from the settings, else from the
  * metadata service of the container or of the instance that it runs on.
  */
-export async function serverCredentials(env: AwsEnv): Promise<Result<Credentials, Failure>> {
+export async function serverCredentials(env: AwsEnv): Promise<Result<Credentials>> {
   const configured = fromSettings(env);
   if (configured) return configured;
   const now = currentTime();
@@ -52,7 +51,7 @@ export function serverPartition(env: AwsEnv): Partition {
 }
 
 /** null when the settings hold nothing. Half of a pair is a mistake: other credentials must not step in for it. */
-function fromSettings(env: AwsEnv): Result<Credentials, Failure> | null {
+function fromSettings(env: AwsEnv): Result<Credentials> | null {
   const sets = [
     [env.CLOUD_ACCESS_KEY, env.CLOUD_SECRET_KEY, env.CLOUD_SESSION_TOKEN],
     [env.AWS_ACCESS_KEY_ID, env.AWS_SECRET_ACCESS_KEY, env.AWS_SESSION_TOKEN],

@@ -1,7 +1,6 @@
 import { AwsV4Signer } from "aws4fetch";
 import { currentTime } from "../../../base/clock.ts";
-import { type Failure, invalid } from "../../../base/errors.ts";
-import { err, ok, type Result } from "../../../base/result.ts";
+import { err, invalid, ok, type Result } from "../../../base/result.ts";
 import type { OutboundRequest } from "../../send.ts";
 import type { CloudAnswer, Service } from "../answers/answer.ts";
 import { type CallerIdentity, type Credentials, readCallerIdentity } from "../answers/sts.ts";
@@ -27,7 +26,7 @@ export function callApi(
   policy: CallPolicy,
   call: ApiCall,
   credentials: Credentials | null,
-): Promise<Result<CloudAnswer, Failure>> {
+): Promise<Result<CloudAnswer>> {
   return callService(call.service, policy, () => requestOf(call, credentials, currentTime()));
 }
 
@@ -59,7 +58,7 @@ export function stsCall(
   client: CloudClient,
   partition: Partition,
   form: Readonly<Record<string, string>>,
-): Result<ApiCall, Failure> {
+): Result<ApiCall> {
   const name = (client.endpoints.sts !== "" && client.stsRegion) || serverRegion(client.env, partition);
   const region = findRegion(name);
   if (region === null) return err(invalid("the configured sts_region is not a region of the cloud"));
@@ -71,7 +70,7 @@ export function stsCall(
 export async function askCallerIdentity(
   policy: CallPolicy,
   request: CallerIdentityRequest,
-): Promise<Result<CallerIdentity, Failure>> {
+): Promise<Result<CallerIdentity>> {
   const { method, url, headers, body } = request;
   const answer = await callService("STS", policy, async () => ({ method, url, headers, body }));
   return answer.ok ? readCallerIdentity(answer.value, request.partition) : answer;

@@ -1,7 +1,6 @@
 import { currentTime } from "../../../base/clock.ts";
-import { type Failure, inContext, invalid } from "../../../base/errors.ts";
 import { ExpiringCache } from "../../../base/expiring-cache.ts";
-import { err, ok, type Result } from "../../../base/result.ts";
+import { err, inContext, invalid, ok, type Result } from "../../../base/result.ts";
 import { readAssumedCredentials, type TemporaryCredentials } from "../answers/sts.ts";
 import { parsePrincipalArn } from "../arn.ts";
 import type { CloudClient } from "./client.ts";
@@ -25,7 +24,7 @@ const ALSO_TEMPORARY: ReadonlySet<string> = new Set(["IDPCommunicationError"]);
 export async function webIdentityCredentials(
   client: CloudClient,
   { roleArn, token }: NonNullable<CloudClient["webIdentity"]>,
-): Promise<Result<TemporaryCredentials, Failure>> {
+): Promise<Result<TemporaryCredentials>> {
   const known = sessions.get(client.revision, currentTime());
   if (known) return ok(known);
   const role = parsePrincipalArn(roleArn);

@@ -1,5 +1,4 @@
-import { type Failure, invalid } from "../../../base/errors.ts";
-import { err, ok, type Result } from "../../../base/result.ts";
+import { err, invalid, ok, type Result } from "../../../base/result.ts";
 import { parseRfc3339 } from "../../../base/rfc3339.ts";
 import { exactString } from "../../../wire/exact-fields.ts";
 import { type Field, fieldSchema, readValues } from "../../../wire/fields.ts";
@@ -38,7 +37,7 @@ const FIELD_BY_FOLDED_NAME: ReadonlyMap<string, string> = new Map(
  * that repeat or that differ from a field only in case are refused, since another reader could take them for the field.
  * Other fields may be there and are ignored.
  */
-export function parseIdentityDocument(bytes: Uint8Array): Result<IdentityDocument, Failure> {
+export function parseIdentityDocument(bytes: Uint8Array): Result<IdentityDocument> {
   if (bytes.length > MAX_DOCUMENT_BYTES) return err(invalid("instance identity document is too large"));
   const text = fromUtf8(bytes);
   const object = text === null ? null : parseStrictObject(text);

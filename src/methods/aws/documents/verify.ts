@@ -1,6 +1,5 @@
-import { type Failure, invalid } from "../../../base/errors.ts";
 import { GenerationalCache } from "../../../base/generational-cache.ts";
-import { err, ok, type Result } from "../../../base/result.ts";
+import { err, invalid, ok, type Result } from "../../../base/result.ts";
 import { equalBytes } from "../../../crypto/bytes.ts";
 import { fromWrappedBase64 } from "../encoding.ts";
 import { MAX_BER_BYTES } from "./ber.ts";
@@ -100,7 +99,7 @@ export async function verifyPkcs7(
   pkcs7: string,
   registered: readonly RegisteredCertificate[],
   options: VerifyOptions,
-): Promise<Result<IdentityDocument, Failure>> {
+): Promise<Result<IdentityDocument>> {
   const known = messages.get(pkcs7);
   const message = known ? ok(known) : readMessage(pkcs7);
   if (!message.ok) return message;
@@ -115,7 +114,7 @@ export async function verifyPkcs7(
   return ok(document);
 }
 
-function readMessage(pkcs7: string): Result<ReadMessage, Failure> {
+function readMessage(pkcs7: string): Result<ReadMessage> {
   const bytes = pkcs7.length > MAX_PKCS7_LENGTH ? null : fromWrappedBase64(pkcs7);
   if (bytes === null) return err(invalid("failed to base64 decode the PKCS#7 signature"));
   const message = readSignedMessage(bytes);
@@ -133,7 +132,7 @@ export async function verifyIdentity(
   signature: string,
   registered: readonly RegisteredCertificate[],
   options: VerifyOptions,
-): Promise<Result<IdentityDocument, Failure>> {
+): Promise<Result<IdentityDocument>> {
   const content = identity.length > MAX_IDENTITY_LENGTH ? null : fromWrappedBase64(identity);
   if (!content?.length) return err(invalid("failed to base64 decode the instance identity document"));
   const value = signature.length > MAX_SIGNATURE_LENGTH ? null : fromWrappedBase64(signature);

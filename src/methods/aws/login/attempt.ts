@@ -1,7 +1,6 @@
 import type { LoginAttempt, VerifiedClient } from "../../../auth/login-attempt.ts";
 import { bindAddress, type TokenTerms } from "../../../auth/token-settings.ts";
-import { type Failure, invalid } from "../../../base/errors.ts";
-import { err, ok, type Result } from "../../../base/result.ts";
+import { err, type Failure, invalid, ok, type Result } from "../../../base/result.ts";
 import type { Mount } from "../../../system/mount.ts";
 import { isRoleName } from "../../roles.ts";
 import { type CloudAccount, type CloudClient, openClient } from "../clients/client.ts";
@@ -56,7 +55,7 @@ export async function startLogin(
   attempt: Attempt,
   kind: AuthType,
   name: string | undefined,
-): Promise<Result<LoginStart, Failure>> {
+): Promise<Result<LoginStart>> {
   const read = readRoleName(name ?? "");
   if (!read.ok) return attempt.checks.record("role", {}, read);
   const roleName = read.value;
@@ -83,7 +82,7 @@ export async function findTarget(
   { settings, named }: LoginStart,
   name: string,
   accountId: string,
-): Promise<Result<LoginTarget, Failure>> {
+): Promise<Result<LoginTarget>> {
   if (named) {
     const { stsRole } = await rolesForLogin(attempt, null, accountId);
     return ok(await targetOf(attempt, settings, named, { accountId, stsRole }));
@@ -106,7 +105,7 @@ async function targetOf(
 }
 
 /** A role's name in lower case, "" for none; a failure for what no role can be called. */
-function readRoleName(name: string): Result<string, Failure> {
+function readRoleName(name: string): Result<string> {
   const roleName = name.toLowerCase();
   const possible = roleName === "" || isRoleName(roleName);
   return possible ? ok(roleName) : err(notFound(roleName));
@@ -118,7 +117,7 @@ function judgeRole(
   role: CloudRole | null,
   roleName: string,
   kind: AuthType,
-): Result<JudgedRole, Failure> {
+): Result<JudgedRole> {
   const found = checks.record("role", { actual: roleName }, role ? ok(role) : err(notFound(roleName)));
   if (!found.ok) return found;
   notes.roleExists = true;

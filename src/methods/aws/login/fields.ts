@@ -1,5 +1,4 @@
-import { type Failure, invalid } from "../../../base/errors.ts";
-import { err, ok, type Result } from "../../../base/result.ts";
+import { err, invalid, ok, type Result } from "../../../base/result.ts";
 import { fieldSchema, sent, text, unread, type Values } from "../../../wire/fields.ts";
 import type { AuthType } from "../rules/role.ts";
 
@@ -22,7 +21,7 @@ export type LoginFields = Values<typeof LOGIN_FIELDS>;
  * Which kind of login the fields are for. A field counts when it was sent, be it empty. What is there for one kind only
  * in part does not make the other ambiguous. Messages are those of the reference's AWS method (login).
  */
-export function chooseKind(fields: LoginFields): Result<AuthType, Failure> {
+export function chooseKind(fields: LoginFields): Result<AuthType> {
   const pair = fields.identity !== undefined && fields.signature !== undefined;
   const vm = fields.pkcs7 !== undefined || pair;
   const method = fields.iam_http_request_method;

@@ -1,9 +1,8 @@
 import type { IssuedLogin } from "../../../auth/login.ts";
 import { issueToken, type VerifiedClient } from "../../../auth/login-attempt.ts";
 import { currentTime } from "../../../base/clock.ts";
-import { type Failure, inContext, invalid } from "../../../base/errors.ts";
 import { type PrivateHosts, privateHosts } from "../../../base/private-hosts.ts";
-import { err, ok, type Result } from "../../../base/result.ts";
+import { err, inContext, invalid, ok, type Result } from "../../../base/result.ts";
 import type { CallerIdentity } from "../answers/sts.ts";
 import type { ClientConfig } from "../clients/config.ts";
 import { findPrincipal } from "../clients/principals.ts";
@@ -26,7 +25,7 @@ export type ProvenCaller = CallerIdentity & { readonly signature: Signature | nu
  * A login by a signed GetCallerIdentity request: STS says who signed it, and where the role asks for it, the instance
  * that the signer runs on is inferred from its session.
  */
-export async function loginByPrincipal(attempt: Attempt, fields: LoginFields): Promise<Result<IssuedLogin, Failure>> {
+export async function loginByPrincipal(attempt: Attempt, fields: LoginFields): Promise<Result<IssuedLogin>> {
   const verified = await verifyPrincipal(attempt, fields, null);
   if (!verified.ok) return verified;
   const { client, signature } = verified.value;
@@ -44,7 +43,7 @@ export async function verifyPrincipal(
   attempt: Attempt,
   fields: LoginFields,
   claim: ProvenCaller | null,
-): Promise<Result<VerifiedPrincipal, Failure>> {
+): Promise<Result<VerifiedPrincipal>> {
   const { checks } = attempt;
   const start = await startLogin(attempt, "iam", fields.role);
   if (!start.ok) return start;
@@ -71,7 +70,7 @@ async function proveCaller(
   { env, checks }: Attempt,
   config: ClientConfig,
   fields: LoginFields,
-): Promise<Result<ProvenCaller, Failure>> {
+): Promise<Result<ProvenCaller>> {
   const caller = await identifyCaller(privateHosts(env), config, fields);
   return checks.record("caller", { actual: caller.ok ? caller.value.principal.arn : null }, caller);
 }
@@ -80,7 +79,7 @@ async function proveCaller(
  * The caller, if the role is bound to it. Where its unique id matters and is not known yet, IAM is asked for it.
  * Messages are those of the reference's AWS method (login).
  */
-async function checkPrincipal(target: LoginTarget, caller: ProvenCaller): Promise<Result<ProvenCaller, Failure>> {
+async function checkPrincipal(target: LoginTarget, caller: ProvenCaller): Promise<Result<ProvenCaller>> {
   const { principal } = caller;
   const known = caller.uniqueId === "" ? await withUniqueId(target, caller) : ok(caller);
   if (!known.ok) return known;
@@ -93,7 +92,7 @@ async function checkPrincipal(target: LoginTarget, caller: ProvenCaller): Promis
 async function withUniqueId(
   { client, account, role }: LoginTarget,
   caller: ProvenCaller,
-): Promise<Result<ProvenCaller, Failure>> {
+): Promise<Result<ProvenCaller>> {
   const counts = role.inferredEntityType === INSTANCE_ENTITY || (role.bounds.bound_iam_principal_arn ?? []).length > 0;
   if (!counts) return ok(caller);
   const found = await findPrincipal(client, account, caller.principal);
@@ -104,7 +103,7 @@ async function identifyCaller(
   hosts: PrivateHosts,
   config: ClientConfig,
   fields: LoginFields,
-): Promise<Result<ProvenCaller, Failure>> {
+): Promise<Result<ProvenCaller>> {
   const request = checkSignedRequest(
     {
       iam_http_request_method: fields.iam_http_request_method ?? "",
@@ -131,7 +130,7 @@ async function inferInstance(
   target: LoginTarget,
   caller: CallerIdentity,
   checks: Attempt["checks"],
-): Promise<Result<string, Failure>> {
+): Promise<Result<string>> {
   const { role } = target;
   if (role.inferredEntityType !== INSTANCE_ENTITY) return ok("");
   const { sessionName } = caller.principal;

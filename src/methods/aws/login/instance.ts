@@ -1,5 +1,4 @@
-import { type Failure, inContext, invalid } from "../../../base/errors.ts";
-import { err, ok, type Result } from "../../../base/result.ts";
+import { err, inContext, invalid, ok, type Result } from "../../../base/result.ts";
 import type { VmInstance } from "../answers/ec2.ts";
 import type { IamPrincipal } from "../answers/iam.ts";
 import { findRunningInstance } from "../clients/instances.ts";
@@ -24,7 +23,7 @@ export async function checkInstance(
   instanceId: string,
   withProfileRole: boolean,
   checks: Attempt["checks"],
-): Promise<Result<CheckedInstance, Failure>> {
+): Promise<Result<CheckedInstance>> {
   const { client, account, role, roleName } = target;
   const found = await findRunningInstance(client, account, region, instanceId);
   const running = found.ok ? found : err(inContext("failed to verify instance ID", found.error));
@@ -49,16 +48,16 @@ export async function checkInstance(
 async function lookUpProfileRole(
   { client, account }: Target,
   { instanceProfileArn }: VmInstance,
-): Promise<Result<IamPrincipal, Failure>> {
+): Promise<Result<IamPrincipal>> {
   if (instanceProfileArn === null) return refuse("IAM instance profile in the instance description is nil");
   const found = await findProfileRole(client, account, instanceProfileArn);
   return found.ok ? found : err(inContext("IAM role ARN could not be fetched", found.error));
 }
 
-function judgeBound(checks: Attempt["checks"], { field, bound, actual, problem }: BoundCheck): Result<null, Failure> {
+function judgeBound(checks: Attempt["checks"], { field, bound, actual, problem }: BoundCheck): Result<null> {
   return checks.record(field, { bound, actual }, problem === null ? ok(null) : refuse(problem));
 }
 
-function refuse(problem: string): Result<never, Failure> {
+function refuse(problem: string): Result<never> {
   return err(invalid(`Error validating instance: ${problem}`));
 }

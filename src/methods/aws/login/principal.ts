@@ -1,7 +1,6 @@
 import { currentTime } from "../../../base/clock.ts";
-import { type Failure, inContext } from "../../../base/errors.ts";
 import { ExpiringCache } from "../../../base/expiring-cache.ts";
-import { err, ok, type Result } from "../../../base/result.ts";
+import { err, inContext, ok, type Result } from "../../../base/result.ts";
 import { matchesBoundArn, type PrincipalArn } from "../arn.ts";
 import { findPrincipal } from "../clients/principals.ts";
 import type { CloudRole } from "../rules/role.ts";
@@ -14,7 +13,7 @@ const FULL_ARN_MS = 5 * 60_000;
 const fullArns = new ExpiringCache<string>(2048);
 
 /** Whether the role of a login is bound to a principal. Asks IAM when a wildcard decides it. */
-export async function isBoundTo(target: Target, principal: Principal): Promise<Result<boolean, Failure>> {
+export async function isBoundTo(target: Target, principal: Principal): Promise<Result<boolean>> {
   const match = matchPrincipal(target.role, principal);
   if (match !== "depends_on_full_arn") return ok(match === "bound");
   const fullArn = await findFullArn(target, principal);
@@ -23,7 +22,7 @@ export async function isBoundTo(target: Target, principal: Principal): Promise<R
 }
 
 /** The ARN of the principal with its path; null when the principal of this name is another one by now. */
-async function findFullArn({ client, account }: Target, principal: Principal): Promise<Result<string | null, Failure>> {
+async function findFullArn({ client, account }: Target, principal: Principal): Promise<Result<string | null>> {
   const { accountId, stsRole } = account;
   const key = JSON.stringify([client.revision, accountId, stsRole, principal.uniqueId]);
   const now = currentTime();

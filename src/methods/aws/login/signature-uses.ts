@@ -1,9 +1,8 @@
 import type { IssuedLogin } from "../../../auth/login.ts";
 import { issueToken, type VerifiedClient } from "../../../auth/login-attempt.ts";
 import { currentTime } from "../../../base/clock.ts";
-import { type Failure, invalid } from "../../../base/errors.ts";
 import { ExpiringCache } from "../../../base/expiring-cache.ts";
-import { err, type Result } from "../../../base/result.ts";
+import { err, invalid, type Result } from "../../../base/result.ts";
 import { fromHex, toBase64Url } from "../../../crypto/bytes.ts";
 import type { Attempt } from "./attempt.ts";
 
@@ -75,7 +74,7 @@ export async function issueForSignature(
   attempt: Attempt,
   signature: Signature,
   client: VerifiedClient,
-): Promise<Result<IssuedLogin, Failure>> {
+): Promise<Result<IssuedLogin>> {
   // Counted before anything is waited for: of many logins at once no more than the allowed ones get past here.
   const most = tokensPerSignature(attempt.env.TOKENS_PER_SIGNATURE);
   if (!signatureUses.take(signature, most, currentTime())) {

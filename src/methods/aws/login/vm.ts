@@ -2,8 +2,7 @@ import type { IssuedLogin } from "../../../auth/login.ts";
 import { issueToken, type VerifiedClient } from "../../../auth/login-attempt.ts";
 import { currentTime } from "../../../base/clock.ts";
 import { formatDuration } from "../../../base/duration.ts";
-import { type Failure, invalid } from "../../../base/errors.ts";
-import { err, ok, type Result } from "../../../base/result.ts";
+import { err, invalid, ok, type Result } from "../../../base/result.ts";
 import { mountTtl } from "../../../system/mount.ts";
 import type { VmInstance } from "../answers/ec2.ts";
 import type { IdentityDocument } from "../documents/identity-document.ts";
@@ -40,7 +39,7 @@ export interface VerifiedInstance {
  * answer is lost in between, the client repeats the login with its nonce, whereas a token without an entry would leave
  * the instance open to another's first login.
  */
-export async function loginByInstance(attempt: Attempt, fields: LoginFields): Promise<Result<IssuedLogin, Failure>> {
+export async function loginByInstance(attempt: Attempt, fields: LoginFields): Promise<Result<IssuedLogin>> {
   const verified = await verifyInstance(attempt, fields, null);
   if (!verified.ok) return verified;
   const { document, entry, generatedNonce, client } = verified.value;
@@ -64,7 +63,7 @@ export async function verifyInstance(
   attempt: Attempt,
   fields: LoginFields,
   claim: IdentityDocument | null,
-): Promise<Result<VerifiedInstance, Failure>> {
+): Promise<Result<VerifiedInstance>> {
   const { env, installation, mount, checks } = attempt;
   const start = await startLogin(attempt, "vm", fields.role);
   if (!start.ok) return start;
@@ -110,7 +109,7 @@ async function proveDocument(
   { env, checks }: Attempt,
   registered: readonly RegisteredCertificate[],
   fields: LoginFields,
-): Promise<Result<IdentityDocument, Failure>> {
+): Promise<Result<IdentityDocument>> {
   const document = await verifyDocument(registered, env.ALLOW_SHA1_SIGNATURES === "true", fields);
   return checks.record("document", { actual: document.ok ? document.value.instanceId : null }, document);
 }
@@ -119,7 +118,7 @@ function verifyDocument(
   registered: readonly RegisteredCertificate[],
   allowSha1: boolean,
   fields: LoginFields,
-): Promise<Result<IdentityDocument, Failure>> {
+): Promise<Result<IdentityDocument>> {
   const { identity = "", signature = "", pkcs7 = "" } = fields;
   const refuse = async (message: string) => err(invalid(message));
   if (pkcs7 === "" && identity === "" && signature === "") {
@@ -148,7 +147,7 @@ async function readTag(
   attempt: Attempt,
   { role, roleName }: LoginTarget,
   instance: VmInstance,
-): Promise<Result<TaggedGrant, Failure>> {
+): Promise<Result<TaggedGrant>> {
   if (role.roleTag === "") return ok({ grant: untagged(role), tag: null });
   const value = instance.tags.get(role.roleTag) ?? "";
   if (value === "") return err(invalid(`missing tag with key "${role.roleTag}" on the instance`));
@@ -190,8 +189,8 @@ async function issueOrUndo(
   { env, mount }: Attempt,
   instanceId: string,
   entered: EnteredLogin,
-  issue: () => Promise<Result<IssuedLogin, Failure>>,
-): Promise<Result<IssuedLogin, Failure>> {
+  issue: () => Promise<Result<IssuedLogin>>,
+): Promise<Result<IssuedLogin>> {
   let done = false;
   try {
     const issued = await issue();

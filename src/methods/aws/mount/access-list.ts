@@ -1,7 +1,6 @@
-import { DENIED, type Failure } from "../../../base/errors.ts";
 import { within } from "../../../base/location.ts";
 import { logInfo } from "../../../base/log.ts";
-import { err, ok, type Result } from "../../../base/result.ts";
+import { DENIED, err, ok, type Result } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
 import type { Migration } from "../../../storage/schema.ts";
 import { GroveObject } from "../../../system/grove-object.ts";
@@ -84,7 +83,7 @@ export class CloudAccessList extends GroveObject<Env> {
     instanceId: string,
     login: InstanceLogin,
     now: number,
-  ): Promise<Result<EnteredLogin, Failure>> {
+  ): Promise<Result<EnteredLogin>> {
     await this.keys.open();
     const decided = this.#decide(instanceId, login, now);
     if (!decided.ok) return decided;
@@ -95,7 +94,7 @@ export class CloudAccessList extends GroveObject<Env> {
   }
 
   /** What `enterLogin` would answer; null for an entry. Enters nothing. */
-  async judgeLogin(instanceId: string, login: InstanceLogin, now: number): Promise<Result<null, Failure>> {
+  async judgeLogin(instanceId: string, login: InstanceLogin, now: number): Promise<Result<null>> {
     await this.keys.open();
     const decided = this.#decide(instanceId, login, now);
     return decided.ok ? ok(null) : decided;
@@ -184,7 +183,7 @@ export class CloudAccessList extends GroveObject<Env> {
     return this.#knownPlace;
   }
 
-  #decide(instanceId: string, login: InstanceLogin, now: number): Result<EnteredLogin, Failure> {
+  #decide(instanceId: string, login: InstanceLogin, now: number): Result<EnteredLogin> {
     const previous = this.#entries.read(instanceId);
     // To forget an instance whose entry was tampered with would let any client be its first.
     if (!previous && this.#entries.has(instanceId)) return err(DENIED);

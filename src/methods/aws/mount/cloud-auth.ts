@@ -1,8 +1,7 @@
 import { RefusalKeeper } from "../../../auth/refused/keeper.ts";
 import type { Refusal } from "../../../auth/refused/refusals.ts";
-import { DENIED, type Failure, invalid } from "../../../base/errors.ts";
 import { logInfo } from "../../../base/log.ts";
-import { err, ok, type Result } from "../../../base/result.ts";
+import { DENIED, err, invalid, ok, type Result } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
 import { GroveObject } from "../../../system/grove-object.ts";
 import { rolesGiving } from "../../roles.ts";
@@ -93,7 +92,7 @@ export class CloudAuth extends GroveObject<Env> {
   }
 
   /** Changes the client configuration. Returns it as it is now, or "permission_denied". */
-  async writeClient(change: ClientChange, grants: WriteGrants): Promise<Result<ClientConfig, Failure>> {
+  async writeClient(change: ClientChange, grants: WriteGrants): Promise<Result<ClientConfig>> {
     await this.keys.open();
     const before = this.#store.client.read();
     if (!mayWrite(before, grants)) return err(DENIED);
@@ -142,7 +141,7 @@ export class CloudAuth extends GroveObject<Env> {
   }
 
   /** Changes the tidy settings of a list; or "permission_denied". */
-  async writeTidy(list: TidyList, change: TidyChange, grants: WriteGrants): Promise<Result<null, Failure>> {
+  async writeTidy(list: TidyList, change: TidyChange, grants: WriteGrants): Promise<Result<null>> {
     await this.keys.open();
     const before = this.#store.tidy[list].read();
     if (!mayWrite(before, grants)) return err(DENIED);
@@ -170,7 +169,7 @@ export class CloudAuth extends GroveObject<Env> {
     pem: string,
     type: CertificateType | null,
     grants: WriteGrants,
-  ): Promise<Result<null, Failure>> {
+  ): Promise<Result<null>> {
     await this.keys.open();
     return this.#store.certificates.change(name, grants, (before) =>
       ok({ type: type ?? before?.type ?? "pkcs7", pem }),
@@ -184,7 +183,7 @@ export class CloudAuth extends GroveObject<Env> {
   }
 
   /** Associates a role with an account. Fields that are undefined keep what is there. */
-  async writeStsRole(accountId: string, fields: StsRoleFields, grants: WriteGrants): Promise<Result<null, Failure>> {
+  async writeStsRole(accountId: string, fields: StsRoleFields, grants: WriteGrants): Promise<Result<null>> {
     await this.keys.open();
     return this.#store.stsRoles.change(accountId, grants, (before) => changeStsRole(before, fields));
   }
@@ -209,7 +208,7 @@ export class CloudAuth extends GroveObject<Env> {
     name: string,
     write: Omit<RoleChangeInput, "before">,
     grants: WriteGrants,
-  ): Promise<Result<RoleChange, Failure>> {
+  ): Promise<Result<RoleChange>> {
     await this.keys.open();
     const before = this.#store.roles.read(name);
     if (!mayWrite(before, grants)) return err(DENIED);

@@ -1,7 +1,6 @@
 import type { Refusal } from "../../../auth/refused/refusals.ts";
 import { currentTime } from "../../../base/clock.ts";
-import { DENIED, type Failure, invalid } from "../../../base/errors.ts";
-import { err, ok, type Result } from "../../../base/result.ts";
+import { DENIED, err, invalid, ok, type Result } from "../../../base/result.ts";
 import type { SealedKind } from "../../../crypto/row-keys.ts";
 import type { Verdict } from "../../../policy/acl.ts";
 import type { RowSeals } from "../../../storage/row-seals.ts";
@@ -130,7 +129,7 @@ class Records<T> extends SealedValues<T> {
    * @param change gives the record after the write, or why it is refused; `before` is null for a new one.
    * @returns "permission_denied", or a 400 when the write is refused or the table is full.
    */
-  change(name: string, grants: WriteGrants, change: (before: T | null) => Result<T, Failure>): Result<null, Failure> {
+  change(name: string, grants: WriteGrants, change: (before: T | null) => Result<T>): Result<null> {
     const before = this.read(name);
     if (!mayWrite(before, grants)) return err(DENIED);
     const after = change(before);
@@ -138,7 +137,7 @@ class Records<T> extends SealedValues<T> {
   }
 
   /** Writes a record in the place of `before`, null for a new one; a 400 when the table is full. */
-  replace(name: string, before: T | null, after: T): Result<null, Failure> {
+  replace(name: string, before: T | null, after: T): Result<null> {
     if (!before && this.count() >= this.#max) return err(invalid(`there are ${this.#max} ${this.#plural} already`));
     this.write(name, after);
     this.#changed();

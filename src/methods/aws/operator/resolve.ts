@@ -1,5 +1,4 @@
-import { type Failure, inContext, invalid } from "../../../base/errors.ts";
-import { err, ok, type Result } from "../../../base/result.ts";
+import { err, inContext, invalid, ok, type Result } from "../../../base/result.ts";
 import { type PrincipalArn, parsePrincipalArn } from "../arn.ts";
 import { type CloudAccess, type CloudClient, openClient } from "../clients/client.ts";
 import { DEFAULT_CLIENT } from "../clients/config.ts";
@@ -12,7 +11,7 @@ const AT_ONCE = 6;
 /** What the cloud is asked when a role is written. An object, so that a test can answer in its place. */
 export const cloudApi = {
   /** The unique id of a user or a role. */
-  async resolvePrincipal(access: CloudAccess, principal: PrincipalArn): Promise<Result<string, Failure>> {
+  async resolvePrincipal(access: CloudAccess, principal: PrincipalArn): Promise<Result<string>> {
     const client = await operatorClient(access);
     const { accountId } = principal;
     const stsRole = await cloudAuthAt(access.env, access.mount).readStsRole(accountId);
@@ -35,7 +34,7 @@ export async function operatorClient(access: CloudAccess): Promise<CloudClient> 
 export async function resolvePrincipals(
   access: CloudAccess,
   arns: readonly string[],
-): Promise<Result<Record<string, string>, Failure>> {
+): Promise<Result<Record<string, string>>> {
   const ids: Record<string, string> = {};
   for (let from = 0; from < arns.length; from += AT_ONCE) {
     const part = arns.slice(from, from + AT_ONCE);
@@ -49,7 +48,7 @@ export async function resolvePrincipals(
   return ok(ids);
 }
 
-async function resolve(access: CloudAccess, arn: string): Promise<Result<string, Failure>> {
+async function resolve(access: CloudAccess, arn: string): Promise<Result<string>> {
   const principal = parsePrincipalArn(arn);
   if (!principal.ok) return err(invalid(principal.error));
   const { type } = principal.value;

@@ -1,7 +1,6 @@
 import { mountOf } from "../../../auth/mount-of.ts";
 import type { CallContext } from "../../../auth/route.ts";
-import { type Failure, inContext, invalid } from "../../../base/errors.ts";
-import { err, ok, type Result } from "../../../base/result.ts";
+import { err, type Failure, inContext, invalid, ok, type Result } from "../../../base/result.ts";
 import { dataReply, type Reply } from "../../../wire/reply.ts";
 import type { CloudAnswer } from "../answers/answer.ts";
 import { type AccessKey, readCreatedAccessKey, readDeletedAccessKey, readUser } from "../answers/iam.ts";
@@ -21,7 +20,7 @@ import { operatorClient } from "./resolve.ts";
  * deletes the old one: at every moment the configured key is valid. After a failure in between the mount still works,
  * and the message says which key an operator has to delete.
  */
-export async function rotateRoot(context: CallContext<unknown, unknown>): Promise<Result<Reply, Failure>> {
+export async function rotateRoot(context: CallContext<unknown, unknown>): Promise<Result<Reply>> {
   const { env, installation } = context;
   const access: CloudAccess = { env, installation, mount: mountOf(context) };
   const client = await cloudAuthAt(env, access.mount).readClient();
@@ -63,7 +62,7 @@ interface NewAccessKey {
 }
 
 /** Makes a second access key for the user whose key is configured. */
-async function makeKey(access: CloudAccess): Promise<Result<NewAccessKey, Failure>> {
+async function makeKey(access: CloudAccess): Promise<Result<NewAccessKey>> {
   return withConfiguredKeys(access, async (client, keys) => {
     const userName = await findKeyOwner(client, keys);
     if (!userName.ok) return userName;
@@ -73,15 +72,15 @@ async function makeKey(access: CloudAccess): Promise<Result<NewAccessKey, Failur
 }
 
 /** Deletes an access key of that user, by the authority of the key that is configured now. */
-async function dropKey(access: CloudAccess, userName: string, accessKeyId: string): Promise<Result<null, Failure>> {
+async function dropKey(access: CloudAccess, userName: string, accessKeyId: string): Promise<Result<null>> {
   return withConfiguredKeys(access, (client, keys) => deleteAccessKey(client, keys, userName, accessKeyId));
 }
 
 /** Rotation is about the configured keys alone: those of the server are not the mount's to replace. */
 async function withConfiguredKeys<T>(
   access: CloudAccess,
-  call: (client: CloudClient, keys: Credentials) => Promise<Result<T, Failure>>,
-): Promise<Result<T, Failure>> {
+  call: (client: CloudClient, keys: Credentials) => Promise<Result<T>>,
+): Promise<Result<T>> {
   const client = await operatorClient(access);
   const keys = await client.staticKeys();
   if (!keys.ok) return keys;
@@ -89,11 +88,7 @@ async function withConfiguredKeys<T>(
 }
 
 /** Configures the new key; if that can't be, deletes it again. */
-async function storeKey(
-  access: CloudAccess,
-  oldKey: string,
-  { userName, key }: NewAccessKey,
-): Promise<Result<null, Failure>> {
+async function storeKey(access: CloudAccess, oldKey: string, { userName, key }: NewAccessKey): Promise<Result<null>> {
   const sealedSecretKey = await sealSecret(access.installation.keys, access.mount, SECRET_KEY, key.secretAccessKey);
   const configured = await configureKey(access, oldKey, { accessKey: key.accessKeyId, sealedSecretKey });
   if (configured === key.accessKeyId) return ok(null);
@@ -126,7 +121,7 @@ async function configureKey(
 }
 
 /** The friendly name of the user whose keys these are. */
-async function findKeyOwner(client: CloudClient, keys: Credentials): Promise<Result<string, Failure>> {
+async function findKeyOwner(client: CloudClient, keys: Credentials): Promise<Result<string>> {
   const user = await callIam(client, keys, { Action: "GetUser" }, (answer) => readUser(answer, null));
   return user.ok ? ok(user.value.arn.friendlyName) : user;
 }
@@ -135,11 +130,7 @@ async function findKeyOwner(client: CloudClient, keys: Credentials): Promise<Res
  * Makes another access key for a user. IAM refuses a third. Not repeated: a first call whose answer was lost has made a
  * key, too.
  */
-function createAccessKey(
-  client: CloudClient,
-  keys: Credentials,
-  userName: string,
-): Promise<Result<AccessKey, Failure>> {
+function createAccessKey(client: CloudClient, keys: Credentials, userName: string): Promise<Result<AccessKey>> {
   const form = { Action: "CreateAccessKey", UserName: userName };
   return callIam(client, keys, form, readCreatedAccessKey, { maxRetries: 0 });
 }
@@ -150,7 +141,7 @@ function deleteAccessKey(
   keys: Credentials,
   userName: string,
   accessKeyId: string,
-): Promise<Result<null, Failure>> {
+): Promise<Result<null>> {
   const form = { Action: "DeleteAccessKey", UserName: userName, AccessKeyId: accessKeyId };
   return callIam(client, keys, form, readDeletedAccessKey, { maxRetries: 12, alsoTemporary: UNKNOWN_KEY });
 }
@@ -161,9 +152,9 @@ async function callIam<T>(
   client: CloudClient,
   keys: Credentials,
   form: Readonly<Record<string, string>> & { readonly Action: string },
-  read: (answer: CloudAnswer) => Result<T, Failure>,
+  read: (answer: CloudAnswer) => Result<T>,
   policy: Partial<CallPolicy> = {},
-): Promise<Result<T, Failure>> {
+): Promise<Result<T>> {
   const call = iamCall(client, serverPartition(client.env), form);
   const answer = await callApi({ ...client.policy, ...policy }, call, keys);
   const result = answer.ok ? read(answer.value) : answer;

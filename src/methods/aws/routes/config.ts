@@ -2,9 +2,8 @@ import { mountOf } from "../../../auth/mount-of.ts";
 import { listRoute, removeRoute, showRoute } from "../../../auth/record-routes.ts";
 import { type Route, simpleRoute, tokenRoute } from "../../../auth/route.ts";
 import { DONE_OR_WARNED, dataAnswer, NO_CONTENT } from "../../../auth/route-description.ts";
-import { type Failure, invalid } from "../../../base/errors.ts";
 import { privateHosts } from "../../../base/private-hosts.ts";
-import { err, ok, type Result } from "../../../base/result.ts";
+import { err, invalid, ok, type Result } from "../../../base/result.ts";
 import { fieldSchema, NO_FIELDS, sent, text, unread, type Values } from "../../../wire/fields.ts";
 import { namedSegment } from "../../../wire/path-name.ts";
 import { EMPTY } from "../../../wire/reply.ts";
@@ -42,7 +41,7 @@ const CLIENT_ROUTES: readonly Route[] = [
     answers: DONE_OR_WARNED,
     input: CLIENT_FIELDS,
     createsOrUpdates: true,
-    async prepare(context): Promise<Result<ClientChange, Failure>> {
+    async prepare(context): Promise<Result<ClientChange>> {
       const { env, installation, fields } = context;
       const change = readClientChange(fields, privateHosts(env));
       if (!change.ok || fields.secret_key === undefined) return change;
@@ -52,7 +51,7 @@ const CLIENT_ROUTES: readonly Route[] = [
       return ok({ ...change.value, sealedSecretKey });
     },
     async handle(context) {
-      const written = await changeConfiguration<Result<ClientConfig, Failure>>(context, (auth) =>
+      const written = await changeConfiguration<Result<ClientConfig>>(context, (auth) =>
         auth.writeClient(context.prepared, context.verdict),
       );
       if (!written.ok) return written;
@@ -134,7 +133,7 @@ const CERTIFICATE_ROUTES: readonly Route[] = [
     prepare: async ({ fields }) => readCertificateFields(fields),
     async handle(context) {
       const { params, prepared, verdict } = context;
-      const written = await changeConfiguration<Result<null, Failure>>(context, (auth) =>
+      const written = await changeConfiguration<Result<null>>(context, (auth) =>
         auth.writeCertificate(params.cert_name ?? "", prepared.pem, prepared.type, verdict),
       );
       return written.ok ? ok(EMPTY) : written;
@@ -156,7 +155,7 @@ interface CertificateWrite {
 }
 
 /** A certificate that does not parse is refused here: stored, it would be tried at every login. */
-function readCertificateFields(fields: Values<typeof CERTIFICATE_FIELDS>): Result<CertificateWrite, Failure> {
+function readCertificateFields(fields: Values<typeof CERTIFICATE_FIELDS>): Result<CertificateWrite> {
   const type = fields.type === undefined ? ok(null) : parseCertificateType(fields.type);
   if (!type.ok) return type;
   if (fields.cloud_public_cert === undefined) return err(invalid("missing cloud_public_cert"));
@@ -197,12 +196,12 @@ const STS_ROUTES: readonly Route[] = [
     answers: DONE_OR_WARNED,
     input: STS_FIELDS,
     createsOrUpdates: true,
-    prepare: async ({ fields }): Promise<Result<StsRoleFields, Failure>> =>
+    prepare: async ({ fields }): Promise<Result<StsRoleFields>> =>
       readStsRole({ arn: fields.sts_role, externalId: fields.external_id }),
     async handle(context) {
       const { params, prepared, verdict } = context;
       const accountId = params.account_id ?? "";
-      const written = await changeConfiguration<Result<null, Failure>>(context, (auth) =>
+      const written = await changeConfiguration<Result<null>>(context, (auth) =>
         auth.writeStsRole(accountId, prepared, verdict),
       );
       if (!written.ok) return written;

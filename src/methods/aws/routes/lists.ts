@@ -3,8 +3,7 @@ import { listRoute, removeRoute, showRoute } from "../../../auth/record-routes.t
 import { type CallContext, type RequestContext, type Route, tokenRoute } from "../../../auth/route.ts";
 import { BEGUN, ENVELOPE, NO_CONTENT } from "../../../auth/route-description.ts";
 import { currentTime } from "../../../base/clock.ts";
-import { invalid } from "../../../base/errors.ts";
-import { err, ok } from "../../../base/result.ts";
+import { err, invalid, ok } from "../../../base/result.ts";
 import { type Mount, mountTtl } from "../../../system/mount.ts";
 import { fieldSchema, unread } from "../../../wire/fields.ts";
 import { namedSegment } from "../../../wire/path-name.ts";

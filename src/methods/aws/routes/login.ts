@@ -15,8 +15,7 @@ import { refusedRoute } from "../../../auth/refused/route.ts";
 import { type CallContext, loginRoute, type Route, tokenRoute } from "../../../auth/route.ts";
 import { AUTH, dataAnswer } from "../../../auth/route-description.ts";
 import { currentTime } from "../../../base/clock.ts";
-import { type Failure, invalid } from "../../../base/errors.ts";
-import { err, ok, type Result } from "../../../base/result.ts";
+import { err, invalid, ok, type Result } from "../../../base/result.ts";
 import { fieldSchema, sent, text, type Values } from "../../../wire/fields.ts";
 import type { Reply } from "../../../wire/reply.ts";
 import { parsePrincipalArn } from "../arn.ts";
@@ -62,7 +61,7 @@ const EXPLAIN_LOGIN = tokenRoute("update", "explain/login", {
 });
 
 /** Who logs in, by what was sent. A proof is checked as at a login; an ARN or a document alone is taken as true. */
-function readExplained(fields: Fields): Result<Explained, Failure> {
+function readExplained(fields: Fields): Result<Explained> {
   const problem = addressProblem(fields);
   if (problem) return err(invalid(problem));
   if (fields.arn !== undefined) return readClaimedCaller(fields);
@@ -74,7 +73,7 @@ function readExplained(fields: Fields): Result<Explained, Failure> {
   return kind.ok ? ok({ kind: kind.value, claim: null }) : kind;
 }
 
-function readClaimedCaller(fields: Fields): Result<Explained, Failure> {
+function readClaimedCaller(fields: Fields): Result<Explained> {
   const others = [fields.identity, fields.signature, fields.pkcs7, fields.iam_http_request_method];
   if (others.some((field) => field !== undefined)) return err(invalid("supply an arn or a proof, not both"));
   const principal = parsePrincipalArn(fields.arn ?? "");
@@ -86,14 +85,14 @@ function readClaimedCaller(fields: Fields): Result<Explained, Failure> {
   return ok({ kind: "iam", claim });
 }
 
-function readClaimedDocument(sentDocument: string): Result<IdentityDocument, Failure> {
+function readClaimedDocument(sentDocument: string): Result<IdentityDocument> {
   if (sentDocument.length > 2 * MAX_DOCUMENT_BYTES) return err(invalid("instance identity document is too large"));
   const isJson = sentDocument.trimStart().startsWith("{");
   const bytes = isJson ? new TextEncoder().encode(sentDocument) : fromWrappedBase64(sentDocument);
   return bytes ? parseIdentityDocument(bytes) : err(invalid("failed to base64 decode the instance identity document"));
 }
 
-async function explain(context: CallContext<Fields, Explained>): Promise<Result<Reply, Failure>> {
+async function explain(context: CallContext<Fields, Explained>): Promise<Result<Reply>> {
   const { fields, prepared } = context;
   const attempt = explainedAttempt(context, CHECKS);
   const planned = await (prepared.kind === "iam"
@@ -159,7 +158,7 @@ export const LOGIN_ROUTES: readonly Route[] = [
   refusedRoute(cloudAuthAt, (mount, check) => translateFieldName(mountTypeOf(mount), check)),
 ];
 
-async function logIn(attempt: Attempt, fields: LoginFields): Promise<Result<IssuedLogin, Failure>> {
+async function logIn(attempt: Attempt, fields: LoginFields): Promise<Result<IssuedLogin>> {
   const kind = attempt.checks.record("request", {}, chooseKind(fields));
   if (!kind.ok) return kind;
   return kind.value === "vm" ? loginByInstance(attempt, fields) : loginByPrincipal(attempt, fields);

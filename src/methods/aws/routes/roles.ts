@@ -9,8 +9,7 @@ import {
   tokenRoute,
 } from "../../../auth/route.ts";
 import { DONE_OR_WARNED, dataAnswer } from "../../../auth/route-description.ts";
-import { type Failure, invalid } from "../../../base/errors.ts";
-import { err, ok, type Result } from "../../../base/result.ts";
+import { err, invalid, ok, type Result } from "../../../base/result.ts";
 import { type MountTtl, mountTtl } from "../../../system/mount.ts";
 import { fieldSchema, flag, list, sent, sentDuration, text, unread, type Values } from "../../../wire/fields.ts";
 import { namedSegment } from "../../../wire/path-name.ts";
@@ -78,13 +77,13 @@ function nameOf({ params }: Pick<RequestContext, "params">): string {
 
 async function readWrite(
   context: PresentedContext<RoleFields & { readonly role?: unknown; readonly bound_iam_principal_id?: unknown }>,
-): Promise<Result<RoleFields, Failure>> {
+): Promise<Result<RoleFields>> {
   const { role: _, bound_iam_principal_id: __, ...sent } = context.fields;
   if (nameOf(context).length <= MAX_ROLE_NAME) return ok(sent);
   return err(invalid(`role name must not be longer than ${MAX_ROLE_NAME} characters`));
 }
 
-async function writeRole(context: CallContext<unknown, RoleFields>): Promise<Result<Reply, Failure>> {
+async function writeRole(context: CallContext<unknown, RoleFields>): Promise<Result<Reply>> {
   const { env, installation, verdict } = context;
   const mount = mountOf(context);
   const roleId = crypto.randomUUID();
@@ -95,7 +94,7 @@ async function writeRole(context: CallContext<unknown, RoleFields>): Promise<Res
   let resolved: Readonly<Record<string, string>> = {};
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const write = { sent: context.prepared, mount: mountTtl(mount), fresh, resolved };
-    const written = await changeConfiguration<Result<RoleChange, Failure>>(context, (auth) =>
+    const written = await changeConfiguration<Result<RoleChange>>(context, (auth) =>
       auth.writeRole(nameOf(context), write, verdict),
     );
     if (!written.ok) return written;
@@ -130,7 +129,7 @@ export const ROLE_TAG_ROUTES: readonly Route[] = [
   }),
 ];
 
-async function createTag(context: CallContext<TagFields, null>): Promise<Result<Reply, Failure>> {
+async function createTag(context: CallContext<TagFields, null>): Promise<Result<Reply>> {
   const { installation, params, fields } = context;
   const mount = mountOf(context);
   const name = (params.role ?? "").toLowerCase();

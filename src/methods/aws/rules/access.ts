@@ -1,5 +1,4 @@
-import { type Failure, invalid } from "../../../base/errors.ts";
-import { err, ok, type Result } from "../../../base/result.ts";
+import { err, invalid, ok, type Result } from "../../../base/result.ts";
 import { equalBytes, fromBase64, toBase64 } from "../../../crypto/bytes.ts";
 import { type Keys, keyedHash } from "../../../crypto/key-ring.ts";
 import type { Mount } from "../../../system/mount.ts";
@@ -31,11 +30,7 @@ export interface InstanceLogin {
  * @param entry what is remembered of the instance, null for its first login.
  * @param now ms.
  */
-export function decideLogin(
-  entry: AccessEntry | null,
-  login: InstanceLogin,
-  now: number,
-): Result<AccessEntry, Failure> {
+export function decideLogin(entry: AccessEntry | null, login: InstanceLogin, now: number): Result<AccessEntry> {
   const { nonce } = login;
   const ends = login.disallowReauthentication || nonce.kind === "none";
   const newHash = ends ? null : nonce.hash;
@@ -71,7 +66,7 @@ function sameHash(a: string, b: string): boolean {
   return left !== null && right !== null && equalBytes(left, right);
 }
 
-function refuse(message: string): Result<never, Failure> {
+function refuse(message: string): Result<never> {
   return err(invalid(message));
 }
 
@@ -132,7 +127,7 @@ export async function prepareNonce(
   mount: Pick<Mount, "uuid">,
   instanceId: string,
   sent: string | null | undefined,
-): Promise<Result<PreparedNonce, Failure>> {
+): Promise<Result<PreparedNonce>> {
   if (sent === undefined) {
     const generated = crypto.randomUUID();
     const hash = await hashNonce(keys, mount, instanceId, generated);

@@ -1,5 +1,4 @@
-import { type Failure, invalid } from "../../../base/errors.ts";
-import { err, ok, type Result } from "../../../base/result.ts";
+import { err, invalid, ok, type Result } from "../../../base/result.ts";
 import { fieldSchema, list, sent, text, type Values } from "../../../wire/fields.ts";
 import { onlySent } from "../../../wire/read-fields.ts";
 import { view } from "../../../wire/view.ts";
@@ -50,7 +49,7 @@ export const IDENTITY_FIELDS = fieldSchema({
 });
 
 /** Checks a write of the identity configuration. Returns what it changes, or a 400. */
-export function readIdentityChange(fields: Values<typeof IDENTITY_FIELDS>): Result<IdentityChange, Failure> {
+export function readIdentityChange(fields: Values<typeof IDENTITY_FIELDS>): Result<IdentityChange> {
   const iamAlias = readAlias("iam_alias", fields.iam_alias, IAM_ALIASES);
   if (!iamAlias.ok) return iamAlias;
   const vmAlias = readAlias("vm_alias", fields.vm_alias, VM_ALIASES);
@@ -86,7 +85,7 @@ function readAlias<T extends string>(
   field: string,
   value: string | undefined,
   allowed: readonly T[],
-): Result<T | undefined, Failure> {
+): Result<T | undefined> {
   if (value === undefined) return ok(undefined);
   const known = allowed.find((alias) => alias === value);
   if (known) return ok(known);
@@ -99,7 +98,7 @@ function readMetadata(
   field: string,
   items: readonly string[] | undefined,
   available: readonly string[],
-): Result<readonly string[] | null | undefined, Failure> {
+): Result<readonly string[] | null | undefined> {
   if (items === undefined) return ok(undefined);
   const names = [...new Set(items.map((item) => item.toLowerCase()))].sort();
   const plain = names.length <= available.length + 1 && names.every(isPlainWord);

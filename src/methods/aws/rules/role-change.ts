@@ -1,6 +1,5 @@
 import { changeTokenSettings, DEFAULT_TOKEN_SETTINGS } from "../../../auth/token-settings.ts";
-import { type Failure, invalid } from "../../../base/errors.ts";
-import { err, ok, type Result } from "../../../base/result.ts";
+import { err, invalid, ok, type Result } from "../../../base/result.ts";
 import type { MountTtl } from "../../../system/mount.ts";
 import { parsePrincipalArn, wildcardProblem } from "../arn.ts";
 import { isPlainWord } from "../encoding.ts";
@@ -36,7 +35,7 @@ export type RoleChange =
  * Applies a write to a role. What the write does not name keeps its value; the first rule that refuses wins, and then
  * nothing of the write applies. Principals are looked up last, when nothing else stands against the write.
  */
-export function changeRole(input: RoleChangeInput): Result<RoleChange, Failure> {
+export function changeRole(input: RoleChangeInput): Result<RoleChange> {
   const { before, sent, mount, fresh, resolved } = input;
   const limit = roleFieldsProblem(sent);
   if (limit) return refuse(limit);
@@ -74,7 +73,7 @@ export function changeRole(input: RoleChangeInput): Result<RoleChange, Failure> 
   return ok({ kind: "changed", role: { ...role, principalIds: principals.value.ids }, warnings });
 }
 
-function refuse(message: string): Result<never, Failure> {
+function refuse(message: string): Result<never> {
   return err(invalid(message));
 }
 

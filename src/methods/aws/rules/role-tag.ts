@@ -1,5 +1,4 @@
-import { type Failure, invalid } from "../../../base/errors.ts";
-import { err, ok, type Result } from "../../../base/result.ts";
+import { err, invalid, ok, type Result } from "../../../base/result.ts";
 import { fromBase64, randomBytes, toBase64 } from "../../../crypto/bytes.ts";
 import { view } from "../../../wire/view.ts";
 import { fromBase64Text } from "../encoding.ts";
@@ -66,7 +65,7 @@ function formatRoleTag(tag: RoleTag): string {
  * Reads the signed text of a tag. Only the one spelling that `formatRoleTag` gives is accepted: a tag that could be
  * spelled in two ways would pass a deny list that holds the other one. Messages are those of the reference's AWS method (role tags).
  */
-function parseRoleTagText(text: string): Result<RoleTag, Failure> {
+function parseRoleTagText(text: string): Result<RoleTag> {
   const [version, nonce = "", ...items] = text.split(":");
   if (version !== VERSION) return err(invalid("invalid role tag version"));
   if (fromBase64(nonce)?.length !== NONCE_BYTES) return err(invalid("invalid tag"));
@@ -156,7 +155,7 @@ export function newTagKey(): string {
 }
 
 /** Makes the value of a tag: its text and an HMAC-SHA256 of the text under the role's key. */
-export async function signRoleTag(tag: RoleTag, key: string): Promise<Result<string, Failure>> {
+export async function signRoleTag(tag: RoleTag, key: string): Promise<Result<string>> {
   const problem = roleTagProblem(tag);
   if (problem !== null) return err(invalid(problem));
   const text = formatRoleTag(tag);
@@ -169,7 +168,7 @@ export async function signRoleTag(tag: RoleTag, key: string): Promise<Result<str
 }
 
 /** Reads a tag value in its one spelling. */
-export function readTagValue(value: string): Result<UnverifiedTag, Failure> {
+export function readTagValue(value: string): Result<UnverifiedTag> {
   const end = value.lastIndexOf(":");
   if (end < 0 || value.length > MAX_TAG_VALUE_BYTES) return err(invalid("invalid tag"));
   const mac = fromBase64(value.slice(end + 1));
@@ -180,7 +179,7 @@ export function readTagValue(value: string): Result<UnverifiedTag, Failure> {
 }
 
 /** Checks the signature of a tag with the key of the role that it names. The comparison takes constant time. */
-export async function verifyRoleTag(unverified: UnverifiedTag, key: string): Promise<Result<RoleTag, Failure>> {
+export async function verifyRoleTag(unverified: UnverifiedTag, key: string): Promise<Result<RoleTag>> {
   const genuine = await crypto.subtle.verify("HMAC", await importKey(key), unverified.mac, encode(unverified.signed));
   return genuine ? ok(unverified.tag) : err(invalid("role tag signature verification failed"));
 }

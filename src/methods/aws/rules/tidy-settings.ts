@@ -1,5 +1,4 @@
-import { type Failure, invalid } from "../../../base/errors.ts";
-import { err, ok, type Result } from "../../../base/result.ts";
+import { err, invalid, ok, type Result } from "../../../base/result.ts";
 import { fieldSchema, flag, sent, sentDuration, type Values } from "../../../wire/fields.ts";
 import { onlySent } from "../../../wire/read-fields.ts";
 import { view } from "../../../wire/view.ts";
@@ -29,14 +28,14 @@ export const TIDY_FIELDS = fieldSchema({
 });
 
 /** Checks a write of tidy settings. Returns what it changes, or a 400. */
-export function readTidyChange(fields: Values<typeof TIDY_FIELDS>): Result<TidyChange, Failure> {
+export function readTidyChange(fields: Values<typeof TIDY_FIELDS>): Result<TidyChange> {
   const buffer = readSafetyBuffer(fields.safety_buffer);
   if (!buffer.ok) return buffer;
   return ok(onlySent({ safetyBuffer: buffer.value, disablePeriodicTidy: fields.disable_periodic_tidy }));
 }
 
 /** A safety buffer in seconds, as sent; a negative one is a 400. */
-export function readSafetyBuffer(sentBuffer: number | undefined): Result<number | undefined, Failure> {
+export function readSafetyBuffer(sentBuffer: number | undefined): Result<number | undefined> {
   if (sentBuffer === undefined || sentBuffer >= 0) return ok(sentBuffer);
   return err(invalid('error converting input for field "safety_buffer": cannot provide negative value'));
 }

@@ -1,5 +1,4 @@
-import { type Failure, invalid } from "../../../base/errors.ts";
-import { err, ok, type Result } from "../../../base/result.ts";
+import { err, invalid, ok, type Result } from "../../../base/result.ts";
 import { fromBase64Text } from "../encoding.ts";
 import type { Partition } from "../regions.ts";
 import { type HeaderValues, readHeaderValues, selectHeaders, serverIdProblem } from "./headers.ts";
@@ -60,7 +59,7 @@ export function checkSignedRequest(
   fields: SignedRequestFields,
   settings: StsSettings,
   now: number,
-): Result<CallerIdentityRequest, Failure> {
+): Result<CallerIdentityRequest> {
   const method = fields.iam_http_request_method;
   if (method === "") return refuse("missing iam_http_request_method");
   if (method !== "POST" && method !== "GET") {

@@ -1,10 +1,9 @@
 import { describe, expect, it } from "vitest";
-import type { Failure } from "../../../../src/base/errors.ts";
-import { err, ok, type Result } from "../../../../src/base/result.ts";
+import { err, type Failure, ok, type Result } from "../../../../src/base/result.ts";
 import type { VmInstance } from "../../../../src/methods/aws/answers/ec2.ts";
 import { bindings } from "../../../support/service.ts";
 
-type Answer = Result<Record<string, VmInstance>, Failure>;
+type Answer = Result<Record<string, VmInstance>>;
 
 let objects = 0;
 const lookups = () => bindings.CLOUD_LOOKUPS.getByName(`test ${++objects}`);

@@ -1,5 +1,5 @@
 import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { invalid } from "../../../../src/base/errors.ts";
+import { invalid } from "../../../../src/base/result.ts";
 import { cloudApi } from "../../../../src/methods/aws/operator/resolve.ts";
 import { cloudAt, cloudObject, enableCloud, VOCABULARIES } from "../../../support/cloud.ts";
 import { rowsOf } from "../../../support/rows.ts";

@@ -1,6 +1,5 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Failure } from "../../../../../src/base/errors.ts";
 import type { Result } from "../../../../../src/base/result.ts";
 import { type CloudAnswer, errorCodeOf, MAX_ANSWER_BYTES } from "../../../../../src/methods/aws/answers/answer.ts";
 import { readInstances, runningInstance } from "../../../../../src/methods/aws/answers/ec2.ts";
@@ -24,7 +23,7 @@ const answer = (body: string, change: Partial<CloudAnswer> = {}): CloudAnswer =>
   ...change,
 });
 
-function outcome<T>(result: Result<T, Failure>): T | string {
+function outcome<T>(result: Result<T>): T | string {
   if (result.ok) return result.value;
   return "message" in result.error ? result.error.message : result.error.code;
 }

@@ -1,7 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Failure } from "../../../../../src/base/errors.ts";
-import { err, ok, type Result } from "../../../../../src/base/result.ts";
+import { err, type Failure, ok, type Result } from "../../../../../src/base/result.ts";
 import { CallQueue, type CallWidth, isFull, UNREFUSED } from "../../../../../src/methods/aws/clients/call-queue.ts";
 
 const BUSY: Failure = { code: "unavailable", message: "busy", retryAfterSeconds: 5 };
@@ -17,7 +16,7 @@ type Outcome = "found" | "busy" | "refused" | "gone";
 function fakeCloud(width: CallWidth = UNREFUSED) {
   const calls: { items: string[]; end: (outcome: Outcome) => Promise<void> }[] = [];
   const open = new Set<object>();
-  const answers = new Map<number, Result<unknown, Failure>[]>();
+  const answers = new Map<number, Result<unknown>[]>();
   const clock = { now: 1_000_000 };
   let ended = 0;
   const queue = new CallQueue(
@@ -26,8 +25,8 @@ function fakeCloud(width: CallWidth = UNREFUSED) {
     () => clock.now,
     () => ended++,
   );
-  const fetch = (items: string[]): Promise<Result<Record<string, unknown>, Failure>> => {
-    const gate = Promise.withResolvers<Result<Record<string, unknown>, Failure>>();
+  const fetch = (items: string[]): Promise<Result<Record<string, unknown>>> => {
+    const gate = Promise.withResolvers<Result<Record<string, unknown>>>();
     const call = {
       items,
       end: async (outcome: Outcome) => {
@@ -182,7 +181,7 @@ describe("look-ups that share calls", () => {
   });
 
   it("give null for what the call does not give, whatever its name is", async () => {
-    const answers: Result<unknown, Failure>[] = [];
+    const answers: Result<unknown>[] = [];
     const queue = new CallQueue(
       ITEMS,
       UNREFUSED,
