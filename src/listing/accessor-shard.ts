@@ -9,21 +9,13 @@ import { newTreeId, treeAt } from "../token/find-tree.ts";
 import { accessorShardName, accessorShardNumber, shardNumberOf } from "./accessor-shard-number.ts";
 import { keepEndedMs, type ListingEnv } from "./env.ts";
 import { SingleTokenWalk } from "./expiry/single-token-walk.ts";
-import { describeListed } from "./inventory/describe.ts";
-import type { ListedToken } from "./inventory/entry.ts";
-import type { ListedClaim } from "./inventory/listed-claim.ts";
-import type { GroupCount } from "./inventory/shard/counts.ts";
-import {
-  ENDED_SQL,
-  type EndedFilter,
-  type EndedPage,
-  type EndedQuery,
-  type EndedToken,
-  type Ending,
-} from "./inventory/shard/ended.ts";
+import type { ListedClaim, ListedToken } from "./inventory/entry.ts";
+import type { GroupCount } from "./inventory/group-sums.ts";
+import type { ShardPage } from "./inventory/order.ts";
+import { ENDED_SQL, type EndedFilter, type EndedQuery, type EndedToken, type Ending } from "./inventory/shard/ended.ts";
 import { type EndsQuery, endsByGroup, type ShardEnds } from "./inventory/shard/group-ends.ts";
 import { InventoryStore } from "./inventory/shard/inventory-store.ts";
-import type { PageQuery, ShardPage } from "./inventory/shard/pages.ts";
+import type { PageQuery } from "./inventory/shard/pages.ts";
 import { INVENTORY_SQL } from "./inventory/shard/tables.ts";
 import { type TreeGroup, treeGroups, type WantedTreeGroups } from "./inventory/shard/tree-groups.ts";
 import type { TreeSize } from "./inventory/shard/tree-size.ts";
@@ -38,12 +30,16 @@ import {
   type PagePosition,
 } from "./lease-index.ts";
 import { ListedTokens, type RelistedToken } from "./listed-tokens.ts";
-import { AllocatedTrees } from "./tree-ids/allocated-trees.ts";
 import { ALLOCATED_TREES_SQL, TreePool } from "./tree-ids/tree-pool.ts";
 import type { ShardUpdates } from "./updates/shard-updates.ts";
 
-export { accessorShardNumber, shardCount, shardNumbers, treeShardNumber } from "./accessor-shard-number.ts";
-export { ACCESSOR_SHARDS } from "./shard-generations.ts";
+export {
+  ACCESSOR_SHARDS,
+  accessorShardNumber,
+  shardCount,
+  shardNumbers,
+  treeShardNumber,
+} from "./accessor-shard-number.ts";
 
 export const ACCESSOR_SHARD_MIGRATIONS: readonly Migration[] = [
   {
@@ -66,7 +62,7 @@ export class AccessorShard extends DurableObject<ListingEnv> {
   readonly #inventory: InventoryStore;
   readonly #tokens: ListedTokens;
   readonly #leases: LeaseIndex;
-  readonly #trees: AllocatedTrees;
+  readonly #trees: TreePool;
   readonly #expiry: SingleTokenWalk;
   readonly #alarm: EarliestAlarm;
   /** Which of the shards this is; null: not asked for yet. */
@@ -81,15 +77,13 @@ export class AccessorShard extends DurableObject<ListingEnv> {
     this.#inventory = new InventoryStore(this.#tables);
     this.#expiry = new SingleTokenWalk(this.#tables, ({ treeId, row }) => treeAt(env, treeId).endSingleToken(row));
     this.#tokens = new ListedTokens({
-      sql: this.#tables,
+      env,
       inventory: this.#inventory,
       object: ctx.id.toString(),
       isOwn: (accessor) => accessorShardNumber(accessor) === this.#ownNumber,
-      describe: (accessors) => describeListed(env, accessors),
       changed: (entries) => void this.#alarm.atLatest(this.#expiry.listed(entries)),
     });
-    this.#trees = new AllocatedTrees({
-      pool: new TreePool(this.#tables, storage.sql),
+    this.#trees = new TreePool(this.#tables, storage.sql, {
       shardNumber: () => this.#ownNumber,
       newTreeId: () => newTreeId(env),
       ask: (treeId) => treeAt(env, treeId).report(),
@@ -143,7 +137,7 @@ export class AccessorShard extends DurableObject<ListingEnv> {
   }
 
   /** A page of the tokens that have ended lately. */
-  endedPage(query: EndedQuery): EndedPage {
+  endedPage(query: EndedQuery): ShardPage<EndedToken> {
     return this.#inventory.ended.page({ ...query, filter: this.#kept(query.filter) });
   }
 
@@ -153,8 +147,8 @@ export class AccessorShard extends DurableObject<ListingEnv> {
   }
 
   /** A page of the inventory of this shard. */
-  inventoryPage(query: PageQuery): ShardPage {
-    return this.#inventory.page(query);
+  inventoryPage(query: PageQuery): ShardPage<ListedToken> {
+    return this.#inventory.pages.page(query);
   }
 
   /** What the inventory has of these accessors. */
@@ -260,12 +254,12 @@ export class AccessorShard extends DurableObject<ListingEnv> {
 
   /** At most `limit` accessors after `after`, in order. */
   list(after: string, limit: number): string[] {
-    return this.#tokens.list(after, limit);
+    return this.#inventory.list(after, limit);
   }
 
   /** The first trees with listed tokens after that of `after`, at most `limit`: an accessor of each, in order. */
   treesAfter(after: string, limit: number): string[] {
-    return this.#tokens.treesAfter(after, limit);
+    return this.#inventory.treesAfter(after, limit);
   }
 
   /** Ids of trees that were handed out, and whose first token is not known to be listed. */

@@ -1,9 +1,8 @@
 import { inGroups } from "../base/parallel.ts";
 import { systemOf } from "../system/system.ts";
 import { accessorShard } from "./accessor-shard.ts";
-import { generationAt, knownGenerations } from "./accessor-shard-number.ts";
+import { generationAt, knownGenerations, shardNumbersOf } from "./accessor-shard-number.ts";
 import type { ListingEnv } from "./env.ts";
-import { shardNumbersOf } from "./shard-generations.ts";
 
 /**
  * Bytes of a shard from which on the next generation of shards takes what is new: half of what the platform gives an object. The rest is

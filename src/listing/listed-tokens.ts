@@ -1,23 +1,22 @@
-import type { Sql } from "../storage/tables.ts";
+import { inGroups } from "../base/parallel.ts";
 import { reportTampering } from "../storage/tampering.ts";
 import { UNASKED } from "../system/end-request.ts";
-import { TREE_CHARACTERS, treePartOf } from "../token/ids.ts";
-import type { InventoryEntry } from "./inventory/entry.ts";
-import type { ListedClaim } from "./inventory/listed-claim.ts";
+import { treeAt } from "../token/find-tree.ts";
+import { decodeStoredId } from "../token/ids.ts";
+import type { ListingEnv } from "./env.ts";
+import type { InventoryEntry, ListedClaim } from "./inventory/entry.ts";
 import type { Ending } from "./inventory/shard/ended.ts";
 import type { InventoryStore } from "./inventory/shard/inventory-store.ts";
 import type { TreeSize } from "./inventory/shard/tree-size.ts";
 
 /** What the list of tokens needs of the shard around it. */
 interface ListedTokensDeps {
-  readonly sql: Sql;
+  readonly env: ListingEnv;
   readonly inventory: InventoryStore;
   /** Id of the object. */
   readonly object: string;
   /** True for an accessor whose place is this shard. */
   readonly isOwn: (accessor: string) => boolean;
-  /** Asks the trees of tokens what the inventory keeps of them. */
-  readonly describe: (accessors: readonly string[]) => Promise<readonly InventoryEntry[]>;
   /** Notified of tokens that are listed now, or end at another time. */
   readonly changed: (entries: readonly InventoryEntry[]) => void;
 }
@@ -67,36 +66,6 @@ export class ListedTokens {
     });
   }
 
-  /** At most `limit` accessors after `after`, in order. */
-  list(after: string, limit: number): string[] {
-    return this.#shard.sql
-      .exec<{ accessor: string }>(
-        "SELECT accessor FROM inventory WHERE accessor > ? ORDER BY accessor LIMIT ?",
-        ...[after, limit],
-      )
-      .toArray()
-      .map(({ accessor }) => accessor);
-  }
-
-  /** The first accessors that are listed of trees, at most `limit`, one of each, in order: those of trees after that of `after`. */
-  treesAfter(after: string, limit: number): string[] {
-    // From tree to tree by the index: "~" comes after all characters of an accessor.
-    return this.#shard.sql
-      .exec<{ a: string }>(
-        `WITH RECURSIVE firsts (a) AS (
-           SELECT MIN(accessor) FROM inventory WHERE accessor > ?
-           UNION ALL
-           SELECT (SELECT MIN(accessor) FROM inventory WHERE accessor > substr(a, 1, ${TREE_CHARACTERS}) || '~')
-           FROM firsts WHERE a IS NOT NULL LIMIT ?
-         )
-         SELECT a FROM firsts WHERE a IS NOT NULL`,
-        after === "" ? "" : `${treePartOf(after)}~`,
-        limit,
-      )
-      .toArray()
-      .map(({ a }) => a);
-  }
-
   /** What is listed after `after`, at most `limit` tokens in order, for tidy to compare with their trees. */
   claims(after: string, limit: number): ListedClaim[] {
     const { inventory, isOwn } = this.#shard;
@@ -112,9 +81,9 @@ export class ListedTokens {
    * @param wrong those of which the inventory has what no tree has published: that is reported as tampering.
    */
   async describeAnew(stale: readonly string[], wrong: readonly string[]): Promise<void> {
-    const { inventory, object, isOwn, describe } = this.#shard;
+    const { env, inventory, object, isOwn } = this.#shard;
     for (const accessor of wrong) reportTampering({ kind: "inventory entry", object, row: accessor });
-    const described = await describe([...new Set([...stale, ...wrong])]);
+    const described = await describeListed(env, [...new Set([...stale, ...wrong])]);
     const isWrong = new Set(wrong);
     this.put(
       [],
@@ -123,4 +92,24 @@ export class ListedTokens {
     inventory.replace(described.filter(({ accessor }) => isWrong.has(accessor) && isOwn(accessor)));
     inventory.discard(wrong.filter((accessor) => !isOwn(accessor)));
   }
+}
+
+/**
+ * Asks the trees of these accessors what the inventory keeps of them. Of a token that is not alive nothing comes, and nothing
+ * from a tree that fails: the next tidy run asks it again.
+ */
+async function describeListed(env: ListingEnv, accessors: readonly string[]): Promise<InventoryEntry[]> {
+  const places = accessors.flatMap((accessor) => decodeStoredId(accessor) ?? []);
+  const byTree = Map.groupBy(places, ({ treeId }) => treeId);
+  const described = await inGroups([...byTree], async ([treeId, inTree]) => {
+    try {
+      return await treeAt(env, treeId).describe(inTree.map(({ row }) => row));
+    } catch (error) {
+      console.error(JSON.stringify({ type: "inventory", tree: treeId, error: String(error) }));
+      return [];
+    }
+  });
+  // A row is named by its whole accessor: another row of that number is another token.
+  const wanted = new Set(accessors);
+  return described.flat().filter(({ accessor }) => wanted.has(accessor));
 }

@@ -1,6 +1,6 @@
 import type { Env } from "../env.ts";
 import { accessorShard, shardCount } from "../listing/accessor-shard.ts";
-import type { ListedClaim } from "../listing/inventory/listed-claim.ts";
+import type { ListedClaim } from "../listing/inventory/entry.ts";
 import { decodeStoredId, rowGeneratedAt } from "../token/ids.ts";
 import { CUSTOM_ID_SHARDS, customIdsShard } from "../tree/custom-ids.ts";
 import type { TidyReport } from "../tree/tidy/report.ts";

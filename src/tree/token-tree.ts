@@ -3,7 +3,7 @@ import { err, ok, type Result, UNAUTHENTICATED } from "../base/result.ts";
 import { equalBytes } from "../crypto/bytes.ts";
 import { loadActiveEntity } from "../identity/standing.ts";
 import type { FoundInTree, LeaseAction, LeaseOutcome, WalkAnswer, WalkPurpose } from "../lease/actions.ts";
-import type { SingleTokenEnd } from "../listing/expiry/single-token-end.ts";
+import type { SingleTokenEnd } from "../listing/expiry/single-token-walk.ts";
 import type { InventoryEntry } from "../listing/inventory/entry.ts";
 import { findInInventory } from "../listing/inventory/queries.ts";
 import type {

@@ -1,6 +1,6 @@
 import { currentTime } from "../base/clock.ts";
 import type { TreeLeases } from "../lease/tree-leases.ts";
-import type { SingleTokenEnd } from "../listing/expiry/single-token-end.ts";
+import type { SingleTokenEnd } from "../listing/expiry/single-token-walk.ts";
 import type { InventoryEntry } from "../listing/inventory/entry.ts";
 import type { EarliestAlarm } from "../storage/earliest-alarm.ts";
 import { REVOKED } from "../token/state.ts";

@@ -7,8 +7,7 @@ import { decodeStoredId, type TokenAddress } from "../../token/ids.ts";
 import type { InventoryEntry, ListedToken } from "../inventory/entry.ts";
 import { NEVER } from "../inventory/order.ts";
 import type { Ending } from "../inventory/shard/ended.ts";
-import { type TokenRowOfShard, tokenOf } from "../inventory/shard/row.ts";
-import type { SingleTokenEnd } from "./single-token-end.ts";
+import { type TokenRowOfShard, tokenOf } from "../inventory/shard/tables.ts";
 
 /** Tokens that one turn looks at. */
 const PAGE = 100;
@@ -26,6 +25,15 @@ const FIRST_PAUSE_MS = ROUND_MS;
 const LAST_PAUSE_MS = 3_600_000;
 /** Trees of which is remembered that they are to be left alone for a while. */
 const MAX_WAITING = 10_000;
+
+/** What a tree answers to a shard that asks for the end of its only token. */
+export type SingleTokenEnd =
+  /** It is not there any more. `isFree`: the tree can be handed out again. `end`: how it ended; null: it had gone before. */
+  | { readonly kind: "gone"; readonly isFree: boolean; readonly end: EndRecord | null }
+  /** Its end is another one than the shard knows, or has not come by the clock of the tree. */
+  | { readonly kind: "alive"; readonly entry: InventoryEntry }
+  /** The tree is at work on it, and takes it off the list itself. */
+  | { readonly kind: "ending" };
 
 /** Asks the tree of a token for its end. */
 export type AskEnd = (place: TokenAddress) => Promise<SingleTokenEnd>;

@@ -2,7 +2,7 @@ import { currentTime } from "../../base/clock.ts";
 import { accessorShard, accessorShardNumber } from "../accessor-shard.ts";
 import { askShards } from "../ask-shards.ts";
 import type { ListingEnv } from "../env.ts";
-import type { Position } from "./order.ts";
+import type { Position, TokenPage } from "./order.ts";
 import { mergePages, shareOfShard } from "./queries.ts";
 import type { RevocationJob } from "./revocation-job.ts";
 import { revocationsOf } from "./revocations.ts";
@@ -10,15 +10,6 @@ import { type EndedFilter, type EndedToken, LAST_FIRST } from "./shard/ended.ts"
 
 /** Trees note ends by their own clocks: a job's tokens can have ended so much (ms) before its start or after its end. */
 const CLOCKS_MS = 60_000;
-
-/** A page of the tokens that have ended lately. */
-export interface EndedTokensPage {
-  readonly tokens: readonly EndedToken[];
-  /** The next page begins after this; null after the last. */
-  readonly next: Position | null;
-  /** Tokens looked at. */
-  readonly scanned: number;
-}
 
 /** What is kept of a token that has ended; null when that is nothing. */
 export async function findEnded(env: ListingEnv, accessor: string): Promise<EndedToken | null> {
@@ -55,7 +46,7 @@ export async function pageOfEnded(
   filter: EndedFilter,
   after: Position | null,
   limit: number,
-): Promise<EndedTokensPage> {
+): Promise<TokenPage<EndedToken>> {
   const pages = await askShards(env, (shard, number) =>
     shard.endedPage({ filter, after, shard: number, limit: shareOfShard(limit, number) }),
   );

@@ -117,6 +117,16 @@ export function fixedText(entry: ReturnType<typeof fixedPart>): string {
   return JSON.stringify(fixed);
 }
 
+/** A listed token as its tree is asked about it. */
+export interface ListedClaim {
+  readonly accessor: string;
+  /**
+   * What the list has of it: the part that never changes, as text, and its end (ms; null: never). "wrong": something that no tree
+   * can have said.
+   */
+  readonly entry: { readonly fixed: string; readonly expiresAt: number | null } | "wrong";
+}
+
 /** An entry with its place in the order of creation. */
 export interface ListedToken extends InventoryEntry {
   /** Unique in its shard; grows with the time of creation. */

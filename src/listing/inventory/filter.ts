@@ -31,25 +31,13 @@ export interface TokenFilter {
 
 /** True when `token` of the tree `tree` is alive by its own end at `now` (ms) and meant by `filter`. */
 export function matches(filter: TokenFilter, token: ListedToken, tree: string, now: number): boolean {
-  return isInTime(token, now) && isEverMeant(filter, token, tree) && hasChanging(filter, token);
+  const { expiresAt } = token;
+  return (expiresAt === null || expiresAt > now) && isEverMeant(filter, token, tree) && hasChanging(filter, token);
 }
 
 /** True when all that `filter` asks of what never changes about a token applies to `token` of the tree `tree`. */
 export function isEverMeant(filter: TokenFilter, token: ListedToken, tree: string): boolean {
-  const { createdAfter, createdBefore } = filter;
   const created = createdAtOf(token);
-  return (
-    hasNames(filter, token, tree) &&
-    (createdAfter === undefined || created > createdAfter) &&
-    (createdBefore === undefined || created < createdBefore)
-  );
-}
-
-function isInTime({ expiresAt }: ListedToken, now: number): boolean {
-  return expiresAt === null || expiresAt > now;
-}
-
-function hasNames(filter: TokenFilter, token: ListedToken, tree: string): boolean {
   return (
     is(filter.mount, token.mount) &&
     is(filter.role, token.role) &&
@@ -60,7 +48,9 @@ function hasNames(filter: TokenFilter, token: ListedToken, tree: string): boolea
     token.displayName.startsWith(filter.displayNamePrefix ?? "") &&
     (filter.policy === undefined || token.policies.includes(filter.policy)) &&
     (filter.search === undefined || isFound(filter.search, token)) &&
-    Object.entries(filter.metadata ?? {}).every(([name, value]) => metadataAt(token, name) === value)
+    Object.entries(filter.metadata ?? {}).every(([name, value]) => metadataAt(token, name) === value) &&
+    (filter.createdAfter === undefined || created > filter.createdAfter) &&
+    (filter.createdBefore === undefined || created < filter.createdBefore)
   );
 }
 
@@ -70,19 +60,15 @@ function metadataAt({ metadata = {} }: ListedToken, name: string): string | unde
 }
 
 function hasChanging(filter: TokenFilter, token: ListedToken): boolean {
-  const { expiresAt } = token;
+  const { expiresAt, lastUsed } = token;
   const { orphan, endsAfter, endsBefore, neverEnds, unusedSince } = filter;
-  if (!is(orphan, token.parent === null)) return false;
-  if (neverEnds !== undefined && neverEnds !== (expiresAt === null)) return false;
+  if (!is(orphan, token.parent === null) || !is(neverEnds, expiresAt === null)) return false;
   // What never ends does so after every moment.
   if (endsAfter !== undefined && expiresAt !== null && expiresAt <= endsAfter) return false;
   if (endsBefore !== undefined && (expiresAt === null || expiresAt >= endsBefore)) return false;
-  return unusedSince === undefined || lastMoment(token.lastUsed, createdAtOf(token)) < unusedSince;
-}
-
-/** When a token was used at the latest: at the end of the hour that is known. */
-function lastMoment(lastUsed: number | null, created: number): number {
-  return lastUsed === null ? created : lastUsed + USE_HOUR_MS - 1;
+  // A use was at the end of the hour that is known, at the latest.
+  const lastMoment = lastUsed === null ? createdAtOf(token) : lastUsed + USE_HOUR_MS - 1;
+  return unusedSince === undefined || lastMoment < unusedSince;
 }
 
 function is<T>(wanted: T | undefined, actual: T): boolean {

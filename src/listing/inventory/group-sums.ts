@@ -1,4 +1,8 @@
-import type { GroupCount } from "./shard/counts.ts";
+/** A group of tokens and how many there are. */
+export interface GroupCount {
+  readonly key: string;
+  readonly count: number;
+}
 
 /** The groups of several shards: those with the same key as one, by `add`. */
 export function addUp<T extends { readonly key: string }>(groups: readonly T[], add: (a: T, b: T) => T): T[] {
@@ -8,6 +12,11 @@ export function addUp<T extends { readonly key: string }>(groups: readonly T[], 
     sums.set(group.key, before ? add(before, group) : group);
   }
   return [...sums.values()];
+}
+
+/** The same of numbers of tokens. */
+export function addCounts(groups: readonly GroupCount[]): GroupCount[] {
+  return addUp(groups, (a, b) => ({ key: a.key, count: a.count + b.count }));
 }
 
 /** At most `limit` groups, the greatest first, and equal ones by name. Empty ones are left out. */

@@ -6,20 +6,18 @@ import { askShards } from "../ask-shards.ts";
 import type { ListingEnv } from "../env.ts";
 import type { ListedToken } from "./entry.ts";
 import type { TokenFilter } from "./filter.ts";
-import { addUp, topOf } from "./group-sums.ts";
-import { comparePositions, keyOf, type Order, type Position } from "./order.ts";
-import type { GroupCount } from "./shard/counts.ts";
+import { addCounts, type GroupCount, topOf } from "./group-sums.ts";
+import {
+  comparePositions,
+  firstInOrder,
+  keyOf,
+  type Order,
+  type Position,
+  type ShardPage,
+  type TokenPage,
+} from "./order.ts";
 import type { TreeSize } from "./shard/tree-size.ts";
 import type { CountKind } from "./terms.ts";
-
-/** A page of the inventory. */
-export interface InventoryPage {
-  readonly tokens: readonly ListedToken[];
-  /** The next page begins after this; null after the last. */
-  readonly next: Position | null;
-  /** Tokens looked at. */
-  readonly scanned: number;
-}
 
 /** Counts of tokens by what they have in common, the greatest groups first. */
 export interface GroupCounts {
@@ -44,7 +42,7 @@ export async function pageOfInventory(
   after: Position | null,
   limit: number,
   now: number,
-): Promise<InventoryPage> {
+): Promise<TokenPage<ListedToken>> {
   const pages = await askShards(env, (shard, number) =>
     shard.inventoryPage({ filter, order, after, shard: number, limit: shareOfShard(limit, number), now }),
   );
@@ -61,24 +59,19 @@ export function shareOfShard(limit: number, number: number): number {
 
 /** The pages of all shards as one. */
 export function mergePages<T extends { readonly id: number }>(
-  pages: readonly { readonly tokens: readonly T[]; readonly upTo: Position | null; readonly scanned: number }[],
+  pages: readonly ShardPage<T>[],
   order: Order,
   limit: number,
   key: (token: T) => number,
-): { readonly tokens: readonly T[]; readonly next: Position | null; readonly scanned: number } {
+): TokenPage<T> {
   const reached = pages.flatMap(({ upTo }) => upTo ?? []).sort((a, b) => comparePositions(a, b, order))[0] ?? null;
   const placed = pages
     .flatMap(({ tokens }, shard) =>
       tokens.map((token) => ({ token, position: { key: key(token), id: token.id, shard } })),
     )
-    .filter(({ position }) => reached === null || comparePositions(position, reached, order) <= 0)
-    .sort((a, b) => comparePositions(a.position, b.position, order));
-  const page = placed.slice(0, limit);
-  return {
-    tokens: page.map(({ token }) => token),
-    next: placed.length > limit ? (page.at(-1)?.position ?? null) : reached,
-    scanned: pages.reduce((sum, { scanned }) => sum + scanned, 0),
-  };
+    .filter(({ position }) => reached === null || comparePositions(position, reached, order) <= 0);
+  const { tokens, last } = firstInOrder(placed, order, limit);
+  return { tokens, next: last ?? reached, scanned: pages.reduce((sum, { scanned }) => sum + scanned, 0) };
 }
 
 /** Which of these trees have leases of secrets, by the list of leases: it can name a tree whose last lease has just ended. */
@@ -102,7 +95,7 @@ export async function findInInventory(
 /** How many tokens, or trees, each mount has. */
 export async function countByMount(env: ListingEnv, of: "tokens" | "trees"): Promise<GroupCount[]> {
   const lists = await askShards(env, (shard) => shard.countMounts(of));
-  return topOf(addUp(lists.flat(), together), MAX_SHOWN_GROUPS);
+  return topOf(addCounts(lists.flat()), MAX_SHOWN_GROUPS);
 }
 
 /**
@@ -112,12 +105,13 @@ export async function countByMount(env: ListingEnv, of: "tokens" | "trees"): Pro
  */
 export async function countByGroup(env: ListingEnv, kind: CountKind, mount: string | null): Promise<GroupCounts> {
   const counted = (await countByMount(env, "tokens")).filter(({ key }) => mount === null || key === mount);
+  const total = counted.reduce((sum, { count }) => sum + count, 0);
   const mounts = counted.map(({ key }) => key);
   const lists = await askShards(env, (shard) => shard.groups(kind, mounts));
   // A shard names its own greatest groups; of those that are shown every shard is asked.
-  const keys = topOf(addUp(lists.flat(), together), MAX_SHOWN_GROUPS).map(({ key }) => key);
+  const keys = topOf(addCounts(lists.flat()), MAX_SHOWN_GROUPS).map(({ key }) => key);
   const exact = await askShards(env, (shard) => shard.countGroups(kind, mounts, keys));
-  return { groups: topOf(addUp(exact.flat(), together), MAX_SHOWN_GROUPS), total: sumOf(counted) };
+  return { groups: topOf(addCounts(exact.flat()), MAX_SHOWN_GROUPS), total };
 }
 
 /** How many tokens are listed of each of these entities, by id; of one without tokens nothing is said. */
@@ -138,7 +132,7 @@ async function countOf(
   if (keys.length === 0) return new Map();
   const mounts = (await countByMount(env, "tokens")).map(({ key }) => key);
   const counts = await askShards(env, (shard) => shard.countGroups(kind, mounts, [...keys]));
-  return new Map(addUp(counts.flat(), together).map(({ key, count }) => [key, count]));
+  return new Map(addCounts(counts.flat()).map(({ key, count }) => [key, count]));
 }
 
 /** The largest trees of a mount. A tree of one token is not among them. */
@@ -148,12 +142,4 @@ export async function largestTrees(env: ListingEnv, mount: string, limit: number
     .flat()
     .sort((a, b) => b.count - a.count || (a.root < b.root ? -1 : 1))
     .slice(0, limit);
-}
-
-function together(a: GroupCount, b: GroupCount): GroupCount {
-  return { key: a.key, count: a.count + b.count };
-}
-
-function sumOf(groups: readonly GroupCount[]): number {
-  return groups.reduce((sum, { count }) => sum + count, 0);
 }

@@ -1,5 +1,5 @@
 import type { InventoryEntry } from "./entry.ts";
-import type { GroupCount } from "./shard/counts.ts";
+import { addCounts, type GroupCount } from "./group-sums.ts";
 
 /** What the tokens of a revocation are counted by. */
 export const GROUPINGS = ["mount", "role", "owner"] as const;
@@ -52,11 +52,8 @@ export type GroupedToken = Pick<InventoryEntry, "mount" | "role" | "entityId" | 
 
 /** The groups of some tokens. */
 export function groupsOf(tokens: readonly GroupedToken[]): Tally["by"] {
-  const of = (keyOf: (token: GroupedToken) => string): Groups => {
-    const counts = new Map<string, number>();
-    for (const token of tokens) counts.set(keyOf(token), (counts.get(keyOf(token)) ?? 0) + 1);
-    return bounded([...counts].map(([key, count]) => ({ key, count })));
-  };
+  const of = (keyOf: (token: GroupedToken) => string): Groups =>
+    bounded(addCounts(tokens.map((token) => ({ key: keyOf(token), count: 1 }))));
   return { mount: of(({ mount }) => mount), role: of(({ role }) => role), owner: of(ownerOf) };
 }
 
@@ -82,9 +79,7 @@ function ownerOf({ metadata, entityId }: GroupedToken): string {
 
 /** A group that is kept once stays, so that its number is exact. */
 function addGroups(a: Groups, b: Groups): Groups {
-  const counts = new Map(a.named.map(({ key, count }) => [key, count]));
-  for (const { key, count } of b.named) counts.set(key, (counts.get(key) ?? 0) + count);
-  const kept = bounded([...counts].map(([key, count]) => ({ key, count })));
+  const kept = bounded(addCounts([...a.named, ...b.named]));
   return { named: kept.named, other: a.other + b.other + kept.other };
 }
 

@@ -51,32 +51,20 @@ export function termsOf(entry: InventoryEntry): string[] {
 
 /** The counters that a token adds one to. */
 export function countsOf(entry: InventoryEntry, createdAt: number): CountKey[] {
-  const { mount, expiresAt, policies, role, entityId, first, displayName, metadata = {} } = entry;
-  const counts: Omit<CountKey, "mount">[] = [
-    { kind: "mount", key: mount },
-    { kind: "name", key: displayName },
-    { kind: "created_hour", key: hourKey(createdAt) },
-    { kind: "end_hour", key: expiresAt === null ? NEVER_KEY : hourKey(expiresAt) },
+  const { mount, expiresAt, first, metadata = {} } = entry;
+  const groupings: TreeGrouping[] = ["mount", "name", "role"];
+  for (const name of Object.keys(metadata)) groupings.push(`metadata.${name}`);
+  const kinds: GroupKind[] = [...groupings, "entity", "policy"];
+  const counts: CountKey[] = [
+    { kind: "created_hour", mount, key: hourKey(createdAt) },
+    { kind: "end_hour", mount, key: expiresAt === null ? NEVER_KEY : hourKey(expiresAt) },
   ];
-  for (const policy of policies) counts.push({ kind: "policy", key: policy });
-  if (role !== "") counts.push({ kind: "role", key: role });
-  if (entityId !== "") counts.push({ kind: "entity", key: entityId });
-  for (const [name, value] of Object.entries(metadata)) {
-    counts.push({ kind: `metadata.${name}`, key: metadataKey(value) });
+  for (const kind of kinds) for (const key of groupKeysOf(entry, kind)) counts.push({ kind, mount, key });
+  // Of a tree too, by its first token.
+  for (const kind of first ? groupings : []) {
+    for (const key of groupKeysOf(entry, kind)) counts.push({ kind: treesKind(kind), mount, key });
   }
-  if (first) for (const [grouping, key] of treeGroupsOf(entry)) counts.push({ kind: treesKind(grouping), key });
-  return counts.map((count) => ({ ...count, mount }));
-}
-
-/** The groups that a tree is in, by its first token. */
-function treeGroupsOf({ mount, role, displayName, metadata = {} }: InventoryEntry): [TreeGrouping, string][] {
-  const groups: [TreeGrouping, string][] = [
-    ["mount", mount],
-    ["name", displayName],
-  ];
-  if (role !== "") groups.push(["role", role]);
-  for (const [name, value] of Object.entries(metadata)) groups.push([`metadata.${name}`, metadataKey(value)]);
-  return groups;
+  return counts;
 }
 
 /** The kind of the counters of trees by `grouping`. */

@@ -3,7 +3,7 @@ import { newTreeId } from "../../token/find-tree.ts";
 import { accessorShard } from "../accessor-shard.ts";
 import { generationAt } from "../accessor-shard-number.ts";
 import type { ListingEnv } from "../env.ts";
-import { noteAllocated, shardWithFreed } from "./freed-trees.ts";
+import { noteAllocated, shardWithFreed } from "./tree-pool.ts";
 
 /** An id for a new tree, and the shard that handed it out; null: none did. */
 export interface AllocatedTree {

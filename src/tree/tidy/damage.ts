@@ -1,6 +1,5 @@
 import { HELD } from "../../lease/store.ts";
-import { fixedPart, fixedText } from "../../listing/inventory/entry.ts";
-import type { ListedClaim } from "../../listing/inventory/listed-claim.ts";
+import { fixedPart, fixedText, type ListedClaim } from "../../listing/inventory/entry.ts";
 import { storedJson } from "../../storage/stored-json.ts";
 import { routedIdText } from "../../token/ids.ts";
 import type { TokenRecord } from "../../token/record.ts";

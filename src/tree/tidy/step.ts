@@ -1,5 +1,5 @@
 import type { AgedTerm } from "../../crypto/key-terms.ts";
-import type { ListedClaim } from "../../listing/inventory/listed-claim.ts";
+import type { ListedClaim } from "../../listing/inventory/entry.ts";
 import type { TreeRepairs } from "./report.ts";
 
 /** Where in its own rows a tree goes on tidying: after this row number of a table. */

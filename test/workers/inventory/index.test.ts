@@ -324,7 +324,7 @@ it("pages of several shards give what the filter means, each token once and in o
           let after: Position | null = null;
           do {
             const pages = shards.map((shard) =>
-              inShard(shard, (store) => store.page({ filter, order, after, shard, limit, now: BEGIN })),
+              inShard(shard, (store) => store.pages.page({ filter, order, after, shard, limit, now: BEGIN })),
             );
             const page = mergePages(pages, order, limit, (token) => keyOf(token, order.by));
             found.push(...page.tokens);

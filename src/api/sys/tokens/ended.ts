@@ -5,7 +5,6 @@ import { inGroups } from "../../../base/parallel.ts";
 import { err, invalid, ok, type Result } from "../../../base/result.ts";
 import { formatRfc3339, formatTime } from "../../../base/rfc3339.ts";
 import type { Env } from "../../../env.ts";
-import { cursorText, readCursor } from "../../../listing/inventory/cursor.ts";
 import {
   ALL_ENDED,
   countEnded,
@@ -15,7 +14,7 @@ import {
   findEnded,
   pageOfEnded,
 } from "../../../listing/inventory/ended-queries.ts";
-import type { Position } from "../../../listing/inventory/order.ts";
+import { cursorText, type Position, readCursor } from "../../../listing/inventory/order.ts";
 import { revocationsOf } from "../../../listing/inventory/revocations.ts";
 import { type EndedFilter, type EndedToken, LAST_FIRST } from "../../../listing/inventory/shard/ended.ts";
 import type { Asker } from "../../../system/end-request.ts";

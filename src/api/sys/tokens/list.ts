@@ -4,11 +4,10 @@ import { currentTime } from "../../../base/clock.ts";
 import { err, invalid, ok } from "../../../base/result.ts";
 import { formatRfc3339 } from "../../../base/rfc3339.ts";
 import type { Env } from "../../../env.ts";
-import { cursorText, readCursor } from "../../../listing/inventory/cursor.ts";
 import { judged, type ListedToken } from "../../../listing/inventory/entry.ts";
 import type { TokenFilter } from "../../../listing/inventory/filter.ts";
-import type { Order, Position } from "../../../listing/inventory/order.ts";
-import { type InventoryPage, pageOfInventory } from "../../../listing/inventory/queries.ts";
+import { cursorText, type Order, type Position, readCursor, type TokenPage } from "../../../listing/inventory/order.ts";
+import { pageOfInventory } from "../../../listing/inventory/queries.ts";
 import { FRESHNESS_MS } from "../../../listing/updates/delays.ts";
 import { publishRecent } from "../../../listing/updates/recent.ts";
 import { isEnded } from "../../../system/watermarks.ts";
@@ -95,7 +94,7 @@ async function firstPage(
   after: Position | null,
   limit: number,
   now: number,
-): Promise<InventoryPage> {
+): Promise<TokenPage<ListedToken>> {
   let scanned = 0;
   let from = after;
   for (let round = 1; ; round++) {

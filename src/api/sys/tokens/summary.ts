@@ -6,6 +6,7 @@ import { err, invalid, ok } from "../../../base/result.ts";
 import { formatRfc3339 } from "../../../base/rfc3339.ts";
 import type { Env } from "../../../env.ts";
 import { timesOverShards } from "../../../listing/ask-shards.ts";
+import type { GroupCount } from "../../../listing/inventory/group-sums.ts";
 import {
   countByGroup,
   countByMount,
@@ -13,7 +14,6 @@ import {
   largestTrees,
   MAX_SHOWN_GROUPS,
 } from "../../../listing/inventory/queries.ts";
-import type { GroupCount } from "../../../listing/inventory/shard/counts.ts";
 import type { TreeSize } from "../../../listing/inventory/shard/tree-size.ts";
 import type { CountKind, GroupKind, TreeGrouping } from "../../../listing/inventory/terms.ts";
 import {

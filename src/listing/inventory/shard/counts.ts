@@ -1,11 +1,15 @@
 import type { Sql } from "../../../storage/tables.ts";
-import type { CountKind } from "../terms.ts";
-import type { Changes, CountDelta } from "./changes.ts";
+import type { GroupCount } from "../group-sums.ts";
+import type { CountKey, CountKind } from "../terms.ts";
 
-/** A group of tokens and how many there are. */
-export interface GroupCount {
-  readonly key: string;
-  readonly count: number;
+/** A counter and by how much it changes. */
+export interface CountDelta extends CountKey {
+  readonly n: number;
+}
+
+/** Changes that the table of counters does not have yet. */
+interface PendingCounts {
+  readonly counts: Iterable<CountDelta>;
 }
 
 /** Groups that one shard names. */
@@ -14,9 +18,9 @@ const MAX_GROUPS = 1000;
 /** Counters of one shard, kept with every change, so that reading them does not depend on how many tokens there are. */
 export class InventoryCounts {
   readonly #sql: Sql;
-  readonly #pending: Changes;
+  readonly #pending: PendingCounts;
 
-  constructor(sql: Sql, pending: Changes) {
+  constructor(sql: Sql, pending: PendingCounts) {
     this.#sql = sql;
     this.#pending = pending;
   }
@@ -30,9 +34,7 @@ export class InventoryCounts {
   /** The greatest groups of a kind among the tokens of a mount, at most `MAX_GROUPS`. */
   greatest(kind: CountKind, mount: string): GroupCount[] {
     const deltas = this.#deltas(kind, mount);
-    const changed = this.#stored(kind, mount, [...deltas.keys()]);
-    const groups = new Map([...this.#greatestStored(kind, mount), ...changed].map(({ key, count }) => [key, count]));
-    const stored = [...groups].map(([key, count]) => ({ key, count }));
+    const stored = [...this.#greatestStored(kind, mount), ...this.#stored(kind, mount, [...deltas.keys()])];
     return withDeltas(stored, deltas)
       .sort((a, b) => b.count - a.count)
       .slice(0, MAX_GROUPS);
@@ -75,10 +77,8 @@ export class InventoryCounts {
   }
 
   #groups(query: string, ...values: SqlStorageValue[]): GroupCount[] {
-    return this.#sql
-      .exec<{ key: string; n: number }>(query, ...values)
-      .toArray()
-      .map(({ key, n }) => ({ key, count: n }));
+    const rows = this.#sql.exec<{ key: string; n: number }>(query, ...values).toArray();
+    return rows.map(({ key, n }) => ({ key, count: n }));
   }
 }
 
@@ -95,6 +95,7 @@ export function writeCounts(sql: Sql, deltas: Iterable<CountDelta>): void {
   }
 }
 
+/** Groups with what is not in the table yet. One can be named twice. */
 function withDeltas(stored: readonly GroupCount[], deltas: ReadonlyMap<string, number>): GroupCount[] {
   const counts = new Map(stored.map(({ key, count }) => [key, count]));
   for (const [key, n] of deltas) counts.set(key, (counts.get(key) ?? 0) + n);

@@ -4,10 +4,10 @@ import type { Sql } from "../../../storage/tables.ts";
 import type { EndRecord } from "../../../token/end-record.ts";
 import { decodeStoredId } from "../../../token/ids.ts";
 import type { InventoryEntry, ListedToken } from "../entry.ts";
-import { comparePositions, type Order, type Position } from "../order.ts";
+import { comparePositions, type Order, type Position, type ShardPage } from "../order.ts";
 import type { InventoryCounts } from "./counts.ts";
 import type { Pending } from "./pending.ts";
-import type { TokenRowOfShard } from "./row.ts";
+import { findPlace, type TokenRowOfShard } from "./tables.ts";
 
 /**
  * The table of tokens that have ended. The id is the first free one from the number of the token's row on, so that an accessor leads
@@ -57,14 +57,6 @@ export interface EndedQuery {
   readonly limit: number;
 }
 
-/** Tokens of one shard that have ended, the last first. */
-export interface EndedPage {
-  readonly tokens: readonly EndedToken[];
-  /** All that is meant up to here is in the page; null: to the end. */
-  readonly upTo: Position | null;
-  readonly scanned: number;
-}
-
 /** The last first. */
 export const LAST_FIRST: Order = { by: "end", descending: true };
 
@@ -74,7 +66,6 @@ const MAX_SCANNED = 2000;
 const STEP = 500;
 /** Ends of an hour (ms) are forgotten together. */
 const PAUSE_MS = 3_600_000;
-const ID_PROBES = 64;
 
 /** What is known of a token that ended before the list heard of it, and whose tree says nothing. */
 const UNKNOWN: Omit<InventoryEntry, "accessor"> = {
@@ -116,7 +107,8 @@ export class EndedTokens {
   add(endings: readonly Ending[], rows: readonly TokenRowOfShard[]): void {
     const entries = new Map(rows.map(({ accessor, entry }) => [accessor, entry]));
     for (const { accessor, end, entry } of endings) {
-      const id = this.#freeId(accessor);
+      // None when the token is kept, or nothing is free near its place.
+      const { free: id } = findPlace<Row>(this.#sql, "ended", COLUMNS, accessor);
       if (id === null) continue;
       const { at, ...stored } = end;
       const ofJob = end.job === "" ? 0 : 1;
@@ -137,12 +129,12 @@ export class EndedTokens {
 
   /** The token with this accessor, when it ended at `from` (ms) or later. */
   find(accessor: string, from: number): EndedToken | null {
-    const found = this.#near(accessor).find((row) => row.accessor === accessor);
-    return found && found.at >= from ? endedOf(found) : null;
+    const { known } = findPlace<Row>(this.#sql, "ended", COLUMNS, accessor);
+    return known && known.at >= from ? endedOf(known) : null;
   }
 
   /** At most `limit` of the tokens that the filter means, the last first. Looks at a bounded number of them. */
-  page({ filter, after, shard, limit }: EndedQuery): EndedPage {
+  page({ filter, after, shard, limit }: EndedQuery): ShardPage<EndedToken> {
     const tokens: EndedToken[] = [];
     let upTo: Position | null = null;
     let scanned = 0;
@@ -217,25 +209,6 @@ export class EndedTokens {
       `${kinds.map(() => `${atOnce} UNION ALL ${earlier}`).join(" UNION ALL ")} ORDER BY at DESC, id DESC`,
       ...kinds.flatMap((ofJob) => [ofJob, at, from, id, ofJob, at, from]),
     );
-  }
-
-  /** Null when the token is kept, or nothing is free near its place. */
-  #freeId(accessor: string): number | null {
-    const row = decodeStoredId(accessor)?.row;
-    if (row === undefined) return null;
-    let free = row;
-    for (const known of this.#near(accessor)) {
-      if (known.accessor === accessor) return null;
-      if (known.id === free) free++;
-    }
-    return free < row + ID_PROBES ? free : null;
-  }
-
-  #near(accessor: string): Row[] {
-    const row = decodeStoredId(accessor)?.row ?? 0;
-    return this.#sql
-      .exec<Row>(`SELECT ${COLUMNS} FROM ended WHERE id BETWEEN ? AND ? ORDER BY id`, ...[row, row + ID_PROBES - 1])
-      .toArray();
   }
 
   #count(ofJob: number, by: number): void {

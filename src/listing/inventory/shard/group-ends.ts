@@ -1,8 +1,8 @@
 import { storedJson } from "../../../storage/stored-json.ts";
 import type { Sql } from "../../../storage/tables.ts";
 import type { InventoryEntry } from "../entry.ts";
+import type { GroupCount } from "../group-sums.ts";
 import { type GroupKind, groupKeysOf } from "../terms.ts";
-import type { GroupCount } from "./counts.ts";
 
 /** Tokens that end in the time of one question, in one shard. Each is read. */
 export const MAX_ENDING = 100_000;

@@ -1,19 +1,16 @@
 import type { Sql } from "../../../storage/tables.ts";
-import { decodeStoredId } from "../../../token/ids.ts";
+import { decodeStoredId, TREE_CHARACTERS, treePartOf } from "../../../token/ids.ts";
 import { listedPath } from "../../updates/shard-updates.ts";
-import { createdAtOf, fixedText, type InventoryEntry, type ListedToken } from "../entry.ts";
-import type { ListedClaim } from "../listed-claim.ts";
+import { createdAtOf, fixedText, type InventoryEntry, type ListedClaim, type ListedToken } from "../entry.ts";
 import { keyOf } from "../order.ts";
 import { countsOf, termsOf } from "../terms.ts";
 import { InventoryCounts } from "./counts.ts";
 import { EndedTokens, type Ending } from "./ended.ts";
-import { type PageQuery, type ShardPage, ShardPages } from "./pages.ts";
+import { ShardPages } from "./pages.ts";
 import { Pending } from "./pending.ts";
-import { type TokenRowOfShard, tokenOf } from "./row.ts";
+import { findPlace, ID_PROBES, type TokenRowOfShard, tokenOf } from "./tables.ts";
 import { classOfSize, MAX_TREES, type TreeSize } from "./tree-size.ts";
 
-/** Row numbers of different trees can be equal: the id of a token is the first free one from its row number on. */
-const ID_PROBES = 64;
 /** So many tokens are deleted one by one. */
 const FEW = 16;
 /** Trees that are read to find the largest ones: those of one class are in no order. */
@@ -43,7 +40,7 @@ interface Place {
 export class InventoryStore {
   readonly #sql: Sql;
   readonly #pending: Pending;
-  readonly #pages: ShardPages;
+  readonly pages: ShardPages;
   readonly counts: InventoryCounts;
   /** What has ended lately. */
   readonly ended: EndedTokens;
@@ -56,16 +53,17 @@ export class InventoryStore {
     this.#sql = sql;
     this.#pending = new Pending(sql, batch);
     this.counts = new InventoryCounts(sql, this.#pending);
-    this.#pages = new ShardPages(sql, this.#pending, this.counts);
+    this.pages = new ShardPages(sql, this.#pending, this.counts);
     this.ended = new EndedTokens(sql, this.#pending, this.counts, most);
   }
 
   /** Keeps what is known of tokens now, and of trees whose oldest token is here. Safe to repeat. */
   put({ made = [], changed = [], sizes = [] }: InventoryUpdate): void {
     const sizeOf = new Map(sizes.map(({ root, count }) => [root, count]));
-    for (const [entry, isNew] of [...made.map(newOne), ...changed.map(knownOne)]) {
+    const isNew = new Set(made);
+    for (const entry of [...made, ...changed]) {
       const { id, known } = this.#place(entry.accessor);
-      if (!known && !isNew) continue;
+      if (!known && !isNew.has(entry)) continue;
       if (known) this.#update(known, entry, sizeOf.get(entry.accessor));
       else this.#insert(id, entry, sizeOf.get(entry.accessor) ?? 1);
       sizeOf.delete(entry.accessor);
@@ -120,6 +118,36 @@ export class InventoryStore {
     );
   }
 
+  /** At most `limit` accessors after `after`, in order. */
+  list(after: string, limit: number): string[] {
+    return this.#sql
+      .exec<{ accessor: string }>(
+        "SELECT accessor FROM inventory WHERE accessor > ? ORDER BY accessor LIMIT ?",
+        ...[after, limit],
+      )
+      .toArray()
+      .map(({ accessor }) => accessor);
+  }
+
+  /** The first accessors that are listed of trees, at most `limit`, one of each, in order: those of trees after that of `after`. */
+  treesAfter(after: string, limit: number): string[] {
+    // From tree to tree by the index: "~" comes after all characters of an accessor.
+    return this.#sql
+      .exec<{ a: string }>(
+        `WITH RECURSIVE firsts (a) AS (
+           SELECT MIN(accessor) FROM inventory WHERE accessor > ?
+           UNION ALL
+           SELECT (SELECT MIN(accessor) FROM inventory WHERE accessor > substr(a, 1, ${TREE_CHARACTERS}) || '~')
+           FROM firsts WHERE a IS NOT NULL LIMIT ?
+         )
+         SELECT a FROM firsts WHERE a IS NOT NULL`,
+        after === "" ? "" : `${treePartOf(after)}~`,
+        limit,
+      )
+      .toArray()
+      .map(({ a }) => a);
+  }
+
   /** What is kept of the tokens after `after`, in the order of accessors, for their trees to compare: at most `limit` tokens. */
   claims(after: string, limit: number): ListedClaim[] {
     return this.#sql
@@ -143,11 +171,6 @@ export class InventoryStore {
   /** True for a token that is kept. */
   has(accessor: string): boolean {
     return this.#find(accessor) !== null;
-  }
-
-  /** At most `limit` tokens that the filter means, in order. Looks at a bounded number of tokens, however many there are. */
-  page(query: PageQuery): ShardPage {
-    return this.#pages.page(query);
   }
 
   /** The largest trees whose first token is of a mount, at most `MAX_TREES`. Of about equal ones any are named. */
@@ -231,29 +254,18 @@ export class InventoryStore {
   }
 
   #find(accessor: string): KnownRow | null {
-    const row = decodeStoredId(accessor)?.row;
-    return row === undefined ? null : this.#probe(row, accessor).known;
+    return this.#probe(accessor).known;
   }
 
   #place(accessor: string): Place {
-    const row = decodeStoredId(accessor)?.row;
-    if (row === undefined) throw new Error("an accessor leads to a tree");
-    const place = this.#probe(row, accessor);
-    if (place.id >= row + ID_PROBES) throw new Error("too many tokens of one moment in one shard");
-    return place;
+    const { known, free } = this.#probe(accessor);
+    const id = known?.id ?? free;
+    if (id === null) throw new Error("no id is free for a token: too many of one moment in one shard");
+    return { id, known };
   }
 
-  #probe(row: number, accessor: string): Place {
-    const near = this.#sql.exec<KnownRow>(
-      "SELECT id, accessor, entry, tree_size FROM inventory WHERE id BETWEEN ? AND ? ORDER BY id",
-      ...[row, row + ID_PROBES - 1],
-    );
-    let free = row;
-    for (const known of near) {
-      if (known.accessor === accessor) return { id: known.id, known };
-      if (known.id === free) free++;
-    }
-    return { id: free, known: null };
+  #probe(accessor: string) {
+    return findPlace<KnownRow>(this.#sql, "inventory", "id, accessor, entry, tree_size", accessor);
   }
 }
 
@@ -290,9 +302,6 @@ function readToken(row: TokenRowOfShard): ListedToken | null {
 function lastUseIn(row: TokenRowOfShard | null): number | null {
   return (row && readToken(row)?.lastUsed) ?? null;
 }
-
-const newOne = (entry: InventoryEntry) => [entry, true] as const;
-const knownOne = (entry: InventoryEntry) => [entry, false] as const;
 
 function textOf(token: InventoryEntry & { readonly id?: number }): string {
   const { accessor: _, id: _2, ...rest } = token;

@@ -2,14 +2,13 @@ import type { Sql } from "../../../storage/tables.ts";
 import { decodeStoredId, firstRowAt, treeBeginning } from "../../../token/ids.ts";
 import type { ListedToken } from "../entry.ts";
 import { matches, type TokenFilter } from "../filter.ts";
-import { comparePositions, keyOf, NEVER, type Order, type Position } from "../order.ts";
+import { comparePositions, firstInOrder, keyOf, NEVER, type Order, type Position, type ShardPage } from "../order.ts";
 import { isAccessorBeginning, isAccessorPart } from "../search.ts";
 import { rangesOf } from "../terms.ts";
-import type { Changes } from "./changes.ts";
 import type { InventoryCounts } from "./counts.ts";
-import { Postings } from "./postings.ts";
-import { type TokenRowOfShard as Row, tokenOf } from "./row.ts";
-import { TermSearch } from "./term-search.ts";
+import { type PendingTerms, Postings } from "./postings.ts";
+import { type TokenRowOfShard as Row, tokenOf } from "./tables.ts";
+import { termsContaining } from "./term-search.ts";
 
 /** So many tokens of a term, of a tree, or of a range of ends, are read all at once and sorted. */
 const READ_ALL = 300;
@@ -39,15 +38,6 @@ export interface PageQuery {
   readonly now: number;
 }
 
-/** Tokens of one shard in order. */
-export interface ShardPage {
-  readonly tokens: readonly ListedToken[];
-  /** All that is meant up to here is in the page; null: to the end. */
-  readonly upTo: Position | null;
-  /** Tokens looked at. */
-  readonly scanned: number;
-}
-
 /** A query with the ids of the tokens that its search may find, in no order; null: they are too many, or it has none. */
 interface Query extends PageQuery {
   readonly found: readonly number[] | null;
@@ -59,18 +49,18 @@ const COLUMNS = "i.id, i.accessor, i.entry";
 export class ShardPages {
   readonly #sql: Sql;
   readonly #postings: Postings;
-  readonly #terms: TermSearch;
+  readonly #pending: PendingTerms;
   readonly #counts: InventoryCounts;
 
-  constructor(sql: Sql, pending: Changes, counts: InventoryCounts) {
+  constructor(sql: Sql, pending: PendingTerms, counts: InventoryCounts) {
     this.#sql = sql;
     this.#postings = new Postings(sql, pending);
-    this.#terms = new TermSearch(sql, pending);
+    this.#pending = pending;
     this.#counts = counts;
   }
 
   /** At most `limit` tokens that the filter means, in order. Looks at a bounded number of tokens, however many there are. */
-  page(query: PageQuery): ShardPage {
+  page(query: PageQuery): ShardPage<ListedToken> {
     const few = this.#fewEnds(query) ?? this.#fewOfTree(query.filter) ?? this.#fewOfTerms(query.filter);
     if (few) return sorted(query, few);
     const found = this.#found(query.filter);
@@ -79,7 +69,7 @@ export class ShardPages {
   }
 
   /** Tokens in the order of an index, until the page is full or enough were looked at. */
-  #walk(query: Query): ShardPage {
+  #walk(query: Query): ShardPage<ListedToken> {
     const { order, limit, shard } = query;
     const tokens: ListedToken[] = [];
     let scanned = 0;
@@ -112,35 +102,24 @@ export class ShardPages {
     }
     const term = rangesOf(filter).find(({ end }) => end === undefined)?.term;
     if (term !== undefined) return this.#rowsOf(this.#postings.ids(term, low, high, order.descending));
-    if (filter.neverEnds === true) {
-      // The index by end has those that never end together, in the order of their ids.
-      return this.#sql.exec<Row>(
-        `SELECT ${COLUMNS} FROM inventory i WHERE i.ends = ? AND i.id BETWEEN ? AND ? ORDER BY i.id ${direction}`,
-        ...[NEVER, low, high],
-      );
-    }
+    // The index by end has those that never end together, in the order of their ids.
+    const ends = filter.neverEnds === true ? `i.ends = ${NEVER} AND` : "";
     return this.#sql.exec<Row>(
-      `SELECT ${COLUMNS} FROM inventory i WHERE i.id BETWEEN ? AND ? ORDER BY i.id ${direction}`,
+      `SELECT ${COLUMNS} FROM inventory i WHERE ${ends} i.id BETWEEN ? AND ? ORDER BY i.id ${direction}`,
       ...[low, high],
     );
   }
 
   #byEnd({ filter, order, after, shard, now }: PageQuery): Iterable<Row> {
     const [low, high] = endsOf(filter, now);
-    if (!order.descending) {
-      const own = after !== null && comesAfter(shard, after, order) ? ">=" : ">";
-      const [key, id] = after === null ? [low - 1, NEVER] : [after.key, after.id];
-      return this.#sql.exec<Row>(
-        `SELECT ${COLUMNS} FROM inventory i WHERE (i.ends, i.id) ${own} (?, ?) AND i.ends >= ? AND i.ends <= ?
-         ORDER BY i.ends, i.id`,
-        ...[key, id, low, high],
-      );
-    }
-    const own = after === null || comesAfter(shard, after, order) ? "<=" : "<";
-    const [key, id] = after === null ? [high, NEVER] : [after.key, after.id];
+    const begin = order.descending ? { key: high, id: NEVER } : { key: low, id: 0 };
+    const { key, id } = after ?? begin;
+    const isAtOwn = after === null || comesAfter(shard, after, order);
+    const comparison = `${order.descending ? "<" : ">"}${isAtOwn ? "=" : ""}`;
+    const direction = order.descending ? "DESC" : "ASC";
     return this.#sql.exec<Row>(
-      `SELECT ${COLUMNS} FROM inventory i WHERE (i.ends, i.id) ${own} (?, ?) AND i.ends >= ? AND i.ends <= ?
-       ORDER BY i.ends DESC, i.id DESC`,
+      `SELECT ${COLUMNS} FROM inventory i WHERE (i.ends, i.id) ${comparison} (?, ?) AND i.ends >= ? AND i.ends <= ?
+       ORDER BY i.ends ${direction}, i.id ${direction}`,
       ...[key, id, low, high],
     );
   }
@@ -169,7 +148,7 @@ export class ShardPages {
   /** Ids of tokens among which are all that the search of a filter finds; null when there is none, or they are many. */
   #found({ search }: TokenFilter): number[] | null {
     if (!search) return null;
-    const terms = this.#terms.containing(search.text, MAX_SEARCHED_TERMS);
+    const terms = termsContaining(this.#sql, this.#pending, search.text, MAX_SEARCHED_TERMS);
     if (terms === null) return null;
     const entities = search.entities.map((id) => `entity:${id}`);
     const ids = this.#postings.fewOfAny([...terms, ...entities], MAX_SORTED);
@@ -247,20 +226,15 @@ function accessorsOfTree(tree: string): [string, string] {
 }
 
 /** A page of rows that are in no order. */
-function sorted(query: PageQuery, rows: readonly Row[]): ShardPage {
+function sorted(query: PageQuery, rows: readonly Row[]): ShardPage<ListedToken> {
   const { order, after, limit, shard } = query;
   const placed = rows
     .map((row) => tokenOf(row))
     .filter((token) => isMeant(query, token))
     .map((token) => ({ token, position: { key: keyOf(token, order.by), id: token.id, shard } }))
-    .filter(({ position }) => after === null || comparePositions(position, after, order) > 0)
-    .sort((a, b) => comparePositions(a.position, b.position, order));
-  const page = placed.slice(0, limit);
-  return {
-    tokens: page.map(({ token }) => token),
-    upTo: placed.length > limit ? (page.at(-1)?.position ?? null) : null,
-    scanned: rows.length,
-  };
+    .filter(({ position }) => after === null || comparePositions(position, after, order) > 0);
+  const { tokens, last } = firstInOrder(placed, order, limit);
+  return { tokens, upTo: last, scanned: rows.length };
 }
 
 /** The first and the last end that a filter means, as the index has them. */

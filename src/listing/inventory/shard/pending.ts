@@ -1,9 +1,8 @@
 import { storedJson } from "../../../storage/stored-json.ts";
 import type { Sql } from "../../../storage/tables.ts";
 import type { CountKey } from "../terms.ts";
-import type { Changes, CountDelta, TermDelta } from "./changes.ts";
-import { writeCounts } from "./counts.ts";
-import { hasPostings, writePostings } from "./postings.ts";
+import { type CountDelta, writeCounts } from "./counts.ts";
+import { hasPostings, type TermDelta, writePostings } from "./postings.ts";
 import { writeSearchedTerm } from "./term-search.ts";
 
 /** So many changes of tokens are written together. */
@@ -21,7 +20,7 @@ interface Stored {
  * about any number of tokens costs one row; tokens that are alike share the rows that a batch of changes is written to.
  * Who reads those tables adds what is here.
  */
-export class Pending implements Changes {
+export class Pending {
   readonly #sql: Sql;
   readonly #batch: number;
   #counts = new Map<string, CountDelta>();

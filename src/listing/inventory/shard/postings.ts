@@ -1,9 +1,19 @@
 import type { Sql } from "../../../storage/tables.ts";
 import type { TermRange } from "../terms.ts";
-import type { Changes, TermDelta } from "./changes.ts";
 
 /** Ids of one row at most; a row that would have more becomes several of half as many. */
 const MAX_IDS = 512;
+
+/** Ids that come to the list of a term, and those that leave it. */
+export interface TermDelta {
+  readonly added: Set<number>;
+  readonly gone: Set<number>;
+}
+
+/** Changes that the lists of ids do not have yet, by term. */
+export interface PendingTerms {
+  readonly terms: ReadonlyMap<string, TermDelta>;
+}
 
 type PostingRow = { first: number; ids: string };
 
@@ -13,9 +23,9 @@ type PostingRow = { first: number; ids: string };
  */
 export class Postings {
   readonly #sql: Sql;
-  readonly #pending: Changes;
+  readonly #pending: PendingTerms;
 
-  constructor(sql: Sql, pending: Changes) {
+  constructor(sql: Sql, pending: PendingTerms) {
     this.#sql = sql;
     this.#pending = pending;
   }

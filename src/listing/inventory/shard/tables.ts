@@ -1,3 +1,8 @@
+import { storedJson } from "../../../storage/stored-json.ts";
+import type { Sql } from "../../../storage/tables.ts";
+import { decodeStoredId } from "../../../token/ids.ts";
+import type { InventoryEntry, ListedToken } from "../entry.ts";
+
 /**
  * One row for each listed token with what the inventory keeps of it. `accessors` is of no use any more. `searched_terms` has each term of `postings` that a search finds, once: its text in lower case by
  * trigrams, which say nothing about where in the text they are. The columns `tree_...` are set for the oldest token of a tree of several.
@@ -27,3 +32,41 @@ export const INVENTORY_SQL = `
   CREATE INDEX counts_by_size ON counts (kind, mount, n) WHERE n > 1;
   CREATE TABLE pending (one INTEGER PRIMARY KEY, changes TEXT NOT NULL);
 `;
+
+/**
+ * Ids that a token may have: rows of different trees can have equal numbers, so its id is the first free one from the number of its row
+ * on. An accessor leads there without an index.
+ */
+export const ID_PROBES = 64;
+
+/**
+ * The row that a token has in a table, and the first id that is free for it; null: none, or no id is free. Reads no further than
+ * to its row.
+ */
+export function findPlace<Row extends { id: number; accessor: string }>(
+  sql: Sql,
+  table: "inventory" | "ended",
+  columns: string,
+  accessor: string,
+): { readonly known: Row | null; readonly free: number | null } {
+  const row = decodeStoredId(accessor)?.row;
+  if (row === undefined) return { known: null, free: null };
+  const near = sql.exec<Row>(
+    `SELECT ${columns} FROM ${table} WHERE id BETWEEN ? AND ? ORDER BY id`,
+    ...[row, row + ID_PROBES - 1],
+  );
+  let free = row;
+  for (const known of near) {
+    if (known.accessor === accessor) return { known, free: null };
+    if (known.id === free) free++;
+  }
+  return { known: null, free: free < row + ID_PROBES ? free : null };
+}
+
+/** A token in the table of a shard. */
+export type TokenRowOfShard = { id: number; accessor: string; entry: string };
+
+/** What a row says. */
+export function tokenOf({ id, accessor, entry }: TokenRowOfShard): ListedToken {
+  return { ...storedJson<Omit<InventoryEntry, "accessor">>(entry), accessor, id };
+}

@@ -1,24 +1,15 @@
 import type { Sql } from "../../../storage/tables.ts";
 import { hasPart, lowered, MIN_SEARCH, textOfTerm } from "../search.ts";
-import type { Changes } from "./changes.ts";
+import type { PendingTerms } from "./postings.ts";
 
-/** Finds the terms whose texts a search finds: a shard has few of them where tokens are alike. */
-export class TermSearch {
-  readonly #sql: Sql;
-  readonly #pending: Changes;
-
-  constructor(sql: Sql, pending: Changes) {
-    this.#sql = sql;
-    this.#pending = pending;
-  }
-
-  /** The terms of which `text` is a part; null when they may be more than `most`. */
-  containing(text: string, most: number): string[] | null {
-    const stored = matching(this.#sql, text, most + 1);
-    if (stored.length > most) return null;
-    const terms = [...new Set([...stored, ...this.#pending.terms.keys()])];
-    return terms.filter((term) => hasPart(textOfTerm(term) ?? "", text));
-  }
+/**
+ * The terms of which `text` is a part; null when they may be more than `most`. A shard has few terms where tokens are alike.
+ */
+export function termsContaining(sql: Sql, pending: PendingTerms, text: string, most: number): string[] | null {
+  const stored = matching(sql, text, most + 1);
+  if (stored.length > most) return null;
+  const terms = [...new Set([...stored, ...pending.terms.keys()])];
+  return terms.filter((term) => hasPart(textOfTerm(term) ?? "", text));
 }
 
 /** Keeps the list of searched terms in step with the postings. @param isUsed whether a token has the term now. */
