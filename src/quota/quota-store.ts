@@ -1,8 +1,9 @@
-import { ok, type Result } from "../base/result.ts";
+import { err, invalid, ok, type Result } from "../base/result.ts";
 import { RANDOM_REVISION } from "../storage/revision.ts";
 import type { RowSeals } from "../storage/row-seals.ts";
 import { SealedTable, type TableShape } from "../storage/sealed-table.ts";
 import { storedJson } from "../storage/stored-json.ts";
+import { columnOf } from "../storage/tables.ts";
 import { DEFAULT_QUOTA_CONFIG, type QuotaConfig, type RateLimitQuota } from "./quota.ts";
 import { checkQuotaConfig, newQuota, type QuotaPlace, type QuotaWrite } from "./rules.ts";
 
@@ -31,9 +32,12 @@ export class QuotaStore {
   readonly #sealed: SealedTable<QuotaRow>;
   /** The same of what holds for all of them. */
   readonly #sealedConfig: SealedTable<ConfigRow>;
+  readonly #changed: () => void;
 
-  constructor(sql: SqlStorage, seals: RowSeals) {
+  /** @param changed is called in the transaction of each change. */
+  constructor(sql: SqlStorage, seals: RowSeals, changed: () => void) {
     this.#sql = sql;
+    this.#changed = changed;
     this.#sealed = new SealedTable(sql, seals, QUOTAS);
     this.#sealedConfig = new SealedTable(sql, seals, CONFIG);
   }
@@ -43,12 +47,12 @@ export class QuotaStore {
     return this.#sealed.list("ORDER BY name").map(({ quota }) => storedJson<RateLimitQuota>(quota));
   }
 
-  /** Makes or replaces a quota. The error says why it is refused. */
-  write(write: QuotaWrite, places: readonly QuotaPlace[]): Result<null, string> {
+  /** Makes or replaces a quota; a 400 says why it can't be. */
+  write(write: QuotaWrite, places: readonly QuotaPlace[]): Result<null> {
     const others = this.all().filter(({ name }) => name !== write.name);
-    const { revision } = this.#sql.exec<{ revision: number }>(`SELECT ${RANDOM_REVISION} AS revision`).one();
+    const [revision = 0] = columnOf<number>(this.#sql, `SELECT ${RANDOM_REVISION}`);
     const made = newQuota(write, places, others, revision);
-    if (!made.ok) return made;
+    if (!made.ok) return err(invalid(made.error));
     this.#put(made.value);
     return ok(null);
   }
@@ -56,6 +60,7 @@ export class QuotaStore {
   /** Deletes the quota `name`. Safe to repeat. */
   delete(name: string): void {
     this.#sealed.delete(name);
+    this.#changed();
   }
 
   /** Deletes the quotas of a mount that is gone. */
@@ -73,15 +78,17 @@ export class QuotaStore {
     return row ? storedJson<QuotaConfig>(row.config) : DEFAULT_QUOTA_CONFIG;
   }
 
-  /** Replaces the configuration. The error says why it is refused. */
-  configure(config: QuotaConfig): Result<null, string> {
+  /** Replaces the configuration; a 400 says why it can't be. */
+  configure(config: QuotaConfig): Result<null> {
     const checked = checkQuotaConfig(config);
-    if (!checked.ok) return checked;
+    if (!checked.ok) return err(invalid(checked.error));
     this.#sealedConfig.put({ id: 1, config: JSON.stringify(checked.value) });
+    this.#changed();
     return ok(null);
   }
 
   #put(quota: RateLimitQuota): void {
     this.#sealed.put({ name: quota.name, quota: JSON.stringify(quota) });
+    this.#changed();
   }
 }

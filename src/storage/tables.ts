@@ -16,6 +16,16 @@ export interface Sql {
   ): Cursor<Row>;
 }
 
+/** The values of the one column that a query selects. */
+export function columnOf<T extends SqlStorageValue>(
+  sql: Sql,
+  query: string,
+  ...values: readonly (SqlStorageValue | Uint8Array)[]
+): T[] {
+  const rows = sql.exec<Record<string, T>>(query, ...values).toArray();
+  return rows.flatMap((row) => Object.values(row));
+}
+
 const INSERT = /^\s*INSERT\b/;
 
 const NOTHING: Cursor<never> = {

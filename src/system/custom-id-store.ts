@@ -1,3 +1,4 @@
+import { columnOf } from "../storage/tables.ts";
 import {
   addTo,
   BLOCK_BYTES,
@@ -7,6 +8,7 @@ import {
   isIn,
   layerForNext,
 } from "./custom-id-filter.ts";
+import type { PartVersionStore } from "./part-versions.ts";
 
 /** The tables of the filter of custom token ids. */
 export const CUSTOM_ID_TABLES = `
@@ -23,13 +25,17 @@ interface BlockRow extends Record<string, SqlStorageValue> {
 /** Reads and writes the filter of custom token ids. */
 export class CustomIdStore {
   readonly #sql: SqlStorage;
+  readonly #versions: PartVersionStore;
+  readonly #journal = new FilterJournal();
 
-  constructor(sql: SqlStorage) {
+  constructor(sql: SqlStorage, versions: PartVersionStore) {
     this.#sql = sql;
+    this.#versions = versions;
   }
 
-  /** Blocks as they are now: those at some places, or (`null`) all. */
-  change(places: readonly BlockPlace[] | null): FilterChange {
+  /** What brings a copy of the version `known` up to date; null for a reader without a copy. */
+  changeSince(known: number | null): FilterChange {
+    const places = known === null ? null : this.#journal.since(known);
     if (places === null) {
       const rows = this.#sql.exec<BlockRow>("SELECT layer, block, bits FROM custom_id_blocks").toArray();
       return { isWhole: true, blocks: rows.map((row) => ({ ...row, bits: new Uint8Array(row.bits) })) };
@@ -41,18 +47,14 @@ export class CustomIdStore {
     return { isWhole: false, blocks };
   }
 
-  /**
-   * Adds the id with this keyed hash.
-   *
-   * @returns the block that it changed; null, with nothing written, when the filter lets it through already.
-   */
-  add(filterKey: Uint8Array): BlockPlace | null {
-    const ids = this.#ids();
+  /** Adds the id with this keyed hash, unless the filter lets it through already. */
+  add(filterKey: Uint8Array): void {
+    const ids = columnOf<number>(this.#sql, "SELECT ids FROM custom_id_layers ORDER BY layer");
     const known = ids.some((_, layer) => {
       const block = this.#block(layer, blockFor(layer, filterKey));
       return block !== null && isIn(block, filterKey);
     });
-    if (known) return null;
+    if (known) return;
     const layer = layerForNext(ids);
     const number = blockFor(layer, filterKey);
     const block = this.#block(layer, number) ?? new Uint8Array(BLOCK_BYTES);
@@ -67,20 +69,14 @@ export class CustomIdStore {
       "INSERT INTO custom_id_layers (layer, ids) VALUES (?, 1) ON CONFLICT (layer) DO UPDATE SET ids = ids + 1",
       layer,
     );
-    return { layer, block: number };
-  }
-
-  /** How many ids are in each layer. */
-  #ids(): number[] {
-    const rows = this.#sql.exec<{ ids: number }>("SELECT ids FROM custom_id_layers ORDER BY layer").toArray();
-    return rows.map(({ ids }) => ids);
+    this.#journal.note({ layer, block: number }, this.#versions.now.customIds);
+    this.#versions.change("customIds");
   }
 
   #block(layer: number, block: number): Uint8Array | null {
-    const rows = this.#sql
-      .exec<BlockRow>("SELECT layer, block, bits FROM custom_id_blocks WHERE layer = ? AND block = ?", layer, block)
-      .toArray();
-    return rows[0] ? new Uint8Array(rows[0].bits) : null;
+    const query = "SELECT bits FROM custom_id_blocks WHERE layer = ? AND block = ?";
+    const [bits] = columnOf<ArrayBuffer>(this.#sql, query, layer, block);
+    return bits ? new Uint8Array(bits) : null;
   }
 }
 

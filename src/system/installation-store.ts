@@ -1,4 +1,6 @@
 import { type Migration, Schema } from "../storage/schema.ts";
+import { columnOf } from "../storage/tables.ts";
+import type { PartVersionStore } from "./part-versions.ts";
 import type { SnapshotParts } from "./snapshot.ts";
 
 /** The table of what exists once in an installation: one row. */
@@ -21,9 +23,11 @@ interface InstallationRow extends Record<string, SqlStorageValue> {
 /** Reads and writes what exists once in an installation. */
 export class InstallationStore {
   readonly #sql: SqlStorage;
+  readonly #versions: PartVersionStore;
 
-  constructor(sql: SqlStorage) {
+  constructor(sql: SqlStorage, versions: PartVersionStore) {
     this.#sql = sql;
+    this.#versions = versions;
   }
 
   /** Writes the row of a new installation, which has no keys yet. */
@@ -42,15 +46,17 @@ export class InstallationStore {
     return this.#row().sealed_key_ring;
   }
 
-  /** Stores the wrapped key ring of a new installation. */
+  /** Stores the wrapped key ring. */
   writeKeyRing(sealed: string): void {
     this.#sql.exec("UPDATE installation SET sealed_key_ring = ?", sealed);
+    this.#versions.change("keys");
   }
 
   /** Replaces the wrapped key ring `from` by `to`. False, with nothing written, when the stored one is not `from`. */
   replaceKeyRing(from: string, to: string): boolean {
-    const written = this.#sql.exec("UPDATE installation SET sealed_key_ring = ? WHERE sealed_key_ring = ?", to, from);
-    return written.rowsWritten > 0;
+    if (this.sealedKeyRing !== from) return false;
+    this.writeKeyRing(to);
+    return true;
   }
 
   /** The longest TTL, in seconds, that any mount has had since its first change; 0 before. */
@@ -133,9 +139,7 @@ export class RootGenerationStore {
   try(now: number): TriedGeneration | null {
     const attempt = this.read(now);
     if (!attempt) return null;
-    const { tries } = this.#sql
-      .exec<{ tries: number }>("UPDATE root_generation SET tries = tries + 1 RETURNING tries")
-      .one();
+    const [tries = 0] = columnOf<number>(this.#sql, "UPDATE root_generation SET tries = tries + 1 RETURNING tries");
     return { ...attempt, left: MAX_KEY_TRIES - tries };
   }
 
@@ -174,17 +178,18 @@ export const RESTORE_MIGRATIONS: readonly Migration[] = [
 export class RestoreStore {
   readonly #sql: SqlStorage;
   readonly #schema: Schema;
+  readonly #versions: PartVersionStore;
 
-  constructor(sql: SqlStorage) {
+  constructor(sql: SqlStorage, versions: PartVersionStore) {
     this.#sql = sql;
+    this.#versions = versions;
     this.#schema = new Schema(sql, RESTORE_MIGRATIONS, "restores");
   }
 
   /** The run that made the backup that is being restored; null: none is. */
   get running(): string | null {
     if (!this.#schema.exists) return null;
-    const found = this.#sql.exec<{ run: string }>("SELECT run FROM restores WHERE finished_at IS NULL").toArray();
-    return found[0]?.run ?? null;
+    return columnOf<string>(this.#sql, "SELECT run FROM restores WHERE finished_at IS NULL")[0] ?? null;
   }
 
   /** True when the restore of this run has ended. */
@@ -202,5 +207,6 @@ export class RestoreStore {
   /** Notes the end, at `now` (ms). */
   finish(now: number): void {
     this.#sql.exec("UPDATE restores SET finished_at = ?", now);
+    this.#versions.change("keys");
   }
 }

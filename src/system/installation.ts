@@ -13,8 +13,9 @@ import { reportKeyUse } from "./key-rotation.ts";
 import { noteListOpenings } from "./list-openings.ts";
 import type { Mount } from "./mount.ts";
 import { openKeyRing } from "./open-ring.ts";
+import type { PartVersions } from "./part-versions.ts";
 import { type PolicyEntity, PolicySet } from "./policy-set.ts";
-import type { PartVersions, SystemSnapshot } from "./snapshot.ts";
+import type { SystemSnapshot } from "./snapshot.ts";
 import { systemOf } from "./system.ts";
 import { indexWatermarks, type Watermarks } from "./watermarks.ts";
 

@@ -1,7 +1,9 @@
 import type { RowSeals } from "../storage/row-seals.ts";
 import { SealedTable, type TableShape } from "../storage/sealed-table.ts";
 import { storedJson } from "../storage/stored-json.ts";
+import type { InstallationStore } from "./installation-store.ts";
 import { type Mount, SYSTEM_TTL_SECONDS } from "./mount.ts";
+import type { PartVersionStore } from "./part-versions.ts";
 
 /** The table of auth mounts. */
 export const MOUNT_TABLE = `
@@ -18,8 +20,12 @@ const SHAPE: TableShape = { table: "mounts", kind: "mount", key: ["path"], seale
 /** Reads and writes auth mounts. One that was tampered with counts as absent. */
 export class MountStore {
   readonly #sealed: SealedTable<MountRow>;
+  readonly #installation: InstallationStore;
+  readonly #versions: PartVersionStore;
 
-  constructor(sql: SqlStorage, seals: RowSeals) {
+  constructor(sql: SqlStorage, seals: RowSeals, installation: InstallationStore, versions: PartVersionStore) {
+    this.#installation = installation;
+    this.#versions = versions;
     this.#sealed = new SealedTable(sql, seals, SHAPE);
   }
 
@@ -38,18 +44,25 @@ export class MountStore {
     return this.all().find(({ move }) => move?.id === id) ?? null;
   }
 
-  /** The longest life that a mount gives a token, in seconds. */
+  /** The longest TTL, in seconds, of any batch token that was ever made. Batch tokens are not stored, so this bounds their end. */
   longestTtl(): number {
-    return Math.max(SYSTEM_TTL_SECONDS, ...this.all().map(({ config }) => config.maxLeaseTtl));
+    return Math.max(this.#installation.longestTtl, this.#longestNow());
   }
 
   /** Writes a mount at its path, in the place of whatever is there. */
   put(mount: Mount): void {
     this.#sealed.put({ path: mount.path, mount: JSON.stringify(mount) });
+    this.#installation.noteTtl(this.#longestNow());
+    this.#versions.change("mounts");
   }
 
   /** Deletes the mount at `path`. Safe to repeat. */
   delete(path: string): void {
     this.#sealed.delete(path);
+    this.#versions.change("mounts");
+  }
+
+  #longestNow(): number {
+    return Math.max(SYSTEM_TTL_SECONDS, ...this.all().map(({ config }) => config.maxLeaseTtl));
   }
 }

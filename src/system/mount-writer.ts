@@ -3,7 +3,6 @@ import type { EndRequest } from "./end-request.ts";
 import type { Mount } from "./mount.ts";
 import { type MountChange, moveMount, newMountProblem, tuneMount } from "./mount-rules.ts";
 import type { SystemStores } from "./system-stores.ts";
-import type { WatermarkWriter } from "./watermark-writer.ts";
 import { pathScope } from "./watermarks.ts";
 
 /** A mount that is to go from one path to another. */
@@ -20,18 +19,16 @@ export interface MoveRequest {
 /** Enables, tunes, disables and moves auth mounts, and what hangs on their paths: quotas, and the end of what they issued. */
 export class MountWriter {
   readonly #stores: SystemStores;
-  readonly #watermarks: WatermarkWriter;
 
-  constructor(stores: SystemStores, watermarks: WatermarkWriter) {
+  constructor(stores: SystemStores) {
     this.#stores = stores;
-    this.#watermarks = watermarks;
   }
 
   /** Adds a mount, unless its path is taken. */
   enable(mount: Mount): Result<null> {
     const problem = newMountProblem(mount.path, this.#stores.mounts.all());
     if (problem) return err(invalid(problem));
-    this.#put(mount);
+    this.#stores.mounts.put(mount);
     return ok(null);
   }
 
@@ -41,52 +38,44 @@ export class MountWriter {
     if (!mount) return err(noMountAt(path));
     const tuned = tuneMount(mount, change);
     if (!tuned.ok) return err(invalid(tuned.error));
-    this.#put(tuned.value);
+    this.#stores.mounts.put(tuned.value);
     return ok(null);
   }
 
   /** Notes a newer state of what a method keeps, see `System.announceMethodState`. */
   noteMethodState(uuid: string, state: number): void {
-    const mount = this.#stores.mounts.all().find((one) => one.uuid === uuid);
-    if (mount && state > (mount.methodState ?? 0)) this.#put({ ...mount, methodState: state });
+    const { mounts } = this.#stores;
+    const mount = mounts.all().find((one) => one.uuid === uuid);
+    if (mount && state > (mount.methodState ?? 0)) mounts.put({ ...mount, methodState: state });
   }
 
   /** Removes a mount and ends all that it issued, see `System.disableMount`. */
   disable(path: string, uuid: string, asked: EndRequest, now: number): Result<number> {
-    const { mounts, quotas, versions, watermarks } = this.#stores;
+    const { mounts, quotas, watermarks } = this.#stores;
     const done = watermarks.numberOf(uuid);
     if (done !== null) return ok(done);
     const mount = mounts.at(path);
     if (mount?.uuid !== uuid) return err(noMountAt(path));
-    const added = this.#watermarks.add({ id: uuid, scope: pathScope(`auth/${path}`), createdBefore: null, asked }, now);
+    const added = watermarks.add({ id: uuid, scope: pathScope(`auth/${path}`), createdBefore: null, asked }, now);
     if (!added.ok) return added;
     quotas.deleteOfMount(`auth/${path}`);
     mounts.delete(path);
-    versions.change("quotas", "mounts");
     return added;
   }
 
   /** Moves a mount and ends all that it issued at the old place, see `System.moveMount`. */
   move({ id, issuer, from, to, asked }: MoveRequest, now: number): Result<number> {
-    const { mounts, quotas, versions, watermarks } = this.#stores;
+    const { mounts, quotas, watermarks } = this.#stores;
     const done = watermarks.numberOf(id);
     if (done !== null) return ok(done);
     const moved = moveMount(mounts.all(), issuer, { id, from, to });
     if (!moved.ok) return moved;
-    const added = this.#watermarks.add({ id, scope: pathScope(`auth/${from}`), createdBefore: null, asked }, now);
+    const added = watermarks.add({ id, scope: pathScope(`auth/${from}`), createdBefore: null, asked }, now);
     if (!added.ok) return added;
     quotas.moveMount(`auth/${from}`, `auth/${to}`);
     mounts.delete(from);
-    versions.change("quotas");
-    this.#put(moved.value);
+    mounts.put(moved.value);
     return added;
-  }
-
-  #put(mount: Mount): void {
-    const { installation, mounts, versions } = this.#stores;
-    mounts.put(mount);
-    installation.noteTtl(mounts.longestTtl());
-    versions.change("mounts");
   }
 }
 

@@ -2,6 +2,8 @@ import { err, invalid, ok, type Result } from "../base/result.ts";
 import { checkAndSetProblem } from "../policy/write.ts";
 import type { RowSeals } from "../storage/row-seals.ts";
 import { SealedTable, type TableShape, type WithSeal } from "../storage/sealed-table.ts";
+import { columnOf } from "../storage/tables.ts";
+import type { PartVersionStore } from "./part-versions.ts";
 
 /** The table of policies. */
 export const POLICY_TABLE = `
@@ -116,9 +118,11 @@ export interface PoliciesForIsolates {
 export class PolicyStore {
   readonly #sql: SqlStorage;
   readonly #sealed: SealedTable<PolicyColumns>;
+  readonly #versions: PartVersionStore;
 
-  constructor(sql: SqlStorage, seals: RowSeals) {
+  constructor(sql: SqlStorage, seals: RowSeals, versions: PartVersionStore) {
     this.#sql = sql;
+    this.#versions = versions;
     this.#sealed = new SealedTable(sql, seals, SHAPE);
   }
 
@@ -130,10 +134,7 @@ export class PolicyStore {
 
   /** Names at `now`, sorted. */
   names(now: number): string[] {
-    return this.#sql
-      .exec<{ name: string }>(`SELECT name FROM policies WHERE ${ALIVE} ORDER BY name`, now)
-      .toArray()
-      .map((row) => row.name);
+    return columnOf(this.#sql, `SELECT name FROM policies WHERE ${ALIVE} ORDER BY name`, now);
   }
 
   /** All policies for isolates, which look at the expiry themselves. */
@@ -177,6 +178,7 @@ export class PolicyStore {
     const problem = cas === null ? null : checkAndSetProblem(this.read(name, now), { cas, casRequired: false });
     if (problem) return err(invalid(problem));
     this.#sealed.delete(name);
+    this.#versions.change("policies");
     return ok(null);
   }
 
@@ -186,26 +188,27 @@ export class PolicyStore {
 
   #put(name: string, write: PolicyWrite, now: number): Result<null> {
     this.#sql.exec("DELETE FROM policies WHERE expires_at < ?", now);
-    const others = this.#sql
-      .exec<{ length: number | null }>("SELECT SUM(LENGTH(rules)) AS length FROM policies WHERE name <> ?", name)
-      .one().length;
-    if ((others ?? 0) + write.content.rulesJson.length > MAX_RULES_LENGTH) {
+    const [others = 0] = columnOf<number>(
+      this.#sql,
+      "SELECT COALESCE(SUM(LENGTH(rules)), 0) FROM policies WHERE name <> ?",
+      name,
+    );
+    if (others + write.content.rulesJson.length > MAX_RULES_LENGTH) {
       return err(invalid("the policies of this installation would be too large; delete or shorten some"));
     }
-    const { version } = this.#sql
-      .exec<{ version: number | null }>("SELECT MAX(version) AS version FROM policies WHERE name = ?", name)
-      .one();
+    const [version = 0] = columnOf<number>(this.#sql, "SELECT version FROM policies WHERE name = ?", name);
     this.#sealed.put({
       name,
       text: write.content.text,
       rules: write.content.rulesJson,
-      version: (version ?? 0) + 1,
+      version: version + 1,
       modified_at: now,
       expires_at: write.expiresAt,
       cas_required: write.casRequired ? 1 : 0,
       allow_slashes: write.allowSlashes ? 1 : 0,
       allow_wildcards: write.allowWildcards ? 1 : 0,
     });
+    this.#versions.change("policies");
     return ok(null);
   }
 }

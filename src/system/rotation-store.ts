@@ -1,5 +1,6 @@
 import type { RowSeals } from "../storage/row-seals.ts";
 import { SealedTable, type TableShape } from "../storage/sealed-table.ts";
+import { columnOf } from "../storage/tables.ts";
 import { DEFAULT_ROTATION, type RotationSettings } from "./rotation-rules.ts";
 
 /** The tables of key rotation. */
@@ -57,10 +58,7 @@ export class RotationStore {
 
   /** Encryptions under the data key of `term` that were reported. */
   encryptions(term: number): number {
-    const row = this.#sql
-      .exec<{ encryptions: number }>("SELECT encryptions FROM key_usage WHERE term = ?", term)
-      .toArray()[0];
-    return row?.encryptions ?? 0;
+    return columnOf<number>(this.#sql, "SELECT encryptions FROM key_usage WHERE term = ?", term)[0] ?? 0;
   }
 
   /** Adds to those of `term`. */

@@ -2,7 +2,6 @@ import type { TakesPages } from "../storage/stored-object.ts";
 import type { SystemEnv } from "./env.ts";
 import { openKeyRing, type SystemKeys } from "./open-ring.ts";
 import type { SystemStores } from "./system-stores.ts";
-import type { WatermarkWriter } from "./watermark-writer.ts";
 import { pathScope, sinceScope } from "./watermarks.ts";
 
 /** What the end of a restore ends of that which was issued before it. Times in ms. */
@@ -18,13 +17,11 @@ export class Setup {
   readonly #env: SystemEnv;
   readonly #stores: SystemStores;
   readonly #keys: SystemKeys;
-  readonly #watermarks: WatermarkWriter;
 
-  constructor(env: SystemEnv, stores: SystemStores, keys: SystemKeys, watermarks: WatermarkWriter) {
+  constructor(env: SystemEnv, stores: SystemStores, keys: SystemKeys) {
     this.#env = env;
     this.#stores = stores;
     this.#keys = keys;
-    this.#watermarks = watermarks;
   }
 
   /**
@@ -34,7 +31,7 @@ export class Setup {
    * @returns false, with nothing changed, when there is an installation already, or another run is being restored.
    */
   async begin(sealedKeyRing: string, restores: string | null): Promise<boolean> {
-    const { installation, restore, versions } = this.#stores;
+    const { installation, restore } = this.#stores;
     if (restores !== null && restore.running === restores) return true;
     const opened = await openKeyRing(this.#env, sealedKeyRing);
     if (!opened.ok || installation.sealedKeyRing !== null) return false;
@@ -42,7 +39,6 @@ export class Setup {
     this.#stores.seals.sealAll();
     installation.writeKeyRing(sealedKeyRing);
     if (restores !== null) restore.begin(restores);
-    versions.change("keys");
     return true;
   }
 
@@ -58,7 +54,7 @@ export class Setup {
    */
   async finish(run: string, { issuedSince, issuedBefore }: EndsOfRestore, now: number): Promise<boolean> {
     await this.#keys.mustOpen();
-    const { restore, versions, watermarks } = this.#stores;
+    const { restore, watermarks } = this.#stores;
     const sinceId = `${run} since`;
     if (restore.hasFinished(run)) {
       // A repeated call must not succeed when it asks for an end that the first call did not make: those tokens are still accepted.
@@ -67,11 +63,10 @@ export class Setup {
     }
     if (restore.running !== run) return false;
     const before = { id: run, scope: pathScope("auth/"), createdBefore: issuedBefore === "now" ? null : issuedBefore };
-    if (issuedBefore !== null && !this.#watermarks.add(before, now).ok) return false;
+    if (issuedBefore !== null && !watermarks.add(before, now).ok) return false;
     const since = issuedSince === null ? null : sinceScope(issuedSince);
-    if (since && !this.#watermarks.add({ id: sinceId, scope: since, createdBefore: null }, now).ok) return false;
+    if (since && !watermarks.add({ id: sinceId, scope: since, createdBefore: null }, now).ok) return false;
     restore.finish(now);
-    versions.change("keys");
     return true;
   }
 }

@@ -1,10 +1,13 @@
 import { currentTime } from "../base/clock.ts";
 import { DEFAULT_POLICY, DEFAULT_POLICY_TEXT } from "../policy/builtin.ts";
 import { parsePolicy } from "../policy/parse.ts";
+import { DEFAULT_QUOTA_CONFIG } from "../quota/quota.ts";
 import { QUOTA_TABLES, QuotaStore } from "../quota/quota-store.ts";
 import type { RowSeals } from "../storage/row-seals.ts";
 import type { Migration } from "../storage/schema.ts";
+import { maxSnapshotAgeMs } from "./copy-age.ts";
 import { CUSTOM_ID_TABLES, CustomIdStore } from "./custom-id-store.ts";
+import type { SystemEnv } from "./env.ts";
 import {
   INSTALLATION_TABLE,
   InstallationStore,
@@ -12,12 +15,13 @@ import {
   ROOT_GENERATION_TABLE,
   RootGenerationStore,
 } from "./installation-store.ts";
-import { ListOpeningStore } from "./list-opening-store.ts";
+import { ListOpeningStore } from "./list-openings.ts";
 import { tokenMount } from "./mount.ts";
 import { MOUNT_TABLE, MountStore } from "./mount-store.ts";
+import { PART_VERSION_TABLE, type PartName, PartVersionStore, type PartVersions } from "./part-versions.ts";
 import { POLICY_TABLE, PolicyStore } from "./policy-store.ts";
 import { ROTATION_TABLES, RotationStore } from "./rotation-store.ts";
-import { PART_VERSION_TABLE, PartVersionStore } from "./snapshot.ts";
+import type { SnapshotParts } from "./snapshot.ts";
 import { WATERMARK_TABLE, WatermarkStore } from "./watermark-store.ts";
 
 /** The schema of the System object. Each store declares its own tables. */
@@ -39,45 +43,31 @@ export const SYSTEM_MIGRATIONS: readonly Migration[] = [
   },
 ];
 
-/** The tables of the System object. */
-export interface SystemStores {
-  readonly installation: InstallationStore;
-  readonly policies: PolicyStore;
-  readonly mounts: MountStore;
-  readonly customIds: CustomIdStore;
-  readonly rotation: RotationStore;
-  readonly rootGeneration: RootGenerationStore;
-  readonly quotas: QuotaStore;
-  readonly watermarks: WatermarkStore;
-  readonly listOpenings: ListOpeningStore;
-  readonly restore: RestoreStore;
-  /** A change of a part of the snapshot renews the version of that part in the same transaction. */
-  readonly versions: PartVersionStore;
-  /** The seals of the rows in them. */
-  readonly seals: RowSeals;
-}
+/** The tables of the System object. A store whose rows are in the snapshot renews the version of its part with each change. */
+export type SystemStores = ReturnType<typeof systemStores>;
 
 /** The tables in `sql`, whose rows carry the seals `seals`. */
-export function systemStores(sql: SqlStorage, seals: RowSeals): SystemStores {
+export function systemStores(sql: SqlStorage, seals: RowSeals, env: SystemEnv) {
+  const versions = new PartVersionStore(sql);
+  const installation = new InstallationStore(sql, versions);
+  const policies = new PolicyStore(sql, seals, versions);
+  const mounts = new MountStore(sql, seals, installation, versions);
+  const maxTokenAgeMs = () => mounts.longestTtl() * 1000 + maxSnapshotAgeMs(env);
   return {
-    installation: new InstallationStore(sql),
-    policies: new PolicyStore(sql, seals),
-    mounts: new MountStore(sql, seals),
-    customIds: new CustomIdStore(sql),
+    installation,
+    policies,
+    mounts,
+    customIds: new CustomIdStore(sql, versions),
     rotation: new RotationStore(sql, seals),
     rootGeneration: new RootGenerationStore(sql),
-    quotas: new QuotaStore(sql, seals),
-    watermarks: new WatermarkStore(sql, seals),
-    listOpenings: new ListOpeningStore(sql, seals),
-    restore: new RestoreStore(sql),
-    versions: new PartVersionStore(sql),
+    quotas: new QuotaStore(sql, seals, () => versions.change("quotas")),
+    watermarks: new WatermarkStore(sql, seals, versions, maxTokenAgeMs),
+    listOpenings: new ListOpeningStore(sql, seals, versions),
+    restore: new RestoreStore(sql, versions),
+    versions,
+    /** The seals of the rows in them. */
     seals,
   };
-}
-
-/** The longest TTL, in seconds, of any batch token that was ever made. Batch tokens are not stored, so this bounds their end. */
-export function longestTtl({ installation, mounts }: SystemStores): number {
-  return Math.max(installation.longestTtl, mounts.longestTtl());
 }
 
 /** Writes what there is in every new installation: a policy "default", and the mount of tokens. */
@@ -92,4 +82,38 @@ export function fillNewInstallation({ installation, policies, mounts }: SystemSt
     currentTime(),
   );
   mounts.put(tokenMount());
+}
+
+/** The parts as they are where seals can't be checked. Isolates with the same settings can't open the key ring either. */
+const UNCHECKED = {
+  policies: { policies: [], tampered: [] },
+  mounts: [],
+  quotas: { list: [], config: DEFAULT_QUOTA_CONFIG },
+  watermarks: { list: [], newest: 0 },
+  lists: { openings: [] },
+} as const;
+
+/**
+ * The parts of the installation that have changed.
+ *
+ * @param opened false when the seals of rows can't be checked: then no such row is returned.
+ * @param known versions of the isolate that asks; null when it knows nothing.
+ */
+export function snapshotParts(
+  { installation, customIds, policies, mounts, quotas, watermarks, listOpenings, restore }: SystemStores,
+  changed: ReadonlySet<PartName>,
+  opened: boolean,
+  known: PartVersions | null,
+): Partial<SnapshotParts> {
+  return {
+    ...(changed.has("keys") && { keys: { ...installation.keys(), restoring: restore.running } }),
+    ...(changed.has("policies") && { policies: opened ? policies.rules() : UNCHECKED.policies }),
+    ...(changed.has("mounts") && { mounts: opened ? mounts.all() : UNCHECKED.mounts }),
+    ...(changed.has("customIds") && { customIds: customIds.changeSince(known?.customIds ?? null) }),
+    ...(changed.has("quotas") && {
+      quotas: opened ? { list: quotas.all(), config: quotas.config() } : UNCHECKED.quotas,
+    }),
+    ...(changed.has("watermarks") && { watermarks: opened ? watermarks.snapshot() : UNCHECKED.watermarks }),
+    ...(changed.has("lists") && { lists: opened ? { openings: listOpenings.all() } : UNCHECKED.lists }),
+  };
 }

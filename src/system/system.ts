@@ -7,7 +7,6 @@ import { Schema } from "../storage/schema.ts";
 import { checkSeals, type SealPosition, type SealStep } from "../storage/seal-check.ts";
 import { StoredObject } from "../storage/stored-object.ts";
 import { listOpeningLeadMs } from "./copy-age.ts";
-import { FilterJournal } from "./custom-id-store.ts";
 import type { EndRequest } from "./end-request.ts";
 import type { SystemEnv } from "./env.ts";
 import type { RootGeneration, TriedGeneration } from "./installation-store.ts";
@@ -15,20 +14,19 @@ import type { Mount } from "./mount.ts";
 import { type MountChange, placesOfQuotas } from "./mount-rules.ts";
 import { MountWriter, type MoveRequest } from "./mount-writer.ts";
 import { SystemKeys } from "./open-ring.ts";
+import { changedParts, type PartVersions } from "./part-versions.ts";
 import type { PolicyPatch, PolicyWrite, StoredPolicy } from "./policy-store.ts";
 import { changeRotation, type KeyUse, type RotationChange } from "./rotation-rules.ts";
 import { type EndsOfRestore, Setup } from "./setup.ts";
-import { changedParts, type PartVersions, type SystemSnapshot } from "./snapshot.ts";
-import { snapshotParts } from "./snapshot-parts.ts";
+import type { SystemSnapshot } from "./snapshot.ts";
 import {
   fillNewInstallation,
-  longestTtl,
   SYSTEM_MIGRATIONS,
   type SystemStores,
+  snapshotParts,
   systemStores,
 } from "./system-stores.ts";
 import type { StoredWatermark, WatermarkRequest } from "./watermark-store.ts";
-import { WatermarkWriter } from "./watermark-writer.ts";
 import type { WatermarkScope } from "./watermarks.ts";
 
 /** The one object of an installation: initialised or not, key ring, policies, mounts. Small and read-mostly. */
@@ -37,20 +35,17 @@ export class System extends StoredObject<SystemEnv> {
   protected override readonly takesPages = async () => this.#setup.takesPages();
   readonly #stores: SystemStores;
   readonly #keys: SystemKeys;
-  readonly #watermarks: WatermarkWriter;
   readonly #mounts: MountWriter;
   readonly #setup: Setup;
-  readonly #filterJournal = new FilterJournal();
 
   constructor(ctx: DurableObjectState, env: SystemEnv) {
     super(ctx, env);
     const { sql } = ctx.storage;
     const seals = new RowSeals(this.origin.id, () => this.#keys.rowKeys);
-    this.#stores = systemStores(sql, seals);
+    this.#stores = systemStores(sql, seals, env);
     this.#keys = new SystemKeys(env, this.#stores.installation);
-    this.#watermarks = new WatermarkWriter(this.#stores, env);
-    this.#mounts = new MountWriter(this.#stores, this.#watermarks);
-    this.#setup = new Setup(env, this.#stores, this.#keys, this.#watermarks);
+    this.#mounts = new MountWriter(this.#stores);
+    this.#setup = new Setup(env, this.#stores, this.#keys);
     const schema = new Schema(sql, SYSTEM_MIGRATIONS);
     if (schema.exists) return;
     ctx.storage.transactionSync(() => {
@@ -68,17 +63,12 @@ export class System extends StoredObject<SystemEnv> {
     const opened = await this.#keys.open();
     const versions = this.#stores.versions.now;
     const changed = changedParts(known, versions);
-    return { versions, parts: snapshotParts(this.#stores, this.#filterJournal, changed, opened, known) };
+    return { versions, parts: snapshotParts(this.#stores, changed, opened, known) };
   }
 
-  /** Stores the wrapped key ring of a new installation. False when there is one already; then nothing changes. */
-  initialize(sealedKeyRing: string): Promise<boolean> {
-    return this.#setup.begin(sealedKeyRing, null);
-  }
-
-  /** Begins to restore a new installation from the backup of a run. See `Setup.begin`. */
-  beginRestore(run: string, sealedKeyRing: string): Promise<boolean> {
-    return this.#setup.begin(sealedKeyRing, run);
+  /** Gives a new installation its wrapped key ring; with a run, that of the backup which is restored. See `Setup.begin`. */
+  initialize(sealedKeyRing: string, restores: string | null): Promise<boolean> {
+    return this.#setup.begin(sealedKeyRing, restores);
   }
 
   /** Ends the restore of a run at `now` (ms). See `Setup.finish`. False also while the rows of this object are missing. */
@@ -93,9 +83,7 @@ export class System extends StoredObject<SystemEnv> {
 
   /** Replaces the wrapped key ring `from` by `to`. False, with nothing written, when the stored one is not `from`. */
   replaceKeyRing(from: string, to: string): boolean {
-    const replaced = this.#stores.installation.replaceKeyRing(from, to);
-    if (replaced) this.#stores.versions.change("keys");
-    return replaced;
+    return this.#stores.installation.replaceKeyRing(from, to);
   }
 
   /** Counts encryptions of an isolate under the data keys of terms. Returns what decides about the end of `newest`. */
@@ -116,7 +104,7 @@ export class System extends StoredObject<SystemEnv> {
 
   /** The longest life, in seconds, that a batch token can have which was made at any time. */
   longestTtl(): number {
-    return longestTtl(this.#stores);
+    return this.#stores.mounts.longestTtl();
   }
 
   /** Changes when keys are rotated by themselves; a 400 for settings out of bounds. */
@@ -161,12 +149,7 @@ export class System extends StoredObject<SystemEnv> {
 
   /** Makes every isolate ask the directory for the custom token id with this keyed hash from now on. */
   admitCustomId(filterKey: Uint8Array): void {
-    const { customIds, versions } = this.#stores;
-    const from = versions.now.customIds;
-    const place = customIds.add(filterKey);
-    if (!place) return;
-    versions.change("customIds");
-    this.#filterJournal.note(place, from);
+    this.#stores.customIds.add(filterKey);
   }
 
   /** The policy `name` at `now` (ms), or null. */
@@ -189,25 +172,19 @@ export class System extends StoredObject<SystemEnv> {
   /** Makes or replaces the policy `name`. `now` in ms. */
   async writePolicy(name: string, write: PolicyWrite, now: number): Promise<Result<null>> {
     await this.#keys.mustOpen();
-    const written = this.#stores.policies.write(name, write, now);
-    if (written.ok) this.#stores.versions.change("policies");
-    return written;
+    return this.#stores.policies.write(name, write, now);
   }
 
   /** Changes the policy `name`. `now` in ms. */
   async patchPolicy(name: string, patch: PolicyPatch, now: number): Promise<Result<null>> {
     await this.#keys.mustOpen();
-    const patched = this.#stores.policies.patch(name, patch, now);
-    if (patched.ok) this.#stores.versions.change("policies");
-    return patched;
+    return this.#stores.policies.patch(name, patch, now);
   }
 
   /** Deletes the policy `name`, see `PolicyStore.delete`. `now` in ms. */
   async deletePolicy(name: string, cas: number | null, now: number): Promise<Result<null>> {
     await this.#keys.mustOpen();
-    const deleted = this.#stores.policies.delete(name, cas, now);
-    if (deleted.ok) this.#stores.versions.change("policies");
-    return deleted;
+    return this.#stores.policies.delete(name, cas, now);
   }
 
   /** Adds a mount. Two that are enabled at once can't both get one place. */
@@ -254,7 +231,7 @@ export class System extends StoredObject<SystemEnv> {
    */
   async addWatermark(request: WatermarkRequest, now: number): Promise<Result<number>> {
     await this.#keys.mustOpen();
-    return this.#watermarks.add(request, now);
+    return this.#stores.watermarks.add(request, now);
   }
 
   /** All watermarks, the oldest first. */
@@ -269,7 +246,7 @@ export class System extends StoredObject<SystemEnv> {
    */
   async watermarksCleaned(scope: WatermarkScope | null, upTo: number, now: number): Promise<void> {
     await this.#keys.mustOpen();
-    this.#watermarks.clean(scope, upTo, now);
+    this.#stores.watermarks.clean(scope, upTo, now);
   }
 
   /**
@@ -298,8 +275,7 @@ export class System extends StoredObject<SystemEnv> {
    */
   async openListGeneration(generation: number, now: number): Promise<void> {
     await this.#keys.mustOpen();
-    const opensAt = now + listOpeningLeadMs(this.env);
-    if (this.#stores.listOpenings.add(generation, opensAt)) this.#stores.versions.change("lists");
+    this.#stores.listOpenings.add(generation, now + listOpeningLeadMs(this.env));
   }
 
   /** All rate limit quotas, by name. */
@@ -317,25 +293,18 @@ export class System extends StoredObject<SystemEnv> {
   /** Makes or replaces a rate limit quota; a 400 says why it can't be. */
   async writeQuota(write: QuotaWrite): Promise<Result<null>> {
     await this.#keys.mustOpen();
-    const written = this.#stores.quotas.write(write, placesOfQuotas(this.#stores.mounts.all()));
-    if (!written.ok) return err(invalid(written.error));
-    this.#stores.versions.change("quotas");
-    return ok(null);
+    return this.#stores.quotas.write(write, placesOfQuotas(this.#stores.mounts.all()));
   }
 
   /** Deletes the rate limit quota `name`. Safe to repeat. */
   deleteQuota(name: string): void {
     this.#stores.quotas.delete(name);
-    this.#stores.versions.change("quotas");
   }
 
   /** Replaces what holds for all quotas; a 400 says why it can't be. */
   async configureQuotas(config: QuotaConfig): Promise<Result<null>> {
     await this.#keys.mustOpen();
-    const configured = this.#stores.quotas.configure(config);
-    if (!configured.ok) return err(invalid(configured.error));
-    this.#stores.versions.change("quotas");
-    return ok(null);
+    return this.#stores.quotas.configure(config);
   }
 }
 

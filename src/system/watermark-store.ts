@@ -3,6 +3,7 @@ import type { RowSeals } from "../storage/row-seals.ts";
 import { SealedTable, type TableShape } from "../storage/sealed-table.ts";
 import { storedJson } from "../storage/stored-json.ts";
 import { type EndRequest, UNASKED } from "./end-request.ts";
+import type { PartVersionStore } from "./part-versions.ts";
 import type { SnapshotParts } from "./snapshot.ts";
 import { covers, isSuperseded, type Watermark, type WatermarkScope } from "./watermarks.ts";
 
@@ -72,9 +73,14 @@ const SHAPE: TableShape = {
 export class WatermarkStore {
   readonly #sql: SqlStorage;
   readonly #sealed: SealedTable<WatermarkRow>;
+  readonly #versions: PartVersionStore;
+  readonly #maxTokenAgeMs: () => number;
 
-  constructor(sql: SqlStorage, seals: RowSeals) {
+  /** @param maxTokenAgeMs after so long every batch token has expired, also one that an isolate makes which does not know a watermark yet. */
+  constructor(sql: SqlStorage, seals: RowSeals, versions: PartVersionStore, maxTokenAgeMs: () => number) {
     this.#sql = sql;
+    this.#versions = versions;
+    this.#maxTokenAgeMs = maxTokenAgeMs;
     this.#sealed = new SealedTable(sql, seals, SHAPE);
   }
 
@@ -106,6 +112,7 @@ export class WatermarkStore {
    * @returns its number; a refusal when there are too many.
    */
   add({ id, scope, createdBefore, asked = UNASKED }: WatermarkRequest, now: number): Result<number> {
+    this.#dropOld(now);
     const stored = this.all();
     const known = stored.find((other) => other.id === id);
     if (known) return ok(known.number);
@@ -121,6 +128,7 @@ export class WatermarkStore {
     this.#sql.exec("DELETE FROM watermarks WHERE id = ?", id);
     const row = { number, id, scope, created_before: createdBefore, made_at: now, cleaned_at: null };
     this.#sealed.put({ ...row, asked: JSON.stringify(asked) });
+    this.#versions.change("watermarks");
     return ok(number);
   }
 
@@ -129,31 +137,23 @@ export class WatermarkStore {
    *
    * @param scope null: of every scope.
    * @param now ms.
-   * @returns whether there were such watermarks.
    */
-  clean(scope: WatermarkScope | null, upTo: number, now: number): boolean {
-    return (
-      this.#sql.exec(
-        "UPDATE watermarks SET cleaned_at = ? WHERE cleaned_at IS NULL AND number <= ? AND scope = COALESCE(?, scope)",
-        now,
-        upTo,
-        scope,
-      ).rowsWritten > 0
-    );
+  clean(scope: WatermarkScope | null, upTo: number, now: number): void {
+    const which = "cleaned_at IS NULL AND number <= ? AND scope = COALESCE(?, scope)";
+    const cleaned = this.#sql.exec(`UPDATE watermarks SET cleaned_at = ? WHERE ${which}`, now, upTo, scope);
+    if (cleaned.rowsWritten > 0) this.#versions.change("watermarks");
+    this.#dropOld(now);
   }
 
   /**
-   * Drops those that are cleaned and were made before `madeBefore` (ms): no batch token from before them is left. The newest
-   * stays, and so does one that ends all from a moment on, as no clean-up revokes tokens of teams.
+   * Drops those that are cleaned and that no batch token is left from before: nothing else ends those. The newest stays, and so does
+   * one that ends all from a moment on, as no clean-up revokes tokens of teams.
    */
-  dropOld(madeBefore: number): boolean {
-    return (
-      this.#sql.exec(
-        "DELETE FROM watermarks WHERE cleaned_at IS NOT NULL AND made_at < ? AND number < ? AND scope NOT LIKE 'since:%'",
-        madeBefore,
-        newestOf(this.all()),
-      ).rowsWritten > 0
-    );
+  #dropOld(now: number): void {
+    const which = "cleaned_at IS NOT NULL AND made_at < ? AND number < ? AND scope NOT LIKE 'since:%'";
+    const values = [now - this.#maxTokenAgeMs(), newestOf(this.all())];
+    const dropped = this.#sql.exec(`DELETE FROM watermarks WHERE ${which}`, ...values);
+    if (dropped.rowsWritten > 0) this.#versions.change("watermarks");
   }
 }
 

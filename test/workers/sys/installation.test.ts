@@ -6,6 +6,7 @@ import { Schema } from "../../../src/storage/schema.ts";
 import { changedFilter, mayContain } from "../../../src/system/custom-id-filter.ts";
 import { CustomIdStore } from "../../../src/system/custom-id-store.ts";
 import { loadInstallation, loadInstallationSince, refreshInstallation } from "../../../src/system/installation.ts";
+import { PartVersionStore } from "../../../src/system/part-versions.ts";
 import { System, systemOf } from "../../../src/system/system.ts";
 import { SYSTEM_MIGRATIONS } from "../../../src/system/system-stores.ts";
 import { atCalls, callsTo, failing, holdAlarms } from "../../support/calls.ts";
@@ -244,12 +245,24 @@ it("the filter of custom ids grows by a layer when the last one is full, and tak
   const other = new Uint8Array(32).map((_, i) => i * 11);
   await runInDurableObject(bindings.CLOUD_AUTH.getByName("a database without tables"), (_, { storage: { sql } }) => {
     new Schema(sql, SYSTEM_MIGRATIONS).create();
-    const store = new CustomIdStore(sql);
-    const lets = (id: Uint8Array) => mayContain(changedFilter([], store.change(null)), id);
-    expect([store.add(key), store.add(key)]).toEqual([{ layer: 0, block: 0 }, null]);
+    const versions = new PartVersionStore(sql);
+    const store = new CustomIdStore(sql, versions);
+    const add = (id: Uint8Array): boolean => {
+      const before = versions.now.customIds;
+      store.add(id);
+      return versions.now.customIds !== before;
+    };
+    const layers = () => [...sql.exec("SELECT layer, ids FROM custom_id_layers ORDER BY layer").raw()];
+    const lets = (id: Uint8Array) => mayContain(changedFilter([], store.changeSince(null)), id);
+    expect([add(key), add(key)]).toEqual([true, false]);
+    expect(layers()).toEqual([[0, 1]]);
     expect([lets(key), lets(other)]).toEqual([true, false]);
     sql.exec("UPDATE custom_id_layers SET ids = 8192");
-    expect([store.add(key), store.add(other)?.layer, store.add(other)]).toEqual([null, 1, null]);
+    expect([add(key), add(other), add(other)]).toEqual([false, true, false]);
+    expect(layers()).toEqual([
+      [0, 8192],
+      [1, 1],
+    ]);
     expect([lets(key), lets(other)]).toEqual([true, true]);
   });
 });

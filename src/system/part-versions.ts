@@ -1,0 +1,68 @@
+import { RANDOM_REVISION } from "../storage/revision.ts";
+
+/** The parts of the installation that isolates have copies of, see `SnapshotParts`. */
+const PART_NAMES = ["keys", "policies", "mounts", "customIds", "quotas", "watermarks", "lists"] as const;
+
+export type PartName = (typeof PART_NAMES)[number];
+
+/**
+ * The version of each part, another one after every change of it. Random, not counted: an object that is restored and changes
+ * again must not repeat a version.
+ */
+export type PartVersions = Readonly<Record<PartName, number>>;
+
+/** The parts of which `known` has not the version that is now. */
+export function changedParts(known: PartVersions | null, now: PartVersions): ReadonlySet<PartName> {
+  return new Set(PART_NAMES.filter((part) => known?.[part] !== now[part]));
+}
+
+/** The table of the versions of the snapshot's parts. */
+export const PART_VERSION_TABLE = `
+  CREATE TABLE part_versions (part TEXT PRIMARY KEY, version INTEGER NOT NULL) WITHOUT ROWID;
+`;
+
+/** Reads and writes the versions of the snapshot's parts. They are cached in memory, since isolates poll them. */
+export class PartVersionStore {
+  readonly #sql: SqlStorage;
+  #versions: PartVersions | null = null;
+
+  constructor(sql: SqlStorage) {
+    this.#sql = sql;
+  }
+
+  /** The current versions. A part without a stored version gets a random one. */
+  get now(): PartVersions {
+    this.#versions ??= this.#read();
+    return this.#versions;
+  }
+
+  /** Assigns a new random version to a part, in the transaction that changes it. */
+  change(part: PartName): void {
+    this.#versions = { ...this.now, [part]: this.#renew(part) };
+  }
+
+  #read(): PartVersions {
+    const rows = this.#sql.exec<{ part: string; version: number }>("SELECT part, version FROM part_versions").toArray();
+    const stored = new Map(rows.map(({ part, version }) => [part, version]));
+    const version = (part: PartName): number => stored.get(part) ?? this.#renew(part);
+    return {
+      keys: version("keys"),
+      policies: version("policies"),
+      mounts: version("mounts"),
+      customIds: version("customIds"),
+      quotas: version("quotas"),
+      watermarks: version("watermarks"),
+      lists: version("lists"),
+    };
+  }
+
+  #renew(part: PartName): number {
+    return this.#sql
+      .exec<{ version: number }>(
+        `INSERT INTO part_versions (part, version) VALUES (?, ${RANDOM_REVISION})
+         ON CONFLICT (part) DO UPDATE SET version = excluded.version RETURNING version`,
+        part,
+      )
+      .one().version;
+  }
+}
