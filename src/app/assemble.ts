@@ -1,7 +1,7 @@
 import { MANY_ISOLATES, ONE_ISOLATE, useIsolates } from "../base/isolates.ts";
 import { OWN_THREADS, SHARED_THREAD, useSweepThreads } from "../base/turns/threads.ts";
 import { NO_KNOWN_TOKENS, SHARED_KNOWN_TOKENS, useKnownTokens } from "../tree/known-tokens.ts";
-import { DELETED_TREES, REUSED_TREES, useTreeReuse } from "../tree/supply/tree-reuse.ts";
+import { DELETED_TREES, REUSED_TREES, useTreeReuse } from "../tree/supply/tree-end.ts";
 
 /** Puts the application together for Cloudflare's network. */
 export function runOnNetwork(): void {

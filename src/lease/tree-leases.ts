@@ -76,34 +76,15 @@ export interface TreeLeasesDeps {
  */
 export class TreeLeases {
   readonly #tree: TreeLeasesDeps;
-  readonly #store: LeaseStore;
+  /** What is stored of them. */
+  readonly store: LeaseStore;
   readonly #outbox: LeaseOutbox;
   #calls = 0;
 
   constructor(tree: TreeLeasesDeps) {
     this.#tree = tree;
-    this.#store = new LeaseStore(tree.sql, tree.versions);
-    this.#outbox = new LeaseOutbox(tree.env, this.#store, tree.treeId);
-  }
-
-  /** When the alarm has work here (ms), or null. */
-  get nextDueAt(): number | null {
-    return this.#store.nextDueAt;
-  }
-
-  /** Reads what is remembered. Needed after a wake-up and after the alarm's work. */
-  refresh(): void {
-    this.#store.refresh();
-  }
-
-  /** True when nothing is held and nothing waits in the outbox. */
-  get isEmpty(): boolean {
-    return this.#store.isEmpty;
-  }
-
-  /** The storage of the tree is being deleted. */
-  forget(): void {
-    this.#store.forget();
+    this.store = new LeaseStore(tree.sql, tree.versions);
+    this.#outbox = new LeaseOutbox(tree.env, this.store, tree.treeId);
   }
 
   /** True while a call that waits for somebody else will come back to the leases. */
@@ -135,28 +116,18 @@ export class TreeLeases {
 
   /** Ends the leases of dead tokens, one step of it. Returns true when these tokens hold none any more. */
   endOfTokens(rows: readonly number[]): boolean {
-    return this.#store.endOfTokens(rows, currentTime(), STEP);
-  }
-
-  /** Ends at most `limit` leases of tokens that are no more. Returns how many. */
-  endSomeOf(rows: readonly number[], limit: number): number {
-    return this.#store.endSomeOfTokens(rows, currentTime(), limit);
-  }
-
-  /** How many leases these tokens hold, at most `limit`. */
-  countOfTokens(rows: readonly number[], limit: number): number {
-    return this.#store.countOfTokens(rows, limit);
+    return this.store.endOfTokens(rows, currentTime(), STEP);
   }
 
   /** The oldest leases that a token itself holds, at most `limit`. */
   heldBy(row: number, limit: number): LeaseView[] {
-    return this.#store.ofToken(row, limit).map((lease) => this.#view(lease));
+    return this.store.ofToken(row, limit).map((lease) => this.#view(lease));
   }
 
   /** The alarm's work: ends what expired, and sends what is due. Bounded; the rest is the next alarm's. */
   work(): Promise<void> {
     return this.#busy(async () => {
-      this.#store.endExpired(currentTime(), STEP);
+      this.store.endExpired(currentTime(), STEP);
       await this.#outbox.sendDue();
     });
   }
@@ -182,12 +153,12 @@ export class TreeLeases {
         this.#tree.tokens.revoke(row, REVOKED, "revoked by path or entity", asked);
     }
     const known = secrets.filter(({ row, tail }) => {
-      const lease = this.#store.find(row);
+      const lease = this.store.find(row);
       return lease !== null && equalBytes(new Uint8Array(lease.tail), tail);
     });
     const unknownSecrets = secrets.filter((secret) => !known.includes(secret)).map(({ row }) => row);
     const rows = mode === "tidy" ? [] : known.map(({ row }) => row);
-    this.#store.end(rows, mode === "force", now);
+    this.store.end(rows, mode === "force", now);
     this.#tree.armBehindSweep();
     const sweepAt = this.#tree.tokens.nextSweepAt(now);
     const hasDead = mode !== "tidy" && sweepAt !== null && sweepAt <= now;
@@ -199,7 +170,7 @@ export class TreeLeases {
     if (!this.#holder(holder, now)) return NOT_FOUND;
     const plan = planLease(request, holder.by === "batch" ? holder.endsBy : null, now);
     if (!plan.ok) return plan;
-    if (this.#store.find(ids.row)) return ok({ kind: "row_taken" });
+    if (this.store.find(ids.row)) return ok({ kind: "row_taken" });
     // Side by side with the own write, as the creation of a token does it.
     const indexed = accessorShard(this.#tree.env, accessorShardNumber(ids.text))
       .addLease(ids.text, request.path)
@@ -207,14 +178,14 @@ export class TreeLeases {
         () => true,
         () => false,
       );
-    this.#store.insert(ids, holder.row, request.path, plan.value, data);
+    this.store.insert(ids, holder.row, request.path, plan.value, data);
     this.#tree.arm();
     if (!(await indexed)) {
-      this.#store.removeUnseen(ids.row);
+      this.store.removeUnseen(ids.row);
       return err(NOT_STORED);
     }
     // The holder may have died while the index was written; its lease has ended with it then.
-    const row = this.#store.find(ids.row);
+    const row = this.store.find(ids.row);
     return row && this.#isHeld(row, currentTime()) ? shown(this.#view(row), plan.value.grant.warnings) : NOT_FOUND;
   }
 
@@ -228,7 +199,7 @@ export class TreeLeases {
     const plan = planLeaseRenewal(lease, action.increment, now);
     if (!plan.ok) return plan;
     const { ttl, expiresAt, warnings } = plan.value;
-    this.#store.renew(row.row, plan.value, now);
+    this.store.renew(row.row, plan.value, now);
     this.#tree.arm();
     return shown({ ...lease, grantedTtl: ttl, expiresAt, renewedAt: now }, warnings);
   }
@@ -236,7 +207,7 @@ export class TreeLeases {
   async #revoke(action: Extract<LeaseAction, { kind: "revoke" }>, now: number): Promise<Result<LeaseOutcome>> {
     const row = this.#find(action.lease);
     if (!row) return NOT_FOUND;
-    this.#store.end([row.row], action.force, now);
+    this.store.end([row.row], action.force, now);
     this.#tree.arm();
     if (!action.wait) return ok({ kind: "revoked", error: null });
     const failures = await this.#outbox.send([row.row]);
@@ -260,7 +231,7 @@ export class TreeLeases {
   }
 
   #find({ row, tail, path }: LeaseReference): LeaseRow | null {
-    const lease = this.#store.find(row);
+    const lease = this.store.find(row);
     return lease && lease.path === path ? same(new Uint8Array(lease.tail), tail, lease) : null;
   }
 

@@ -1,4 +1,6 @@
 import { type EndRequest, UNASKED } from "../system/end-request.ts";
+import { endingWatermark, type Watermark, type Watermarks } from "../system/watermarks.ts";
+import type { TokenRecord } from "./record.ts";
 
 /** What ended a token. "tidy": it was found on the list, and its tree did not have it. */
 export type HowEnded =
@@ -28,4 +30,21 @@ export function earliestEnd(ends: readonly (EndRecord | null)[]): EndRecord | nu
 export function expiry(expiresAt: number | null, accessor: string, now: number): EndRecord | null {
   if (expiresAt === null || expiresAt > now) return null;
   return { ...UNASKED, at: expiresAt, how: "expired", cause: accessor };
+}
+
+/** The end by a watermark, from the moment on that it was made; null: one that is not known. `now` in ms. */
+export function endByWatermark(mark: Watermark | null, now: number): Omit<EndRecord, "cause"> {
+  // The number of a watermark is the time of its making, or follows that of another.
+  const at = mark ? Math.min(mark.number, now) : now;
+  return { ...(mark?.asked ?? UNASKED), at, how: "revoked by path or entity" };
+}
+
+/** How a watermark ended a token, which may have no mark of it yet; null when none did. `now` in ms. */
+export function watermarkEnd(
+  watermarks: Watermarks,
+  { record, accessor }: { readonly record: TokenRecord; readonly accessor: string },
+  now: number,
+): EndRecord | null {
+  const mark = endingWatermark(watermarks, record);
+  return mark && { ...endByWatermark(mark, now), cause: accessor };
 }

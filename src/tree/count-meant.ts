@@ -1,20 +1,12 @@
-import type { TreeLeases } from "../lease/tree-leases.ts";
 import { fixedPart } from "../listing/inventory/entry.ts";
 import type { CountCursor, CountedInTree, MeantInTree } from "../listing/inventory/revoke-in-tree.ts";
 import { type GroupedToken, groupsOf, NO_TALLY, type Tally } from "../listing/inventory/tally.ts";
-import type { Descendants } from "./descendants.ts";
 import { type MeantDeps, MeantTokens, type Verdict } from "./meant-tokens.ts";
 
 /** Tokens that one step looks at. */
 const STEP = 500;
 /** Leases that one step counts. */
 const MAX_LEASES = 10_000;
-
-/** What a count needs of the tree around it. */
-export interface CountDeps extends MeantDeps {
-  readonly descendants: Descendants;
-  readonly leases: Pick<TreeLeases, "countOfTokens">;
-}
 
 /**
  * Counts what a revocation of the tokens would end, one bounded step of it: of each that has none above it that is meant too, all
@@ -23,7 +15,7 @@ export interface CountDeps extends MeantDeps {
  * @param lastUses what the list knows of tokens above them, by accessor.
  */
 export function countMeant(
-  tree: CountDeps,
+  tree: MeantDeps,
   request: MeantInTree,
   from: CountCursor | null,
   lastUses: ReadonlyMap<string, number | null>,
@@ -56,14 +48,14 @@ export function countMeant(
 
 /** What one step has counted. */
 class CountStep {
-  readonly #tree: CountDeps;
+  readonly #tree: MeantDeps;
   readonly #now: number;
   readonly #rows: number[] = [];
   readonly #counted: GroupedToken[] = [];
   #looked = 0;
   #tally = NO_TALLY;
 
-  constructor(tree: CountDeps, now: number) {
+  constructor(tree: MeantDeps, now: number) {
     this.#tree = tree;
     this.#now = now;
   }
@@ -93,7 +85,7 @@ class CountStep {
   }
 
   tally(): Tally {
-    const leases = this.#tree.leases.countOfTokens(this.#rows, MAX_LEASES + 1);
+    const leases = this.#tree.leases.store.countOfTokens(this.#rows, MAX_LEASES + 1);
     return {
       ...this.#tally,
       total: this.#counted.length,

@@ -1,11 +1,9 @@
 import { currentTime } from "../base/clock.ts";
 import { equalBytes } from "../crypto/bytes.ts";
 import type { LeaseView } from "../lease/record.ts";
-import type { TreeLeases } from "../lease/tree-leases.ts";
-import type { InventoryEntry, ListedToken } from "../listing/inventory/entry.ts";
+import type { ListedToken } from "../listing/inventory/entry.ts";
 import { decodeStoredId } from "../token/ids.ts";
-import type { CubbyholeStore } from "./cubbyhole/store.ts";
-import type { Descendants } from "./descendants.ts";
+import type { SharedParts } from "./shared-parts.ts";
 import type { TokenRow } from "./token-rows.ts";
 import type { TreeStore } from "./tree-store.ts";
 
@@ -62,21 +60,11 @@ export interface PicturedChild {
   readonly children: readonly { readonly token: ListedToken; readonly descendants: BoundedCount }[];
 }
 
-/** What lineage needs of the tree around it. */
-interface LineageDeps {
-  readonly descendants: Descendants;
-  readonly tokens: TreeStore;
-  readonly cubbyhole: CubbyholeStore;
-  readonly describe: (rows: readonly number[]) => InventoryEntry[];
-  /** Leases of secrets. */
-  readonly leases: Pick<TreeLeases, "countOfTokens" | "heldBy">;
-}
-
 /** Reads who made a token of the tree and what hangs below it. Every answer is bounded, however large the tree is. */
 export class TreeLineage {
-  readonly #tree: LineageDeps;
+  readonly #tree: SharedParts;
 
-  constructor(tree: LineageDeps) {
+  constructor(tree: SharedParts) {
     this.#tree = tree;
   }
 
@@ -96,12 +84,12 @@ export class TreeLineage {
     const children = descendants.children(row, now, after, limit + 1);
     const below = descendants.below(row, now, MAX_COUNTED + 1);
     const counted = [row, ...below.slice(0, MAX_COUNTED)];
-    const leases = this.#tree.leases.countOfTokens(counted, MAX_COUNTED + 1);
+    const leases = this.#tree.leases.store.countOfTokens(counted, MAX_COUNTED + 1);
     const page = children.slice(0, limit);
     const most = Math.min(MAX_COUNTED, Math.floor(COUNTED_OF_PAGE / Math.max(1, page.length)));
     return {
       token: listed,
-      ancestors: this.#listed(ancestors.rows),
+      ancestors: this.#listed(ancestors.tokens.map((above) => above.row)),
       ancestorsMore: ancestors.more,
       children: this.#listed(page).map((child) => ({ token: child, descendants: this.#count(child.id, now, most) })),
       next: children.length > limit ? (page.at(-1) ?? null) : null,
@@ -139,8 +127,8 @@ export class TreeLineage {
   accessorsFrom(row: number): string[] {
     const token = this.#tree.tokens.find(row);
     if (!token) return [];
-    const { rows } = this.#ancestors(token, currentTime());
-    return [...rows, row].flatMap((one) => this.#tree.tokens.find(one)?.fixed.accessor ?? []);
+    const { tokens } = this.#ancestors(token, currentTime());
+    return [...tokens, token].map(({ fixed }) => fixed.accessor);
   }
 
   /** True when `isOne` is of a token above the one in `row`. `known` keeps what was found, for rows of the same question. */
@@ -149,7 +137,7 @@ export class TreeLineage {
     let found = false;
     const now = currentTime();
     for (let token = this.#tree.tokens.find(row); token; ) {
-      const above = this.#parentOf(token, now);
+      const above = parentOf(this.#tree.tokens, token, now);
       found = known.get(token.row) ?? (above !== null && isOne(above.row));
       if (found || known.has(token.row)) break;
       // Also ends in a circle.
@@ -163,11 +151,9 @@ export class TreeLineage {
 
   /** The row of a token and those above it, to the top of the tree: what may not die if the token is to live. */
   rowsAbove(row: number): number[] {
-    const rows = new Set<number>();
-    let token = this.#tree.tokens.find(row);
-    // Parents have no seal: a circle that somebody has written ends too.
-    for (; token && !rows.has(token.row); token = this.#parentOf(token, currentTime())) rows.add(token.row);
-    return [...rows];
+    const { tokens } = this.#tree;
+    const token = tokens.find(row);
+    return token ? Array.from(withThoseAbove(tokens, token, currentTime()), (one) => one.row) : [];
   }
 
   #find(row: number, tail: Uint8Array, now: number): TokenRow | null {
@@ -176,18 +162,15 @@ export class TreeLineage {
     return token && equalBytes(token.fixed.accessorTail, tail) ? token : null;
   }
 
-  #ancestors(token: TokenRow, now: number): { rows: number[]; more: boolean } {
-    const rows: number[] = [];
-    for (let above = this.#parentOf(token, now); above; above = this.#parentOf(above, now)) {
-      if (rows.length === MAX_ANCESTORS) return { rows: rows.reverse(), more: true };
-      rows.push(above.row);
+  /** The nearest ones, the oldest first. */
+  #ancestors(token: TokenRow, now: number): { tokens: TokenRow[]; more: boolean } {
+    const above: TokenRow[] = [];
+    for (const one of withThoseAbove(this.#tree.tokens, token, now)) {
+      if (one === token) continue;
+      if (above.length === MAX_ANCESTORS) return { tokens: above.reverse(), more: true };
+      above.push(one);
     }
-    return { rows: rows.reverse(), more: false };
-  }
-
-  #parentOf(token: TokenRow, now: number): TokenRow | null {
-    if (token.parent === null || this.#tree.tokens.isOrphan(token, now)) return null;
-    return this.#tree.tokens.find(token.parent);
+    return { tokens: above.reverse(), more: false };
   }
 
   #count(row: number, now: number, most: number): BoundedCount {
@@ -195,8 +178,24 @@ export class TreeLineage {
   }
 
   #listed(rows: readonly number[]): ListedToken[] {
-    return this.#tree.describe(rows).map((entry) => ({ ...entry, id: decodeStoredId(entry.accessor)?.row ?? 0 }));
+    return this.#tree.inventory
+      .describe(rows)
+      .map((entry) => ({ ...entry, id: decodeStoredId(entry.accessor)?.row ?? 0 }));
   }
+}
+
+/** A token and those above it, to the top of the tree. Parents have no seal: a circle that somebody has written ends too. */
+export function* withThoseAbove(tokens: TreeStore, token: TokenRow, now: number): Iterable<TokenRow> {
+  const seen = new Set<number>();
+  for (let one: TokenRow | null = token; one && !seen.has(one.row); one = parentOf(tokens, one, now)) {
+    seen.add(one.row);
+    yield one;
+  }
+}
+
+function parentOf(tokens: TreeStore, token: TokenRow, now: number): TokenRow | null {
+  const parent = tokens.parentOf(token, now);
+  return parent === null ? null : tokens.find(parent);
 }
 
 function boundedCount(found: number, limit: number): BoundedCount {

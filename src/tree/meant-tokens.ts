@@ -1,21 +1,18 @@
 import { equalBytes } from "../crypto/bytes.ts";
 import { type ListedToken, newEntry } from "../listing/inventory/entry.ts";
 import { isEverMeant, matches, type TokenFilter } from "../listing/inventory/filter.ts";
-import type { MeantInTree } from "../listing/inventory/revoke-in-tree.ts";
+import type { MeantInTree, RevokedInTree, RevokeInTree } from "../listing/inventory/revoke-in-tree.ts";
 import { ROOT_POLICY } from "../policy/name.ts";
 import { reportTampering } from "../storage/tampering.ts";
 import type { RowAndTail } from "../token/ids.ts";
+import { REVOKED } from "../token/state.ts";
 import type { TreeLineage } from "./lineage.ts";
+import type { SharedParts } from "./shared-parts.ts";
 import type { TokenRow } from "./token-rows.ts";
-import type { TreeStore } from "./tree-store.ts";
-import type { TreeUpdates } from "./updates/tree-updates.ts";
 
 /** What the judgement needs of the tree around it. */
-export interface MeantDeps {
-  readonly treeId: string;
-  readonly tokens: TreeStore;
+export interface MeantDeps extends SharedParts {
   readonly lineage: TreeLineage;
-  readonly inventory: TreeUpdates;
 }
 
 /** What a revocation does with a token: `taken` ends it. */
@@ -98,9 +95,35 @@ export class MeantTokens {
   #listed(token: TokenRow): ListedToken {
     const { tokens, inventory } = this.#tree;
     const { record, accessor } = token.fixed;
-    const isOrphan = token.parent === null || tokens.isOrphan(token, this.#now);
-    const parent = isOrphan || token.parent === null ? null : tokens.accessorOf(token.parent);
-    const entry = newEntry({ record, expiresAt: token.expires_at }, accessor, parent);
+    const parent = tokens.parentOf(token, this.#now);
+    const above = parent === null ? null : tokens.accessorOf(parent);
+    const entry = newEntry({ record, expiresAt: token.expires_at }, accessor, above);
     return { ...entry, lastUsed: inventory.lastUsed(token.row), id: token.row };
   }
+}
+
+/** Revokes the tokens. Synchronous: of what the tree is asked either all is done or nothing. */
+export function revokeFiltered(
+  tree: MeantDeps,
+  request: Omit<RevokeInTree, "sweptByCaller">,
+  now: number,
+): RevokedInTree {
+  const done = { revoked: 0, total: 0, gone: 0, spared: 0, mismatched: 0 };
+  const { tokens, lineage, descendants } = tree;
+  if (!tokens.isCreated) return { ...done, gone: request.tokens.length };
+  const meant = new MeantTokens(tree, request, now, new Map());
+  const taken = new Set<number>();
+  for (const token of request.tokens) {
+    const verdict = meant.verdict(token);
+    if (verdict === "taken") taken.add(token.row);
+    else if (verdict === "root" || verdict === "self") done.spared++;
+    else done[verdict]++;
+  }
+  const known = new Map<number, boolean>();
+  for (const row of taken) {
+    if (lineage.hasAbove(row, (above) => taken.has(above), known)) continue;
+    done.total += 1 + descendants.count(row, now, Number.MAX_SAFE_INTEGER);
+  }
+  if (!request.dry) for (const row of taken) tokens.revoke(row, REVOKED, "revoked", request.asked);
+  return { ...done, revoked: taken.size };
 }

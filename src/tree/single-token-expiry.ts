@@ -47,7 +47,7 @@ export class SingleTokenExpiry {
   nextSweepAt(now: number): number | null {
     const due = this.#tokens.nextSweepAt(now);
     const { hasDead, isSingle } = this.#tokens;
-    const isLeftToShard = this.#isWatched && !hasDead && isSingle && this.#leases.nextDueAt === null;
+    const isLeftToShard = this.#isWatched && !hasDead && isSingle && this.#leases.store.nextDueAt === null;
     return isLeftToShard && due !== null && due > now - FORGOTTEN_MS ? null : due;
   }
 }

@@ -31,7 +31,7 @@ import { countMeant } from "./count-meant.ts";
 import type { CubbyholeValue } from "./cubbyhole/store.ts";
 import type { TreeEnv } from "./env.ts";
 import type { Lineage, TreePicture } from "./lineage.ts";
-import { revokeFiltered } from "./revoke-filtered.ts";
+import { revokeFiltered } from "./meant-tokens.ts";
 import type { TidyStep, TidyStepResult } from "./tidy/step.ts";
 import { nothingHere } from "./tidy/tree-tidy.ts";
 import { assembleTree, type TreeParts } from "./tree-parts.ts";

@@ -2,36 +2,20 @@ import { ok, type Result } from "../base/result.ts";
 import { equalBytes } from "../crypto/bytes.ts";
 import type { Verdict } from "../policy/acl.ts";
 import type { Asker } from "../system/end-request.ts";
-import type { Watermarks } from "../system/watermarks.ts";
 import type { CallerAction, Outcome, TreeAnswer, TreeCall } from "../token/actions.ts";
 import type { Decided } from "../token/decide.ts";
 import type { NewTokenIds } from "../token/ids.ts";
 import type { TokenSpec, TokenView } from "../token/record.ts";
 import { isMadeElsewhere, planChild } from "../token/rules/create.ts";
 import { performCubbyhole } from "./cubbyhole/perform.ts";
-import type { CubbyholeStore, CubbyholeValue } from "./cubbyhole/store.ts";
-import { knownToken, type TokenPublisher } from "./known-tokens.ts";
+import type { CubbyholeValue } from "./cubbyhole/store.ts";
+import { knownToken } from "./known-tokens.ts";
+import type { SharedParts } from "./shared-parts.ts";
 import type { TokenRow } from "./token-rows.ts";
-import type { TreeStore } from "./tree-store.ts";
 import type { TreeTargets } from "./tree-targets.ts";
-import type { TreeUpdates } from "./updates/tree-updates.ts";
 
 /** Actions that withdraw the published tokens of the tree. */
 const WITHDRAWS: ReadonlySet<CallerAction["kind"]> = new Set(["renew", "revoke", "revoke_orphan"]);
-
-/** What requests of callers need of the tree around them. */
-interface CallerDeps {
-  readonly treeId: string;
-  readonly tokens: TreeStore;
-  readonly cubbyhole: CubbyholeStore;
-  readonly targets: TreeTargets;
-  readonly inventory: TreeUpdates;
-  readonly publisher: TokenPublisher;
-  /** As of the call that is under way. */
-  readonly watermarks: () => Watermarks;
-  /** Sets the alarm for what is due first. */
-  readonly arm: () => void;
-}
 
 /** A caller of this tree. `row` is null where the token is known and its row is not needed. */
 export interface FoundCaller {
@@ -41,17 +25,19 @@ export interface FoundCaller {
 
 /** Answers requests whose token is in this tree, and writes its new tokens. */
 export class TreeCallers {
-  readonly #tree: CallerDeps;
+  readonly #tree: SharedParts;
+  readonly #targets: TreeTargets;
 
-  constructor(tree: CallerDeps) {
+  constructor(tree: SharedParts, targets: TreeTargets) {
     this.#tree = tree;
+    this.#targets = targets;
   }
 
   /** The caller, if its token is alive at `now` (ms) and its holder has proved itself; else null. */
   find({ row, verifier, action }: TreeCall, now: number): FoundCaller | null {
-    const { treeId, tokens, watermarks } = this.#tree;
+    const { treeId, tokens, keys } = this.#tree;
     if (action?.kind === "create") {
-      const known = knownToken({ treeId, row, verifier }, watermarks(), now);
+      const known = knownToken({ treeId, row, verifier }, keys.watermarks(), now);
       if (known) return { row: null, caller: known };
     }
     const found = tokens.isCreated ? tokens.live(row, now) : null;
@@ -128,12 +114,12 @@ export class TreeCallers {
 
   /** @param publishes false when the call is about to withdraw what it would publish. */
   #used(found: TokenRow, view: TokenView, now: number, publishes: boolean): void {
-    const { tokens, inventory, publisher, watermarks } = this.#tree;
+    const { tokens, inventory, publisher, keys } = this.#tree;
     inventory.used(found.row, now);
     if (!publishes) return;
     // The tree does not see the uses of a published token, so it is published for no longer than a use is nothing new.
     const until = () => earlier(tokens.aliveUntil(found, now), inventory.usedUntil(now));
-    publisher.found(found, view, watermarks(), until);
+    publisher.found(found, view, keys.watermarks(), until);
   }
 
   #perform(
@@ -156,10 +142,10 @@ export class TreeCallers {
       case "revoke_orphan":
       case "unwrap": {
         const asked = { ...action.asked, by: askerOf(caller) };
-        return this.#tree.targets.perform({ ...action, asked }, callerRow, now);
+        return this.#targets.perform({ ...action, asked }, callerRow, now);
       }
       default:
-        return this.#tree.targets.perform(action, callerRow, now);
+        return this.#targets.perform(action, callerRow, now);
     }
   }
 

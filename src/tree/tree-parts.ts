@@ -7,6 +7,7 @@ import { Descendants } from "./descendants.ts";
 import type { TreeEnv } from "./env.ts";
 import { knownTokens } from "./known-tokens.ts";
 import { TreeLineage } from "./lineage.ts";
+import type { SharedParts } from "./shared-parts.ts";
 import { SingleTokenExpiry } from "./single-token-expiry.ts";
 import { TreeEnd } from "./supply/tree-end.ts";
 import { TreeSweep } from "./sweep/tree-sweep.ts";
@@ -28,58 +29,35 @@ export function assembleTree(storage: DurableObjectStorage, origin: Origin, env:
   const treeId = origin.id;
   const arm = () => upkeep.arm();
   const keys = new TreeKeys(env);
-  const { watermarks } = keys;
   const publisher = knownTokens().publisherOf(treeId, () => storage.sync());
   const inventory = new TreeUpdates({ env, treeId, tokens: () => tokens, open: () => keys.open() });
   const voidViews = () => publisher.changed();
   const tokens: TreeStore = new TreeStore(sql, treeId, keys, inventory, voidViews, versions);
+  const descendants = new Descendants(sql);
   const cubbyhole = new CubbyholeStore(sql, versions);
   const armBehindSweep = () => upkeep.armBehindSweep();
   const leases = new TreeLeases({ env, sql, versions, treeId, tokens, arm, armBehindSweep });
-  const targets = new TreeTargets({ tokens, cubbyhole, arm });
-  const end = new TreeEnd({ env, storage, origin, treeId, tokens, cubbyhole, leases, inventory });
-  const single = new SingleTokenExpiry(tokens, leases);
-  const callers = new TreeCallers({
-    treeId,
-    tokens,
-    cubbyhole,
-    targets,
-    inventory,
-    publisher,
-    watermarks,
-    arm,
-  });
-  const describe = (rows: readonly number[]) => inventory.describe(rows);
-  const descendants = new Descendants(sql);
-  const lineage = new TreeLineage({ descendants, tokens, cubbyhole, describe, leases });
-  const sweep = new TreeSweep({ env, sql, treeId, tokens, cubbyhole, inventory, leases, end });
-  const endLeasesOf = (rows: readonly number[], limit: number) => leases.endSomeOf(rows, limit);
-  const tidy = new TreeTidy({ env, sql, treeId, tokens, inventory, endLeasesOf });
-  const alarm = new EarliestAlarm(storage);
-  const upkeep: TreeUpkeep = new TreeUpkeep({
-    keys,
-    tokens,
-    leases,
-    inventory,
-    publisher,
-    single,
-    end,
-    sweep,
-    tidy,
-    alarm,
-  });
-  return {
+  const shared: SharedParts = {
+    env,
+    sql,
     treeId,
     keys,
     tokens,
-    targets,
-    callers,
-    leases,
-    inventory,
-    lineage,
     descendants,
-    single,
-    end,
-    upkeep,
+    cubbyhole,
+    leases,
+    inventory,
+    publisher,
+    arm,
   };
+  const targets = new TreeTargets(shared);
+  const callers = new TreeCallers(shared, targets);
+  const lineage = new TreeLineage(shared);
+  const end = new TreeEnd(shared, storage, origin);
+  const single = new SingleTokenExpiry(tokens, leases);
+  const sweep = new TreeSweep({ ...shared, end });
+  const tidy = new TreeTidy(shared);
+  const alarm = new EarliestAlarm(storage);
+  const upkeep: TreeUpkeep = new TreeUpkeep({ ...shared, single, end, sweep, tidy, alarm });
+  return { ...shared, targets, callers, lineage, single, end, upkeep };
 }

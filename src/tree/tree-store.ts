@@ -3,7 +3,7 @@ import { concat } from "../crypto/bytes.ts";
 import { readVersions, Schema } from "../storage/schema.ts";
 import { type Asker, type EndRequest, UNASKED } from "../system/end-request.ts";
 import { isEnded } from "../system/watermarks.ts";
-import type { EndRecord, HowEnded } from "../token/end-record.ts";
+import { type EndRecord, endByWatermark, type HowEnded } from "../token/end-record.ts";
 import { firstRowAt, type NewTokenIds } from "../token/ids.ts";
 import type { TokenSpec, TokenView } from "../token/record.ts";
 import { LIVE, REVOKED, REVOKED_ALONE, type TokenEnd } from "../token/state.ts";
@@ -18,7 +18,6 @@ import {
   TokenRows,
 } from "./token-rows.ts";
 import { ListingMark } from "./updates/listing-mark.ts";
-import { endByWatermark } from "./watermark-end.ts";
 
 /** Notified of every change to a token that others are shown. */
 export interface TokenObserver {
@@ -169,7 +168,7 @@ export class TreeStore {
       treeId: this.#treeId,
       row: row.row,
       accessor: row.fixed.accessor,
-      orphan: this.isOrphan(row, now),
+      orphan: this.parentOf(row, now) === null,
       usesLeft: row.uses_left,
       grantedTtl: row.granted_ttl,
       expiresAt: row.expires_at,
@@ -177,14 +176,11 @@ export class TreeStore {
     };
   }
 
-  /** True when the token has no parent, or a parent that was revoked without its children. */
-  isOrphan(token: TokenRow, now: number): boolean {
-    if (token.parent === null) return true;
-    if (!this.#mayHaveDead(now)) return false;
-    const parent = this.#sql
-      .exec<{ state: number }>("SELECT state FROM tokens WHERE row = ?", token.parent)
-      .toArray()[0];
-    return parent === undefined || parent.state === REVOKED_ALONE;
+  /** The row of the parent of a token; null when it has none, or one that was revoked without its children. */
+  parentOf({ parent }: TokenRow, now: number): number | null {
+    if (parent === null || !this.#mayHaveDead(now)) return parent;
+    const [found] = this.#sql.exec<{ state: number }>("SELECT state FROM tokens WHERE row = ?", parent).toArray();
+    return found && found.state !== REVOKED_ALONE ? parent : null;
   }
 
   /** See `TokenRows.accessorOf`. */

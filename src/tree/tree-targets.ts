@@ -8,25 +8,16 @@ import { ownTerms, planRenew, refuseRenewal } from "../token/rules/renew.ts";
 import { REVOKED, REVOKED_ALONE, type TokenEnd } from "../token/state.ts";
 import { isWrappingToken } from "../token/wrapping-token.ts";
 import { RESPONSE_PATH } from "../wire/stored-answer.ts";
-import type { CubbyholeStore } from "./cubbyhole/store.ts";
+import type { SharedParts } from "./shared-parts.ts";
 import type { TokenRow } from "./token-rows.ts";
-import type { TreeStore } from "./tree-store.ts";
 
 const NOT_FOUND = err({ code: "not_found" } as const);
 
-/** What the actions need of the tree around them. */
-interface TargetDeps {
-  readonly tokens: TreeStore;
-  readonly cubbyhole: CubbyholeStore;
-  /** Sets the alarm for the earliest end in the tree. */
-  readonly arm: () => void;
-}
-
 /** What can be done to a token of the tree that a caller names. */
 export class TreeTargets {
-  readonly #tree: TargetDeps;
+  readonly #tree: SharedParts;
 
-  constructor(tree: TargetDeps) {
+  constructor(tree: SharedParts) {
     this.#tree = tree;
   }
 

@@ -1,18 +1,14 @@
 import { currentTime } from "../base/clock.ts";
-import type { TreeLeases } from "../lease/tree-leases.ts";
 import type { SingleTokenEnd } from "../listing/expiry/single-token-walk.ts";
 import type { InventoryEntry } from "../listing/inventory/entry.ts";
 import type { EarliestAlarm } from "../storage/earliest-alarm.ts";
 import { REVOKED } from "../token/state.ts";
-import type { TokenPublisher } from "./known-tokens.ts";
+import type { SharedParts } from "./shared-parts.ts";
 import type { SingleTokenExpiry } from "./single-token-expiry.ts";
 import type { TreeEnd } from "./supply/tree-end.ts";
 import type { TreeSweep } from "./sweep/tree-sweep.ts";
 import type { TidyStep, TidyStepResult } from "./tidy/step.ts";
 import type { TreeTidy } from "./tidy/tree-tidy.ts";
-import type { TreeKeys } from "./tree-keys.ts";
-import type { TreeStore } from "./tree-store.ts";
-import type { TreeUpdates } from "./updates/tree-updates.ts";
 
 /** Pause after a step that failed, for example because a shard did not answer. */
 const SWEEP_RETRY_MS = 30_000;
@@ -21,12 +17,7 @@ const SWEEP_RETRY_MS = 30_000;
 const SWEEP_BY_CALLER_MS = 60_000;
 
 /** The parts of a tree that its upkeep works with. */
-interface UpkeepDeps {
-  readonly keys: TreeKeys;
-  readonly tokens: TreeStore;
-  readonly leases: TreeLeases;
-  readonly inventory: TreeUpdates;
-  readonly publisher: TokenPublisher;
+interface UpkeepDeps extends SharedParts {
   readonly single: SingleTokenExpiry;
   readonly end: TreeEnd;
   readonly sweep: TreeSweep;
@@ -201,7 +192,7 @@ export class TreeUpkeep {
   /** Reads what is remembered of the rows. */
   #refresh(): void {
     this.#tree.tokens.refresh();
-    this.#tree.leases.refresh();
+    this.#tree.leases.store.refresh();
     this.#tree.inventory.refresh();
   }
 
@@ -215,7 +206,7 @@ export class TreeUpkeep {
     const sweep = this.#tree.single.nextSweepAt(currentTime());
     void this.#tree.alarm.atLatest(
       sweep && Math.max(sweep, sweepFrom),
-      this.#tree.leases.nextDueAt,
+      this.#tree.leases.store.nextDueAt,
       this.#tree.inventory.nextDueAt,
     );
   }

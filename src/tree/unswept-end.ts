@@ -2,22 +2,18 @@ import { newEntry } from "../listing/inventory/entry.ts";
 import type { Ending } from "../listing/inventory/shard/ended.ts";
 import { storedJson } from "../storage/stored-json.ts";
 import type { Watermarks } from "../system/watermarks.ts";
-import { type EndRecord, earliestEnd, expiry } from "../token/end-record.ts";
+import { type EndRecord, earliestEnd, expiry, watermarkEnd } from "../token/end-record.ts";
+import { withThoseAbove } from "./lineage.ts";
 import type { TokenRow } from "./token-rows.ts";
 import type { TreeStore } from "./tree-store.ts";
-import { watermarkEnd } from "./watermark-end.ts";
 
 /** How a token ended that waits for the sweep; null for one that is alive. `now` in ms. */
 export function unsweptEnd(tokens: TreeStore, watermarks: Watermarks, token: TokenRow, now: number): Ending | null {
   const ends: (EndRecord | null)[] = [];
-  const seen = new Set<number>();
-  // Parents have no seal: a circle that somebody has written ends too.
-  for (let one: TokenRow | null = token; one && !seen.has(one.row); ) {
-    seen.add(one.row);
+  for (const one of withThoseAbove(tokens, token, now)) {
     ends.push(one.ended === null ? null : storedJson<EndRecord>(one.ended));
     ends.push(expiry(one.expires_at, one.fixed.accessor, now));
-    ends.push(watermarkEnd(watermarks, one, now));
-    one = one.parent === null || tokens.isOrphan(one, now) ? null : tokens.find(one.parent);
+    ends.push(watermarkEnd(watermarks, one.fixed, now));
   }
   const end = earliestEnd(ends);
   return end && endingOf(tokens, token, end);

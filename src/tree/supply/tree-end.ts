@@ -1,55 +1,37 @@
 import { currentTime } from "../../base/clock.ts";
-import type { TreeLeases } from "../../lease/tree-leases.ts";
-import { accessorShard } from "../../listing/accessor-shard.ts";
+import { accessorShard, treeShardNumber } from "../../listing/accessor-shard.ts";
 import type { Origin } from "../../storage/origin.ts";
 import { firstRowAt } from "../../token/ids.ts";
-import type { CubbyholeStore } from "../cubbyhole/store.ts";
-import type { TreeEnv } from "../env.ts";
-import type { TreeStore } from "../tree-store.ts";
-import type { TreeUpdates } from "../updates/tree-updates.ts";
-import { type EmptyTree, treeReuse } from "./tree-reuse.ts";
+import type { SharedParts } from "../shared-parts.ts";
 
+/** A freed tree with a larger database than this (bytes) loses it; a smaller one is kept for the next token. */
+const MAX_KEPT_BYTES = 262_144;
 /** A clock that is set back by more than this (ms) was wrong before. */
 const CLOCK_MS = 86_400_000;
 
-/** What the end of a tree needs of the tree around it. */
-interface TreeEndDeps {
-  readonly env: TreeEnv;
-  readonly storage: DurableObjectStorage;
-  readonly origin: Origin;
-  readonly treeId: string;
-  readonly tokens: TreeStore;
-  readonly cubbyhole: CubbyholeStore;
-  readonly leases: TreeLeases;
-  readonly inventory: TreeUpdates;
-}
-
 /** The end of a tree: its id goes back to a shard, or its storage is deleted. */
-export class TreeEnd implements EmptyTree {
-  readonly #tree: TreeEndDeps;
+export class TreeEnd {
+  readonly #tree: SharedParts;
+  readonly #storage: DurableObjectStorage;
+  readonly #origin: Origin;
   /** True when the id of the tree was given to a shard. */
   #isOffered = false;
 
-  constructor(tree: TreeEndDeps) {
+  constructor(tree: SharedParts, storage: DurableObjectStorage, origin: Origin) {
     this.#tree = tree;
+    this.#storage = storage;
+    this.#origin = origin;
   }
 
-  get treeId(): string {
-    return this.#tree.treeId;
-  }
-
+  /** Bytes. */
   get databaseSize(): number {
-    return this.#tree.storage.sql.databaseSize;
-  }
-
-  get isOffered(): boolean {
-    return this.#isOffered;
+    return this.#tree.sql.databaseSize;
   }
 
   /** True when nothing is in the tree: no token, no value, no lease whose end a target has to be notified of. */
   get isEmpty(): boolean {
     const { tokens, cubbyhole, leases } = this.#tree;
-    return !tokens.isCreated || (tokens.isEmpty && cubbyhole.isEmpty && leases.isEmpty);
+    return !tokens.isCreated || (tokens.isEmpty && cubbyhole.isEmpty && leases.store.isEmpty);
   }
 
   /** False when the tree was freed in the far future, by a clock that was wrong then: every creation would find its row taken. */
@@ -73,7 +55,7 @@ export class TreeEnd implements EmptyTree {
    */
   offersWith(rows: readonly number[]): boolean {
     const { tokens, leases } = this.#tree;
-    this.#isOffered = treeReuse().keepsFile(this.databaseSize) && leases.isEmpty && tokens.hasOnly(rows);
+    this.#isOffered = treeReuse().keepsFile(this.databaseSize) && leases.store.isEmpty && tokens.hasOnly(rows);
     return this.#isOffered;
   }
 
@@ -91,18 +73,63 @@ export class TreeEnd implements EmptyTree {
     await treeReuse().free(this);
   }
 
+  /** Deletes the storage of the tree. @param keepsFloor true when row numbers go on above those of the deleted tokens. */
   async deleteStorage(keepsFloor: boolean): Promise<void> {
-    const { storage, origin, tokens, cubbyhole, leases } = this.#tree;
-    const deleted = storage.deleteAll();
+    const { tokens, cubbyhole, leases } = this.#tree;
+    const deleted = this.#storage.deleteAll();
     cubbyhole.forget();
-    leases.forget();
+    leases.store.forget();
     tokens.forget(keepsFloor);
-    if (keepsFloor) origin.keep();
+    if (keepsFloor) this.#origin.keep();
     await deleted;
   }
 
-  async giveTo(shard: number): Promise<void> {
+  /** Gives the id of the tree to a shard, which hands it out again, unless one has it. */
+  async giveBack(): Promise<void> {
+    if (this.#isOffered) return;
     this.#isOffered = true;
-    await accessorShard(this.#tree.env, shard).releaseTree(this.#tree.treeId);
+    const { env, treeId } = this.#tree;
+    await accessorShard(env, treeShardNumber(treeId)).releaseTree(treeId);
   }
+}
+
+/** What becomes of trees of which nothing is left. */
+export interface TreeReuse {
+  /** True when the id of an empty tree is handed out again. */
+  readonly reuses: boolean;
+  /** True when a tree is handed out again with its file: its id can be offered before its last rows are deleted. */
+  keepsFile(databaseSize: number): boolean;
+  free(tree: TreeEnd): Promise<void>;
+}
+
+/** An object without storage costs nothing on the network, and the next tree is made near the client that asks for it. */
+export const DELETED_TREES: TreeReuse = {
+  reuses: false,
+  keepsFile: () => false,
+  free: (tree) => tree.deleteStorage(false),
+};
+
+/**
+ * In one process a freed tree keeps its file and its id goes to the pool of a shard: the next login neither makes a file nor waits
+ * for the disk as a new object does, and the number of files stays bounded.
+ */
+export const REUSED_TREES: TreeReuse = {
+  reuses: true,
+  keepsFile: (databaseSize) => databaseSize <= MAX_KEPT_BYTES,
+  async free(tree) {
+    if (!this.keepsFile(tree.databaseSize)) await tree.deleteStorage(true);
+    await tree.giveBack();
+  },
+};
+
+let current = DELETED_TREES;
+
+/** What becomes of empty trees in this deployment. */
+export function treeReuse(): TreeReuse {
+  return current;
+}
+
+/** Chooses what becomes of empty trees in this deployment. */
+export function useTreeReuse(chosen: TreeReuse): void {
+  current = chosen;
 }

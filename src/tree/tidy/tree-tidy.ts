@@ -1,9 +1,7 @@
 import { currentTime } from "../../base/clock.ts";
 import { accessorShard, accessorShardNumber } from "../../listing/accessor-shard.ts";
 import { decodeStoredId, rowGeneratedAt } from "../../token/ids.ts";
-import type { TreeEnv } from "../env.ts";
-import type { TreeStore } from "../tree-store.ts";
-import type { TreeUpdates } from "../updates/tree-updates.ts";
+import type { SharedParts } from "../shared-parts.ts";
 import {
   compareLists,
   dropEntries,
@@ -45,20 +43,9 @@ function walkOf({ run, aged }: TidyStep): string {
   return JSON.stringify([run, aged]);
 }
 
-/** What tidying needs of the tree around it. */
-export interface TidyDeps {
-  readonly env: TreeEnv;
-  readonly sql: SqlStorage;
-  readonly treeId: string;
-  readonly tokens: TreeStore;
-  readonly inventory: TreeUpdates;
-  /** Ends at most `limit` leases of tokens that are no more. Returns how many. */
-  readonly endLeasesOf: (rows: readonly number[], limit: number) => number;
-}
-
 /** The part of a tidy run that works on the rows of one tree. */
 export class TreeTidy {
-  readonly #tree: TidyDeps;
+  readonly #tree: SharedParts;
   /**
    * How far the last run is with the rows of this tree, and the terms that it has found to be needed. Several lists may name the tree
    * in one run, and a caller that crashed repeats its step: what was looked at is not looked at again, but every caller gets all
@@ -66,7 +53,7 @@ export class TreeTidy {
    */
   #progress: WalkProgress | null = null;
 
-  constructor(tree: TidyDeps) {
+  constructor(tree: SharedParts) {
     this.#tree = tree;
   }
 
@@ -148,8 +135,10 @@ export class TreeTidy {
   }
 
   #leases(after: number, hasAged: boolean): TableStep {
-    const { sql, endLeasesOf } = this.#tree;
-    const { done, next } = forMissingOwners(sql, "leases", after, (owners) => endLeasesOf(owners, TIDY_ROWS));
+    const { sql, leases } = this.#tree;
+    const { done, next } = forMissingOwners(sql, "leases", after, (owners) =>
+      leases.store.endSomeOfTokens(owners, currentTime(), TIDY_ROWS),
+    );
     const atEnd: TreePosition | null = hasAged ? { table: "values", after: 0 } : null;
     return { repairs: { leasesEnded: done }, next: next === null ? atEnd : { table: "leases", after: next } };
   }

@@ -1,7 +1,7 @@
 import { currentTime } from "../../base/clock.ts";
 import { GenerationalCache } from "../../base/generational-cache.ts";
 import { SoonestTimer } from "../../base/soonest-timer.ts";
-import { fixedPart, type InventoryEntry, newEntry } from "../../listing/inventory/entry.ts";
+import { type InventoryEntry, newEntry } from "../../listing/inventory/entry.ts";
 import { CONFIRM_DELAY_MS, READ_DELAY_MS, RETRY_MS } from "../../listing/updates/delays.ts";
 import {
   isOnItsWay,
@@ -259,13 +259,11 @@ export class TreeUpdates implements TokenObserver, SweepObserver {
 
   #entryOf(token: TokenRow, oldest: number | null, now: number): InventoryEntry {
     const { record, accessor } = token.fixed;
-    const isOrphan = token.parent === null || this.#store.isOrphan(token, now);
+    const parent = this.#store.parentOf(token, now);
+    const above = parent === null ? null : this.#store.accessorOf(parent);
     return {
-      ...fixedPart(record),
-      accessor,
-      parent: isOrphan || token.parent === null ? null : this.#store.accessorOf(token.parent),
+      ...newEntry({ record, expiresAt: token.expires_at }, accessor, above),
       first: token.row === oldest,
-      expiresAt: token.expires_at,
       renewedAt: token.renewed_at,
       usesLeft: token.uses_left,
       children: this.#countChildren(token.row),

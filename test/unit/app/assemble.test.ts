@@ -3,7 +3,7 @@ import { runInOneProcess, runOnNetwork, runOnOneThread } from "../../../src/app/
 import { isolates } from "../../../src/base/isolates.ts";
 import { sweepThreads } from "../../../src/base/turns/threads.ts";
 import { knownTokens, NO_KNOWN_TOKENS } from "../../../src/tree/known-tokens.ts";
-import { treeReuse } from "../../../src/tree/supply/tree-reuse.ts";
+import { treeReuse } from "../../../src/tree/supply/tree-end.ts";
 
 afterEach(runOnNetwork);
 

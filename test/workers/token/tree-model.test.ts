@@ -169,7 +169,7 @@ function compare(store: TreeStore, model: Model): void {
   for (const [row, token] of model.tokens) {
     const found = store.live(row, model.now);
     if ((found !== null) !== model.alive(row)) throw new Error(`token ${row} should be ${found ? "dead" : "alive"}`);
-    if (found && store.isOrphan(found, model.now) !== (token.parent === null)) {
+    if (found && (store.parentOf(found, model.now) === null) !== (token.parent === null)) {
       throw new Error(`token ${row} should ${token.parent === null ? "" : "not "}be an orphan`);
     }
     const [until, ends] = [found ? store.aliveUntil(found, model.now) : null, model.aliveUntil(row)];
