@@ -74,14 +74,14 @@ export class IssuerStore {
   readonly #issuer: SealedTable<IssuerRow>;
   readonly #keys: SealedTable<KeyRow>;
   readonly #versions: SealedTable<VersionRow>;
-  readonly #roles: SealedValues<IssuerRole>;
+  readonly roles: SealedValues<IssuerRole>;
 
   constructor(sql: Sql, seals: RowSeals) {
     this.#sql = sql;
     this.#issuer = new SealedTable(sql, seals, ISSUER);
     this.#keys = new SealedTable(sql, seals, KEY);
     this.#versions = new SealedTable(sql, seals, VERSION);
-    this.#roles = new SealedValues(sql, seals, "roles", "issuer role");
+    this.roles = new SealedValues(sql, seals, "roles", "issuer role");
   }
 
   /** The configured issuer, and the revision of what is published; both "" before the first write. Null when it was tampered with. */
@@ -171,23 +171,6 @@ export class IssuerStore {
     return this.#sql.exec<{ expires_at: number }>(first).toArray()[0]?.expires_at ?? null;
   }
 
-  role(name: string): IssuerRole | null {
-    return this.#roles.read(name);
-  }
-
-  writeRole(name: string, role: IssuerRole): void {
-    this.#roles.write(name, role);
-  }
-
-  deleteRole(name: string): void {
-    this.#roles.delete(name);
-  }
-
-  /** At most `limit` names of roles, in order. */
-  roleNames(limit: number): string[] {
-    return this.#roles.names("", limit);
-  }
-
   /** Names of the roles that sign with a key, and seconds of their longest-lived tokens. */
   rolesOf(key: string): { readonly names: string[]; readonly longestTtl: number } {
     const rows = this.#sql
@@ -197,10 +180,6 @@ export class IssuerStore {
       )
       .toArray();
     return { names: rows.map(({ name }) => name), longestTtl: Math.max(0, ...rows.map(({ ttl }) => Number(ttl))) };
-  }
-
-  countRoles(): number {
-    return this.#roles.count();
   }
 
   #versionsOf(name: string, state: VersionState): VersionRow[] {

@@ -16,7 +16,7 @@ import {
   type SealedKeyPair,
   type Signer,
 } from "./model.ts";
-import { planKey, planRole } from "./rules.ts";
+import { planKey, planRole, verificationTtlProblem } from "./rules.ts";
 
 /** Every isolate reads all public keys: these bounds keep that small. */
 const MAX_KEYS = 100;
@@ -174,10 +174,8 @@ export class OidcIssuer extends GroveObject<IssuerEnv> {
     const key = this.#store.key(name);
     if (!key) return err(invalid("no named key found at this name"));
     const ttl = verificationTtl ?? key.config.verificationTtl;
-    if (ttl < 0) return err(invalid("verification_ttl cannot be negative"));
-    if (ttl > 10 * key.config.rotationPeriod) {
-      return err(invalid("verification_ttl cannot be longer than 10x rotation_period"));
-    }
+    const problem = verificationTtlProblem(ttl, key.config.rotationPeriod);
+    if (problem) return err(invalid(problem));
     if (ttl > 0 && this.#store.countRetired(name) >= MAX_RETIRED_VERSIONS) {
       return err(
         invalid(
@@ -193,18 +191,18 @@ export class OidcIssuer extends GroveObject<IssuerEnv> {
   /** The settings of a role, or null. */
   async readRole(name: string): Promise<IssuerRole | null> {
     await this.keys.open();
-    return this.#store.role(name);
+    return this.#store.roles.read(name);
   }
 
   /** Names of all roles, sorted. */
   listRoles(): string[] {
-    return this.#store.roleNames(MAX_ROLES);
+    return this.#store.roles.names("", MAX_ROLES);
   }
 
   /** Makes or changes a role. Its key must exist; its template was checked by the caller. */
   async writeRole(name: string, write: RoleWrite, newClientId: string): Promise<Result<null>> {
     await this.keys.open();
-    const existing = this.#store.role(name);
+    const existing = this.#store.roles.read(name);
     const planned = planRole(existing, write, newClientId);
     if (!planned.ok) return planned;
     const key = this.#store.key(planned.value.key);
@@ -212,20 +210,21 @@ export class OidcIssuer extends GroveObject<IssuerEnv> {
     if (planned.value.ttl > key.config.verificationTtl) {
       return err(invalid("a role's token ttl cannot be longer than the verification_ttl of the key it references"));
     }
-    if (!existing && this.#store.countRoles() >= MAX_ROLES) return err(invalid(`there are ${MAX_ROLES} roles already`));
-    this.#store.writeRole(name, planned.value);
+    if (!existing && this.#store.roles.count() >= MAX_ROLES)
+      return err(invalid(`there are ${MAX_ROLES} roles already`));
+    this.#store.roles.write(name, planned.value);
     return ok(null);
   }
 
   /** Deletes a role. Safe to repeat. */
   deleteRole(name: string): void {
-    this.#store.deleteRole(name);
+    this.#store.roles.delete(name);
   }
 
   /** What signs a token of the role `name` now; null when there is no such role. */
   async signerOfRole(name: string): Promise<{ readonly role: IssuerRole; readonly signer: Signer } | null> {
     await this.keys.open();
-    const role = this.#store.role(name);
+    const role = this.#store.roles.read(name);
     const signer = role && this.#signer(role.key);
     return role && signer ? { role, signer } : null;
   }

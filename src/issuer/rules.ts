@@ -10,7 +10,8 @@ const MAX_VERIFICATION_ROTATIONS = 10;
 /** An alarm must be able to stand for it. */
 const MAX_ROTATION_SECONDS = 10 * 366 * DAY_SECONDS;
 
-const NEW_KEY: KeyConfig = {
+/** The settings of a key unless its first write says otherwise. */
+export const NEW_KEY: KeyConfig = {
   algorithm: "RS256",
   rotationPeriod: DAY_SECONDS,
   verificationTtl: DAY_SECONDS,
@@ -47,10 +48,8 @@ export function planKey(existing: KeyConfig | null, write: KeyWrite, longestRole
   };
   if (key.rotationPeriod < MIN_ROTATION_SECONDS) return err(invalid("rotation_period must be at least one minute"));
   if (key.rotationPeriod > MAX_ROTATION_SECONDS) return err(invalid("rotation_period must be at most ten years"));
-  if (key.verificationTtl < 0) return err(invalid("verification_ttl cannot be negative"));
-  if (key.verificationTtl > MAX_VERIFICATION_ROTATIONS * key.rotationPeriod) {
-    return err(invalid("verification_ttl cannot be longer than 10x rotation_period"));
-  }
+  const ttlProblem = verificationTtlProblem(key.verificationTtl, key.rotationPeriod);
+  if (ttlProblem) return err(invalid(ttlProblem));
   if (!SIGNING_ALGORITHMS.includes(key.algorithm)) return err(invalid("unknown signing algorithm"));
   if (longestRoleTtl > key.verificationTtl) {
     return err(
@@ -65,6 +64,13 @@ export function planKey(existing: KeyConfig | null, write: KeyWrite, longestRole
   }
   const problem = allowedClientIds.map(clientIdProblem).find((found) => found !== null);
   return problem ? err(invalid(problem)) : ok(key);
+}
+
+/** Why a public half can't be published so many seconds after its key's last signature, or null. */
+export function verificationTtlProblem(ttl: number, rotationPeriod: number): string | null {
+  if (ttl < 0) return "verification_ttl cannot be negative";
+  const isTooLong = ttl > MAX_VERIFICATION_ROTATIONS * rotationPeriod;
+  return isTooLong ? `verification_ttl cannot be longer than ${MAX_VERIFICATION_ROTATIONS}x rotation_period` : null;
 }
 
 /** The settings of a role after a write; the template was checked before. */

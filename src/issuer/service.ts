@@ -4,8 +4,9 @@ import type { Keys } from "../crypto/key-ring.ts";
 import type { IssuerEnv } from "./env.ts";
 import { newKeyPair } from "./key-pair.ts";
 import { DEFAULT_KEY, type KeyWrite } from "./model.ts";
-import { type FirstVersions, issuerOf } from "./oidc-issuer.ts";
+import { issuerOf } from "./oidc-issuer.ts";
 import { forgetPublishedKeys } from "./published-keys.ts";
+import { NEW_KEY } from "./rules.ts";
 import { pluginIssuerUrl, signToken } from "./tokens.ts";
 
 /** Writes a key, and generates key pairs for it when it needs them, which is the slow part. */
@@ -16,14 +17,14 @@ export async function writeSigningKey(
   write: KeyWrite,
 ): Promise<Result<null>> {
   const issuer = issuerOf(env);
-  const first = await issuer.writeKey(name, write, null, currentTime());
+  let written = await issuer.writeKey(name, write, null, currentTime());
+  if (written.ok && written.value === "needs_versions") {
+    const algorithm = write.algorithm ?? NEW_KEY.algorithm;
+    const [signing, next] = await Promise.all([newKeyPair(keys, algorithm), newKeyPair(keys, algorithm)]);
+    written = await issuer.writeKey(name, write, { signing, next }, currentTime());
+  }
   forgetPublishedKeys();
-  if (!first.ok) return first;
-  if (first.value === "written") return ok(null);
-  const versions = await firstVersions(keys, write);
-  const second = await issuer.writeKey(name, write, versions, currentTime());
-  forgetPublishedKeys();
-  return second.ok ? ok(null) : second;
+  return written.ok ? ok(null) : written;
 }
 
 /** Creates the default key unless it exists. */
@@ -65,10 +66,4 @@ export async function signMountToken(env: IssuerEnv, keys: Keys, token: MountTok
     claims: {},
   };
   return ok(await signToken(keys, signer, content, currentTime()));
-}
-
-async function firstVersions(keys: Keys, { algorithm }: KeyWrite): Promise<FirstVersions> {
-  const chosen = algorithm ?? "RS256";
-  const [signing, next] = await Promise.all([newKeyPair(keys, chosen), newKeyPair(keys, chosen)]);
-  return { signing, next };
 }

@@ -2,6 +2,7 @@ import { parseDuration } from "../base/duration.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import type { EntityView } from "../identity/model.ts";
 import type { TemplateAlias } from "../policy/template.ts";
+import { isObject } from "../wire/fields.ts";
 import { parseJsonObject } from "../wire/json.ts";
 
 /** Claims that a template can't set: they decide who a token is for and how long. */
@@ -53,7 +54,7 @@ export function claimsFromTemplate(
   const parsed = marked.trimStart().startsWith("{") ? parseJsonObject(marked) : err("");
   // Its own message would quote the values.
   if (!parsed.ok) return err(NO_OBJECT);
-  const claims = new Filling(values).object(parsed.value);
+  const claims = withValues(parsed.value, values);
   if (!claims.ok) return claims;
   const reserved = Object.keys(claims.value).find((name) => RESERVED_CLAIMS.has(name));
   if (reserved === undefined) return claims;
@@ -65,46 +66,35 @@ const MARK = "\ue000";
 
 const NO_OBJECT = "error parsing template JSON: it must be an object, with expressions outside of quotes only";
 
-/** Puts values in the place of their marks. */
-class Filling {
-  readonly #values: readonly Value[];
-  #used = 0;
-  #problem: string | null = null;
-
-  constructor(values: readonly Value[]) {
-    this.#values = values;
-  }
-
-  /** The whole object. Call it once. */
-  object(json: Record<string, unknown>): Result<Record<string, unknown>, string> {
-    const filled = this.#object(json);
-    if (this.#problem !== null) return err(this.#problem);
-    // A mark that was not met stood under a key that comes twice; one that was met twice was written as text.
-    return this.#used === this.#values.length ? ok(filled) : err(NO_OBJECT);
-  }
-
-  #object(json: Record<string, unknown>): Record<string, unknown> {
+/** The object with `values` in the place of their marks, each of which it must have once. */
+function withValues(json: Record<string, unknown>, values: readonly Value[]): Result<Record<string, unknown>, string> {
+  let used = 0;
+  const problems: string[] = [];
+  const valueAt = (text: string): Value | undefined => {
+    const value = text.startsWith(MARK) ? values[Number(text.slice(MARK.length))] : undefined;
+    if (value !== undefined) used++;
+    return value;
+  };
+  const fill = (item: unknown): unknown => {
+    if (typeof item === "string") return valueAt(item) ?? item;
+    if (Array.isArray(item)) return item.map(fill);
+    return isObject(item) ? fillObject(item) : item;
+  };
+  const fillObject = (object: Record<string, unknown>): Record<string, unknown> => {
     const filled = new Map<string, unknown>();
-    for (const [written, value] of Object.entries(json)) {
-      const key = this.#valueOf(written) ?? written;
-      if (typeof key !== "string") this.#problem = "error parsing template JSON: a key must be a text";
-      else if (filled.has(key)) this.#problem = "error parsing template JSON: two keys of an object are the same";
-      else filled.set(key, this.#any(value));
+    for (const [written, item] of Object.entries(object)) {
+      const key = valueAt(written) ?? written;
+      if (typeof key !== "string") problems.push("error parsing template JSON: a key must be a text");
+      else if (filled.has(key)) problems.push("error parsing template JSON: two keys of an object are the same");
+      else filled.set(key, fill(item));
     }
     return Object.fromEntries(filled);
-  }
-
-  #any(json: unknown): unknown {
-    if (typeof json === "string") return this.#valueOf(json) ?? json;
-    if (Array.isArray(json)) return json.map((item) => this.#any(item));
-    return typeof json === "object" && json !== null ? this.#object({ ...json }) : json;
-  }
-
-  #valueOf(text: string): Value | undefined {
-    const value = text.startsWith(MARK) ? this.#values[Number(text.slice(MARK.length))] : undefined;
-    if (value !== undefined) this.#used++;
-    return value;
-  }
+  };
+  const filled = fillObject(json);
+  const [problem] = problems;
+  if (problem !== undefined) return err(problem);
+  // A mark that was not met stood under a key that comes twice; one that was met twice was written as text.
+  return used === values.length ? ok(filled) : err(NO_OBJECT);
 }
 
 type Value = string | number | readonly string[] | Readonly<Record<string, string>>;
