@@ -59,17 +59,18 @@ const phrases = new Map<string, string>(PHRASES);
 const anyPhrase = new RegExp(`\\b(?:${PHRASES.map(([cloud]) => cloud).join("|")})\\b`, "g");
 
 /**
- * The fields of a request in the inner vocabulary. A name of the wrong vocabulary becomes one that nothing inside knows
- * either, so it is never understood.
+ * The fields of a request to an `aws` mount in the inner vocabulary. A name of the wrong vocabulary becomes one that nothing
+ * inside knows either, so it is never understood. The way in and the way out are the same exchange of names.
  */
-export function translateRequest(type: CloudMountType, fields: Data): Record<string, unknown> {
-  return type === "cloud" ? { ...fields } : translateFields(fields);
+export function translateRequest(fields: Data): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => [fieldNames(name), translateValue(name, value)]),
+  );
 }
 
-/** The data of an answer in the mount's vocabulary. Lists of metadata names stay sorted. */
-export function translateAnswer(type: CloudMountType, data: Data): Record<string, unknown> {
-  if (type === "cloud") return { ...data };
-  const translated = translateFields(data);
+/** The data of an answer of an `aws` mount. Lists of metadata names stay sorted. */
+export function translateAnswer(data: Data): Record<string, unknown> {
+  const translated = translateRequest(data);
   for (const [name, value] of Object.entries(translated)) {
     if (METADATA_FIELDS.has(name) && Array.isArray(value)) value.sort();
   }
@@ -103,13 +104,6 @@ export function translateMetadata(
 /** A message of this method in the mount's vocabulary. */
 export function translateMessage(type: CloudMountType, message: string): string {
   return type === "cloud" ? message : message.replace(anyPhrase, (phrase) => phrases.get(phrase) ?? phrase);
-}
-
-/** Between two vocabularies the way in and the way out are the same exchange of names. */
-function translateFields(data: Data): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(data).map(([name, value]) => [fieldNames(name), translateValue(name, value)]),
-  );
 }
 
 function translateValue(name: string, value: unknown): unknown {
