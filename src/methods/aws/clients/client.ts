@@ -28,8 +28,8 @@ export type CloudClient = {
     readonly token: () => Promise<Result<string>>;
   } | null;
   /**
-   * Identifies the mount and all of its configuration that affects the answers of the cloud. Cached answers are keyed
-   * by it: neither a changed configuration nor another mount sees them.
+   * Identifies the mount and its configuration. Cached answers of the cloud are keyed by it: neither a changed
+   * configuration nor another mount sees them.
    */
   readonly revision: string;
 };
@@ -77,19 +77,8 @@ const REVISIONS = new WeakMap<ClientConfig, { readonly mount: string; readonly r
 async function revisionOf(mount: string, config: ClientConfig): Promise<string> {
   const known = REVISIONS.get(config);
   if (known?.mount === mount) return known.revision;
-  const { endpoint, iamEndpoint, stsEndpoint, stsRegion, accessKey, sealedSecretKey, maxRetries, webIdentity } = config;
-  const revision = await nameOf(
-    mount,
-    endpoint,
-    iamEndpoint,
-    stsEndpoint,
-    stsRegion,
-    accessKey,
-    // Sealing the same secret again gives another text, so writing it again counts as a change too.
-    sealedSecretKey,
-    maxRetries,
-    webIdentity ? JSON.stringify(webIdentity) : null,
-  );
+  // Sealing the same secret again gives another text, so writing it again counts as a change too.
+  const revision = await nameOf(mount, JSON.stringify(config));
   REVISIONS.set(config, { mount, revision });
   return revision;
 }

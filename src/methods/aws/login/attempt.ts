@@ -6,7 +6,7 @@ import { isRoleName } from "../../roles.ts";
 import { type CloudAccount, type CloudClient, openClient } from "../clients/client.ts";
 import { isPlainWord } from "../encoding.ts";
 import type { LoginSettings } from "../mount/copies.ts";
-import { configurationForLogin, rolesForLogin } from "../mount/for-login.ts";
+import { configurationForLogin } from "../mount/for-login.ts";
 import { mountTypeOf } from "../mount/mount.ts";
 import type { CheckName } from "../rules/checks.ts";
 import type { IdentityConfig, Metadata } from "../rules/identity.ts";
@@ -84,13 +84,13 @@ export async function findTarget(
   accountId: string,
 ): Promise<Result<LoginTarget>> {
   if (named) {
-    const { stsRole } = await rolesForLogin(attempt, null, accountId);
+    const { stsRole } = await configurationForLogin(attempt, null, accountId, settings);
     return ok(await targetOf(attempt, settings, named, { accountId, stsRole }));
   }
   const read = readRoleName(name);
   if (!read.ok) return attempt.checks.record("role", {}, read);
   attempt.notes.role = read.value;
-  const { role, stsRole } = await rolesForLogin(attempt, read.value, accountId);
+  const { role, stsRole } = await configurationForLogin(attempt, read.value, accountId, settings);
   const judged = judgeRole(attempt, role, read.value, kind);
   return judged.ok ? ok(await targetOf(attempt, settings, judged.value, { accountId, stsRole })) : judged;
 }
