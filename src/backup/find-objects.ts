@@ -25,38 +25,26 @@ export interface SavedObject {
   restart(): Promise<void>;
 }
 
+const OBJECTS: Readonly<Record<SavedClass, (env: Env, name: string) => SavedObject>> = {
+  TokenTree: treeAt,
+  CustomIds: (env, name) => within(env, env.CUSTOM_IDS).getByName(name),
+  Team: (env, name) => within(env, env.TEAM).getByName(name),
+  Organization: (env, name) => within(env, env.ORGANIZATION).getByName(name),
+  OrganizationDirectory: (env, name) => within(env, env.ORGANIZATION_DIRECTORY).getByName(name),
+  EntityShard: (env, name) => within(env, env.ENTITY_SHARD).getByName(name),
+  Identity: (env, name) => within(env, env.IDENTITY).getByName(name),
+  TokenRoles: (env, name) => within(env, env.TOKEN_ROLES).getByName(name),
+  TokenRevocations: (env, name) => within(env, env.TOKEN_REVOCATIONS).getByName(name),
+  CloudAccessList: (env, name) => within(env, env.CLOUD_ACCESS_LIST).getByName(name),
+  CloudAuth: (env, name) => within(env, env.CLOUD_AUTH).getByName(name),
+  JwtAuth: (env, name) => within(env, env.JWT_AUTH).getByName(name),
+  OidcIssuer: (env, name) => within(env, env.OIDC_ISSUER).getByName(name),
+  System: (env, name) => within(env, env.SYSTEM).getByName(name),
+};
+
 /** The object at a place. */
 export function objectAt(env: Env, { className, name }: ObjectPlace): SavedObject {
-  switch (className) {
-    case "TokenTree":
-      return treeAt(env, name);
-    case "CustomIds":
-      return within(env, env.CUSTOM_IDS).getByName(name);
-    case "Team":
-      return within(env, env.TEAM).getByName(name);
-    case "Organization":
-      return within(env, env.ORGANIZATION).getByName(name);
-    case "OrganizationDirectory":
-      return within(env, env.ORGANIZATION_DIRECTORY).getByName(name);
-    case "EntityShard":
-      return within(env, env.ENTITY_SHARD).getByName(name);
-    case "Identity":
-      return within(env, env.IDENTITY).getByName(name);
-    case "TokenRoles":
-      return within(env, env.TOKEN_ROLES).getByName(name);
-    case "TokenRevocations":
-      return within(env, env.TOKEN_REVOCATIONS).getByName(name);
-    case "CloudAccessList":
-      return within(env, env.CLOUD_ACCESS_LIST).getByName(name);
-    case "CloudAuth":
-      return within(env, env.CLOUD_AUTH).getByName(name);
-    case "JwtAuth":
-      return within(env, env.JWT_AUTH).getByName(name);
-    case "OidcIssuer":
-      return within(env, env.OIDC_ISSUER).getByName(name);
-    case "System":
-      return within(env, env.SYSTEM).getByName(name);
-  }
+  return OBJECTS[className](env, name);
 }
 
 /** Keys of the objects after `after`, at most `limit`, in order. Some of them may have stored nothing. */
@@ -130,27 +118,31 @@ async function namesOf(env: Env, installation: Installation, className: SavedCla
 }
 
 async function organizationNames(env: Env): Promise<string[]> {
-  const names: string[] = [];
-  for (let after: number | null = 0; after !== null; ) {
-    const page: { readonly items: readonly { readonly name: string }[]; readonly next: number | null } =
-      await organizationDirectory(env).after(after, PAGE);
-    names.push(...page.items.map(({ name }) => name));
-    after = page.next;
-  }
-  return names;
+  const organizations = await allOf(async (after) => organizationDirectory(env).after(after, PAGE));
+  return organizations.map(({ name }) => name);
 }
 
 async function teamNames(env: Env): Promise<string[]> {
   const names: string[] = [];
-  for (const organization of await organizationNames(env)) {
-    for (let after: number | null = 0; after !== null; ) {
-      const page: { readonly routes: string[]; readonly next: number | null } = await organizationNamed(
-        env,
-        organization,
-      ).teamRoutes(after, PAGE);
-      names.push(...page.routes.map(teamObjectName));
-      after = page.next;
-    }
+  for (const name of await organizationNames(env)) {
+    const routes = await allOf(async (after) => organizationNamed(env, name).teamRoutes(after, PAGE));
+    names.push(...routes.map(teamObjectName));
   }
   return names;
+}
+
+/** Some items of a list, and the row to go on after; null at the end. */
+interface Page<T> {
+  readonly items: readonly T[];
+  readonly next: number | null;
+}
+
+async function allOf<T>(read: (after: number) => Promise<Page<T>>): Promise<T[]> {
+  const items: T[] = [];
+  for (let after: number | null = 0; after !== null; ) {
+    const page: Page<T> = await read(after);
+    items.push(...page.items);
+    after = page.next;
+  }
+  return items;
 }

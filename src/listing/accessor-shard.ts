@@ -1,7 +1,7 @@
 import { DurableObject } from "cloudflare:workers";
 import { currentTime } from "../base/clock.ts";
 import { within } from "../base/location.ts";
-import { EarliestAlarm } from "../storage/earliest-alarm.ts";
+import { EarliestAlarm } from "../storage/object-alarm.ts";
 import type { Migration } from "../storage/schema.ts";
 import { Tables } from "../storage/tables.ts";
 import { mustLoadInstallation } from "../system/installation.ts";

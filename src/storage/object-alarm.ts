@@ -1,9 +1,10 @@
 import { currentTime } from "../base/clock.ts";
 import { err, ok, type Result } from "../base/result.ts";
-import { pendingAlarm } from "./pending-alarm.ts";
 
-/** The platform takes no alarm after 2189. */
+/** The platform takes no alarm after 2189, and a token may outlive that. */
 const LATEST_ALARM_MS = Date.UTC(2189, 0, 1);
+/** An alarm that should have come this long ago (ms) was lost, to a restore or to a fault of the platform. */
+const LOST_ALARM_MS = 600_000;
 /** Pause before the next try where nothing can be read now, for example while the service is sealed. */
 const CLOSED_RETRY_MS = 30_000;
 
@@ -143,4 +144,60 @@ export class ObjectAlarm {
 
 function nextTry({ duty, pausedUntil }: Tried): number {
   return Math.max(duty.dueAt() ?? NEVER, pausedUntil);
+}
+
+/** True for an alarm that should have come long ago, and will not come any more. Both in ms. */
+function isLost(alarm: number | null, now: number): boolean {
+  return alarm !== null && alarm < now - LOST_ALARM_MS;
+}
+
+/** When the alarm of an object comes (ms); null when none is set, or when it was lost and has to be set again. `now` in ms. */
+export async function pendingAlarm(storage: Pick<AlarmStorage, "getAlarm">, now: number): Promise<number | null> {
+  const alarm = await storage.getAlarm();
+  return isLost(alarm, now) ? null : alarm;
+}
+
+/**
+ * The one alarm of an object that changes with nearly every call. Moving the alarm later would only cost a row, so it is never moved
+ * later: it may ring before anything is due.
+ */
+export class EarliestAlarm {
+  readonly #storage: Pick<AlarmStorage, "getAlarm" | "setAlarm">;
+  /** When the alarm is set for (ms), or null. */
+  #at: number | null = null;
+
+  constructor(storage: Pick<AlarmStorage, "getAlarm" | "setAlarm">) {
+    this.#storage = storage;
+  }
+
+  /** Reads when the alarm is set for. Returns true when it should have rung before, and was lost: then it counts as not set. */
+  async load(): Promise<boolean> {
+    const at = await this.#storage.getAlarm();
+    this.#at = isLost(at, currentTime()) ? null : at;
+    return this.#at !== at;
+  }
+
+  /** The alarm rang. */
+  rang(): void {
+    this.#at = null;
+  }
+
+  /**
+   * Sets the alarm for what is due first, unless it is set for an earlier time. Each setting is a row written, so it takes all
+   * times at once.
+   *
+   * @param dues ms; null: not due.
+   */
+  async atLatest(...dues: readonly (number | null)[]): Promise<void> {
+    const times = dues.filter((due) => due !== null);
+    if (times.length === 0) return;
+    const at = Math.min(...times, LATEST_ALARM_MS);
+    if (this.#at === null || at < this.#at) await this.set(at);
+  }
+
+  /** Sets the alarm for `at` (ms). */
+  set(at: number): Promise<void> {
+    this.#at = at;
+    return this.#storage.setAlarm(at);
+  }
 }

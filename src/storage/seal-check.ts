@@ -1,4 +1,4 @@
-import type { CheckedRows, CheckedTable, RowKey } from "./row-seals.ts";
+import type { CheckedPage, CheckedRows, CheckedTable, RowKey } from "./row-seals.ts";
 
 /** Rows that one step checks: some ms, so that requests wait no longer than that. */
 const STEP_ROWS = 200;
@@ -23,20 +23,24 @@ export const NOTHING_TO_CHECK: SealStep = { sealed: 0, tampered: 0, terms: [], n
  * @param from null for the first step.
  */
 export function checkSeals(tables: readonly CheckedTable[], from: SealPosition | null): SealStep {
-  let sealed = 0;
-  let tampered = 0;
-  const terms = new Set<number>();
+  const pages: CheckedPage[] = [];
   let room = STEP_ROWS;
   for (let number = from?.table ?? 0; number < tables.length; number++) {
     const table = tables[number];
     if (!table) break;
-    const checked = table.checkAfter(number === from?.table ? from.after : null, room);
-    sealed += checked.sealed;
-    tampered += checked.tampered;
-    for (const term of checked.terms) terms.add(term);
-    room -= checked.count;
-    if (room === 0 && checked.last)
-      return { sealed, tampered, terms: [...terms], next: { table: number, after: checked.last } };
+    const page = table.checkAfter(number === from?.table ? from.after : null, room);
+    pages.push(page);
+    room -= page.count;
+    if (room === 0 && page.last) return { ...joinedChecks(pages), next: { table: number, after: page.last } };
   }
-  return { sealed, tampered, terms: [...terms], next: null };
+  return { ...joinedChecks(pages), next: null };
+}
+
+/** What several checks found together. */
+export function joinedChecks(checks: readonly CheckedRows[]): CheckedRows {
+  return {
+    sealed: checks.reduce((sum, { sealed }) => sum + sealed, 0),
+    tampered: checks.reduce((sum, { tampered }) => sum + tampered, 0),
+    terms: [...new Set(checks.flatMap(({ terms }) => terms))],
+  };
 }

@@ -1,5 +1,5 @@
-import { type Migration, Schema } from "../storage/schema.ts";
-import { columnOf } from "../storage/tables.ts";
+import type { Migration } from "../storage/schema.ts";
+import { columnOf, Tables } from "../storage/tables.ts";
 import type { PartVersionStore } from "./part-versions.ts";
 import type { SnapshotParts } from "./snapshot.ts";
 
@@ -176,37 +176,32 @@ export const RESTORE_MIGRATIONS: readonly Migration[] = [
 
 /** The one restore of an installation: it begins before there are keys. */
 export class RestoreStore {
-  readonly #sql: SqlStorage;
-  readonly #schema: Schema;
+  readonly #tables: Tables;
   readonly #versions: PartVersionStore;
 
   constructor(sql: SqlStorage, versions: PartVersionStore) {
-    this.#sql = sql;
+    this.#tables = new Tables(sql, RESTORE_MIGRATIONS, "restores");
     this.#versions = versions;
-    this.#schema = new Schema(sql, RESTORE_MIGRATIONS, "restores");
   }
 
   /** The run that made the backup that is being restored; null: none is. */
   get running(): string | null {
-    if (!this.#schema.exists) return null;
-    return columnOf<string>(this.#sql, "SELECT run FROM restores WHERE finished_at IS NULL")[0] ?? null;
+    return columnOf<string>(this.#tables, "SELECT run FROM restores WHERE finished_at IS NULL")[0] ?? null;
   }
 
   /** True when the restore of this run has ended. */
   hasFinished(run: string): boolean {
-    if (!this.#schema.exists) return false;
-    return this.#sql.exec("SELECT 1 FROM restores WHERE run = ? AND finished_at IS NOT NULL", run).toArray().length > 0;
+    return columnOf(this.#tables, "SELECT 1 FROM restores WHERE run = ? AND finished_at IS NOT NULL", run).length > 0;
   }
 
   /** Notes the begin. */
   begin(run: string): void {
-    this.#schema.create();
-    this.#sql.exec("INSERT INTO restores (one, run) VALUES (1, ?)", run);
+    this.#tables.exec("INSERT INTO restores (one, run) VALUES (1, ?)", run);
   }
 
   /** Notes the end, at `now` (ms). */
   finish(now: number): void {
-    this.#sql.exec("UPDATE restores SET finished_at = ?", now);
+    this.#tables.exec("UPDATE restores SET finished_at = ?", now);
     this.#versions.change("keys");
   }
 }

@@ -4,7 +4,7 @@ import type { RowSeals } from "../storage/row-seals.ts";
 import type { Migration } from "../storage/schema.ts";
 import { SealedTable, type TableShape } from "../storage/sealed-table.ts";
 import { storedJson } from "../storage/stored-json.ts";
-import type { Sql } from "../storage/tables.ts";
+import { columnOf, type Sql } from "../storage/tables.ts";
 import { ListedTokens } from "./listed-tokens.ts";
 import type { OrganizationRecord, Page, PageRequest, TeamRecord, TeamState } from "./record.ts";
 
@@ -186,10 +186,8 @@ export class OrganizationStore {
 
   /** True when a team other than `teamId` has the name. */
   isNameTaken(name: string, teamId: string): boolean {
-    const holder = this.#sql
-      .exec<{ team_id: string }>("SELECT team_id FROM teams WHERE name_key = ?", nameKey(name))
-      .toArray()[0];
-    return holder !== undefined && holder.team_id !== teamId;
+    const holders = columnOf<string>(this.#sql, "SELECT team_id FROM teams WHERE name_key = ?", nameKey(name));
+    return holders.some((holder) => holder !== teamId);
   }
 
   /** Takes a team in. */

@@ -10,6 +10,7 @@ import type { TeamEnv } from "./env.ts";
 import { NAME_TAKEN, NO_ORGANIZATION } from "./failures.ts";
 import { organizationDirectory, teamAt } from "./find.ts";
 import { newTeamId, teamRoute } from "./ids.ts";
+import type { TokenOrder } from "./listed-tokens.ts";
 import type { Delivery, SealedWebhook } from "./notices/rules.ts";
 import { WebhookStore } from "./notices/webhook-store.ts";
 import { ORGANIZATION_MIGRATIONS, OrganizationRow, OrganizationStore } from "./organization-store.ts";
@@ -26,7 +27,6 @@ import type {
 } from "./record.ts";
 import { type LifetimeRules, lifetimeRules } from "./rules/lifetime.ts";
 import { OWNERS, ownersOf } from "./rules/owners.ts";
-import type { TokenOrder } from "./rules/sort.ts";
 
 /** Pause before what failed is tried again. */
 const RETRY_MS = 500;
@@ -227,10 +227,10 @@ export class Organization extends GroveObject<TeamEnv> {
   }
 
   /** Routes of at most `limit` teams after the row `after`, and the row to go on after; null at the end. */
-  teamRoutes(after: number, limit: number): { readonly routes: string[]; readonly next: number | null } {
+  teamRoutes(after: number, limit: number): { readonly items: string[]; readonly next: number | null } {
     const teams = this.#store.teamsAfter(after, limit);
-    const routes = teams.map(({ teamId }) => teamRoute(teamId));
-    return { routes, next: teams.length < limit ? null : (teams.at(-1)?.row ?? null) };
+    const items = teams.map(({ teamId }) => teamRoute(teamId));
+    return { items, next: teams.length < limit ? null : (teams.at(-1)?.row ?? null) };
   }
 
   async #check(): Promise<void> {

@@ -1,10 +1,11 @@
 import { inGroups } from "../base/parallel.ts";
 import type { AgedTerm } from "../crypto/key-terms.ts";
 import type { CheckedRows } from "../storage/row-seals.ts";
+import { joinedChecks } from "../storage/seal-check.ts";
 import type { TeamEnv } from "./env.ts";
 import { organizationDirectory, organizationNamed, teamAt } from "./find.ts";
 import { teamRoute } from "./ids.ts";
-import type { KnownTeam, OrganizationStore } from "./organization-store.ts";
+import type { OrganizationStore } from "./organization-store.ts";
 import type { OrganizationPage } from "./record.ts";
 
 /** What a comparison of some teams found. */
@@ -25,55 +26,37 @@ interface TeamCheckDeps {
 
 /** Compares the index with up to `limit` teams after the row `after`, and repairs differences. */
 export async function checkTeams(
-  deps: TeamCheckDeps,
+  { env, store, has }: TeamCheckDeps,
   organizationId: string,
   after: number,
   limit: number,
   aged: readonly AgedTerm[],
 ): Promise<Reconciled> {
-  const teams = deps.store.teamsAfter(after, limit);
-  const compared = await inGroups(teams, (team) => tryToCheck(deps, team, organizationId, aged));
+  const teams = store.teamsAfter(after, limit);
+  const compared = await inGroups(teams, async (known): Promise<CheckedRows | null> => {
+    try {
+      const team = teamAt(env, teamRoute(known.teamId));
+      const { revision, ...checked } = await team.compare(organizationId, aged);
+      // A newer state of the team may have arrived during the call. Then that one holds.
+      if (!has(organizationId) || store.find(known.teamId)?.revision !== known.revision) return checked;
+      // A team that was tampered with stays on the list, for tidy to find.
+      if (revision === null) store.remove(known.teamId);
+      else if (revision !== "tampered" && revision !== known.revision) {
+        await team.tellAll(organizationId, known.revision);
+      }
+      return checked;
+    } catch (error) {
+      // A team that can't be compared now is left for the next time: it must not keep the others waiting.
+      console.error(JSON.stringify({ type: "team_check", error: String(error) }));
+      return null;
+    }
+  });
   const answered = compared.filter((one) => one !== null);
   return {
+    ...joinedChecks(answered),
     next: teams.length < limit ? null : (teams.at(-1)?.row ?? null),
-    sealed: answered.reduce((sum, { sealed }) => sum + sealed, 0),
-    tampered: answered.reduce((sum, { tampered }) => sum + tampered, 0),
-    terms: [...new Set(answered.flatMap(({ terms }) => [...terms]))],
     failures: compared.length - answered.length,
   };
-}
-
-/** A team that can't be compared now is left for the next time: it must not keep the others waiting. Null then. */
-async function tryToCheck(
-  deps: TeamCheckDeps,
-  known: KnownTeam,
-  organizationId: string,
-  aged: readonly AgedTerm[],
-): Promise<CheckedRows | null> {
-  try {
-    return await check(deps, known, organizationId, aged);
-  } catch (error) {
-    console.error(JSON.stringify({ type: "team_check", error: String(error) }));
-    return null;
-  }
-}
-
-async function check(
-  { env, store, has }: TeamCheckDeps,
-  known: KnownTeam,
-  organizationId: string,
-  aged: readonly AgedTerm[],
-): Promise<CheckedRows> {
-  const team = teamAt(env, teamRoute(known.teamId));
-  const { revision, ...checked } = await team.compare(organizationId, aged);
-  // A newer state of the team may have arrived during the call. Then that one holds.
-  if (!has(organizationId) || store.find(known.teamId)?.revision !== known.revision) return checked;
-  // A team that was tampered with stays on the list, for tidy to find.
-  if (revision === null) store.remove(known.teamId);
-  else if (revision !== "tampered" && revision !== known.revision) {
-    await team.tellAll(organizationId, known.revision);
-  }
-  return checked;
 }
 
 /** Page sizes: organizations of one call to the directory, and teams that one call to an organization compares. */
@@ -100,19 +83,15 @@ export async function reconcileTeams(env: TeamEnv, aged: readonly AgedTerm[] = [
   const directory = organizationDirectory(env);
   let organizations = 0;
   let vanished = 0;
-  let sealed = 0;
-  let tampered = 0;
   let failures = 0;
-  const terms = new Set<number>();
+  const checks: CheckedRows[] = [];
   for (let after: number | null = 0; after !== null; ) {
     const page: OrganizationPage = await directory.after(after, ORGANIZATIONS);
     for (const { name, organizationId } of page.items) {
       organizations++;
       const organization = organizationNamed(env, name);
       const own = await organization.checkSeals(null);
-      sealed += own.sealed;
-      tampered += own.tampered;
-      for (const term of own.terms) terms.add(term);
+      checks.push(own);
       // One that was tampered with stays on the list, for the next run to find.
       if (own.tampered === 0 && !(await organization.has(organizationId))) {
         await directory.remove(name, organizationId);
@@ -120,14 +99,12 @@ export async function reconcileTeams(env: TeamEnv, aged: readonly AgedTerm[] = [
       }
       for (let team: number | null = 0; team !== null; ) {
         const compared: Reconciled = await organization.reconcile(team, TEAMS, aged);
-        sealed += compared.sealed;
-        tampered += compared.tampered;
-        for (const term of compared.terms) terms.add(term);
+        checks.push(compared);
         failures += compared.failures;
         team = compared.next;
       }
     }
     after = page.next;
   }
-  return { organizations, vanished, sealed, tampered, terms: [...terms], failures };
+  return { organizations, vanished, failures, ...joinedChecks(checks) };
 }

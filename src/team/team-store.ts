@@ -3,7 +3,7 @@ import type { RowSeals } from "../storage/row-seals.ts";
 import type { Migration } from "../storage/schema.ts";
 import { blobsOf, SealedTable, type TableShape } from "../storage/sealed-table.ts";
 import { storedJson } from "../storage/stored-json.ts";
-import type { Sql } from "../storage/tables.ts";
+import { columnOf, type Sql } from "../storage/tables.ts";
 import { nextDueAt } from "./notices/rules.ts";
 import type { NewTeamTokenRecord, TeamRecord, TeamSettings, TeamState, TeamToken } from "./record.ts";
 
@@ -113,10 +113,8 @@ export class TeamStore {
   /** Those of `aged` under which tokens may be hashed. */
   termsOfTokens(aged: readonly AgedTerm[]): number[] {
     if (aged.length === 0) return [];
-    return this.#sql
-      .exec<{ record: string }>("SELECT record FROM tokens")
-      .toArray()
-      .flatMap(({ record }) => termsAbout(aged, storedJson<TeamToken>(record).createdAt));
+    const records = columnOf<string>(this.#sql, "SELECT record FROM tokens");
+    return records.flatMap((record) => termsAbout(aged, storedJson<TeamToken>(record).createdAt));
   }
 
   /** The token with this id, or with "" the one without a description. */
@@ -188,8 +186,7 @@ export class TeamStore {
 
   /** When there is something to do about a token (ms); null: never. */
   nextDue(): number | null {
-    const due = "SELECT due_at FROM tokens WHERE due_at IS NOT NULL ORDER BY due_at LIMIT 1";
-    return this.#sql.exec<{ due_at: number }>(due).toArray()[0]?.due_at ?? null;
+    return columnOf<number | null>(this.#sql, "SELECT MIN(due_at) FROM tokens WHERE due_at IS NOT NULL")[0] ?? null;
   }
 
   /**
@@ -274,8 +271,8 @@ export class TeamStore {
   }
 
   #unsentTokens(): TeamState["tokens"] {
-    const unsent = this.#sql.exec<{ token_id: string }>("SELECT token_id FROM unsent").toArray();
-    return unsent.map(({ token_id: tokenId }) => ({ tokenId, token: this.token(tokenId)?.token ?? null }));
+    const unsent = columnOf<string>(this.#sql, "SELECT token_id FROM unsent");
+    return unsent.map((tokenId) => ({ tokenId, token: this.token(tokenId)?.token ?? null }));
   }
 
   /** Records that the organization has to be notified of these tokens. */

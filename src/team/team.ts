@@ -3,7 +3,8 @@ import { MAX_TEAM_TOKENS } from "../base/limits.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import { equalBytes } from "../crypto/bytes.ts";
 import type { AgedTerm } from "../crypto/key-terms.ts";
-import type { SealPosition } from "../storage/seal-check.ts";
+import type { CheckedRows } from "../storage/row-seals.ts";
+import { joinedChecks, type SealPosition } from "../storage/seal-check.ts";
 import { GroveObject } from "../system/grove-object.ts";
 import type { TeamEnv } from "./env.ts";
 import {
@@ -256,17 +257,13 @@ export class Team extends GroveObject<TeamEnv> {
    */
   async compare(organizationId: string, aged: readonly AgedTerm[] = []): Promise<ComparedTeam> {
     await this.keys.open();
-    let sealed = 0;
-    let tampered = 0;
-    const terms = this.#store.termsOfTokens(aged);
+    const checks: CheckedRows[] = [{ sealed: 0, tampered: 0, terms: this.#store.termsOfTokens(aged) }];
     for (let from: SealPosition | null | undefined; from !== null; ) {
       const step = await this.checkSeals(from ?? null);
-      sealed += step.sealed;
-      tampered += step.tampered;
-      terms.push(...step.terms);
+      checks.push(step);
       from = step.next;
     }
-    return { revision: this.#revision(organizationId), sealed, tampered, terms };
+    return { revision: this.#revision(organizationId), ...joinedChecks(checks) };
   }
 
   /** Tells the organization, which knows the team otherwise than it is, everything. `knownRevision` is what it knows. */

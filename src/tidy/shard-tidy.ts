@@ -4,7 +4,7 @@ import { within } from "../base/location.ts";
 import type { AgedTerm } from "../crypto/key-terms.ts";
 import type { Env } from "../env.ts";
 import { shardCount, shardNumbers } from "../listing/accessor-shard.ts";
-import { pendingAlarm } from "../storage/pending-alarm.ts";
+import { pendingAlarm } from "../storage/object-alarm.ts";
 import { type Migration, Schema } from "../storage/schema.ts";
 import { storedJson } from "../storage/stored-json.ts";
 import { mustLoadInstallation } from "../system/installation.ts";

@@ -1,5 +1,5 @@
 import { TreeLeases } from "../lease/tree-leases.ts";
-import { EarliestAlarm } from "../storage/earliest-alarm.ts";
+import { EarliestAlarm } from "../storage/object-alarm.ts";
 import type { Origin } from "../storage/origin.ts";
 import type { SchemaVersions } from "../storage/schema.ts";
 import { CubbyholeStore } from "./cubbyhole/store.ts";

@@ -1,7 +1,7 @@
 import { currentTime } from "../base/clock.ts";
 import type { SingleTokenEnd } from "../listing/expiry/single-token-walk.ts";
 import type { InventoryEntry } from "../listing/inventory/entry.ts";
-import type { EarliestAlarm } from "../storage/earliest-alarm.ts";
+import type { EarliestAlarm } from "../storage/object-alarm.ts";
 import { REVOKED } from "../token/state.ts";
 import type { SharedParts } from "./shared-parts.ts";
 import type { SingleTokenExpiry } from "./single-token-expiry.ts";

@@ -5,7 +5,7 @@ import { err, ok, type Result } from "../../base/result.ts";
 import { NO_ORGANIZATION } from "../../team/failures.ts";
 import { organizationNamed, teamAt } from "../../team/find.ts";
 import { readTokenId } from "../../team/ids.ts";
-import { readTokenOrder, TOKEN_SORTS } from "../../team/rules/sort.ts";
+import { readTokenOrder, TOKEN_SORTS } from "../../team/listed-tokens.ts";
 import { exact, exactString, oneOf } from "../../wire/exact-fields.ts";
 import { ANY_FIELDS, fieldSchema, isObject, readValues } from "../../wire/fields.ts";
 import { EMPTY } from "../../wire/reply.ts";

@@ -28,7 +28,8 @@ export async function missingParts(
   place: BackupPlace,
   parts: readonly string[],
 ): Promise<readonly string[]> {
-  const there = new Set(await keysBelow(bucket, partsOf(place)));
+  const keys = await listAll(bucket, { prefix: partsOf(place) }, ({ objects }) => objects.map(({ key }) => key));
+  const there = new Set(keys);
   return parts.filter((sha256) => !there.has(keyOfFile(place, sha256) ?? ""));
 }
 
@@ -75,18 +76,12 @@ export async function deleteOld(
 
 /** All backups of an installation, whole or not, the oldest first. */
 async function placesOf(bucket: R2Bucket, clusterId: string): Promise<BackupPlace[]> {
-  const texts: string[] = [];
-  let cursor: string | undefined;
-  for (let page = 0; page < MAX_PAGES; page++) {
-    const read = await bucket.list({ prefix: `${clusterId}/`, delimiter: "/", limit: PAGE, ...(cursor && { cursor }) });
-    texts.push(...read.delimitedPrefixes.map((prefix) => prefix.slice(0, -1)));
-    if (!read.truncated) break;
-    cursor = read.cursor;
-  }
-  return texts
+  const options = { prefix: `${clusterId}/`, delimiter: "/" };
+  const folders = await listAll(bucket, options, ({ delimitedPrefixes }) => delimitedPrefixes);
+  return folders
+    .map((folder) => folder.slice(0, -1))
     .sort()
-    .map(readPlace)
-    .filter((place) => place !== null);
+    .flatMap((text) => readPlace(text) ?? []);
 }
 
 async function wholeOnes(bucket: R2Bucket, places: readonly BackupPlace[]): Promise<BackupPlace[]> {
@@ -94,14 +89,19 @@ async function wholeOnes(bucket: R2Bucket, places: readonly BackupPlace[]): Prom
   return places.filter((_, at) => heads[at] !== null);
 }
 
-async function keysBelow(bucket: R2Bucket, prefix: string): Promise<string[]> {
-  const keys: string[] = [];
+/** What `read` takes of each page of a list of the bucket. */
+async function listAll(
+  bucket: R2Bucket,
+  options: R2ListOptions,
+  read: (page: R2Objects) => readonly string[],
+): Promise<string[]> {
+  const found: string[] = [];
   let cursor: string | undefined;
-  for (let page = 0; page < MAX_PAGES; page++) {
-    const read = await bucket.list({ prefix, limit: PAGE, ...(cursor && { cursor }) });
-    keys.push(...read.objects.map(({ key }) => key));
-    if (!read.truncated) break;
-    cursor = read.cursor;
+  for (let number = 0; number < MAX_PAGES; number++) {
+    const page = await bucket.list({ ...options, limit: PAGE, ...(cursor && { cursor }) });
+    found.push(...read(page));
+    if (!page.truncated) break;
+    cursor = page.cursor;
   }
-  return keys;
+  return found;
 }

@@ -1,6 +1,6 @@
 import type { Migration } from "../../storage/schema.ts";
 import { storedJson } from "../../storage/stored-json.ts";
-import type { Tables } from "../../storage/tables.ts";
+import { columnOf, type Tables } from "../../storage/tables.ts";
 import type { ListedPart } from "../make.ts";
 
 export const BACKUP_RUN_MIGRATIONS: readonly Migration[] = [
@@ -52,21 +52,6 @@ export interface BackupRun {
   readonly error: string | null;
 }
 
-interface RunRow extends Record<string, SqlStorageValue> {
-  name: string;
-  run: string;
-  state: RunState;
-  started_at: number;
-  finished_at: number | null;
-  position: string | null;
-  parts: number;
-  objects: number;
-  rows: number;
-  bytes: number;
-  failures: number;
-  error: string | null;
-}
-
 /** What is kept of backups into the bucket: the one in progress, the last one, and the last good one. */
 export class RunStore {
   readonly #tables: Tables;
@@ -114,10 +99,8 @@ export class RunStore {
 
   /** The parts of the run in progress. */
   parts(): ListedPart[] {
-    return this.#tables
-      .exec<{ part: string }>("SELECT part FROM parts ORDER BY number")
-      .toArray()
-      .map(({ part }) => storedJson<ListedPart>(part));
+    const parts = columnOf<string>(this.#tables, "SELECT part FROM parts ORDER BY number");
+    return parts.map((part) => storedJson<ListedPart>(part));
   }
 
   /** Notes that a run is in the bucket as a whole, at `now` (ms). */
@@ -148,10 +131,9 @@ export class RunStore {
   }
 
   #newest(condition: string): BackupRun | null {
-    const query = `SELECT * FROM runs WHERE ${condition} ORDER BY name DESC LIMIT 1`;
-    const row = this.#tables.exec<RunRow>(query).toArray()[0];
-    if (!row) return null;
-    const { started_at: startedAt, finished_at: finishedAt, ...rest } = row;
-    return { ...rest, startedAt, finishedAt };
+    const columns =
+      "name, run, state, started_at AS startedAt, finished_at AS finishedAt, position, parts, objects, rows";
+    const query = `SELECT ${columns}, bytes, failures, error FROM runs WHERE ${condition} ORDER BY name DESC LIMIT 1`;
+    return this.#tables.exec<BackupRun & Record<string, SqlStorageValue>>(query).toArray()[0] ?? null;
   }
 }

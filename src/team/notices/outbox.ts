@@ -3,7 +3,7 @@ import { inGroups } from "../../base/parallel.ts";
 import type { RowSeals } from "../../storage/row-seals.ts";
 import { SealedTable, type TableShape } from "../../storage/sealed-table.ts";
 import { storedJson } from "../../storage/stored-json.ts";
-import type { Sql } from "../../storage/tables.ts";
+import { columnOf, type Sql } from "../../storage/tables.ts";
 import { loadInstallation } from "../../system/installation.ts";
 import type { TeamEnv } from "../env.ts";
 import { organizationNamed } from "../find.ts";
@@ -64,8 +64,7 @@ export class NoticeOutbox {
 
   /** When there is something to send (ms); null: never. */
   nextAt(): number | null {
-    const next = "SELECT next_at FROM notices WHERE next_at IS NOT NULL ORDER BY next_at LIMIT 1";
-    return this.#sql.exec<{ next_at: number }>(next).toArray()[0]?.next_at ?? null;
+    return columnOf<number | null>(this.#sql, "SELECT MIN(next_at) FROM notices")[0] ?? null;
   }
 
   /** Stores the notices that are due and sends those that wait. Throws when the organization does not answer. */

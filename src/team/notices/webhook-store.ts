@@ -1,7 +1,7 @@
 import type { RowSeals } from "../../storage/row-seals.ts";
 import { blobsOf, SealedTable, type TableShape } from "../../storage/sealed-table.ts";
 import { storedJson } from "../../storage/stored-json.ts";
-import type { Sql } from "../../storage/tables.ts";
+import { columnOf, type Sql } from "../../storage/tables.ts";
 import type { Page, PageRequest } from "../record.ts";
 import type { Delivery, SealedWebhook, Webhook } from "./rules.ts";
 
@@ -91,16 +91,11 @@ export class WebhookStore {
 
   /** A page of the deliveries of a webhook, the newest first. */
   deliveries(webhookId: string, { number, size }: PageRequest): Page<Delivery> {
-    const { total } = this.#sql
-      .exec<{ total: number }>("SELECT COUNT(*) AS total FROM deliveries WHERE webhook_id = ?", webhookId)
-      .one();
-    const rows = this.#sql.exec<{ record: string }>(
-      "SELECT record FROM deliveries WHERE webhook_id = ? ORDER BY row DESC LIMIT ? OFFSET ?",
-      webhookId,
-      size,
-      Math.min((number - 1) * size, MAX_DELIVERIES),
-    );
-    return { items: rows.toArray().map(({ record }) => storedJson<Delivery>(record)), total };
+    const [total = 0] = columnOf<number>(this.#sql, "SELECT COUNT(*) FROM deliveries WHERE webhook_id = ?", webhookId);
+    const query = "SELECT record FROM deliveries WHERE webhook_id = ? ORDER BY row DESC LIMIT ? OFFSET ?";
+    const offset = Math.min((number - 1) * size, MAX_DELIVERIES);
+    const records = columnOf<string>(this.#sql, query, webhookId, size, offset);
+    return { items: records.map((record) => storedJson<Delivery>(record)), total };
   }
 }
 

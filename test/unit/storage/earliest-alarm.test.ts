@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { EarliestAlarm } from "../../../src/storage/earliest-alarm.ts";
+import { EarliestAlarm } from "../../../src/storage/object-alarm.ts";
 
 /** An alarm, and the times that it was set for. */
 function newAlarm() {

@@ -1,6 +1,6 @@
 import { currentTime } from "../../../base/clock.ts";
 import type { SealedKind } from "../../../crypto/row-keys.ts";
-import { EarliestAlarm } from "../../../storage/earliest-alarm.ts";
+import { EarliestAlarm } from "../../../storage/object-alarm.ts";
 import type { RowSeals } from "../../../storage/row-seals.ts";
 import { SealedValues } from "../../../storage/sealed-values.ts";
 import type { Sql, Tables } from "../../../storage/tables.ts";
