@@ -5,8 +5,8 @@ import type { Env } from "../env.ts";
 import { type Installation, loadInstallation } from "../system/installation.ts";
 import { issuerOf, type Mount } from "../system/mount.ts";
 import { isEnded } from "../system/watermarks.ts";
+import { REVOKED_MEANWHILE } from "../token/rules/create.ts";
 import { type Login, type LoginPlan, planLogin } from "../token/rules/login.ts";
-import { REVOKED_MEANWHILE } from "../token/rules/revoked-meanwhile.ts";
 import type { AuthReply } from "../wire/reply.ts";
 import { issue } from "./issue.ts";
 

@@ -36,12 +36,12 @@ export async function notifyTrees(
   leases: readonly IndexedLease[],
   { mode, watermark, asked }: Pick<Walk, "asked" | "mode" | "watermark">,
 ): Promise<TreeReport[]> {
-  const byTree = new Map<string, RoutedLease[]>();
-  for (const lease of leases) {
+  const routed = leases.map((lease): RoutedLease => {
     const route = decodeStoredId(lease.id);
     if (!route) throw new Error("the index lists an id that names no tree");
-    byTree.set(route.treeId, [...(byTree.get(route.treeId) ?? []), { lease, route }]);
-  }
+    return { lease, route };
+  });
+  const byTree = Map.groupBy(routed, ({ route }) => route.treeId);
   const mark = async ([treeId, found]: [string, RoutedLease[]]): Promise<Marked> => {
     const of = (kind: string) =>
       found.filter(({ lease }) => lease.kind === kind).map(({ route: { row, tail } }) => ({ row, tail }));

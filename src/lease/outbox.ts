@@ -59,14 +59,11 @@ export class LeaseOutbox {
 
   /** Drops leases that have ended, from the index first: a crash in between repeats the step. */
   async forget(rows: readonly number[]): Promise<void> {
-    const byShard = new Map<number, string[]>();
-    for (const row of rows) {
-      const lease = this.#store.find(row);
-      if (!lease) continue;
-      const tail = this.#tailOf(lease);
-      const shard = accessorShardNumber(tail);
-      byShard.set(shard, [...(byShard.get(shard) ?? []), tail]);
-    }
+    const leases = rows.flatMap((row) => this.#store.find(row) ?? []);
+    const byShard = Map.groupBy(
+      leases.map((lease) => this.#tailOf(lease)),
+      accessorShardNumber,
+    );
     await Promise.all([...byShard].map(([shard, tails]) => accessorShard(this.#env, shard).removeLeases(tails)));
     this.#store.remove(rows);
   }

@@ -1,12 +1,25 @@
 import { currentTime } from "../base/clock.ts";
+import { askTreesApart } from "../base/turns/clean-up.ts";
 import type { Env } from "../env.ts";
+import { treeOf } from "../token/find-tree.ts";
 import { addToReport, NO_REPORT, type TidyReport } from "../tree/tidy/report.ts";
-import { askTrees, type TreeTidyAnswer } from "./ask-trees.ts";
+import type { TidyStep, TidyStepResult } from "../tree/tidy/step.ts";
+import { nothingHere } from "../tree/tidy/tree-tidy.ts";
 import { type ListPosition, mendInventory, readPage, removeGone } from "./lists.ts";
 import type { StepDone, TidyRun, TreeWork } from "./tidy-store.ts";
 
 /** Trees that a step goes on in. */
 export const TREES_PER_STEP = 24;
+
+/** A step for one tree. */
+interface TreeQuestion extends Omit<TidyStep, "run" | "aged"> {
+  readonly treeId: string;
+}
+
+/** What one tree answered. */
+interface TreeTidyAnswer extends TidyStepResult {
+  readonly treeId: string;
+}
 
 /** What a step did, and the trees that it has begun with and not ended. */
 export interface StepResult {
@@ -51,4 +64,25 @@ function neededTerms(answers: readonly TreeTidyAnswer[]): number[] {
 function totals(asked: number, answers: readonly TreeTidyAnswer[]): TidyReport {
   const start = { ...NO_REPORT, treeSteps: asked, failures: asked - answers.length };
   return answers.reduce((sum, { repairs }) => addToReport(sum, repairs), start);
+}
+
+/** Has each tree perform its step. A tree that fails is skipped: one broken tree must not stop the run for the others. */
+async function askTrees(
+  env: Env,
+  { number, aged }: Pick<TidyRun, "number" | "aged">,
+  questions: readonly TreeQuestion[],
+): Promise<TreeTidyAnswer[]> {
+  const answers = await askTreesApart(questions, (question) => askTree(env, { run: number, aged, ...question }));
+  return answers.filter((answer) => answer !== null);
+}
+
+async function askTree(env: Env, { treeId, ...step }: TreeQuestion & TidyStep): Promise<TreeTidyAnswer | null> {
+  const tree = treeOf(env, treeId);
+  if (!tree) return { treeId, ...nothingHere(step) };
+  try {
+    return { treeId, ...(await tree.tidy(step)) };
+  } catch (error) {
+    console.error(JSON.stringify({ type: "tidy", tree: treeId, error: String(error) }));
+    return null;
+  }
 }

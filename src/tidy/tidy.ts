@@ -16,7 +16,7 @@ import { TREES_PER_STEP, tidyPage, tidyTrees } from "./list-steps.ts";
 import { FIRST_POSITION, FIRST_WITHOUT_ACCESSORS, type ListPosition } from "./lists.ts";
 import { SHARD_CHECK_MIGRATIONS, ShardCheckStore, type ShardChecks } from "./shard-checks.ts";
 import { type ShardCheck, startShardChecks } from "./shard-tidy.ts";
-import { TIDY_MIGRATIONS, type TidyRun, TidyStore, type TreeWork } from "./tidy-store.ts";
+import { TIDY_MIGRATIONS, type TidyRun, TidyStore } from "./tidy-store.ts";
 
 /** Pause between two steps, in ms. No client waits for tidy: requests come first. */
 export const TIDY_PAUSE_MS = 25;
@@ -109,8 +109,14 @@ export class Tidy extends GroveObject<Env> {
   /** The next step of `run`: trees that a page has begun with come before the next page. */
   async #step(run: TidyRun): Promise<void> {
     const work = this.#store.treeWork(TREES_PER_STEP);
-    if (work.length > 0) return this.#goOnInTrees(run, work);
-    if (run.position) return this.#readOn(run, run.position);
+    if (work.length > 0) {
+      const { left, done } = await tidyTrees(this.env, run, work);
+      return this.#store.treesDone(run, work, left, done);
+    }
+    if (run.position) {
+      const { next, left, done } = await tidyPage(this.env, run, run.position);
+      return this.#store.pageDone(run, next, left, done);
+    }
     // Last, so that a fault in it repeats nothing of the above: the lists of teams and of their tokens.
     const teams = await reconcileTeams(this.env, run.aged);
     const objects = await checkObjects(this.env);
@@ -140,16 +146,6 @@ export class Tidy extends GroveObject<Env> {
     }
     this.#store.finish(run, report, currentTime());
     logInfo(this.env, { type: "tidy", run: run.number, ...report });
-  }
-
-  async #readOn(run: TidyRun, position: ListPosition): Promise<void> {
-    const { next, left, done } = await tidyPage(this.env, run, position);
-    this.#store.pageDone(run, next, left, done);
-  }
-
-  async #goOnInTrees(run: TidyRun, work: readonly TreeWork[]): Promise<void> {
-    const { left, done } = await tidyTrees(this.env, run, work);
-    this.#store.treesDone(run, work, left, done);
   }
 }
 

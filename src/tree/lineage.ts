@@ -158,7 +158,7 @@ export class TreeLineage {
 
   #find(row: number, tail: Uint8Array, now: number): TokenRow | null {
     const { tokens } = this.#tree;
-    const token = tokens.isCreated ? tokens.live(row, now) : null;
+    const token = tokens.live(row, now);
     return token && equalBytes(token.fixed.accessorTail, tail) ? token : null;
   }
 

@@ -110,7 +110,6 @@ export function revokeFiltered(
 ): RevokedInTree {
   const done = { revoked: 0, total: 0, gone: 0, spared: 0, mismatched: 0 };
   const { tokens, lineage, descendants } = tree;
-  if (!tokens.isCreated) return { ...done, gone: request.tokens.length };
   const meant = new MeantTokens(tree, request, now, new Map());
   const taken = new Set<number>();
   for (const token of request.tokens) {

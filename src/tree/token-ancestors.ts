@@ -1,4 +1,5 @@
 import { GenerationalCache } from "../base/generational-cache.ts";
+import type { Sql } from "../storage/tables.ts";
 import { isEnded, type Watermarks } from "../system/watermarks.ts";
 import { LIVE, REVOKED, REVOKED_ALONE } from "../token/state.ts";
 import type { TokenRow, TokenRows } from "./token-rows.ts";
@@ -19,14 +20,14 @@ const UP = `WITH RECURSIVE up (row, parent, state, expires_at) AS (
 
 /** Whether the ancestors of a token end it. */
 export class TokenAncestors {
-  readonly #sql: SqlStorage;
+  readonly #sql: Sql;
   readonly #rows: TokenRows;
   readonly #watermarks: () => Watermarks;
   /** Rows that no watermark of `#validatedBy` ends, with their ancestors; a token keeps its number and so stays above them. */
   #validated = new GenerationalCache<number, true>(MAX_VALIDATED_ROWS);
   #validatedBy: Watermarks | null = null;
 
-  constructor(sql: SqlStorage, rows: TokenRows, watermarks: () => Watermarks) {
+  constructor(sql: Sql, rows: TokenRows, watermarks: () => Watermarks) {
     this.#sql = sql;
     this.#rows = rows;
     this.#watermarks = watermarks;

@@ -4,6 +4,7 @@ import { concat } from "../crypto/bytes.ts";
 import type { RowKeys, RowPlace, SealVerdict } from "../crypto/row-keys.ts";
 import type { Migration } from "../storage/schema.ts";
 import { storedJson } from "../storage/stored-json.ts";
+import type { Sql } from "../storage/tables.ts";
 import { reportTampering } from "../storage/tampering.ts";
 import { endingWatermark, type Watermark, type Watermarks } from "../system/watermarks.ts";
 import { type NewTokenIds, routedIdText } from "../token/ids.ts";
@@ -111,13 +112,13 @@ const MAX_FIXED_CHARACTERS = 2 ** 17;
 
 /** Reads the rows of the tokens of one tree, and checks their seals. */
 export class TokenRows {
-  readonly #sql: SqlStorage;
+  readonly #sql: Sql;
   readonly #treeId: string;
   readonly #validation: RowValidation;
   /** By row. Rows are never used again, so what is kept here stays true. */
   readonly #fixed = new GenerationalCache<number, FixedPart>(MAX_FIXED_CHARACTERS);
 
-  constructor(sql: SqlStorage, treeId: string, validation: RowValidation) {
+  constructor(sql: Sql, treeId: string, validation: RowValidation) {
     this.#sql = sql;
     this.#treeId = treeId;
     this.#validation = validation;

@@ -24,7 +24,7 @@ import { auditAuth } from "../token/audit-auth.ts";
 import { findAndDecide } from "../token/decide.ts";
 import type { NewTokenIds, RowAndTail } from "../token/ids.ts";
 import type { TokenSpec, TokenView } from "../token/record.ts";
-import { REVOKED_MEANWHILE } from "../token/rules/revoked-meanwhile.ts";
+import { REVOKED_MEANWHILE } from "../token/rules/create.ts";
 import type { TokenEnd } from "../token/state.ts";
 import { writeAuditLine } from "../wire/audit.ts";
 import { countMeant } from "./count-meant.ts";
@@ -93,9 +93,8 @@ export class TokenTree extends StoredObject<TreeEnv> {
   }
 
   /** Ends the only token of the tree when its time is over. See `TreeUpkeep.endSingleToken`. */
-  async endSingleToken(row: number): Promise<SingleTokenEnd> {
-    await this.#tree.keys.open();
-    return this.#tree.upkeep.endSingleToken(row);
+  endSingleToken(row: number): Promise<SingleTokenEnd> {
+    return this.#opened(({ upkeep }) => upkeep.endSingleToken(row));
   }
 
   /**
@@ -137,9 +136,8 @@ export class TokenTree extends StoredObject<TreeEnv> {
   }
 
   /** Why a token of this tree can't be used; null while it is alive. "gone" after the sweep, too. */
-  async endOf(target: Exclude<Target, { by: "self" }>): Promise<TokenEnd | null> {
-    await this.#tree.keys.open();
-    return this.#tree.targets.endOf(target, currentTime());
+  endOf(target: Exclude<Target, { by: "self" }>): Promise<TokenEnd | null> {
+    return this.#opened(({ targets }) => targets.endOf(target, currentTime()));
   }
 
   /**
@@ -149,68 +147,66 @@ export class TokenTree extends StoredObject<TreeEnv> {
    */
   async insert(spec: TokenSpec, ids: NewTokenIds, parent: number): Promise<Result<Outcome>> {
     await this.#tree.keys.open(spec.record.watermark);
-    if (!this.#tree.tokens.isCreated || !this.#tree.tokens.live(parent, currentTime())) return NOT_FOUND;
+    if (!this.#tree.tokens.live(parent, currentTime())) return NOT_FOUND;
     if (isEnded(this.#tree.keys.watermarks(), "all", spec.record)) return err(REVOKED_MEANWHILE);
     return this.#tree.callers.insert(spec, ids, parent, []);
   }
 
   /** True while the token of this row is alive: what the life of a batch token depends on. */
-  async isAlive(row: number): Promise<boolean> {
-    await this.#tree.keys.open();
-    return this.#tree.callers.findLive(row, currentTime()) !== null;
+  isAlive(row: number): Promise<boolean> {
+    return this.#opened(({ callers }) => callers.findLive(row, currentTime()) !== null);
   }
 
   /** What has become of a row: "dead" while it waits for the sweep, "absent" before it is written and after the sweep. */
-  async rowStatus(row: number): Promise<"alive" | "dead" | "absent"> {
-    await this.#tree.keys.open();
-    if (!this.#tree.tokens.isCreated || !this.#tree.tokens.exists(row)) return "absent";
-    return this.#tree.tokens.live(row, currentTime()) ? "alive" : "dead";
+  rowStatus(row: number): Promise<"alive" | "dead" | "absent"> {
+    return this.#opened(({ tokens }) => {
+      if (!tokens.exists(row)) return "absent";
+      return tokens.live(row, currentTime()) ? "alive" : "dead";
+    });
   }
 
   /** What the inventory keeps of those of the rows that are alive. The size of the tree follows by itself. */
-  async describe(rows: readonly number[]): Promise<InventoryEntry[]> {
-    await this.#tree.keys.open();
-    if (this.#tree.tokens.isCreated && this.#tree.tokens.countBelow() > 0) this.#tree.inventory.sizeIsWanted();
-    return this.#tree.inventory.describe(rows);
+  describe(rows: readonly number[]): Promise<InventoryEntry[]> {
+    return this.#opened(({ tokens, inventory }) => {
+      if (tokens.countBelow() > 0) inventory.sizeIsWanted();
+      return inventory.describe(rows);
+    });
   }
 
   /** Who made a token of this tree and what hangs below it; null when it is not alive. See `TreeLineage.of`. */
-  async lineage(row: number, tail: Uint8Array, limit: number, after: number): Promise<Lineage | null> {
-    await this.#tree.keys.open();
-    return this.#tree.lineage.of(row, tail, limit, after);
+  lineage(row: number, tail: Uint8Array, limit: number, after: number): Promise<Lineage | null> {
+    return this.#opened(({ lineage }) => lineage.of(row, tail, limit, after));
   }
 
   /** Rows of those of the tokens that are alive. */
-  async aliveOf(tokens: readonly RowAndTail[]): Promise<number[]> {
-    await this.#tree.keys.open();
-    const { isCreated } = this.#tree.tokens;
-    const now = currentTime();
-    return tokens.flatMap(({ row, tail }) => {
-      const token = isCreated ? this.#tree.tokens.live(row, now) : null;
-      return token && equalBytes(token.fixed.accessorTail, tail) ? [row] : [];
+  aliveOf(tokens: readonly RowAndTail[]): Promise<number[]> {
+    return this.#opened((tree) => {
+      const now = currentTime();
+      return tokens.flatMap(({ row, tail }) => {
+        const token = tree.tokens.live(row, now);
+        return token && equalBytes(token.fixed.accessorTail, tail) ? [row] : [];
+      });
     });
   }
 
   /** How a token ended that its tree has not swept yet; null when it is alive, or not here. */
-  async unsweptEnd(row: number, tail: Uint8Array): Promise<Ending | null> {
-    await this.#tree.keys.open();
-    const { tokens } = this.#tree;
-    const token = tokens.isCreated ? tokens.find(row) : null;
-    return token && equalBytes(token.fixed.accessorTail, tail)
-      ? unsweptEnd(tokens, this.#tree.keys.watermarks(), token, currentTime())
-      : null;
+  unsweptEnd(row: number, tail: Uint8Array): Promise<Ending | null> {
+    return this.#opened(({ tokens, keys }) => {
+      const token = tokens.find(row);
+      return token && equalBytes(token.fixed.accessorTail, tail)
+        ? unsweptEnd(tokens, keys.watermarks(), token, currentTime())
+        : null;
+    });
   }
 
   /** A token with two levels below it; null when it is not alive. */
-  async picture(row: number, tail: Uint8Array): Promise<TreePicture | null> {
-    await this.#tree.keys.open();
-    return this.#tree.lineage.picture(row, tail);
+  picture(row: number, tail: Uint8Array): Promise<TreePicture | null> {
+    return this.#opened(({ lineage }) => lineage.picture(row, tail));
   }
 
   /** Accessors of a token of this tree and of its nearest ancestors. */
-  async accessorsFrom(row: number): Promise<string[]> {
-    await this.#tree.keys.open();
-    return this.#tree.tokens.isCreated ? this.#tree.lineage.accessorsFrom(row) : [];
+  accessorsFrom(row: number): Promise<string[]> {
+    return this.#opened(({ lineage }) => lineage.accessorsFrom(row));
   }
 
   /** Counts what a revocation of tokens of this tree would end, from `from` on (null: from the beginning). See `countMeant`. */
@@ -266,15 +262,12 @@ export class TokenTree extends StoredObject<TreeEnv> {
    */
   async walk(found: FoundInTree, purpose: WalkPurpose): Promise<WalkAnswer> {
     await this.#tree.keys.open(purpose.watermark ?? 0);
-    if (this.#tree.tokens.isCreated) return this.#tree.leases.walk(found, purpose);
-    const rows = (list: readonly RowAndTail[]) => list.map(({ row }) => row);
-    return { unknownTokens: rows(found.tokens), unknownSecrets: rows(found.secrets), failures: [], hasDead: false };
+    return this.#tree.leases.walk(found, purpose);
   }
 
   /** Performs one bounded step of a tidy run here. Requests are served between the steps, and within one while it calls a shard. */
-  async tidy(step: TidyStep): Promise<TidyStepResult> {
-    await this.#tree.keys.open();
-    return this.#tree.tokens.isCreated ? this.#tree.upkeep.tidy(step) : nothingHere(step);
+  tidy(step: TidyStep): Promise<TidyStepResult> {
+    return this.#opened(({ tokens, upkeep }) => (tokens.isCreated ? upkeep.tidy(step) : nothingHere(step)));
   }
 
   override async alarm(): Promise<void> {
@@ -293,5 +286,11 @@ export class TokenTree extends StoredObject<TreeEnv> {
     this.#tree = assembleTree(this.ctx.storage, this.origin, this.env, readVersions(sql));
     await this.#tree.keys.open();
     return ok(await this.#tree.upkeep.restored());
+  }
+
+  /** Gets the keys for seals of rows, and then works with the parts of the tree. */
+  async #opened<T>(work: (tree: TreeParts) => T | Promise<T>): Promise<T> {
+    await this.#tree.keys.open();
+    return work(this.#tree);
   }
 }

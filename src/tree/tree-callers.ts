@@ -40,7 +40,7 @@ export class TreeCallers {
       const known = knownToken({ treeId, row, verifier }, keys.watermarks(), now);
       if (known) return { row: null, caller: known };
     }
-    const found = tokens.isCreated ? tokens.live(row, now) : null;
+    const found = tokens.live(row, now);
     if (!found || !equalBytes(found.fixed.verifier, verifier)) return null;
     return { row: found, caller: tokens.view(found, now) };
   }
@@ -48,7 +48,7 @@ export class TreeCallers {
   /** The token of a row if it is alive, which counts as a use of it and is published. `now` in ms. */
   findLive(row: number, now: number): TokenRow | null {
     const { tokens } = this.#tree;
-    const found = tokens.isCreated ? tokens.live(row, now) : null;
+    const found = tokens.live(row, now);
     if (found) this.#used(found, tokens.view(found, now), now, true);
     return found;
   }

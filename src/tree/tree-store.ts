@@ -1,6 +1,7 @@
 import { currentTime } from "../base/clock.ts";
 import { concat } from "../crypto/bytes.ts";
 import { readVersions, Schema } from "../storage/schema.ts";
+import { Tables } from "../storage/tables.ts";
 import { type Asker, type EndRequest, UNASKED } from "../system/end-request.ts";
 import { isEnded } from "../system/watermarks.ts";
 import { type EndRecord, endByWatermark, type HowEnded } from "../token/end-record.ts";
@@ -32,9 +33,8 @@ const NO_OBSERVER: TokenObserver = { changed: () => {} };
  * while a dead token has not been swept away, so the store remembers whether there can be one.
  */
 export class TreeStore {
-  readonly #sql: SqlStorage;
+  readonly #sql: Tables;
   readonly #treeId: string;
-  readonly #table: Schema;
   readonly #indexes: Schema;
   /** Which tokens the list of accessors has. */
   readonly listing: ListingMark;
@@ -63,28 +63,27 @@ export class TreeStore {
     voidViews: () => void = () => {},
     versions = readVersions(sql),
   ) {
-    this.#sql = sql;
+    this.#sql = new Tables(sql, TOKEN_MIGRATIONS, "schema", versions);
     this.#observer = observer;
     this.#treeId = treeId;
     this.#validation = validation;
-    this.#rows = new TokenRows(sql, treeId, validation);
-    this.#ancestors = new TokenAncestors(sql, this.#rows, validation.watermarks);
+    this.#rows = new TokenRows(this.#sql, treeId, validation);
+    this.#ancestors = new TokenAncestors(this.#sql, this.#rows, validation.watermarks);
     this.#voidViews = voidViews;
-    this.#table = new Schema(sql, TOKEN_MIGRATIONS, "schema", versions);
     this.#indexes = new Schema(sql, TOKEN_INDEX_MIGRATIONS, "indexes", versions);
     this.listing = new ListingMark(sql, versions);
     this.#floor = new RowFloor(sql, versions);
   }
 
-  /** False while there are no tables: in a tree that was never created, or whose storage was deleted. */
+  /** False while there are no tables: in a tree that was never created, or whose storage was deleted. It has no token then. */
   get isCreated(): boolean {
-    return this.#table.exists;
+    return this.#sql.exist;
   }
 
   /** The storage of the tree was deleted. @param keepsFloor true when row numbers go on above those of the deleted tokens. */
   forget(keepsFloor: boolean): void {
     this.#voidViews();
-    this.#table.forget();
+    this.#sql.forget();
     this.#indexes.forget();
     this.listing.forget();
     this.#knownEmpty = false;
@@ -195,12 +194,13 @@ export class TreeStore {
 
   /** How many tokens hang below another. Reads them all. */
   countBelow(): number {
-    return this.#sql.exec<{ n: number }>("SELECT COUNT(*) AS n FROM tokens WHERE parent IS NOT NULL").one().n;
+    const query = "SELECT COUNT(*) AS n FROM tokens WHERE parent IS NOT NULL";
+    return this.#sql.exec<{ n: number }>(query).toArray()[0]?.n ?? 0;
   }
 
   /** The row of the oldest token; null when there is none. */
   oldest(): number | null {
-    return this.#sql.exec<{ row: number | null }>("SELECT MIN(row) AS row FROM tokens").one().row;
+    return this.#sql.exec<{ row: number | null }>("SELECT MIN(row) AS row FROM tokens").toArray()[0]?.row ?? null;
   }
 
   /** True when no token is left. */
@@ -245,7 +245,7 @@ export class TreeStore {
     const { record, expiresAt } = spec;
     const recordJson = JSON.stringify(record);
     const seal = ids.seal ?? sealToken(this.#validation.rowKeys(), this.#treeId, { ...ids, recordJson });
-    this.#table.create();
+    this.#sql.create();
     if (parent !== null) {
       this.#indexes.create();
       // Where the row is another's, that one is published again.

@@ -30,7 +30,7 @@ export class TreeTargets {
    */
   perform(action: TargetAction, callerRow: TokenRow | null, now: number): Result<Outcome> {
     const { tokens } = this.#tree;
-    const row = tokens.isCreated ? this.#find(action.target, callerRow, now) : null;
+    const row = this.#find(action.target, callerRow, now);
     if (!row) return NOT_FOUND;
     switch (action.kind) {
       case "lookup":
@@ -49,7 +49,7 @@ export class TreeTargets {
   /** Why a token can't be used at `now` (ms); null while it is alive. */
   endOf(target: Exclude<Target, { by: "self" }>, now: number): TokenEnd | null {
     const { tokens } = this.#tree;
-    const row = tokens.isCreated ? tokens.find(target.row) : null;
+    const row = tokens.find(target.row);
     return row && matches(row, target) ? tokens.endOf(row, now) : "gone";
   }
 

@@ -61,7 +61,7 @@ export class TreeUpkeep {
 
   /** Ends a tree whose first token, the one in this row, no client will ever have. Safe to repeat. */
   async abandon(row: number): Promise<void> {
-    if (!this.#tree.tokens.isCreated || !this.#tree.tokens.exists(row)) return;
+    if (!this.#tree.tokens.exists(row)) return;
     this.#tree.tokens.revoke(row, REVOKED, "never issued");
     this.armBehindSweep();
     await this.#tree.sweep.run();
@@ -92,7 +92,7 @@ export class TreeUpkeep {
       if (entry) return { kind: "alive", entry };
     }
     const end = this.#tree.tokens.hasOnly([row]) ? await this.#tree.sweep.stepFor(row) : null;
-    if (!end && this.#tree.tokens.isCreated && this.#tree.tokens.exists(row)) {
+    if (!end && this.#tree.tokens.exists(row)) {
       // Others are left in the tree, or the token ends in another way than by its time.
       this.#tree.single.listed(false);
       this.arm();

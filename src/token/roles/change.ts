@@ -3,11 +3,9 @@ import { hasUnprintable } from "../../base/name.ts";
 import { err, invalid, ok, type Result } from "../../base/result.ts";
 import { normalizePolicyName, normalizePolicyNames, policyNameProblem } from "../../policy/name.ts";
 import type { MountTtl } from "../../system/mount.ts";
-import { RENAMED_FIELDS, ROLE_TOKEN_TYPES, type TokenRole } from "../role.ts";
+import { RENAMED_FIELDS, type RenamedField, ROLE_TOKEN_TYPES, type TokenRole } from "../role.ts";
 import { MAX_CIDRS, parseCidr } from "../rules/address.ts";
-import { checkRoleType } from "./check-type.ts";
 import type { RoleFields } from "./fields.ts";
-import { pickRenamed } from "./renamed.ts";
 
 /** Characters of a role name. */
 export const MAX_ROLE_NAME = 128;
@@ -18,6 +16,14 @@ const MAX_ROLE_LENGTH = 65_536;
 
 const DURATIONS = ["token_explicit_max_ttl", "explicit_max_ttl", "token_period", "period"] as const;
 const PATH_SUFFIX = /\w[\w.-]+\w/;
+
+/** The value that counts of a field with two names. */
+interface RenamedValue<T> {
+  readonly value: T;
+  readonly byOldName: boolean;
+  /** How an error about the value begins. */
+  readonly label: string;
+}
 
 /** A role after a write, with what its writer should know. */
 export interface RoleChange {
@@ -118,6 +124,23 @@ function problemOf(role: TokenRole, sent: RoleFields): string | null {
   return checkRoleType(role) ?? checkSuffix(role.pathSuffix) ?? checkNames(role);
 }
 
+/**
+ * Why the type of a role does not go with its other settings, or null. A batch token is stored nowhere, so it can't be
+ * renewed, counted, or made to end with a parent, which is not asked. Roles whose clients may ask for another type keep
+ * what holds for that other type; a creation checks the type that it really gives.
+ * Messages are the reference's (auth/token/roles).
+ */
+function checkRoleType(role: TokenRole): string | null {
+  if (role.tokenType !== "batch") return null;
+  const start = "'token_type' cannot be 'batch' when role is set to generate";
+  if (!role.orphan) return `${start} non-orphan tokens`;
+  if (role.tokenPeriod > 0) return `${start} periodic tokens`;
+  if (role.renewable) return `${start} renewable tokens`;
+  if (role.tokenExplicitMaxTtl > 0) return `${start} tokens with an explicit max TTL`;
+  if (role.tokenNumUses > 0) return `${start} tokens with limited use count`;
+  return null;
+}
+
 function checkSuffix(suffix: string): string | null {
   if (suffix === "") return null;
   if (!PATH_SUFFIX.test(suffix) || hasUnprintable(suffix)) {
@@ -163,4 +186,20 @@ function readCidrs(items: readonly string[], label: string): Result<string[]> {
     networks.push(parsed.value);
   }
   return ok(networks);
+}
+
+/** Takes the value under the new name, else the one under the deprecated name; null when neither was sent. */
+function pickRenamed<T>(
+  field: RenamedField,
+  byNewName: T | undefined,
+  byOldName: T | undefined,
+  warnings: string[],
+): RenamedValue<T> | null {
+  if (byNewName !== undefined) {
+    if (byOldName !== undefined) {
+      warnings.push(`Both 'token_${field}' and deprecated '${field}' value supplied, ignoring the deprecated value`);
+    }
+    return { value: byNewName, byOldName: false, label: `error parsing role fields: token_${field}` };
+  }
+  return byOldName === undefined ? null : { value: byOldName, byOldName: true, label: `error parsing ${field}` };
 }

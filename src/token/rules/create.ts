@@ -1,5 +1,5 @@
 import { lesserLimit } from "../../base/limits.ts";
-import { err, invalid, ok, type Result } from "../../base/result.ts";
+import { err, type Failure, invalid, ok, type Result } from "../../base/result.ts";
 import type { MountTtl } from "../../system/mount.ts";
 import { madeAbove, PLAIN_RECORD, type TokenSpec, type TokenType } from "../record.ts";
 import type { TokenRole } from "../role.ts";
@@ -186,6 +186,13 @@ export function isMadeElsewhere(
 ): boolean {
   return spec.orphan || spec.type === "batch" || id !== "" || entityAlias !== "";
 }
+
+/** The answer to a creation during which all tokens like the new one were revoked. A repeat comes after the revocation. */
+export const REVOKED_MEANWHILE: Failure = {
+  code: "unavailable",
+  message: "tokens of this kind were revoked while this one was made; try again",
+  retryAfterSeconds: 1,
+};
 
 /** The text that the interface gives for every custom id. */
 const CUSTOM_ID_WARNING =

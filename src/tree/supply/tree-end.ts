@@ -31,7 +31,7 @@ export class TreeEnd {
   /** True when nothing is in the tree: no token, no value, no lease whose end a target has to be notified of. */
   get isEmpty(): boolean {
     const { tokens, cubbyhole, leases } = this.#tree;
-    return !tokens.isCreated || (tokens.isEmpty && cubbyhole.isEmpty && leases.store.isEmpty);
+    return tokens.isEmpty && cubbyhole.isEmpty && leases.store.isEmpty;
   }
 
   /** False when the tree was freed in the far future, by a clock that was wrong then: every creation would find its row taken. */

@@ -112,9 +112,7 @@ export function forMissingOwners(
   after: number,
   act: (owners: readonly number[]) => number,
 ): OwnersStep {
-  // Made with the first row of its kind.
-  const made = sql.exec("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", table).toArray().length > 0;
-  if (!made) return { done: 0, next: null };
+  if (!isMade(sql, table)) return { done: 0, next: null };
   const { owner, where } = OWNED[table];
   const owners = sql
     .exec<{ row: number; known: number }>(
@@ -134,6 +132,11 @@ export function forMissingOwners(
   const done = gone.length > 0 ? act(gone) : 0;
   if (done === TIDY_ROWS) return { done, next: after };
   return { done, next: owners.length === TIDY_ROWS ? (owners.at(-1)?.row ?? null) : null };
+}
+
+/** A table of what tokens own is made with its first row. */
+export function isMade(sql: SqlStorage, table: keyof typeof OWNED): boolean {
+  return sql.exec("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", table).toArray().length > 0;
 }
 
 /** Deletes at most TIDY_ROWS cubbyhole entries of `owners`. Returns how many. */

@@ -1,6 +1,6 @@
 import type { AgedTerm } from "../../crypto/key-terms.ts";
 import { firstRowAt } from "../../token/ids.ts";
-import { TIDY_ROWS } from "./damage.ts";
+import { isMade, TIDY_ROWS } from "./damage.ts";
 import type { TreePosition } from "./step.ts";
 
 /** Terms of keys that something in a part of the tree needs, and where the next step goes on; null at the end of the table. */
@@ -47,11 +47,6 @@ export function termsOfLeaseData(sql: SqlStorage, from: TreePosition): NeededTer
     .toArray();
   const last = rows.length === TIDY_ROWS ? rows.at(-1) : undefined;
   return { terms: termsOf(rows), next: last ? { table: "lease data", after: last.row } : null };
-}
-
-/** A table is made with its first row. */
-function isMade(sql: SqlStorage, table: "cubbyhole" | "leases"): boolean {
-  return sql.exec("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", table).toArray().length > 0;
 }
 
 /** Of what `sealData` made, the first two bytes name the term. */

@@ -204,7 +204,6 @@ export class TreeUpdates implements TokenObserver, SweepObserver {
   /** What the inventory keeps of those of the rows that are alive. The keys for seals are open. */
   describe(rows: readonly number[]): InventoryEntry[] {
     const tokens = this.#store;
-    if (!tokens.isCreated) return [];
     const now = currentTime();
     const oldest = tokens.oldest();
     return rows.flatMap((row) => {
@@ -231,7 +230,6 @@ export class TreeUpdates implements TokenObserver, SweepObserver {
   /** Reads what there is to publish, and moves it to the queue of this isolate. */
   async #read(): Promise<void> {
     await this.#tree.open();
-    if (!this.#store.isCreated) return;
     const { env } = this.#tree;
     for (const row of this.#newTokens.enqueue()) this.#changed.delete(row);
     const rows = [...this.#changed].slice(0, BATCH);
@@ -251,7 +249,7 @@ export class TreeUpdates implements TokenObserver, SweepObserver {
 
   #publishTreeSize(): void {
     const tokens = this.#store;
-    const oldest = tokens.isCreated ? tokens.oldest() : null;
+    const oldest = tokens.oldest();
     const root = oldest === null ? undefined : tokens.find(oldest)?.fixed.accessor;
     // A tree without a token is no more in the inventory than its tokens.
     if (root !== undefined) publishTreeSize(this.#tree.env, { root, count: this.#countBelow() + 1 });
