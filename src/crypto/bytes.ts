@@ -34,6 +34,16 @@ export function fromHex(text: string): Uint8Array<ArrayBuffer> | null {
   return HEX.test(text) ? new Uint8Array(Buffer.from(text, "hex")) : null;
 }
 
+/** Text of UTF-8, or null when the bytes are malformed or start with a byte order mark. */
+export function fromUtf8(bytes: Uint8Array): string | null {
+  try {
+    const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+    return text.startsWith("\uFEFF") ? null : text;
+  } catch {
+    return null;
+  }
+}
+
 /** `parts` one after the other. */
 export function concat(...parts: Uint8Array[]): Uint8Array<ArrayBuffer> {
   let length = 0;

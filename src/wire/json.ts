@@ -40,6 +40,16 @@ export function parseJsonObject(text: string): Result<Record<string, unknown>, s
   return ok(value);
 }
 
+/** The JSON object of a text that is bounded by its length alone, such as the answer of a service; null for anything else. */
+export function jsonObjectOf(text: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
 /** `JSON.parse`, and `onNumber` gets the text of every number. */
 function parseWatching(text: string, onNumber: (source: string) => void): unknown {
   return JSON.parse(text, (_key: string, value: unknown, context?: { readonly source?: string }) => {

@@ -1,5 +1,5 @@
-import { fromBase64 } from "../../crypto/bytes.ts";
-import { isObject } from "../../wire/fields.ts";
+import { fromBase64, fromUtf8 } from "../../crypto/bytes.ts";
+import { jsonObjectOf } from "../../wire/json.ts";
 
 /**
  * Bytes of padded base64, or null. Line breaks are allowed, since the tools that print these values wrap lines; any
@@ -7,16 +7,6 @@ import { isObject } from "../../wire/fields.ts";
  */
 export function fromWrappedBase64(text: string): Uint8Array<ArrayBuffer> | null {
   return fromBase64(text.replace(/[\r\n]/g, ""));
-}
-
-/** Text of UTF-8, or null when the bytes are malformed or start with a byte order mark. */
-export function fromUtf8(bytes: Uint8Array): string | null {
-  try {
-    const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-    return text.startsWith("\uFEFF") ? null : text;
-  } catch {
-    return null;
-  }
 }
 
 /** Text of base64 of UTF-8, or null when either layer is malformed. */
@@ -42,14 +32,8 @@ const MAX_DEPTH = 8;
  * only in case, is null. So is everything that is not an object, and deep nesting.
  */
 export function parseStrictObject(text: string): JsonObject | null {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return null;
-  }
-  if (!isObject(value) || !hasUniqueNames(text)) return null;
-  return value;
+  const object = jsonObjectOf(text);
+  return object && hasUniqueNames(text) ? object : null;
 }
 
 /** A form of a name that is equal for all letter cases, those of long s and the Kelvin sign included. */

@@ -1,4 +1,4 @@
-import type { Compared, LoginChecks } from "../../auth/login-checks.ts";
+import type { LoginChecks } from "../../auth/login-checks.ts";
 import { err, invalid, ok, type Result } from "../../base/result.ts";
 import {
   audienceProblem,
@@ -61,20 +61,20 @@ export function checkClaims(
   now: number,
   checks: LoginChecks<keyof typeof CLAIM_CHECKS>,
 ): Result<JwtIdentity> {
-  const results: Result<unknown>[] = [];
-  const compared = (bound: readonly unknown[], actual: unknown): Compared => ({
-    bound: bound.flatMap((value) => shown(value) ?? []),
-    actual: shown(actual),
-  });
-  const check = (name: keyof typeof CLAIM_CHECKS, bound: readonly unknown[], actual: unknown, problem: string | null) =>
-    results.push(checks.record(name, compared(bound, actual), passedUnless(problem)));
+  const problems: string[] = [];
   const checkNamed = (
     name: string,
     words: string,
     bound: readonly unknown[],
     actual: unknown,
     problem: string | null,
-  ) => results.push(checks.recordNamed(name, words, compared(bound, actual), passedUnless(problem)));
+  ) => {
+    if (problem !== null) problems.push(problem);
+    const compared = { bound: bound.flatMap((value) => shown(value) ?? []), actual: shown(actual) };
+    checks.recordNamed(name, words, compared, problem === null ? ok(null) : err(invalid(problem)));
+  };
+  const check = (name: keyof typeof CLAIM_CHECKS, bound: readonly unknown[], actual: unknown, problem: string | null) =>
+    checkNamed(name, CLAIM_CHECKS[name], bound, actual, problem);
   const inToken = (problem: string | null) => problem && `error validating token: ${problem}`;
 
   const { boundSubject, boundAudiences } = role;
@@ -107,8 +107,8 @@ export function checkClaims(
   const listed = role.groupsClaim;
   const groups = listed === "" ? ok(null) : groupsOf(claims, listed);
   if (listed !== "") check("groups_claim", [listed], groups.ok ? groups.value : null, problemOf(groups));
-  const refused = results.find((result) => !result.ok);
-  if (refused && !refused.ok) return refused;
+  const [problem] = problems;
+  if (problem !== undefined) return err(invalid(problem));
   if (!holder.ok || !groups.ok) throw new Error("a claim that can't be read has a check that failed");
   return ok({ alias: holder.value, metadata, groups: groups.value });
 }
@@ -123,8 +123,4 @@ function issuerProblem({ boundIssuer, discoveryUrl }: Pick<JwtConfig, "boundIssu
 
 function problemOf(result: Result<unknown, string>): string | null {
   return result.ok ? null : result.error;
-}
-
-function passedUnless(problem: string | null): Result<null> {
-  return problem === null ? ok(null) : err(invalid(problem));
 }

@@ -24,21 +24,14 @@ export function claimAt(claims: Claims, name: string): unknown {
   return value;
 }
 
-/** The audiences of a token: the claim is a string or a list of them (RFC 7519, section 4.1.3). null for anything else. */
-function audiencesOf(claims: Claims): readonly string[] | null {
-  const { aud } = claims;
-  if (aud === undefined || aud === null) return [];
-  const values: readonly unknown[] = Array.isArray(aud) ? aud : [aud];
-  return values.every((value) => typeof value === "string") ? values : null;
-}
-
 /**
  * Why the audience does not fit, or null. A token that names an audience is for that one alone: a role that binds none
  * refuses it, also when the claim is a single string (CVE-2024-5798).
  */
 export function audienceProblem(claims: Claims, bound: readonly string[]): string | null {
-  const audiences = audiencesOf(claims);
-  if (audiences === null) return "invalid audience (aud) claim";
+  // A string or a list of them (RFC 7519, section 4.1.3).
+  const audiences = listOf(claims.aud ?? []);
+  if (!audiences.every((audience) => typeof audience === "string")) return "invalid audience (aud) claim";
   if (bound.length === 0) {
     return audiences.length > 0 ? "audience claim found in JWT but no audiences bound to the role" : null;
   }
@@ -100,15 +93,20 @@ export function holderOf(claims: Claims, name: string, isPointer: boolean): Resu
 export function groupsOf(claims: Claims, name: string): Result<readonly string[], string> {
   const value = claimAt(claims, name);
   if (value === undefined || value === null) return err(`claim "${name}" not found in token`);
-  const values: readonly unknown[] = Array.isArray(value) ? value : [value];
+  const values = listOf(value);
   if (!values.every((group) => typeof group === "string")) {
     return err(`"${name}" claim could not be converted to string list`);
   }
   return ok(values.filter((group) => group !== ""));
 }
 
+/** The items of a list; a single value is a list of one. */
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [value];
+}
+
 function scalars(value: unknown): readonly Scalar[] | null {
-  const values: readonly unknown[] = Array.isArray(value) ? value : [value];
+  const values = listOf(value);
   return values.every(isScalar) ? values : null;
 }
 

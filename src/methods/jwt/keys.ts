@@ -1,8 +1,9 @@
 import type { JWK } from "jose";
+import { isWithin } from "../../base/clock.ts";
 import { GenerationalCache } from "../../base/generational-cache.ts";
 import type { PrivateHosts } from "../../base/private-hosts.ts";
 import { err, ok, type Result } from "../../base/result.ts";
-import { isObject } from "../../wire/fields.ts";
+import { jsonObjectOf } from "../../wire/json.ts";
 import { type NoAnswer, send } from "../send.ts";
 import { isVerificationKey, type JwtConfig, readPublicKey, urlProblem } from "./config.ts";
 
@@ -48,9 +49,11 @@ export async function keysFor(
 ): Promise<Result<readonly JWK[], string>> {
   if (config.publicKeys.length > 0) return ok(configuredKeys(config.publicKeys, kid));
   const known = fetched.get(config.revision) ?? null;
-  const keys = known && isYounger(known, KEEP_MS, now) ? known.keys : null;
-  if (known && keys && isYounger(known, REFRESH_MS, now) && hasKey(keys, kid)) return ok(keys);
-  if (known && isCoolingDown(known, now)) return keys ? ok(keys) : err("the keys of the issuer could not be fetched");
+  const keys = known && isWithin(known.fetchedAt, KEEP_MS, now) ? known.keys : null;
+  if (known && keys && isWithin(known.fetchedAt, REFRESH_MS, now) && hasKey(keys, kid)) return ok(keys);
+  const coolDownMs = known?.failed ? FAILED_COOL_DOWN_MS : COOL_DOWN_MS;
+  if (known && isWithin(known.triedAt, coolDownMs, now))
+    return keys ? ok(keys) : err("the keys of the issuer could not be fetched");
   remember(config.revision, { keys: null, fetchedAt: 0, ...known, triedAt: now, failed: false });
   const answer = await fetchKeys(config, listed);
   if (answer.ok) {
@@ -69,8 +72,7 @@ export async function fetchKeys(config: JwtConfig, listed: PrivateHosts): Promis
   if (!answer.ok) return err(`error fetching the keys of the issuer: ${answer.error}`);
   const { keys } = answer.value;
   if (!Array.isArray(keys) || keys.length > MAX_KEYS) return err("error fetching the keys of the issuer: no key set");
-  const usable = keys.filter((key): key is JWK => typeof key === "object" && key !== null && isVerificationKey(key));
-  return ok(usable);
+  return ok(keys.filter((key): key is JWK => typeof key === "object" && key !== null && isVerificationKey(key)));
 }
 
 /** Finds the URL of the keys; the document must be of the issuer that was asked (OpenID Connect Discovery, section 4.3). */
@@ -96,15 +98,6 @@ function hasKey(keys: readonly JWK[], kid: string | undefined): boolean {
   return kid === undefined || keys.some((key) => key.kid === kid);
 }
 
-/** False also for a moment before the fetch: a clock that went back must not lengthen the life of keys. */
-function isYounger({ fetchedAt }: Fetched, ageMs: number, now: number): boolean {
-  return now >= fetchedAt && now - fetchedAt < ageMs;
-}
-
-function isCoolingDown({ triedAt, failed }: Fetched, now: number): boolean {
-  return now >= triedAt && now - triedAt < (failed ? FAILED_COOL_DOWN_MS : COOL_DOWN_MS);
-}
-
 function remember(revision: string, entry: Fetched): void {
   fetched.set(revision, entry, JSON.stringify(entry).length);
 }
@@ -124,12 +117,8 @@ export async function fetchJson(url: string, listed: PrivateHosts): Promise<Resu
   const sent = await send(request, { timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES, hosts: listed });
   if (!sent.ok) return err(NO_ANSWER[sent.error]);
   if (sent.value.status !== 200) return err(`it answered ${sent.value.status}`);
-  try {
-    const value: unknown = JSON.parse(sent.value.body);
-    return isObject(value) ? ok(value) : err("its answer is no JSON object");
-  } catch {
-    return err("its answer is no JSON object");
-  }
+  const value = jsonObjectOf(sent.value.body);
+  return value ? ok(value) : err("its answer is no JSON object");
 }
 
 const NO_ANSWER: Readonly<Record<NoAnswer, string>> = {

@@ -6,17 +6,137 @@ import {
   EXPLANATION_SHAPE,
   explainedAttempt,
   issueToken,
+  LAST_CHECKS,
+  type LoginAttempt,
   loginAttempt,
   planToken,
+  type VerifiedClient,
 } from "../../auth/login-attempt.ts";
 import { loginRoute, tokenRoute } from "../../auth/route.ts";
 import { AUTH, dataAnswer } from "../../auth/route-description.ts";
-import { err, invalid, ok, type Result } from "../../base/result.ts";
+import { bindAddress, tokenTerms } from "../../auth/token-settings.ts";
+import { currentTime } from "../../base/clock.ts";
+import { privateHosts } from "../../base/private-hosts.ts";
+import { err, type Failure, invalid, ok, type Result } from "../../base/result.ts";
 import { anyObject, fieldSchema, text, type Values } from "../../wire/fields.ts";
-import { shown } from "./claim-checks.ts";
+import { isRoleName } from "../roles.ts";
+import { CLAIM_CHECKS, checkClaims, type JwtIdentity, shown } from "./claim-checks.ts";
+import type { Claims } from "./claims.ts";
+import type { JwtConfig } from "./config.ts";
 import { jwtAuthAt } from "./jwt-auth.ts";
-import { CHECKS, clientOf, type Shown, verifyJwt } from "./login-checks.ts";
-import { MAX_JWT_LENGTH } from "./verify.ts";
+import { keysFor } from "./keys.ts";
+import type { JwtRole } from "./role.ts";
+import { MAX_JWT_LENGTH, readHead, unverifiedClaims, verifySignature } from "./verify.ts";
+
+/** The checks of a login by JWT, in words. */
+const CHECKS = {
+  role: "The role exists.",
+  configuration: "The mount knows whose tokens it trusts.",
+  address: "The client's address is in a network that the role is bound to.",
+  form: "A signed token was sent, by an algorithm that the mount takes.",
+  keys: "The keys of the issuer are known.",
+  signature: "One of these keys has signed the token.",
+  ...CLAIM_CHECKS,
+  ...LAST_CHECKS,
+} as const;
+
+type Attempt = LoginAttempt<keyof typeof CHECKS>;
+
+/** What is shown at a login: the role ("" for the default one), and a signed token or, for an explanation, the claims of one. */
+type Shown = { readonly role: string } & ({ readonly jwt: string } | { readonly claims: Claims });
+
+/** A login that passed every check. */
+interface VerifiedJwt {
+  readonly roleName: string;
+  readonly role: JwtRole;
+  /** Networks that the token is tied to. */
+  readonly boundCidrs: readonly string[];
+  readonly identity: JwtIdentity;
+}
+
+/**
+ * Makes the checks of a login. A login takes none after the first that failed, so that no key is fetched and no signature verified for
+ * a client without a role. Of a token that is not verified an explanation checks the claims as well, which lead to nothing. Writes
+ * nothing.
+ */
+async function verifyJwt(attempt: Attempt, token: Shown): Promise<Result<VerifiedJwt>> {
+  const { env, mount, clientAddress, notes, checks } = attempt;
+  const now = currentTime();
+  const asked = token.role.toLowerCase();
+  if (asked !== "" && !isRoleName(asked)) {
+    return checks.record("role", {}, err(invalid("role could not be found")));
+  }
+  const { config: configuration, role: found, roleName } = await jwtAuthAt(env, mount).readLogin(asked);
+  const config = checks.record("configuration", {}, orRefusal(configuration, "could not load configuration"));
+  if (!config.ok) return config;
+  const missing = roleName === "" ? "missing role" : `role "${roleName}" could not be found`;
+  const role = checks.record("role", { actual: shown(roleName || null) }, orRefusal(found, missing));
+  if (!role.ok) return role;
+  notes.role = roleName;
+  notes.roleExists = true;
+  if ("jwt" in token && token.jwt === "") return checks.record("form", {}, err(invalid("missing token")));
+  const { token: settings } = role.value;
+  const address = { bound: settings.boundCidrs, actual: shown(clientAddress) };
+  const boundCidrs = checks.record("address", address, bindAddress(settings, clientAddress));
+  if (!boundCidrs.ok && !checks.goesOn) return boundCidrs;
+  const verified = await verifyClaims(attempt, config.value, token, now);
+  if (!verified.ok) {
+    const unverified = checks.goesOn && "jwt" in token ? unverifiedClaims(token.jwt) : null;
+    if (unverified) checkClaims(config.value, role.value, unverified, now, checks);
+    return verified;
+  }
+  if (typeof verified.value.sub === "string") notes.principal = verified.value.sub;
+  const identity = checkClaims(config.value, role.value, verified.value, now, checks);
+  if (!identity.ok) return identity;
+  return boundCidrs.ok
+    ? ok({ roleName, role: role.value, boundCidrs: boundCidrs.value, identity: identity.value })
+    : boundCidrs;
+}
+
+/** The claims of a token that the mount's issuer has signed, or that are taken as said. */
+async function verifyClaims(
+  { env, checks }: Attempt,
+  config: JwtConfig,
+  token: Shown,
+  now: number,
+): Promise<Result<Claims>> {
+  if ("claims" in token) return checks.assume("signature", null, token.claims);
+  const { jwt } = token;
+  const read = readHead(jwt, config.algorithms);
+  const algorithm = read.ok ? read.value.algorithm : null;
+  const head = checks.record("form", { bound: config.algorithms, actual: algorithm }, orInvalid(read));
+  if (!head.ok) return head;
+  const { kid } = head.value;
+  const known = await keysFor(config, kid, privateHosts(env), now);
+  const keys = checks.record("keys", {}, known.ok ? known : err(unavailable(known.error)));
+  if (!keys.ok) return keys;
+  const claims = await verifySignature(jwt, head.value, keys.value);
+  // Keys in PEM have no ids.
+  const ids = config.publicKeys.length > 0 ? [] : keys.value.flatMap((key) => shown(key.kid) ?? []);
+  return checks.record("signature", { bound: ids, actual: shown(kid) }, orInvalid(claims));
+}
+
+/** Whom a verified login is for, and the token that it gets. */
+function clientOf({ roleName, role, boundCidrs, identity }: VerifiedJwt): VerifiedClient {
+  const { alias: aliasName, groups } = identity;
+  const metadata = { ...identity.metadata, role: roleName };
+  return {
+    alias: { aliasName, metadata, ...(groups && { groups }) },
+    token: { ...tokenTerms(role.token, boundCidrs), displayName: aliasName, metadata, internal: { role: roleName } },
+  };
+}
+
+function unavailable(message: string): Failure {
+  return { code: "unavailable", message, retryAfterSeconds: 5 };
+}
+
+function orRefusal<T>(value: T | null, message: string): Result<T> {
+  return value === null ? err(invalid(message)) : ok(value);
+}
+
+function orInvalid<T>(result: Result<T, string>): Result<T> {
+  return result.ok ? result : err(invalid(`error validating token: ${result.error}`));
+}
 
 const LOGIN_FIELDS = fieldSchema({
   role: text().describe("The role; the mount's default unless sent"),

@@ -1,9 +1,105 @@
 import type { LoginRenewal } from "../../auth/login-renewal.ts";
 import type { AuthMethod } from "../../auth/method.ts";
+import { type AtMount, mountOf } from "../../auth/mount-of.ts";
+import { absentPolicyWarnings } from "../../auth/policy-warning.ts";
+import { listRoute, removeRoute, showRoute } from "../../auth/record-routes.ts";
+import { refusedRoute } from "../../auth/refused/route.ts";
+import { type Route, simpleRoute, withCanonicalPath, withParameters } from "../../auth/route.ts";
+import { DONE_OR_WARNED } from "../../auth/route-description.ts";
+import { privateHosts } from "../../base/private-hosts.ts";
 import { err, invalid, ok, type Result } from "../../base/result.ts";
+import { mountTtl } from "../../system/mount.ts";
 import type { RenewTerms } from "../../token/rules/renew.ts";
+import { namedSegment } from "../../wire/path-name.ts";
+import { EMPTY } from "../../wire/reply.ts";
+import { isRoleName } from "../roles.ts";
+import { CONFIG_FIELDS, CONFIG_VIEW, readConfig } from "./config.ts";
+import type { JwtEnv } from "./env.ts";
 import { jwtAuthAt } from "./jwt-auth.ts";
-import { JWT_ROUTES } from "./routes.ts";
+import { fetchKeys } from "./keys.ts";
+import { EXPLAIN_LOGIN, LOGIN_ROUTE } from "./login.ts";
+import { ROLE_FIELDS, ROLE_VIEW } from "./role.ts";
+
+const ROLE_PATH = `role/${namedSegment("name")}`;
+
+/** The endpoints of a mount of the jwt method. */
+const JWT_ROUTES: readonly Route[] = withParameters(
+  { name: "The name of the role" },
+  withCanonicalPath(canonicalPath, [
+    showRoute("config", {
+      summary: "Shows whose tokens the mount trusts.",
+      operationId: "read-configuration",
+      view: CONFIG_VIEW,
+      read: (context) => at(context).readConfig(),
+    }),
+    simpleRoute("update", "config", {
+      summary: "Sets whose tokens the mount trusts.",
+      operationId: "configure",
+      answers: DONE_OR_WARNED,
+      input: CONFIG_FIELDS,
+      handle: async (context) => {
+        const { env, fields } = context;
+        const listed = privateHosts(env);
+        const config = readConfig(fields, listed);
+        if (!config.ok) return config;
+        const remote = config.value.publicKeys.length === 0;
+        const keys = remote ? await fetchKeys(config.value, listed) : ok([]);
+        if (!keys.ok && !fields.skip_jwks_validation) return err(invalid(keys.error));
+        await at(context).writeConfig(config.value);
+        return ok(keys.ok ? EMPTY : { kind: "empty", warnings: [keys.error] });
+      },
+    }),
+
+    listRoute("role", {
+      summary: "Lists the roles.",
+      operationId: "list-roles",
+      names: (context, after, limit) => at(context).listRoles(after, limit),
+    }),
+    showRoute(ROLE_PATH, {
+      summary: "Shows a role.",
+      operationId: "read-role",
+      view: ROLE_VIEW,
+      read: (context) => at(context).readRole(nameOf(context)),
+    }),
+    simpleRoute("update", ROLE_PATH, {
+      summary: "Makes or changes a role; fields that are not sent stay as they are.",
+      operationId: "write-role",
+      answers: DONE_OR_WARNED,
+      input: ROLE_FIELDS,
+      handle: async (context) => {
+        const name = nameOf(context);
+        if (!isRoleName(name)) return err(invalid("the name of the role is too long"));
+        const warnings = await at(context).writeRole(name, context.fields, mountTtl(mountOf(context)));
+        if (!warnings.ok) return warnings;
+        const { token_policies: policies, policies: byOldName } = context.fields;
+        const absent = absentPolicyWarnings(context.installation, policies ?? byOldName ?? []);
+        return ok({ kind: "empty", warnings: [...warnings.value, ...absent] });
+      },
+    }),
+    removeRoute(ROLE_PATH, {
+      summary: "Deletes a role.",
+      operationId: "delete-role",
+      remove: (context) => at(context).deleteRole(nameOf(context)),
+    }),
+
+    LOGIN_ROUTE,
+    EXPLAIN_LOGIN,
+    refusedRoute(jwtAuthAt),
+  ]),
+);
+
+function at(context: AtMount & { readonly env: JwtEnv }) {
+  return jwtAuthAt(context.env, mountOf(context));
+}
+
+function nameOf({ params }: { readonly params: Readonly<Record<string, string>> }): string {
+  return (params.name ?? "").toLowerCase();
+}
+
+/** A path below a mount of this method with the role in lower case, so that one rule of a policy holds for every spelling. */
+function canonicalPath(path: string): string {
+  return path.replace(/^role\/[^/]+$/, (role) => role.toLowerCase());
+}
 
 /** Logins by a token that another issuer has signed: CI jobs, service accounts of Kubernetes, access proxies. */
 export const JWT_METHOD: AuthMethod = {

@@ -1,5 +1,7 @@
 import { compactVerify, createLocalJWKSet, decodeJwt, decodeProtectedHeader, errors, type JWK } from "jose";
 import { err, ok, type Result } from "../../base/result.ts";
+import { fromUtf8 } from "../../crypto/bytes.ts";
+import { jsonObjectOf } from "../../wire/json.ts";
 import type { Claims } from "./claims.ts";
 import { JWT_ALGORITHMS, type JwtAlgorithm } from "./config.ts";
 
@@ -72,20 +74,16 @@ async function tryEach(
 /** The claims of a token that is not verified: for explanations only. null where it has none. */
 export function unverifiedClaims(token: string): Claims | null {
   try {
-    return token.length > MAX_JWT_LENGTH ? null : { ...decodeJwt(token) };
+    return token.length > MAX_JWT_LENGTH ? null : decodeJwt(token);
   } catch {
     return null;
   }
 }
 
 function readClaims(payload: Uint8Array): Result<Claims, string> {
-  try {
-    const claims: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(payload));
-    if (typeof claims === "object" && claims !== null && !Array.isArray(claims)) return ok({ ...claims });
-  } catch {
-    // Refused below.
-  }
-  return err("error parsing token: its claims are no JSON object");
+  const text = fromUtf8(payload);
+  const claims = text === null ? null : jsonObjectOf(text);
+  return claims ? ok(claims) : err("error parsing token: its claims are no JSON object");
 }
 
 /** A malformed token or key is a refusal; any other error is a bug. */

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { Answer, RouteDescription } from "../../../src/auth/route-description.ts";
-import { JWT_ROUTES } from "../../../src/methods/jwt/routes.ts";
+import { JWT_METHOD } from "../../../src/methods/jwt/method.ts";
 import type { Shape } from "../../../src/wire/shape.ts";
 import { ROUTES } from "../../support/routes.ts";
 
@@ -47,7 +47,7 @@ function answersOf({ answers }: RouteDescription): readonly Answer[] {
 
 // Every answer of a test is compared with its description, so one that was described as a list and is null fails there.
 it("an empty list reads [] and an empty map {}, but for those that clients know as null", () => {
-  const bodies = [...ROUTES, ...JWT_ROUTES].flatMap(({ description }) =>
+  const bodies = [...ROUTES, ...JWT_METHOD.routes].flatMap(({ description }) =>
     answersOf(description).flatMap((answer) =>
       answer.kind === "data" ? [answer.data] : answer.kind === "plain" ? [answer.body] : [],
     ),

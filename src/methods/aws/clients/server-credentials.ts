@@ -2,7 +2,8 @@ import { currentTime } from "../../../base/clock.ts";
 import { err, invalid, ok, type Result } from "../../../base/result.ts";
 import { parseRfc3339 } from "../../../base/rfc3339.ts";
 import { exactString } from "../../../wire/exact-fields.ts";
-import { fieldSchema, isObject, readValues } from "../../../wire/fields.ts";
+import { fieldSchema, readValues } from "../../../wire/fields.ts";
+import { jsonObjectOf } from "../../../wire/json.ts";
 import { type OutboundRequest, send } from "../../send.ts";
 import type { Credentials, TemporaryCredentials } from "../answers/sts.ts";
 import type { AwsEnv } from "../env.ts";
@@ -123,19 +124,11 @@ async function ask(
 }
 
 function readCredentials(text: string | null): TemporaryCredentials | null {
-  const json = parseJson(text);
-  const document = isObject(json) ? readValues(DOCUMENT, json) : null;
+  const json = jsonObjectOf(text ?? "");
+  const document = json && readValues(DOCUMENT, json);
   if (!document?.ok) return null;
   const { AccessKeyId, SecretAccessKey, Token, Expiration } = document.value;
   const expiresAt = parseRfc3339(Expiration);
   if (expiresAt === null) return null;
   return { accessKeyId: AccessKeyId, secretAccessKey: SecretAccessKey, sessionToken: Token, expiresAt };
-}
-
-function parseJson(text: string | null): unknown {
-  try {
-    return JSON.parse(text ?? "");
-  } catch {
-    return null;
-  }
 }

