@@ -13,9 +13,6 @@ export type Region = {
   readonly ec2Host: string;
 };
 
-/** A host of the security token service, and the region that requests to it are signed for. */
-export type StsHost = { readonly host: string; readonly region: string; readonly partition: Partition };
-
 /** IAM has one host per partition. */
 export type IamHost = { readonly host: string; readonly signingRegion: string };
 
@@ -51,14 +48,6 @@ const PARTITIONS: Readonly<
   },
 };
 
-/** Hosts of STS beside the one of each region: the global one, and those with FIPS 140 modules. */
-const OTHER_STS_HOSTS: readonly StsHost[] = [
-  { host: "sts.amazonaws.com", region: "us-east-1", partition: "aws" },
-  ...["us-east-1", "us-east-2", "us-west-1", "us-west-2"].map(
-    (region): StsHost => ({ host: `sts-fips.${region}.amazonaws.com`, region, partition: "aws" }),
-  ),
-];
-
 const REGIONS: ReadonlyMap<string, Region> = new Map(
   Object.keys(PARTITIONS)
     .filter(isPartition)
@@ -71,20 +60,23 @@ const REGIONS: ReadonlyMap<string, Region> = new Map(
     }),
 );
 
-const STS_HOSTS: ReadonlyMap<string, StsHost> = new Map(
-  [
-    ...OTHER_STS_HOSTS,
-    ...[...REGIONS.values()].map(({ name, partition, stsHost }) => ({ host: stsHost, region: name, partition })),
-  ].map((entry) => [entry.host, entry] as const),
-);
+/** Hosts of the security token service, with the region that requests to each are signed for. */
+const STS_HOSTS: ReadonlyMap<string, string> = new Map([
+  // The global one, and those with FIPS 140 modules.
+  ["sts.amazonaws.com", "us-east-1"],
+  ...["us-east-1", "us-east-2", "us-west-1", "us-west-2"].map(
+    (name) => [`sts-fips.${name}.amazonaws.com`, name] as const,
+  ),
+  ...[...REGIONS.values()].map(({ name, stsHost }) => [stsHost, name] as const),
+]);
 
 /** The region of this name, or null when it is not a region of the cloud. */
 export function findRegion(name: string): Region | null {
   return REGIONS.get(name) ?? null;
 }
 
-/** The STS host of exactly this name (lower case, no port), or null. */
-export function findStsHost(host: string): StsHost | null {
+/** The region that requests to exactly this STS host (lower case, no port) are signed for; null for any other host. */
+export function regionOfStsHost(host: string): string | null {
   return STS_HOSTS.get(host) ?? null;
 }
 

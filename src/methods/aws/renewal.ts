@@ -4,9 +4,8 @@ import { err, inContext, invalid, ok, type Result } from "../../base/result.ts";
 import { mountTtl } from "../../system/mount.ts";
 import type { RenewTerms } from "../../token/rules/renew.ts";
 import { parsePrincipalArn } from "./arn.ts";
-import { openClient } from "./clients/client.ts";
 import { findRunningInstance } from "./clients/instances.ts";
-import type { Target } from "./login/attempt.ts";
+import { type Target, targetOf } from "./login/attempt.ts";
 import { isBoundTo } from "./login/principal.ts";
 import { type InstanceData, type PrincipalData, readTokenData } from "./login/token-data.ts";
 import { configurationForLogin } from "./mount/for-login.ts";
@@ -41,9 +40,8 @@ async function readTarget(
 ): Promise<Result<Target>> {
   const { settings, role, stsRole } = await configurationForLogin({ env, mount }, data.role, data.accountId);
   if (!role || role.authType !== data.kind) return err(invalid("role entry not found"));
-  const client = await openClient({ env, installation, mount }, settings.client);
   const account = { accountId: data.accountId, stsRole };
-  return ok({ roleName: data.role, role, identity: settings.identity, account, client });
+  return ok(await targetOf({ env, installation, mount }, settings, { roleName: data.role, role }, account));
 }
 
 /** The instance must still run, and its entry must still be there: deleting it is how an operator ends its renewals. */

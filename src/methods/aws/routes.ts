@@ -12,7 +12,7 @@ import type { Reply } from "../../wire/reply.ts";
 import { CONFIG_ROUTES } from "./routes/config.ts";
 import { LIST_ROUTES } from "./routes/lists.ts";
 import { LOGIN_ROUTES } from "./routes/login.ts";
-import { ROLE_ROUTES, ROLE_TAG_ROUTES } from "./routes/roles.ts";
+import { ROLE_ROUTES, ROLE_TAG_ROUTE } from "./routes/roles.ts";
 import { tagValueOfPath } from "./rules/role-tag.ts";
 import { translateAnswer, translateFieldName, translateMessage, translateRequest } from "./vocabulary.ts";
 
@@ -27,13 +27,7 @@ const PARAMETERS = {
 /** The cloud method, in the vocabulary of the `cloud` mount type. */
 export const CLOUD_ROUTES: readonly Route[] = withParameters(
   PARAMETERS,
-  withCanonicalPath(canonicalPath, [
-    ...LOGIN_ROUTES,
-    ...CONFIG_ROUTES,
-    ...ROLE_TAG_ROUTES,
-    ...ROLE_ROUTES,
-    ...LIST_ROUTES,
-  ]),
+  withCanonicalPath(canonicalPath, [...LOGIN_ROUTES, ...CONFIG_ROUTES, ROLE_TAG_ROUTE, ...ROLE_ROUTES, ...LIST_ROUTES]),
 );
 
 /**

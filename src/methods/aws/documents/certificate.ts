@@ -28,8 +28,8 @@ export type Certificate = {
 };
 
 export type PublicKey =
-  | { readonly type: Extract<KeyType, "RSA">; readonly spki: Uint8Array<ArrayBuffer> }
-  | { readonly type: Extract<KeyType, "DSA">; readonly dsa: DsaKey };
+  | { readonly type: "RSA"; readonly spki: Uint8Array<ArrayBuffer> }
+  | { readonly type: "DSA"; readonly dsa: DsaKey };
 
 const NOT_ONE = "not a certificate";
 
@@ -51,7 +51,7 @@ export function readCertificate(der: Uint8Array): Result<Certificate, string> {
   if (typeof notBefore !== "number" || typeof notAfter !== "number") return err(NOT_ONE);
   const key = readKey(keyInfo);
   if (key === null) return err("the key of the certificate is neither RSA nor a sound DSA key");
-  const signedWithSha2 = isSha2Signature(ownAlgorithm);
+  const signedWithSha2 = SHA2_SIGNATURES.has(ownAlgorithm.oid);
   return ok({ issuer: writeDer(issuer), serialNumber, notBefore, notAfter, key, signedWithSha2 });
 }
 
@@ -61,7 +61,7 @@ function readKey(info: Element | undefined): PublicKey | null {
   const stated = readAlgorithm(algorithm);
   const bits = contentOf(key, TAG.BIT_STRING);
   if (!info || !stated || !bits || bits[0] !== 0) return null;
-  const type = keyTypeOf(stated);
+  const type = KEYS.get(stated.oid);
   if (type === "RSA") return { type, spki: writeDer(info) };
   if (type !== "DSA" || !stated.parameters) return null;
   const dsa = readDsaKey(writeDer(stated.parameters), bits.subarray(1));
@@ -69,7 +69,7 @@ function readKey(info: Element | undefined): PublicKey | null {
 }
 
 export type Digest = "SHA-1" | "SHA-256";
-export type KeyType = "RSA" | "DSA";
+export type KeyType = PublicKey["type"];
 
 const DIGESTS: ReadonlyMap<string, Digest> = new Map([
   ["1.3.14.3.2.26", "SHA-1"],
@@ -86,6 +86,7 @@ const SIGNATURES: ReadonlyMap<string, { readonly key: KeyType; readonly digest?:
   ["2.16.840.1.101.3.4.3.2", { key: "DSA", digest: "SHA-256" }],
 ]);
 
+/** The types of public keys, by the algorithm of their SubjectPublicKeyInfo. */
 const KEYS: ReadonlyMap<string, KeyType> = new Map([
   ["1.2.840.113549.1.1.1", "RSA"],
   ["1.2.840.10040.4.1", "DSA"],
@@ -115,14 +116,4 @@ export function signatureKeyOf({ oid, parameters }: AlgorithmIdentifier, digest:
   const signature = SIGNATURES.get(oid);
   if (parameters !== null || signature === undefined || (signature.digest ?? digest) !== digest) return null;
   return signature.key;
-}
-
-/** The type of a public key by the algorithm of its SubjectPublicKeyInfo. */
-function keyTypeOf({ oid }: AlgorithmIdentifier): KeyType | null {
-  return KEYS.get(oid) ?? null;
-}
-
-/** Whether a certificate's own signature is of the SHA-2 family. */
-function isSha2Signature({ oid }: AlgorithmIdentifier): boolean {
-  return SHA2_SIGNATURES.has(oid);
 }

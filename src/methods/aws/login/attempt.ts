@@ -2,8 +2,9 @@ import type { LoginAttempt, VerifiedClient } from "../../../auth/login-attempt.t
 import { bindAddress, type TokenTerms } from "../../../auth/token-settings.ts";
 import { err, type Failure, invalid, ok, type Result } from "../../../base/result.ts";
 import type { Mount } from "../../../system/mount.ts";
+import { fieldSchema, sent, text, unread, type Values } from "../../../wire/fields.ts";
 import { isRoleName } from "../../roles.ts";
-import { type CloudAccount, type CloudClient, openClient } from "../clients/client.ts";
+import { type CloudAccess, type CloudAccount, type CloudClient, openClient } from "../clients/client.ts";
 import { isPlainWord } from "../encoding.ts";
 import type { LoginSettings } from "../mount/copies.ts";
 import { configurationForLogin } from "../mount/for-login.ts";
@@ -12,6 +13,37 @@ import type { CheckName } from "../rules/checks.ts";
 import type { IdentityConfig, Metadata } from "../rules/identity.ts";
 import type { AuthType, CloudRole } from "../rules/role.ts";
 import { translateMetadata } from "../vocabulary.ts";
+
+/** The fields of a login; undefined when not sent. */
+export const LOGIN_FIELDS = fieldSchema({
+  role: sent(text()).describe("The role; the image or the name of the principal unless sent"),
+  identity: sent(text()).describe("The identity document of the instance, as base64"),
+  signature: sent(text()).describe("The signature of the document"),
+  pkcs7: sent(text()).describe("The document with its signature, in the place of both"),
+  nonce: sent(text()).describe("What makes later logins of the instance possible; one is made unless sent"),
+  iam_http_request_method: sent(text()).describe("The method of the signed request: POST or GET"),
+  iam_request_url: sent(text()).describe("Its URL, as base64"),
+  iam_request_body: sent(text()).describe("Its body, as base64"),
+  iam_request_headers: unread("any").describe("Its headers, as base64 of JSON, or as JSON"),
+});
+
+export type LoginFields = Values<typeof LOGIN_FIELDS>;
+
+/**
+ * Which kind of login the fields are for. A field counts when it was sent, be it empty. What is there for one kind only
+ * in part does not make the other ambiguous. Messages are those of the reference's AWS method (login).
+ */
+export function chooseKind(fields: LoginFields): Result<AuthType> {
+  const pair = fields.identity !== undefined && fields.signature !== undefined;
+  const vm = fields.pkcs7 !== undefined || pair;
+  const method = fields.iam_http_request_method;
+  const body = fields.iam_request_body !== undefined || method === "GET";
+  const request = fields.iam_request_url !== undefined && fields.iam_request_headers !== undefined;
+  const iam = method !== undefined && body && request;
+  if (vm && iam) return err(invalid("supplied auth values for both vm and iam auth types"));
+  if (vm || iam) return ok(vm ? "vm" : "iam");
+  return err(invalid("didn't supply required authentication values"));
+}
 
 /** A login under way. */
 export type Attempt = LoginAttempt<CheckName>;
@@ -95,13 +127,14 @@ export async function findTarget(
   return judged.ok ? ok(await targetOf(attempt, settings, judged.value, { accountId, stsRole })) : judged;
 }
 
-async function targetOf(
-  attempt: Attempt,
+/** The target of this role in an account. */
+export async function targetOf<R extends Pick<Target, "roleName" | "role">>(
+  access: CloudAccess,
   { identity, client }: LoginSettings,
-  judged: JudgedRole,
+  role: R,
   account: CloudAccount,
-): Promise<LoginTarget> {
-  return { ...judged, identity, account, client: await openClient(attempt, client) };
+): Promise<R & Target> {
+  return { ...role, identity, account, client: await openClient(access, client) };
 }
 
 /** A role's name in lower case, "" for none; a failure for what no role can be called. */

@@ -11,8 +11,7 @@ import { chosenMetadata } from "../rules/identity.ts";
 import { INSTANCE_ENTITY } from "../rules/role.ts";
 import { roleTerms, untagged } from "../rules/terms.ts";
 import { checkSignedRequest } from "../sts/signed-request.ts";
-import { type Attempt, clientOf, findTarget, type LoginTarget, startLogin } from "./attempt.ts";
-import type { LoginFields } from "./fields.ts";
+import { type Attempt, clientOf, findTarget, type LoginFields, type LoginTarget, startLogin } from "./attempt.ts";
 import { checkInstance } from "./instance.ts";
 import { isBoundTo } from "./principal.ts";
 import { issueForSignature, type Signature } from "./signature-uses.ts";
@@ -104,16 +103,7 @@ async function identifyCaller(
   config: ClientConfig,
   fields: LoginFields,
 ): Promise<Result<ProvenCaller>> {
-  const request = checkSignedRequest(
-    {
-      iam_http_request_method: fields.iam_http_request_method ?? "",
-      iam_request_url: fields.iam_request_url ?? "",
-      iam_request_body: fields.iam_request_body ?? "",
-      iam_request_headers: fields.iam_request_headers,
-    },
-    config,
-    currentTime(),
-  );
+  const request = checkSignedRequest(fields, config, currentTime());
   if (!request.ok) return request;
   const caller = await askCallerIdentity({ hosts, maxRetries: config.maxRetries }, request.value);
   if (!caller.ok) return err(inContext("error making upstream request", caller.error));

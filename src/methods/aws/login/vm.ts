@@ -16,8 +16,7 @@ import { tagKeyPurpose } from "../rules/role.ts";
 import { readTagValue, verifyRoleTag } from "../rules/role-tag.ts";
 import { memorySeconds, narrowByTag, type RoleGrant, roleTerms, untagged } from "../rules/terms.ts";
 import { openSecret } from "../secrets.ts";
-import { type Attempt, clientOf, findTarget, type LoginTarget, startLogin } from "./attempt.ts";
-import type { LoginFields } from "./fields.ts";
+import { type Attempt, clientOf, findTarget, type LoginFields, type LoginTarget, startLogin } from "./attempt.ts";
 import { checkInstance } from "./instance.ts";
 import { writeTokenData } from "./token-data.ts";
 

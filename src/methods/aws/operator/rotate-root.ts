@@ -61,19 +61,27 @@ interface NewAccessKey {
   readonly key: AccessKey;
 }
 
-/** Makes a second access key for the user whose key is configured. */
-async function makeKey(access: CloudAccess): Promise<Result<NewAccessKey>> {
+/** Makes a second access key for the user whose key is configured. IAM refuses a third. */
+function makeKey(access: CloudAccess): Promise<Result<NewAccessKey>> {
   return withConfiguredKeys(access, async (client, keys) => {
-    const userName = await findKeyOwner(client, keys);
-    if (!userName.ok) return userName;
-    const key = await createAccessKey(client, keys, userName.value);
-    return key.ok ? ok({ userName: userName.value, key: key.value }) : key;
+    const user = await callIam(client, keys, { Action: "GetUser" }, (answer) => readUser(answer, null));
+    if (!user.ok) return user;
+    const userName = user.value.arn.friendlyName;
+    const form = { Action: "CreateAccessKey", UserName: userName };
+    // Not repeated: a first call whose answer was lost has made a key, too.
+    const key = await callIam(client, keys, form, readCreatedAccessKey, { maxRetries: 0 });
+    return key.ok ? ok({ userName, key: key.value }) : key;
   });
 }
 
+const UNKNOWN_KEY: ReadonlySet<string> = new Set(["InvalidClientTokenId"]);
+
 /** Deletes an access key of that user, by the authority of the key that is configured now. */
-async function dropKey(access: CloudAccess, userName: string, accessKeyId: string): Promise<Result<null>> {
-  return withConfiguredKeys(access, (client, keys) => deleteAccessKey(client, keys, userName, accessKeyId));
+function dropKey(access: CloudAccess, userName: string, accessKeyId: string): Promise<Result<null>> {
+  const form = { Action: "DeleteAccessKey", UserName: userName, AccessKeyId: accessKeyId };
+  // The configured key may be so new that IAM does not know it everywhere yet.
+  const policy = { maxRetries: 12, alsoTemporary: UNKNOWN_KEY };
+  return withConfiguredKeys(access, (client, keys) => callIam(client, keys, form, readDeletedAccessKey, policy));
 }
 
 /** Rotation is about the configured keys alone: those of the server are not the mount's to replace. */
@@ -119,34 +127,6 @@ async function configureKey(
     return null;
   }
 }
-
-/** The friendly name of the user whose keys these are. */
-async function findKeyOwner(client: CloudClient, keys: Credentials): Promise<Result<string>> {
-  const user = await callIam(client, keys, { Action: "GetUser" }, (answer) => readUser(answer, null));
-  return user.ok ? ok(user.value.arn.friendlyName) : user;
-}
-
-/**
- * Makes another access key for a user. IAM refuses a third. Not repeated: a first call whose answer was lost has made a
- * key, too.
- */
-function createAccessKey(client: CloudClient, keys: Credentials, userName: string): Promise<Result<AccessKey>> {
-  const form = { Action: "CreateAccessKey", UserName: userName };
-  return callIam(client, keys, form, readCreatedAccessKey, { maxRetries: 0 });
-}
-
-/** Deletes an access key of a user. The keys may be so new that IAM does not know them everywhere yet. */
-function deleteAccessKey(
-  client: CloudClient,
-  keys: Credentials,
-  userName: string,
-  accessKeyId: string,
-): Promise<Result<null>> {
-  const form = { Action: "DeleteAccessKey", UserName: userName, AccessKeyId: accessKeyId };
-  return callIam(client, keys, form, readDeletedAccessKey, { maxRetries: 12, alsoTemporary: UNKNOWN_KEY });
-}
-
-const UNKNOWN_KEY: ReadonlySet<string> = new Set(["InvalidClientTokenId"]);
 
 async function callIam<T>(
   client: CloudClient,

@@ -119,20 +119,18 @@ export const ROLE_TAG_FIELDS = fieldSchema({
 type TagFields = Values<typeof ROLE_TAG_FIELDS>;
 
 /** `role/:role/tag`: makes the value of a tag. Nothing is stored; what was made can be denied. */
-export const ROLE_TAG_ROUTES: readonly Route[] = [
-  simpleRoute("update", `role/${namedSegment("role")}/tag`, {
-    summary: "Makes the value of a tag that narrows what a role gives to an instance.",
-    operationId: "write-role-tag",
-    answers: dataAnswer({ tag_key: "string", tag_value: "string" }),
-    input: ROLE_TAG_FIELDS,
-    handle: createTag,
-  }),
-];
+export const ROLE_TAG_ROUTE: Route = simpleRoute("update", `${PATH}/tag`, {
+  summary: "Makes the value of a tag that narrows what a role gives to an instance.",
+  operationId: "write-role-tag",
+  answers: dataAnswer({ tag_key: "string", tag_value: "string" }),
+  input: ROLE_TAG_FIELDS,
+  handle: createTag,
+});
 
 async function createTag(context: CallContext<TagFields, null>): Promise<Result<Reply>> {
-  const { installation, params, fields } = context;
+  const { installation, fields } = context;
   const mount = mountOf(context);
-  const name = (params.role ?? "").toLowerCase();
+  const name = nameOf(context);
   const role = await cloudAuthOf(context).readRole(name);
   if (!role) return err(invalid(`entry not found for role ${name}`));
   const problem = problemOf(role, fields);
@@ -142,7 +140,7 @@ async function createTag(context: CallContext<TagFields, null>): Promise<Result<
     role: name,
     policies: fields.policies ? canonicalPolicies(fields.policies) : null,
     maxTtlSeconds: fields.max_ttl ?? 0,
-    instanceId: fields.instance_id ? fields.instance_id.toLowerCase() : null,
+    instanceId: fields.instance_id?.toLowerCase() || null,
     allowInstanceMigration: fields.allow_instance_migration ?? false,
     disallowReauthentication: fields.disallow_reauthentication ?? false,
   };

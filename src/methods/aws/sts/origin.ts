@@ -1,5 +1,5 @@
 import { err, ok, type Result } from "../../../base/result.ts";
-import { findRegion, findStsHost, type Partition } from "../regions.ts";
+import { findRegion, type Partition, regionOfStsHost } from "../regions.ts";
 
 /** The part of the client configuration that decides which signed requests are accepted and where they go. */
 export type StsSettings = {
@@ -63,13 +63,13 @@ export function chooseTarget(signed: Origin, region: string, settings: StsSettin
   const known = findRegion(region);
   if (known === null) return err("unable to get regional STS endpoint for the region of the signature");
   const { partition } = known;
-  const signedHost = signed.scheme === "https" ? findStsHost(signed.authority) : null;
-  if (signedHost !== null && signedHost.region !== region) {
+  const hostRegion = signed.scheme === "https" ? regionOfStsHost(signed.authority) : null;
+  if (hostRegion !== null && hostRegion !== region) {
     return err("the region of the signature is not the region of the STS host in iam_request_url");
   }
 
   if (settings.stsEndpoint === "" || settings.useStsRegionFromClient) {
-    return signedHost
+    return hostRegion !== null
       ? ok({ endpoint: { ...signed, path: "" }, partition })
       : err("iam_request_url is not the URL of a known STS host");
   }
@@ -80,7 +80,7 @@ export function chooseTarget(signed: Origin, region: string, settings: StsSettin
   }
   const isEndpoint = signed.scheme === endpoint.scheme && signed.authority === endpoint.authority;
   // A proxy of the operator may stand before STS and restore the signed host; STS itself would refuse another host.
-  const isProxied = signedHost !== null && findStsHost(endpoint.authority) === null;
+  const isProxied = hostRegion !== null && regionOfStsHost(endpoint.authority) === null;
   if (!isEndpoint && !isProxied) return err("iam_request_url is not the URL of the configured sts_endpoint");
   return ok({ endpoint, partition });
 }

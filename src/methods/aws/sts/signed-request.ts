@@ -5,13 +5,13 @@ import { type HeaderValues, readHeaderValues, selectHeaders, serverIdProblem } f
 import { chooseTarget, type Origin, parseOrigin, type StsSettings } from "./origin.ts";
 import { ageProblem, endOfSignature, parseAuthorization, parsePresigned, type SignatureScope } from "./signature-v4.ts";
 
-/** The signed request of an iam login, as its fields carry it; absent fields are "". */
+/** The signed request of an iam login, as its fields carry it. */
 export type SignedRequestFields = {
-  readonly iam_http_request_method: string;
+  readonly iam_http_request_method?: string | undefined;
   /** Base64. */
-  readonly iam_request_url: string;
-  /** Base64; "" with GET. */
-  readonly iam_request_body: string;
+  readonly iam_request_url?: string | undefined;
+  /** Base64; absent or empty with GET. */
+  readonly iam_request_body?: string | undefined;
   /** A JSON object, or text of one, or base64 of that. */
   readonly iam_request_headers: unknown;
 };
@@ -60,20 +60,24 @@ export function checkSignedRequest(
   settings: StsSettings,
   now: number,
 ): Result<CallerIdentityRequest> {
-  const method = fields.iam_http_request_method;
+  const {
+    iam_http_request_method: method = "",
+    iam_request_url: sentUrl = "",
+    iam_request_body: sentBody = "",
+  } = fields;
   if (method === "") return refuse("missing iam_http_request_method");
   if (method !== "POST" && method !== "GET") {
     return refuse("invalid iam_http_request_method; only 'POST' and 'GET' are supported");
   }
-  const url = readUrl(fields.iam_request_url);
+  const url = readUrl(sentUrl);
   if (!url.ok) return refuse(url.error);
   const headers = readHeaderValues(fields.iam_request_headers);
   if (!headers.ok) return refuse(headers.error);
 
   const signed =
     method === "POST"
-      ? readPost(url.value.query, fields.iam_request_body, headers.value)
-      : readPresignedGet(url.value.query, fields.iam_request_body, headers.value);
+      ? readPost(url.value.query, sentBody, headers.value)
+      : readPresignedGet(url.value.query, sentBody, headers.value);
   if (!signed.ok) return refuse(signed.error);
   const { scope, query, body } = signed.value;
   const age = ageProblem(signed.value.amzDate, now);
