@@ -59,16 +59,11 @@ export class CustomIdStore {
     const number = blockFor(layer, filterKey);
     const block = this.#block(layer, number) ?? new Uint8Array(BLOCK_BYTES);
     addTo(block, filterKey);
-    this.#sql.exec(
-      "INSERT OR REPLACE INTO custom_id_blocks (layer, block, bits) VALUES (?, ?, ?)",
-      layer,
-      number,
-      block,
-    );
-    this.#sql.exec(
-      "INSERT INTO custom_id_layers (layer, ids) VALUES (?, 1) ON CONFLICT (layer) DO UPDATE SET ids = ids + 1",
-      layer,
-    );
+    const put = "INSERT OR REPLACE INTO custom_id_blocks (layer, block, bits) VALUES (?, ?, ?)";
+    this.#sql.exec(put, layer, number, block);
+    const count =
+      "INSERT INTO custom_id_layers (layer, ids) VALUES (?, 1) ON CONFLICT (layer) DO UPDATE SET ids = ids + 1";
+    this.#sql.exec(count, layer);
     this.#journal.note({ layer, block: number }, this.#versions.now.customIds);
     this.#versions.change("customIds");
   }

@@ -126,12 +126,9 @@ export class RootGenerationStore {
   /** Opens an attempt at `now` (ms). False when one is open. */
   begin({ nonce, sealedOtp }: RootGeneration, now: number): boolean {
     if (this.read(now)) return false;
-    this.#sql.exec(
-      "INSERT OR REPLACE INTO root_generation (id, nonce, otp, started_at, tries) VALUES (1, ?, ?, ?, 0)",
-      nonce,
-      sealedOtp,
-      now,
-    );
+    const statement =
+      "INSERT OR REPLACE INTO root_generation (id, nonce, otp, started_at, tries) VALUES (1, ?, ?, ?, 0)";
+    this.#sql.exec(statement, nonce, sealedOtp, now);
     return true;
   }
 

@@ -1,4 +1,5 @@
 import { RANDOM_REVISION } from "../storage/revision.ts";
+import { columnOf } from "../storage/tables.ts";
 
 /** The parts of the installation that isolates have copies of, see `SnapshotParts`. */
 const PART_NAMES = ["keys", "policies", "mounts", "customIds", "quotas", "watermarks", "lists"] as const;
@@ -57,12 +58,9 @@ export class PartVersionStore {
   }
 
   #renew(part: PartName): number {
-    return this.#sql
-      .exec<{ version: number }>(
-        `INSERT INTO part_versions (part, version) VALUES (?, ${RANDOM_REVISION})
-         ON CONFLICT (part) DO UPDATE SET version = excluded.version RETURNING version`,
-        part,
-      )
-      .one().version;
+    const statement = `INSERT INTO part_versions (part, version) VALUES (?, ${RANDOM_REVISION})
+      ON CONFLICT (part) DO UPDATE SET version = excluded.version RETURNING version`;
+    const [version = 0] = columnOf<number>(this.#sql, statement, part);
+    return version;
   }
 }

@@ -63,11 +63,8 @@ export class RotationStore {
 
   /** Adds to those of `term`. */
   addEncryptions(term: number, count: number): void {
-    this.#sql.exec(
-      `INSERT INTO key_usage (term, encryptions) VALUES (?, ?)
-       ON CONFLICT (term) DO UPDATE SET encryptions = encryptions + excluded.encryptions`,
-      term,
-      count,
-    );
+    const statement = `INSERT INTO key_usage (term, encryptions) VALUES (?, ?)
+      ON CONFLICT (term) DO UPDATE SET encryptions = encryptions + excluded.encryptions`;
+    this.#sql.exec(statement, term, count);
   }
 }

@@ -37,11 +37,9 @@ export class OrganizationDirectory extends GroveObject<TeamEnv> {
 
   /** Lists the organization from now on, as it is now. Safe to repeat. */
   put(organization: OrganizationRecord): void {
-    this.tables.exec(
-      `INSERT INTO organizations (name_key, record) VALUES (?, ?)
-       ON CONFLICT (name_key) DO UPDATE SET record = excluded.record`,
-      ...[nameKey(organization.name), JSON.stringify(organization)],
-    );
+    const statement = `INSERT INTO organizations (name_key, record) VALUES (?, ?)
+      ON CONFLICT (name_key) DO UPDATE SET record = excluded.record`;
+    this.tables.exec(statement, nameKey(organization.name), JSON.stringify(organization));
   }
 
   /** Takes the organization with this id off the list. Safe to repeat. */

@@ -192,13 +192,8 @@ export class OrganizationStore {
 
   /** Takes a team in. */
   insert({ team, tokens, revision }: TeamState): void {
-    this.#sql.exec(
-      "INSERT INTO teams (team_id, name_key, revision, team) VALUES (?, ?, ?, ?)",
-      team.teamId,
-      nameKey(team.name),
-      revision,
-      JSON.stringify(team),
-    );
+    const statement = "INSERT INTO teams (team_id, name_key, revision, team) VALUES (?, ?, ?, ?)";
+    this.#sql.exec(statement, team.teamId, nameKey(team.name), revision, JSON.stringify(team));
     for (const { tokenId, token } of tokens) this.tokens.put(team, tokenId, token);
   }
 
@@ -209,13 +204,8 @@ export class OrganizationStore {
     if (unregistered) this.tokens.removeTeam(team.teamId);
     else if (team.name !== teamOf(before).name) this.tokens.rename(team);
     for (const { tokenId, token } of tokens) this.tokens.put(team, tokenId, token);
-    this.#sql.exec(
-      "UPDATE teams SET name_key = ?, revision = ?, team = ? WHERE row = ?",
-      nameKey(team.name),
-      revision,
-      JSON.stringify(team),
-      before.row,
-    );
+    const statement = "UPDATE teams SET name_key = ?, revision = ?, team = ? WHERE row = ?";
+    this.#sql.exec(statement, nameKey(team.name), revision, JSON.stringify(team), before.row);
   }
 
   /** Forgets a team. Safe to repeat. */
@@ -233,34 +223,27 @@ export class OrganizationStore {
 
   /** The teams with exactly one of these names, in any case. */
   teamsNamed(names: readonly string[]): TeamRecord[] {
-    return this.#sql
-      .exec<TeamRow>(
-        "SELECT * FROM teams WHERE name_key IN (SELECT value FROM json_each(?)) ORDER BY name_key",
-        JSON.stringify(names.map(nameKey)),
-      )
-      .toArray()
-      .map(teamOf);
+    const keys = JSON.stringify(names.map(nameKey));
+    return this.#teams("WHERE name_key IN (SELECT value FROM json_each(?)) ORDER BY name_key", keys).map(teamOf);
   }
 
   /** Names of the teams whose tokens have this policy. Reads all teams. */
   teamsWithPolicy(policy: string): string[] {
-    return this.#sql
-      .exec<TeamRow>("SELECT * FROM teams WHERE instr(team, ?) > 0 ORDER BY name_key", JSON.stringify(policy))
-      .toArray()
-      .map(teamOf)
-      .flatMap(({ name, tokenPolicies }) => (tokenPolicies.includes(policy) ? [name] : []));
+    const teams = this.#teams("WHERE instr(team, ?) > 0 ORDER BY name_key", JSON.stringify(policy)).map(teamOf);
+    return teams.filter(({ tokenPolicies }) => tokenPolicies.includes(policy)).map(({ name }) => name);
   }
 
   /** At most `limit` teams whose row comes after `row`. */
   teamsAfter(row: number, limit: number): KnownTeam[] {
-    return this.#sql
-      .exec<TeamRow>("SELECT * FROM teams WHERE row > ? ORDER BY row LIMIT ?", row, limit)
-      .toArray()
-      .map(known);
+    return this.#teams("WHERE row > ? ORDER BY row LIMIT ?", row, limit).map(known);
   }
 
   #rowOf(teamId: string): TeamRow | null {
-    return this.#sql.exec<TeamRow>("SELECT * FROM teams WHERE team_id = ?", teamId).toArray()[0] ?? null;
+    return this.#teams("WHERE team_id = ?", teamId)[0] ?? null;
+  }
+
+  #teams(which: string, ...values: (string | number)[]): TeamRow[] {
+    return this.#sql.exec<TeamRow>(`SELECT * FROM teams ${which}`, ...values).toArray();
   }
 }
 

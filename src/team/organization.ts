@@ -46,19 +46,16 @@ const CHECK_TEAMS = 500;
  * An object that was never given an organization writes nothing, whatever it is asked.
  */
 export class Organization extends GroveObject<TeamEnv> {
-  readonly #store: OrganizationStore;
-  readonly #webhooks: WebhookStore;
+  readonly #store = new OrganizationStore(this.tables);
+  readonly #row = new OrganizationRow(this.tables, this.seals);
+  readonly #webhooks = new WebhookStore(this.tables, this.seals);
   /** null when there is none, or none any more. */
   #record: OrganizationRecord | null = null;
-  readonly #row: OrganizationRow;
   /** True while the directory is being notified. */
   #isListing = false;
 
   constructor(ctx: DurableObjectState, env: TeamEnv) {
     super(ctx, env, ORGANIZATION_MIGRATIONS);
-    this.#store = new OrganizationStore(this.tables);
-    this.#row = new OrganizationRow(this.tables, this.seals);
-    this.#webhooks = new WebhookStore(this.tables, this.seals);
     const pauseMs = () => RETRY_MS;
     this.alarms.add("organization_deletion", {
       dueAt: () => (this.#row.progress()?.ended ? 0 : null),

@@ -58,23 +58,19 @@ const NOT_FOUND = err({ code: "not_found" } as const);
  * An object that was never given a team writes nothing, whatever it is asked.
  */
 export class Team extends GroveObject<TeamEnv> {
-  readonly #store: TeamStore;
-  readonly #notices: NoticeOutbox;
+  readonly #store = new TeamStore(this.tables, this.seals);
+  readonly #notices = new NoticeOutbox(this.env, this.tables, this.seals, this.#store);
   readonly #lastUses = new LastUses();
-  readonly #organization: OrganizationView;
-  readonly #notifying: NotifyingTeam;
+  readonly #organization = new OrganizationView(this.env);
+  readonly #notifying: NotifyingTeam = {
+    env: this.env,
+    store: this.#store,
+    exists: () => this.tables.exist,
+    wipe: () => this.#end(),
+  };
 
   constructor(ctx: DurableObjectState, env: TeamEnv) {
     super(ctx, env, TEAM_MIGRATIONS);
-    this.#organization = new OrganizationView(env);
-    this.#store = new TeamStore(this.tables, this.seals);
-    this.#notices = new NoticeOutbox(env, this.tables, this.seals, this.#store);
-    this.#notifying = {
-      env,
-      store: this.#store,
-      exists: () => this.tables.exist,
-      wipe: () => this.#end(),
-    };
     this.alarms.add("team_notices", {
       dueAt: () => this.#nextNotice(),
       run: () => this.#notify(),

@@ -49,11 +49,10 @@ export interface BackupRunsStatus {
  * parts are there.
  */
 export class BackupRuns extends GroveObject<Env> {
-  readonly #store: RunStore;
+  readonly #store = new RunStore(this.tables);
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env, BACKUP_RUN_MIGRATIONS);
-    this.#store = new RunStore(this.tables);
     this.alarms.add(DUTY, {
       dueAt: () => (this.#store.running() ? 0 : null),
       run: () => this.#goOn(),

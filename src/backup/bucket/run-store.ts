@@ -78,11 +78,9 @@ export class RunStore {
   /** Begins a run at `now` (ms). */
   begin(name: string, run: string, now: number): void {
     const good = this.lastGood()?.name ?? "";
-    this.#tables.exec(
-      `INSERT INTO runs (name, run, state, started_at, position, parts, objects, rows, bytes, failures)
-       VALUES (?, ?, 'running', ?, '', 0, 0, 0, 0, 0)`,
-      ...[name, run, now],
-    );
+    const statement = `INSERT INTO runs (name, run, state, started_at, position, parts, objects, rows, bytes, failures)
+      VALUES (?, ?, 'running', ?, '', 0, 0, 0, 0, 0)`;
+    this.#tables.exec(statement, name, run, now);
     this.#tables.exec("DELETE FROM runs WHERE name NOT IN (?, ?)", name, good);
     this.#tables.exec("DELETE FROM parts");
   }
@@ -90,11 +88,9 @@ export class RunStore {
   /** Notes a part of a run that is in the bucket. */
   partMade({ name }: BackupRun, part: ListedPart, bytes: number): void {
     this.#tables.exec("INSERT INTO parts (number, part) VALUES (?, ?)", part.number, JSON.stringify(part));
-    this.#tables.exec(
-      `UPDATE runs SET position = ?, parts = parts + 1, objects = objects + ?, rows = rows + ?, bytes = bytes + ?,
-         failures = 0, error = NULL WHERE name = ?`,
-      ...[part.next, part.objects, part.rows, bytes, name],
-    );
+    const statement = `UPDATE runs SET position = ?, parts = parts + 1, objects = objects + ?, rows = rows + ?,
+      bytes = bytes + ?, failures = 0, error = NULL WHERE name = ?`;
+    this.#tables.exec(statement, part.next, part.objects, part.rows, bytes, name);
   }
 
   /** The parts of the run in progress. */
@@ -123,10 +119,8 @@ export class RunStore {
   /** Gives a run up at `now` (ms): one that is whole stays so. */
   giveUp({ name, state }: BackupRun, error: string, now: number): void {
     const ended = state === "deleting" ? "done" : "failed";
-    this.#tables.exec(
-      "UPDATE runs SET state = ?, finished_at = COALESCE(finished_at, ?), error = ? WHERE name = ?",
-      ...[ended, now, error, name],
-    );
+    const statement = "UPDATE runs SET state = ?, finished_at = COALESCE(finished_at, ?), error = ? WHERE name = ?";
+    this.#tables.exec(statement, ended, now, error, name);
     this.#tables.exec("DELETE FROM parts");
   }
 

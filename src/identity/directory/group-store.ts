@@ -3,7 +3,7 @@ import { RANDOM_REVISION } from "../../storage/revision.ts";
 import type { RowSeals } from "../../storage/row-seals.ts";
 import { SealedTable, type TableShape, type WithSeal } from "../../storage/sealed-table.ts";
 import { storedJson } from "../../storage/stored-json.ts";
-import type { Sql } from "../../storage/tables.ts";
+import { columnOf, type Sql } from "../../storage/tables.ts";
 import type { AliasPlace, GroupState, GroupType, GroupWrite, Metadata } from "../model.ts";
 import { usablePolicies } from "../rules.ts";
 import { MembershipStore } from "./membership-store.ts";
@@ -47,7 +47,8 @@ export class GroupStore {
 
   /** Another one after every change of a group or of a group in a group, but not of entities in groups. */
   revision(): number {
-    return this.#sql.exec<{ revision: number }>("SELECT groups_revision AS revision FROM state").one().revision;
+    const [revision = 0] = columnOf<number>(this.#sql, "SELECT groups_revision FROM state");
+    return revision;
   }
 
   /** Draws another revision. */
@@ -59,8 +60,8 @@ export class GroupStore {
   hasRoomFor(characters: number): boolean {
     const query = `SELECT (SELECT COALESCE(SUM(LENGTH(name) + LENGTH(metadata) + LENGTH(policies) + ?1), 0) FROM groups)
       + (SELECT COALESCE(SUM(LENGTH(name) + ?1), 0) FROM group_aliases)
-      + (SELECT COUNT(*) * ?1 FROM group_groups) AS taken`;
-    const { taken } = this.#sql.exec<{ taken: number }>(query, CHARACTERS_OF_IDS).one();
+      + (SELECT COUNT(*) * ?1 FROM group_groups) `;
+    const [taken = 0] = columnOf<number>(this.#sql, query, CHARACTERS_OF_IDS);
     return taken + characters <= MAX_GROUP_CHARACTERS;
   }
 
@@ -74,8 +75,7 @@ export class GroupStore {
 
   /** The id of the group with this name, also when it was tampered with. */
   idOfName(name: string): string | null {
-    const query = "SELECT id FROM groups WHERE name_key = ?";
-    return this.#sql.exec<{ id: string }>(query, nameKey(name)).toArray()[0]?.id ?? null;
+    return columnOf<string>(this.#sql, "SELECT id FROM groups WHERE name_key = ?", nameKey(name))[0] ?? null;
   }
 
   /** At most `limit` after `after`, which is an id or a name like the order. */
@@ -95,21 +95,16 @@ export class GroupStore {
       if (tampered.has(id) || !this.#sealed.admits(row)) {
         return { group: { id, name: "", metadata: {} }, policies: [], parentIds, alias: null, tampered: true };
       }
-      const policies = usablePolicies(namesOf(row.policies));
-      const group = { id, name, metadata: metadataOf(row.metadata) };
+      const policies = usablePolicies(storedJson<string[]>(row.policies));
+      const group = { id, name, metadata: storedJson<Metadata>(row.metadata) };
       return { group, policies, parentIds, alias: aliases.get(id) ?? null, tampered: false };
     });
   }
 
   /** True when all of `ids` are groups. */
   allExist(ids: readonly string[]): boolean {
-    const { found } = this.#sql
-      .exec<{ found: number }>(
-        "SELECT COUNT(*) AS found FROM groups WHERE id IN (SELECT value FROM json_each(?))",
-        JSON.stringify(ids),
-      )
-      .one();
-    return found === new Set(ids).size;
+    const query = "SELECT COUNT(*) FROM groups WHERE id IN (SELECT value FROM json_each(?))";
+    return columnOf<number>(this.#sql, query, JSON.stringify(ids))[0] === new Set(ids).size;
   }
 
   /** Creates the group, or changes what is given of it. */
@@ -139,14 +134,4 @@ export class GroupStore {
     this.members.forgetGroup(id);
     this.noteChange();
   }
-}
-
-/** Metadata as stored. */
-export function metadataOf(json: string): Metadata {
-  return storedJson<Metadata>(json);
-}
-
-/** Names as stored. */
-export function namesOf(json: string): string[] {
-  return storedJson<string[]>(json);
 }

@@ -1,5 +1,7 @@
 import type { Result } from "../../base/result.ts";
 import type { Migration } from "../../storage/schema.ts";
+import { storedJson } from "../../storage/stored-json.ts";
+import { columnOf } from "../../storage/tables.ts";
 import { GroveObject } from "../../system/grove-object.ts";
 import type { IdentityEnv } from "../env.ts";
 import type {
@@ -10,12 +12,13 @@ import type {
   GroupAliasWrite,
   GroupRecord,
   GroupWrite,
+  Metadata,
   Written,
 } from "../model.ts";
 import { GroupAliasStore } from "./group-alias-store.ts";
-import { type GroupRow, GroupStore, metadataOf, namesOf } from "./group-store.ts";
+import { type GroupRow, GroupStore } from "./group-store.ts";
 import { writeGroup, writeGroupAlias } from "./group-writes.ts";
-import { NameStore, ShardStore } from "./name-store.ts";
+import { NameStore } from "./name-store.ts";
 import { Outbox } from "./outbox.ts";
 
 /** The schema of the directory. Names are kept as sent, and as keys in lower case for comparing. */
@@ -83,21 +86,15 @@ export type IdOrName = { readonly id: string } | { readonly name: string };
  * home. Requests read groups here, through their isolate's copy, and entities at their homes.
  */
 export class Identity extends GroveObject<IdentityEnv> {
-  readonly #names: NameStore;
-  readonly #groups: GroupStore;
-  readonly #groupAliases: GroupAliasStore;
-  readonly #shards: ShardStore;
-  readonly #outbox: Outbox;
+  readonly #names = new NameStore(this.tables, this.seals);
+  readonly #groups = new GroupStore(this.tables, this.seals, (entityId) => void this.#changed.add(entityId));
+  readonly #groupAliases = new GroupAliasStore(this.tables, this.seals);
+  readonly #outbox = new Outbox(this.env, this.ctx.storage, (entityId) => this.#entryOf(entityId));
   /** Entities about which the change that is being made decides something. */
   readonly #changed = new Set<string>();
 
   constructor(ctx: DurableObjectState, env: IdentityEnv) {
     super(ctx, env, IDENTITY_MIGRATIONS);
-    this.#names = new NameStore(this.tables, this.seals);
-    this.#groups = new GroupStore(this.tables, this.seals, (entityId) => void this.#changed.add(entityId));
-    this.#groupAliases = new GroupAliasStore(this.tables, this.seals);
-    this.#shards = new ShardStore(this.tables);
-    this.#outbox = new Outbox(env, ctx.storage, (entityId) => this.#entryOf(entityId));
   }
 
   /** Sends what a crash or an outage kept from being sent. */
@@ -109,12 +106,12 @@ export class Identity extends GroveObject<IdentityEnv> {
 
   /** Lists a shard of entities that is about to write. Safe to repeat. */
   admitShard(number: number): void {
-    this.#shards.add(number);
+    this.tables.exec("INSERT OR IGNORE INTO entity_shards (number) VALUES (?)", number);
   }
 
-  /** Numbers of the shards of entities that have ever written, in order. */
+  /** Numbers of the shards of entities that have ever written, in order. Lists and counts ask these alone. */
   shards(): number[] {
-    return this.#shards.all();
+    return columnOf(this.tables, "SELECT number FROM entity_shards ORDER BY number");
   }
 
   /** The id of the entity that an operator gave this name; null when there is none. */
@@ -283,8 +280,8 @@ export class Identity extends GroveObject<IdentityEnv> {
       type: row.type,
       alias: this.#groupAliases.ofGroup(row.id),
       name: row.name,
-      metadata: metadataOf(row.metadata),
-      policies: namesOf(row.policies),
+      metadata: storedJson<Metadata>(row.metadata),
+      policies: storedJson<string[]>(row.policies),
       createdAt: row.created_at,
       updatedAt: row.updated_at,
       memberEntityIds: members.entitiesOf(row.id),

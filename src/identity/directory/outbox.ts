@@ -1,5 +1,6 @@
 import { currentTime } from "../../base/clock.ts";
 import { inGroups } from "../../base/parallel.ts";
+import { columnOf } from "../../storage/tables.ts";
 import type { IdentityEnv } from "../env.ts";
 import type { DirectoryEntry } from "../model.ts";
 import { shardOfEntity } from "../shard/place.ts";
@@ -57,7 +58,7 @@ export class Outbox {
 
   async #sendTo(shard: number | null, entityIds: readonly string[]): Promise<void> {
     const { sql } = this.#storage;
-    const { version } = sql.exec<{ version: number }>("SELECT version FROM state").one();
+    const [version = 0] = columnOf<number>(sql, "SELECT version FROM state");
     if (shard !== null) {
       await entityShard(this.#env, shard).putDirectoryEntries(entityIds.map(this.#entryOf), version);
     }
@@ -67,14 +68,13 @@ export class Outbox {
   }
 
   #unsent(): string[] {
-    const query = "SELECT entity_id FROM unsent LIMIT ?";
-    const rows = this.#storage.sql.exec<{ entity_id: string }>(query, BATCH).toArray();
-    return rows.map(({ entity_id }) => entity_id);
+    return columnOf(this.#storage.sql, "SELECT entity_id FROM unsent LIMIT ?", BATCH);
   }
 
   /** Grows, and is never below the time in ms: an object that is restored repeats none. */
   #nextVersion(): number {
     const statement = "UPDATE state SET version = max(version + 1, ?) RETURNING version";
-    return this.#storage.sql.exec<{ version: number }>(statement, currentTime()).one().version;
+    const [version = 0] = columnOf<number>(this.#storage.sql, statement, currentTime());
+    return version;
   }
 }

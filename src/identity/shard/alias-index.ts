@@ -1,5 +1,5 @@
 import { nameKey } from "../../base/name.ts";
-import type { Sql } from "../../storage/tables.ts";
+import { columnOf, type Sql } from "../../storage/tables.ts";
 import type { AliasPlace, AliasRecord } from "../model.ts";
 import { recordOf } from "./entity.ts";
 import type { EntityStore, FoundEntity } from "./entity-store.ts";
@@ -19,6 +19,21 @@ export interface NamePart {
   /** Digits of an id, without dashes; null for a text that is no part of one. */
   readonly id: string | null;
 }
+
+/** An alias, or where it is by now. */
+export type AliasOrMoved = AliasRecord | MovedAlias;
+
+/** An alias that an operator has moved to another entity than the one for which its id was drawn. */
+interface MovedAlias {
+  readonly id: string;
+  readonly movedTo: string;
+}
+
+/** Pointers by the ids of moved aliases have this in place of a mount: no mount has such an accessor. */
+export const BY_ALIAS_ID = "";
+
+/** Entities that are read at once. */
+const PAGE = 100;
 
 /**
  * Which entities the names of aliases lead to, in the shard that the names say. An alias holds when its name leads to an entity
@@ -56,10 +71,8 @@ export class AliasIndex {
     if (isInTheWay && !(holder.entityId === instead?.entityId && holder.claim === instead.claim)) return holder;
     if (holder?.entityId === entityId && holder.claim === null) return null;
     this.#dropFromEntities(place);
-    this.#sql.exec(
-      "INSERT OR REPLACE INTO pointers (alias_mount, alias_key, entity_id, claim) VALUES (?, ?, ?, ?)",
-      ...[place.mountAccessor, nameKey(place.name), entityId, crypto.randomUUID()],
-    );
+    const statement = "INSERT OR REPLACE INTO pointers (alias_mount, alias_key, entity_id, claim) VALUES (?, ?, ?, ?)";
+    this.#sql.exec(statement, place.mountAccessor, nameKey(place.name), entityId, crypto.randomUUID());
     return null;
   }
 
@@ -75,27 +88,11 @@ export class AliasIndex {
     return this.#sql.exec(statement, mountAccessor, nameKey(name), claim).rowsWritten > 0;
   }
 
-  /** At most `limit` pointers of a mount with names after `after`, in their order. */
-  list(mountAccessor: string, after: string, limit: number): { readonly name: string; readonly entityId: string }[] {
-    return this.#sql
-      .exec<{ name: string; entityId: string }>(
-        `SELECT alias_key AS name, entity_id AS entityId FROM pointers
-         WHERE alias_mount = ? AND alias_key > ? ORDER BY alias_key LIMIT ?`,
-        ...[mountAccessor, after, limit],
-      )
-      .toArray();
-  }
-
   /** At most `limit` ids of entities that may have an alias with the part in its name, or have it in their ids. */
   search({ key, id }: NamePart, limit: number): string[] {
-    return this.#sql
-      .exec<{ id: string }>(
-        `SELECT id FROM entities WHERE instr(alias_key, ?1) > 0 OR instr(replace(id, '-', ''), ?2) > 0
-         UNION SELECT entity_id FROM pointers WHERE alias_mount <> '' AND instr(alias_key, ?1) > 0 LIMIT ?3`,
-        ...[key, id, limit],
-      )
-      .toArray()
-      .map((row) => row.id);
+    const query = `SELECT id FROM entities WHERE instr(alias_key, ?1) > 0 OR instr(replace(id, '-', ''), ?2) > 0
+      UNION SELECT entity_id FROM pointers WHERE alias_mount <> '' AND instr(alias_key, ?1) > 0 LIMIT ?3`;
+    return columnOf(this.#sql, query, key, id, limit);
   }
 
   /** Those of the entities that have the part in their ids, or in the names of their aliases. */
@@ -106,6 +103,36 @@ export class AliasIndex {
       const isInId = digits !== null && id.replaceAll("-", "").includes(digits);
       return isInId || found.entity.aliases.some(({ name }) => nameKey(name).includes(key));
     });
+  }
+
+  /** The alias with an id that this shard drew; null when there is none. */
+  byId(id: string): AliasOrMoved | null {
+    const prefix = entityPrefixOf(id);
+    for (const entity of this.#entities.list(prefix, PAGE)) {
+      if (!entity.id.startsWith(prefix)) break;
+      const alias = recordOf(entity).aliases.find((one) => one.id === id);
+      if (alias) return alias;
+    }
+    const pointer = this.holder({ mountAccessor: BY_ALIAS_ID, name: id });
+    return pointer && { id, movedTo: pointer.entityId };
+  }
+
+  /** At most `limit` aliases with ids that this shard drew, after the id `after`, in their order. */
+  list(after: string, limit: number): AliasOrMoved[] {
+    const own: AliasRecord[] = [];
+    for (let first = entityPrefixOf(after); own.length < limit; ) {
+      const page = this.#entities.list(first, PAGE);
+      const aliases = page.flatMap((entity) => recordOf(entity).aliases);
+      own.push(...aliases.filter(({ id, entityId }) => id > after && entityPrefixOf(id) === entityPrefixOf(entityId)));
+      const last = page.at(-1);
+      if (!last || page.length < PAGE) break;
+      // The least text after it.
+      first = `${last.id}\0`;
+    }
+    const query = `SELECT alias_key AS id, entity_id AS movedTo FROM pointers
+      WHERE alias_mount = ? AND alias_key > ? ORDER BY alias_key LIMIT ?`;
+    const moved = this.#sql.exec<{ id: string; movedTo: string }>(query, BY_ALIAS_ID, after, limit).toArray();
+    return [...own, ...moved].sort((a, b) => (a.id < b.id ? -1 : 1)).slice(0, limit);
   }
 
   #pointer({ mountAccessor, name }: AliasPlace): Holder | null {
@@ -122,47 +149,4 @@ export class AliasIndex {
     if (found === "tampered" && id !== null) this.#entities.delete(id);
     else if (found !== null && found !== "tampered") this.#entities.removeFromIndex(found);
   }
-}
-
-/** An alias, or where it is by now. */
-export type AliasOrMoved = AliasRecord | MovedAlias;
-
-/** An alias that an operator has moved to another entity than the one for which its id was drawn. */
-interface MovedAlias {
-  readonly id: string;
-  readonly movedTo: string;
-}
-
-/** Pointers by the ids of moved aliases have this in place of a mount: no mount has such an accessor. */
-export const BY_ALIAS_ID = "";
-
-/** Entities that are read at once. */
-const PAGE = 100;
-
-/** The alias with an id that this shard drew; null when there is none. */
-export function findAlias(entities: EntityStore, index: AliasIndex, id: string): AliasOrMoved | null {
-  const prefix = entityPrefixOf(id);
-  for (const entity of entities.list(prefix, PAGE)) {
-    if (!entity.id.startsWith(prefix)) break;
-    const alias = recordOf(entity).aliases.find((one) => one.id === id);
-    if (alias) return alias;
-  }
-  const pointer = index.holder({ mountAccessor: BY_ALIAS_ID, name: id });
-  return pointer && { id, movedTo: pointer.entityId };
-}
-
-/** At most `limit` aliases with ids that this shard drew, after the id `after`, in their order. */
-export function listAliases(entities: EntityStore, index: AliasIndex, after: string, limit: number): AliasOrMoved[] {
-  const own: AliasRecord[] = [];
-  for (let first = entityPrefixOf(after); own.length < limit; ) {
-    const page = entities.list(first, PAGE);
-    const aliases = page.flatMap((entity) => recordOf(entity).aliases);
-    own.push(...aliases.filter(({ id, entityId }) => id > after && entityPrefixOf(id) === entityPrefixOf(entityId)));
-    const last = page.at(-1);
-    if (!last || page.length < PAGE) break;
-    // The least text after it.
-    first = `${last.id}\0`;
-  }
-  const moved = index.list(BY_ALIAS_ID, after, limit).map(({ name: id, entityId }) => ({ id, movedTo: entityId }));
-  return [...own, ...moved].sort((a, b) => (a.id < b.id ? -1 : 1)).slice(0, limit);
 }

@@ -14,7 +14,7 @@ import type {
   SaidOfAlias,
 } from "../model.ts";
 import { identityOf } from "../stubs.ts";
-import { AliasIndex, type AliasOrMoved, findAlias, type Holder, listAliases, type NamePart } from "./alias-index.ts";
+import { AliasIndex, type AliasOrMoved, type Holder, type NamePart } from "./alias-index.ts";
 import {
   afterLogin,
   aliasAt,
@@ -48,13 +48,11 @@ const NOTHING = { metadata: null, policies: null, disabled: null } as const;
  * aliases the shards of their names have pointers.
  */
 export class EntityShard extends GroveObject<IdentityEnv> {
-  readonly #entities: EntityStore;
-  readonly #index: AliasIndex;
+  readonly #entities = new EntityStore(this.tables, this.seals);
+  readonly #index = new AliasIndex(this.tables, this.#entities);
 
   constructor(ctx: DurableObjectState, env: IdentityEnv) {
     super(ctx, env, ENTITY_SHARD_MIGRATIONS);
-    this.#entities = new EntityStore(this.tables, this.seals);
-    this.#index = new AliasIndex(this.tables, this.#entities);
   }
 
   /**
@@ -191,13 +189,13 @@ export class EntityShard extends GroveObject<IdentityEnv> {
   /** The alias with an id that this shard drew; null when there is none. */
   async readAlias(id: string): Promise<AliasOrMoved | null> {
     await this.keys.open();
-    return findAlias(this.#entities, this.#index, id);
+    return this.#index.byId(id);
   }
 
   /** At most `limit` aliases with ids that this shard drew, after the id `after`, in their order. */
   async listAliases(after: string, limit: number): Promise<AliasOrMoved[]> {
     await this.keys.open();
-    return listAliases(this.#entities, this.#index, after, limit);
+    return this.#index.list(after, limit);
   }
 
   /**

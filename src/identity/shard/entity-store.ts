@@ -4,7 +4,7 @@ import type { RowSeals } from "../../storage/row-seals.ts";
 import type { Migration } from "../../storage/schema.ts";
 import { SealedTable, type TableShape, type WithSeal } from "../../storage/sealed-table.ts";
 import { storedJson } from "../../storage/stored-json.ts";
-import type { Sql } from "../../storage/tables.ts";
+import { columnOf, type Sql } from "../../storage/tables.ts";
 import type { AliasPlace } from "../model.ts";
 import { type Entity, isSamePlace } from "./entity.ts";
 
@@ -94,7 +94,7 @@ export class EntityStore {
   /** The id of that entity, also when its row was tampered with. */
   idByAlias({ mountAccessor, name }: AliasPlace): string | null {
     const query = "SELECT id FROM entities WHERE alias_mount = ? AND alias_key = ? LIMIT 1";
-    return this.#sql.exec<{ id: string }>(query, mountAccessor, nameKey(name)).toArray()[0]?.id ?? null;
+    return columnOf<string>(this.#sql, query, mountAccessor, nameKey(name))[0] ?? null;
   }
 
   /** At most `limit` with ids from `first` on, in their order. */
@@ -109,18 +109,13 @@ export class EntityStore {
 
   /** How many there are, counted up to `most`: each costs the reading of a row. */
   count(most: number): number {
-    return (
-      this.#sql.exec<{ n: number }>("SELECT COUNT(*) AS n FROM (SELECT 1 FROM entities LIMIT ?)", most).toArray()[0]
-        ?.n ?? 0
-    );
+    return columnOf<number>(this.#sql, "SELECT COUNT(*) FROM (SELECT 1 FROM entities LIMIT ?)", most)[0] ?? 0;
   }
 
   /** Those with this policy among the first `most`. */
   withPolicy(policy: string, most: number): Entity[] {
-    const rows = this.#sql.exec<WithSeal<Columns>>(
-      "SELECT * FROM (SELECT * FROM entities ORDER BY id LIMIT ?) WHERE instr(content, ?) > 0",
-      ...[most, JSON.stringify(policy)],
-    );
+    const query = "SELECT * FROM (SELECT * FROM entities ORDER BY id LIMIT ?) WHERE instr(content, ?) > 0";
+    const rows = this.#sql.exec<WithSeal<Columns>>(query, most, JSON.stringify(policy));
     const entities = this.#sealed.admitted(rows.toArray()).map(entityOf);
     return entities.filter(({ policies }) => policies.includes(policy));
   }
@@ -128,14 +123,11 @@ export class EntityStore {
   /** Adds an entity. @param indexed the alias by whose name this shard shall find it. */
   insert(entity: Entity, indexed: AliasPlace | null): StoredEntity {
     const row = columnsOf(entity, indexed, 0);
-    const { revision } = this.#sql
-      .exec<{ revision: number }>(
-        `INSERT INTO entities (id, alias_mount, alias_key, name, content, directory_version, revision, seal)
-         VALUES (?, ?, ?, ?, ?, ?, ${RANDOM_REVISION}, ?) RETURNING revision`,
-        ...[row.id, row.alias_mount, row.alias_key, row.name, row.content, row.directory_version],
-        this.#sealed.sealOf(row),
-      )
-      .one();
+    const { id, alias_mount: mount, alias_key: key, name, content } = row;
+    const statement = `INSERT INTO entities (id, alias_mount, alias_key, name, content, directory_version, revision, seal)
+      VALUES (?, ?, ?, ?, ?, 0, ${RANDOM_REVISION}, ?) RETURNING revision`;
+    const seal = this.#sealed.sealOf(row);
+    const [revision = 0] = columnOf<number>(this.#sql, statement, id, mount, key, name, content, seal);
     return { entity, indexed, directoryVersion: 0, revision };
   }
 
@@ -164,15 +156,10 @@ export class EntityStore {
 
   #write(entity: Entity, indexed: AliasPlace | null, directoryVersion: number): StoredEntity {
     const row = columnsOf(entity, indexed, directoryVersion);
-    const { revision } = this.#sql
-      .exec<{ revision: number }>(
-        `UPDATE entities SET name = ?, content = ?, directory_version = ?, revision = ${RANDOM_REVISION}, seal = ?
-         WHERE id = ? RETURNING revision`,
-        ...[row.name, row.content, row.directory_version],
-        this.#sealed.sealOf(row),
-        row.id,
-      )
-      .one();
+    const set = `name = ?, content = ?, directory_version = ?, revision = ${RANDOM_REVISION}, seal = ?`;
+    const values = [row.name, row.content, directoryVersion, this.#sealed.sealOf(row), row.id];
+    const statement = `UPDATE entities SET ${set} WHERE id = ? RETURNING revision`;
+    const [revision = 0] = columnOf<number>(this.#sql, statement, ...values);
     return { entity, indexed, directoryVersion, revision };
   }
 

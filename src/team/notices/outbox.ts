@@ -156,10 +156,8 @@ export class NoticeOutbox {
   #due(now: number): NoticeRow[] {
     const { good, tampered } = this.#notices.judged("WHERE next_at <= ? ORDER BY next_at LIMIT ?", now, AT_ONCE);
     for (const { token_id, webhook_id, trigger } of tampered) {
-      this.#sql.exec(
-        "UPDATE notices SET next_at = NULL WHERE token_id = ? AND webhook_id = ? AND trigger = ?",
-        ...[token_id, webhook_id, trigger],
-      );
+      const one = "token_id = ? AND webhook_id = ? AND trigger = ?";
+      this.#sql.exec(`UPDATE notices SET next_at = NULL WHERE ${one}`, token_id, webhook_id, trigger);
     }
     return good;
   }

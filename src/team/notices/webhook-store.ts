@@ -73,20 +73,11 @@ export class WebhookStore {
   note(delivery: Delivery): void {
     const { webhookId, tokenId, trigger } = delivery;
     if (!this.find(webhookId)) return;
-    this.#sql.exec(
-      `INSERT INTO deliveries (webhook_id, token_id, trigger, record) VALUES (?, ?, ?, ?)
-       ON CONFLICT (webhook_id, token_id, trigger) DO UPDATE SET record = excluded.record`,
-      webhookId,
-      tokenId,
-      trigger,
-      JSON.stringify(delivery),
-    );
-    this.#sql.exec(
-      `DELETE FROM deliveries WHERE row IN
-         (SELECT row FROM deliveries WHERE webhook_id = ? ORDER BY row DESC LIMIT 10 OFFSET ?)`,
-      webhookId,
-      MAX_DELIVERIES,
-    );
+    const insert = `INSERT INTO deliveries (webhook_id, token_id, trigger, record) VALUES (?, ?, ?, ?)
+      ON CONFLICT (webhook_id, token_id, trigger) DO UPDATE SET record = excluded.record`;
+    this.#sql.exec(insert, webhookId, tokenId, trigger, JSON.stringify(delivery));
+    const old = "SELECT row FROM deliveries WHERE webhook_id = ? ORDER BY row DESC LIMIT 10 OFFSET ?";
+    this.#sql.exec(`DELETE FROM deliveries WHERE row IN (${old})`, webhookId, MAX_DELIVERIES);
   }
 
   /** A page of the deliveries of a webhook, the newest first. */
