@@ -5,6 +5,9 @@ import { err, ok, type Result } from "../src/base/result.ts";
 /** Above this many unread bytes the socket is paused: the sender waits, memory does not grow. */
 const HIGH_WATER_BYTES = 64 * 1024;
 
+/** Up to here a copy into one string costs less than two writes at once. */
+const MAX_JOINED_BYTES = 8 * 1024;
+
 const LF = 0x0a;
 const CR = 0x0d;
 
@@ -115,9 +118,10 @@ export class ByteReader {
  * @param head latin1
  */
 export function writeMessage(socket: Socket, head: string, body: Buffer): void {
+  if (body.length <= MAX_JOINED_BYTES) return void socket.write(head + body.toString("latin1"), "latin1");
   socket.cork();
   socket.write(head, "latin1");
-  if (body.length > 0) socket.write(body);
+  socket.write(body);
   socket.uncork();
 }
 
