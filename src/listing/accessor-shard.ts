@@ -31,7 +31,7 @@ import {
 } from "./lease-index.ts";
 import { ListedTokens, type RelistedToken } from "./listed-tokens.ts";
 import { ALLOCATED_TREES_SQL, TreePool } from "./tree-ids/tree-pool.ts";
-import type { ShardUpdates } from "./updates/shard-updates.ts";
+import type { ShardUpdates } from "./updates/update-queue.ts";
 
 export {
   ACCESSOR_SHARDS,

@@ -5,8 +5,9 @@ import type { AgedTerm } from "../crypto/key-terms.ts";
 import type { Env } from "../env.ts";
 import { shardCount, shardNumbers } from "../listing/accessor-shard.ts";
 import { pendingAlarm } from "../storage/object-alarm.ts";
-import { type Migration, Schema } from "../storage/schema.ts";
+import type { Migration } from "../storage/schema.ts";
 import { storedJson } from "../storage/stored-json.ts";
+import { Tables } from "../storage/tables.ts";
 import { mustLoadInstallation } from "../system/installation.ts";
 import { termsToDrop } from "../system/key-rotation.ts";
 import { addToReport, NO_REPORT, type TidyReport } from "../tree/tidy/report.ts";
@@ -66,22 +67,17 @@ interface Progress {
  * Where the check stands is one row, written after each step: every step may be repeated.
  */
 export class ShardTidy extends DurableObject<Env> {
-  readonly #schema: Schema;
+  readonly #tables: Tables;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
-    this.#schema = new Schema(ctx.storage.sql, SHARD_TIDY_MIGRATIONS);
+    this.#tables = new Tables(ctx.storage.sql, SHARD_TIDY_MIGRATIONS);
   }
 
   /** Begins a check of the shard with this number, unless one is in progress: then its alarm is set again if it was lost. */
   async start(shard: number): Promise<void> {
-    this.#schema.create();
-    const none: Progress = { running: null, lastNumber: 0 };
-    this.ctx.storage.sql.exec(
-      "INSERT OR IGNORE INTO progress (shard, state) VALUES (?, ?)",
-      shard,
-      JSON.stringify(none),
-    );
+    const none = JSON.stringify({ running: null, lastNumber: 0 } satisfies Progress);
+    this.#tables.exec("INSERT OR IGNORE INTO progress (shard, state) VALUES (?, ?)", shard, none);
     const now = currentTime();
     if ((await pendingAlarm(this.ctx.storage, now)) === null) await this.ctx.storage.setAlarm(now);
   }
@@ -131,13 +127,12 @@ export class ShardTidy extends DurableObject<Env> {
   }
 
   #read(): { readonly shard: number; readonly progress: Progress } | null {
-    if (!this.#schema.exists) return null;
-    const row = this.ctx.storage.sql.exec<{ shard: number; state: string }>("SELECT * FROM progress").toArray()[0];
+    const row = this.#tables.exec<{ shard: number; state: string }>("SELECT * FROM progress").toArray()[0];
     return row ? { shard: row.shard, progress: storedJson<Progress>(row.state) } : null;
   }
 
   #write(shard: number, progress: Progress): void {
-    this.ctx.storage.sql.exec("UPDATE progress SET state = ? WHERE shard = ?", JSON.stringify(progress), shard);
+    this.#tables.exec("UPDATE progress SET state = ? WHERE shard = ?", JSON.stringify(progress), shard);
   }
 }
 

@@ -1,5 +1,5 @@
 import { fixedPart } from "../listing/inventory/entry.ts";
-import type { CountCursor, CountedInTree, MeantInTree } from "../listing/inventory/revoke-in-tree.ts";
+import type { CountCursor, CountedInTree, MeantInTree } from "../listing/inventory/selection.ts";
 import { type GroupedToken, groupsOf, NO_TALLY, type Tally } from "../listing/inventory/tally.ts";
 import { type MeantDeps, MeantTokens, type Verdict } from "./meant-tokens.ts";
 

@@ -1,8 +1,6 @@
 import { within } from "../base/location.ts";
 import type { Migration } from "../storage/schema.ts";
-import { StoredObject } from "../storage/stored-object.ts";
-import { Tables } from "../storage/tables.ts";
-import { takesPages } from "../system/installation.ts";
+import { GroveObject } from "../system/grove-object.ts";
 import type { TokenAddress } from "../token/ids.ts";
 import type { TreeEnv } from "./env.ts";
 
@@ -29,18 +27,14 @@ export const CUSTOM_ID_MIGRATIONS: readonly Migration[] = [
  *
  * The tree is the authority: an entry whose row is gone is stale and may be replaced.
  */
-export class CustomIds extends StoredObject<TreeEnv> {
-  protected override readonly takesPages = () => takesPages(this.env);
-  readonly #tables: Tables;
-
+export class CustomIds extends GroveObject<TreeEnv> {
   constructor(ctx: DurableObjectState, env: TreeEnv) {
-    super(ctx, env);
-    this.#tables = new Tables(ctx.storage.sql, CUSTOM_ID_MIGRATIONS);
+    super(ctx, env, CUSTOM_ID_MIGRATIONS);
   }
 
   /** Where the token with this key lives, or null. */
   find(key: string): TokenAddress | null {
-    const row = this.#tables
+    const row = this.tables
       .exec<{ tree_id: string; row: number }>("SELECT tree_id, row FROM custom_ids WHERE key = ?", key)
       .toArray()[0];
     return row ? { treeId: row.tree_id, row: row.row } : null;
@@ -48,7 +42,7 @@ export class CustomIds extends StoredObject<TreeEnv> {
 
   /** At most `limit` entries after `after`, in the order of their keys. */
   page(after: string, limit: number): CustomIdEntry[] {
-    return this.#tables
+    return this.tables
       .exec<{ key: string; tree_id: string; row: number }>(
         "SELECT key, tree_id, row FROM custom_ids WHERE key > ? ORDER BY key LIMIT ?",
         after,
@@ -67,7 +61,7 @@ export class CustomIds extends StoredObject<TreeEnv> {
   reserve(key: string, address: TokenAddress, replaces: TokenAddress | null): TokenAddress | null {
     const held = this.find(key);
     if (held && !(replaces && held.treeId === replaces.treeId && held.row === replaces.row)) return held;
-    this.#tables.exec(
+    this.tables.exec(
       "INSERT OR REPLACE INTO custom_ids (key, tree_id, row) VALUES (?, ?, ?)",
       key,
       address.treeId,
@@ -86,13 +80,13 @@ export class CustomIds extends StoredObject<TreeEnv> {
     await this.takesPages();
     const insert = replaces ? "INSERT OR REPLACE" : "INSERT OR IGNORE";
     for (const { key, treeId, row } of entries)
-      this.#tables.exec(`${insert} INTO custom_ids (key, tree_id, row) VALUES (?, ?, ?)`, key, treeId, row);
+      this.tables.exec(`${insert} INTO custom_ids (key, tree_id, row) VALUES (?, ?, ?)`, key, treeId, row);
   }
 
   /** Forgets those keys that still lead where the entries say. Safe to repeat. */
   release(entries: readonly CustomIdEntry[]): void {
     for (const { key, treeId, row } of entries) {
-      this.#tables.exec("DELETE FROM custom_ids WHERE key = ? AND tree_id = ? AND row = ?", key, treeId, row);
+      this.tables.exec("DELETE FROM custom_ids WHERE key = ? AND tree_id = ? AND row = ?", key, treeId, row);
     }
   }
 }

@@ -1,7 +1,7 @@
 import { equalBytes } from "../crypto/bytes.ts";
 import { type ListedToken, newEntry } from "../listing/inventory/entry.ts";
 import { isEverMeant, matches, type TokenFilter } from "../listing/inventory/filter.ts";
-import type { MeantInTree, RevokedInTree, RevokeInTree } from "../listing/inventory/revoke-in-tree.ts";
+import type { MeantInTree, RevokedInTree, RevokeInTree } from "../listing/inventory/selection.ts";
 import { ROOT_POLICY } from "../policy/name.ts";
 import { reportTampering } from "../storage/tampering.ts";
 import type { RowAndTail } from "../token/ids.ts";

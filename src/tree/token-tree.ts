@@ -12,7 +12,7 @@ import type {
   MeantInTree,
   RevokedInTree,
   RevokeInTree,
-} from "../listing/inventory/revoke-in-tree.ts";
+} from "../listing/inventory/selection.ts";
 import type { Ending } from "../listing/inventory/shard/ended.ts";
 import type { ObjectPage } from "../storage/object-pages.ts";
 import { readVersions } from "../storage/schema.ts";

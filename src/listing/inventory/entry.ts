@@ -157,6 +157,11 @@ export function judged(token: ListedToken): JudgedToken {
   return { path, leased, entityId, createdAt: createdAtOf(token), ...(watermark !== undefined && { watermark }) };
 }
 
+/** The path that a token is listed under. */
+export function listedPath({ leased, path }: InventoryEntry): string {
+  return leased ? path : "";
+}
+
 /** The key of the hour that a time (ms) is in, as counters have it. */
 export function hourKey(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 13)}:00:00Z`;

@@ -1,6 +1,6 @@
 import { inGroups } from "../../base/parallel.ts";
 import { treeBeginning } from "../../token/ids.ts";
-import { accessorShard, accessorShardNumber } from "../accessor-shard.ts";
+import { type AccessorShard, accessorShard, accessorShardNumber } from "../accessor-shard.ts";
 import { generationOfShard } from "../accessor-shard-number.ts";
 import { askShards } from "../ask-shards.ts";
 import type { ListingEnv } from "../env.ts";
@@ -27,6 +27,9 @@ export interface GroupCounts {
 
 /** Groups that an answer has. */
 export const MAX_SHOWN_GROUPS = 1000;
+
+/** Accessors that one call to a shard brings. */
+const ACCESSORS_AT_ONCE = 1000;
 
 /**
  * Tokens that `filter` means, in order. Every shard looks at a bounded number of them and says how far it came, and the page goes
@@ -142,4 +145,26 @@ export async function largestTrees(env: ListingEnv, mount: string, limit: number
     .flat()
     .sort((a, b) => b.count - a.count || (a.root < b.root ? -1 : 1))
     .slice(0, limit);
+}
+
+/**
+ * At most `limit` accessors after `after`, in order; `limit` 0 means all. With a limit each shard is asked for one page
+ * at most, so the cost follows the answer.
+ */
+export async function listAccessors(env: ListingEnv, after: string, limit: number): Promise<string[]> {
+  const lists = await askShards(env, (shard) => listShard(shard, after, limit));
+  const all = lists.flat().sort();
+  return limit > 0 ? all.slice(0, limit) : all;
+}
+
+async function listShard(shard: DurableObjectStub<AccessorShard>, after: string, limit: number): Promise<string[]> {
+  if (limit > 0) return shard.list(after, limit);
+  const all: string[] = [];
+  for (let from = after; ; ) {
+    const page = await shard.list(from, ACCESSORS_AT_ONCE);
+    all.push(...page);
+    const last = page.at(-1);
+    if (page.length < ACCESSORS_AT_ONCE || last === undefined) return all;
+    from = last;
+  }
 }

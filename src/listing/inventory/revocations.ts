@@ -23,8 +23,7 @@ import {
   type RevocationJob,
   TOKEN_REVOCATION_MIGRATIONS,
 } from "./revocation-job.ts";
-import type { RevokedInTree } from "./revoke-in-tree.ts";
-import { isRoot, madeUntil, type Selection } from "./selection.ts";
+import { isRoot, madeUntil, type RevokedInTree, type Selection } from "./selection.ts";
 
 /** What the alarm does, and the type of its log lines. */
 const DUTY = "token revocation";

@@ -5,7 +5,7 @@ import type { Migration } from "../../storage/schema.ts";
 import { storedJson } from "../../storage/stored-json.ts";
 import { type Sql, Tables } from "../../storage/tables.ts";
 import { rowGeneratedAt } from "../../token/ids.ts";
-import type { StartedTree } from "../updates/shard-updates.ts";
+import type { StartedTree } from "../updates/update-queue.ts";
 
 /** Ids of trees that a shard handed out: a row for those that were handed out together. */
 export const ALLOCATED_TREES_SQL = `

@@ -5,10 +5,27 @@ import type { InventoryEntry } from "../inventory/entry.ts";
 import type { TreeSize } from "../inventory/shard/tree-size.ts";
 import { LOST_CALL_MS, ShardCalls } from "../shard-calls.ts";
 import { CALL_DELAY_MS, HELD_BACK_MS, MAX_UPDATE_DELAY_MS } from "./delays.ts";
-import type { ShardUpdates, StartedTree } from "./shard-updates.ts";
 
 /** Between two looks whether a call of another object is over (ms). */
 const LOOK_MS = 5;
+
+/** The updates that one call brings to a shard of the list of accessors. */
+export interface ShardUpdates {
+  /** New tokens: listed from now on, with what the inventory keeps of them. */
+  readonly made: readonly InventoryEntry[];
+  /** Tokens of which something has changed. One that is not listed, or not any more, is left out. */
+  readonly changed: readonly InventoryEntry[];
+  /** Of trees whose oldest token the shard has. */
+  readonly sizes: readonly TreeSize[];
+  /** Trees whose ids this shard handed out, and whose first token is on the list of one of the shards. */
+  readonly started: readonly StartedTree[];
+}
+
+/** A tree that was started, and the row of its first token. */
+export interface StartedTree {
+  readonly tree: string;
+  readonly row: number;
+}
 
 /** Calls one shard. Rejects when it may not have the updates. */
 export type Deliver = (shard: number, updates: ShardUpdates) => Promise<void>;

@@ -15,7 +15,7 @@ import { mergePages } from "../../../src/listing/inventory/queries.ts";
 import type { EndsQuery } from "../../../src/listing/inventory/shard/group-ends.ts";
 import { InventoryStore } from "../../../src/listing/inventory/shard/inventory-store.ts";
 import { countsOf, type TreeGrouping } from "../../../src/listing/inventory/terms.ts";
-import type { ShardUpdates } from "../../../src/listing/updates/shard-updates.ts";
+import type { ShardUpdates } from "../../../src/listing/updates/update-queue.ts";
 import { firstRowAt, routedIdText } from "../../../src/token/ids.ts";
 import { costOf } from "../../support/costs.ts";
 import { rowsOf } from "../../support/rows.ts";

@@ -6,8 +6,13 @@ import { MAX_NAMED_TOKENS } from "../../../base/limits.ts";
 import { err, invalid, ok, type Result } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
 import { timesOverShards } from "../../../listing/ask-shards.ts";
-import { countWithinRequest } from "../../../listing/inventory/bounded-count.ts";
-import { type CountState, countedSoFar, countStep, isCounted } from "../../../listing/inventory/counting.ts";
+import {
+  type CountState,
+  countedSoFar,
+  countStep,
+  countWithinRequest,
+  isCounted,
+} from "../../../listing/inventory/counting.ts";
 import type { ListedToken } from "../../../listing/inventory/entry.ts";
 import { findInInventory, pageOfInventory } from "../../../listing/inventory/queries.ts";
 import { grownBeyond } from "../../../listing/inventory/revocation-job.ts";

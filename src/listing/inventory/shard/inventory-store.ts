@@ -1,7 +1,13 @@
 import type { Sql } from "../../../storage/tables.ts";
 import { decodeStoredId, TREE_CHARACTERS, treePartOf } from "../../../token/ids.ts";
-import { listedPath } from "../../updates/shard-updates.ts";
-import { createdAtOf, fixedText, type InventoryEntry, type ListedClaim, type ListedToken } from "../entry.ts";
+import {
+  createdAtOf,
+  fixedText,
+  type InventoryEntry,
+  type ListedClaim,
+  type ListedToken,
+  listedPath,
+} from "../entry.ts";
 import { keyOf } from "../order.ts";
 import { countsOf, termsOf } from "../terms.ts";
 import { InventoryCounts } from "./counts.ts";

@@ -37,7 +37,7 @@ export class Postings {
     const isMeant = (id: number) => id >= low && id <= high;
     const added = [...(delta?.added ?? [])].filter(isMeant).sort(order);
     let next = 0;
-    for (const row of descending ? this.#rowsDown(term, low, high) : this.#rowsUp(term, low, high)) {
+    for (const row of this.#rows(term, low, high, descending)) {
       const ids = idsOf(row).filter((id) => isMeant(id) && !delta?.gone.has(id));
       for (const id of ids.sort(order)) {
         for (let one = added[next]; one !== undefined && order(one, id) < 0; one = added[++next]) yield one;
@@ -84,29 +84,17 @@ export class Postings {
     return [...ids];
   }
 
-  *#rowsUp(term: string, low: number, high: number): Iterable<PostingRow> {
-    const covering = rowCovering(this.#sql, term, low);
-    for (let from = covering?.first ?? low; ; ) {
-      const row = this.#one("first >= ? AND first <= ? ORDER BY first", term, from, high);
+  *#rows(term: string, low: number, high: number, descending: boolean): Iterable<PostingRow> {
+    let next = descending ? high : (rowCovering(this.#sql, term, low)?.first ?? low);
+    for (;;) {
+      const row = descending
+        ? rowCovering(this.#sql, term, next)
+        : oneRow(this.#sql, term, "first >= ? AND first <= ? ORDER BY first", next, high);
       if (!row) return;
       yield row;
-      from = row.first + 1;
+      if (descending && row.first <= low) return;
+      next = descending ? row.first - 1 : row.first + 1;
     }
-  }
-
-  *#rowsDown(term: string, low: number, high: number): Iterable<PostingRow> {
-    for (let to = high; ; ) {
-      const row = this.#one("first <= ? ORDER BY first DESC", term, to);
-      if (!row) return;
-      yield row;
-      if (row.first <= low) return;
-      to = row.first - 1;
-    }
-  }
-
-  #one(where: string, ...values: SqlStorageValue[]): PostingRow | undefined {
-    const query = `SELECT first, ids FROM postings WHERE term = ? AND ${where} LIMIT 1`;
-    return this.#sql.exec<PostingRow>(query, ...values).toArray()[0];
   }
 }
 
@@ -121,13 +109,7 @@ export function writePostings(sql: Sql, term: string, { added, gone }: TermDelta
   for (let at = 0; at < changed.length; ) {
     const id = changed[at] ?? 0;
     const row = rowCovering(sql, term, id);
-    const next = sql
-      .exec<{ first: number }>(
-        "SELECT first FROM postings WHERE term = ? AND first > ? ORDER BY first LIMIT 1",
-        term,
-        id,
-      )
-      .toArray()[0];
+    const next = oneRow(sql, term, "first > ? ORDER BY first", id);
     const ids = new Set(row && idsOf(row));
     for (; at < changed.length; at++) {
       const one = changed[at] ?? 0;
@@ -163,12 +145,12 @@ function writeRow(sql: Sql, term: string, first: number | null, ids: readonly nu
 
 /** The row that has an id if the term has it. */
 function rowCovering(sql: Sql, term: string, id: number): PostingRow | undefined {
-  return sql
-    .exec<PostingRow>(
-      "SELECT first, ids FROM postings WHERE term = ? AND first <= ? ORDER BY first DESC LIMIT 1",
-      ...[term, id],
-    )
-    .toArray()[0];
+  return oneRow(sql, term, "first <= ? ORDER BY first DESC", id);
+}
+
+function oneRow(sql: Sql, term: string, where: string, ...values: readonly number[]): PostingRow | undefined {
+  const query = `SELECT first, ids FROM postings WHERE term = ? AND ${where} LIMIT 1`;
+  return sql.exec<PostingRow>(query, term, ...values).toArray()[0];
 }
 
 function idsOf({ ids }: Pick<PostingRow, "ids">): number[] {

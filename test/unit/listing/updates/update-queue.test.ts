@@ -2,8 +2,7 @@ import { describe, expect, it } from "vitest";
 import { randomBytes, toHex } from "../../../../src/crypto/bytes.ts";
 import { accessorShardNumber } from "../../../../src/listing/accessor-shard-number.ts";
 import type { InventoryEntry } from "../../../../src/listing/inventory/entry.ts";
-import type { ShardUpdates } from "../../../../src/listing/updates/shard-updates.ts";
-import { UpdateQueue } from "../../../../src/listing/updates/update-queue.ts";
+import { type ShardUpdates, UpdateQueue } from "../../../../src/listing/updates/update-queue.ts";
 import { firstRowAt, routedIdText } from "../../../../src/token/ids.ts";
 
 const TREE = toHex(randomBytes(32));

@@ -1,6 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { countWithinRequest } from "../../../../src/listing/inventory/bounded-count.ts";
-import { type CountState, countedSoFar, isCounted } from "../../../../src/listing/inventory/counting.ts";
+import {
+  type CountState,
+  countedSoFar,
+  countWithinRequest,
+  isCounted,
+} from "../../../../src/listing/inventory/counting.ts";
 import { NO_TALLY } from "../../../../src/listing/inventory/tally.ts";
 
 const STEPS = 24;
