@@ -50,16 +50,11 @@ export async function authorizeCall(
   { presented, access, clientAddress, line }: CallRequest,
   nextAction: () => Promise<CallerAction | null>,
 ): Promise<Result<AuthorizedCall, RefusedCall>> {
-  if (presented.kind === "batch") {
-    const decided = await authorizeBatch(env, installation, presented.token, { access, clientAddress });
-    if (!decided.ok) return refused(decided.error, null);
-    const caller: Caller = { kind: "batch", token: presented.token };
-    writeFirstLine(line, caller);
-    const verdict = decided.value;
-    return verdict ? ok({ caller, verdict, action: null, outcome: null }) : refused(DENIED, caller);
-  }
-  if (presented.kind === "team") {
-    const authorized = await authorizeTeam(env, installation, presented.credential, access);
+  if (presented.kind !== "service") {
+    const authorized =
+      presented.kind === "batch"
+        ? await authorizeBatch(env, installation, presented.token, { access, clientAddress })
+        : await authorizeTeam(env, installation, presented.credential, access);
     if (!authorized.ok) return refused(authorized.error, null);
     const { caller, verdict } = authorized.value;
     writeFirstLine(line, caller);

@@ -1,6 +1,6 @@
 import { currentTime } from "../base/clock.ts";
 import { GenerationalCache } from "../base/generational-cache.ts";
-import { err, type Result, UNAUTHENTICATED } from "../base/result.ts";
+import { err, ok, type Result, UNAUTHENTICATED } from "../base/result.ts";
 import type { Keys } from "../crypto/key-ring.ts";
 import type { Env } from "../env.ts";
 import { loadActiveEntity } from "../identity/standing.ts";
@@ -170,9 +170,10 @@ export async function authorizeBatch(
   installation: Installation,
   token: BatchToken,
   call: Call,
-): Promise<Result<Verdict | null>> {
+): Promise<Result<{ readonly caller: Caller; readonly verdict: Verdict | null }>> {
   const now = currentTime();
   if (!(await isBatchAlive(env, installation, token, now))) return err(UNAUTHENTICATED);
   const entity = await loadActiveEntity(env, token.record.entityId);
-  return decide(token.record, call, { installation, entity, now });
+  const decided = decide(token.record, call, { installation, entity, now });
+  return decided.ok ? ok({ caller: { kind: "batch", token }, verdict: decided.value }) : decided;
 }

@@ -1,6 +1,6 @@
 import { currentTime } from "../base/clock.ts";
 import type { LocationHint } from "../base/location.ts";
-import { err, type Failure, invalid, ok, type Result } from "../base/result.ts";
+import { err, invalid, ok, type Result, unavailable } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import { noteChange } from "../listing/updates/recent.ts";
 import { mayContain } from "../system/custom-id-filter.ts";
@@ -29,11 +29,7 @@ const RESERVATION_MS = 60_000;
 /** Messages of the reference's auth/token/create. */
 const DUPLICATE_ID = invalid("cannot create a token with a duplicate ID");
 const PARENT_GONE = invalid("parent token not found");
-const NO_ROW: Failure = {
-  code: "unavailable",
-  message: "the token could not be stored; try again",
-  retryAfterSeconds: 1,
-};
+const NO_ROW = unavailable("the token could not be stored; try again");
 
 /**
  * Makes a token that the rules allow and that its creator's tree did not make in the step that allowed it: a batch token,
@@ -60,17 +56,30 @@ export async function issue(
   return started.ok ? ok(authOfToken(started.value.token, started.value.ids.token)) : started;
 }
 
+/** A custom id that is taken in the directory for an address before a token is written there. */
+interface CustomId {
+  readonly text: string;
+  reserve(address: TokenAddress): Promise<Result<null>>;
+  release(address: TokenAddress): Promise<void>;
+}
+
 /** Creates a child in the tree of its parent. Generates another row number when the first one is taken. */
 async function addChild(
   env: Env,
   installation: Installation,
   spec: TokenSpec,
   parent: TokenAddress,
+  customId?: CustomId,
 ): Promise<Result<AuthReply>> {
   let above = 0;
   for (let draw = 1; draw <= MAX_ROW_ATTEMPTS; draw++) {
-    const ids = await newTokenIds(installation.keys, parent.treeId, currentTime(), undefined, above);
+    const ids = await newTokenIds(installation.keys, parent.treeId, currentTime(), customId?.text, above);
+    const address = { treeId: parent.treeId, row: ids.row };
+    const reserved = await customId?.reserve(address);
+    if (reserved?.ok === false) return reserved;
     const added = await insert(env, spec, ids, parent);
+    if (!("above" in added) && added.ok) return added;
+    await customId?.release(address);
     if (!("above" in added)) return added;
     above = added.above;
   }
@@ -116,8 +125,8 @@ async function issueWithCustomId(
     }
   }
   const keyed: TokenSpec = { ...spec, record: { ...spec.record, customIdKey: directoryKey } };
-  const reserveFor = async (address: TokenAddress): Promise<Result<null>> => {
-    if (!(await reserve(env, directoryKey, address))) return err(DUPLICATE_ID);
+  const reserve = async (address: TokenAddress): Promise<Result<null>> => {
+    if (!(await takeEntry(env, directoryKey, address))) return err(DUPLICATE_ID);
     await systemOf(env).admitCustomId(filterKey);
     forgetCustomId(customId);
     const refreshed = await refreshInstallation(env);
@@ -125,38 +134,21 @@ async function issueWithCustomId(
   };
   const release = (address: TokenAddress) =>
     customIdsOf(env, directoryKey).release([{ key: directoryKey, ...address }]);
-  if (!parent) {
-    let reserved: TokenAddress | null = null;
-    const prepare = async (address: TokenAddress) => {
-      // The tree before was taken.
-      if (reserved) await release(reserved);
-      reserved = address;
-      const done = await reserveFor(address);
-      return done.ok ? ok([]) : done;
-    };
-    const started = await startTree(env, installation.keys, keyed, {
-      customId,
-      prepare,
-      location: locationOf(installation, spec),
-    });
-    if (started.ok) return ok(authOfToken(started.value.token, customId));
-    // Else the client that tries again would be refused: the id would count as taken for a minute.
+  if (parent) return addChild(env, installation, keyed, parent, { text: customId, reserve, release });
+  let reserved: TokenAddress | null = null;
+  const prepare = async (address: TokenAddress) => {
+    // The tree before was taken.
     if (reserved) await release(reserved);
-    return started;
-  }
-  let above = 0;
-  for (let draw = 1; draw <= MAX_ROW_ATTEMPTS; draw++) {
-    const ids = await newTokenIds(installation.keys, parent.treeId, currentTime(), customId, above);
-    const address = { treeId: parent.treeId, row: ids.row };
-    const reserved = await reserveFor(address);
-    if (!reserved.ok) return reserved;
-    const added = await insert(env, keyed, ids, parent);
-    if (!("above" in added) && added.ok) return added;
-    await release(address);
-    if (!("above" in added)) return added;
-    above = added.above;
-  }
-  return err(NO_ROW);
+    reserved = address;
+    const done = await reserve(address);
+    return done.ok ? ok([]) : done;
+  };
+  const location = locationOf(installation, spec);
+  const started = await startTree(env, installation.keys, keyed, { customId, prepare, location });
+  if (started.ok) return ok(authOfToken(started.value.token, customId));
+  // Else the client that tries again would be refused: the id would count as taken for a minute.
+  if (reserved) await release(reserved);
+  return started;
 }
 
 /** True when the directory has the key and its token is alive. */
@@ -169,7 +161,7 @@ async function leadsToLiveToken(env: Env, key: string): Promise<boolean> {
  * Takes the directory entry. An entry gives way when its tree says that the token has ended. A row that is not there may
  * still be on its way from a creation at the same moment, so it has to be of some age to count as left by a crash.
  */
-async function reserve(env: Env, key: string, address: TokenAddress): Promise<boolean> {
+async function takeEntry(env: Env, key: string, address: TokenAddress): Promise<boolean> {
   const directory = customIdsOf(env, key);
   const held = await directory.reserve(key, address, null);
   if (!held) return true;

@@ -1,5 +1,5 @@
 import { currentTime } from "../base/clock.ts";
-import { err, invalid, ok, type Result } from "../base/result.ts";
+import { err, invalid, ok, type Result, unavailable } from "../base/result.ts";
 import { sealData } from "../crypto/sealed-data.ts";
 import type { Env } from "../env.ts";
 import type { LeaseHolder } from "../lease/actions.ts";
@@ -71,7 +71,7 @@ export async function registerLease(
     if (!outcome.ok) return err(outcome.error.code === "not_found" ? NO_HOLDER : outcome.error);
     if (outcome.value.kind !== "row_taken") return granted(outcome.value);
   }
-  return err({ code: "unavailable", message: "the lease could not be stored; try again", retryAfterSeconds: 1 });
+  return err(unavailable("the lease could not be stored; try again"));
 }
 
 interface FoundHolder {

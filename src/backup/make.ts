@@ -1,5 +1,5 @@
 import { currentTime } from "../base/clock.ts";
-import { err, type Failure, invalid, ok, type Result } from "../base/result.ts";
+import { err, invalid, ok, type Result, unavailable } from "../base/result.ts";
 import { formatRfc3339 } from "../base/rfc3339.ts";
 import { groveVersion } from "../base/version.ts";
 import { toBase64 } from "../crypto/bytes.ts";
@@ -86,7 +86,9 @@ export async function makePart(
   if (number === 0) await publishRecent(env, now);
   const run = given || (await nameOfRun(installation.keys, now));
   const read = await readPart(env, installation, from, until);
-  if (!read.ok) return err(restless(read.error.key));
+  if (!read.ok) {
+    return err(unavailable(`an object changed each time that it was read: ${read.error.key}`, RESTLESS_RETRY_SECONDS));
+  }
   const { part, rows, next } = read.value;
   const text = JSON.stringify(part);
   const sha256 = await sha256Of(text);
@@ -164,12 +166,4 @@ async function readBegun(
 
 function isSystemPart({ objects }: Part): boolean {
   return objects.some(({ className }) => className === "System");
-}
-
-function restless(key: string): Failure {
-  return {
-    code: "unavailable",
-    message: `an object changed each time that it was read: ${key}`,
-    retryAfterSeconds: RESTLESS_RETRY_SECONDS,
-  };
 }

@@ -1,4 +1,4 @@
-import type { Failure } from "./result.ts";
+import { type Failure, unavailable } from "./result.ts";
 
 /*
  * What the platform throws at a call to an object that it does not carry out now. An error that has come through another object has lost
@@ -39,7 +39,7 @@ function isLostCall(error: unknown): boolean {
 }
 
 function busy(retryAfterSeconds: number): Failure {
-  return { code: "unavailable", message: "the service is busy; try again", retryAfterSeconds };
+  return unavailable("the service is busy; try again", retryAfterSeconds);
 }
 
 function isFlagged(error: unknown, flag: string): boolean {

@@ -77,6 +77,16 @@ export function invalid(message: string): Failure {
   return { code: "invalid_request", message };
 }
 
+/** A 503 with `message`. The same request may succeed after so many seconds. */
+export function unavailable(message: string, retryAfterSeconds = 1): Failure {
+  return { code: "unavailable", message, retryAfterSeconds };
+}
+
+/** A 422 with `message` about the part of a JSON:API document at `pointer`. */
+export function invalidDocument(message: string, pointer: string, title?: string): Failure {
+  return { code: "invalid_document", message, pointer, ...(title !== undefined && { title }) };
+}
+
 /** The one refusal for all cases that a caller without rights must not distinguish. */
 export const DENIED: Failure = { code: "permission_denied" };
 

@@ -15,6 +15,17 @@ export function parseRfc3339(text: string): number | null {
   return Number.isNaN(time) ? null : time;
 }
 
+const SECONDS = /^\d{1,11}$/;
+
+/**
+ * Reads a moment that is RFC 3339, or seconds since 1970.
+ *
+ * @returns ms since 1970, or null when the text is neither.
+ */
+export function parseAbsoluteTime(text: string): number | null {
+  return SECONDS.test(text) ? Number(text) * 1000 : parseRfc3339(text.toUpperCase());
+}
+
 /** The RFC 3339 form of a time in ms since the epoch, in UTC with milliseconds. */
 export function formatRfc3339(ms: number): string {
   if (ms !== last.ms) last = { ms, text: new Date(ms).toISOString() };

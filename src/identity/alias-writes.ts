@@ -1,4 +1,4 @@
-import { err, type Failure, invalid, ok, type Result } from "../base/result.ts";
+import { err, invalid, ok, type Result, unavailable } from "../base/result.ts";
 import { findAlias, findEntity, readAlias } from "./entities.ts";
 import type { IdentityEnv } from "./env.ts";
 import type { AliasPlace, AliasRecord, AliasWrite, EntityState, SaidOfAlias } from "./model.ts";
@@ -12,11 +12,7 @@ import { homeOf, shardAt, shardOfId } from "./stubs.ts";
 const MAX_ATTEMPTS = 5;
 
 /** The refusal of a login or a write that met an alias which is being changed, too often. */
-const ALIAS_IN_MOTION: Failure = {
-  code: "unavailable",
-  message: "the alias is being changed; try again",
-  retryAfterSeconds: 1,
-};
+const ALIAS_IN_MOTION = unavailable("the alias is being changed; try again");
 
 /**
  * The entity that has an alias, made with it when none has. One call, or two when the entity is not in the shard that the name of

@@ -1,5 +1,5 @@
 import { inGroups } from "../base/parallel.ts";
-import { err, type Failure, invalid, ok, type Result } from "../base/result.ts";
+import { err, invalid, ok, type Result, unavailable } from "../base/result.ts";
 import { releaseAlias } from "./alias-writes.ts";
 import type { IdOrName } from "./directory/identity.ts";
 import { findEntity, missingEntities } from "./entities.ts";
@@ -11,11 +11,7 @@ import { entityShard, homeOf, identityOf } from "./stubs.ts";
 /** How often a name is tried that others take and leave meanwhile. */
 const MAX_ATTEMPTS = 5;
 
-const NAME_IN_MOTION: Failure = {
-  code: "unavailable",
-  message: "the name is being changed; try again",
-  retryAfterSeconds: 1,
-};
+const NAME_IN_MOTION = unavailable("the name is being changed; try again");
 const NAME_TAKEN = invalid("entity name is already in use");
 const NOT_FOUND = invalid("entity not found from id");
 

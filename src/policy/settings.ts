@@ -1,8 +1,8 @@
 import { parseDuration } from "../base/duration.ts";
+import { parseAbsoluteTime } from "../base/rfc3339.ts";
 import { addParameters } from "./parameters.ts";
 import type { ParameterRule, ParameterValue } from "./rule.ts";
 import { objectsOf, type Problems, type SyntaxEntry, type SyntaxObject, type SyntaxValue } from "./syntax.ts";
-import { parseAbsoluteTime } from "./time.ts";
 
 /** A setting that was given, and where its value stands. */
 export interface Setting<T> {
@@ -47,12 +47,12 @@ export class Settings {
   }
 
   text(key: string): Setting<string> | null {
-    return this.#last(key, "must be a string", (value) => (value.kind === "string" ? value.value : null));
+    return this.#last(key, `${key} must be a string`, (value) => (value.kind === "string" ? value.value : null));
   }
 
   /** A whole number from 0, as a number or as a string. */
   count(key: string): Setting<number> | null {
-    return this.#last(key, "must be a whole number, not negative", (value) => {
+    return this.#last(key, `${key} must be a whole number, not negative`, (value) => {
       const number = value.kind === "string" && /^\d{1,15}$/.test(value.value) ? Number(value.value) : numberOf(value);
       return number !== null && Number.isSafeInteger(number) && number >= 0 ? number : null;
     });
@@ -60,7 +60,7 @@ export class Settings {
 
   /** Seconds from 0, as a number or as a duration like `5m`. */
   duration(key: string): Setting<number> | null {
-    return this.#last(key, "must be a duration in seconds or like 5m, not negative", (value) => {
+    return this.#last(key, `${key} must be a duration in seconds or like 5m, not negative`, (value) => {
       const text = value.kind === "string" ? value.value : String(numberOf(value) ?? "x");
       const duration = parseDuration(text);
       return duration.ok && duration.value >= 0 ? duration.value : null;
@@ -69,13 +69,10 @@ export class Settings {
 
   /** The moment `expiration`, in ms since 1970. */
   expiration(): Setting<number> | null {
-    let last: Setting<number> | null = null;
-    for (const { value, at } of this.#given("expiration")) {
-      const time = parseAbsoluteTime(value.kind === "string" ? value.value : String(numberOf(value)));
-      if (time === null) this.problem("invalid expiration time: neither RFC 3339 nor seconds since 1970", at);
-      else last = { value: time, at };
-    }
-    return last;
+    const problem = "invalid expiration time: neither RFC 3339 nor seconds since 1970";
+    return this.#last("expiration", problem, (value) =>
+      parseAbsoluteTime(value.kind === "string" ? value.value : String(numberOf(value))),
+    );
   }
 
   /** Texts of all lists under `key`. */
@@ -112,11 +109,11 @@ export class Settings {
     return this.#block.entries.filter((entry) => entry.key === key);
   }
 
-  #last<T>(key: string, demand: string, read: (value: SyntaxValue) => T | null): Setting<T> | null {
+  #last<T>(key: string, problem: string, read: (value: SyntaxValue) => T | null): Setting<T> | null {
     let last: Setting<T> | null = null;
     for (const { value, at } of this.#given(key)) {
       const found = read(value);
-      if (found === null) this.problem(`${key} ${demand}`, at);
+      if (found === null) this.problem(problem, at);
       else last = { value: found, at };
     }
     return last;

@@ -1,30 +1,26 @@
+import { PrefixIndex } from "../base/prefix-index.ts";
 import type { QuotaConfig, RateLimitQuota } from "./quota.ts";
 
 /** The quotas of one mount, or of the whole installation. */
 interface MountQuotas {
   /** Of all requests. */
-  all: RateLimitQuota | null;
-  readonly byRole: Map<string, RateLimitQuota>;
-  readonly bySuffix: Map<string, RateLimitQuota>;
+  readonly all: RateLimitQuota | null;
+  readonly byRole: ReadonlyMap<string, RateLimitQuota>;
+  readonly bySuffix: ReadonlyMap<string, RateLimitQuota>;
   /** By the path before the asterisk. */
-  readonly byPrefix: Map<string, RateLimitQuota>;
-  /** Lengths of these prefixes, the longest first. */
-  prefixLengths: readonly number[];
+  readonly byPrefix: PrefixIndex<RateLimitQuota>;
 }
 
 /** Which quota counts for a request: the most specific, in the reference's order. Made once for each copy of the quotas. */
 export class QuotaTable {
   readonly config: QuotaConfig;
-  readonly #byMount = new Map<string, MountQuotas>();
+  readonly #byMount: ReadonlyMap<string, MountQuotas>;
   readonly #exempt: readonly { readonly prefix: string; readonly counted: boolean }[];
 
   constructor(quotas: readonly RateLimitQuota[], config: QuotaConfig) {
     this.config = config;
-    for (const quota of quotas) this.#add(quota);
-    for (const quotasOfMount of this.#byMount.values()) {
-      const lengths = [...quotasOfMount.byPrefix.keys()].map(({ length }) => length);
-      quotasOfMount.prefixLengths = [...new Set(lengths)].sort((a, b) => b - a);
-    }
+    const byMount = Map.groupBy(quotas, ({ mountPath }) => mountPath);
+    this.#byMount = new Map([...byMount].map(([path, ofMount]) => [path, quotasOfMount(ofMount)]));
     this.#exempt = config.exemptPaths
       .map((path) => ({ prefix: path.replace(/^!/, "").replace(/\*$/, ""), counted: path.startsWith("!") }))
       .filter(({ prefix }) => prefix !== "")
@@ -60,34 +56,29 @@ export class QuotaTable {
     const longest = this.#exempt.find(({ prefix }) => path.startsWith(prefix));
     return longest !== undefined && !longest.counted;
   }
+}
 
-  #add(quota: RateLimitQuota): void {
-    const ofMount = this.#byMount.get(quota.mountPath) ?? {
-      all: null,
-      byRole: new Map(),
-      bySuffix: new Map(),
-      byPrefix: new Map(),
-      prefixLengths: [],
-    };
-    this.#byMount.set(quota.mountPath, ofMount);
-    if (quota.role !== "") ofMount.byRole.set(quota.role.toLowerCase(), quota);
-    else if (quota.pathSuffix.endsWith("*")) ofMount.byPrefix.set(quota.pathSuffix.slice(0, -1), quota);
-    else if (quota.pathSuffix !== "") ofMount.bySuffix.set(quota.pathSuffix, quota);
-    else ofMount.all = quota;
-  }
+function quotasOfMount(quotas: readonly RateLimitQuota[]): MountQuotas {
+  const { role = [], prefix = [], suffix = [], all = [] } = Object.groupBy(quotas, whatCounts);
+  return {
+    all: all[0] ?? null,
+    byRole: new Map(role.map((quota) => [quota.role.toLowerCase(), quota])),
+    bySuffix: new Map(suffix.map((quota) => [quota.pathSuffix, quota])),
+    byPrefix: new PrefixIndex(new Map(prefix.map((quota) => [quota.pathSuffix.slice(0, -1), quota]))),
+  };
+}
+
+function whatCounts({ role, pathSuffix }: RateLimitQuota): "role" | "prefix" | "suffix" | "all" {
+  if (role !== "") return "role";
+  if (pathSuffix.endsWith("*")) return "prefix";
+  return pathSuffix === "" ? "all" : "suffix";
 }
 
 function roleQuota({ byRole }: MountQuotas, role: string): RateLimitQuota | undefined {
   return role === "" ? undefined : byRole.get(role.toLowerCase());
 }
 
-function suffixQuota(ofMount: MountQuotas, suffix: string): RateLimitQuota | undefined {
+function suffixQuota({ bySuffix, byPrefix }: MountQuotas, suffix: string): RateLimitQuota | undefined {
   const path = suffix.replace(/\/$/, "");
-  const exact = ofMount.bySuffix.get(path);
-  if (exact) return exact;
-  for (const length of ofMount.prefixLengths) {
-    const found = length <= path.length ? ofMount.byPrefix.get(path.slice(0, length)) : undefined;
-    if (found) return found;
-  }
-  return undefined;
+  return bySuffix.get(path) ?? byPrefix.longest(path);
 }

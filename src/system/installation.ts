@@ -148,14 +148,15 @@ async function loadCopy(env: SystemEnv): Promise<Result<Installation>> {
 }
 
 /** The installation that is being restored; "not restoring" for one that serves requests, and for a new one. */
-export async function loadRestoring(
-  env: SystemEnv,
-): Promise<Result<Installation & { readonly restoring: string }, "not restoring">> {
+export async function loadRestoring(env: SystemEnv): Promise<Result<RestoringInstallation, "not restoring">> {
   const loaded = await loadCopy(env);
-  const { restoring = null } = loaded.ok ? loaded.value : {};
-  return loaded.ok && restoring !== null
-    ? ok(loaded.value as Installation & { readonly restoring: string })
-    : err("not restoring");
+  return loaded.ok && isRestoring(loaded.value) ? ok(loaded.value) : err("not restoring");
+}
+
+type RestoringInstallation = Installation & { readonly restoring: string };
+
+function isRestoring(installation: Installation): installation is RestoringInstallation {
+  return installation.restoring !== null;
 }
 
 /** Lets an object that holds nothing take pages of a backup. @throws unless the installation is being restored. */

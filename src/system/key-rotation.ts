@@ -1,4 +1,4 @@
-import { err, type Failure, invalid, ok, type Result } from "../base/result.ts";
+import { err, invalid, ok, type Result, unavailable } from "../base/result.ts";
 import { type KeyRing, type Keys, newestTerm, sealKeyRing, withNewTerm } from "../crypto/key-ring.ts";
 import { type AgedTerm, agedTerms, withoutTerms } from "../crypto/key-terms.ts";
 import { maxSnapshotAgeMs, snapshotMaxAgeMs } from "./copy-age.ts";
@@ -14,7 +14,7 @@ const MAX_TRIES = 5;
 const MAX_TERMS = 16;
 
 const TOO_MANY_TERMS = invalid(`there are ${MAX_TERMS} terms of keys already, as many as there may be`);
-const BUSY: Failure = { code: "unavailable", message: "the keys are being changed; try again", retryAfterSeconds: 1 };
+const BUSY = unavailable("the keys are being changed; try again");
 
 /**
  * Begins a new term. Values are sealed and tokens are hashed under its keys as soon as every isolate has read it: twice

@@ -33,20 +33,18 @@ import type { WatermarkScope } from "./watermarks.ts";
 export class System extends StoredObject<SystemEnv> {
   /** A new installation takes the rows of the backup that it is restored from in the place of its own. */
   protected override readonly takesPages = async () => this.#setup.takesPages();
-  readonly #stores: SystemStores;
-  readonly #keys: SystemKeys;
-  readonly #mounts: MountWriter;
-  readonly #setup: Setup;
+  readonly #stores: SystemStores = systemStores(
+    this.ctx.storage.sql,
+    new RowSeals(this.origin.id, () => this.#keys.rowKeys),
+    this.env,
+  );
+  readonly #keys = new SystemKeys(this.env, this.#stores.installation);
+  readonly #mounts = new MountWriter(this.#stores);
+  readonly #setup = new Setup(this.env, this.#stores, this.#keys);
 
   constructor(ctx: DurableObjectState, env: SystemEnv) {
     super(ctx, env);
-    const { sql } = ctx.storage;
-    const seals = new RowSeals(this.origin.id, () => this.#keys.rowKeys);
-    this.#stores = systemStores(sql, seals, env);
-    this.#keys = new SystemKeys(env, this.#stores.installation);
-    this.#mounts = new MountWriter(this.#stores);
-    this.#setup = new Setup(env, this.#stores, this.#keys);
-    const schema = new Schema(sql, SYSTEM_MIGRATIONS);
+    const schema = new Schema(ctx.storage.sql, SYSTEM_MIGRATIONS);
     if (schema.exists) return;
     ctx.storage.transactionSync(() => {
       schema.create();

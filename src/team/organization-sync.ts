@@ -1,5 +1,5 @@
 import { currentTime, isWithin } from "../base/clock.ts";
-import { err, type Failure, ok, type Result } from "../base/result.ts";
+import { err, ok, type Result, unavailable } from "../base/result.ts";
 import { snapshotMaxAgeMs } from "../system/copy-age.ts";
 import type { TeamEnv } from "./env.ts";
 import { organizationNamed } from "./find.ts";
@@ -8,11 +8,7 @@ import { type LifetimeRules, NO_RULES } from "./rules/lifetime.ts";
 import type { TeamStore } from "./team-store.ts";
 
 /** The refusal of a change that needs an organization which does not answer. */
-export const NO_ANSWER: Failure = {
-  code: "unavailable",
-  message: "the organization does not answer; try again",
-  retryAfterSeconds: 1,
-};
+export const NO_ANSWER = unavailable("the organization does not answer; try again");
 
 /** What a team knows of its organization: whether it exists, and its rules for the lifetimes of tokens. */
 export class OrganizationView {

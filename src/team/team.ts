@@ -1,6 +1,6 @@
 import { currentTime } from "../base/clock.ts";
 import { MAX_TEAM_TOKENS } from "../base/limits.ts";
-import { err, ok, type Result } from "../base/result.ts";
+import { err, ok, type Result, unavailable } from "../base/result.ts";
 import { equalBytes } from "../crypto/bytes.ts";
 import type { AgedTerm } from "../crypto/key-terms.ts";
 import type { CheckedRows } from "../storage/row-seals.ts";
@@ -92,8 +92,7 @@ export class Team extends GroveObject<TeamEnv> {
     await this.keys.open();
     // A repeat of a call that made it and could not say so.
     if (team.owners && this.#store.team()?.owners) return ok(team);
-    if (this.tables.exist)
-      return err({ code: "unavailable", message: "the id is taken; try again", retryAfterSeconds: 1 });
+    if (this.tables.exist) return err(unavailable("the id is taken; try again"));
     this.#store.create(team);
     const synced = await this.#syncOrganization();
     if (synced === "sent") return ok(team);

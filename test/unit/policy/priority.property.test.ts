@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { PrefixIndex } from "../../../src/base/prefix-index.ts";
 import { compileAcl } from "../../../src/policy/acl.ts";
 import { CAPABILITIES, type Capability, type PathRule } from "../../../src/policy/rule.ts";
-import { PrefixIndex } from "../../../src/policy/rule-index.ts";
 import { NOW } from "./helpers.ts";
 
 /*

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { parseAbsoluteTime } from "../../../src/base/rfc3339.ts";
 import { decodePolicyText } from "../../../src/policy/parse.ts";
-import { parseAbsoluteTime } from "../../../src/policy/time.ts";
 import { checkAndSetProblem, policyExpiry } from "../../../src/policy/write.ts";
 import { NOW } from "./helpers.ts";
 
