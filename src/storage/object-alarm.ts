@@ -65,9 +65,15 @@ export class ObjectAlarm {
   async set(): Promise<void> {
     const due = Math.min(...[...this.#duties.values()].map(nextTry));
     const at = due === NEVER ? null : Math.min(Math.max(due, currentTime()), LATEST_ALARM_MS);
-    if (at === this.#setFor) return;
-    this.#setFor = at;
-    await (at === null ? this.#storage.deleteAlarm() : this.#storage.setAlarm(at));
+    if (at !== this.#setFor) await this.#setTo(at);
+  }
+
+  /**
+   * Sets the alarm for `due` (ms), unless it is set for an earlier time. For a change that makes nothing due before, of an object
+   * that restores its alarm: it reads nothing.
+   */
+  async atLatest(due: number): Promise<void> {
+    if (due < (this.#setFor ?? NEVER)) await this.#setTo(Math.min(due, LATEST_ALARM_MS));
   }
 
   /** The whole storage is being deleted, and the alarm with it. */
@@ -109,6 +115,11 @@ export class ObjectAlarm {
     return done;
   }
 
+  async #setTo(at: number | null): Promise<void> {
+    this.#setFor = at;
+    await (at === null ? this.#storage.deleteAlarm() : this.#storage.setAlarm(at));
+  }
+
   /** Gets the keys. Without them the alarm comes again later. */
   async #opened(): Promise<boolean> {
     try {
@@ -116,8 +127,7 @@ export class ObjectAlarm {
       return true;
     } catch (error) {
       console.error(JSON.stringify({ type: "alarm", error: String(error) }));
-      this.#setFor = currentTime() + CLOSED_RETRY_MS;
-      await this.#storage.setAlarm(this.#setFor);
+      await this.#setTo(currentTime() + CLOSED_RETRY_MS);
       return false;
     }
   }

@@ -48,6 +48,18 @@ function once(at: number | null, run: () => void = () => {}): Duty & { runs: num
   return duty;
 }
 
+it("is set for an earlier time only by a change that asks no duty", async () => {
+  alarm.add("duty", { ...once(null), dueAt: () => expect.unreachable("a duty was asked") });
+  await alarm.atLatest(NOW + 500);
+  await alarm.atLatest(NOW + 600);
+  expect(alarmAt).toBe(NOW + 500);
+  await alarm.atLatest(NOW + 300);
+  expect(alarmAt).toBe(NOW + 300);
+  alarm.forget();
+  await alarm.atLatest(NOW + 700);
+  expect(alarmAt).toBe(NOW + 700);
+});
+
 it("is set for the earliest duty, and taken back when there is none", async () => {
   const duties = [once(NOW + 500), once(NOW + 100), once(null)];
   for (const [number, duty] of duties.entries()) alarm.add(`duty ${number}`, duty);

@@ -57,20 +57,16 @@ export class CloudAccessList extends GroveObject<Env> {
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env, CLOUD_ACCESS_LIST_MIGRATIONS);
     this.#entries = new ExpiringValues(this.tables, this.seals, "access_list", "access list entry");
-    this.#tidy = new ListTidy({
+    this.#tidy = new ListTidy(this.alarms, {
       list: "access",
-      storage: ctx.storage,
       tables: this.tables,
       rows: this.#entries,
       stays: () => false,
       pace: () => LOOK_HOURLY,
+      settings: () => this.#settings(),
+      report: (done) => logInfo(env, { type: "tidy", ...done, shard: this.#place()?.shard }),
     });
-    if (this.tables.exist) {
-      ctx.blockConcurrencyWhile(async () => {
-        await this.keys.open();
-        await this.#tidy.restore();
-      });
-    }
+    if (this.tables.exist) ctx.blockConcurrencyWhile(() => this.alarms.restore());
   }
 
   /**
@@ -89,7 +85,7 @@ export class CloudAccessList extends GroveObject<Env> {
     if (!decided.ok) return decided;
     this.#write(place, instanceId, decided.value.entry);
     // For everything else the alarm is set already, and to read when it is due costs as much as the entry.
-    this.#tidy.setAlarmForEnd(decided.value.entry.expiresAt);
+    await this.#tidy.setAlarmForEnd(decided.value.entry.expiresAt);
     return decided;
   }
 
@@ -152,19 +148,15 @@ export class CloudAccessList extends GroveObject<Env> {
   /** Deletes everything when the mount is removed. */
   async erase(): Promise<void> {
     this.#knownPlace = null;
-    this.#tidy.forget();
     await this.wipe();
   }
 
-  override async alarm(): Promise<void> {
+  /** The mount's settings for the removal of ended entries. */
+  async #settings(): Promise<TidySettings> {
     const place = this.#place();
-    if (!place) return;
-    const settings = async () => {
-      await this.keys.open();
-      const mount = within(this.env, this.env.CLOUD_AUTH).getByName(place.mount);
-      return (await mount.readTidy("access")) ?? DEFAULT_TIDY;
-    };
-    await this.#tidy.run(settings, (done) => logInfo(this.env, { type: "tidy", ...done, shard: place.shard }));
+    if (!place) throw new Error("a shard with entries knows where it is");
+    const mount = within(this.env, this.env.CLOUD_AUTH).getByName(place.mount);
+    return (await mount.readTidy("access")) ?? DEFAULT_TIDY;
   }
 
   #write(place: ShardPlace, instanceId: string, entry: AccessEntry): void {

@@ -46,22 +46,18 @@ export class CloudAuth extends GroveObject<Env> {
     super(ctx, env, CLOUD_AUTH_MIGRATIONS);
     this.#store = new CloudStore(this.tables, this.seals);
     const { roles, denyList, tidy } = this.#store;
-    this.#tidy = new ListTidy({
+    this.#tidy = new ListTidy(this.alarms, {
       list: "deny",
-      storage: ctx.storage,
       tables: this.tables,
       rows: denyList,
       stays: (tag, entry) => isStillGenuine(tag, entry, (name) => roles.read(name)),
       pace: () => tidy.deny.read() ?? DEFAULT_TIDY,
+      settings: async () => tidy.deny.read() ?? DEFAULT_TIDY,
+      report: (done) => logInfo(env, { type: "tidy", ...done }),
     });
     const setting = this.#store.refused;
     this.#refused = new RefusalKeeper({ tables: this.tables, open: () => this.keys.open(), setting });
-    if (this.tables.exist) {
-      ctx.blockConcurrencyWhile(async () => {
-        await this.keys.open();
-        await this.#tidy.restore();
-      });
-    }
+    if (this.tables.exist) ctx.blockConcurrencyWhile(() => this.alarms.restore());
   }
 
   /** Keeps refused logins, with what is known of earlier ones. */
@@ -146,7 +142,7 @@ export class CloudAuth extends GroveObject<Env> {
     const before = this.#store.tidy[list].read();
     if (!mayWrite(before, grants)) return err(DENIED);
     this.#store.tidy[list].write({ ...(before ?? DEFAULT_TIDY), ...change });
-    this.#tidy.setAlarm();
+    await this.alarms.set();
     return ok(null);
   }
 
@@ -154,7 +150,7 @@ export class CloudAuth extends GroveObject<Env> {
   async deleteTidy(list: TidyList): Promise<void> {
     await this.keys.open();
     this.#store.tidy[list].delete();
-    this.#tidy.setAlarm();
+    await this.alarms.set();
   }
 
   /** The registered certificate with this name, or null. */
@@ -248,7 +244,7 @@ export class CloudAuth extends GroveObject<Env> {
     await this.keys.open();
     const before = this.#store.denyList.read(tag);
     this.#store.denyList.write(tag, { createdAt: before?.createdAt ?? now, expiresAt, roleId });
-    this.#tidy.setAlarm();
+    await this.alarms.set();
   }
 
   /** Begins to remove the ended entries of the deny list. False when that is under way already. `now` in ms. */
@@ -258,18 +254,8 @@ export class CloudAuth extends GroveObject<Env> {
   }
 
   /** Deletes everything when the mount is removed. */
-  async erase(): Promise<void> {
-    this.#tidy.forget();
-    await this.wipe();
-  }
-
-  override async alarm(): Promise<void> {
-    if (!this.tables.exist) return;
-    const settings = async () => {
-      await this.keys.open();
-      return this.#store.tidy.deny.read() ?? DEFAULT_TIDY;
-    };
-    await this.#tidy.run(settings, (done) => logInfo(this.env, { type: "tidy", ...done }));
+  erase(): Promise<void> {
+    return this.wipe();
   }
 
   #writeClient(client: ClientConfig): void {

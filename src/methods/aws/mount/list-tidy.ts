@@ -1,6 +1,6 @@
 import { currentTime } from "../../../base/clock.ts";
 import type { SealedKind } from "../../../crypto/row-keys.ts";
-import { EarliestAlarm } from "../../../storage/object-alarm.ts";
+import type { ObjectAlarm } from "../../../storage/object-alarm.ts";
 import type { RowSeals } from "../../../storage/row-seals.ts";
 import { SealedValues } from "../../../storage/sealed-values.ts";
 import type { Sql, Tables } from "../../../storage/tables.ts";
@@ -36,48 +36,38 @@ interface TidyReport {
 /** The list of an object, and where it is stored. */
 interface TidiedList<T extends { readonly expiresAt: number }> {
   readonly list: TidyList;
-  readonly storage: DurableObjectStorage;
   readonly tables: Tables;
   readonly rows: ExpiringValues<T>;
   /** Whether an entry has to stay although it ended. */
   stays(name: string, value: T): boolean;
   /** The settings that decide when the alarm looks for ended entries. */
   pace(): TidySettings;
+  /** The settings of the mount. It may fail; then the alarm tries again. */
+  settings(): Promise<TidySettings>;
+  /** Called with what a finished job did. */
+  report(done: TidyReport): void;
 }
+
+/** The name of the duty, and the type of its lines in the log. */
+const DUTY = "tidy";
 
 /**
  * The removal of ended entries from the list of an object, by its alarm. A job is a row, so that it goes on where it was after a
- * crash; every step is a transaction of bounded size. The object has no other alarm: it is set often, and so only for an
- * earlier time than the one that it is set for.
+ * crash; every step is a transaction of bounded size.
  */
 export class ListTidy<T extends { readonly expiresAt: number }> {
+  readonly #alarms: ObjectAlarm;
   readonly #of: TidiedList<T>;
-  readonly #alarm: EarliestAlarm;
 
-  constructor(of: TidiedList<T>) {
+  constructor(alarms: ObjectAlarm, of: TidiedList<T>) {
+    this.#alarms = alarms;
     this.#of = of;
-    this.#alarm = new EarliestAlarm(of.storage);
+    alarms.add(DUTY, { dueAt: () => this.#dueAt(), run: () => this.#run(), pauseMs: () => RETRY_MS });
   }
 
-  /** For the start of the object. The alarm can be lost to a restore or to a fault of the platform. */
-  async restore(): Promise<void> {
-    await this.#alarm.load();
-    this.setAlarm();
-  }
-
-  /** The storage was deleted, and the alarm with it. */
-  forget(): void {
-    this.#alarm.rang();
-  }
-
-  /** Sets the alarm for the next job, if it is not set for an earlier time. */
-  setAlarm(): void {
-    this.#setAlarmFor(this.#nextRunAt(currentTime()));
-  }
-
-  /** The same for an entry that ends at `end` (ms). Reads nothing. */
-  setAlarmForEnd(end: number): void {
-    this.#setAlarmFor(periodicRunAt(end, this.#of.pace(), currentTime() + 1));
+  /** Sets the alarm for an entry that ends at `end` (ms). Reads nothing. */
+  setAlarmForEnd(end: number): Promise<void> {
+    return this.#alarms.atLatest(periodicRunAt(end, this.#of.pace()));
   }
 
   /**
@@ -85,53 +75,36 @@ export class ListTidy<T extends { readonly expiresAt: number }> {
    *
    * @returns false when a job is under way already; then nothing changes.
    */
-  start(safetyBuffer: number, now: number): boolean {
+  async start(safetyBuffer: number, now: number): Promise<boolean> {
+    // An object without tables has nothing to remove.
+    if (!this.#of.tables.exist) return true;
     const started = this.#start(safetyBuffer, now);
-    this.setAlarm();
+    this.#alarms.pause(DUTY, 0);
+    await this.#alarms.set();
     return started;
   }
 
-  /**
-   * Does what is due. For the alarm of the object.
-   *
-   * @param readSettings of the mount. It may fail; then the alarm tries again.
-   * @param report called with what a finished job did.
-   */
-  async run(readSettings: () => Promise<TidySettings>, report: (done: TidyReport) => void): Promise<void> {
-    this.#alarm.rang();
-    try {
-      const settings = await readSettings();
-      const now = currentTime();
-      const end = settings.disablePeriodicTidy ? null : this.#of.rows.earliestEnd();
-      if (end !== null && removableAt(end, settings) <= now) this.#start(settings.safetyBuffer, now);
-      const done = this.#work(now);
-      if (done) report(done);
-    } catch (error) {
-      // The platform gives up after a few retries of its own.
-      console.error(JSON.stringify({ type: "tidy", error: String(error) }));
-      return this.#setAlarmFor(currentTime() + RETRY_MS);
-    }
-    // Entries that the mount's settings keep are looked at an hour later, not at once.
-    this.#setAlarmFor(this.#nextRunAt(currentTime() + 1));
-  }
-
-  #nextRunAt(now: number): number | null {
-    if (this.#job()) return now;
+  #dueAt(): number | null {
+    if (this.#job()) return 0;
     const { rows, pace } = this.#of;
     const settings = pace();
     const end = settings.disablePeriodicTidy ? null : rows.earliestEnd();
-    return end === null ? null : periodicRunAt(end, settings, now);
+    return end === null ? null : periodicRunAt(end, settings);
   }
 
-  #setAlarmFor(due: number | null): void {
-    // The runtime sends no answer before the alarm is on disk.
-    void this.#alarm.atLatest(due);
+  async #run(): Promise<void> {
+    const settings = await this.#of.settings();
+    const now = currentTime();
+    const end = settings.disablePeriodicTidy ? null : this.#of.rows.earliestEnd();
+    if (end !== null && removableAt(end, settings) <= now) this.#start(settings.safetyBuffer, now);
+    const done = this.#work(now);
+    if (done) this.#of.report(done);
+    // Entries that the mount's settings keep are looked at on the next hour, not at once.
+    if (!this.#job()) this.#alarms.pause(DUTY, PERIOD_MS - (now % PERIOD_MS));
   }
 
   #start(safetyBuffer: number, now: number): boolean {
     const { tables, list } = this.#of;
-    // An object without tables has nothing to remove.
-    if (!tables.exist) return true;
     const insert = "INSERT OR IGNORE INTO tidy_jobs (list, cutoff, removed) VALUES (?, ?, 0)";
     return tables.exec(insert, list, now - safetyBuffer * 1000).rowsWritten > 0;
   }
@@ -159,9 +132,9 @@ export class ListTidy<T extends { readonly expiresAt: number }> {
   }
 }
 
-/** When the periodic job removes an entry that ends at `end` (ms): the first full hour from `now` (ms) at which it may. */
-function periodicRunAt(end: number, settings: TidySettings, now: number): number {
-  return Math.ceil(Math.max(now, removableAt(end, settings)) / PERIOD_MS) * PERIOD_MS;
+/** When the periodic job removes an entry that ends at `end` (ms): the first full hour at which it may. */
+function periodicRunAt(end: number, settings: TidySettings): number {
+  return Math.ceil(removableAt(end, settings) / PERIOD_MS) * PERIOD_MS;
 }
 
 /** An entry may be removed after its end and the safety buffer (ms). */
