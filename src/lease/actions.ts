@@ -11,9 +11,7 @@ export type LeaseHolder =
   | { readonly by: "batch"; readonly row: number; readonly endsBy: number };
 
 /** A lease of the tree whose id is known. */
-export interface LeaseReference {
-  readonly row: number;
-  readonly tail: Uint8Array;
+export interface LeaseReference extends RowAndTail {
   readonly path: string;
 }
 
@@ -50,13 +48,19 @@ export interface FoundInTree {
  * says. */
 export type WalkMode = "revoke" | "force" | "tidy";
 
+/** A revocation that failed. */
+export interface SendFailure {
+  readonly row: number;
+  readonly error: string;
+}
+
 /** What a tree says to a walk. */
 export interface WalkAnswer {
   /** Rows that the index knows and the tree does not. */
   readonly unknownTokens: readonly number[];
   readonly unknownSecrets: readonly number[];
-  /** Secrets whose revocation failed: row and why. */
-  readonly failures: readonly { readonly row: number; readonly error: string }[];
+  /** Of secrets. */
+  readonly failures: readonly SendFailure[];
   /** True when the tree has something to sweep now. */
   readonly hasDead: boolean;
 }

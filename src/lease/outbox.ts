@@ -4,6 +4,7 @@ import type { Keys } from "../crypto/key-ring.ts";
 import { accessorShard, accessorShardNumber } from "../listing/accessor-shard.ts";
 import { loadInstallation } from "../system/installation.ts";
 import { routedIdText } from "../token/ids.ts";
+import type { SendFailure } from "./actions.ts";
 import { sendRevocation, TIMEOUT_MS } from "./delivery.ts";
 import type { LeaseEnv } from "./env.ts";
 import { MAX_ATTEMPTS, retryDelayMs } from "./rules.ts";
@@ -13,12 +14,6 @@ import { type LeaseRow, type LeaseStore, leaseRecordOf } from "./store.ts";
 const PER_ALARM = 60;
 /** Characters of an error that is kept. */
 const MAX_ERROR = 240;
-
-/** A revocation that failed. */
-export interface SendFailure {
-  readonly row: number;
-  readonly error: string;
-}
 
 /**
  * Sends the revocations of leases that have ended: at least once, each attempt counted before it is made. While one is in

@@ -12,9 +12,8 @@ import { mustLoadInstallation } from "../system/installation.ts";
 import { termsToDrop } from "../system/key-rotation.ts";
 import { addToReport, NO_REPORT, type TidyReport } from "../tree/tidy/report.ts";
 import { TREES_PER_STEP, tidyPage, tidyTrees } from "./list-steps.ts";
-import type { ListPosition } from "./lists.ts";
 import { pauseAfter, shareOf } from "./pace.ts";
-import type { StepDone, TreeWork } from "./tidy-store.ts";
+import type { StepDone, TidyRun, TreeWork } from "./tidy-store.ts";
 
 /** The schema of the check of one shard. */
 export const SHARD_TIDY_MIGRATIONS: readonly Migration[] = [
@@ -40,19 +39,10 @@ export interface ShardCheck {
   readonly needed: readonly number[];
 }
 
-/** A check in progress. */
-interface RunningCheck {
-  /** Trees go through their own rows once for all checks with the same number. */
-  readonly number: number;
-  readonly startedAt: number;
-  /** What is read next; null when the list is through. */
-  readonly position: ListPosition | null;
+/** A check in progress. Trees go through their own rows once for all checks with the same number. */
+interface RunningCheck extends Omit<TidyRun, "finishedAt"> {
   /** Trees that have more to do; they come before the next page. */
   readonly work: readonly TreeWork[];
-  readonly report: TidyReport;
-  /** Terms of keys that may go when nothing needs them, and the versions of those that something does. */
-  readonly aged: readonly AgedTerm[];
-  readonly needed: readonly number[];
 }
 
 interface Progress {

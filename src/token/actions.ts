@@ -1,8 +1,9 @@
 import type { Result } from "../base/result.ts";
-import type { AccessRequest, Verdict } from "../policy/acl.ts";
+import type { Verdict } from "../policy/acl.ts";
 import type { EndRequest } from "../system/end-request.ts";
 import type { MountTtl } from "../system/mount.ts";
 import type { AuditLine } from "../wire/audit.ts";
+import type { Call } from "./decide.ts";
 import type { NewTokenIds } from "./ids.ts";
 import type { TokenSpec, TokenView } from "./record.ts";
 import type { TokenRole } from "./role.ts";
@@ -78,12 +79,9 @@ export type Outcome =
   | { readonly kind: "done" };
 
 /** A request as the caller's tree sees it. */
-export interface TreeCall {
+export interface TreeCall extends Call {
   readonly row: number;
   readonly verifier: Uint8Array;
-  readonly access: AccessRequest;
-  /** null when unknown; then a token bound to networks is refused. */
-  readonly clientAddress: string | null;
   /** The newest watermark that the Worker knows; 0 when there was none. The tree checks against no older ones. */
   readonly watermark: number;
   readonly action: CallerAction | null;

@@ -153,6 +153,11 @@ export function decodeStoredId(text: string): AccessorCredential | null {
   return parts && credentialOf(parts);
 }
 
+/** The id of the tree that an id from our own storage leads to; "" for what is no such id. */
+export function treeIdOf(text: string): string {
+  return decodeStoredId(text)?.treeId ?? "";
+}
+
 /** The accessor, or the id of a lease, of a row, from what the tree stores. */
 export function routedIdText(treeId: string, row: number, tail: Uint8Array): string {
   return toBase64Url(concat(addressBytes(treeId, row), tail));

@@ -31,8 +31,9 @@ export function assembleTree(storage: DurableObjectStorage, origin: Origin, env:
   const keys = new TreeKeys(env);
   const publisher = knownTokens().publisherOf(treeId, () => storage.sync());
   const inventory = new TreeUpdates({ env, treeId, tokens: () => tokens, open: () => keys.open() });
+  const changed = (row: number) => inventory.changed(row);
   const voidViews = () => publisher.changed();
-  const tokens: TreeStore = new TreeStore(sql, treeId, keys, inventory, voidViews, versions);
+  const tokens: TreeStore = new TreeStore(sql, treeId, keys, changed, voidViews, versions);
   const descendants = new Descendants(sql);
   const cubbyhole = new CubbyholeStore(sql, versions);
   const armBehindSweep = () => upkeep.armBehindSweep();

@@ -20,14 +20,6 @@ import {
 } from "./token-rows.ts";
 import { ListingMark } from "./updates/listing-mark.ts";
 
-/** Notified of every change to a token that others are shown. */
-export interface TokenObserver {
-  /** What changes about a token has changed: its uses or its end. */
-  changed(row: number): void;
-}
-
-const NO_OBSERVER: TokenObserver = { changed: () => {} };
-
 /**
  * The table of tokens of one tree. Whether a token is alive depends on its ancestors too; asking them is only needed
  * while a dead token has not been swept away, so the store remembers whether there can be one.
@@ -41,7 +33,7 @@ export class TreeStore {
   readonly #floor: RowFloor;
   readonly #rows: TokenRows;
   readonly #ancestors: TokenAncestors;
-  readonly #observer: TokenObserver;
+  readonly #changed: (row: number) => void;
   readonly #voidViews: () => void;
   readonly #validation: RowValidation;
   /** True when no token was left, and none has been written since. */
@@ -52,6 +44,7 @@ export class TreeStore {
   #earliestExpiry: number | null = null;
 
   /**
+   * @param changed called when the uses or the end of a token have changed, which others are shown.
    * @param voidViews called in the step in which a token ends, or a look-up of one begins to show something else, its uses
    *   and the passing of time excepted. Not called for what watermarks end: a published token names the watermarks that it holds for.
    */
@@ -59,12 +52,12 @@ export class TreeStore {
     sql: SqlStorage,
     treeId: string,
     validation: RowValidation,
-    observer: TokenObserver = NO_OBSERVER,
+    changed: (row: number) => void = () => {},
     voidViews: () => void = () => {},
     versions = readVersions(sql),
   ) {
     this.#sql = new Tables(sql, TOKEN_MIGRATIONS, "schema", versions);
-    this.#observer = observer;
+    this.#changed = changed;
     this.#treeId = treeId;
     this.#validation = validation;
     this.#rows = new TokenRows(this.#sql, treeId, validation);
@@ -280,14 +273,14 @@ export class TreeStore {
       ...[ttl, expiresAt, now, row],
     );
     if (this.#earliestExpiry === null || expiresAt < this.#earliestExpiry) this.#earliestExpiry = expiresAt;
-    this.#observer.changed(row);
+    this.#changed(row);
   }
 
   /** Counts one use. `left` is what remains before it; the last use turns into -1 and ends the token, which is `by`. */
   countUse(row: number, left: number, by: Asker): number {
     if (left > 1) {
       this.#sql.exec("UPDATE tokens SET uses_left = ? WHERE row = ?", left - 1, row);
-      this.#observer.changed(row);
+      this.#changed(row);
       return left - 1;
     }
     this.#mark(row, REVOKED, { ...UNASKED, by, at: currentTime(), how: "uses spent" }, -1);

@@ -3,7 +3,7 @@ import { inGroups } from "../../base/parallel.ts";
 import { loadInstallation } from "../../system/installation.ts";
 import { isEnded } from "../../system/watermarks.ts";
 import { treeAt } from "../../token/find-tree.ts";
-import { decodeStoredId } from "../../token/ids.ts";
+import { decodeStoredId, treeIdOf } from "../../token/ids.ts";
 import type { ListingEnv } from "../env.ts";
 import { judged, type ListedToken } from "./entry.ts";
 import type { Position } from "./order.ts";
@@ -193,8 +193,4 @@ async function countInTree(env: ListingEnv, selection: Selection, share: TreeSha
   const counted = await treeAt(env, treeId).countMeant(meantInTree(selection, treeId, accessors), from);
   const before = counted.anew ? NO_TALLY : share.tally;
   return { ...share, from: counted.next, tally: addTally(before, counted.tally) };
-}
-
-function treeIdOf(accessor: string): string {
-  return decodeStoredId(accessor)?.treeId ?? "";
 }

@@ -3,15 +3,8 @@ import type { ListingEnv } from "../env.ts";
 import { addUp, topOf } from "./group-sums.ts";
 import type { EndsQuery, GroupEnds, ShardEnds } from "./shard/group-ends.ts";
 
-/** What ends in a time, by group. */
-export interface EndsOfGroups {
-  /** All tokens that end in each part. */
-  readonly all: readonly number[];
-  /** The groups with the most tokens, the greatest first: exact. */
-  readonly groups: readonly GroupEnds[];
-  /** Tokens that are in none of them. */
-  readonly other: readonly number[];
-}
+/** What ends in all shards, with the groups that have the most tokens, the greatest first: exact. */
+export type EndsOfGroups = Omit<ShardEnds, "isWhole">;
 
 /** Which tokens end when, by group, at most `limit` groups. null when they are too many to be read, see `MAX_ENDING`. */
 export async function endsOfGroups(

@@ -16,6 +16,16 @@ export interface Position {
   readonly shard: number;
 }
 
+/** What one shard is asked for a page of. */
+export interface ShardQuery<Filter> {
+  readonly filter: Filter;
+  /** The page begins after this; null: at the beginning. */
+  readonly after: Position | null;
+  /** Number of the shard. */
+  readonly shard: number;
+  readonly limit: number;
+}
+
 /** Tokens of one shard in order. */
 export interface ShardPage<Token> {
   readonly tokens: readonly Token[];

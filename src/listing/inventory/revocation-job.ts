@@ -2,7 +2,7 @@ import type { Migration } from "../../storage/schema.ts";
 import { storedJson } from "../../storage/stored-json.ts";
 import type { EndRequest } from "../../system/end-request.ts";
 import { type CountState, countedSoFar, isCounted } from "./counting.ts";
-import type { Selection } from "./selection.ts";
+import type { RevokedInTree, Selection } from "./selection.ts";
 import type { Tally } from "./tally.ts";
 
 export const TOKEN_REVOCATION_MIGRATIONS: readonly Migration[] = [
@@ -44,8 +44,11 @@ export interface Expected {
   readonly total: number | null;
 }
 
-/** A job and where it stands, as far as a list of jobs has it: its size does not depend on how many tokens were named. Times in ms. */
-export interface ListedJob {
+/**
+ * A job and where it stands, as far as a list of jobs has it: its size does not depend on how many tokens were named. Times in ms.
+ * A token that ended with another one above it in an earlier step is not among the revoked ones, and counts as gone.
+ */
+export interface ListedJob extends RevokedInTree {
   readonly id: string;
   /** True: it counts, and revokes nothing. */
   readonly dry: boolean;
@@ -63,15 +66,6 @@ export interface ListedJob {
   readonly counted: number;
   /** What there was to end; null while that is counted. */
   readonly numbers: Omit<Tally, "by"> | null;
-  /** Tokens that the selection meant and that it ended. One that ended with another one above it in an earlier step is not among them. */
-  readonly revoked: number;
-  /** Those and everything below them. */
-  readonly total: number;
-  /** Tokens that had ended when the job came to them, often with another one that it revoked. */
-  readonly gone: number;
-  readonly spared: number;
-  /** Tokens that the list had for the filter, and that are not meant by what their trees know of them. */
-  readonly mismatched: number;
   /** The last steps that failed, and are repeated. */
   readonly failures: readonly string[];
 }

@@ -70,11 +70,11 @@ export interface RevokeInTree extends MeantInTree {
 
 /** What became of them. */
 export interface RevokedInTree {
-  /** Alive until now. */
+  /** Tokens that were meant and alive until now. */
   readonly revoked: number;
   /** Those and everything below them that was alive until now. */
   readonly total: number;
-  /** Had ended before. */
+  /** Had ended before, often with another one that was revoked. */
   readonly gone: number;
   /** Root tokens, and the one to be spared with what it hangs on. */
   readonly spared: number;

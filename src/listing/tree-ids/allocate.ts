@@ -17,12 +17,12 @@ const MOST = 64;
 /** Ids are used for so long after they were allocated (ms); some time later the shard asks their trees. */
 const GOOD_FOR_MS = 30_000;
 /** While a request asks for ids, others ask for one each (ms). */
-const DRAWING_MS = 1000;
+const ASKING_MS = 1000;
 
 /** Ids that this isolate has not used yet, with the time of their allocation (ms). */
 let stock: (AllocatedTree & { readonly at: number })[] = [];
-let lastDraw = { count: FEWEST, at: 0 };
-let drawingSince = 0;
+let last = { count: FEWEST, at: 0 };
+let askingSince = 0;
 let turn = Math.floor(Math.random() * 2 ** 16);
 
 /** An id for a tree that there never was, and that no shard knows. */
@@ -43,21 +43,21 @@ export async function allocateTree(env: ListingEnv): Promise<AllocatedTree> {
   const { first: firstShard, shards } = generationAt(now);
   const allocatedBy = shardWithFreed() ?? firstShard + (turn % shards);
   turn++;
-  const isAlone = drawingSince < now - DRAWING_MS || drawingSince > now;
-  const next = isGood(lastDraw.at) ? Math.min(MOST, lastDraw.count * 2) : FEWEST;
+  const isAlone = askingSince < now - ASKING_MS || askingSince > now;
+  const next = isGood(last.at) ? Math.min(MOST, last.count * 2) : FEWEST;
   const count = isAlone ? next : 1;
   noteAllocated(allocatedBy, count);
-  drawingSince = now;
+  askingSince = now;
   try {
     const [first, ...rest] = await accessorShard(env, allocatedBy).allocateTrees(count);
     if (first === undefined) throw new Error("a shard hands out no ids");
     stock.push(...rest.map((treeId) => ({ treeId, allocatedBy, at: now })));
-    if (isAlone) lastDraw = { count, at: now };
+    if (isAlone) last = { count, at: now };
     return { treeId: first, allocatedBy };
   } catch (error) {
     console.error(JSON.stringify({ type: "allocation of trees", error: String(error) }));
     return unpooledTree(env);
   } finally {
-    if (drawingSince === now) drawingSince = 0;
+    if (askingSince === now) askingSince = 0;
   }
 }

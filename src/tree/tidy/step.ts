@@ -1,5 +1,6 @@
 import type { AgedTerm } from "../../crypto/key-terms.ts";
 import type { ListedClaim } from "../../listing/inventory/entry.ts";
+import type { CustomIdEntry } from "../custom-ids.ts";
 import type { TreeRepairs } from "./report.ts";
 
 /** Where in its own rows a tree goes on tidying: after this row number of a table. */
@@ -11,10 +12,7 @@ export interface TreePosition {
 }
 
 /** An entry of the directory of custom ids, as its tree is asked about it. */
-export interface CustomIdClaim {
-  readonly key: string;
-  readonly row: number;
-}
+export type CustomIdClaim = Omit<CustomIdEntry, "treeId">;
 
 /** One bounded step of a tidy run in a tree. */
 export interface TidyStep {

@@ -1,4 +1,5 @@
-import { type Migration, Schema, type SchemaVersions } from "../../storage/schema.ts";
+import type { Migration, SchemaVersions } from "../../storage/schema.ts";
+import { Tables } from "../../storage/tables.ts";
 
 export const LISTING_MARK_MIGRATIONS: readonly Migration[] = [
   {
@@ -14,13 +15,13 @@ export const LISTING_MARK_MIGRATIONS: readonly Migration[] = [
  */
 export class ListingMark {
   readonly #sql: SqlStorage;
-  readonly #schema: Schema;
+  readonly #mark: Tables;
   #upTo: number | null;
 
   constructor(sql: SqlStorage, versions: SchemaVersions) {
     this.#sql = sql;
-    this.#schema = new Schema(sql, LISTING_MARK_MIGRATIONS, "listed", versions);
-    this.#upTo = this.#schema.exists ? this.#read() : null;
+    this.#mark = new Tables(sql, LISTING_MARK_MIGRATIONS, "listed", versions);
+    this.#upTo = this.#read();
   }
 
   /** The row; null in a tree that has not had a second token. */
@@ -31,9 +32,8 @@ export class ListingMark {
   /** A token is about to be written in this row. */
   written(row: number): void {
     if (this.#upTo === null) {
-      this.#schema.create();
       // The shard that handed out the tree knows its first token.
-      this.#sql.exec("INSERT INTO listed (up_to) SELECT COALESCE(MAX(row), 0) FROM tokens");
+      this.#mark.exec("INSERT INTO listed (up_to) SELECT COALESCE(MAX(row), 0) FROM tokens");
       this.#upTo = this.#read();
     }
     // Rows are numbered by many isolates: one can come after a later one.
@@ -62,22 +62,22 @@ export class ListingMark {
 
   /** The tree begins with its first token, which the shard that handed out the tree knows of. */
   begin(): void {
-    if (this.#upTo !== null) this.#sql.exec("DELETE FROM listed");
+    if (this.#upTo !== null) this.#mark.exec("DELETE FROM listed");
     this.#upTo = null;
   }
 
   /** The storage of the tree was deleted. */
   forget(): void {
-    this.#schema.forget();
+    this.#mark.forget();
     this.#upTo = null;
   }
 
   #read(): number | null {
-    return this.#sql.exec<{ up_to: number }>("SELECT up_to FROM listed").toArray()[0]?.up_to ?? null;
+    return this.#mark.exec<{ up_to: number }>("SELECT up_to FROM listed").toArray()[0]?.up_to ?? null;
   }
 
   #set(row: number): void {
     this.#upTo = row;
-    this.#sql.exec("UPDATE listed SET up_to = ?", row);
+    this.#mark.exec("UPDATE listed SET up_to = ?", row);
   }
 }

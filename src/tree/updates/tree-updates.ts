@@ -16,7 +16,7 @@ import type { TokenSpec } from "../../token/record.ts";
 import type { TreeEnv } from "../env.ts";
 import type { SweepCandidate, SweepObserver } from "../sweep/dead-tokens.ts";
 import type { TokenRow } from "../token-rows.ts";
-import type { TokenObserver, TreeStore } from "../tree-store.ts";
+import type { TreeStore } from "../tree-store.ts";
 import { NewTokens } from "./new-tokens.ts";
 
 /** Rounds that telling everything takes at most, while more is written. */
@@ -44,7 +44,7 @@ interface InventoryDeps {
  * Publishes to the lists what becomes of the tokens of one tree, some time after it was answered. New tokens are published until the shards
  * have them, whatever ends in between: which ones that is follows from the rows. Other changes are noted in memory.
  */
-export class TreeUpdates implements TokenObserver, SweepObserver {
+export class TreeUpdates implements SweepObserver {
   readonly #tree: InventoryDeps;
   /** Rows of which something has changed. */
   #changed = new Set<number>();
@@ -103,6 +103,7 @@ export class TreeUpdates implements TokenObserver, SweepObserver {
     this.#hasOutbox();
   }
 
+  /** Its uses, its end or what hangs below it have changed. */
   changed(row: number): void {
     this.#changed.add(row);
     noteWaiting(this.#tree.treeId, true);

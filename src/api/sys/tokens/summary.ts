@@ -25,7 +25,7 @@ import {
 import { FRESHNESS_MS } from "../../../listing/updates/delays.ts";
 import { publishRecent } from "../../../listing/updates/recent.ts";
 import type { Installation } from "../../../system/installation.ts";
-import { decodeStoredId } from "../../../token/ids.ts";
+import { treeIdOf } from "../../../token/ids.ts";
 import { strictSchema, text } from "../../../wire/fields.ts";
 import { dataReply } from "../../../wire/reply.ts";
 import { readMount } from "./filter-fields.ts";
@@ -282,11 +282,6 @@ async function countByTree(env: Env, mount: string | null): Promise<{ groups: Gr
     .slice(0, MAX_SHOWN_GROUPS)
     .map(({ root, count }) => ({ key: treeIdOf(root), count }));
   return { groups, total: counts.reduce((sum, { count }) => sum + count, 0) };
-}
-
-/** The id of the tree that an accessor leads to. */
-function treeIdOf(accessor: string): string {
-  return decodeStoredId(accessor)?.treeId ?? "";
 }
 
 function withMountNames(groups: readonly GroupCount[], installation: Installation): GroupCount[] {

@@ -2,7 +2,7 @@ import { formatRfc3339, formatTime } from "../../../base/rfc3339.ts";
 import { createdAtOf, type ListedToken, TOKEN_MOUNT } from "../../../listing/inventory/entry.ts";
 import type { Installation } from "../../../system/installation.ts";
 import { issuerOf } from "../../../system/mount.ts";
-import { decodeStoredId } from "../../../token/ids.ts";
+import { treeIdOf } from "../../../token/ids.ts";
 import { view } from "../../../wire/view.ts";
 
 /** What a mount is called in answers. */
@@ -52,7 +52,7 @@ export const TOKEN_VIEW = view<ShownToken>({
   parent: ["string | null", ({ token }) => token.parent],
   children: ["integer", ({ token }) => token.children],
   last_used: ["string | null", ({ token }) => formatTime(token.lastUsed)],
-  tree: ["string", ({ token }) => decodeStoredId(token.accessor)?.treeId ?? ""],
+  tree: ["string", ({ token }) => treeIdOf(token.accessor)],
 });
 
 /** The path of a login without its last segment: where a mount was that is no more. */

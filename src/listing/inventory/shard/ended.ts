@@ -4,7 +4,7 @@ import type { Sql } from "../../../storage/tables.ts";
 import type { EndRecord } from "../../../token/end-record.ts";
 import { decodeStoredId } from "../../../token/ids.ts";
 import type { InventoryEntry, ListedToken } from "../entry.ts";
-import { comparePositions, type Order, type Position, type ShardPage } from "../order.ts";
+import { comparePositions, type Order, type Position, type ShardPage, type ShardQuery } from "../order.ts";
 import type { InventoryCounts } from "./counts.ts";
 import type { Pending } from "./pending.ts";
 import { findPlace, type TokenRowOfShard } from "./tables.ts";
@@ -49,13 +49,8 @@ export interface EndedFilter {
   readonly to: number;
 }
 
-/** A page of one shard. */
-export interface EndedQuery {
-  readonly filter: EndedFilter;
-  readonly after: Position | null;
-  readonly shard: number;
-  readonly limit: number;
-}
+/** A page of the tokens of one shard that have ended. */
+export type EndedQuery = ShardQuery<EndedFilter>;
 
 /** The last first. */
 export const LAST_FIRST: Order = { by: "end", descending: true };

@@ -1,8 +1,17 @@
 import type { Sql } from "../../../storage/tables.ts";
-import { decodeStoredId, firstRowAt, treeBeginning } from "../../../token/ids.ts";
+import { firstRowAt, treeBeginning, treeIdOf } from "../../../token/ids.ts";
 import type { ListedToken } from "../entry.ts";
 import { matches, type TokenFilter } from "../filter.ts";
-import { comparePositions, firstInOrder, keyOf, NEVER, type Order, type Position, type ShardPage } from "../order.ts";
+import {
+  comparePositions,
+  firstInOrder,
+  keyOf,
+  NEVER,
+  type Order,
+  type Position,
+  type ShardPage,
+  type ShardQuery,
+} from "../order.ts";
 import { isAccessorBeginning, isAccessorPart } from "../search.ts";
 import { rangesOf } from "../terms.ts";
 import type { InventoryCounts } from "./counts.ts";
@@ -25,15 +34,9 @@ const MAX_SEARCHED_TERMS = 300;
 /** Tokens of one shard whose accessors a search for a part of one reads. */
 const MAX_SEARCHED_ACCESSORS = 200_000;
 
-/** A page of one shard. */
-export interface PageQuery {
-  readonly filter: TokenFilter;
+/** A page of the listed tokens of one shard. */
+export interface PageQuery extends ShardQuery<TokenFilter> {
   readonly order: Order;
-  /** The page begins after this; null: at the beginning. */
-  readonly after: Position | null;
-  /** Number of this shard. */
-  readonly shard: number;
-  readonly limit: number;
   /** ms. */
   readonly now: number;
 }
@@ -245,7 +248,7 @@ function endsOf({ endsAfter, endsBefore, neverEnds }: TokenFilter, now: number):
 }
 
 function isMeant({ filter, now }: PageQuery, token: ListedToken): boolean {
-  return matches(filter, token, filter.tree === undefined ? "" : (decodeStoredId(token.accessor)?.treeId ?? ""), now);
+  return matches(filter, token, filter.tree === undefined ? "" : treeIdOf(token.accessor), now);
 }
 
 /** True when an equal key and id in `shard` still comes after the position. */
