@@ -48,10 +48,8 @@ export class TreeUpdates implements SweepObserver {
   readonly #tree: InventoryDeps;
   /** Rows of which something has changed. */
   #changed = new Set<number>();
-  /** Numbers of children, counted once and then kept with every change. */
+  /** Numbers of children, counted once, or known to be none of a new token, and then kept with every change. */
   readonly #children = new GenerationalCache<number, number>(COUNTED_PARENTS);
-  /** New tokens that have no children yet, until they are described. */
-  readonly #childless = new GenerationalCache<number, true>(COUNTED_PARENTS);
   /** The hour in which a token was used last (ms), by row. A use is written nowhere in the tree. */
   readonly #uses = new GenerationalCache<number, number>(REMEMBERED_USES);
   /** Tokens below another; null before they were counted. */
@@ -96,7 +94,7 @@ export class TreeUpdates implements SweepObserver {
 
   /** A token was written in `row`, below `parent`. */
   born(row: number, parent: number): void {
-    this.#childless.set(row, true, 1);
+    this.#children.set(row, 0, 1);
     this.#addChildren(parent, 1);
     this.#addBelow(1);
     this.#newTokens.written(row, currentTime());
@@ -272,14 +270,10 @@ export class TreeUpdates implements SweepObserver {
 
   #countChildren(row: number): number {
     const known = this.#children.get(row);
-    if (known !== undefined) return known;
-    if (this.#childless.get(row)) {
-      this.#childless.forget(row);
-      return 0;
-    }
-    const count = this.#store.countChildren(row);
+    const count = known ?? this.#store.countChildren(row);
     // Of a token without children nothing needs to be remembered.
-    if (count > 0) this.#children.set(row, count, 1);
+    if (count === 0) this.#children.forget(row);
+    else if (known === undefined) this.#children.set(row, count, 1);
     return count;
   }
 
@@ -291,7 +285,6 @@ export class TreeUpdates implements SweepObserver {
   #addChildren(parent: number, by: number): void {
     const known = this.#children.get(parent);
     if (known !== undefined) this.#children.set(parent, known + by, 1);
-    this.#childless.forget(parent);
     this.changed(parent);
   }
 

@@ -84,7 +84,6 @@ const CACHES: Readonly<Record<string, readonly (readonly [Place, number])[]>> = 
   "tree/updates/tree-updates.ts": [
     ["object", 60],
     ["object", 60],
-    ["object", 60],
   ],
 };
 
