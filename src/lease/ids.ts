@@ -30,7 +30,7 @@ const AFTER_ACCESSORS = "~";
 /** Characters of a lease id. */
 const MAX_LEASE_ID = 1024;
 
-/** A lease that somebody named: nothing says yet that it exists. */
+/** A lease that a caller named: it need not exist. */
 export type NamedLease =
   | { readonly kind: "token"; readonly path: string; readonly address: TokenAddress }
   | { readonly kind: "secret"; readonly path: string; readonly credential: AccessorCredential };

@@ -9,7 +9,7 @@ import type { LeaseEnv } from "./env.ts";
 import { type NamedLease, readLeaseId } from "./ids.ts";
 import type { LeaseView } from "./record.ts";
 
-/** A lease as somebody sees it who may. */
+/** A lease as a caller with the right to see it gets it. */
 export type ShownLease =
   | { readonly kind: "token"; readonly leaseId: string; readonly token: TokenView }
   | { readonly kind: "secret"; readonly lease: LeaseView };

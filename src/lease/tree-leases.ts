@@ -87,31 +87,29 @@ export class TreeLeases {
     this.#outbox = new LeaseOutbox(tree.env, this.store, tree.treeId);
   }
 
-  /** True while a call that waits for somebody else will come back to the leases. */
+  /** True while a call that waits for another object will come back to the leases. */
   get isBusy(): boolean {
     return this.#calls > 0;
   }
 
   /** Performs an action. "not_found" when the holder or the lease is not there. */
   perform(action: LeaseAction): Promise<Result<LeaseOutcome>> {
-    return this.#busy(() => this.#perform(action));
-  }
-
-  async #perform(action: LeaseAction): Promise<Result<LeaseOutcome>> {
-    const now = currentTime();
-    switch (action.kind) {
-      case "register":
-        return this.#register(action, now);
-      case "lookup": {
-        const row = this.#find(action.lease);
-        // One that was given up is still shown: somebody has to see to it.
-        return row && (row.state === GIVEN_UP || this.#isHeld(row, now)) ? shown(this.#view(row)) : NOT_FOUND;
+    return this.#busy(async () => {
+      const now = currentTime();
+      switch (action.kind) {
+        case "register":
+          return this.#register(action, now);
+        case "lookup": {
+          const row = this.#find(action.lease);
+          // One that was given up is still shown: an operator has to see to it.
+          return row && (row.state === GIVEN_UP || this.#isHeld(row, now)) ? shown(this.#view(row)) : NOT_FOUND;
+        }
+        case "renew":
+          return this.#renew(action, now);
+        case "revoke":
+          return this.#revoke(action, now);
       }
-      case "renew":
-        return this.#renew(action, now);
-      case "revoke":
-        return this.#revoke(action, now);
-    }
+    });
   }
 
   /** Ends the leases of dead tokens, one step of it. Returns true when these tokens hold none any more. */

@@ -57,7 +57,7 @@ export interface WalkFailure {
   readonly error: string;
 }
 
-/** How far a walk came while somebody waited. */
+/** How far a walk came while a request waited for it. */
 export interface WalkProgress {
   readonly finished: boolean;
   /** The first failure, of as many leases as were met; null when there was none. */

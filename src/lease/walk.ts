@@ -78,7 +78,10 @@ export class LeaseScanJob extends GroveObject<LeaseEnv> {
     this.#eraseMount = eraseMount;
     this.#store = new WalkStore(this.tables);
     this.alarms.add(DUTY, {
-      dueAt: () => this.#dueAt(),
+      dueAt: () => {
+        const walk = this.#store.read();
+        return walk && dueOf(walk);
+      },
       run: () => this.#steps(),
       pauseMs: () => RETRY_MS,
     });
@@ -125,12 +128,6 @@ export class LeaseScanJob extends GroveObject<LeaseEnv> {
     if (this.#store.read()) return false;
     await this.start(job, UNASKED, 0);
     return true;
-  }
-
-  /** When the next step is due (ms); null: there is none. */
-  #dueAt(): number | null {
-    const walk = this.#store.read();
-    return walk && dueOf(walk);
   }
 
   /** Takes some steps of the walk. */

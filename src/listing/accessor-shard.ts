@@ -206,7 +206,7 @@ export class AccessorShard extends DurableObject<ListingEnv> {
     return this.#tokens.claims(after, limit);
   }
 
-  /** Asks trees about tokens that the inventory has otherwise than they. See `ListedTokens.describeAnew`. */
+  /** Corrects entries that differ from their trees. See `ListedTokens.describeAnew`. */
   async describeAnew(stale: readonly string[], wrong: readonly string[]): Promise<void> {
     if (!this.#tables.exist) return;
     await mustLoadInstallation(this.env);

@@ -75,7 +75,7 @@ export class ListedTokens {
   }
 
   /**
-   * Asks trees about tokens that the inventory has otherwise than they: a tree that crashes right after an answer publishes
+   * Corrects entries that differ from their trees, which are asked: a tree that crashes right after an answer publishes
    * nothing of it. Safe to repeat.
    *
    * @param wrong those of which the inventory has what no tree has published: that is reported as tampering.

@@ -47,7 +47,7 @@ export function readPage(env: Env, position: ListPosition, now: number): Promise
   return position.list === "accessors" ? accessorPage(env, position, now) : customIdPage(env, position, now);
 }
 
-/** Has the inventory take from the trees what it has otherwise than they. Safe to repeat. */
+/** Corrects entries of the inventory that differ from their trees. Safe to repeat. */
 export async function mendInventory(
   env: Env,
   position: ListPosition,

@@ -9,8 +9,8 @@ const STEP = 500;
 const MAX_LEASES = 10_000;
 
 /**
- * Counts what a revocation of the tokens would end, one bounded step of it: of each that has none above it that is meant too, all
- * that is below. So every token counts once, whatever the tokens are that one call asks for.
+ * Counts what a revocation of the tokens would end, one bounded step of it: the topmost of those that are meant, each with all that
+ * is below. So every token counts once, whatever the tokens are that one call asks for.
  *
  * @param lastUses what the list knows of tokens above them, by accessor.
  */

@@ -2,7 +2,7 @@
 const READ_AT_ONCE = 100;
 
 const ALIVE = "state = 0 AND (expires_at IS NULL OR expires_at > ?)";
-// Parents have no seal: in a circle that somebody has written UNION ends, and UNION ALL would not.
+// Parents have no seal: UNION ends in a forged circle, and UNION ALL would not.
 const BELOW = `WITH RECURSIVE below (row) AS (
     SELECT row FROM tokens WHERE parent = ? AND ${ALIVE}
     UNION SELECT t.row FROM below JOIN tokens t ON t.parent = below.row AND ${ALIVE}
@@ -77,7 +77,7 @@ export class Descendants {
     }
   }
 
-  /** The levels from `top` down to that of `row`; null when it is not below, or in a circle of parents that somebody has written. */
+  /** The levels from `top` down to that of `row`; null when it is not below, or in a forged circle of parents. */
   #levelsTo(top: number, row: number): Level[] | null {
     const levels: Level[] = [];
     const seen = new Set<number>();

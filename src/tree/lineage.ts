@@ -184,7 +184,7 @@ export class TreeLineage {
   }
 }
 
-/** A token and those above it, to the top of the tree. Parents have no seal: a circle that somebody has written ends too. */
+/** A token and those above it, to the top of the tree. Parents have no seal: the walk ends in a forged circle, too. */
 export function* withThoseAbove(tokens: TreeStore, token: TokenRow, now: number): Iterable<TokenRow> {
   const seen = new Set<number>();
   for (let one: TokenRow | null = token; one && !seen.has(one.row); one = parentOf(tokens, one, now)) {

@@ -8,8 +8,8 @@ import type { TokenRow, TokenRows } from "./token-rows.ts";
 const MAX_VALIDATED_ROWS = 2 ** 12;
 
 /**
- * SQL: a row and those above it, up to one that was revoked alone: what is below that has no parent any more. Parents have no seal: in a
- * circle that somebody has written UNION ends, and UNION ALL would not.
+ * SQL: a row and those above it, up to one that was revoked alone: what is below that has no parent any more. Parents have no seal: UNION
+ * ends in a forged circle, and UNION ALL would not.
  */
 const UP = `WITH RECURSIVE up (row, parent, state, expires_at) AS (
   SELECT row, parent, state, expires_at FROM tokens WHERE row = ?1
@@ -43,7 +43,7 @@ export class TokenAncestors {
     if (this.#validatedBy !== watermarks) this.#validated = new GenerationalCache(MAX_VALIDATED_ROWS);
     this.#validatedBy = watermarks;
     const passed = new Set<number>();
-    // Parents have no seal: a circle that somebody has written ends too.
+    // Parents have no seal: the walk ends in a forged circle, too.
     for (let at: number | null = row; at !== null && !passed.has(at) && !this.#validated.get(at); ) {
       const found: TokenRow | null = this.#rows.find(at);
       // A watermark may end a token whose record was changed.

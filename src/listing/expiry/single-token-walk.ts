@@ -23,7 +23,7 @@ const ANSWER_MS = 10_000;
 /** Pause before a tree that has not ended its token is asked again (ms): it doubles from the first to the last. */
 const FIRST_PAUSE_MS = ROUND_MS;
 const LAST_PAUSE_MS = 3_600_000;
-/** Trees of which is remembered that they are to be left alone for a while. */
+/** Tokens of which the walk remembers not to ask for them for a while. */
 const MAX_WAITING = 10_000;
 
 /** What a tree answers to a shard that asks for the end of its only token. */
@@ -78,7 +78,7 @@ export class SingleTokenWalk {
 
   /** Notes tokens that are listed now, or end at another time. Returns when the walk has work with them (ms), or null. */
   listed(entries: readonly InventoryEntry[]): number | null {
-    const ends = entries.flatMap((entry) => (isLone(entry) && entry.expiresAt !== null ? [entry.expiresAt] : []));
+    const ends = entries.flatMap((entry) => (isSingle(entry) && entry.expiresAt !== null ? [entry.expiresAt] : []));
     if (ends.length === 0) return null;
     const first = Math.min(...ends);
     const at = first + ASK_AFTER_MS;
@@ -107,7 +107,7 @@ export class SingleTokenWalk {
     const rows = this.#after(this.#passed, until, PAGE);
     this.#passed = rows.at(-1) ?? this.#passed;
     this.#isThrough = rows.length < PAGE;
-    const due = rows.map(tokenOf).filter((token) => isLone(token) && !this.#isLeftAlone(token, now));
+    const due = rows.map(tokenOf).filter((token) => isSingle(token) && !this.#isLeftAlone(token, now));
     const gone: Ending[] = [];
     const free: string[] = [];
     await inPool(due, MAX_PARALLEL_CALLS, async ({ accessor, expiresAt }) => {
@@ -175,6 +175,6 @@ export class SingleTokenWalk {
 }
 
 /** True for the only token of a tree, as far as the list knows. */
-function isLone({ first, parent, children }: InventoryEntry): boolean {
+function isSingle({ first, parent, children }: InventoryEntry): boolean {
   return first && parent === null && children === 0;
 }

@@ -126,7 +126,7 @@ async function stepInTime(
   }
 }
 
-/** True when the list says that a token has nothing above or below it, and it is in no tree of one that is to be spared. */
+/** True when the list says that a token has nothing above or below it, and no token of its tree is to be spared. */
 export function isSingle({ parent, children, accessor }: ListedToken, { spare }: Selection): boolean {
   return parent === null && children === 0 && treeIdOf(accessor) !== spare?.treeId;
 }

@@ -8,7 +8,7 @@ import type { TreeSize } from "../inventory/shard/tree-size.ts";
 import { CALL_DELAY_MS, RETRY_MS } from "./delays.ts";
 import { UpdateQueue } from "./update-queue.ts";
 
-/** How long somebody who wants the shards to know everything waits for calls of others (ms). */
+/** How long a caller that needs the shards to know everything waits for calls of others (ms). */
 const MAX_WAIT_MS = 5000;
 const LOOK_MS = 5;
 

@@ -30,8 +30,8 @@ export function noteWaiting(treeId: string, waits: boolean): void {
 }
 
 /**
- * Makes trees in which this isolate just changed something publish their updates, so that a client finds what it made: where one
- * process serves everything all that was ever answered.
+ * Makes trees in which this isolate just changed something publish their updates, so that a client finds what it made. Where one
+ * process serves everything, all trees with updates publish them.
  */
 export async function publishRecent(env: ListingEnv, now: number): Promise<void> {
   const changed = [...recent].filter(([, at]) => at >= now - FRESHNESS_MS).map(([treeId]) => treeId);

@@ -33,7 +33,7 @@ type ListDamage = Pick<TidyStepResult, "goneAccessors" | "goneCustomIds" | "stal
 const COLUMNS = `row, accessor, ${CUSTOM_ID_KEY} AS custom_id_key`;
 
 /**
- * Of what is listed as tokens of the tree, that of which there is no row, and that of which something else is listed. A row
+ * Compares the lists with the rows of the tree: entries without a row, and entries that differ from their row. A row
  * that is dead counts: the sweep has it.
  */
 export function compareLists(

@@ -29,12 +29,12 @@ export interface TidyStep {
 
 /** What a tree found and did in one step. */
 export interface TidyStepResult {
-  /** Of what is listed, that of which there is no token. */
+  /** Listed accessors without a token. */
   readonly goneAccessors: readonly string[];
   readonly goneCustomIds: readonly CustomIdClaim[];
-  /** Of what is listed, that of which the list has another end. */
+  /** Listed accessors whose entry has another end. */
   readonly staleEntries: readonly string[];
-  /** That of which it has something else that never changes: somebody has written to the list who is no tree. */
+  /** Those whose entry differs in what never changes: the list was tampered with. */
   readonly wrongEntries: readonly string[];
   readonly repairs: TreeRepairs;
   /** Those of the aged terms that something here needs. */

@@ -55,7 +55,7 @@ export class InventoryStore {
    * @param batch changes of tokens that lists of ids and counters are written for together; absent: as many as fit a row.
    * @param most tokens that are kept after their end.
    */
-  constructor(sql: Sql, batch?: number, most?: ConstructorParameters<typeof EndedTokens>[3]) {
+  constructor(sql: Sql, batch?: number, most?: Readonly<Record<"job" | "other", number>>) {
     this.#sql = sql;
     this.#pending = new Pending(sql, batch);
     this.counts = new InventoryCounts(sql, this.#pending);
@@ -98,7 +98,7 @@ export class InventoryStore {
   }
 
   /**
-   * Writes what trees say of tokens over what is kept of them, which somebody else has written. A token that was taken off
+   * Replaces tampered rows by what the trees say of their tokens. A token that was taken off
    * meanwhile stays off. The counters stay: they had the tokens before.
    */
   replace(entries: readonly InventoryEntry[]): void {
@@ -115,7 +115,7 @@ export class InventoryStore {
     this.#pending.write();
   }
 
-  /** Drops rows of tokens that are not this shard's, wherever somebody has put them. */
+  /** Drops rows of tokens that are not this shard's, wherever they are. */
   discard(accessors: readonly string[]): void {
     if (accessors.length === 0) return;
     this.#sql.exec(
@@ -244,7 +244,7 @@ export class InventoryStore {
   #deleteOne(accessor: string): TokenRowOfShard[] {
     const known = this.#find(accessor);
     if (known) this.#sql.exec("DELETE FROM inventory WHERE id = ?", known.id);
-    // A row that somebody has put elsewhere can be found by its accessor alone. Counters stay: it may say anything.
+    // A tampered row in another place can be found by its accessor alone. Counters stay: it may say anything.
     else this.#sql.exec("DELETE FROM inventory WHERE accessor = ?", accessor);
     return known ? [known] : [];
   }
@@ -275,7 +275,7 @@ export class InventoryStore {
   }
 }
 
-/** What an accessor's row says of its token. There is one, in its place, unless somebody has written to the table. */
+/** What an accessor's row says of its token. There is one, in its place, unless the table was tampered with. */
 function claimIn(row: ClaimedRow): ListedClaim["entry"] {
   const token = row.rows === 1 ? readToken(row) : null;
   if (!token) return "wrong";
@@ -285,7 +285,7 @@ function claimIn(row: ClaimedRow): ListedClaim["entry"] {
   return { fixed: fixedText(token), expiresAt: token.expiresAt };
 }
 
-/** What the token of a row is found and counted by; nothing when somebody has written a row that can't be read. */
+/** What the token of a row is found and counted by; nothing for a tampered row that can't be read. */
 function foundBy(row: TokenRowOfShard) {
   try {
     const token = tokenOf(row);

@@ -90,7 +90,7 @@ export class ShardPages {
 
   #byCreation({ filter, order, after, shard, found }: Query): Iterable<Row> {
     const { createdAfter, createdBefore } = filter;
-    // Of the same id in a later shard the page still has to come.
+    // A row with the same id in a later shard still has to come.
     const seen = after === null ? null : { id: after.id, own: comesAfter(shard, after, order) };
     let low = createdAfter === undefined ? 0 : firstRowAt(createdAfter + 1);
     let high = createdBefore === undefined ? NEVER : firstRowAt(createdBefore) - 1;
