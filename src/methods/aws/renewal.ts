@@ -47,11 +47,12 @@ async function readTarget(
 /** The instance must still run, and its entry must still be there: deleting it is how an operator ends its renewals. */
 async function renewInstance(
   { env, mount, token }: LoginRenewal,
-  { client, account, role }: Target,
+  target: Target,
   { instanceId, region, tagMaxTtl }: InstanceData,
 ): Promise<Result<RenewTerms>> {
-  const found = await findRunningInstance(client, account, region, instanceId);
+  const found = await findRunningInstance(target, region, instanceId);
   if (!found.ok) return err(inContext("failed to verify instance ID", found.error));
+  const { role } = target;
   const now = currentTime();
   const expiresAt = now + memorySeconds(role, tagMaxTtl, mountTtl(mount)) * 1000;
   const { list } = accessShardFor(env, mount, instanceId);
@@ -65,10 +66,10 @@ async function renewPrincipal(
   target: Target,
   data: PrincipalData,
 ): Promise<Result<RenewTerms>> {
-  const { client, account, role, roleName } = target;
+  const { role, roleName } = target;
   if (role.inferredEntityType === INSTANCE_ENTITY) {
     if (data.inferredInstanceId === "") return err(invalid("no inferred entity ID found in the token"));
-    const found = await findRunningInstance(client, account, data.inferredRegion, data.inferredInstanceId);
+    const found = await findRunningInstance(target, data.inferredRegion, data.inferredInstanceId);
     if (!found.ok) return err(inContext("failed to verify instance ID", found.error));
   }
   const arn = parsePrincipalArn(data.canonicalArn);

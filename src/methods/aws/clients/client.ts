@@ -42,6 +42,12 @@ export type CloudAccount = {
   readonly stsRole: StsRole | null;
 };
 
+/** An account of the cloud, and the client that asks about it. */
+export interface AccountClient {
+  readonly client: CloudClient;
+  readonly account: CloudAccount;
+}
+
 /** A short name for parts of which each counts. */
 export async function nameOf(...parts: readonly (string | number | null)[]): Promise<string> {
   const bytes = new TextEncoder().encode(JSON.stringify(parts));

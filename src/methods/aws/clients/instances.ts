@@ -2,7 +2,7 @@ import { err, invalid, ok, type Result } from "../../../base/result.ts";
 import { readInstances, runningInstance, type VmInstance } from "../answers/ec2.ts";
 import { findRegion, type Region } from "../regions.ts";
 import { callForAccount } from "./account-credentials.ts";
-import type { CloudAccount, CloudClient } from "./client.ts";
+import type { AccountClient } from "./client.ts";
 import { sharedLookup } from "./lookups.ts";
 
 const API_VERSION = "2016-11-15";
@@ -12,8 +12,7 @@ const INSTANCE_ID = /^i-[0-9a-z]{1,32}$/;
 
 /** An instance of the account that runs in the region, as the cloud describes it now. */
 export async function findRunningInstance(
-  client: CloudClient,
-  account: CloudAccount,
+  of: AccountClient,
   regionName: string,
   instanceId: string,
 ): Promise<Result<VmInstance>> {
@@ -21,8 +20,8 @@ export async function findRunningInstance(
   if (region === null) return err(invalid("the region of the instance is not a region of the cloud"));
   if (!INSTANCE_ID.test(instanceId)) return err(invalid("not the ID of an instance"));
   const group = { name: `instances ${region.name}`, maxItems: MAX_INSTANCES };
-  const describe = (ids: string[]) => describeInstances(client, account, region, ids);
-  const found = await sharedLookup(client, account, group, instanceId, describe);
+  const describe = (ids: string[]) => describeInstances(of, region, ids);
+  const found = await sharedLookup(of, group, instanceId, describe);
   if (!found.ok) return found;
   return runningInstance(found.value && "instanceId" in found.value ? found.value : null);
 }
@@ -32,15 +31,14 @@ export async function findRunningInstance(
  * the call, and with it the logins of all the others.
  */
 async function describeInstances(
-  client: CloudClient,
-  account: CloudAccount,
+  of: AccountClient,
   region: Region,
   ids: readonly string[],
 ): Promise<Result<Record<string, VmInstance>>> {
   const values = ids.map((id, index) => [`Filter.1.Value.${index + 1}`, id] as const);
-  const answer = await callForAccount(client, account, region.partition, {
+  const answer = await callForAccount(of, region.partition, {
     service: "EC2",
-    endpoint: client.endpoints.ec2 || `https://${region.ec2Host}`,
+    endpoint: of.client.endpoints.ec2 || `https://${region.ec2Host}`,
     region: region.name,
     form: {
       Action: "DescribeInstances",
@@ -50,6 +48,6 @@ async function describeInstances(
     },
   });
   if (!answer.ok) return answer;
-  const instances = readInstances(answer.value, account.accountId);
+  const instances = readInstances(answer.value, of.account.accountId);
   return instances.ok ? ok(Object.fromEntries(instances.value)) : instances;
 }

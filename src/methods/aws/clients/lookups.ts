@@ -6,7 +6,7 @@ import type { Result } from "../../../base/result.ts";
 import type { VmInstance } from "../answers/ec2.ts";
 import type { IamPrincipal } from "../answers/iam.ts";
 import { CallQueue, type CallWidth, type FetchItems, isFull, UNREFUSED } from "./call-queue.ts";
-import { type CloudAccount, type CloudClient, nameOf } from "./client.ts";
+import { type AccountClient, nameOf } from "./client.ts";
 
 /** What is looked up. */
 type Found = VmInstance | IamPrincipal;
@@ -61,8 +61,7 @@ type LookupGroup = {
 
 /** Looks up an item of an account. Equal and similar look-ups of other requests share the call. */
 export async function sharedLookup(
-  client: CloudClient,
-  account: CloudAccount,
+  { client, account }: AccountClient,
   group: LookupGroup,
   item: string,
   fetch: FetchItems<Found>,

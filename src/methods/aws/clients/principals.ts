@@ -4,7 +4,7 @@ import { type IamPrincipal, readInstanceProfileRole, readRole, readUser } from "
 import { type PrincipalArn, type PrincipalType, parsePrincipalArn } from "../arn.ts";
 import { iamHostOf, type Partition } from "../regions.ts";
 import { callForAccount } from "./account-credentials.ts";
-import type { CloudAccount, CloudClient } from "./client.ts";
+import type { AccountClient, CloudClient } from "./client.ts";
 import { sharedLookup } from "./lookups.ts";
 import type { ApiCall } from "./sts.ts";
 
@@ -34,36 +34,31 @@ const LOOKUPS: Readonly<Record<PrincipalType, IamLookup>> = {
  * an instance profile, the one role in it.
  */
 export async function findPrincipal(
-  client: CloudClient,
-  account: CloudAccount,
+  of: AccountClient,
   { type, partition, friendlyName }: PrincipalArn,
 ): Promise<Result<IamPrincipal>> {
   const { operation, parameter, read } = LOOKUPS[type];
   const group = { name: `${operation} ${partition} ${friendlyName}`, maxItems: 1 };
   const ask = async () => {
-    const call = iamCall(client, partition, { Action: operation, [parameter]: friendlyName });
-    const answer = await callForAccount(client, account, partition, call);
-    const principal = answer.ok ? read(answer.value, account.accountId) : answer;
+    const call = iamCall(of.client, partition, { Action: operation, [parameter]: friendlyName });
+    const answer = await callForAccount(of, partition, call);
+    const principal = answer.ok ? read(answer.value, of.account.accountId) : answer;
     return principal.ok ? ok({ [friendlyName]: principal.value }) : principal;
   };
-  const found = await sharedLookup(client, account, group, friendlyName, ask);
+  const found = await sharedLookup(of, group, friendlyName, ask);
   if (!found.ok) return found;
   const { value } = found;
   return value && "uniqueId" in value ? ok(value) : err(invalid(`${operation} gives another name`));
 }
 
 /** The role of the instance profile with this ARN, which must be one of the account. */
-export async function findProfileRole(
-  client: CloudClient,
-  account: CloudAccount,
-  profileArn: string,
-): Promise<Result<IamPrincipal>> {
+export async function findProfileRole(of: AccountClient, profileArn: string): Promise<Result<IamPrincipal>> {
   const profile = parsePrincipalArn(profileArn);
   const fits = profile.ok && profile.value.type === "instance-profile";
-  if (!fits || profile.value.accountId !== account.accountId) {
+  if (!fits || profile.value.accountId !== of.account.accountId) {
     return err(invalid("IAM instance profile ARN in the instance description is not one of the account"));
   }
-  return findPrincipal(client, account, profile.value);
+  return findPrincipal(of, profile.value);
 }
 
 /** A call of IAM's API in a partition. */

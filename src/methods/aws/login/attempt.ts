@@ -4,7 +4,7 @@ import { err, type Failure, invalid, ok, type Result } from "../../../base/resul
 import type { Mount } from "../../../system/mount.ts";
 import { fieldSchema, sent, text, unread, type Values } from "../../../wire/fields.ts";
 import { isRoleName } from "../../roles.ts";
-import { type CloudAccess, type CloudAccount, type CloudClient, openClient } from "../clients/client.ts";
+import { type AccountClient, type CloudAccess, type CloudAccount, openClient } from "../clients/client.ts";
 import { isPlainWord } from "../encoding.ts";
 import type { LoginSettings } from "../mount/copies.ts";
 import { configurationForLogin } from "../mount/for-login.ts";
@@ -49,13 +49,11 @@ export function chooseKind(fields: LoginFields): Result<AuthType> {
 export type Attempt = LoginAttempt<CheckName>;
 
 /** The role that a holder logs in to, or renews by, and what the mount's configuration says for it. */
-export interface Target {
+export interface Target extends AccountClient {
   /** In lower case. */
   readonly roleName: string;
   readonly role: CloudRole;
   readonly identity: IdentityConfig;
-  readonly account: CloudAccount;
-  readonly client: CloudClient;
 }
 
 /** A role that exists, takes this kind of login, and takes it from this address. */

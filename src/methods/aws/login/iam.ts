@@ -88,13 +88,11 @@ async function checkPrincipal(target: LoginTarget, caller: ProvenCaller): Promis
   return err(invalid(`IAM Principal "${principal.arn}" does not belong to the role "${target.roleName}"`));
 }
 
-async function withUniqueId(
-  { client, account, role }: LoginTarget,
-  caller: ProvenCaller,
-): Promise<Result<ProvenCaller>> {
+async function withUniqueId(target: LoginTarget, caller: ProvenCaller): Promise<Result<ProvenCaller>> {
+  const { role } = target;
   const counts = role.inferredEntityType === INSTANCE_ENTITY || (role.bounds.bound_iam_principal_arn ?? []).length > 0;
   if (!counts) return ok(caller);
-  const found = await findPrincipal(client, account, caller.principal);
+  const found = await findPrincipal(target, caller.principal);
   return found.ok ? ok({ ...caller, uniqueId: found.value.uniqueId }) : found;
 }
 

@@ -24,8 +24,8 @@ export async function checkInstance(
   withProfileRole: boolean,
   checks: Attempt["checks"],
 ): Promise<Result<CheckedInstance>> {
-  const { client, account, role, roleName } = target;
-  const found = await findRunningInstance(client, account, region, instanceId);
+  const { role, roleName } = target;
+  const found = await findRunningInstance(target, region, instanceId);
   const running = found.ok ? found : err(inContext("failed to verify instance ID", found.error));
   const judged = checks.record("instance", { actual: instanceId }, running);
   if (!judged.ok) return judged;
@@ -45,12 +45,9 @@ export async function checkInstance(
   return satisfied.ok ? ok({ instance, profileRole: profileRole.value }) : satisfied;
 }
 
-async function lookUpProfileRole(
-  { client, account }: Target,
-  { instanceProfileArn }: VmInstance,
-): Promise<Result<IamPrincipal>> {
+async function lookUpProfileRole(target: Target, { instanceProfileArn }: VmInstance): Promise<Result<IamPrincipal>> {
   if (instanceProfileArn === null) return refuse("IAM instance profile in the instance description is nil");
-  const found = await findProfileRole(client, account, instanceProfileArn);
+  const found = await findProfileRole(target, instanceProfileArn);
   return found.ok ? found : err(inContext("IAM role ARN could not be fetched", found.error));
 }
 

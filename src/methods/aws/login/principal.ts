@@ -22,13 +22,13 @@ export async function isBoundTo(target: Target, principal: Principal): Promise<R
 }
 
 /** The ARN of the principal with its path; null when the principal of this name is another one by now. */
-async function findFullArn({ client, account }: Target, principal: Principal): Promise<Result<string | null>> {
-  const { accountId, stsRole } = account;
-  const key = JSON.stringify([client.revision, accountId, stsRole, principal.uniqueId]);
+async function findFullArn(target: Target, principal: Principal): Promise<Result<string | null>> {
+  const { accountId, stsRole } = target.account;
+  const key = JSON.stringify([target.client.revision, accountId, stsRole, principal.uniqueId]);
   const now = currentTime();
   const known = fullArns.get(key, now);
   if (known !== undefined) return ok(known);
-  const found = await findPrincipal(client, account, principal.arn);
+  const found = await findPrincipal(target, principal.arn);
   if (!found.ok) return found;
   if (found.value.uniqueId !== principal.uniqueId) return ok(null);
   fullArns.set(key, found.value.arn.arn, now + FULL_ARN_MS);

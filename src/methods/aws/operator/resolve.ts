@@ -15,7 +15,7 @@ export const cloudApi = {
     const client = await operatorClient(access);
     const { accountId } = principal;
     const stsRole = await cloudAuthAt(access.env, access.mount).readStsRole(accountId);
-    const found = await findPrincipal(client, { accountId, stsRole }, principal);
+    const found = await findPrincipal({ client, account: { accountId, stsRole } }, principal);
     return found.ok ? ok(found.value.uniqueId) : found;
   },
 };
