@@ -66,7 +66,7 @@ export function planKey(existing: KeyConfig | null, write: KeyWrite, longestRole
   return problem ? err(invalid(problem)) : ok(key);
 }
 
-/** Why a public half can't be published so many seconds after its key's last signature, or null. */
+/** Why `ttl` (seconds) can't be the verification TTL of a key, or null. */
 export function verificationTtlProblem(ttl: number, rotationPeriod: number): string | null {
   if (ttl < 0) return "verification_ttl cannot be negative";
   const isTooLong = ttl > MAX_VERIFICATION_ROTATIONS * rotationPeriod;

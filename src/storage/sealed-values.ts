@@ -17,8 +17,8 @@ export function valuesTable(table: string): string {
 
 /** A table of JSON values by name, each with a seal. One that was tampered with counts as absent, but for `has`. */
 export class SealedValues<T> {
-  readonly #sql: Sql;
-  readonly #table: string;
+  protected readonly sql: Sql;
+  protected readonly table: string;
   readonly #sealed: SealedTable<ValueRow>;
 
   /**
@@ -33,8 +33,8 @@ export class SealedValues<T> {
     kind: SealedKind,
     secretsIn: (value: string) => readonly Uint8Array[] = () => [],
   ) {
-    this.#sql = sql;
-    this.#table = table;
+    this.sql = sql;
+    this.table = table;
     const values = ({ value }: Record<string, SqlStorageValue>) => secretsIn(String(value));
     this.#sealed = new SealedTable(sql, seals, { table, kind, key: ["name"], sealed: ["value"], values });
   }
@@ -46,7 +46,7 @@ export class SealedValues<T> {
 
   /** True when there is a row, also one that was tampered with. */
   has(name: string): boolean {
-    return this.#sql.exec(`SELECT 1 FROM ${this.#table} WHERE name = ?`, name).toArray().length > 0;
+    return this.sql.exec(`SELECT 1 FROM ${this.table} WHERE name = ?`, name).toArray().length > 0;
   }
 
   /** @param columns values of the other columns of the table. */
@@ -61,8 +61,8 @@ export class SealedValues<T> {
 
   /** At most `limit` names after `after`, in order. */
   names(after: string, limit: number): string[] {
-    return this.#sql
-      .exec<{ name: string }>(`SELECT name FROM ${this.#table} WHERE name > ? ORDER BY name LIMIT ?`, after, limit)
+    return this.sql
+      .exec<{ name: string }>(`SELECT name FROM ${this.table} WHERE name > ? ORDER BY name LIMIT ?`, after, limit)
       .toArray()
       .map((row) => row.name);
   }

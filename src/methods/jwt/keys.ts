@@ -7,7 +7,7 @@ import { jsonObjectOf } from "../../wire/json.ts";
 import { type NoAnswer, send } from "../send.ts";
 import { isVerificationKey, type JwtConfig, readPublicKey, urlProblem } from "./config.ts";
 
-/** Longest time that fetched keys are used, also while the issuer does not answer. A withdrawn key is accepted so long. */
+/** Longest time that fetched keys are used, also while the issuer does not answer. A withdrawn key is accepted until then. */
 const KEEP_MS = 600_000;
 /** Age from which keys are fetched again. Until `KEEP_MS` logins go on when the issuer does not answer. */
 const REFRESH_MS = 300_000;

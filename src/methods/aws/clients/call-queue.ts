@@ -140,7 +140,7 @@ function partOf<T>(found: Result<Record<string, T>>, item: string): Result<T | n
 
 /** Most calls of one group that are under way at the same time. */
 const FULL_WIDTH = 4;
-/** So long (ms) after a refusal nothing of it is remembered. */
+/** How long (ms) a refusal is remembered. */
 const REMEMBERED_MS = 60_000;
 
 /** How many calls of a group may be under way: fewer after the cloud refused one because it is overloaded. */

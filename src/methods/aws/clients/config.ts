@@ -33,13 +33,8 @@ export interface WebIdentity {
   readonly key: string;
 }
 
-/** What a write changes of it; "" takes a value back. */
-type WebIdentityChange = Partial<WebIdentity>;
-
-/** What a write changes. */
-export type ClientChange = { readonly [K in keyof Omit<ClientConfig, "webIdentity">]?: ClientConfig[K] } & {
-  readonly webIdentity?: WebIdentityChange;
-};
+/** What a write changes; "" takes a value back. */
+export type ClientChange = Partial<Omit<ClientConfig, "webIdentity">> & { readonly webIdentity?: Partial<WebIdentity> };
 
 /** What applies to a mount whose client was never configured. */
 export const DEFAULT_CLIENT: ClientConfig = {
@@ -121,8 +116,8 @@ export function readClientChange(fields: ClientFields, listed: PrivateHosts): Re
   );
 }
 
-function webIdentityChange(fields: ClientFields): WebIdentityChange | undefined {
-  const change: WebIdentityChange = onlySent({
+function webIdentityChange(fields: ClientFields): Partial<WebIdentity> | undefined {
+  const change: Partial<WebIdentity> = onlySent({
     roleArn: fields.role_arn,
     audience: fields.identity_token_audience,
     ttl: fields.identity_token_ttl,

@@ -152,7 +152,7 @@ export async function verifyIdentity(
   return err(invalid("instance identity verification using SHA256 RSA signature is unsuccessful"));
 }
 
-/** Characters of base64 of so many bytes in lines of 64 characters, each ending in two. */
+/** Characters of the base64 of `bytes` bytes, in lines of 64 characters that each end in a line break of two. */
 function base64Length(bytes: number): number {
   const characters = 4 * Math.ceil(bytes / 3);
   return characters + 2 * Math.ceil(characters / 64);

@@ -14,11 +14,11 @@ import {
   type StsRoleFields,
 } from "../clients/config.ts";
 import type { CertificateType, RegisteredCertificate } from "../documents/trusted.ts";
-import { DEFAULT_IDENTITY, type IdentityChange, type IdentityConfig } from "../rules/identity.ts";
+import { DEFAULT_IDENTITY, type IdentityConfig } from "../rules/identity.ts";
 import { type CloudRole, MAX_ROLE_LENGTH } from "../rules/role.ts";
 import { changeRole, type RoleChange, type RoleChangeInput } from "../rules/role-change.ts";
 import { type DenyEntry, isStillGenuine } from "../rules/role-tag.ts";
-import { DEFAULT_TIDY, type TidyChange, type TidyList, type TidySettings } from "../rules/tidy-settings.ts";
+import { DEFAULT_TIDY, type TidyList, type TidySettings } from "../rules/tidy-settings.ts";
 import { ListTidy } from "./list-tidy.ts";
 import {
   CLOUD_AUTH_MIGRATIONS,
@@ -123,7 +123,7 @@ export class CloudAuth extends GroveObject<Env> {
   }
 
   /** Changes the identity configuration. Fields that are absent keep their values. */
-  async writeIdentity(change: IdentityChange): Promise<void> {
+  async writeIdentity(change: Partial<IdentityConfig>): Promise<void> {
     await this.keys.open();
     const { identity } = this.#store;
     identity.write({ ...(identity.read() ?? DEFAULT_IDENTITY), ...change });
@@ -137,7 +137,7 @@ export class CloudAuth extends GroveObject<Env> {
   }
 
   /** Changes the tidy settings of a list; or "permission_denied". */
-  async writeTidy(list: TidyList, change: TidyChange, grants: WriteGrants): Promise<Result<null>> {
+  async writeTidy(list: TidyList, change: Partial<TidySettings>, grants: WriteGrants): Promise<Result<null>> {
     await this.keys.open();
     const before = this.#store.tidy[list].read();
     if (!mayWrite(before, grants)) return err(DENIED);

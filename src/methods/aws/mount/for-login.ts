@@ -18,12 +18,8 @@ import { cloudAuthAt } from "./mount.ts";
 import type { LoginAsk, LoginParts } from "./store.ts";
 
 /** The part of a mount's configuration that decides about a login or a renewal. */
-export interface LoginConfiguration {
+interface LoginConfiguration extends Omit<LoginParts, "state"> {
   readonly settings: LoginSettings;
-  /** null when there is none of the name, or none was asked for. */
-  readonly role: CloudRole | null;
-  /** The role to assume for the account; null without one. */
-  readonly stsRole: StsRole | null;
 }
 
 /** Copies of what is needed; undefined for one that is lacking, null for what is not needed. */

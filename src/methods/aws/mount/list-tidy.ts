@@ -1,9 +1,7 @@
 import { currentTime } from "../../../base/clock.ts";
-import type { SealedKind } from "../../../crypto/row-keys.ts";
 import type { ObjectAlarm } from "../../../storage/object-alarm.ts";
-import type { RowSeals } from "../../../storage/row-seals.ts";
 import { SealedValues } from "../../../storage/sealed-values.ts";
-import type { Sql, Tables } from "../../../storage/tables.ts";
+import type { Tables } from "../../../storage/tables.ts";
 import type { TidyList, TidySettings } from "../rules/tidy-settings.ts";
 
 /** Rows that one step removes. */
@@ -149,18 +147,11 @@ interface Swept {
   readonly removed: number;
 }
 
-/** A table of values, each of which ends at some time. Ended rows stay until they are removed. */
+/**
+ * A table of values, each of which ends at some time: it has a column `expires_at` (ms) with an index. Ended rows stay until they are
+ * removed.
+ */
 export class ExpiringValues<T extends { readonly expiresAt: number }> extends SealedValues<T> {
-  readonly #sql: Sql;
-  readonly #table: string;
-
-  /** @param table with the columns of a table of values and `expires_at` (ms), which has an index. */
-  constructor(sql: Sql, seals: RowSeals, table: string, kind: SealedKind) {
-    super(sql, seals, table, kind);
-    this.#sql = sql;
-    this.#table = table;
-  }
-
   override write(name: string, value: T): void {
     super.write(name, value, { expires_at: value.expiresAt });
   }
@@ -174,9 +165,9 @@ export class ExpiringValues<T extends { readonly expiresAt: number }> extends Se
    * @param again when the rows that stay are looked at again (ms).
    */
   sweep(cutoff: number, limit: number, again: number, stays: (name: string, value: T) => boolean): Swept {
-    const ended = this.#sql
+    const ended = this.sql
       .exec<{ name: string; value: string }>(
-        `SELECT name, value FROM ${this.#table} WHERE expires_at < ? ORDER BY expires_at LIMIT ?`,
+        `SELECT name, value FROM ${this.table} WHERE expires_at < ? ORDER BY expires_at LIMIT ?`,
         cutoff,
         limit,
       )
@@ -186,23 +177,23 @@ export class ExpiringValues<T extends { readonly expiresAt: number }> extends Se
     );
     const named = "WHERE name IN (SELECT value FROM json_each(?))";
     if (kept.length > 0) {
-      this.#sql.exec(`UPDATE ${this.#table} SET expires_at = ? ${named}`, again, namesOf(kept));
+      this.sql.exec(`UPDATE ${this.table} SET expires_at = ? ${named}`, again, namesOf(kept));
     }
-    if (gone.length > 0) this.#sql.exec(`DELETE FROM ${this.#table} ${named}`, namesOf(gone));
+    if (gone.length > 0) this.sql.exec(`DELETE FROM ${this.table} ${named}`, namesOf(gone));
     return { met: ended.length, removed: gone.length };
   }
 
   /** When the next row ends, or is to be looked at again (ms), or null. */
   earliestEnd(): number | null {
-    const query = `SELECT MIN(expires_at) AS end FROM ${this.#table}`;
-    const end = this.#sql.exec<{ end: SqlStorageValue }>(query).toArray()[0]?.end;
+    const query = `SELECT MIN(expires_at) AS end FROM ${this.table}`;
+    const end = this.sql.exec<{ end: SqlStorageValue }>(query).toArray()[0]?.end;
     return typeof end === "number" ? end : null;
   }
 
   /** Rows whose end can't be read, which only an operator removes. They sort behind all numbers in the index. */
   unreadable(): number {
-    const query = `SELECT COUNT(*) AS n FROM ${this.#table} WHERE expires_at >= ''`;
-    return this.#sql.exec<{ n: number }>(query).toArray()[0]?.n ?? 0;
+    const query = `SELECT COUNT(*) AS n FROM ${this.table} WHERE expires_at >= ''`;
+    return this.sql.exec<{ n: number }>(query).toArray()[0]?.n ?? 0;
   }
 }
 

@@ -165,7 +165,7 @@ export interface LoginAsk {
   readonly accountId: string | null;
 }
 
-/** The parts that were asked for, and null for the others. */
+/** The parts that were asked for; null for the others, and for one that is not there. */
 export interface LoginParts {
   /** The state of the configuration that they are of: a number that every change makes greater. */
   readonly state: number;

@@ -30,9 +30,6 @@ export interface IdentityConfig {
   readonly vmMetadata: readonly string[] | null;
 }
 
-/** What a write changes. */
-export type IdentityChange = { readonly [K in keyof IdentityConfig]?: IdentityConfig[K] };
-
 /** What applies to a mount whose identity integration was never configured. */
 export const DEFAULT_IDENTITY: IdentityConfig = {
   iamAlias: "role_id",
@@ -49,7 +46,7 @@ export const IDENTITY_FIELDS = fieldSchema({
 });
 
 /** Checks a write of the identity configuration. Returns what it changes, or a 400. */
-export function readIdentityChange(fields: Values<typeof IDENTITY_FIELDS>): Result<IdentityChange> {
+export function readIdentityChange(fields: Values<typeof IDENTITY_FIELDS>): Result<Partial<IdentityConfig>> {
   const iamAlias = readAlias("iam_alias", fields.iam_alias, IAM_ALIASES);
   if (!iamAlias.ok) return iamAlias;
   const vmAlias = readAlias("vm_alias", fields.vm_alias, VM_ALIASES);

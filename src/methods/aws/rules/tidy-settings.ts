@@ -13,9 +13,6 @@ export interface TidySettings {
   readonly disablePeriodicTidy: boolean;
 }
 
-/** What a write changes. */
-export type TidyChange = { readonly [K in keyof TidySettings]?: TidySettings[K] };
-
 /** 72 h, for both lists. */
 export const DEFAULT_SAFETY_BUFFER = 72 * 3600;
 
@@ -28,7 +25,7 @@ export const TIDY_FIELDS = fieldSchema({
 });
 
 /** Checks a write of tidy settings. Returns what it changes, or a 400. */
-export function readTidyChange(fields: Values<typeof TIDY_FIELDS>): Result<TidyChange> {
+export function readTidyChange(fields: Values<typeof TIDY_FIELDS>): Result<Partial<TidySettings>> {
   const buffer = readSafetyBuffer(fields.safety_buffer);
   if (!buffer.ok) return buffer;
   return ok(onlySent({ safetyBuffer: buffer.value, disablePeriodicTidy: fields.disable_periodic_tidy }));
