@@ -1,5 +1,5 @@
+import { formatRfc3339, parseRfc3339 } from "../base/clock.ts";
 import { err, invalid, ok, type Result } from "../base/result.ts";
-import { formatRfc3339, parseRfc3339 } from "../base/rfc3339.ts";
 import type { WatermarkScope, Watermarks } from "../system/watermarks.ts";
 
 /** Before when a token must have been created to be ended (ms); null: all that were made before now. */

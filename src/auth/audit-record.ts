@@ -1,6 +1,5 @@
-import { currentTime } from "../base/clock.ts";
+import { currentTime, formatRfc3339 } from "../base/clock.ts";
 import type { Result } from "../base/result.ts";
-import { formatRfc3339 } from "../base/rfc3339.ts";
 import type { Installation } from "../system/installation.ts";
 import type { Mount } from "../system/mount.ts";
 import { auditAuth } from "../token/audit-auth.ts";

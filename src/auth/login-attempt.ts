@@ -10,7 +10,7 @@ import { dataReply, type Reply } from "../wire/reply.ts";
 import type { Shape } from "../wire/shape.ts";
 import { type IssuedLogin, issueLogin, planIssue } from "./login.ts";
 import { CHECKS_SHAPE, type Check, LoginChecks } from "./login-checks.ts";
-import { mountOf } from "./mount-of.ts";
+import { mountOf } from "./method.ts";
 import { policyWarnings } from "./policy-warning.ts";
 import { noteRefusal, type RefusalStub } from "./refused/report.ts";
 import type { LoginContext, PresentedContext } from "./route.ts";

@@ -1,5 +1,7 @@
 import type { Env } from "../env.ts";
+import type { Installation } from "../system/installation.ts";
 import type { Mount } from "../system/mount.ts";
+import type { GroveRequest } from "../wire/request.ts";
 import type { LoginRenewer } from "./login-renewal.ts";
 import type { Route } from "./route.ts";
 
@@ -15,3 +17,16 @@ export interface AuthMethod extends LoginRenewer {
 
 /** Auth methods by their type. */
 export type AuthMethods = ReadonlyMap<string, AuthMethod>;
+
+/** The part of a request's context that says at which mount it arrived. */
+export interface AtMount {
+  readonly request: Pick<GroveRequest, "path">;
+  readonly installation: Installation;
+}
+
+/** The auth mount that a request is for. Only for the routes of an auth method, which have one. */
+export function mountOf({ request, installation }: AtMount): Mount {
+  const mount = installation.mountServing(request.path.slice("auth/".length));
+  if (!mount) throw new Error("a route of an auth method has a mount");
+  return mount;
+}

@@ -1,4 +1,4 @@
-import { formatRfc3339, formatTime } from "../base/rfc3339.ts";
+import { formatRfc3339, formatTime } from "../base/clock.ts";
 import type { BatchToken } from "../token/batch.ts";
 import type { TokenRecord, TokenView } from "../token/record.ts";
 import type { AuthReply } from "../wire/reply.ts";

@@ -1,6 +1,5 @@
-import { currentTime } from "../base/clock.ts";
+import { currentTime, formatRfc3339 } from "../base/clock.ts";
 import { err, invalid, ok, type Result, unavailable } from "../base/result.ts";
-import { formatRfc3339 } from "../base/rfc3339.ts";
 import { groveVersion } from "../base/version.ts";
 import { toBase64 } from "../crypto/bytes.ts";
 import type { Env } from "../env.ts";

@@ -4,7 +4,7 @@ import type { Env } from "../env.ts";
 import { accessorShard, accessorShardNumber } from "../listing/accessor-shard.ts";
 import type { InventoryEntry } from "../listing/inventory/entry.ts";
 import type { PageValue } from "../storage/object-pages.ts";
-import { storedJson } from "../storage/stored-json.ts";
+import { storedJson } from "../storage/tables.ts";
 import { routedIdText } from "../token/ids.ts";
 import type { TokenRecord } from "../token/record.ts";
 import { LIVE } from "../token/state.ts";

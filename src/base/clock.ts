@@ -7,3 +7,63 @@ export function currentTime(): number {
 export function isWithin(since: number, ms: number, now: number): boolean {
   return now >= since && now - since < ms;
 }
+
+/** Waits for `ms`. */
+export function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+/** What `asked` brings within `ms`. Rejects as `asked` does, or when it takes longer: it goes on then, and its outcome is dropped. */
+export async function inTime<T>(asked: Promise<T>, ms: number): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const tooLate = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer in ${ms} ms`)), ms);
+  });
+  try {
+    return await Promise.race([asked, tooLate]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+const RFC3339 = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/;
+
+/**
+ * Reads an RFC 3339 time; null when it is malformed or names a day or hour that does not exist.
+ * @returns ms since the epoch; digits below a millisecond are cut off
+ */
+export function parseRfc3339(text: string): number | null {
+  const match = RFC3339.exec(text);
+  if (match === null) return null;
+  const [, date, clock, fraction = "", offset = "Z"] = match;
+  const local = `${date}T${clock}`;
+  const localMs = Date.parse(`${local}Z`);
+  if (Number.isNaN(localMs) || new Date(localMs).toISOString().slice(0, local.length) !== local) return null;
+  const time = Date.parse(`${local}${fraction.slice(0, 4)}${offset}`);
+  return Number.isNaN(time) ? null : time;
+}
+
+const SECONDS = /^\d{1,11}$/;
+
+/**
+ * Reads a moment that is RFC 3339, or seconds since 1970.
+ *
+ * @returns ms since 1970, or null when the text is neither.
+ */
+export function parseAbsoluteTime(text: string): number | null {
+  return SECONDS.test(text) ? Number(text) * 1000 : parseRfc3339(text.toUpperCase());
+}
+
+/** The RFC 3339 form of a time in ms since the epoch, in UTC with milliseconds. */
+export function formatRfc3339(ms: number): string {
+  if (ms !== last.ms) last = { ms, text: new Date(ms).toISOString() };
+  return last.text;
+}
+
+/** The same where there may be no time. */
+export function formatTime(ms: number | null): string | null {
+  return ms === null ? null : formatRfc3339(ms);
+}
+
+/** The last time and its text: on a busy server many log lines have the same millisecond. */
+let last = { ms: Number.NaN, text: "" };

@@ -1,6 +1,5 @@
-import { currentTime, isWithin } from "./clock.ts";
+import { currentTime, inTime, isWithin } from "./clock.ts";
 import { GenerationalCache } from "./generational-cache.ts";
-import { inTime } from "./in-time.ts";
 
 /** How long (ms) a request waits for an answer that another request asked for. */
 const MAX_UPDATE_DELAY_MS = 1_000;

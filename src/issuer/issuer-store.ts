@@ -1,9 +1,7 @@
 import type { RowSeals } from "../storage/row-seals.ts";
-import type { Migration } from "../storage/schema.ts";
 import { blobsOf, SealedTable, type TableShape } from "../storage/sealed-table.ts";
 import { SealedValues, valuesTable } from "../storage/sealed-values.ts";
-import { storedJson } from "../storage/stored-json.ts";
-import type { Sql } from "../storage/tables.ts";
+import { type Migration, type Sql, storedJson } from "../storage/tables.ts";
 import type { IssuerRole, KeyConfig, SealedKey, SealedKeyPair } from "./model.ts";
 
 export const ISSUER_MIGRATIONS: readonly Migration[] = [

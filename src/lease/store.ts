@@ -1,6 +1,4 @@
-import { type Migration, readVersions } from "../storage/schema.ts";
-import { storedJson } from "../storage/stored-json.ts";
-import { Tables } from "../storage/tables.ts";
+import { type Migration, readVersions, storedJson, Tables } from "../storage/tables.ts";
 import type { GrantedTtl } from "../token/rules/ttl.ts";
 import type { LeaseRecord, NewLeaseIds } from "./record.ts";
 import type { LeasePlan } from "./rules.ts";

@@ -2,7 +2,7 @@ import { currentTime } from "../base/clock.ts";
 import { err, type Failure, invalid, ok, type Result } from "../base/result.ts";
 import { equalBytes } from "../crypto/bytes.ts";
 import { accessorShard, accessorShardNumber } from "../listing/accessor-shard.ts";
-import type { SchemaVersions } from "../storage/schema.ts";
+import type { SchemaVersions } from "../storage/tables.ts";
 import type { EndRequest } from "../system/end-request.ts";
 import type { HowEnded } from "../token/end-record.ts";
 import { routedIdText } from "../token/ids.ts";

@@ -1,7 +1,5 @@
 import type { PagePosition } from "../listing/lease-index.ts";
-import type { Migration } from "../storage/schema.ts";
-import { storedJson } from "../storage/stored-json.ts";
-import type { Tables } from "../storage/tables.ts";
+import { type Migration, storedJson, type Tables } from "../storage/tables.ts";
 import type { EndRequest } from "../system/end-request.ts";
 import type { WalkMode } from "./actions.ts";
 import type { EndJob, LeavingMount, WalkFailure, WalkJob } from "./walk-job.ts";

@@ -1,5 +1,5 @@
 import { inGroups } from "../base/parallel.ts";
-import { reportTampering } from "../storage/tampering.ts";
+import { reportTampering } from "../storage/row-seals.ts";
 import { UNASKED } from "../system/end-request.ts";
 import { treeAt } from "../token/find-tree.ts";
 import { decodeStoredId } from "../token/ids.ts";

@@ -1,5 +1,5 @@
+import { parseAbsoluteTime } from "../base/clock.ts";
 import { parseDuration } from "../base/duration.ts";
-import { parseAbsoluteTime } from "../base/rfc3339.ts";
 import { addParameters } from "./parameters.ts";
 import type { ParameterRule, ParameterValue } from "./rule.ts";
 import { objectsOf, type Problems, type SyntaxEntry, type SyntaxObject, type SyntaxValue } from "./syntax.ts";

@@ -1,6 +1,6 @@
+import { parseAbsoluteTime } from "../base/clock.ts";
 import { parseDuration } from "../base/duration.ts";
 import { err, ok, type Result } from "../base/result.ts";
-import { parseAbsoluteTime } from "../base/rfc3339.ts";
 
 /**
  * Why a write may not go ahead, when writers agree on versions; null when it may. `cas` is the version that the writer

@@ -1,9 +1,7 @@
 import { err, invalid, ok, type Result } from "../base/result.ts";
-import { RANDOM_REVISION } from "../storage/revision.ts";
 import type { RowSeals } from "../storage/row-seals.ts";
 import { SealedTable, type TableShape } from "../storage/sealed-table.ts";
-import { storedJson } from "../storage/stored-json.ts";
-import { columnOf } from "../storage/tables.ts";
+import { columnOf, RANDOM_REVISION, storedJson } from "../storage/tables.ts";
 import { DEFAULT_QUOTA_CONFIG, type QuotaConfig, type RateLimitQuota } from "./quota.ts";
 import { checkQuotaConfig, newQuota, type QuotaPlace, type QuotaWrite } from "./rules.ts";
 

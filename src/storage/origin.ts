@@ -1,4 +1,4 @@
-import { type Migration, readVersions, Schema, type SchemaVersions } from "./schema.ts";
+import { type Migration, readVersions, Schema, type SchemaVersions } from "./tables.ts";
 
 export const ORIGIN_MIGRATIONS: readonly Migration[] = [
   {

@@ -1,8 +1,7 @@
 import { currentTime } from "../base/clock.ts";
 import { GenerationalCache } from "../base/generational-cache.ts";
 import { equalBytes } from "../crypto/bytes.ts";
-import type { RowKeys, SealedContent, SealedKind, SealVerdict } from "../crypto/row-keys.ts";
-import { reportTampering } from "./tampering.ts";
+import type { RowKeys, RowPlace, SealedContent, SealedKind, SealVerdict } from "../crypto/row-keys.ts";
 
 /** Characters of rows that an object remembers as checked. */
 const MAX_CHECKED_CHARACTERS = 2 ** 17;
@@ -131,4 +130,16 @@ export class RowSeals {
 /** A row as one string, different for every row. */
 function textOf(kind: SealedKind, row: string | number, content: SealedContent): string {
   return JSON.stringify([kind, row, ...content]);
+}
+
+/** Rows whose tampering was reported since the isolate began: each is reported once, however often it is asked for. */
+const reported = new Set<string>();
+const MAX_REPORTED = 10_000;
+
+/** Writes to the log that a row was made or changed by somebody who has no keys. The row is refused. */
+export function reportTampering({ kind, object, row }: RowPlace): void {
+  const key = JSON.stringify([kind, object, row]);
+  if (reported.has(key) || reported.size >= MAX_REPORTED) return;
+  reported.add(key);
+  console.error(JSON.stringify({ type: "tampering", kind, object, row }));
 }

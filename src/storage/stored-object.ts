@@ -11,7 +11,7 @@ import {
   writeObjectPage,
 } from "./object-pages.ts";
 import { Origin } from "./origin.ts";
-import { readVersions, type SchemaVersions } from "./schema.ts";
+import { readVersions, type SchemaVersions } from "./tables.ts";
 
 /** An object that was restored looks at its rows so much later (ms), and again until the installation serves requests. */
 const FIRST_ALARM_MS = 30_000;

@@ -1,6 +1,5 @@
 import { waitUntil } from "cloudflare:workers";
-import { currentTime, isWithin } from "../base/clock.ts";
-import { inTime } from "../base/in-time.ts";
+import { currentTime, inTime, isWithin } from "../base/clock.ts";
 import type { CopyUse } from "./copy-age.ts";
 
 /** How long a request waits for an object when it has a copy that it can go on with, in ms. */

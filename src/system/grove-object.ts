@@ -1,10 +1,9 @@
 import type { RowKeys } from "../crypto/row-keys.ts";
 import { ObjectAlarm } from "../storage/object-alarm.ts";
 import { RowSeals } from "../storage/row-seals.ts";
-import { type Migration, readVersions } from "../storage/schema.ts";
 import { checkSeals, NOTHING_TO_CHECK, type SealPosition, type SealStep } from "../storage/seal-check.ts";
 import { StoredObject } from "../storage/stored-object.ts";
-import { Tables } from "../storage/tables.ts";
+import { type Migration, readVersions, Tables } from "../storage/tables.ts";
 import type { SystemEnv } from "./env.ts";
 import { mustLoadInstallation, takesPages } from "./installation.ts";
 

@@ -1,5 +1,4 @@
-import type { Migration } from "../storage/schema.ts";
-import { columnOf, Tables } from "../storage/tables.ts";
+import { columnOf, type Migration, Tables } from "../storage/tables.ts";
 import type { PartVersionStore } from "./part-versions.ts";
 import type { SnapshotParts } from "./snapshot.ts";
 

@@ -1,7 +1,6 @@
 import type { RowSeals } from "../storage/row-seals.ts";
-import type { Migration } from "../storage/schema.ts";
 import { SealedTable, type TableShape } from "../storage/sealed-table.ts";
-import { Tables } from "../storage/tables.ts";
+import { type Migration, Tables } from "../storage/tables.ts";
 import type { PartVersionStore } from "./part-versions.ts";
 
 /*

@@ -1,6 +1,6 @@
 import type { RowSeals } from "../storage/row-seals.ts";
 import { SealedTable, type TableShape } from "../storage/sealed-table.ts";
-import { storedJson } from "../storage/stored-json.ts";
+import { storedJson } from "../storage/tables.ts";
 import type { InstallationStore } from "./installation-store.ts";
 import { type Mount, SYSTEM_TTL_SECONDS } from "./mount.ts";
 import type { PartVersionStore } from "./part-versions.ts";

@@ -1,5 +1,4 @@
-import { RANDOM_REVISION } from "../storage/revision.ts";
-import { columnOf } from "../storage/tables.ts";
+import { columnOf, RANDOM_REVISION } from "../storage/tables.ts";
 
 /** The parts of the installation that isolates have copies of, see `SnapshotParts`. */
 const PART_NAMES = ["keys", "policies", "mounts", "customIds", "quotas", "watermarks", "lists"] as const;

@@ -5,7 +5,7 @@ import { ROOT_POLICY } from "../policy/name.ts";
 import { parsePolicy } from "../policy/parse.ts";
 import type { NamedPolicy, PathRule } from "../policy/rule.ts";
 import { type TemplateContext, usesClock, usesTemplates } from "../policy/template.ts";
-import { storedJson } from "../storage/stored-json.ts";
+import { storedJson } from "../storage/tables.ts";
 import type { PoliciesForIsolates, PolicyRules } from "./policy-store.ts";
 
 /** Rules in the compiled sets of policies that an isolate keeps; a set counts one more. */

@@ -4,7 +4,7 @@ import { parsePolicy } from "../policy/parse.ts";
 import { DEFAULT_QUOTA_CONFIG } from "../quota/quota.ts";
 import { QUOTA_TABLES, QuotaStore } from "../quota/quota-store.ts";
 import type { RowSeals } from "../storage/row-seals.ts";
-import type { Migration } from "../storage/schema.ts";
+import type { Migration } from "../storage/tables.ts";
 import { maxSnapshotAgeMs } from "./copy-age.ts";
 import { CUSTOM_ID_TABLES, CustomIdStore } from "./custom-id-store.ts";
 import type { SystemEnv } from "./env.ts";

@@ -1,7 +1,7 @@
 import { err, invalid, ok, type Result } from "../base/result.ts";
 import type { RowSeals } from "../storage/row-seals.ts";
 import { SealedTable, type TableShape } from "../storage/sealed-table.ts";
-import { storedJson } from "../storage/stored-json.ts";
+import { storedJson } from "../storage/tables.ts";
 import { type EndRequest, UNASKED } from "./end-request.ts";
 import type { PartVersionStore } from "./part-versions.ts";
 import type { SnapshotParts } from "./snapshot.ts";

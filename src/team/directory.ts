@@ -1,7 +1,6 @@
 import { nameKey } from "../base/name.ts";
 import { readPageOf } from "../storage/pages.ts";
-import type { Migration } from "../storage/schema.ts";
-import { storedJson } from "../storage/stored-json.ts";
+import { type Migration, storedJson } from "../storage/tables.ts";
 import { GroveObject } from "../system/grove-object.ts";
 import type { TeamEnv } from "./env.ts";
 import type { OrganizationPage, OrganizationRecord, Page, PageRequest } from "./record.ts";

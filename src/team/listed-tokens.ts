@@ -1,7 +1,6 @@
 import { nameKey } from "../base/name.ts";
 import { readPageOf } from "../storage/pages.ts";
-import { storedJson } from "../storage/stored-json.ts";
-import type { Sql } from "../storage/tables.ts";
+import { type Sql, storedJson } from "../storage/tables.ts";
 import type { ListedToken, Page, PageRequest, TeamToken } from "./record.ts";
 
 /** What a list of team tokens can be sorted by. */

@@ -1,10 +1,8 @@
 import { nameKey } from "../base/name.ts";
 import { readPageOf } from "../storage/pages.ts";
 import type { RowSeals } from "../storage/row-seals.ts";
-import type { Migration } from "../storage/schema.ts";
 import { SealedTable, type TableShape } from "../storage/sealed-table.ts";
-import { storedJson } from "../storage/stored-json.ts";
-import { columnOf, type Sql } from "../storage/tables.ts";
+import { columnOf, type Migration, type Sql, storedJson } from "../storage/tables.ts";
 import { ListedTokens } from "./listed-tokens.ts";
 import type { OrganizationRecord, Page, PageRequest, TeamRecord, TeamState } from "./record.ts";
 

@@ -1,9 +1,7 @@
 import { type AgedTerm, termsAbout } from "../crypto/key-terms.ts";
 import type { RowSeals } from "../storage/row-seals.ts";
-import type { Migration } from "../storage/schema.ts";
 import { blobsOf, SealedTable, type TableShape } from "../storage/sealed-table.ts";
-import { storedJson } from "../storage/stored-json.ts";
-import { columnOf, type Sql } from "../storage/tables.ts";
+import { columnOf, type Migration, type Sql, storedJson } from "../storage/tables.ts";
 import { nextDueAt } from "./notices/rules.ts";
 import type { NewTeamTokenRecord, TeamRecord, TeamSettings, TeamState, TeamToken } from "./record.ts";
 

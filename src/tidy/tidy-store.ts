@@ -1,7 +1,5 @@
 import type { AgedTerm } from "../crypto/key-terms.ts";
-import type { Migration } from "../storage/schema.ts";
-import { storedJson } from "../storage/stored-json.ts";
-import type { Tables } from "../storage/tables.ts";
+import { type Migration, storedJson, type Tables } from "../storage/tables.ts";
 import { addToReport, NO_REPORT, type TidyReport } from "../tree/tidy/report.ts";
 import type { TreePosition } from "../tree/tidy/step.ts";
 import type { ListPosition } from "./lists.ts";

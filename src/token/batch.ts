@@ -2,7 +2,7 @@ import { err, invalid, ok, type Result } from "../base/result.ts";
 import { fromBase64Url, toBase64Url } from "../crypto/bytes.ts";
 import type { Keys } from "../crypto/key-ring.ts";
 import { openData, sealData } from "../crypto/sealed-data.ts";
-import { storedJson } from "../storage/stored-json.ts";
+import { storedJson } from "../storage/tables.ts";
 import { BATCH_PREFIX } from "./ids.ts";
 import type { TokenRecord, TokenSpec } from "./record.ts";
 

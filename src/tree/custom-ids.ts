@@ -1,5 +1,5 @@
 import { within } from "../base/location.ts";
-import type { Migration } from "../storage/schema.ts";
+import type { Migration } from "../storage/tables.ts";
 import { GroveObject } from "../system/grove-object.ts";
 import type { TokenAddress } from "../token/ids.ts";
 import type { TreeEnv } from "./env.ts";

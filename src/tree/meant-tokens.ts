@@ -3,7 +3,7 @@ import { type ListedToken, newEntry } from "../listing/inventory/entry.ts";
 import { isEverMeant, matches, type TokenFilter } from "../listing/inventory/filter.ts";
 import type { MeantInTree, RevokedInTree, RevokeInTree } from "../listing/inventory/selection.ts";
 import { ROOT_POLICY } from "../policy/name.ts";
-import { reportTampering } from "../storage/tampering.ts";
+import { reportTampering } from "../storage/row-seals.ts";
 import type { RowAndTail } from "../token/ids.ts";
 import { REVOKED } from "../token/state.ts";
 import type { TreeLineage } from "./lineage.ts";

@@ -15,8 +15,8 @@ import type {
 } from "../listing/inventory/selection.ts";
 import type { Ending } from "../listing/inventory/shard/ended.ts";
 import type { ObjectPage } from "../storage/object-pages.ts";
-import { readVersions } from "../storage/schema.ts";
 import { type PageRefusal, StoredObject } from "../storage/stored-object.ts";
+import { readVersions } from "../storage/tables.ts";
 import { loadInstallationSince, takesPages } from "../system/installation.ts";
 import { isEnded } from "../system/watermarks.ts";
 import type { Outcome, Target, TargetAction, TreeAnswer, TreeCall } from "../token/actions.ts";

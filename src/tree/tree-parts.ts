@@ -1,7 +1,7 @@
 import { TreeLeases } from "../lease/tree-leases.ts";
 import { EarliestAlarm } from "../storage/object-alarm.ts";
 import type { Origin } from "../storage/origin.ts";
-import type { SchemaVersions } from "../storage/schema.ts";
+import type { SchemaVersions } from "../storage/tables.ts";
 import { CubbyholeStore } from "./cubbyhole/store.ts";
 import { Descendants } from "./descendants.ts";
 import type { TreeEnv } from "./env.ts";

@@ -1,7 +1,6 @@
 import { currentTime } from "../base/clock.ts";
 import { concat } from "../crypto/bytes.ts";
-import { readVersions, Schema } from "../storage/schema.ts";
-import { Tables } from "../storage/tables.ts";
+import { readVersions, Schema, Tables } from "../storage/tables.ts";
 import { type Asker, type EndRequest, UNASKED } from "../system/end-request.ts";
 import { isEnded } from "../system/watermarks.ts";
 import { type EndRecord, endByWatermark, type HowEnded } from "../token/end-record.ts";

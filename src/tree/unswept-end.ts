@@ -1,6 +1,6 @@
 import { newEntry } from "../listing/inventory/entry.ts";
 import type { Ending } from "../listing/inventory/shard/ended.ts";
-import { storedJson } from "../storage/stored-json.ts";
+import { storedJson } from "../storage/tables.ts";
 import type { Watermarks } from "../system/watermarks.ts";
 import { type EndRecord, earliestEnd, expiry, watermarkEnd } from "../token/end-record.ts";
 import { withThoseAbove } from "./lineage.ts";

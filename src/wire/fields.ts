@@ -1,8 +1,8 @@
+import { parseRfc3339 } from "../base/clock.ts";
 import { parseDuration } from "../base/duration.ts";
 import { parseFlag } from "../base/flag.ts";
 import { MAX_JSON_STRINGS } from "../base/limits.ts";
 import { err, ok, type Result } from "../base/result.ts";
-import { parseRfc3339 } from "../base/rfc3339.ts";
 import type { Shape } from "./shape.ts";
 
 /** What is known of the values of a field, for descriptions of the interface. */

@@ -1,4 +1,4 @@
-import { formatRfc3339 } from "../../base/rfc3339.ts";
+import { formatRfc3339 } from "../../base/clock.ts";
 import type { AliasRecord, EntityRecord, GroupAliasRecord, GroupRecord, Metadata } from "../../identity/model.ts";
 import type { Mount } from "../../system/mount.ts";
 import { fieldsOf, type ViewFields, view } from "../../wire/view.ts";

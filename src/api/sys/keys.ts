@@ -1,10 +1,9 @@
 import { readRoute } from "../../auth/record-routes.ts";
 import { type Route, simpleRoute } from "../../auth/route.ts";
 import { injectedAnswer, NO_CONTENT } from "../../auth/route-description.ts";
-import { currentTime } from "../../base/clock.ts";
+import { currentTime, formatRfc3339 } from "../../base/clock.ts";
 import { formatDuration } from "../../base/duration.ts";
 import { ok } from "../../base/result.ts";
-import { formatRfc3339 } from "../../base/rfc3339.ts";
 import { rotateKeys } from "../../system/key-rotation.ts";
 import { systemOf } from "../../system/system.ts";
 import { count, fieldSchema, flag, NO_FIELDS, sent, sentDuration } from "../../wire/fields.ts";

@@ -1,9 +1,8 @@
 import { openRoute, type Route } from "../../auth/route.ts";
 import { dataAnswer, describeFields, NO_CONTENT } from "../../auth/route-description.ts";
 import { beginRestore, finishRestore, NOT_EMPTY, restorePart } from "../../backup/restore.ts";
-import { currentTime } from "../../base/clock.ts";
+import { currentTime, parseRfc3339 } from "../../base/clock.ts";
 import { err, invalid, ok, type Result } from "../../base/result.ts";
-import { parseRfc3339 } from "../../base/rfc3339.ts";
 import type { EndsOfRestore } from "../../system/setup.ts";
 import { fieldSchema, integer, text } from "../../wire/fields.ts";
 import { dataReply, EMPTY } from "../../wire/reply.ts";

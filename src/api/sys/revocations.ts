@@ -1,9 +1,9 @@
 import { readRoute } from "../../auth/record-routes.ts";
 import type { Route } from "../../auth/route.ts";
 import { dataAnswer } from "../../auth/route-description.ts";
+import { formatRfc3339, formatTime } from "../../base/clock.ts";
 import { inGroups } from "../../base/parallel.ts";
 import { ok } from "../../base/result.ts";
-import { formatRfc3339, formatTime } from "../../base/rfc3339.ts";
 import type { Env } from "../../env.ts";
 import { progressOfEnd } from "../../lease/walk.ts";
 import type { EndProgress } from "../../lease/walk-job.ts";

@@ -1,4 +1,4 @@
-import { formatRfc3339, formatTime } from "../../base/rfc3339.ts";
+import { formatRfc3339, formatTime } from "../../base/clock.ts";
 import type { Author, ListedToken, OrganizationRecord, TeamRecord, TeamToken } from "../../team/record.ts";
 import { ORGANIZATION_ACCESS } from "../../team/rules/organization-access.ts";
 import { allSettings } from "../../team/rules/organization-settings.ts";

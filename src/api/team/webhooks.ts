@@ -1,9 +1,8 @@
 import { type CallContext, type Route, withParameters } from "../../auth/route.ts";
 import { NO_CONTENT, plainAnswer } from "../../auth/route-description.ts";
-import { currentTime } from "../../base/clock.ts";
+import { currentTime, formatRfc3339 } from "../../base/clock.ts";
 import { hasUnprintable } from "../../base/name.ts";
 import { err, type Failure, ok, type Result } from "../../base/result.ts";
-import { formatRfc3339 } from "../../base/rfc3339.ts";
 import type { Keys } from "../../crypto/key-ring.ts";
 import { organizationNamed } from "../../team/find.ts";
 import { newWebhookId } from "../../team/ids.ts";

@@ -1,8 +1,8 @@
 import { readRoute } from "../../auth/record-routes.ts";
 import { type Route, simpleRoute } from "../../auth/route.ts";
 import { BEGUN, dataAnswer, ENVELOPE } from "../../auth/route-description.ts";
+import { formatTime } from "../../base/clock.ts";
 import { ok } from "../../base/result.ts";
-import { formatTime } from "../../base/rfc3339.ts";
 import { tidyOf } from "../../tidy/tidy.ts";
 import type { TidyRun } from "../../tidy/tidy-store.ts";
 import { NO_FIELDS } from "../../wire/fields.ts";

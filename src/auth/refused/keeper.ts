@@ -1,6 +1,6 @@
 import { currentTime } from "../../base/clock.ts";
 import { SoonestTimer } from "../../base/soonest-timer.ts";
-import type { Setting } from "../../storage/setting.ts";
+import type { Setting } from "../../storage/sealed-values.ts";
 import type { Tables } from "../../storage/tables.ts";
 import { type Refusal, timeToWait, withRefusals } from "./refusals.ts";
 

@@ -1,7 +1,6 @@
 import { waitUntil } from "cloudflare:workers";
-import { currentTime } from "../../base/clock.ts";
+import { currentTime, sleep } from "../../base/clock.ts";
 import { GenerationalCache } from "../../base/generational-cache.ts";
-import { sleep } from "../../base/sleep.ts";
 import type { Mount } from "../../system/mount.ts";
 import type { GroveRequest } from "../../wire/request.ts";
 import { INTERVAL_MS, type Refusal, timeToWait, withRefusals } from "./refusals.ts";

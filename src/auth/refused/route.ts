@@ -1,6 +1,6 @@
 import type { Env } from "../../env.ts";
 import type { Mount } from "../../system/mount.ts";
-import { mountOf } from "../mount-of.ts";
+import { mountOf } from "../method.ts";
 import { showRoute } from "../record-routes.ts";
 import type { Route } from "../route.ts";
 import { REFUSALS_VIEW } from "./refusals.ts";

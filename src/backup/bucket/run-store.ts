@@ -1,6 +1,4 @@
-import type { Migration } from "../../storage/schema.ts";
-import { storedJson } from "../../storage/stored-json.ts";
-import { columnOf, type Tables } from "../../storage/tables.ts";
+import { columnOf, type Migration, storedJson, type Tables } from "../../storage/tables.ts";
 import type { ListedPart } from "../make.ts";
 
 export const BACKUP_RUN_MIGRATIONS: readonly Migration[] = [

@@ -1,6 +1,5 @@
-import { currentTime } from "../clock.ts";
+import { currentTime, sleep } from "../clock.ts";
 import { inGroups, inPool, MAX_PARALLEL_CALLS } from "../parallel.ts";
-import { sleep } from "../sleep.ts";
 import { pauseAfter } from "./pace.ts";
 import { sweepThreads } from "./threads.ts";
 import type { SweepTurns } from "./turns.ts";

@@ -1,5 +1,4 @@
-import { currentTime } from "../clock.ts";
-import { sleep } from "../sleep.ts";
+import { currentTime, sleep } from "../clock.ts";
 import { pauseAfter, wasBusy } from "./pace.ts";
 
 /** A piece is over after this time (ms), whatever has become of the object that began it. */

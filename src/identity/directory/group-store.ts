@@ -1,9 +1,7 @@
 import { nameKey } from "../../base/name.ts";
-import { RANDOM_REVISION } from "../../storage/revision.ts";
 import type { RowSeals } from "../../storage/row-seals.ts";
 import { SealedTable, type TableShape, type WithSeal } from "../../storage/sealed-table.ts";
-import { storedJson } from "../../storage/stored-json.ts";
-import { columnOf, type Sql } from "../../storage/tables.ts";
+import { columnOf, RANDOM_REVISION, type Sql, storedJson } from "../../storage/tables.ts";
 import type { AliasPlace, GroupState, GroupType, GroupWrite, Metadata } from "../model.ts";
 import { usablePolicies } from "../rules.ts";
 import { MembershipStore } from "./membership-store.ts";

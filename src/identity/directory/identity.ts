@@ -1,7 +1,5 @@
 import type { Result } from "../../base/result.ts";
-import type { Migration } from "../../storage/schema.ts";
-import { storedJson } from "../../storage/stored-json.ts";
-import { columnOf } from "../../storage/tables.ts";
+import { columnOf, type Migration, storedJson } from "../../storage/tables.ts";
 import { GroveObject } from "../../system/grove-object.ts";
 import type { IdentityEnv } from "../env.ts";
 import type {

@@ -1,10 +1,7 @@
 import { nameKey } from "../../base/name.ts";
-import { RANDOM_REVISION } from "../../storage/revision.ts";
 import type { RowSeals } from "../../storage/row-seals.ts";
-import type { Migration } from "../../storage/schema.ts";
 import { SealedTable, type TableShape, type WithSeal } from "../../storage/sealed-table.ts";
-import { storedJson } from "../../storage/stored-json.ts";
-import { columnOf, type Sql } from "../../storage/tables.ts";
+import { columnOf, type Migration, RANDOM_REVISION, type Sql, storedJson } from "../../storage/tables.ts";
 import type { AliasPlace } from "../model.ts";
 import { type Entity, isSamePlace } from "./entity.ts";
 

@@ -1,4 +1,4 @@
-import { inTime } from "../../base/in-time.ts";
+import { inTime } from "../../base/clock.ts";
 import { inPool, MAX_PARALLEL_CALLS } from "../../base/parallel.ts";
 import type { Sql } from "../../storage/tables.ts";
 import { UNASKED } from "../../system/end-request.ts";

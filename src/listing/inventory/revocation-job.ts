@@ -1,5 +1,4 @@
-import type { Migration } from "../../storage/schema.ts";
-import { storedJson } from "../../storage/stored-json.ts";
+import { type Migration, storedJson } from "../../storage/tables.ts";
 import type { EndRequest } from "../../system/end-request.ts";
 import { type CountState, countedSoFar, isCounted } from "./counting.ts";
 import type { RevokedInTree, Selection } from "./selection.ts";

@@ -2,7 +2,7 @@ import { currentTime } from "../../base/clock.ts";
 import { within } from "../../base/location.ts";
 import { inGroups } from "../../base/parallel.ts";
 import { cleanUpTrees } from "../../base/turns/clean-up.ts";
-import { storedJson } from "../../storage/stored-json.ts";
+import { storedJson } from "../../storage/tables.ts";
 import { GroveObject } from "../../system/grove-object.ts";
 import { treeAt } from "../../token/find-tree.ts";
 import { decodeStoredId } from "../../token/ids.ts";

@@ -1,9 +1,7 @@
 import { currentTime } from "../../base/clock.ts";
 import { isolates } from "../../base/isolates.ts";
 import { inGroups } from "../../base/parallel.ts";
-import type { Migration } from "../../storage/schema.ts";
-import { storedJson } from "../../storage/stored-json.ts";
-import { type Sql, Tables } from "../../storage/tables.ts";
+import { type Migration, type Sql, storedJson, Tables } from "../../storage/tables.ts";
 import { rowGeneratedAt } from "../../token/ids.ts";
 import type { StartedTree } from "../updates/update-queue.ts";
 

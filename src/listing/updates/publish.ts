@@ -1,5 +1,4 @@
-import { currentTime } from "../../base/clock.ts";
-import { sleep } from "../../base/sleep.ts";
+import { currentTime, sleep } from "../../base/clock.ts";
 import { SoonestTimer } from "../../base/soonest-timer.ts";
 import { accessorShard } from "../accessor-shard.ts";
 import type { ListingEnv } from "../env.ts";

@@ -1,5 +1,4 @@
-import { currentTime } from "../../base/clock.ts";
-import { sleep } from "../../base/sleep.ts";
+import { currentTime, sleep } from "../../base/clock.ts";
 import { sweepThreads } from "../../base/turns/threads.ts";
 import type { SweepTurns } from "../../base/turns/turns.ts";
 import { decodeStoredId } from "../../token/ids.ts";

@@ -1,4 +1,4 @@
-import { sleep } from "../../base/sleep.ts";
+import { sleep } from "../../base/clock.ts";
 import { decodeStoredId } from "../../token/ids.ts";
 import { accessorShardNumber } from "../accessor-shard-number.ts";
 import type { InventoryEntry } from "../inventory/entry.ts";

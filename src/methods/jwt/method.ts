@@ -1,6 +1,5 @@
 import type { LoginRenewal } from "../../auth/login-renewal.ts";
-import type { AuthMethod } from "../../auth/method.ts";
-import { type AtMount, mountOf } from "../../auth/mount-of.ts";
+import { type AtMount, type AuthMethod, mountOf } from "../../auth/method.ts";
 import { absentPolicyWarnings } from "../../auth/policy-warning.ts";
 import { listRoute, removeRoute, showRoute } from "../../auth/record-routes.ts";
 import { refusedRoute } from "../../auth/refused/route.ts";

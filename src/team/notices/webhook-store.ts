@@ -1,7 +1,6 @@
 import type { RowSeals } from "../../storage/row-seals.ts";
 import { blobsOf, SealedTable, type TableShape } from "../../storage/sealed-table.ts";
-import { storedJson } from "../../storage/stored-json.ts";
-import { columnOf, type Sql } from "../../storage/tables.ts";
+import { columnOf, type Sql, storedJson } from "../../storage/tables.ts";
 import type { Page, PageRequest } from "../record.ts";
 import type { Delivery, SealedWebhook, Webhook } from "./rules.ts";
 

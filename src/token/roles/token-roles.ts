@@ -1,8 +1,8 @@
 import { within } from "../../base/location.ts";
 import { DENIED, err, invalid, ok, type Result } from "../../base/result.ts";
 import { holdersOf, type PolicyHolders } from "../../policy/holders.ts";
-import type { Migration } from "../../storage/schema.ts";
 import { SealedValues, valuesTable } from "../../storage/sealed-values.ts";
+import type { Migration } from "../../storage/tables.ts";
 import { GroveObject } from "../../system/grove-object.ts";
 import type { MountTtl } from "../../system/mount.ts";
 import type { TokenEnv } from "../env.ts";

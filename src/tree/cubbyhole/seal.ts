@@ -1,6 +1,6 @@
 import type { Keys } from "../../crypto/key-ring.ts";
 import { openData, sealData } from "../../crypto/sealed-data.ts";
-import { storedJson } from "../../storage/stored-json.ts";
+import { storedJson } from "../../storage/tables.ts";
 import type { TokenAddress } from "../../token/ids.ts";
 
 /** Seals a value for the cubbyhole of one token. */

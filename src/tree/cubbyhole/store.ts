@@ -1,5 +1,4 @@
-import { type Migration, readVersions } from "../../storage/schema.ts";
-import { Tables } from "../../storage/tables.ts";
+import { type Migration, readVersions, Tables } from "../../storage/tables.ts";
 import type { OtherEntries } from "./limits.ts";
 
 export const CUBBYHOLE_MIGRATIONS: readonly Migration[] = [

@@ -1,4 +1,4 @@
-import { storedJson } from "../../storage/stored-json.ts";
+import { storedJson } from "../../storage/tables.ts";
 import { UNASKED } from "../../system/end-request.ts";
 import { type EndRecord, earliestEnd, expiry } from "../../token/end-record.ts";
 import { LIVE, REVOKED, REVOKED_ALONE } from "../../token/state.ts";

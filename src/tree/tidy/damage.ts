@@ -1,6 +1,6 @@
 import { HELD } from "../../lease/store.ts";
 import { fixedPart, fixedText, type ListedClaim } from "../../listing/inventory/entry.ts";
-import { storedJson } from "../../storage/stored-json.ts";
+import { storedJson } from "../../storage/tables.ts";
 import { routedIdText } from "../../token/ids.ts";
 import type { TokenRecord } from "../../token/record.ts";
 import { CUSTOM_ID_KEY } from "../token-rows.ts";

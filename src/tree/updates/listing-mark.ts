@@ -1,5 +1,4 @@
-import type { Migration, SchemaVersions } from "../../storage/schema.ts";
-import { Tables } from "../../storage/tables.ts";
+import { type Migration, type SchemaVersions, Tables } from "../../storage/tables.ts";
 
 export const LISTING_MARK_MIGRATIONS: readonly Migration[] = [
   {

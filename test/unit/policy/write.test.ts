@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { parseAbsoluteTime } from "../../../src/base/rfc3339.ts";
+import { parseAbsoluteTime } from "../../../src/base/clock.ts";
 import { decodePolicyText } from "../../../src/policy/parse.ts";
 import { checkAndSetProblem, policyExpiry } from "../../../src/policy/write.ts";
 import { NOW } from "./helpers.ts";

@@ -2,8 +2,7 @@ import { runInDurableObject } from "cloudflare:test";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { readPageOf } from "../../../src/storage/pages.ts";
-import { type Migration, Schema } from "../../../src/storage/schema.ts";
-import { Tables } from "../../../src/storage/tables.ts";
+import { type Migration, Schema, Tables } from "../../../src/storage/tables.ts";
 import { bindings } from "../../support/service.ts";
 
 const FIRST: Migration = { version: 1, description: "things", sql: "CREATE TABLE things (name TEXT NOT NULL)" };

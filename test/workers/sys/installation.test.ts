@@ -2,7 +2,7 @@ import { createExecutionContext, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Env } from "../../../src/env.ts";
 import worker from "../../../src/index.ts";
-import { Schema } from "../../../src/storage/schema.ts";
+import { Schema } from "../../../src/storage/tables.ts";
 import { changedFilter, mayContain } from "../../../src/system/custom-id-filter.ts";
 import { CustomIdStore } from "../../../src/system/custom-id-store.ts";
 import { loadInstallation, loadInstallationSince, refreshInstallation } from "../../../src/system/installation.ts";

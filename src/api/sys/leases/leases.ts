@@ -1,9 +1,8 @@
 import { registerLease } from "../../../auth/register-lease.ts";
 import { type Answered, type Route, simpleRoute } from "../../../auth/route.ts";
 import { dataAnswer, ENVELOPE, KEYS } from "../../../auth/route-description.ts";
-import { currentTime } from "../../../base/clock.ts";
+import { currentTime, formatRfc3339, formatTime } from "../../../base/clock.ts";
 import { err, invalid, ok, type Result } from "../../../base/result.ts";
-import { formatRfc3339, formatTime } from "../../../base/rfc3339.ts";
 import { toBase64 } from "../../../crypto/bytes.ts";
 import type { Env } from "../../../env.ts";
 import { listLeases } from "../../../lease/queries.ts";

@@ -1,8 +1,7 @@
 import type { Answered, CallContext } from "../../../auth/route.ts";
-import { currentTime } from "../../../base/clock.ts";
+import { currentTime, formatRfc3339, formatTime } from "../../../base/clock.ts";
 import { inGroups } from "../../../base/parallel.ts";
 import { err, ok } from "../../../base/result.ts";
-import { formatRfc3339, formatTime } from "../../../base/rfc3339.ts";
 import type { Env } from "../../../env.ts";
 import { entitiesGiving } from "../../../identity/entities.ts";
 import { loadGroups } from "../../../identity/groups.ts";

@@ -1,9 +1,7 @@
 import { type Answered, type OpenContext, openRoute, type Route } from "../../../auth/route.ts";
 import { plainAnswer } from "../../../auth/route-description.ts";
-import { currentTime, isWithin } from "../../../base/clock.ts";
-import { inTime } from "../../../base/in-time.ts";
+import { currentTime, formatTime, inTime, isWithin } from "../../../base/clock.ts";
 import { err, invalid, ok } from "../../../base/result.ts";
-import { formatTime } from "../../../base/rfc3339.ts";
 import { groveVersion } from "../../../base/version.ts";
 import type { Env } from "../../../env.ts";
 import { identityOf } from "../../../identity/stubs.ts";

@@ -1,9 +1,9 @@
 import { type Answered, type CallContext, type Route, simpleRoute } from "../../../auth/route.ts";
 import { dataAnswer } from "../../../auth/route-description.ts";
+import { formatRfc3339, formatTime } from "../../../base/clock.ts";
 import { MAX_NAMED_TOKENS } from "../../../base/limits.ts";
 import { inGroups } from "../../../base/parallel.ts";
 import { err, invalid, ok, type Result } from "../../../base/result.ts";
-import { formatRfc3339, formatTime } from "../../../base/rfc3339.ts";
 import type { Env } from "../../../env.ts";
 import {
   ALL_ENDED,

@@ -1,8 +1,7 @@
 import { type Route, simpleRoute } from "../../../auth/route.ts";
 import { dataAnswer } from "../../../auth/route-description.ts";
-import { currentTime } from "../../../base/clock.ts";
+import { currentTime, formatRfc3339 } from "../../../base/clock.ts";
 import { err, invalid, ok } from "../../../base/result.ts";
-import { formatRfc3339 } from "../../../base/rfc3339.ts";
 import { endsOfGroups } from "../../../listing/inventory/group-ends.ts";
 import { MAX_ENDING } from "../../../listing/inventory/shard/group-ends.ts";
 import { FRESHNESS_MS } from "../../../listing/updates/delays.ts";

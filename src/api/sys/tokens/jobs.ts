@@ -1,8 +1,8 @@
 import { readRoute } from "../../../auth/record-routes.ts";
 import { type Route, simpleRoute, withParameters } from "../../../auth/route.ts";
 import { dataAnswer } from "../../../auth/route-description.ts";
+import { formatRfc3339, formatTime } from "../../../base/clock.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
-import { formatRfc3339, formatTime } from "../../../base/rfc3339.ts";
 import type { ListedJob, RevocationJob } from "../../../listing/inventory/revocation-job.ts";
 import { revocationsOf } from "../../../listing/inventory/revocations.ts";
 import { GROUPINGS, type Groups, type Tally } from "../../../listing/inventory/tally.ts";

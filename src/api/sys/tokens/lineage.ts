@@ -9,8 +9,8 @@ import {
 } from "../../../auth/route.ts";
 import { dataAnswer } from "../../../auth/route-description.ts";
 import { accessorTarget, outcomeOf, readTargetToken, tokenTarget } from "../../../auth/target.ts";
+import { formatRfc3339 } from "../../../base/clock.ts";
 import { err, invalid, ok } from "../../../base/result.ts";
-import { formatRfc3339 } from "../../../base/rfc3339.ts";
 import { leaseIdOf } from "../../../lease/record.ts";
 import type { ListedToken } from "../../../listing/inventory/entry.ts";
 import { findInInventory } from "../../../listing/inventory/queries.ts";

@@ -1,8 +1,7 @@
 import { type Answered, type CallContext, type Route, simpleRoute } from "../../../auth/route.ts";
 import { dataAnswer } from "../../../auth/route-description.ts";
-import { currentTime } from "../../../base/clock.ts";
+import { currentTime, formatRfc3339 } from "../../../base/clock.ts";
 import { err, invalid, ok } from "../../../base/result.ts";
-import { formatRfc3339 } from "../../../base/rfc3339.ts";
 import type { Env } from "../../../env.ts";
 import { judged, type ListedToken } from "../../../listing/inventory/entry.ts";
 import type { TokenFilter } from "../../../listing/inventory/filter.ts";

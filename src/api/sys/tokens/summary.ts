@@ -1,9 +1,8 @@
 import { type Route, simpleRoute } from "../../../auth/route.ts";
 import { dataAnswer } from "../../../auth/route-description.ts";
-import { currentTime } from "../../../base/clock.ts";
+import { currentTime, formatRfc3339 } from "../../../base/clock.ts";
 import { inGroups } from "../../../base/parallel.ts";
 import { err, invalid, ok } from "../../../base/result.ts";
-import { formatRfc3339 } from "../../../base/rfc3339.ts";
 import type { Env } from "../../../env.ts";
 import { timesOverShards } from "../../../listing/ask-shards.ts";
 import type { GroupCount } from "../../../listing/inventory/group-sums.ts";

@@ -1,4 +1,4 @@
-import { formatRfc3339, formatTime } from "../../../base/rfc3339.ts";
+import { formatRfc3339, formatTime } from "../../../base/clock.ts";
 import { createdAtOf, type ListedToken, TOKEN_MOUNT } from "../../../listing/inventory/entry.ts";
 import type { Installation } from "../../../system/installation.ts";
 import { issuerOf } from "../../../system/mount.ts";

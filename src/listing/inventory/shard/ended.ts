@@ -1,6 +1,5 @@
 import { MAX_ENDED } from "../../../base/limits.ts";
-import { storedJson } from "../../../storage/stored-json.ts";
-import type { Sql } from "../../../storage/tables.ts";
+import { type Sql, storedJson } from "../../../storage/tables.ts";
 import type { EndRecord } from "../../../token/end-record.ts";
 import { decodeStoredId } from "../../../token/ids.ts";
 import type { InventoryEntry, ListedToken } from "../entry.ts";

@@ -1,5 +1,4 @@
-import { storedJson } from "../../../storage/stored-json.ts";
-import type { Sql } from "../../../storage/tables.ts";
+import { type Sql, storedJson } from "../../../storage/tables.ts";
 import type { InventoryEntry } from "../entry.ts";
 import type { GroupCount } from "../group-sums.ts";
 import { type GroupKind, groupKeysOf } from "../terms.ts";

@@ -1,5 +1,4 @@
-import { storedJson } from "../../../storage/stored-json.ts";
-import type { Sql } from "../../../storage/tables.ts";
+import { type Sql, storedJson } from "../../../storage/tables.ts";
 import type { CountKey } from "../terms.ts";
 import { type CountDelta, writeCounts } from "./counts.ts";
 import { hasPostings, type TermDelta, writePostings } from "./postings.ts";

@@ -1,5 +1,4 @@
-import { storedJson } from "../../../storage/stored-json.ts";
-import type { Sql } from "../../../storage/tables.ts";
+import { type Sql, storedJson } from "../../../storage/tables.ts";
 import { decodeStoredId } from "../../../token/ids.ts";
 import type { InventoryEntry, ListedToken } from "../entry.ts";
 

@@ -1,5 +1,4 @@
-import { storedJson } from "../../../storage/stored-json.ts";
-import type { Sql } from "../../../storage/tables.ts";
+import { type Sql, storedJson } from "../../../storage/tables.ts";
 import type { InventoryEntry } from "../entry.ts";
 import { groupKeysOf, type TreeGrouping, treesKind } from "../terms.ts";
 import type { InventoryCounts } from "./counts.ts";

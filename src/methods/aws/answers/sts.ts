@@ -1,5 +1,5 @@
+import { parseRfc3339 } from "../../../base/clock.ts";
 import { err, invalid, ok, type Result } from "../../../base/result.ts";
-import { parseRfc3339 } from "../../../base/rfc3339.ts";
 import { type PrincipalArn, parsePrincipalArn } from "../arn.ts";
 import type { Partition } from "../regions.ts";
 import { type CloudAnswer, readResult, unreadable } from "./answer.ts";

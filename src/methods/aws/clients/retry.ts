@@ -1,7 +1,6 @@
-import { currentTime } from "../../../base/clock.ts";
+import { currentTime, sleep } from "../../../base/clock.ts";
 import type { PrivateHosts } from "../../../base/private-hosts.ts";
 import { err, invalid, ok, type Result } from "../../../base/result.ts";
-import { sleep } from "../../../base/sleep.ts";
 import { countEvent } from "../../../metrics/events.ts";
 import { type NoAnswer, type OutboundRequest, type SentAnswer, send } from "../../send.ts";
 import {

@@ -1,6 +1,5 @@
-import { currentTime } from "../../../base/clock.ts";
+import { currentTime, parseRfc3339 } from "../../../base/clock.ts";
 import { err, invalid, ok, type Result } from "../../../base/result.ts";
-import { parseRfc3339 } from "../../../base/rfc3339.ts";
 import { exactString } from "../../../wire/exact-fields.ts";
 import { fieldSchema, readValues } from "../../../wire/fields.ts";
 import { jsonObjectOf } from "../../../wire/json.ts";

@@ -1,5 +1,5 @@
+import { parseRfc3339 } from "../../../base/clock.ts";
 import { err, invalid, ok, type Result } from "../../../base/result.ts";
-import { parseRfc3339 } from "../../../base/rfc3339.ts";
 import { fromUtf8 } from "../../../crypto/bytes.ts";
 import { exactString } from "../../../wire/exact-fields.ts";
 import { type Field, fieldSchema, readValues } from "../../../wire/fields.ts";

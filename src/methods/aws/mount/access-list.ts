@@ -2,7 +2,7 @@ import { within } from "../../../base/location.ts";
 import { logInfo } from "../../../base/log.ts";
 import { DENIED, err, ok, type Result } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
-import type { Migration } from "../../../storage/schema.ts";
+import type { Migration } from "../../../storage/tables.ts";
 import { GroveObject } from "../../../system/grove-object.ts";
 import { type AccessEntry, decideLogin, type InstanceLogin } from "../rules/access.ts";
 import { DEFAULT_TIDY, type TidySettings } from "../rules/tidy-settings.ts";

@@ -1,4 +1,4 @@
-import { mountOf } from "../../../auth/mount-of.ts";
+import { mountOf } from "../../../auth/method.ts";
 import type { CallContext } from "../../../auth/route.ts";
 import { err, type Failure, inContext, invalid, ok, type Result } from "../../../base/result.ts";
 import { dataReply, type Reply } from "../../../wire/reply.ts";

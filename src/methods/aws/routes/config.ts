@@ -1,4 +1,4 @@
-import { mountOf } from "../../../auth/mount-of.ts";
+import { mountOf } from "../../../auth/method.ts";
 import { listRoute, removeRoute, showRoute } from "../../../auth/record-routes.ts";
 import { type Route, simpleRoute, tokenRoute } from "../../../auth/route.ts";
 import { DONE_OR_WARNED, dataAnswer, NO_CONTENT } from "../../../auth/route-description.ts";

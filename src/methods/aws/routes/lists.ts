@@ -1,4 +1,4 @@
-import { type AtMount, mountOf } from "../../../auth/mount-of.ts";
+import { type AtMount, mountOf } from "../../../auth/method.ts";
 import { listRoute, removeRoute, showRoute } from "../../../auth/record-routes.ts";
 import { type CallContext, type RequestContext, type Route, tokenRoute } from "../../../auth/route.ts";
 import { BEGUN, ENVELOPE, NO_CONTENT } from "../../../auth/route-description.ts";

@@ -1,4 +1,4 @@
-import { mountOf } from "../../../auth/mount-of.ts";
+import { mountOf } from "../../../auth/method.ts";
 import { listRoute, removeRoute, showRoute } from "../../../auth/record-routes.ts";
 import {
   type CallContext,
