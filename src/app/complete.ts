@@ -3,6 +3,7 @@ import { wrapAnswer } from "../auth/wrap.ts";
 import { ok } from "../base/result.ts";
 import { policiesOfEntity } from "../identity/standing.ts";
 import { answerToWrap } from "../wire/envelope.ts";
+import type { SentNames } from "../wire/read-fields.ts";
 import type { Reply } from "../wire/reply.ts";
 import { respond } from "./answer.ts";
 import type { Answer, AppContext } from "./context.ts";
@@ -51,4 +52,20 @@ async function wrapped(c: AppContext, answer: Answer, loggedPath: string): Promi
   if (!wrapping.ok) return { ...answer, warnings: [], result: wrapping };
   const inside = reply.kind === "auth" && { auth: reply.auth };
   return { ...answer, warnings: [], result: ok({ kind: "wrapped", wrapInfo: wrapping.value, ...inside }) };
+}
+
+/** Warns about fields that had no effect: unknown ones, and those that the path gives as well. */
+export function fieldWarnings(
+  { unknown, known }: SentNames,
+  params: Readonly<Record<string, string>>,
+): readonly string[] {
+  const replaced = known.filter((name) => Object.hasOwn(params, name));
+  return [
+    ...(unknown.length > 0 ? [`Endpoint ignored these unrecognized parameters: [${unknown.join(" ")}]`] : []),
+    ...(replaced.length > 0
+      ? [
+          `Endpoint replaced the value of these parameters with the values captured from the endpoint's path: [${replaced.join(" ")}]`,
+        ]
+      : []),
+  ];
 }

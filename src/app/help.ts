@@ -3,7 +3,7 @@ import type { Operation } from "../policy/acl.ts";
 import type { Shape } from "../wire/shape.ts";
 import { openApiDocument } from "./openapi/document.ts";
 import type { JsonSchema } from "./openapi/json-schema.ts";
-import { fieldsOf, parameterDescription, pathParameters } from "./openapi/operation-fields.ts";
+import { fieldsOf, parameterDescription, pathParameters } from "./openapi/operation.ts";
 import type { RouteTable } from "./route-table.ts";
 
 /** What `path-help` answers for a path: a text for people, and a document for programs. */

@@ -1,8 +1,8 @@
-import type { Route } from "../auth/route.ts";
+import type { ReadyContext, Route, TokenRoute } from "../auth/route.ts";
 import { err, ok, type Result } from "../base/result.ts";
+import type { AccessRequest } from "../policy/acl.ts";
 import type { Installation } from "../system/installation.ts";
-import type { GroveRequest } from "../wire/request.ts";
-import { type Help, helpOf } from "./help.ts";
+import { type GroveRequest, isListing } from "../wire/request.ts";
 import type { RouteTable } from "./route-table.ts";
 
 /** All routes, by where they are. */
@@ -60,15 +60,31 @@ export function findRoute(place: Place | null, { operation, path }: Asked): Resu
   if (!place) return err({ code: "no_route", path });
   const mountPath = path.slice(place.mount.length);
   const match = place.table.match(operation, mountPath);
-  if (match.found === "other_operation") return err({ code: "unsupported_operation" });
-  if (match.found === "nothing") return err({ code: "unsupported_path" });
-  const { route, params } = match;
+  if (!match.ok) return match;
+  const { route, params } = match.value;
   return ok({ route, params, mountPath, pattern: place.mount + route.path });
 }
 
-/** What `path-help` says about a path, or the 404 that says that nothing is there. */
-export function findHelp(place: Place | null, path: string, version: string): Result<Help> {
-  if (!place) return err({ code: "no_route", path });
-  const help = helpOf(place.table, path.slice(place.mount.length), place.idPrefix, version);
-  return help === null ? err({ code: "unsupported_path" }) : ok(help);
+/**
+ * A request as policies see it: by the canonical path of its route, and by its alternate path where there is one.
+ *
+ * @param found null where no endpoint serves the request.
+ */
+export async function accessOf(
+  context: Pick<ReadyContext, "env" | "installation">,
+  request: Pick<GroveRequest, "operation" | "path" | "data" | "wrapTtlSeconds">,
+  found: FoundRoute<TokenRoute> | null,
+): Promise<AccessRequest> {
+  const { operation, data, wrapTtlSeconds } = request;
+  const { route = null, mountPath = request.path } = found ?? {};
+  const alternatePath = (await route?.alternatePath?.(context, request.path)) ?? null;
+  const mount = request.path.slice(0, request.path.length - mountPath.length);
+  const path = mount + (route?.canonicalPath?.(mountPath, data) ?? mountPath);
+  return {
+    operation: operation === "update" && route?.createsOrUpdates ? "create_or_update" : operation,
+    path: isListing(operation) ? `${path}/` : path,
+    ...(alternatePath !== null && { alternatePath }),
+    data,
+    ...(wrapTtlSeconds > 0 && { wrapTtlSeconds }),
+  };
 }

@@ -7,7 +7,7 @@ import type { Operation } from "../policy/acl.ts";
 import { AddressWindows, type Counted } from "../quota/address-windows.ts";
 import { DEFAULT_QUOTA_CONFIG, INIT_LIMIT, LOGIN_LIMIT, type RateLimit } from "../quota/quota.ts";
 import type { Installation } from "../system/installation.ts";
-import { countedPathAt, isLoginAt } from "./routes.ts";
+import { plainUpdateAt } from "./routes.ts";
 
 /** The properties of a request that decide which limits count it. */
 export interface CountedRequest {
@@ -100,8 +100,11 @@ function placeOf(installation: Installation, head: CountedRequest): Place {
   const mount = below === null ? undefined : installation.mountServing(below);
   const mountPath = below === null ? firstSegment(path) : mount ? `auth/${mount.path}` : "";
   const sent = path.slice(mountPath.length);
-  const suffix = mount && operation === "update" ? countedPathAt(mount.type, sent) : sent;
-  const isLogin = mount !== undefined && operation === "update" && isLoginAt(mount.type, suffix);
+  // No login has a parameter in its path, nor has what counts as one.
+  const updateAt = (at: string) => (mount && operation === "update" ? plainUpdateAt(mount.type, at) : undefined);
+  const route = updateAt(sent);
+  const suffix = (route?.access === "token" && route.countsAs) || sent;
+  const isLogin = updateAt(suffix)?.access === "login";
   return { installation, mountPath, suffix, isLogin };
 }
 

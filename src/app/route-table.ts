@@ -2,20 +2,21 @@ import { RegExpRouter } from "hono/router/reg-exp-router";
 import { SmartRouter } from "hono/router/smart-router";
 import { TrieRouter } from "hono/router/trie-router";
 import type { Route } from "../auth/route.ts";
+import { err, ok, type Result } from "../base/result.ts";
 import type { Operation } from "../policy/acl.ts";
 
-/** What a table says about a path. */
-export type RouteMatch =
-  | { readonly found: "route"; readonly route: Route; readonly params: Readonly<Record<string, string>> }
-  | { readonly found: "other_operation" }
-  | { readonly found: "nothing" };
+/** A route that serves a path, with the values of its parameters. */
+interface RouteMatch {
+  readonly route: Route;
+  readonly params: Readonly<Record<string, string>>;
+}
 
 /** The routes of one mount, matched with Hono's routers by operation and path. */
 export class RouteTable {
   readonly #router = new SmartRouter<Route>({ routers: [new RegExpRouter<Route>(), new TrieRouter<Route>()] });
   readonly #operations: ReadonlySet<Operation>;
   /** What the router found for routes without parameters, by operation and path: no more than there are routes. */
-  readonly #plain = new Map<string, Extract<RouteMatch, { found: "route" }>>();
+  readonly #plain = new Map<string, RouteMatch>();
   readonly routes: readonly Route[];
 
   constructor(routes: readonly Route[]) {
@@ -26,14 +27,14 @@ export class RouteTable {
     this.#operations = new Set(routes.flatMap((route) => route.operations));
   }
 
-  /** Finds the route of an operation on a path. */
-  match(operation: Operation, path: string): RouteMatch {
+  /** The route of an operation on a path, or the 404 or 405 that says why there is none. */
+  match(operation: Operation, path: string): Result<RouteMatch> {
     const match = this.#find(operation, path);
-    if (match) return match;
+    if (match) return ok(match);
     for (const other of this.#operations) {
-      if (other !== operation && this.#find(other, path)) return { found: "other_operation" };
+      if (other !== operation && this.#find(other, path)) return err({ code: "unsupported_operation" });
     }
-    return { found: "nothing" };
+    return err({ code: "unsupported_path" });
   }
 
   /** The routes that serve a path, each with its operations there. */
@@ -46,7 +47,7 @@ export class RouteTable {
     return found;
   }
 
-  #find(operation: Operation, path: string): Extract<RouteMatch, { found: "route" }> | null {
+  #find(operation: Operation, path: string): RouteMatch | null {
     const key = `${operation} ${path}`;
     const known = this.#plain.get(key);
     if (known) return known;
@@ -55,7 +56,7 @@ export class RouteTable {
     return found;
   }
 
-  #ask(operation: Operation, path: string): Extract<RouteMatch, { found: "route" }> | null {
+  #ask(operation: Operation, path: string): RouteMatch | null {
     const [handlers, stash] = this.#router.match(operation, `/${path}`);
     const first = handlers[0];
     if (!first) return null;
@@ -64,6 +65,6 @@ export class RouteTable {
     for (const [name, value] of Object.entries(indices)) {
       params[name] = typeof value === "number" ? (stash?.[value] ?? "") : value;
     }
-    return { found: "route", route, params };
+    return { route, params };
   }
 }

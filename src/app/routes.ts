@@ -83,30 +83,8 @@ export const ROUTES_BY_PLACE: RoutesByPlace = {
   byMountType: ROUTES_BY_MOUNT_TYPE,
 };
 
-/** The paths below a mount of each type where callers log in. They are plain: no login has a parameter in its path. */
-const LOGIN_PATHS: ReadonlyMap<string, ReadonlySet<string>> = new Map(
-  [...AUTH_METHODS.values()].map(({ type, routes }) => [
-    type,
-    new Set(routes.filter(({ access }) => access === "login").map(({ path }) => path)),
-  ]),
-);
-
-/** The paths below a mount of each type that count as another one, with that. */
-const COUNTED_PATHS: ReadonlyMap<string, ReadonlyMap<string, string>> = new Map(
-  [...AUTH_METHODS.values()].map(({ type, routes }) => [
-    type,
-    new Map(
-      routes.flatMap((route) => (route.access === "token" && route.countsAs ? [[route.path, route.countsAs]] : [])),
-    ),
-  ]),
-);
-
-/** True when callers log in by an update of `mountPath` at a mount of this type. */
-export function isLoginAt(type: string, mountPath: string): boolean {
-  return LOGIN_PATHS.get(type)?.has(mountPath) ?? false;
-}
-
-/** The path below a mount of this type whose quotas count an update of `mountPath`. */
-export function countedPathAt(type: string, mountPath: string): string {
-  return COUNTED_PATHS.get(type)?.get(mountPath) ?? mountPath;
+/** The route that serves an update of `mountPath` at a mount of this type, where that path has no parameter. */
+export function plainUpdateAt(type: string, mountPath: string): Route | undefined {
+  const routes = ROUTES_BY_MOUNT_TYPE.get(type);
+  return routes?.find(({ path, operations }) => path === mountPath && operations.includes("update"));
 }

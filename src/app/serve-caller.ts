@@ -8,13 +8,12 @@ import { AUTH_METHODS } from "../methods/registry.ts";
 import type { Installation } from "../system/installation.ts";
 import { plainReply, type Reply } from "../wire/reply.ts";
 import { type GroveRequest, isListing, mayAct } from "../wire/request.ts";
-import { accessOf } from "./access.ts";
 import { endpointOf, respond, UNANSWERED } from "./answer.ts";
-import { complete } from "./complete.ts";
+import { complete, fieldWarnings } from "./complete.ts";
 import type { Answer, AppContext } from "./context.ts";
-import { fieldWarnings } from "./field-warnings.ts";
-import { type FoundRoute, findHelp, type Place } from "./places.ts";
-import { unservedPathOf } from "./unserved-path.ts";
+import { helpOf } from "./help.ts";
+import { unservedPathOf } from "./middleware/audit.ts";
+import { accessOf, type FoundRoute, type Place } from "./places.ts";
 
 /**
  * Answers a caller with a token: reads the token, has its tree authenticate, authorize and act in one hop, then has the route
@@ -64,10 +63,10 @@ export async function answerCaller(
 
 /** What is at a path. Every caller may know it: it shows nothing of the installation but the types of its mounts. */
 function help(place: Place | null, path: string, version: string): Result<Reply> {
-  const found = findHelp(place, path, version);
-  if (!found.ok) return found;
-  const { text, openapi } = found.value;
-  return ok(plainReply({ help: text, see_also: null, openapi }));
+  if (!place) return err({ code: "no_route", path });
+  const found = helpOf(place.table, path.slice(place.mount.length), place.idPrefix, version);
+  if (!found) return err({ code: "unsupported_path" });
+  return ok(plainReply({ help: found.text, see_also: null, openapi: found.openapi }));
 }
 
 /** The refusal for a caller without rights: some routes have one of their own. */

@@ -1,6 +1,7 @@
+import type { Refusal } from "../../client/types.ts";
 import { AuditRecord } from "../auth/audit-record.ts";
 import { openInstallation } from "../auth/initialize.ts";
-import { err, type Result } from "../base/result.ts";
+import { err, type Failure, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import type { Operation } from "../policy/acl.ts";
 import type { Installation } from "../system/installation.ts";
@@ -58,4 +59,28 @@ async function answerOnRecord<T>(
   }
   await record.end({ status: result.ok ? 200 : toWire(result.error).status, result, reply: null });
   return result;
+}
+
+/** A failure as other Workers get it. */
+export function refusalOf(failure: Failure): Refusal {
+  return { reason: reasonOf(failure), message: toWire(failure).errors[0] ?? "not found" };
+}
+
+function reasonOf(failure: Failure): Refusal["reason"] {
+  switch (failure.code) {
+    case "unauthenticated":
+    case "bad_token":
+      return "unauthenticated";
+    case "permission_denied":
+    case "forbidden":
+      return "denied";
+    case "sealed":
+    case "uninitialized":
+    case "unavailable":
+    case "rate_limited":
+    case "internal":
+      return "unavailable";
+    default:
+      return "invalid";
+  }
 }

@@ -3,13 +3,12 @@ import type { Lease, LeaseAnswer, LeaseAuthorityBinding, LeaseRevocation, NewLea
 import { type LeaseRegistration, registerLease } from "../auth/register-lease.ts";
 import { err, invalid, ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
-import { type LeaseView, leaseIdOf } from "../lease/record.ts";
+import { leaseIdOf } from "../lease/record.ts";
 import { type GrantedLease, lookupLease, renewLease, revokeLease, type ShownLease } from "../lease/service.ts";
 import { UNASKED } from "../system/end-request.ts";
 import type { Installation } from "../system/installation.ts";
 import type { AuditNotes } from "../wire/audit.ts";
-import { type Asked, audited } from "./audited.ts";
-import { refusalOf } from "./refusal.ts";
+import { type Asked, audited, refusalOf } from "./audited.ts";
 
 const LONGEST_ID = 4096;
 
@@ -91,18 +90,10 @@ async function onId<T>(leaseId: unknown, work: (id: string) => Promise<Result<T>
 }
 
 function leaseOf(shown: GrantedLease | ShownLease): Lease {
-  if (!("kind" in shown) || shown.kind === "secret") return leaseOfSecret(shown.lease);
-  const { leaseId, token } = shown;
-  return {
-    id: leaseId,
-    path: token.path,
-    issuedAt: token.createdAt,
-    expiresAt: token.expiresAt,
-    renewable: token.renewable,
-  };
-}
-
-function leaseOfSecret(lease: LeaseView): Lease {
-  const { path, issuedAt, expiresAt, renewable } = lease;
-  return { id: leaseIdOf(lease), path, issuedAt, expiresAt, renewable };
+  if ("token" in shown) {
+    const { path, createdAt, expiresAt, renewable } = shown.token;
+    return { id: shown.leaseId, path, issuedAt: createdAt, expiresAt, renewable };
+  }
+  const { path, issuedAt, expiresAt, renewable } = shown.lease;
+  return { id: leaseIdOf(shown.lease), path, issuedAt, expiresAt, renewable };
 }

@@ -9,16 +9,14 @@ import type {
 } from "../../client/types.ts";
 import { auditCaller } from "../auth/audit-record.ts";
 import { authorizeCall } from "../auth/authorize-call.ts";
-import { callerOf, callerRecord, readToken } from "../auth/caller.ts";
+import { type Caller, callerAccessor, callerOf, callerRecord, readToken } from "../auth/caller.ts";
 import { lookupTeamToken, type TeamTokenInfo } from "../auth/team-caller.ts";
 import { err, type Failure, ok, type Result, UNAUTHENTICATED } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import { loadActiveEntity, policiesOfEntity } from "../identity/standing.ts";
 import type { Installation } from "../system/installation.ts";
 import type { AuditNotes } from "../wire/audit.ts";
-import { audited } from "./audited.ts";
-import { holderOf } from "./holder.ts";
-import { refusalOf } from "./refusal.ts";
+import { audited, refusalOf } from "./audited.ts";
 import { type ReadRequest, readAuthorizeRequest, readTokenText } from "./request.ts";
 
 /** A call that reads. */
@@ -102,4 +100,22 @@ export class TokenAuthority extends WorkerEntrypoint<Env> implements TokenAuthor
     const holder = holderOf(authorized.value.caller, identityPolicies);
     return ok({ allowed: true, holder, sudo, create, update, limit });
   }
+}
+
+/** A caller as other Workers see it. */
+export function holderOf(caller: Caller, identityPolicies: readonly string[]): TokenHolder {
+  const { displayName, policies, entityId, meta, path, createdAt } = callerRecord(caller);
+  return {
+    type: caller.kind,
+    accessor: callerAccessor(caller),
+    displayName,
+    policies,
+    identityPolicies,
+    entityId,
+    meta,
+    path,
+    createdAt,
+    expiresAt: caller.token.expiresAt,
+    usesLeft: caller.kind === "service" ? caller.token.usesLeft : 0,
+  };
 }

@@ -6,7 +6,7 @@ import { err, ok, type Result } from "../base/result.ts";
 import type { Shape } from "./shape.ts";
 
 /** What is known of the values of a field, for descriptions of the interface. */
-interface FieldKind {
+export interface FieldKind {
   /** What a client sends at best; other forms are taken too. */
   readonly shape: Shape;
   /** How a string or a number is to be read. */

@@ -1,5 +1,10 @@
-import { answersOf, operationIdOf } from "../../src/app/openapi/operation-description.ts";
-import { fieldsOf, parameterDescription, pathParameters } from "../../src/app/openapi/operation-fields.ts";
+import {
+  answersOf,
+  fieldsOf,
+  operationIdOf,
+  parameterDescription,
+  pathParameters,
+} from "../../src/app/openapi/operation.ts";
 import type { Route } from "../../src/auth/route.ts";
 
 /** What the description of a route leaves out, as phrases; none when it is complete. */

@@ -12,8 +12,7 @@ import { systemOf } from "../../system/system.ts";
 import { auditPath } from "../../wire/audit.ts";
 import type { GroveRequest } from "../../wire/request.ts";
 import type { Shape } from "../../wire/shape.ts";
-import { accessOf } from "../access.ts";
-import { findRoute, placeOf, type Tables } from "../places.ts";
+import { accessOf, findRoute, placeOf, type Tables } from "../places.ts";
 import * as words from "./words.ts";
 
 /** A request that is explained and not made. */

@@ -1,8 +1,17 @@
+import { JSON_API, servesJsonApi } from "../../api/json-api/dialect.ts";
 import { err } from "../../base/result.ts";
-import { readHead } from "../../wire/request.ts";
+import type { Dialect } from "../../wire/dialect.ts";
+import { renderFailure, renderReply } from "../../wire/envelope.ts";
+import { type RequestHead, readHead, readRequest } from "../../wire/request.ts";
 import { UNANSWERED } from "../answer.ts";
 import type { Middleware } from "../context.ts";
-import { dialectOf } from "../dialect.ts";
+
+const VAULT: Dialect = { readRequest, renderReply, renderFailure };
+
+/** The dialect of a path: JSON:API where teams and organizations are, Vault's elsewhere. */
+function dialectOf({ path }: RequestHead): Dialect {
+  return path.ok && servesJsonApi(path.value) ? JSON_API : VAULT;
+}
 
 /** The installation until it is loaded. */
 const NOT_LOADED = err({ code: "uninitialized" } as const);

@@ -4,8 +4,14 @@ import { requiresSudo } from "../../policy/protected.ts";
 import type { GroveRequest } from "../../wire/request.ts";
 import { MEDIA_TYPES, RESPONSE_COMPONENTS, responsesOf, SCHEMA_COMPONENTS } from "./answers.ts";
 import { type JsonSchema, schemaOf } from "./json-schema.ts";
-import { answersOf, operationIdOf } from "./operation-description.ts";
-import { type DocumentedField, fieldsOf, parameterDescription, pathParameters } from "./operation-fields.ts";
+import {
+  answersOf,
+  type DocumentedField,
+  fieldsOf,
+  operationIdOf,
+  parameterDescription,
+  pathParameters,
+} from "./operation.ts";
 
 /** A parameter object of OpenAPI 3. */
 type Parameter = Readonly<Record<string, unknown>>;

@@ -1,14 +1,12 @@
 import type { Route } from "../../auth/route.ts";
-import type { Shape } from "../../wire/shape.ts";
+import type { Answer, RouteDescription } from "../../auth/route-description.ts";
+import type { Operation } from "../../policy/acl.ts";
+import type { FieldKind } from "../../wire/fields.ts";
 
 /** What the documents say about one field of an endpoint. */
-export interface DocumentedField {
+export interface DocumentedField extends FieldKind {
   readonly name: string;
   readonly description: string;
-  readonly shape: Shape;
-  readonly format?: string;
-  readonly otherwise?: boolean;
-  readonly deprecated?: true;
 }
 
 /** The names in the path of a route. */
@@ -37,4 +35,27 @@ function schemaFields(route: Route): DocumentedField[] {
   return route.fields.entries.map(([name, { kind, description }]) => {
     return { ...kind, name: route.fieldName?.(name) ?? name, description };
   });
+}
+
+/** The name of an operation in generated clients, "" where nothing says it. */
+export function operationIdOf({ operationId }: RouteDescription, operation: Operation): string {
+  return typeof operationId === "string" ? operationId : (operationId[operation] ?? "");
+}
+
+/** The answers of an operation that succeeds. */
+export function answersOf({ answers }: RouteDescription, operation: Operation): readonly Answer[] {
+  if (isAnswers(answers)) return answers;
+  if (isAnswer(answers)) return [answers];
+  const own = answers[operation] ?? [];
+  return isAnswers(own) ? own : [own];
+}
+
+type Answers = RouteDescription["answers"];
+
+function isAnswers(answers: Answers): answers is readonly Answer[] {
+  return Array.isArray(answers);
+}
+
+function isAnswer(answers: Exclude<Answers, readonly Answer[]>): answers is Answer {
+  return "kind" in answers && typeof answers.kind === "string";
 }
