@@ -8,6 +8,12 @@ export function isWithin(since: number, ms: number, now: number): boolean {
   return now >= since && now - since < ms;
 }
 
+/** The earliest of some times; null when there is none. */
+export function earliest(...times: readonly (number | null)[]): number | null {
+  const known = times.filter((time) => time !== null);
+  return known.length === 0 ? null : Math.min(...known);
+}
+
 /** Waits for `ms`. */
 export function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));

@@ -40,7 +40,7 @@ export function readRevocationEndpoint(text: string, settings: EndpointSettings)
       return err("target names a service binding that is not in LEASE_SERVICES");
     return ok(text);
   }
-  const url = parseUrl(text);
+  const url = URL.parse(text);
   if (!url) return err("target must be an https URL, or service:// and the name of a service binding");
   const problem = outboundProblem(url, settings.privateHosts);
   if (problem === "scheme") {
@@ -67,10 +67,6 @@ export function endpointOrigin(target: string): string {
 export function serviceBindingOf(target: string): { readonly name: string; readonly path: string } | null {
   const service = SERVICE.exec(target);
   return service && { name: service[1] ?? "", path: service[2] ?? "/" };
-}
-
-function parseUrl(text: string): URL | null {
-  return URL.canParse(text) ? new URL(text) : null;
 }
 
 function hostMatches(allowed: string, host: string): boolean {

@@ -1,3 +1,4 @@
+import { earliest } from "../base/clock.ts";
 import { ok, type Result } from "../base/result.ts";
 import { equalBytes } from "../crypto/bytes.ts";
 import type { Verdict } from "../policy/acl.ts";
@@ -118,7 +119,7 @@ export class TreeCallers {
     inventory.used(found.row, now);
     if (!publishes) return;
     // The tree does not see the uses of a published token, so it is published for no longer than a use is nothing new.
-    const until = () => earlier(tokens.aliveUntil(found, now), inventory.usedUntil(now));
+    const until = () => earliest(tokens.aliveUntil(found, now), inventory.usedUntil(now));
     publisher.found(found, view, keys.watermarks(), until);
   }
 
@@ -166,8 +167,4 @@ export class TreeCallers {
 
 function askerOf({ accessor, displayName, entityId }: TokenView): Asker {
   return { accessor, displayName, entityId };
-}
-
-function earlier(a: number | null, b: number | null): number | null {
-  return a === null || b === null ? (a ?? b) : Math.min(a, b);
 }

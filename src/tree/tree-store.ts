@@ -1,4 +1,4 @@
-import { currentTime } from "../base/clock.ts";
+import { currentTime, earliest } from "../base/clock.ts";
 import { concat } from "../crypto/bytes.ts";
 import { readVersions, Schema, Tables } from "../storage/tables.ts";
 import { type Asker, type EndRequest, UNASKED } from "../system/end-request.ts";
@@ -148,8 +148,7 @@ export class TreeStore {
   aliveUntil({ parent, expires_at: expiresAt }: TokenRow, now: number): number | null {
     if (parent === null) return expiresAt;
     if (!this.#mayHaveDead(now)) return this.#earliestExpiry;
-    const above = this.#ancestors.firstExpiry(parent);
-    return expiresAt === null || above === null ? (expiresAt ?? above) : Math.min(expiresAt, above);
+    return earliest(expiresAt, this.#ancestors.firstExpiry(parent));
   }
 
   /** A stored token as it is shown, at `now` (ms). */
@@ -207,7 +206,8 @@ export class TreeStore {
 
   /** True when the tree has no other tokens than these. */
   hasOnly(rows: readonly number[]): boolean {
-    return this.#countUpTo(rows.length + 1) <= rows.length;
+    const found = this.#sql.exec("SELECT 1 FROM tokens LIMIT ?", rows.length + 1).toArray();
+    return found.length <= rows.length;
   }
 
   /**
@@ -326,10 +326,6 @@ export class TreeStore {
     const marked = `state = ?, uses_left = COALESCE(?, uses_left), ended = ${ended}`;
     this.#sql.exec(`UPDATE tokens SET ${marked} WHERE row = ?`, state, usesLeft, text, row);
     this.#hasDead = true;
-  }
-
-  #countUpTo(most: number): number {
-    return this.#sql.exec("SELECT 1 FROM tokens LIMIT ?", most).toArray().length;
   }
 
   #mayHaveDead(now: number): boolean {

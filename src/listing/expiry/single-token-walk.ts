@@ -1,10 +1,10 @@
-import { inTime } from "../../base/clock.ts";
+import { earliest, inTime } from "../../base/clock.ts";
 import { inPool, MAX_PARALLEL_CALLS } from "../../base/parallel.ts";
 import type { Sql } from "../../storage/tables.ts";
 import { UNASKED } from "../../system/end-request.ts";
 import type { EndRecord } from "../../token/end-record.ts";
 import { decodeStoredId, type TokenAddress } from "../../token/ids.ts";
-import type { InventoryEntry, ListedToken } from "../inventory/entry.ts";
+import type { InventoryEntry } from "../inventory/entry.ts";
 import { NEVER } from "../inventory/order.ts";
 import type { Ending } from "../inventory/shard/ended.ts";
 import { type TokenRowOfShard, tokenOf } from "../inventory/shard/tables.ts";
@@ -78,9 +78,8 @@ export class SingleTokenWalk {
 
   /** Notes tokens that are listed now, or end at another time. Returns when the walk has work with them (ms), or null. */
   listed(entries: readonly InventoryEntry[]): number | null {
-    const ends = entries.flatMap((entry) => (isSingle(entry) && entry.expiresAt !== null ? [entry.expiresAt] : []));
-    if (ends.length === 0) return null;
-    const first = Math.min(...ends);
+    const first = earliest(...entries.filter(isSingle).map(({ expiresAt }) => expiresAt));
+    if (first === null) return null;
     const at = first + ASK_AFTER_MS;
     if (this.#passed && first <= this.#passed.ends) this.#roundAt = Math.min(this.#roundAt ?? at, at);
     return at;
@@ -93,7 +92,7 @@ export class SingleTokenWalk {
     const next = this.#after(this.#passed, NEVER - 1, 1)[0];
     const dueAt = next ? Math.max(soonest, next.ends + ASK_AFTER_MS) : null;
     const roundAt = this.#roundAt === null || !this.#isThrough ? null : Math.max(soonest, this.#roundAt);
-    return dueAt === null || roundAt === null ? (dueAt ?? roundAt) : Math.min(dueAt, roundAt);
+    return earliest(dueAt, roundAt);
   }
 
   /**
@@ -107,7 +106,9 @@ export class SingleTokenWalk {
     const rows = this.#after(this.#passed, until, PAGE);
     this.#passed = rows.at(-1) ?? this.#passed;
     this.#isThrough = rows.length < PAGE;
-    const due = rows.map(tokenOf).filter((token) => isSingle(token) && !this.#isLeftAlone(token, now));
+    const due = rows
+      .map(tokenOf)
+      .filter((token) => isSingle(token) && (this.#waiting.get(token.accessor)?.at ?? now) <= now);
     const gone: Ending[] = [];
     const free: string[] = [];
     await inPool(due, MAX_PARALLEL_CALLS, async ({ accessor, expiresAt }) => {
@@ -149,11 +150,6 @@ export class SingleTokenWalk {
       console.error(JSON.stringify({ type: "end of a token", tree: place.treeId, error: String(error) }));
       return { kind: "ending" };
     }
-  }
-
-  #isLeftAlone({ accessor }: ListedToken, now: number): boolean {
-    const at = this.#waiting.get(accessor)?.at;
-    return at !== undefined && at > now;
   }
 
   #leaveAlone(accessor: string, now: number): void {

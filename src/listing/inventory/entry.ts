@@ -70,7 +70,7 @@ export function newEntry(
 /** The part of an entry that never changes. */
 export function fixedPart(record: TokenRecord) {
   return {
-    mount: mountIdOf(record),
+    mount: record.login?.mount ?? TOKEN_MOUNT,
     path: record.path,
     role: roleNameOf(record),
     displayName: record.displayName,
@@ -135,11 +135,6 @@ export interface ListedToken extends InventoryEntry {
 
 /** The mount of tokens that no auth method issued. Ids of mounts are UUIDs. */
 export const TOKEN_MOUNT = "token";
-
-/** The mount that a token belongs to in the inventory. */
-function mountIdOf(record: Pick<TokenRecord, "login">): string {
-  return record.login?.mount ?? TOKEN_MOUNT;
-}
 
 /** The role that made a token, whatever kind of role it is; "" without one. */
 function roleNameOf({ role, login, meta }: Pick<TokenRecord, "role" | "login" | "meta">): string {

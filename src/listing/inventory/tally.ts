@@ -54,7 +54,11 @@ export type GroupedToken = Pick<InventoryEntry, "mount" | "role" | "entityId" | 
 export function groupsOf(tokens: readonly GroupedToken[]): Tally["by"] {
   const of = (keyOf: (token: GroupedToken) => string): Groups =>
     bounded(addCounts(tokens.map((token) => ({ key: keyOf(token), count: 1 }))));
-  return { mount: of(({ mount }) => mount), role: of(({ role }) => role), owner: of(ownerOf) };
+  return {
+    mount: of(({ mount }) => mount),
+    role: of(({ role }) => role),
+    owner: of(({ metadata, entityId }) => metadata?.[OWNER_KEY] ?? entityId),
+  };
 }
 
 /** Two parts as one. */
@@ -71,10 +75,6 @@ export function addTally(a: Tally, b: Tally): Tally {
     root: a.root + b.root,
     self: a.self + b.self,
   };
-}
-
-function ownerOf({ metadata, entityId }: GroupedToken): string {
-  return metadata?.[OWNER_KEY] ?? entityId;
 }
 
 /** A group that is kept once stays, so that its number is exact. */

@@ -88,14 +88,9 @@ export function groupKeysOf(entry: InventoryEntry, kind: GroupKind): readonly st
     default: {
       const name = kind.slice("metadata.".length);
       const { metadata = {} } = entry;
-      return Object.hasOwn(metadata, name) ? [metadataKey(metadata[name] ?? "")] : [];
+      return Object.hasOwn(metadata, name) ? [(metadata[name] ?? "").slice(0, MAX_KEY).toWellFormed()] : [];
     }
   }
-}
-
-/** The value of a pair of metadata as counters have it. */
-function metadataKey(value: string): string {
-  return value.slice(0, MAX_KEY).toWellFormed();
 }
 
 /** Terms that every token meant by a filter has: `end` is set for a range of terms. */

@@ -251,7 +251,9 @@ export class TreeUpdates implements SweepObserver {
     const oldest = tokens.oldest();
     const root = oldest === null ? undefined : tokens.find(oldest)?.fixed.accessor;
     // A tree without a token is no more in the inventory than its tokens.
-    if (root !== undefined) publishTreeSize(this.#tree.env, { root, count: this.#countBelow() + 1 });
+    if (root === undefined) return;
+    this.#below ??= tokens.countBelow();
+    publishTreeSize(this.#tree.env, { root, count: this.#below + 1 });
   }
 
   #entryOf(token: TokenRow, oldest: number | null, now: number): InventoryEntry {
@@ -275,11 +277,6 @@ export class TreeUpdates implements SweepObserver {
     if (count === 0) this.#children.forget(row);
     else if (known === undefined) this.#children.set(row, count, 1);
     return count;
-  }
-
-  #countBelow(): number {
-    this.#below ??= this.#store.countBelow();
-    return this.#below;
   }
 
   #addChildren(parent: number, by: number): void {

@@ -1,3 +1,4 @@
+import { earliest } from "../../../base/clock.ts";
 import { MAX_ENDED } from "../../../base/limits.ts";
 import { type Sql, storedJson } from "../../../storage/tables.ts";
 import type { EndRecord } from "../../../token/end-record.ts";
@@ -179,7 +180,7 @@ export class EndedTokens {
          UNION ALL SELECT * FROM (SELECT at FROM ended WHERE of_job = 1 ORDER BY at LIMIT 1)`,
       )
       .toArray();
-    return oldest.length === 0 ? null : Math.min(...oldest.map(({ at }) => at));
+    return earliest(...oldest.map(({ at }) => at));
   }
 
   #drop(where: string, ofJob: number, most: number, ...values: readonly number[]): void {

@@ -64,7 +64,11 @@ export function endsByGroup(sql: Sql, { kind, mount, from, step, parts, now, key
       add(counts, part);
     }
   }
-  const counted = [...groups].map(([key, counts]) => ({ key, count: sum(counts), parts: counts }));
+  const counted = [...groups].map(([key, counts]) => ({
+    key,
+    count: counts.reduce((sum, n) => sum + n, 0),
+    parts: counts,
+  }));
   const named = counted.sort((a, b) => b.count - a.count).slice(0, MAX_NAMED);
   return { all, groups: named, isWhole: keys !== null || named.length === counted.length, other };
 }
@@ -75,8 +79,4 @@ function zeros(parts: number): number[] {
 
 function add(counts: number[], at: number): void {
   counts[at] = (counts[at] ?? 0) + 1;
-}
-
-function sum(counts: readonly number[]): number {
-  return counts.reduce((total, count) => total + count, 0);
 }
