@@ -2,7 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { type Bench, type CaseFigures, lookUps, type Measured, MIB, type Row, type Target } from "../case.ts";
 import { type LoadRequest, runStream, type Stream } from "../load.ts";
 import { type Client, makeToken } from "../servers/client.ts";
-import { ServeProcess } from "../servers/serve.ts";
+import { ServeProcess, withTmpfsServer } from "../servers/serve.ts";
 import { median } from "../statistics.ts";
 
 /** The longest wait of an answered request (ms), and p99 as a ratio to p50. */
@@ -14,29 +14,30 @@ const STEADY = 1.15;
 /** The other server has the load for so long at most. A longer one could only let its memory grow, to the advantage of Grove. */
 const OTHER_SECONDS = 120;
 
+/** A server on a tmpfs has it for this part of the time, to show which part of the waits is the disk's. */
+const TMPFS_SHARE = 5;
+const MAX_TMPFS_SECONDS = 60;
+
 const AT_THE_END = "MiB at the end";
 
-/** Sends a mixture at saturation for minutes, to Grove and then to the other server where there is one. */
+/** Sends a mixture at saturation for minutes, to Grove, for a while to Grove on a tmpfs, and to the other server where there is one. */
 export async function measureLoad(bench: Bench): Promise<CaseFigures> {
+  const { against, loadSeconds } = bench;
   const grove = await ServeProcess.start(`${bench.directory}/load`, bench.secrets);
-  const { against } = bench;
-  try {
-    const own = await loadOn(bench, "Grove", grove, bench.loadSeconds);
-    const seconds = Math.min(bench.loadSeconds, OTHER_SECONDS);
-    const other = against && (await loadOn(bench, "the other server", against, seconds));
-    const targets = [...own.targets];
-    if (other) {
-      const got = Number(own.memory[AT_THE_END]) / Number(other.memory[AT_THE_END]);
-      targets.push({ what: "mixed load: memory at the end as a ratio to the other server's", got, atMost: 1 });
-    }
-    const tables = [
-      [...own.streams, ...(other?.streams ?? [])],
-      [own.memory, ...(other ? [other.memory] : [])],
-    ];
-    return { tables, targets };
-  } finally {
-    await grove.stop();
+  const own = await loadOn(bench, "Grove", grove, loadSeconds).finally(() => grove.stop());
+  const tmpfsSeconds = Math.ceil(Math.min(loadSeconds / TMPFS_SHARE, MAX_TMPFS_SECONDS));
+  const inMemory = await withTmpfsServer(async (server) => {
+    return server && (await loadOn(bench, "Grove on a tmpfs", server, tmpfsSeconds));
+  });
+  const otherSeconds = Math.min(loadSeconds, OTHER_SECONDS);
+  const other = against && (await loadOn(bench, "the other server", against, otherSeconds));
+  const targets = [...own.targets];
+  if (other) {
+    const got = Number(own.memory[AT_THE_END]) / Number(other.memory[AT_THE_END]);
+    targets.push({ what: "mixed load: memory at the end as a ratio to the other server's", got, atMost: 1 });
   }
+  const all = [own, inMemory, other].filter((loaded) => loaded !== null);
+  return { tables: [all.flatMap(({ streams }) => streams), all.map(({ memory }) => memory)], targets };
 }
 
 async function loadOn(bench: Bench, name: string, server: Measured, seconds: number) {

@@ -1,4 +1,3 @@
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import {
   type Bench,
   type CaseFigures,
@@ -12,7 +11,7 @@ import {
 import type { LoadRequest } from "../load.ts";
 import { startBare } from "../servers/bare.ts";
 import { type Client, makeToken } from "../servers/client.ts";
-import { newSecrets, ServeProcess } from "../servers/serve.ts";
+import { ServeProcess, withTmpfsServer } from "../servers/serve.ts";
 import { median, pairedRatio } from "../statistics.ts";
 import { loginRequests } from "./logins.ts";
 
@@ -32,7 +31,6 @@ type Requests = readonly LoadRequest[];
 
 /** What waits for the disk, and is measured without it too: on a tmpfs, where the system has one. */
 const WRITES: ReadonlySet<Operation> = new Set(["creation of a child", "renewal", "creation of an orphan"]);
-const TMPFS = "/dev/shm";
 /** The CPU of the Worker for an orphan, as a ratio to that of a bare new object. */
 const BESIDE_BARE = 1.2;
 
@@ -44,7 +42,7 @@ export async function measureOperations(bench: Bench): Promise<CaseFigures> {
   const grove = await ServeProcess.start(`${bench.directory}/operations`, bench.secrets);
   const logins = await loginRequests(grove);
   try {
-    const operations = await measureInTurns(bench, grove);
+    const operations = await withTmpfsServer((inMemory) => measureInTurns(bench, grove, inMemory));
     const rows: Row[] = [];
     const targets: Target[] = [];
     for (const { name, requests, atMost } of logins.kinds) {
@@ -60,10 +58,8 @@ export async function measureOperations(bench: Bench): Promise<CaseFigures> {
   }
 }
 
-async function measureInTurns(bench: Bench, grove: Measured) {
+async function measureInTurns(bench: Bench, grove: Measured, inMemory: Measured | null) {
   const { against } = bench;
-  const memory = existsSync(TMPFS) ? mkdtempSync(`${TMPFS}/grove-bench-`) : null;
-  const inMemory = memory === null ? null : await ServeProcess.start(memory, newSecrets());
   const bare = await startBare(`${bench.directory}/bare`);
   try {
     const own = await requestsFor(grove);
@@ -93,8 +89,6 @@ async function measureInTurns(bench: Bench, grove: Measured) {
     return { rows, targets };
   } finally {
     await bare.stop();
-    await inMemory?.stop();
-    if (memory !== null) rmSync(memory, { recursive: true, force: true });
   }
 }
 

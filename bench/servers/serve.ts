@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as pause } from "node:timers/promises";
@@ -119,6 +119,25 @@ export class ServeProcess implements Client {
 
   async #end(): Promise<void> {
     if (isRunning(this.#child)) await once(this.#child, "exit");
+  }
+}
+
+const TMPFS = "/dev/shm";
+
+/** Gives `work` a server whose data are on a tmpfs, where nothing waits for the disk; null where the system has none. */
+export async function withTmpfsServer<T>(work: (server: ServeProcess | null) => Promise<T>): Promise<T> {
+  if (!existsSync(TMPFS)) return work(null);
+  const data = mkdtempSync(join(TMPFS, "grove-bench-"));
+  const remove = (): void => rmSync(data, { recursive: true, force: true });
+  // Also when the bench is stopped in the middle: what is left there takes memory.
+  process.once("exit", remove);
+  const server = await ServeProcess.start(data, newSecrets());
+  try {
+    return await work(server);
+  } finally {
+    await server.stop();
+    process.off("exit", remove);
+    remove();
   }
 }
 
