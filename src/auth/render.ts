@@ -3,34 +3,8 @@ import type { BatchToken } from "../token/batch.ts";
 import type { TokenRecord, TokenView } from "../token/record.ts";
 import type { AuthReply } from "../wire/reply.ts";
 import type { Shape } from "../wire/shape.ts";
+import { view } from "../wire/view.ts";
 import type { Caller } from "./caller.ts";
-
-/** The shape of a look-up. */
-export const LOOKUP_SHAPE = {
-  id: "string",
-  accessor: "string",
-  type: "string",
-  path: "string",
-  policies: ["string"],
-  "identity_policies?": ["string"],
-  display_name: "string",
-  entity_id: "string",
-  meta: "object | null",
-  num_uses: "integer",
-  orphan: "boolean",
-  "renewable?": "boolean",
-  creation_time: "integer",
-  creation_ttl: "integer",
-  explicit_max_ttl: "integer",
-  expire_time: "string | null",
-  "issue_time?": "string",
-  "last_renewal?": "string",
-  "last_renewal_time?": "integer",
-  ttl: "integer",
-  "period?": "integer",
-  "role?": "string",
-  "bound_cidrs?": ["string"],
-} as const satisfies Shape;
 
 /**
  * What a look-up shows of a service token.
@@ -39,17 +13,18 @@ export const LOOKUP_SHAPE = {
  * @param now ms.
  */
 export function lookupToken(token: TokenView, id: string, now: number): Record<string, unknown> {
-  return lookupRecord(token, { ...token, type: "service" }, id, now);
+  return LOOKUP.show({ record: token, token: { ...token, type: "service" }, id, now });
 }
 
 /** What a look-up shows of a batch token. `now` in ms. */
 export function lookupBatch({ record, expiresAt, parent }: BatchToken, id: string, now: number) {
-  return lookupRecord(record, { ...UNSTORED, expiresAt, orphan: parent === null, type: "batch" }, id, now);
+  return LOOKUP.show({ record, token: { ...UNSTORED, expiresAt, orphan: parent === null, type: "batch" }, id, now });
 }
 
 /** What a look-up shows of the token of a team. `now` in ms. */
 export function lookupTeam({ record, token }: Extract<Caller, { kind: "team" }>, id: string, now: number) {
-  return lookupRecord(record, { ...UNSTORED, expiresAt: token.expiresAt, orphan: true, type: "team" }, id, now);
+  const { expiresAt } = token;
+  return LOOKUP.show({ record, token: { ...UNSTORED, expiresAt, orphan: true, type: "team" }, id, now });
 }
 
 /** The `auth` part for a service token. `clientToken` is "" where the endpoint does not give the token. */
@@ -85,36 +60,49 @@ interface TokenState
 /** Of tokens without a row in a tree. */
 const UNSTORED = { accessor: "", leased: true, renewable: false, renewedAt: null, usesLeft: 0 } as const;
 
-/** The fields in the order of the wire, which spares most look-ups the sorting. */
-function lookupRecord(record: TokenRecord, token: TokenState, id: string, now: number): Record<string, unknown> {
-  const { expiresAt, leased, renewedAt } = token;
-  return {
-    accessor: token.accessor,
-    ...(record.boundCidrs.length > 0 && { bound_cidrs: record.boundCidrs }),
-    creation_time: unixSeconds(record.createdAt),
-    creation_ttl: record.creationTtl,
-    display_name: record.displayName,
-    entity_id: record.entityId,
-    expire_time: formatTime(expiresAt),
-    explicit_max_ttl: record.explicitMaxTtl,
-    id,
-    ...(leased && { issue_time: formatRfc3339(record.createdAt) }),
-    ...(renewedAt !== null && {
-      last_renewal: formatRfc3339(renewedAt),
-      last_renewal_time: unixSeconds(renewedAt),
-    }),
-    meta: record.meta,
-    num_uses: token.usesLeft,
-    orphan: token.orphan,
-    path: record.path,
-    ...(record.period > 0 && { period: record.period }),
-    policies: record.policies,
-    ...(leased && { renewable: token.renewable }),
-    ...(record.role !== null && { role: record.role }),
-    ttl: expiresAt === null ? 0 : Math.max(0, Math.floor((expiresAt - now) / 1000)),
-    type: token.type,
-  };
+/** A token that is looked up. */
+interface LookedUp {
+  readonly record: TokenRecord;
+  readonly token: TokenState;
+  readonly id: string;
+  /** ms. */
+  readonly now: number;
 }
+
+/** The fields in the order of the wire, which spares most look-ups the sorting. */
+const LOOKUP = view<LookedUp>({
+  accessor: ["string", ({ token }) => token.accessor],
+  "bound_cidrs?": [["string"], ({ record }) => (record.boundCidrs.length > 0 ? record.boundCidrs : undefined)],
+  creation_time: ["integer", ({ record }) => unixSeconds(record.createdAt)],
+  creation_ttl: ["integer", ({ record }) => record.creationTtl],
+  display_name: ["string", ({ record }) => record.displayName],
+  entity_id: ["string", ({ record }) => record.entityId],
+  expire_time: ["string | null", ({ token }) => formatTime(token.expiresAt)],
+  explicit_max_ttl: ["integer", ({ record }) => record.explicitMaxTtl],
+  id: ["string", ({ id }) => id],
+  "issue_time?": ["string", ({ record, token }) => (token.leased ? formatRfc3339(record.createdAt) : undefined)],
+  "last_renewal?": ["string", ({ token }) => formatTime(token.renewedAt) ?? undefined],
+  "last_renewal_time?": [
+    "integer",
+    ({ token: { renewedAt } }) => (renewedAt === null ? undefined : unixSeconds(renewedAt)),
+  ],
+  meta: ["object | null", ({ record }) => record.meta],
+  num_uses: ["integer", ({ token }) => token.usesLeft],
+  orphan: ["boolean", ({ token }) => token.orphan],
+  path: ["string", ({ record }) => record.path],
+  "period?": ["integer", ({ record }) => (record.period > 0 ? record.period : undefined)],
+  policies: [["string"], ({ record }) => record.policies],
+  "renewable?": ["boolean", ({ token }) => (token.leased ? token.renewable : undefined)],
+  "role?": ["string", ({ record }) => record.role ?? undefined],
+  ttl: [
+    "integer",
+    ({ token: { expiresAt }, now }) => (expiresAt === null ? 0 : Math.max(0, Math.floor((expiresAt - now) / 1000))),
+  ],
+  type: ["string", ({ token }) => token.type],
+});
+
+/** The shape of a look-up, with what the entity of the token adds. */
+export const LOOKUP_SHAPE = { ...LOOKUP.shape, "identity_policies?": ["string"] } as const satisfies Shape;
 
 function authOfRecord(record: TokenRecord, clientToken: string) {
   return {

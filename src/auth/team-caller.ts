@@ -9,7 +9,7 @@ import { isEndedSince } from "../system/watermarks.ts";
 import { teamAt } from "../team/find.ts";
 import { readTeamToken, type TeamCredential } from "../team/ids.ts";
 import type { TeamWithToken } from "../team/record.ts";
-import { manages } from "../team/rules/owners.ts";
+import { manages } from "../team/rules/organization-access.ts";
 import { auditAuth } from "../token/audit-auth.ts";
 import { decide } from "../token/decide.ts";
 import { PLAIN_RECORD, type TokenRecord } from "../token/record.ts";

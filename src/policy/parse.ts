@@ -54,6 +54,13 @@ export function parsePolicy(text: string, now: number): Result<PathRule[], Polic
   return error ? err(error) : ok(rules.filter(({ expiresAt }) => expiresAt === undefined || now <= expiresAt));
 }
 
+/** The rules of a policy that Grove itself has. */
+export function builtinRules(text: string): readonly PathRule[] {
+  const parsed = parsePolicy(text, 0);
+  if (!parsed.ok) throw new Error("a built-in policy does not parse");
+  return parsed.value;
+}
+
 /** A parse error as clients get it. */
 export function policyErrorText({ message, line, column }: PolicyParseError): string {
   return `failed to parse policy: ${message} (line ${line}, column ${column})`;

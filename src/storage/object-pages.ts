@@ -1,4 +1,5 @@
 import { fromBase64, toBase64 } from "../crypto/bytes.ts";
+import { columnOf } from "./tables.ts";
 
 /** A value of a row, as JSON holds it: bytes in base64. */
 export type PageValue = string | number | null | { readonly b: string };
@@ -166,10 +167,7 @@ function readTable(
 
 /** The columns of a table's key. */
 function keyOf(sql: SqlStorage, table: string): string[] {
-  return sql
-    .exec<{ name: string }>("SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk", table)
-    .toArray()
-    .map(({ name }) => name);
+  return columnOf(sql, "SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk", table);
 }
 
 function isKeyOf(sql: SqlStorage, table: string, values: readonly PageValue[] | null): boolean {

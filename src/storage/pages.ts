@@ -1,4 +1,4 @@
-import type { Sql } from "./tables.ts";
+import { columnOf, type Sql } from "./tables.ts";
 
 /** Which rows of a table a page is of. Its rows are numbered by the column `row`; `name_key` is what is searched. */
 export interface PageQuery {
@@ -31,14 +31,8 @@ export function readPageOf<Row extends Record<string, SqlStorageValue>>(sql: Sql
   const parts = part === "" ? [] : [part];
   const direction = query.reverse ? "DESC" : "ASC";
   const sorted = `ORDER BY ${order} ${direction}, row ${direction}`;
-  const counted = sql.exec<{ total: number }>(`SELECT COUNT(*) AS total FROM ${table} ${where}`, ...parts).toArray();
-  const rows = sql
-    .exec<Row>(
-      `SELECT * FROM ${table} WHERE row IN (SELECT row FROM ${table} ${where} ${sorted} LIMIT ? OFFSET ?) ${sorted}`,
-      ...parts,
-      limit,
-      offset,
-    )
-    .toArray();
-  return { rows, total: counted[0]?.total ?? 0 };
+  const [total = 0] = columnOf<number>(sql, `SELECT COUNT(*) FROM ${table} ${where}`, ...parts);
+  const chosen = `SELECT row FROM ${table} ${where} ${sorted} LIMIT ? OFFSET ?`;
+  const page = `SELECT * FROM ${table} WHERE row IN (${chosen}) ${sorted}`;
+  return { rows: sql.exec<Row>(page, ...parts, limit, offset).toArray(), total };
 }

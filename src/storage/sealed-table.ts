@@ -1,7 +1,7 @@
 import type { SealedKind, SealVerdict } from "../crypto/row-keys.ts";
 import { termOfSealed } from "../crypto/sealed-data.ts";
 import type { CheckedPage, CheckedTable, RowKey, RowSeals, SealedRow } from "./row-seals.ts";
-import type { Sql } from "./tables.ts";
+import { columnOf, type Sql } from "./tables.ts";
 
 /** A row as it is read from a table with seals. */
 export type WithSeal<Row> = Row & { seal: ArrayBuffer | null };
@@ -51,8 +51,8 @@ export class SealedTable<Row extends Columns> implements CheckedTable {
 
   /** How many rows there are, those included whose seal does not hold. @param which of them, as in `list`. */
   count(which = "", ...values: SqlStorageValue[]): number {
-    const query = `SELECT COUNT(*) AS n FROM ${this.#shape.table} ${which}`;
-    return this.#sql.exec<{ n: number }>(query, ...values).toArray()[0]?.n ?? 0;
+    const query = `SELECT COUNT(*) FROM ${this.#shape.table} ${which}`;
+    return columnOf<number>(this.#sql, query, ...values)[0] ?? 0;
   }
 
   /**

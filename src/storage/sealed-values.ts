@@ -1,7 +1,7 @@
 import type { SealedKind } from "../crypto/row-keys.ts";
 import type { RowSeals } from "./row-seals.ts";
 import { SealedTable } from "./sealed-table.ts";
-import { type Sql, storedJson } from "./tables.ts";
+import { columnOf, type Sql, storedJson } from "./tables.ts";
 
 /** The columns of a table of values. */
 export interface ValueRow extends Record<string, SqlStorageValue> {
@@ -60,10 +60,8 @@ export class SealedValues<T> {
 
   /** At most `limit` names after `after`, in order. */
   names(after: string, limit: number): string[] {
-    return this.sql
-      .exec<{ name: string }>(`SELECT name FROM ${this.table} WHERE name > ? ORDER BY name LIMIT ?`, after, limit)
-      .toArray()
-      .map((row) => row.name);
+    const query = `SELECT name FROM ${this.table} WHERE name > ? ORDER BY name LIMIT ?`;
+    return columnOf(this.sql, query, after, limit);
   }
 
   /** All values, in the order of their names. For tables that are small by a limit of their own. */

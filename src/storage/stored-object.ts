@@ -11,7 +11,7 @@ import {
   writeObjectPage,
 } from "./object-pages.ts";
 import { Origin } from "./origin.ts";
-import { readVersions, type SchemaVersions } from "./tables.ts";
+import { columnOf, readVersions, type SchemaVersions } from "./tables.ts";
 
 /** An object that was restored looks at its rows so much later (ms), and again until the installation serves requests. */
 const FIRST_ALARM_MS = 30_000;
@@ -43,7 +43,7 @@ export abstract class StoredObject<Env> extends DurableObject<Env> {
   /** Reads some of what is stored, for a backup. See `readObjectPage`. */
   exportPage(from: PagePosition | null, maxCharacters: number): PageRead | "changed" | null {
     const { sql } = this.ctx.storage;
-    const { changes } = sql.exec<{ changes: number }>("SELECT total_changes() AS changes").one();
+    const [changes] = columnOf<number>(sql, "SELECT total_changes()");
     return readObjectPage(sql, this.origin.id, `${this.#life} ${changes}`, from, maxCharacters);
   }
 

@@ -2,7 +2,7 @@ import { GenerationalCache } from "../base/generational-cache.ts";
 import { type Acl, compileAcl } from "../policy/acl.ts";
 import { RESPONSE_WRAPPING_POLICY, RESPONSE_WRAPPING_POLICY_TEXT } from "../policy/builtin.ts";
 import { ROOT_POLICY } from "../policy/name.ts";
-import { parsePolicy } from "../policy/parse.ts";
+import { builtinRules } from "../policy/parse.ts";
 import type { NamedPolicy, PathRule } from "../policy/rule.ts";
 import { type TemplateContext, usesClock, usesTemplates } from "../policy/template.ts";
 import { storedJson } from "../storage/tables.ts";
@@ -96,9 +96,3 @@ function knownPolicy(policy: NamedPolicy, expiresAt: number | null): KnownPolicy
 }
 
 const RESPONSE_WRAPPING_RULES = builtinRules(RESPONSE_WRAPPING_POLICY_TEXT);
-
-function builtinRules(text: string): readonly PathRule[] {
-  const parsed = parsePolicy(text, 0);
-  if (!parsed.ok) throw new Error("a built-in policy does not parse");
-  return parsed.value;
-}

@@ -1,6 +1,6 @@
 import { currentTime } from "../base/clock.ts";
 import { DEFAULT_POLICY, DEFAULT_POLICY_TEXT } from "../policy/builtin.ts";
-import { parsePolicy } from "../policy/parse.ts";
+import { builtinRules } from "../policy/parse.ts";
 import { DEFAULT_QUOTA_CONFIG } from "../quota/quota.ts";
 import { QUOTA_TABLES, QuotaStore } from "../quota/quota-store.ts";
 import type { RowSeals } from "../storage/row-seals.ts";
@@ -73,9 +73,7 @@ export function systemStores(sql: SqlStorage, seals: RowSeals, env: SystemEnv) {
 /** Writes what there is in every new installation: a policy "default", and the mount of tokens. */
 export function fillNewInstallation({ installation, policies, mounts }: SystemStores): void {
   installation.create();
-  const rules = parsePolicy(DEFAULT_POLICY_TEXT, 0);
-  if (!rules.ok) throw new Error("the default policy does not parse");
-  const content = { text: DEFAULT_POLICY_TEXT, rulesJson: JSON.stringify(rules.value) };
+  const content = { text: DEFAULT_POLICY_TEXT, rulesJson: JSON.stringify(builtinRules(DEFAULT_POLICY_TEXT)) };
   policies.write(
     DEFAULT_POLICY,
     { content, expiresAt: null, casRequired: false, allowSlashes: false, allowWildcards: false, cas: null },

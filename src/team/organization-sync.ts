@@ -70,27 +70,22 @@ export function resendPause(failures: number): number {
 /** The result of telling the organization: it knows everything now, or the team or the organization has ended. */
 export type SyncResult = "sent" | "ended" | "no_organization";
 
-/** A team, as far as the notification of its organization needs it. */
-export interface NotifyingTeam {
-  readonly env: TeamEnv;
-  readonly store: TeamStore;
-  /** False once the team was wiped. */
-  exists(): boolean;
-  /** Deletes everything that the team has stored. */
-  wipe(): Promise<void>;
-}
-
 /**
  * Notifies the organization of a team of everything that it does not know yet, and takes in what it answers.
  *
+ * @param wipe deletes everything that the team has stored.
  * @throws when it does not answer.
  */
-export async function notifyOrganization({ env, store, exists, wipe }: NotifyingTeam): Promise<SyncResult> {
-  if (!exists()) return "ended";
+export async function notifyOrganization(
+  env: TeamEnv,
+  store: TeamStore,
+  wipe: () => Promise<void>,
+): Promise<SyncResult> {
+  if (!store.exists) return "ended";
   for (let state = store.unsent(); state; state = store.unsent()) {
     const applied = await organizationNamed(env, state.team.organization).apply(state);
     // Two runs can overlap, and the other one may have finished meanwhile.
-    if (!exists()) return "ended";
+    if (!store.exists) return "ended";
     if (applied.kind === "no_organization" || (applied.kind === "name_taken" && applied.name === null)) {
       await wipe();
       return applied.kind === "no_organization" ? "no_organization" : "ended";

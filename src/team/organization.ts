@@ -26,7 +26,7 @@ import type {
   TeamState,
 } from "./record.ts";
 import { type LifetimeRules, lifetimeRules } from "./rules/lifetime.ts";
-import { OWNERS, ownersOf } from "./rules/owners.ts";
+import { OWNERS, ownersOf } from "./rules/organization-access.ts";
 
 /** Pause before what failed is tried again. */
 const RETRY_MS = 500;

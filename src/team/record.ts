@@ -1,11 +1,11 @@
+import type { CheckedRows } from "../storage/row-seals.ts";
+import type { OrganizationSettings } from "./rules/organization-settings.ts";
+
 /** The kinds of tokens that clients set a greatest lifetime for. There are only those of teams here. */
 export const TOKEN_KINDS = ["organization", "team", "user", "audit_trails"] as const;
 
 /** One of the kinds. */
 export type TokenKind = (typeof TOKEN_KINDS)[number];
-
-import type { CheckedRows } from "../storage/row-seals.ts";
-import type { OrganizationSettings } from "./rules/organization-settings.ts";
 
 /** Who made a token. */
 export interface Author {

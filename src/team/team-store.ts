@@ -1,7 +1,7 @@
 import { type AgedTerm, termsAbout } from "../crypto/key-terms.ts";
 import type { RowSeals } from "../storage/row-seals.ts";
 import { blobsOf, SealedTable, type TableShape } from "../storage/sealed-table.ts";
-import { columnOf, type Migration, type Sql, storedJson } from "../storage/tables.ts";
+import { columnOf, type Migration, storedJson, type Tables } from "../storage/tables.ts";
 import { nextDueAt } from "./notices/rules.ts";
 import type { NewTeamTokenRecord, TeamRecord, TeamSettings, TeamState, TeamToken } from "./record.ts";
 
@@ -92,14 +92,19 @@ interface StoredToken {
  * count as absent.
  */
 export class TeamStore {
-  readonly #sql: Sql;
+  readonly #sql: Tables;
   readonly #teams: SealedTable<TeamRow>;
   readonly #tokens: SealedTable<TokenRow>;
 
-  constructor(sql: Sql, seals: RowSeals) {
+  constructor(sql: Tables, seals: RowSeals) {
     this.#sql = sql;
     this.#teams = new SealedTable(sql, seals, TEAM);
     this.#tokens = new SealedTable(sql, seals, TOKEN);
+  }
+
+  /** False before there is a team, and after everything was deleted. */
+  get exists(): boolean {
+    return this.#sql.exist;
   }
 
   /** The team, or null once it is deleted. */

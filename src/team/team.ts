@@ -20,14 +20,7 @@ import {
 import { LastUses } from "./last-uses.ts";
 import { NoticeOutbox } from "./notices/outbox.ts";
 import { REPLAY_MS } from "./notices/rules.ts";
-import {
-  NO_ANSWER,
-  type NotifyingTeam,
-  notifyOrganization,
-  OrganizationView,
-  resendPause,
-  type SyncResult,
-} from "./organization-sync.ts";
+import { NO_ANSWER, notifyOrganization, OrganizationView, resendPause, type SyncResult } from "./organization-sync.ts";
 import type {
   ComparedTeam,
   NewTeamTokenRecord,
@@ -62,12 +55,7 @@ export class Team extends GroveObject<TeamEnv> {
   readonly #notices = new NoticeOutbox(this.env, this.tables, this.seals, this.#store);
   readonly #lastUses = new LastUses();
   readonly #organization = new OrganizationView(this.env);
-  readonly #notifying: NotifyingTeam = {
-    env: this.env,
-    store: this.#store,
-    exists: () => this.tables.exist,
-    wipe: () => this.#end(),
-  };
+  readonly #notifyOrganization = () => notifyOrganization(this.env, this.#store, () => this.#end());
 
   constructor(ctx: DurableObjectState, env: TeamEnv) {
     super(ctx, env, TEAM_MIGRATIONS);
@@ -78,7 +66,7 @@ export class Team extends GroveObject<TeamEnv> {
     });
     this.alarms.add("team_index", {
       dueAt: () => (this.#store.hasUnsent ? 0 : null),
-      run: () => notifyOrganization(this.#notifying),
+      run: this.#notifyOrganization,
       pauseMs: resendPause,
     });
     if (this.tables.exist) ctx.blockConcurrencyWhile(() => this.alarms.restore());
@@ -284,7 +272,7 @@ export class Team extends GroveObject<TeamEnv> {
 
   /** Tells the organization what it has not heard yet; the alarm will when that fails. */
   async #syncOrganization(): Promise<SyncResult | "failed"> {
-    const synced = await this.alarms.attempt("team_index", () => notifyOrganization(this.#notifying));
+    const synced = await this.alarms.attempt("team_index", this.#notifyOrganization);
     return synced.ok ? synced.value : synced.error;
   }
 

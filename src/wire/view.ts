@@ -19,8 +19,12 @@ export function view<T>(fields: ViewFields<T>): View<T> {
   return {
     shape: Object.fromEntries(entries.map(([name, [shape]]) => [name, shape])),
     show(thing) {
-      const shown = readers.map(([name, read]) => [name, read(thing)] as const);
-      return Object.fromEntries(shown.filter(([, value]) => value !== undefined));
+      const shown: Record<string, unknown> = {};
+      for (const [name, read] of readers) {
+        const value = read(thing);
+        if (value !== undefined) shown[name] = value;
+      }
+      return shown;
     },
   };
 }

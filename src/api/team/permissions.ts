@@ -6,7 +6,7 @@ import type { Operation } from "../../policy/acl.ts";
 import { evaluateAcl } from "../../policy/evaluate.ts";
 import { canonicalPathOf } from "../../team/canonical-path.ts";
 import type { OrganizationRecord, TeamRecord } from "../../team/record.ts";
-import { manages } from "../../team/rules/owners.ts";
+import { manages } from "../../team/rules/organization-access.ts";
 
 /** What a caller's policies allow. */
 export type May = (operation: Operation, path: string, alternatePath?: string) => boolean;

@@ -1,6 +1,8 @@
 import { err, ok } from "../../base/result.ts";
+import type { AccessRequest } from "../../policy/acl.ts";
 import { exact } from "../../wire/exact-fields.ts";
 import { isObject } from "../../wire/fields.ts";
+import type { OrganizationRecord, TeamRecord } from "../record.ts";
 
 /** What a team may be allowed in its organization at HCP Terraform. Kept for clients; nothing here depends on it. */
 export const ORGANIZATION_ACCESS = {
@@ -35,3 +37,30 @@ export const GIVEN_ACCESS = exact({ "*": "boolean" }, (value) => {
   }
   return ok(flags);
 });
+
+/** The team that each organization has from its creation. */
+export const OWNERS = "owners";
+
+/** The owners of an organization. */
+export function ownersOf(organization: OrganizationRecord, teamId: string, now: number): TeamRecord {
+  return {
+    name: OWNERS,
+    owners: true,
+    visibility: "organization",
+    ssoTeamId: null,
+    allowMemberTokenManagement: true,
+    organizationAccess: Object.fromEntries(Object.keys(ORGANIZATION_ACCESS).map((name) => [name, true])),
+    tokenPolicies: [],
+    teamId,
+    organization: organization.name,
+    organizationId: organization.organizationId,
+    createdAt: now,
+  };
+}
+
+/** True when the team is the owners team and the request is about its organization, or about a resource of it. */
+export function manages(team: TeamRecord, { path, alternatePath }: AccessRequest): boolean {
+  const own = `organizations/${team.organization}`;
+  const asked = alternatePath ?? path;
+  return team.owners === true && (asked === own || asked.startsWith(`${own}/`));
+}
