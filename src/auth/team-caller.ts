@@ -75,7 +75,7 @@ export function decideTeam(
   return decide(caller.record, { access, clientAddress: null }, facts, trace);
 }
 
-/** True when a policy of the team denies it in so many words. */
+/** True when a `deny` in a policy of the team decides about the path. */
 function isDeniedToTeam(installation: Installation, { team }: TeamCaller, access: AccessRequest): boolean {
   const now = currentTime();
   return isDenied(installation.aclFor(team.tokenPolicies, null, now), access, now);

@@ -2,8 +2,9 @@ import { fromBase64Url } from "../crypto/bytes.ts";
 import { ADDRESS_BYTES, readAddress, routedIdText } from "../token/ids.ts";
 
 /**
- * The classes beside trees, which come first, in the order in which a backup reads them: what refers to others comes before them, so that no row of the backup names
- * something that is not in it. The System object is the last: its watermarks, keys and policies are not older than anything else.
+ * The classes beside trees, which come first, in the order in which a backup reads them: what refers to others comes before them, so
+ * that no row of the backup names something that is not in it. The System object is the last: its watermarks, keys and policies are
+ * not older than anything else.
  */
 export const NAMED_CLASSES = [
   "CustomIds",

@@ -12,7 +12,7 @@ import { homeOf, shardAt, shardOfId } from "./stubs.ts";
 const MAX_ATTEMPTS = 5;
 
 /** The refusal of a login or a write that met an alias which is being changed, too often. */
-const ALIAS_IN_MOTION = unavailable("the alias is being changed; try again");
+const ALIAS_IS_CHANGING = unavailable("the alias is being changed; try again");
 
 /**
  * The entity that has an alias, made with it when none has. One call, or two when the entity is not in the shard that the name of
@@ -39,7 +39,7 @@ export async function entityOfAlias(
     if (there?.value) return ok(there.value);
     instead = holder;
   }
-  return err(ALIAS_IN_MOTION);
+  return err(ALIAS_IS_CHANGING);
 }
 
 const SECOND_ALIAS = invalid("Alias already exists for requested entity and mount accessor");
@@ -149,7 +149,7 @@ async function put(env: IdentityEnv, alias: AliasRecord, before: AliasRecord | n
   const { id, entityId, ...fields } = alias;
   const home = homeOf(env, entityId);
   const reserved = await home?.reserveAlias(entityId, { id, ...fields }, before?.entityId === entityId ? before : null);
-  if (!home || !reserved || (reserved.ok && reserved.value === "changed")) return err(ALIAS_IN_MOTION);
+  if (!home || !reserved || (reserved.ok && reserved.value === "changed")) return err(ALIAS_IS_CHANGING);
   if (!reserved.ok) return reserved;
   if (reserved.value === "another") return err(SECOND_ALIAS);
   if (!(await claim(env, shardAt(env, alias), alias, entityId, before))) {
@@ -159,7 +159,7 @@ async function put(env: IdentityEnv, alias: AliasRecord, before: AliasRecord | n
   const byId = { mountAccessor: BY_ALIAS_ID, name: id };
   const drewId = shardOfId(env, id);
   if (drewId && !isNative(alias)) await claim(env, drewId, byId, entityId, before);
-  if (!(await home.activateAlias(entityId, id))) return err(ALIAS_IN_MOTION);
+  if (!(await home.activateAlias(entityId, id))) return err(ALIAS_IS_CHANGING);
   if (before && before.entityId !== entityId) {
     await homeOf(env, before.entityId)?.dropAlias(before.entityId, id);
     if (isNative(alias)) await drewId?.releaseAlias(byId, before.entityId);

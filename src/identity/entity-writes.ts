@@ -11,7 +11,7 @@ import { entityShard, homeOf, identityOf } from "./stubs.ts";
 /** How often a name is tried that others take and leave meanwhile. */
 const MAX_ATTEMPTS = 5;
 
-const NAME_IN_MOTION = unavailable("the name is being changed; try again");
+const NAME_IS_CHANGING = unavailable("the name is being changed; try again");
 const NAME_TAKEN = invalid("entity name is already in use");
 const NOT_FOUND = invalid("entity not found from id");
 
@@ -58,7 +58,7 @@ async function createEntity(
   if ((await nameEntity(env, id, name)) === id) return ok({ id, name, created: true });
   // Another write gave the name away meanwhile: this write is about the entity that has the name now.
   await deleteEntities(env, [{ id }]);
-  return attempt < MAX_ATTEMPTS ? writeEntity(env, null, write, now, attempt + 1) : err(NAME_IN_MOTION);
+  return attempt < MAX_ATTEMPTS ? writeEntity(env, null, write, now, attempt + 1) : err(NAME_IS_CHANGING);
 }
 
 /** Gives an entity a name, unless another one has it. @returns the id of the entity that has it. */

@@ -26,19 +26,19 @@ export class Settings {
     this.#problems = problems;
   }
 
-  /** Tells a problem with this block. */
+  /** Reports a problem with this block. */
   problem(message: string, at: number): void {
     this.#problems.add(this.#context + message, at);
   }
 
-  /** Tells every key that is not one of `known`. */
+  /** Reports every key that is not one of `known`. */
   refuseOthers(known: readonly string[]): void {
     for (const { key, at } of this.#block.entries) {
       if (!known.includes(key)) this.#problems.addInvalidKey(this.#context, key, at);
     }
   }
 
-  /** Tells every use of `key` with a value other than an empty text or list. */
+  /** Reports every use of `key` with a value other than an empty text or list. */
   refuseUnsupported(key: string): void {
     for (const { value, at } of this.#given(key)) {
       const empty = value.kind === "string" ? value.value === "" : value.kind === "list" && value.items.length === 0;

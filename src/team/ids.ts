@@ -11,8 +11,9 @@ import { type Keys, keyedHash, termInUse } from "../crypto/key-ring.ts";
  *     token id   `at-`   route (8) random (4) tag (4)
  *     token      random (14) `.atlasv1.` route (8) random (48) tag (11)
  *
- * all in letters and digits; new team ids in base58, which has no two characters that look alike. A tag is part of a keyed hash over everything before it; the other part of the hash of a
- * token is what its team stores. Texts are compared as they are: nothing is decoded, so there is one spelling only.
+ * all in letters and digits; new team ids in base58, which has no two characters that look alike. A tag is part of a keyed hash over
+ * everything before it; the other part of the hash of a token is what its team stores. Texts are compared as they are: nothing is
+ * decoded, so there is one spelling only.
  */
 const ROUTE = 8;
 const TEAM_TAG = 8;

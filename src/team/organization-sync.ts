@@ -67,7 +67,7 @@ export function resendPause(failures: number): number {
   return failures < MAX_FAST_RETRIES ? RESEND_MS : RESEND_SLOWLY_MS;
 }
 
-/** The result of telling the organization: it knows everything now, or the team or the organization has ended. */
+/** What a notification of the organization came to: it is up to date, or the team or the organization has ended. */
 export type SyncResult = "sent" | "ended" | "no_organization";
 
 /**

@@ -242,7 +242,7 @@ export class Organization extends GroveObject<TeamEnv> {
     for (const one of done) if (one.status === "rejected") throw one.reason;
   }
 
-  /** Tells the directory of the organization as it is. One call at a time, so that nothing older arrives last. */
+  /** Sends the record of the organization to the directory. One call at a time, so that nothing older arrives last. */
   async #list(): Promise<void> {
     if (this.#isListing) return;
     this.#isListing = true;

@@ -32,7 +32,7 @@ export interface TeamRecord extends TeamSettings {
   readonly teamId: string;
   /** Name of the organization. */
   readonly organization: string;
-  /** Tells the organization from an earlier one of the same name. */
+  /** Distinguishes the organization from an earlier one of the same name. */
   readonly organizationId: string;
   readonly createdAt: number;
   /** True for the team that manages the organization, in whatever a policy does not deny it. */

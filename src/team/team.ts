@@ -249,7 +249,7 @@ export class Team extends GroveObject<TeamEnv> {
     return { revision: this.#revision(organizationId), ...joinedChecks(checks) };
   }
 
-  /** Tells the organization, which knows the team otherwise than it is, everything. `knownRevision` is what it knows. */
+  /** Sends the whole team to its organization, whose copy differs. @param knownRevision the revision of that copy. */
   async tellAll(organizationId: string, knownRevision: number): Promise<void> {
     await this.keys.open();
     if (typeof this.#revision(organizationId) !== "number") return;
@@ -270,7 +270,7 @@ export class Team extends GroveObject<TeamEnv> {
     return !state.ended && state.team.organizationId === organizationId ? state.revision : null;
   }
 
-  /** Tells the organization what it has not heard yet; the alarm will when that fails. */
+  /** Notifies the organization of all changes; when that fails, the alarm tries again. */
   async #syncOrganization(): Promise<SyncResult | "failed"> {
     const synced = await this.alarms.attempt("team_index", this.#notifyOrganization);
     return synced.ok ? synced.value : synced.error;

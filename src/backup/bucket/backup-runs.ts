@@ -44,9 +44,9 @@ export interface BackupRunsStatus {
 }
 
 /**
- * Makes backups of the installation in an R2 bucket, a part in each step: what one invocation may call and how long it may take is bounded by the platform.
- * Where a run stands is in the rows, so it survives restarts; every step may be repeated. The manifest is written once all
- * parts are there.
+ * Makes backups of the installation in an R2 bucket. Each step makes one part, as the platform bounds what one invocation may call and
+ * how long it may take. Where a run stands is in the rows, so it survives restarts; every step may be repeated. The manifest is written
+ * once all parts are there.
  */
 export class BackupRuns extends GroveObject<Env> {
   readonly #store = new RunStore(this.tables);

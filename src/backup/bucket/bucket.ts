@@ -47,8 +47,8 @@ export async function listBackups(bucket: R2Bucket): Promise<string[]> {
 }
 
 /**
- * Deletes something of the backups of an installation that are not to stay: all but the newest `keep` that are whole. What has no manifest is
- * under way, unless it was begun before `begunBefore` (ms).
+ * Deletes something of the old backups of an installation: all but the newest `keep` whole ones are old. A backup without a manifest is
+ * still being made, unless it was begun before `begunBefore` (ms).
  *
  * @returns true when nothing is left to delete.
  */

@@ -25,8 +25,8 @@ export function readPlace(text: string): BackupPlace | null {
 }
 
 /**
- * The key of a file of a backup. The folder of a backup is what `grove backup` makes in a directory, so that it can also be copied out of the bucket with
- * any tool, and restored.
+ * The key of a file of a backup. The folder of a backup is what `grove backup` makes in a directory, so that any tool can copy it out
+ * of the bucket to be restored.
  *
  * @param file `MANIFEST`, or the SHA-256 of a part. null for another text.
  */

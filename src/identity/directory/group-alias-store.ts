@@ -64,7 +64,7 @@ export class GroupAliasStore {
     return this.#read(named, mountAccessor, keys).map(({ groupId }) => groupId);
   }
 
-  /** The groups of an entity that it is in by the word of a mount. */
+  /** The groups that an entity is in because a mount named them at a login. */
   groupIdsOfMember(mountAccessor: string, entityId: string): string[] {
     const rows = this.#sql.exec<WithSeal<GroupAliasRow>>(
       `SELECT a.* FROM group_entities e JOIN group_aliases a ON a.group_id = e.group_id

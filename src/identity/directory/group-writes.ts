@@ -49,7 +49,8 @@ export function writeGroup(groups: GroupStore, id: string | null, write: GroupWr
 }
 
 /**
- * Creates a group alias, with a new external group when none is named, or changes the one with the id. Messages are the reference's (identity/group-alias).
+ * Creates a group alias, with a new external group when none is named, or changes the one with the id. Messages are the reference's
+ * (identity/group-alias).
  *
  * @param now ms.
  * @returns null when nothing changes.

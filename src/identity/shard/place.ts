@@ -50,7 +50,7 @@ export function firstAliasId(entityId: string): string {
   return `${entityId.slice(0, KIND_AT)}b${entityId.slice(KIND_AT + 1)}`;
 }
 
-/** A new id for a further alias of an entity. It begins as the entity's, so that it tells the shard. */
+/** A new id for a further alias of an entity. It begins as the entity's does, so that it says which shard has it. */
 export function drawAliasId(entityId: string): string {
   return `${entityId.slice(0, KIND_AT)}b${crypto.randomUUID().slice(KIND_AT + 1)}`;
 }
