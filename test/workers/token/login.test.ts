@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it, vi } from "vitest";
-import { issueLogin } from "../../../src/auth/login.ts";
+import { issueLogin } from "../../../src/auth/login-attempt.ts";
 import type { LoginRenewal } from "../../../src/auth/login-renewal.ts";
 import { ok } from "../../../src/base/result.ts";
 import { CLOUD_METHOD } from "../../../src/methods/aws/method.ts";

@@ -1,5 +1,4 @@
-import type { IssuedLogin } from "../../../auth/login.ts";
-import { issueToken, type VerifiedClient } from "../../../auth/login-attempt.ts";
+import { type IssuedLogin, issueToken, type VerifiedClient } from "../../../auth/login-attempt.ts";
 import { currentTime } from "../../../base/clock.ts";
 import { type PrivateHosts, privateHosts } from "../../../base/private-hosts.ts";
 import { err, inContext, invalid, ok, type Result } from "../../../base/result.ts";

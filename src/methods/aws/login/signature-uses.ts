@@ -1,5 +1,4 @@
-import type { IssuedLogin } from "../../../auth/login.ts";
-import { issueToken, type VerifiedClient } from "../../../auth/login-attempt.ts";
+import { type IssuedLogin, issueToken, type VerifiedClient } from "../../../auth/login-attempt.ts";
 import { currentTime } from "../../../base/clock.ts";
 import { ExpiringCache } from "../../../base/expiring-cache.ts";
 import { err, invalid, type Result } from "../../../base/result.ts";

@@ -1,4 +1,3 @@
-import type { IssuedLogin } from "../../../auth/login.ts";
 import {
   addressProblem,
   answerExplanation,
@@ -6,6 +5,7 @@ import {
   EXPLAINED_ADDRESS,
   EXPLANATION_SHAPE,
   explainedAttempt,
+  type IssuedLogin,
   loginAttempt,
   planToken,
   type VerifiedClient,
