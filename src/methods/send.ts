@@ -1,7 +1,7 @@
 import { readBoundedText } from "../base/bounded-text.ts";
 import type { PrivateHosts } from "../base/private-hosts.ts";
 import { outboundProblem } from "../base/public-host.ts";
-import { err, ok, type Result } from "../base/result.ts";
+import { err, type Failure, ok, type Result, unavailable } from "../base/result.ts";
 
 /** A request to a service, complete: nothing is added to it. */
 export type OutboundRequest = {
@@ -78,4 +78,12 @@ async function fetchText(request: Request, { maxBytes }: SendLimits): Promise<Re
     body: body.ok ? body.value : "",
     retryAfterSeconds: /^\d{1,4}$/.test(retryAfter) ? Number(retryAfter) : null,
   });
+}
+
+/** When a service is overloaded or failing, the time in seconds after which a client may try again. */
+const RETRY_AFTER_SECONDS = 5;
+
+/** The failure of a request that depends on a service which does not answer, or not now. */
+export function serviceUnavailable(message: string): Failure {
+  return unavailable(message, RETRY_AFTER_SECONDS);
 }

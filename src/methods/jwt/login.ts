@@ -17,9 +17,10 @@ import { AUTH, dataAnswer } from "../../auth/route-description.ts";
 import { bindAddress, tokenTerms } from "../../auth/token-settings.ts";
 import { currentTime } from "../../base/clock.ts";
 import { privateHosts } from "../../base/private-hosts.ts";
-import { err, type Failure, invalid, ok, type Result } from "../../base/result.ts";
+import { err, invalid, ok, type Result } from "../../base/result.ts";
 import { anyObject, fieldSchema, text, type Values } from "../../wire/fields.ts";
 import { isRoleName } from "../roles.ts";
+import { serviceUnavailable } from "../send.ts";
 import { CLAIM_CHECKS, checkClaims, type JwtIdentity, shown } from "./claim-checks.ts";
 import type { Claims } from "./claims.ts";
 import type { JwtConfig } from "./config.ts";
@@ -108,7 +109,7 @@ async function verifyClaims(
   if (!head.ok) return head;
   const { kid } = head.value;
   const known = await keysFor(config, kid, privateHosts(env), now);
-  const keys = checks.record("keys", {}, known.ok ? known : err(unavailable(known.error)));
+  const keys = checks.record("keys", {}, known.ok ? known : err(serviceUnavailable(known.error)));
   if (!keys.ok) return keys;
   const claims = await verifySignature(jwt, head.value, keys.value);
   // Keys in PEM have no ids.
@@ -124,10 +125,6 @@ function clientOf({ roleName, role, boundCidrs, identity }: VerifiedJwt): Verifi
     alias: { aliasName, metadata, ...(groups && { groups }) },
     token: { ...tokenTerms(role.token, boundCidrs), displayName: aliasName, metadata, internal: { role: roleName } },
   };
-}
-
-function unavailable(message: string): Failure {
-  return { code: "unavailable", message, retryAfterSeconds: 5 };
 }
 
 function orRefusal<T>(value: T | null, message: string): Result<T> {

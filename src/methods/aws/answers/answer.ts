@@ -1,4 +1,5 @@
 import { err, type Failure, invalid, ok, type Result } from "../../../base/result.ts";
+import { serviceUnavailable } from "../../send.ts";
 import { onlyChild, parseXml, textAt, type XmlElement } from "./xml.ts";
 
 /** An answer of the cloud, as it came. */
@@ -29,9 +30,6 @@ const TEMPORARY_CODES: ReadonlySet<string> = new Set([
 
 /** Refusals are short. */
 const MAX_REFUSAL_LENGTH = 64 * 1024;
-
-/** When a service is overloaded or failing, the time in seconds after which a client may try again. */
-const RETRY_AFTER_SECONDS = 5;
 
 /**
  * Reads the document of an answer: status 200, type text/xml, well-formed, with the root element of the operation.
@@ -81,13 +79,8 @@ export function isTemporary(answer: CloudAnswer): boolean {
   return answer.status >= 500 || answer.status === 429 || TEMPORARY_CODES.has(errorCodeOf(answer) ?? "");
 }
 
-/** The failure of a service that does not answer, or not now. */
-export function unavailable(message: string): Failure {
-  return { code: "unavailable", message, retryAfterSeconds: RETRY_AFTER_SECONDS };
-}
-
 function refusalOf(answer: CloudAnswer, service: Service): Failure {
   const code = errorCodeOf(answer);
   const message = `received error code ${answer.status} from ${service}${code === null ? "" : `: ${code}`}`;
-  return isTemporary(answer) ? unavailable(message) : invalid(message);
+  return isTemporary(answer) ? serviceUnavailable(message) : invalid(message);
 }

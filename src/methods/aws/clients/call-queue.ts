@@ -1,5 +1,5 @@
 import { err, ok, type Result } from "../../../base/result.ts";
-import { unavailable } from "../answers/answer.ts";
+import { serviceUnavailable } from "../../send.ts";
 
 /** Looks items up, in the Worker that passes it. What was not found is left out. */
 export type FetchItems<T> = (items: string[]) => Promise<Result<Record<string, T>>>;
@@ -14,7 +14,7 @@ interface Waiter<T> {
 /** Most look-ups that wait for a call. With more than that, the cloud is not keeping up. */
 const MAX_WAITING = 1000;
 
-const INTERRUPTED = unavailable("the look-up was interrupted");
+const INTERRUPTED = serviceUnavailable("the look-up was interrupted");
 
 /**
  * Look-ups that calls can answer together. A look-up begins at once when no call is under way. Those that arrive meanwhile go
@@ -56,7 +56,7 @@ export class CallQueue<T> {
     if (others) {
       others.push(waiter);
     } else if (this.#waiters >= MAX_WAITING) {
-      waiter.answer(err(unavailable("too many look-ups wait for the cloud")));
+      waiter.answer(err(serviceUnavailable("too many look-ups wait for the cloud")));
     } else {
       this.#wait(waiter);
       this.#begin();

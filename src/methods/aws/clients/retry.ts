@@ -2,15 +2,8 @@ import { currentTime, sleep } from "../../../base/clock.ts";
 import type { PrivateHosts } from "../../../base/private-hosts.ts";
 import { err, invalid, ok, type Result } from "../../../base/result.ts";
 import { countEvent } from "../../../metrics/events.ts";
-import { type NoAnswer, type OutboundRequest, type SentAnswer, send } from "../../send.ts";
-import {
-  type CloudAnswer,
-  errorCodeOf,
-  isTemporary,
-  MAX_ANSWER_BYTES,
-  type Service,
-  unavailable,
-} from "../answers/answer.ts";
+import { type NoAnswer, type OutboundRequest, type SentAnswer, send, serviceUnavailable } from "../../send.ts";
+import { type CloudAnswer, errorCodeOf, isTemporary, MAX_ANSWER_BYTES, type Service } from "../answers/answer.ts";
 
 /** How a service is called: where it may be, and how a call is repeated after a temporary failure. */
 export type CallPolicy = {
@@ -94,8 +87,8 @@ function outcomeOf(service: Service, sent: Result<SentAnswer, NoAnswer>): Result
     case "not_allowed":
       return err(invalid(`the configured host of ${service} may not be called from here`));
     case "timeout":
-      return err(unavailable(`${service} does not answer in time`));
+      return err(serviceUnavailable(`${service} does not answer in time`));
     case "unreachable":
-      return err(unavailable(`${service} can't be reached`));
+      return err(serviceUnavailable(`${service} can't be reached`));
   }
 }

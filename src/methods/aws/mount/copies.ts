@@ -90,10 +90,8 @@ class PartCopies<T> {
    */
   begin(of: Pick<CopyOf, "mount">, name: string): (part: T | undefined, state: number) => void {
     const reading = this.#copies.begin();
-    return (part, state) => {
-      if (part === undefined) return this.#copies.keep(keyOf(of, name), undefined, reading);
-      this.#copies.keep(keyOf(of, name), { part, state }, reading);
-    };
+    return (part, state) =>
+      this.#copies.keep(keyOf(of, name), part === undefined ? undefined : { part, state }, reading);
   }
 
   forget(): void {

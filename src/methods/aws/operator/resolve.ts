@@ -1,12 +1,10 @@
+import { MAX_PARALLEL_CALLS } from "../../../base/parallel.ts";
 import { err, inContext, invalid, ok, type Result } from "../../../base/result.ts";
 import { type PrincipalArn, parsePrincipalArn } from "../arn.ts";
 import { type CloudAccess, type CloudClient, openClient } from "../clients/client.ts";
 import { DEFAULT_CLIENT } from "../clients/config.ts";
 import { findPrincipal } from "../clients/principals.ts";
 import { cloudAuthAt } from "../mount/mount.ts";
-
-/** Calls that the platform makes at once for one request. */
-const AT_ONCE = 6;
 
 /** What the cloud is asked when a role is written. An object, so that a test can answer in its place. */
 export const cloudApi = {
@@ -36,8 +34,8 @@ export async function resolvePrincipals(
   arns: readonly string[],
 ): Promise<Result<Record<string, string>>> {
   const ids: Record<string, string> = {};
-  for (let from = 0; from < arns.length; from += AT_ONCE) {
-    const part = arns.slice(from, from + AT_ONCE);
+  for (let from = 0; from < arns.length; from += MAX_PARALLEL_CALLS) {
+    const part = arns.slice(from, from + MAX_PARALLEL_CALLS);
     const answers = await Promise.all(part.map((arn) => resolve(access, arn)));
     for (const [index, answer] of answers.entries()) {
       const what = `unable to resolve ARN ${from + index + 1} of bound_iam_principal_arn to internal ID`;

@@ -2,6 +2,7 @@ import { mountOf } from "../../../auth/method.ts";
 import type { CallContext } from "../../../auth/route.ts";
 import { err, type Failure, inContext, invalid, ok, type Result } from "../../../base/result.ts";
 import { dataReply, type Reply } from "../../../wire/reply.ts";
+import { serviceUnavailable } from "../../send.ts";
 import type { CloudAnswer } from "../answers/answer.ts";
 import { type AccessKey, readCreatedAccessKey, readDeletedAccessKey, readUser } from "../answers/iam.ts";
 import type { Credentials } from "../answers/sts.ts";
@@ -102,7 +103,7 @@ async function storeKey(access: CloudAccess, oldKey: string, { userName, key }: 
   if (configured === key.accessKeyId) return ok(null);
   if (configured === null) {
     const message = `it is not known which access key is configured now, ${oldKey} or ${key.accessKeyId}; both are good. Read config/client, and delete the other one by hand`;
-    return err({ code: "unavailable", message, retryAfterSeconds: 5 });
+    return err(serviceUnavailable(message));
   }
   const deleted = await dropKey(access, userName, key.accessKeyId);
   const leftover = deleted.ok ? "" : `. Delete the new one, ${key.accessKeyId}, by hand`;

@@ -9,7 +9,7 @@ import {
   tokenRoute,
 } from "../../../auth/route.ts";
 import { DONE_OR_WARNED, dataAnswer } from "../../../auth/route-description.ts";
-import { err, invalid, ok, type Result } from "../../../base/result.ts";
+import { err, invalid, ok, type Result, unavailable } from "../../../base/result.ts";
 import { type MountTtl, mountTtl } from "../../../system/mount.ts";
 import { fieldSchema, flag, list, sent, sentDuration, text, unread, type Values } from "../../../wire/fields.ts";
 import { namedSegment } from "../../../wire/path-name.ts";
@@ -103,7 +103,7 @@ async function writeRole(context: CallContext<unknown, RoleFields>): Promise<Res
     if (!answer.ok) return answer;
     resolved = answer.value;
   }
-  return err({ code: "unavailable", message: "the role is being changed by others; try again", retryAfterSeconds: 1 });
+  return err(unavailable("the role is being changed by others; try again"));
 }
 
 /** The fields of a role tag; undefined when not sent. */
