@@ -12,12 +12,12 @@ export const LEASE_INDEX_SQL = `
 export type LeaseKind = "token" | "secret";
 
 /** A lease as the index knows it. */
-export interface IndexedLease {
+export type IndexedLease = {
   readonly kind: LeaseKind;
   readonly path: string;
   /** The accessor of a token, or the tail of a secret's lease: either leads to the tree. */
   readonly id: string;
-}
+};
 
 /** The place of a lease in the order of pages. */
 export interface PagePosition {
@@ -40,22 +40,22 @@ export interface LeaseLevel {
 }
 
 /** A lease whose revocation was given up. */
-export interface IrrevocableLease {
+export type IrrevocableLease = {
   readonly path: string;
   readonly tail: string;
   /** ms. */
   readonly expiresAt: number;
   readonly error: string;
-}
+};
 
-interface PathRow extends Record<string, SqlStorageValue> {
-  path: string;
-  id: string;
-}
-
+/** Where the leases of a kind are, and how they are selected. */
 const SOURCES = {
-  token: { table: "inventory", column: "accessor" },
-  secret: { table: "leases", column: "tail" },
+  token: {
+    table: "inventory",
+    column: "accessor",
+    lease: "SELECT 'token' AS kind, path, accessor AS id FROM inventory",
+  },
+  secret: { table: "leases", column: "tail", lease: "SELECT 'secret' AS kind, path, tail AS id FROM leases" },
 } as const;
 const KINDS = ["token", "secret"] as const;
 
@@ -129,12 +129,12 @@ export class LeaseIndex {
   /** At most `limit` leases whose revocation was given up, by expiry and id. */
   irrevocable(limit: number): IrrevocableLease[] {
     return this.#sql
-      .exec<{ path: string; tail: string; expires_at: number; error: string }>(
-        `SELECT path, tail, expires_at, error FROM leases WHERE error IS NOT NULL ORDER BY expires_at, path, tail LIMIT ?`,
+      .exec<IrrevocableLease>(
+        `SELECT path, tail, expires_at AS expiresAt, error FROM leases
+         WHERE error IS NOT NULL ORDER BY expires_at, path, tail LIMIT ?`,
         limit,
       )
-      .toArray()
-      .map(({ path, tail, expires_at, error }) => ({ path, tail, expiresAt: expires_at, error }));
+      .toArray();
   }
 
   /** How many secrets' leases there are, counted up to `most`. */
@@ -185,32 +185,17 @@ export class LeaseIndex {
 
   /** Leases of one path after `id`. */
   #at(kind: LeaseKind, path: string, id: string, limit: number): IndexedLease[] {
-    const { table, column } = SOURCES[kind];
-    return this.#read(
-      kind,
-      `SELECT path, ${column} AS id FROM ${table} WHERE path = ? AND ${column} > ? ORDER BY ${column} LIMIT ?`,
-      path,
-      id,
-      limit,
-    );
+    const { lease, column } = SOURCES[kind];
+    return this.#sql
+      .exec<IndexedLease>(`${lease} WHERE path = ? AND ${column} > ? ORDER BY ${column} LIMIT ?`, path, id, limit)
+      .toArray();
   }
 
   /** Leases whose path begins with `prefix` and comes after `after` (null: from the first on). */
   #between(kind: LeaseKind, after: string | null, prefix: string, limit: number): IndexedLease[] {
-    const { table, column } = SOURCES[kind];
-    return this.#read(
-      kind,
-      `SELECT path, ${column} AS id FROM ${table}
-       WHERE path ${after === null ? ">=" : ">"} ? AND path < ? ORDER BY path, ${column} LIMIT ?`,
-      after ?? prefix,
-      endOf(prefix),
-      limit,
-    );
-  }
-
-  #read(kind: LeaseKind, query: string, ...values: SqlStorageValue[]): IndexedLease[] {
-    const rows = this.#sql.exec<PathRow>(query, ...values).toArray();
-    return rows.map(({ path, id }) => ({ kind, path, id }));
+    const { lease, column } = SOURCES[kind];
+    const query = `${lease} WHERE path ${after === null ? ">=" : ">"} ? AND path < ? ORDER BY path, ${column} LIMIT ?`;
+    return this.#sql.exec<IndexedLease>(query, after ?? prefix, endOf(prefix), limit).toArray();
   }
 
   /**

@@ -34,22 +34,14 @@ export class CustomIds extends GroveObject<TreeEnv> {
 
   /** Where the token with this key lives, or null. */
   find(key: string): TokenAddress | null {
-    const row = this.tables
-      .exec<{ tree_id: string; row: number }>("SELECT tree_id, row FROM custom_ids WHERE key = ?", key)
-      .toArray()[0];
-    return row ? { treeId: row.tree_id, row: row.row } : null;
+    const query = "SELECT tree_id AS treeId, row FROM custom_ids WHERE key = ?";
+    return this.tables.exec<{ treeId: string; row: number }>(query, key).toArray()[0] ?? null;
   }
 
   /** At most `limit` entries after `after`, in the order of their keys. */
   page(after: string, limit: number): CustomIdEntry[] {
-    return this.tables
-      .exec<{ key: string; tree_id: string; row: number }>(
-        "SELECT key, tree_id, row FROM custom_ids WHERE key > ? ORDER BY key LIMIT ?",
-        after,
-        limit,
-      )
-      .toArray()
-      .map(({ key, tree_id, row }) => ({ key, treeId: tree_id, row }));
+    const query = "SELECT key, tree_id AS treeId, row FROM custom_ids WHERE key > ? ORDER BY key LIMIT ?";
+    return this.tables.exec<{ key: string; treeId: string; row: number }>(query, after, limit).toArray();
   }
 
   /**

@@ -27,7 +27,11 @@ export class InventoryCounts {
 
   /** The mounts that have tokens here, or (`first`) trees, with their numbers. */
   mounts(kind: "mount" | "first"): GroupCount[] {
-    const stored = this.#groups("SELECT key, n FROM counts WHERE kind = ? ORDER BY mount LIMIT ?", kind, MAX_GROUPS);
+    const stored = this.#groups(
+      "SELECT key, n AS count FROM counts WHERE kind = ? ORDER BY mount LIMIT ?",
+      kind,
+      MAX_GROUPS,
+    );
     return withDeltas(stored, this.#deltas(kind)).slice(0, MAX_GROUPS);
   }
 
@@ -49,12 +53,12 @@ export class InventoryCounts {
 
   #greatestStored(kind: CountKind, mount: string): GroupCount[] {
     const several = this.#groups(
-      "SELECT key, n FROM counts WHERE kind = ? AND mount = ? AND n > 1 ORDER BY n DESC LIMIT ?",
+      "SELECT key, n AS count FROM counts WHERE kind = ? AND mount = ? AND n > 1 ORDER BY n DESC LIMIT ?",
       ...[kind, mount, MAX_GROUPS],
     );
     if (several.length === MAX_GROUPS) return several;
     const first = this.#groups(
-      "SELECT key, n FROM counts WHERE kind = ? AND mount = ? ORDER BY key LIMIT ?",
+      "SELECT key, n AS count FROM counts WHERE kind = ? AND mount = ? ORDER BY key LIMIT ?",
       ...[kind, mount, MAX_GROUPS],
     );
     return [...several, ...first];
@@ -63,7 +67,7 @@ export class InventoryCounts {
   #stored(kind: CountKind, mount: string, keys: readonly string[]): GroupCount[] {
     if (keys.length === 0) return [];
     return this.#groups(
-      "SELECT key, n FROM counts WHERE kind = ? AND mount = ? AND key IN (SELECT value FROM json_each(?))",
+      "SELECT key, n AS count FROM counts WHERE kind = ? AND mount = ? AND key IN (SELECT value FROM json_each(?))",
       ...[kind, mount, JSON.stringify(keys)],
     );
   }
@@ -77,8 +81,7 @@ export class InventoryCounts {
   }
 
   #groups(query: string, ...values: SqlStorageValue[]): GroupCount[] {
-    const rows = this.#sql.exec<{ key: string; n: number }>(query, ...values).toArray();
-    return rows.map(({ key, n }) => ({ key, count: n }));
+    return this.#sql.exec<{ key: string; count: number }>(query, ...values).toArray();
   }
 }
 
