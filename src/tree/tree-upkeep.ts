@@ -157,7 +157,7 @@ export class TreeUpkeep {
     if (later !== null) return this.#tree.alarm.set(later);
     try {
       await this.#tree.keys.open();
-      await this.#tree.sweep.run();
+      await (this.#tree.tokens.isSingle ? this.#tree.sweep.runAtOnce() : this.#tree.sweep.run());
       // A caller that waited for the sweep may have freed the tree.
       if (!this.#tree.tokens.isCreated) return;
       await this.#tree.leases.work();

@@ -25,15 +25,16 @@ const LAST_OF_TREES = new Set<string>();
 
 /**
  * Takes tokens that have ended off the lists, which keep for some time how they did. Safe to repeat. Where one process serves
- * everything, sweeps of many trees call the shards together.
+ * everything, sweeps of many trees that take turns call the shards together.
  *
+ * @param turns null: the sweep takes none, and calls the shards at once.
  * @param areLast true when their tree has no others, and can be taken again: from the answer on a shard hands it out.
  * @throws when a shard does not answer.
  */
 export async function removeFromLists(
   env: ListingEnv,
   tokens: readonly Ending[],
-  turns: SweepTurns,
+  turns: SweepTurns | null,
   areLast: boolean,
 ): Promise<void> {
   const accessors = tokens.map(({ accessor }) => accessor);
@@ -41,17 +42,17 @@ export async function removeFromLists(
   await cancelUpdatesOf(accessors);
   const remove = async (shard: number, of: readonly Ending[]) =>
     accessorShard(env, shard).remove(of, treesThatEnd(of.map(({ accessor }) => accessor)));
-  if (!sweepThreads().shared) {
-    const byShard = [...Map.groupBy(tokens, ({ accessor }) => accessorShardNumber(accessor))];
-    await Promise.all(byShard.map(([shard, of]) => remove(shard, of)));
-    return;
-  }
   const [first] = accessors;
   if (first === undefined) return;
   if (areLast) LAST_OF_TREES.add(first);
-  QUEUE.add(tokens);
   try {
-    await sendUntilGone(accessors, remove, turns);
+    if (turns && sweepThreads().shared) {
+      QUEUE.add(tokens);
+      await sendUntilGone(accessors, remove, turns);
+    } else {
+      const byShard = [...Map.groupBy(tokens, ({ accessor }) => accessorShardNumber(accessor))];
+      await Promise.all(byShard.map(([shard, of]) => remove(shard, of)));
+    }
   } finally {
     LAST_OF_TREES.delete(first);
   }

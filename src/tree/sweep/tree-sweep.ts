@@ -81,13 +81,21 @@ export class TreeSweep {
    * @returns whether nothing dead is left.
    */
   run(): Promise<boolean> {
-    return this.#inTurn(() => this.#run());
+    return this.#inTurn(() => this.#run(this.#turns));
+  }
+
+  /**
+   * The same for a tree whose only token was ended by a request, as the requests come. Its pieces are too small to share the thread by
+   * turns: waiting for those would take longer than the next tree takes to end, and trees that wait stay in memory.
+   */
+  runAtOnce(): Promise<boolean> {
+    return this.#inTurn(() => this.#run(null));
   }
 
   /** One step for a caller that takes the token of this row, the only one, off the list itself: how it ended. null: it is still there. */
   stepFor(row: number): Promise<EndRecord | null> {
     return this.#inTurn(async () => {
-      const { swept, end = null } = await this.step(row);
+      const { swept, end = null } = await this.#step(row, this.#turns);
       countEvent("tokens_swept", [], swept);
       return end;
     });
@@ -102,12 +110,12 @@ export class TreeSweep {
     return done;
   }
 
-  async #run(): Promise<boolean> {
+  async #run(turns: SweepTurns | null): Promise<boolean> {
     countEvent("sweep", [], 1);
     try {
       for (let step = 0; step < SWEEP_STEPS; step++) {
         this.#turns.began(this.#tree.treeId);
-        const { swept, done } = await this.step();
+        const { swept, done } = await this.#step(null, turns);
         countEvent("tokens_swept", [], swept);
         if (done) return true;
       }
@@ -118,14 +126,18 @@ export class TreeSweep {
     }
   }
 
+  /** One step. Safe to repeat after a crash anywhere in it. */
+  step(): Promise<SweepStep> {
+    return this.#step(null, this.#turns);
+  }
+
   /**
-   * One step. Safe to repeat after a crash anywhere in it.
-   *
    * @param delisted row of a token that the caller takes off the list when it is gone; null: none.
+   * @param turns that its pieces take; null: none.
    */
-  async step(delisted: number | null = null): Promise<SweepStep> {
+  async #step(delisted: number | null, turns: SweepTurns | null): Promise<SweepStep> {
     const { sql, tokens, cubbyhole, inventory, leases } = this.#tree;
-    const victims = await this.#find();
+    const victims = await this.#find(turns);
     // The tree may have been freed meanwhile.
     if (victims === null || !tokens.isCreated) return { swept: 0, done: true };
     if (victims.length === 0) return { swept: 0, done: false };
@@ -135,11 +147,11 @@ export class TreeSweep {
       return { swept: 0, done: false };
     }
     // Traces elsewhere go first: after a crash in between the rows are still here and the step is repeated.
-    await this.#forgetElsewhere(victims, delisted);
+    await this.#forgetElsewhere(victims, delisted, turns);
     for (let at = 0; at < victims.length; ) {
       const piece = victims.slice(at, at + this.#rows);
       at += piece.length;
-      await this.#piece(() => {
+      await this.#piece(turns, () => {
         const rows = piece.map(({ row }) => row);
         cubbyhole.deleteOf(rows);
         inventory.died(deleteVictims(sql, piece));
@@ -151,13 +163,13 @@ export class TreeSweep {
   }
 
   /** The tokens that a step deletes; null when nothing dead is left. */
-  async #find(): Promise<SweepCandidate[] | null> {
+  async #find(turns: SweepTurns | null): Promise<SweepCandidate[] | null> {
     const isGone = () => !this.#tree.tokens.isCreated;
-    while (this.#dead.isPlanning && !isGone()) await this.#piece(() => this.#dead.planOn(PLAN_ROWS));
-    const victims = await this.#piece(() => (isGone() ? null : this.#dead.next(currentTime(), this.#rows)));
+    while (this.#dead.isPlanning && !isGone()) await this.#piece(turns, () => this.#dead.planOn(PLAN_ROWS));
+    const victims = await this.#piece(turns, () => (isGone() ? null : this.#dead.next(currentTime(), this.#rows)));
     if (victims === null) this.#dead.forget();
     while (victims && victims.length > 0 && victims.length < STEP_ROWS) {
-      const more = await this.#piece(() => (isGone() ? [] : this.#dead.more(currentTime(), this.#rows)));
+      const more = await this.#piece(turns, () => (isGone() ? [] : this.#dead.more(currentTime(), this.#rows)));
       if (more.length === 0) break;
       victims.push(...more);
     }
@@ -165,27 +177,37 @@ export class TreeSweep {
   }
 
   /** A piece that holds the thread: its time decides how large the next one is. During a call others are served for an unknown time. */
-  #piece<T>(work: () => T): Promise<T> {
-    return this.#turns.piece(() => {
+  async #piece<T>(turns: SweepTurns | null, work: () => T): Promise<T> {
+    const measured = () => {
       const began = currentTime();
       const result = work();
       this.#rows = rowsOfNextPiece(this.#rows, currentTime() - began);
       return result;
-    });
+    };
+    return turns ? turns.piece(measured) : measured();
   }
 
-  async #forgetElsewhere(victims: readonly SweepCandidate[], delisted: number | null): Promise<void> {
+  async #forgetElsewhere(
+    victims: readonly SweepCandidate[],
+    delisted: number | null,
+    turns: SweepTurns | null,
+  ): Promise<void> {
     const { env, treeId } = this.#tree;
     const customIds = victims.flatMap(({ row, customIdKey }) =>
       customIdKey === null ? [] : [{ key: customIdKey, treeId, row }],
     );
-    await this.#removeFromLists(victims, delisted);
-    await inGroups([...Map.groupBy(customIds, ({ key }) => customIdsShardNumber(key))], ([shard, of]) =>
-      this.#turns.piece(async () => customIdsShard(env, shard).release(of)),
-    );
+    await this.#removeFromLists(victims, delisted, turns);
+    await inGroups([...Map.groupBy(customIds, ({ key }) => customIdsShardNumber(key))], async ([shard, of]) => {
+      const release = async () => customIdsShard(env, shard).release(of);
+      return turns ? turns.piece(release) : release();
+    });
   }
 
-  async #removeFromLists(victims: readonly SweepCandidate[], delisted: number | null): Promise<void> {
+  async #removeFromLists(
+    victims: readonly SweepCandidate[],
+    delisted: number | null,
+    turns: SweepTurns | null,
+  ): Promise<void> {
     const { env, end } = this.#tree;
     await cancelUpdatesOf(victims.filter(({ row }) => row === delisted).map(({ accessor }) => accessor));
     const others = victims.filter(({ row }) => row !== delisted);
@@ -194,7 +216,7 @@ export class TreeSweep {
     await removeFromLists(
       env,
       others.map((victim) => this.#endingOf(victim)),
-      this.#turns,
+      turns,
       isLast,
     );
   }

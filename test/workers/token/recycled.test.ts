@@ -1,6 +1,7 @@
 import { evictDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { runInOneProcess } from "../../../src/app/assemble.ts";
+import { sweepThreads } from "../../../src/base/turns/threads.ts";
 import { ACCESSOR_SHARDS, AccessorShard, accessorShard } from "../../../src/listing/accessor-shard.ts";
 import { publishPending } from "../../../src/listing/updates/publish.ts";
 import { publishRecent } from "../../../src/listing/updates/recent.ts";
@@ -99,6 +100,26 @@ describe("freed trees", () => {
     expect(await shard.allocateTrees(1)).toEqual([third]);
     expect(new Set(await shard.allocateTrees(3))).toEqual(new Set([first, second]));
     await emptyPool(shard);
+  });
+});
+
+describe("a tree whose alarm comes while another sweep has the thread", () => {
+  it("sweeps at once when a request has ended its only token, and else waits for its turn", async () => {
+    const alone = await login({ ttl: "1h" });
+    const above = await login({ ttl: "1h", policies: ["all"] });
+    await createToken(above.token, { ttl: "1h" });
+    await publishPending(bindings);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const piece = sweepThreads().shared?.piece(() => promise);
+    for (const { token } of [alone, above]) await call("POST", "auth/token/revoke-self", { token });
+    const waits = runAlarm(above.stub);
+    await runAlarm(alone.stub);
+    expect(await countRows(alone.stub)).toBe(0);
+    expect(await pooled(alone.treeId)).toBe(1);
+    expect(await countRows(above.stub)).toBe(2);
+    resolve();
+    await Promise.all([piece, waits]);
+    expect(await countRows(above.stub)).toBe(0);
   });
 });
 
