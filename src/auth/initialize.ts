@@ -48,7 +48,7 @@ export async function initialize(env: Env, loaded: Result<Installation>, rootId:
     await customIdsOf(env, directoryKey).reserve(directoryKey, { treeId, row: ids.row }, null);
     await systemOf(env).admitCustomId(filterKey);
   }
-  if (!(await systemOf(env).initialize(await sealKeyRing(ring, sealKey.value), null))) {
+  if (!(await systemOf(env).initialize(await sealKeyRing(ring, sealKey.value)))) {
     await tree.abandon(ids.row);
     return err(ALREADY_INITIALIZED);
   }

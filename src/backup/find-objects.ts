@@ -125,7 +125,10 @@ async function organizationNames(env: Env): Promise<string[]> {
 async function teamNames(env: Env): Promise<string[]> {
   const names: string[] = [];
   for (const name of await organizationNames(env)) {
-    const routes = await allOf(async (after) => organizationNamed(env, name).teamRoutes(after, PAGE));
+    const routes = await allOf(async (after) => {
+      const { routes: items, next } = await organizationNamed(env, name).teamRoutes(after, PAGE);
+      return { items, next };
+    });
     names.push(...routes.map(teamObjectName));
   }
   return names;

@@ -65,7 +65,7 @@ export class System extends StoredObject<SystemEnv> {
   }
 
   /** Gives a new installation its wrapped key ring; with a run, that of the backup which is restored. See `Setup.begin`. */
-  initialize(sealedKeyRing: string, restores: string | null): Promise<boolean> {
+  initialize(sealedKeyRing: string, restores: string | null = null): Promise<boolean> {
     return this.#setup.begin(sealedKeyRing, restores);
   }
 

@@ -224,10 +224,10 @@ export class Organization extends GroveObject<TeamEnv> {
   }
 
   /** Routes of at most `limit` teams after the row `after`, and the row to go on after; null at the end. */
-  teamRoutes(after: number, limit: number): { readonly items: string[]; readonly next: number | null } {
+  teamRoutes(after: number, limit: number): { readonly routes: string[]; readonly next: number | null } {
     const teams = this.#store.teamsAfter(after, limit);
-    const items = teams.map(({ teamId }) => teamRoute(teamId));
-    return { items, next: teams.length < limit ? null : (teams.at(-1)?.row ?? null) };
+    const routes = teams.map(({ teamId }) => teamRoute(teamId));
+    return { routes, next: teams.length < limit ? null : (teams.at(-1)?.row ?? null) };
   }
 
   async #check(): Promise<void> {
