@@ -71,9 +71,18 @@ export class CallQueue<T> {
   }
 
   #begin(): void {
-    while (mayBegin(this.#width, this.#calls, this.#waiting.size, this.#maxItems, this.#clock())) {
-      void this.#call([...this.#waiting.keys()].slice(0, this.#maxItems));
-    }
+    while (this.#mayBegin()) void this.#call([...this.#waiting.keys()].slice(0, this.#maxItems));
+  }
+
+  /**
+   * Whether a further call may begin. One that is alone may always; one beside others only with as many items as a call takes:
+   * the items would otherwise have gone together with the next call, and it costs the cloud nothing that they wait for it.
+   */
+  #mayBegin(): boolean {
+    const waiting = this.#waiting.size;
+    if (waiting === 0 || this.#calls === 0) return waiting > 0;
+    const width = isFull(this.#width, this.#clock()) ? FULL_WIDTH : this.#width.calls;
+    return waiting >= this.#maxItems && this.#calls < width;
   }
 
   async #call(items: string[]): Promise<void> {
@@ -103,10 +112,12 @@ export class CallQueue<T> {
    */
   #learn(found: Result<unknown>, refusals: number): void {
     if (found.ok || found.error.code !== "unavailable") {
-      this.#width = afterAnswer(this.#width, refusals);
+      // A call that began before the last refusal says nothing about the time after it.
+      const calls = Math.min(FULL_WIDTH, this.#width.calls + 1);
+      if (refusals === this.#width.refusals) this.#width = { ...this.#width, calls };
       return;
     }
-    this.#width = afterRefusal(this.#width, this.#clock());
+    this.#width = { calls: 1, refusals: this.#width.refusals + 1, refusedAt: this.#clock() };
     const waiting = [...this.#waiting.values()].flat();
     this.#waiting.clear();
     this.#waiters = 0;
@@ -146,7 +157,7 @@ const REMEMBERED_MS = 60_000;
 /** How many calls of a group may be under way: fewer after the cloud refused one because it is overloaded. */
 export interface CallWidth {
   readonly calls: number;
-  /** Refusals so far. A call that began before the last of them says nothing about the time after it. */
+  /** Refusals so far. */
   readonly refusals: number;
   /** When the cloud last refused (ms); -Infinity for never. */
   readonly refusedAt: number;
@@ -155,32 +166,7 @@ export interface CallWidth {
 /** The width of a group that was never refused. */
 export const UNREFUSED: CallWidth = { calls: FULL_WIDTH, refusals: 0, refusedAt: Number.NEGATIVE_INFINITY };
 
-/** After the cloud refused a call for overload at `now` (ms): one call at a time. */
-function afterRefusal(width: CallWidth, now: number): CallWidth {
-  return { calls: 1, refusals: width.refusals + 1, refusedAt: now };
-}
-
-/** After the cloud answered a call: one more, if the call began after the last refusal. @param refusals known when it began. */
-function afterAnswer(width: CallWidth, refusals: number): CallWidth {
-  if (refusals !== width.refusals) return width;
-  return { ...width, calls: Math.min(FULL_WIDTH, width.calls + 1) };
-}
-
 /** True when the width is full: nothing about it has to be remembered. `now` in ms. */
 export function isFull(width: CallWidth, now: number): boolean {
   return width.calls === FULL_WIDTH || now - width.refusedAt >= REMEMBERED_MS;
-}
-
-/**
- * Whether a further call may begin. One that is alone may always; one beside others only with as many items as a call takes:
- * the items would otherwise have gone together with the next call, and it costs the cloud nothing that they wait for it.
- *
- * @param underWay calls that are under way.
- * @param waiting items that wait, each counted once.
- * @param maxItems most items of a call.
- * @param now ms.
- */
-function mayBegin(width: CallWidth, underWay: number, waiting: number, maxItems: number, now: number): boolean {
-  if (waiting === 0 || underWay === 0) return waiting > 0;
-  return waiting >= maxItems && underWay < (isFull(width, now) ? FULL_WIDTH : width.calls);
 }
