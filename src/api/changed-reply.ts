@@ -1,17 +1,35 @@
-import type { Answered } from "../auth/route.ts";
-import { ok } from "../base/result.ts";
+import { endRequestOf } from "../auth/caller.ts";
+import type { Answered, CallContext } from "../auth/route.ts";
+import { ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
+import { walkOf } from "../lease/walk.ts";
+import type { WalkJob } from "../lease/walk-job.ts";
 import { stalenessWarnings } from "../system/copy-age.ts";
 import { refreshInstallation } from "../system/installation.ts";
 import { EMPTY, type Reply } from "../wire/reply.ts";
 
-/** `reply` after a change of the installation, which this isolate knows from here on. */
-export async function changedReply(env: Env, reply: Reply = EMPTY): Answered {
+/** `reply` after a change of the installation, which this isolate knows from here on; or why there was none. */
+export async function changedReply(env: Env, change: Result<unknown>, reply: Reply = EMPTY): Answered {
+  if (!change.ok) return change;
   const refreshed = await refreshInstallation(env);
   return refreshed.ok ? ok(reply) : refreshed;
 }
 
 /** The answer after tokens were ended by a watermark; it warns that other isolates learn of it later. */
-export function endedReply(env: Env): Answered {
-  return changedReply(env, { kind: "empty", warnings: stalenessWarnings(env) });
+export function endedReply(env: Env, end: Result<unknown>): Answered {
+  return changedReply(env, end, { kind: "empty", warnings: stalenessWarnings(env) });
+}
+
+/**
+ * Ends the tokens and leases below the prefix of a job, whatever their number, before the answer.
+ *
+ * @param createdBefore ms; null: also those that were made just now.
+ */
+export async function endBelow(
+  { env, caller, request }: CallContext,
+  job: WalkJob,
+  createdBefore: number | null,
+): Answered {
+  const asked = endRequestOf(caller, request);
+  return endedReply(env, await walkOf(env, job).endTokens({ ...job, createdBefore, mount: null, asked }));
 }

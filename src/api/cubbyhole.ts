@@ -15,7 +15,7 @@ import { isWrappingToken } from "../token/wrapping-token.ts";
 import { openValue, sealValue } from "../tree/cubbyhole/seal.ts";
 import { ANY_FIELDS, fieldSchema, NO_FIELDS } from "../wire/fields.ts";
 import { PAGE } from "../wire/page.ts";
-import { dataReply, EMPTY, keysReply } from "../wire/reply.ts";
+import { dataReply, doneReply, EMPTY, keysReply } from "../wire/reply.ts";
 import { RESPONSE_PATH } from "../wire/stored-answer.ts";
 
 /** Names that one unpaged list gives at most. */
@@ -26,8 +26,6 @@ const READ_BY_UNWRAPPING =
   "Reading from 'cubbyhole/response' is deprecated. Use sys/wrapping/unwrap, which also checks the wrapping token";
 
 const ONLY_SERVICE = invalid("cubbyhole operations are only supported by 'service' type tokens");
-
-const LIST = { summary: "Lists the names that the caller's token keeps things at.", answers: KEYS };
 
 /**
  * The private store of each service token. No other token reaches it, root included: the rows belong to the caller's own row
@@ -60,14 +58,14 @@ export const CUBBYHOLE_ROUTES: readonly Route[] = withParameters({ path: "Where 
     operationId: "cubbyhole-read",
     answers: dataAnswer({ "*": "any" }),
     input: NO_FIELDS,
-    prepare: (context) => refuseOthers(context),
+    prepare: ownCubbyhole,
     action: async ({ params }) => ({ kind: "cubbyhole_read", path: params.path ?? "" }),
     async handle(context) {
       const outcome = outcomeOf(context);
       if (!outcome.ok) return outcome;
       if (outcome.value.kind !== "value") throw new Error("a read ends in a value");
       const path = context.params.path ?? "";
-      const value = await openValue(context.installation.keys, ownerOf(context), path, outcome.value.sealed);
+      const value = await openValue(context.installation.keys, context.prepared, path, outcome.value.sealed);
       const wrapped = path === RESPONSE_PATH && isWrappingToken(callerRecord(context.caller));
       return ok(dataReply(value, wrapped ? [READ_BY_UNWRAPPING] : []));
     },
@@ -81,17 +79,14 @@ export const CUBBYHOLE_ROUTES: readonly Route[] = withParameters({ path: "Where 
     input: ANY_FIELDS,
     createsOrUpdates: true,
     async prepare(context): Promise<Result<Uint8Array>> {
-      const refused = await refuseOthers(context);
-      if (!refused.ok) return refused;
+      const owner = await ownCubbyhole(context);
+      if (!owner.ok) return owner;
       if (Object.keys(context.fields).length === 0) return err(invalid("missing data fields"));
       const { keys } = context.installation;
-      return ok(await sealValue(keys, ownerOf(context), context.params.path ?? "", context.fields));
+      return ok(await sealValue(keys, owner.value, context.params.path ?? "", context.fields));
     },
     action: async ({ params, prepared }) => ({ kind: "cubbyhole_write", path: params.path ?? "", sealed: prepared }),
-    async handle(context) {
-      const outcome = outcomeOf(context);
-      return outcome.ok ? ok(EMPTY) : outcome;
-    },
+    handle: async (context) => doneReply(outcomeOf(context)),
   }),
 
   tokenRoute("delete", "cubbyhole/:path{.+}", {
@@ -99,12 +94,9 @@ export const CUBBYHOLE_ROUTES: readonly Route[] = withParameters({ path: "Where 
     operationId: "cubbyhole-delete",
     answers: NO_CONTENT,
     input: NO_FIELDS,
-    prepare: (context) => refuseOthers(context),
+    prepare: ownCubbyhole,
     action: async ({ params }) => ({ kind: "cubbyhole_delete", path: params.path ?? "" }),
-    async handle(context) {
-      const outcome = outcomeOf(context);
-      return outcome.ok ? ok(EMPTY) : outcome;
-    },
+    handle: async (context) => doneReply(outcomeOf(context)),
   }),
 
   listRoute("cubbyhole", "cubbyhole-list"),
@@ -113,10 +105,11 @@ export const CUBBYHOLE_ROUTES: readonly Route[] = withParameters({ path: "Where 
 
 function listRoute(path: string, operationId: string): Route {
   return tokenRoute("list", path, {
-    ...LIST,
+    summary: "Lists the names that the caller's token keeps things at.",
     operationId,
+    answers: KEYS,
     input: fieldSchema(PAGE),
-    prepare: (context) => refuseOthers(context),
+    prepare: ownCubbyhole,
     action: async ({ params, fields }) => ({
       kind: "cubbyhole_list",
       prefix: params.path ? `${params.path}/` : "",
@@ -132,15 +125,13 @@ function listRoute(path: string, operationId: string): Route {
   });
 }
 
-async function refuseOthers({ presented }: PresentedContext<unknown>): Promise<Result<null>> {
-  return presented.kind === "service" ? ok(null) : err(ONLY_SERVICE);
+/** The token that the cubbyhole belongs to. */
+async function ownCubbyhole({
+  presented,
+}: Pick<PresentedContext<unknown>, "presented">): Promise<Result<TokenAddress>> {
+  return presented.kind === "service" ? ok(presented.credential) : err(ONLY_SERVICE);
 }
 
 function outcomeOf(context: CallContext): Result<Outcome> {
   return context.outcome ?? err(DENIED);
-}
-
-function ownerOf({ presented }: PresentedContext<unknown>): TokenAddress {
-  if (presented.kind !== "service") throw new Error("only service tokens have a cubbyhole");
-  return presented.credential;
 }

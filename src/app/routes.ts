@@ -6,15 +6,18 @@ import { BACKUP_ROUTES, STORED_BACKUP_ROUTES } from "../api/sys/backups.ts";
 import { CAPABILITY_ROUTES } from "../api/sys/capabilities.ts";
 import { GENERATE_ROOT_ROUTES } from "../api/sys/generate-root.ts";
 import { KEY_ROUTES } from "../api/sys/keys.ts";
-import { LEASE_ROUTES } from "../api/sys/leases/routes.ts";
+import { LEASE_ROUTES } from "../api/sys/leases/leases.ts";
+import { LEASE_REVOCATION_ROUTES } from "../api/sys/leases/revoke.ts";
 import { METRICS_ROUTES } from "../api/sys/metrics.ts";
+import { MOUNT_ROUTES } from "../api/sys/mounts/mounts.ts";
 import { REMOUNT_ROUTES } from "../api/sys/mounts/remount.ts";
-import { MOUNT_ROUTES } from "../api/sys/mounts/routes.ts";
 import { POLICY_ROUTES } from "../api/sys/policies/routes.ts";
 import { QUOTA_ROUTES } from "../api/sys/quotas.ts";
 import { RESTORE_ROUTES } from "../api/sys/restore.ts";
 import { REVOCATION_ROUTES } from "../api/sys/revocations.ts";
-import { STATUS_ROUTES } from "../api/sys/status/routes.ts";
+import { HEALTH_ROUTES } from "../api/sys/status/health.ts";
+import { INIT_ROUTES } from "../api/sys/status/init.ts";
+import { STATE_ROUTES } from "../api/sys/status/status.ts";
 import { INVENTORY_ROUTES } from "../api/sys/tokens/routes.ts";
 import { UI_ROUTES } from "../api/sys/ui.ts";
 import { WRAPPING_ROUTES } from "../api/sys/wrapping.ts";
@@ -29,7 +32,9 @@ import { RouteTable } from "./route-table.ts";
 
 /** Routes at fixed places, by full path. */
 export const FIXED_ROUTES: readonly Route[] = [
-  ...STATUS_ROUTES,
+  ...INIT_ROUTES,
+  ...HEALTH_ROUTES,
+  ...STATE_ROUTES,
   ...DISCOVERY_ROUTES,
   ...KEY_ROUTES,
   ...GENERATE_ROOT_ROUTES,
@@ -42,6 +47,7 @@ export const FIXED_ROUTES: readonly Route[] = [
   ...RESTORE_ROUTES,
   ...STORED_BACKUP_ROUTES,
   ...LEASE_ROUTES,
+  ...LEASE_REVOCATION_ROUTES,
   ...INVENTORY_ROUTES,
   ...REVOCATION_ROUTES,
   ...CAPABILITY_ROUTES,

@@ -1,3 +1,4 @@
+import { ok, type Result } from "../base/result.ts";
 import type { StoredAnswer } from "./stored-answer.ts";
 
 /** The answer of a handler, before it is put on the wire. */
@@ -79,6 +80,11 @@ export interface AuthReply {
 
 /** 204. */
 export const EMPTY = { kind: "empty" } as const satisfies Reply;
+
+/** 204 for what was done, or why it was not. */
+export function doneReply(done: Result<unknown>): Result<Reply> {
+  return done.ok ? ok(EMPTY) : done;
+}
 
 /** 200 with `data`. */
 export function dataReply(data: Readonly<Record<string, unknown>>, warnings?: readonly string[]): Reply {

@@ -105,6 +105,5 @@ async function endTokens(context: CallContext<{ not_before: string }>): Answered
   if (!(await findEntity(env, { id }))) return err({ code: "not_found" });
   const asked = endRequestOf(caller, asking);
   const request = { id: crypto.randomUUID(), scope: entityScope(id), createdBefore: createdBefore.value, asked };
-  const added = await systemOf(env).addWatermark(request, now);
-  return added.ok ? endedReply(env) : added;
+  return endedReply(env, await systemOf(env).addWatermark(request, now));
 }

@@ -3,7 +3,8 @@ import { ALIAS_ROUTES, GROUP_ALIAS_ROUTES } from "./aliases.ts";
 import { ENTITY_ROUTES } from "./entities.ts";
 import { GROUP_ROUTES } from "./groups.ts";
 import { LOOKUP_ROUTES } from "./lookup.ts";
-import { OIDC_ROUTES } from "./oidc/routes.ts";
+import { ISSUER_ROUTES } from "./oidc/issuer.ts";
+import { DISCOVERY_ROUTES, TOKEN_ROUTES } from "./oidc/tokens.ts";
 
 /** Everything below `identity/`. */
 export const IDENTITY_ROUTES: readonly Route[] = [
@@ -12,5 +13,7 @@ export const IDENTITY_ROUTES: readonly Route[] = [
   ...GROUP_ROUTES,
   ...GROUP_ALIAS_ROUTES,
   ...LOOKUP_ROUTES,
-  ...OIDC_ROUTES,
+  ...DISCOVERY_ROUTES,
+  ...ISSUER_ROUTES,
+  ...TOKEN_ROUTES,
 ];

@@ -7,7 +7,7 @@ import { ok } from "../../base/result.ts";
 import { rotateKeys } from "../../system/key-rotation.ts";
 import { systemOf } from "../../system/system.ts";
 import { count, fieldSchema, flag, NO_FIELDS, sent, sentDuration } from "../../wire/fields.ts";
-import { EMPTY, injectedReply } from "../../wire/reply.ts";
+import { doneReply, injectedReply } from "../../wire/reply.ts";
 import { changedReply } from "../changed-reply.ts";
 
 const ROTATION = fieldSchema({
@@ -53,11 +53,7 @@ export const KEY_ROUTES: readonly Route[] = [
       operationId,
       answers: NO_CONTENT,
       input: NO_FIELDS,
-      handle: async ({ env }) => {
-        const rotated = await rotateKeys(env, currentTime());
-        if (!rotated.ok) return rotated;
-        return changedReply(env);
-      },
+      handle: async ({ env }) => changedReply(env, await rotateKeys(env, currentTime())),
     }),
   ),
 
@@ -86,8 +82,7 @@ export const KEY_ROUTES: readonly Route[] = [
       input: ROTATION,
       handle: async ({ env, fields }) => {
         const { enabled, max_operations: maxOperations, interval } = fields;
-        const configured = await systemOf(env).configureRotation({ enabled, maxOperations, interval });
-        return configured.ok ? ok(EMPTY) : configured;
+        return doneReply(await systemOf(env).configureRotation({ enabled, maxOperations, interval }));
       },
     }),
   ]),

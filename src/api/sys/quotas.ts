@@ -1,6 +1,7 @@
 import { listRoute, showRoute } from "../../auth/record-routes.ts";
 import { type Route, simpleRoute, withParameters } from "../../auth/route.ts";
 import { NO_CONTENT } from "../../auth/route-description.ts";
+import { ok } from "../../base/result.ts";
 import { DEFAULT_QUOTA_CONFIG, type QuotaConfig, type RateLimitQuota } from "../../quota/quota.ts";
 import { systemOf } from "../../system/system.ts";
 import { decimal, duration, fieldSchema, flag, list, NO_FIELDS, sent, text } from "../../wire/fields.ts";
@@ -80,8 +81,8 @@ export const QUOTA_ROUTES: readonly Route[] = withParameters({ name: "Name of th
     input: QUOTA_FIELDS,
     handle: async ({ env, params: { name = "" }, fields }) => {
       const { path, role, rate, interval, block_interval: blockInterval, inheritable } = fields;
-      const written = await systemOf(env).writeQuota({ name, path, role, rate, interval, blockInterval, inheritable });
-      return written.ok ? changedReply(env) : written;
+      const quota = { name, path, role, rate, interval, blockInterval, inheritable };
+      return changedReply(env, await systemOf(env).writeQuota(quota));
     },
   }),
 
@@ -90,10 +91,7 @@ export const QUOTA_ROUTES: readonly Route[] = withParameters({ name: "Name of th
     operationId: "rate-limit-quotas-delete",
     answers: NO_CONTENT,
     input: NO_FIELDS,
-    handle: async ({ env, params: { name = "" } }) => {
-      await systemOf(env).deleteQuota(name);
-      return changedReply(env);
-    },
+    handle: async ({ env, params: { name = "" } }) => changedReply(env, ok(await systemOf(env).deleteQuota(name))),
   }),
 
   showRoute("sys/quotas/config", {
@@ -114,7 +112,7 @@ export const QUOTA_ROUTES: readonly Route[] = withParameters({ name: "Name of th
         auditLogging: fields.enable_rate_limit_audit_logging,
         responseHeaders: fields.enable_rate_limit_response_headers,
       });
-      return configured.ok ? changedReply(env) : configured;
+      return changedReply(env, configured);
     },
   }),
 ]);

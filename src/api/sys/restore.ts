@@ -5,7 +5,7 @@ import { currentTime, parseRfc3339 } from "../../base/clock.ts";
 import { err, invalid, ok, type Result } from "../../base/result.ts";
 import type { EndsOfRestore } from "../../system/setup.ts";
 import { fieldSchema, integer, text } from "../../wire/fields.ts";
-import { dataReply, EMPTY } from "../../wire/reply.ts";
+import { dataReply, doneReply } from "../../wire/reply.ts";
 import { readPastTime } from "../not-before.ts";
 import { asInitializer } from "./status/init.ts";
 
@@ -44,8 +44,7 @@ export const RESTORE_ROUTES: readonly Route[] = [
       asInitializer(context, BEGIN, async ({ run, parts, seal, key_ring: keyRing }) => {
         // Open to all: where there is an installation it must cost nothing.
         if (context.loaded.ok) return err(NOT_EMPTY);
-        const begun = await beginRestore(context.env, { run, parts, seal, keyRing });
-        return begun.ok ? ok(EMPTY) : begun;
+        return doneReply(await beginRestore(context.env, { run, parts, seal, keyRing }));
       }),
   }),
 
@@ -73,8 +72,7 @@ export const RESTORE_ROUTES: readonly Route[] = [
         async ({ run, parts, seal, proof, issued_since: since, issued_before: before }) => {
           const ends = readEnds(since, before, currentTime());
           if (!ends.ok) return ends;
-          const finished = await finishRestore(context.env, { run, parts, seal, proof, ends: ends.value });
-          return finished.ok ? ok(EMPTY) : finished;
+          return doneReply(await finishRestore(context.env, { run, parts, seal, proof, ends: ends.value }));
         },
       ),
   }),

@@ -9,7 +9,7 @@ import type { Page, TeamRecord, TeamSettings } from "../../team/record.ts";
 import { NEW_TEAM, settingsOf, TEAM_CHANGE } from "../../team/rules/settings.ts";
 import { exact } from "../../wire/exact-fields.ts";
 import { ANY_FIELDS, fieldSchema, type Values } from "../../wire/fields.ts";
-import { EMPTY, plainReply } from "../../wire/reply.ts";
+import { doneReply, plainReply } from "../../wire/reply.ts";
 import {
   includeField,
   type ListQuery,
@@ -121,9 +121,7 @@ export const TEAMS_ROUTES: readonly Route[] = [
     answers: NO_CONTENT,
     handle: async ({ env, installation, params }) => {
       const route = await readTeamId(installation.keys, params.team ?? "");
-      if (route === null) return NOT_FOUND;
-      const removed = await teamAt(env, route).remove();
-      return removed.ok ? ok(EMPTY) : removed;
+      return route === null ? NOT_FOUND : doneReply(await teamAt(env, route).remove());
     },
   }),
 ];

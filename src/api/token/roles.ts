@@ -1,10 +1,8 @@
-import { endRequestOf } from "../../auth/caller.ts";
 import { absentPolicyWarnings } from "../../auth/policy-warning.ts";
 import { listRoute, removeRoute, showRoute } from "../../auth/record-routes.ts";
 import { type Route, simpleRoute, tokenRoute, withParameters } from "../../auth/route.ts";
 import { DONE_OR_WARNED } from "../../auth/route-description.ts";
-import { err, invalid, ok } from "../../base/result.ts";
-import { walkOf } from "../../lease/walk.ts";
+import { DENIED, err, invalid, ok } from "../../base/result.ts";
 import { mountTtl } from "../../system/mount.ts";
 import type { RenamedField, TokenRole } from "../../token/role.ts";
 import { ROLE_FIELDS } from "../../token/roles/fields.ts";
@@ -13,7 +11,7 @@ import { tokenRoles } from "../../token/roles/token-roles.ts";
 import { strictSchema } from "../../wire/fields.ts";
 import { namedSegment } from "../../wire/path-name.ts";
 import { view } from "../../wire/view.ts";
-import { endedReply } from "../changed-reply.ts";
+import { endBelow } from "../changed-reply.ts";
 
 /** What a read of a role shows. A field with a deprecated name shows its value there only when it was written by it. */
 export const ROLE_VIEW = view<TokenRole>({
@@ -95,13 +93,11 @@ export const ROLE_ROUTES: readonly Route[] = withParameters({ role_name: "The na
     answers: DONE_OR_WARNED,
     // A field that would narrow this down, as others have, must not be ignored.
     input: strictSchema({}),
-    handle: async ({ env, params, verdict, caller, request }) => {
+    handle: async (context) => {
       // As for a revocation by prefix: who may write a role may not end what it made.
-      if (!verdict.sudo) return err({ code: "permission_denied" });
-      const job = { mode: "revoke", prefix: `auth/token/create/${params.role_name ?? ""}/` } as const;
-      const asked = endRequestOf(caller, request);
-      const ended = await walkOf(env, job).endTokens({ ...job, createdBefore: null, mount: null, asked });
-      return ended.ok ? endedReply(env) : ended;
+      if (!context.verdict.sudo) return err(DENIED);
+      const prefix = `auth/token/create/${context.params.role_name ?? ""}/`;
+      return endBelow(context, { mode: "revoke", prefix }, null);
     },
   }),
 

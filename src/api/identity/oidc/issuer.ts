@@ -29,7 +29,7 @@ import {
   type Values,
 } from "../../../wire/fields.ts";
 import { pageOf } from "../../../wire/page.ts";
-import { dataReply, EMPTY } from "../../../wire/reply.ts";
+import { dataReply, doneReply, EMPTY } from "../../../wire/reply.ts";
 import { view } from "../../../wire/view.ts";
 
 const CONFIG_FIELDS = fieldSchema({
@@ -40,7 +40,7 @@ const ISSUER_SET =
 const ISSUER_UNSET = "The issuer is not set: tokens name the address by which the service was called.";
 
 /** The configuration of the issuer that tokens name. */
-export const CONFIG_ROUTES: readonly Route[] = [
+const CONFIG_ROUTES: readonly Route[] = [
   readRoute("identity/oidc/config", {
     summary: "Shows the issuer that tokens name.",
     operationId: "oidc-read-configuration",
@@ -84,7 +84,7 @@ const KEY_VIEW = view<KeyConfig>({
 });
 
 /** The signing keys of the issuer. */
-export const KEY_ROUTES: readonly Route[] = withParameters({ name: "The name of the key" }, [
+const KEY_ROUTES: readonly Route[] = withParameters({ name: "The name of the key" }, [
   listRoute("identity/oidc/key", {
     summary: "Lists the signing keys.",
     operationId: "oidc-list-keys",
@@ -111,7 +111,7 @@ export const KEY_ROUTES: readonly Route[] = withParameters({ name: "The name of 
     handle: async ({ env, params }) => {
       const deleted = await issuerOf(env).deleteKey(params.name ?? "");
       forgetPublishedKeys();
-      return deleted.ok ? ok(EMPTY) : deleted;
+      return doneReply(deleted);
     },
   }),
   simpleRoute("update", "identity/oidc/key/:name/rotate", {
@@ -135,8 +135,7 @@ async function writeKey({ env, installation, params, fields }: CallContext<Value
     verificationTtl: fields.verification_ttl ?? null,
     allowedClientIds: fields.allowed_client_ids,
   };
-  const written = await writeSigningKey(env, installation.keys, name, write);
-  return written.ok ? ok(EMPTY) : written;
+  return doneReply(await writeSigningKey(env, installation.keys, name, write));
 }
 
 async function rotateKey({ env, installation, params, fields }: CallContext<Values<typeof ROTATE_FIELDS>>) {
@@ -146,7 +145,7 @@ async function rotateKey({ env, installation, params, fields }: CallContext<Valu
   const next = await newKeyPair(installation.keys, key.algorithm);
   const rotated = await issuerOf(env).rotateKey(name, next, fields.verification_ttl ?? null, currentTime());
   forgetPublishedKeys();
-  return rotated.ok ? ok(EMPTY) : rotated;
+  return doneReply(rotated);
 }
 
 const ROLE_FIELDS = fieldSchema({
@@ -164,7 +163,7 @@ const ROLE_VIEW = view<IssuerRole>({
 });
 
 /** The roles of the issuer: the claims and the audience of tokens. */
-export const ROLE_ROUTES: readonly Route[] = withParameters({ name: "The name of the role" }, [
+const ROLE_ROUTES: readonly Route[] = withParameters({ name: "The name of the role" }, [
   listRoute("identity/oidc/role", {
     summary: "Lists the roles of the issuer.",
     operationId: "oidc-list-roles",
@@ -200,8 +199,7 @@ async function writeRole({ env, installation, params, fields }: CallContext<Valu
     if (!made.ok) return made;
   }
   const write = { key: fields.key, template, ttl: fields.ttl ?? null, clientId: fields.client_id };
-  const written = await issuerOf(env).writeRole(name, write, randomBase62(26));
-  return written.ok ? ok(EMPTY) : written;
+  return doneReply(await issuerOf(env).writeRole(name, write, randomBase62(26)));
 }
 
 /** Clients send templates as JSON, or in base64 where quotes are a nuisance. */
@@ -209,3 +207,6 @@ function decodedTemplate(sent: string): string {
   const bytes = fromBase64(sent);
   return bytes ? new TextDecoder().decode(bytes) : sent;
 }
+
+/** The issuer of identity tokens: its configuration, keys and roles. */
+export const ISSUER_ROUTES: readonly Route[] = [...CONFIG_ROUTES, ...KEY_ROUTES, ...ROLE_ROUTES];

@@ -76,37 +76,6 @@ const MAX_LIST = 10_000;
 /** The reference's message for a lease that does not exist, word for word. */
 const INVALID_LEASE = invalid("invalid lease");
 
-/** Look-up of a lease, and the list of the paths of leases. */
-export const LEASE_LOOKUP_ROUTES: readonly Route[] = [
-  simpleRoute("update", "sys/leases/lookup", {
-    summary: "Shows a lease.",
-    operationId: "leases-read-lease",
-    answers: dataAnswer(LEASE_VIEW.shape),
-    input: fieldSchema(LEASE_ID),
-    handle: async ({ env, installation, request, fields }) => {
-      const id = readLeaseIdField(fields.lease_id, "");
-      if (!id.ok) return id;
-      const found = await lookupLease(env, installation, id.value, request.notes);
-      return found.ok ? ok(dataReply(LEASE_VIEW.show(leaseFacts(found.value, currentTime())))) : err(INVALID_LEASE);
-    },
-  }),
-  simpleRoute("list", "sys/leases/lookup", {
-    summary: "Lists the first segments of the paths of leases.",
-    operationId: "leases-look-up",
-    answers: KEYS,
-    input: fieldSchema(PAGE),
-    handle: ({ env, installation, fields }) => listNames(env, installation, "", fields),
-  }),
-  simpleRoute("list", "sys/leases/lookup/:prefix{.+}", {
-    summary: "Lists what is below a path of leases.",
-    operationId: "leases-look-up-with-prefix",
-    parameters: { prefix: "The path" },
-    answers: KEYS,
-    input: fieldSchema(PAGE),
-    handle: ({ env, installation, params, fields }) => listNames(env, installation, `${params.prefix}/`, fields),
-  }),
-];
-
 async function listNames(env: Env, installation: Installation, prefix: string, { after, limit }: Page): Answered {
   const most = limit > 0 ? Math.min(limit, MAX_LIST) : MAX_LIST;
   await publishRecent(env, currentTime());
@@ -115,12 +84,6 @@ async function listNames(env: Env, installation: Installation, prefix: string, {
   const isCut = names.length > most && most !== limit;
   return ok(isCut ? dataReply({ keys }, [`the list was cut after ${MAX_LIST} names`]) : keysReply(keys));
 }
-
-/** Renewal of a lease. The id can be in the path. */
-export const LEASE_RENEWAL_ROUTES: readonly Route[] = [
-  renewRoute("sys/leases/renew", "leases-renew-lease2"),
-  renewRoute("sys/leases/renew/:url_lease_id{.+}", "leases-renew-lease"),
-];
 
 function renewRoute(path: string, operationId: string): Route {
   return simpleRoute("update", path, {
@@ -156,8 +119,40 @@ const REGISTER_FIELDS = fieldSchema({
   data: anyObject().describe("What the revocation sends to the target"),
 });
 
-/** For engines elsewhere: the registration of a lease, and the key that the revocations they receive are signed with. */
-export const LEASE_REGISTRATION_ROUTES: readonly Route[] = [
+/**
+ * Look-up of a lease, the list of the paths of leases, and renewal, for which the id can be in the path. For engines elsewhere, the
+ * registration of a lease, and the key that the revocations they receive are signed with.
+ */
+export const LEASE_ROUTES: readonly Route[] = [
+  simpleRoute("update", "sys/leases/lookup", {
+    summary: "Shows a lease.",
+    operationId: "leases-read-lease",
+    answers: dataAnswer(LEASE_VIEW.shape),
+    input: fieldSchema(LEASE_ID),
+    handle: async ({ env, installation, request, fields }) => {
+      const id = readLeaseIdField(fields.lease_id, "");
+      if (!id.ok) return id;
+      const found = await lookupLease(env, installation, id.value, request.notes);
+      return found.ok ? ok(dataReply(LEASE_VIEW.show(leaseFacts(found.value, currentTime())))) : err(INVALID_LEASE);
+    },
+  }),
+  simpleRoute("list", "sys/leases/lookup", {
+    summary: "Lists the first segments of the paths of leases.",
+    operationId: "leases-look-up",
+    answers: KEYS,
+    input: fieldSchema(PAGE),
+    handle: ({ env, installation, fields }) => listNames(env, installation, "", fields),
+  }),
+  simpleRoute("list", "sys/leases/lookup/:prefix{.+}", {
+    summary: "Lists what is below a path of leases.",
+    operationId: "leases-look-up-with-prefix",
+    parameters: { prefix: "The path" },
+    answers: KEYS,
+    input: fieldSchema(PAGE),
+    handle: ({ env, installation, params, fields }) => listNames(env, installation, `${params.prefix}/`, fields),
+  }),
+  renewRoute("sys/leases/renew", "leases-renew-lease2"),
+  renewRoute("sys/leases/renew/:url_lease_id{.+}", "leases-renew-lease"),
   simpleRoute("update", "sys/leases/register", {
     summary: "Gives a lease on a secret that an engine elsewhere has made.",
     operationId: "leases-register",

@@ -1,7 +1,15 @@
 import { endRequestOf } from "../../../auth/caller.ts";
 import { type Answered, type CallContext, type Route, simpleRoute } from "../../../auth/route.ts";
-import { ACCEPTED, dataAnswer, ENVELOPE, NO_CONTENT, type RouteDescription } from "../../../auth/route-description.ts";
+import {
+  ACCEPTED,
+  BEGUN,
+  dataAnswer,
+  ENVELOPE,
+  NO_CONTENT,
+  type RouteDescription,
+} from "../../../auth/route-description.ts";
 import { currentTime } from "../../../base/clock.ts";
+import { logInfo } from "../../../base/log.ts";
 import { err, invalid, ok } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
 import type { WalkMode } from "../../../lease/actions.ts";
@@ -12,10 +20,9 @@ import { revokeLease } from "../../../lease/service.ts";
 import { MAX_WAIT_MS, walkOf } from "../../../lease/walk.ts";
 import type { WalkJob } from "../../../lease/walk-job.ts";
 import { publishRecent } from "../../../listing/updates/recent.ts";
-import type { EndRequest } from "../../../system/end-request.ts";
-import { fieldSchema, flag, strictSchema, text, unread } from "../../../wire/fields.ts";
-import { dataReply, EMPTY, type Reply } from "../../../wire/reply.ts";
-import { endedReply } from "../../changed-reply.ts";
+import { fieldSchema, flag, NO_FIELDS, strictSchema, text, unread } from "../../../wire/fields.ts";
+import { dataReply, EMPTY, type Reply, tidyReply } from "../../../wire/reply.ts";
+import { endBelow } from "../../changed-reply.ts";
 import { LEASE_ID, LEASE_PARAMETER, readLeaseIdField } from "./leases.ts";
 
 /** Characters of a path prefix; it names the object that walks it. */
@@ -25,25 +32,6 @@ const MAX_PREFIX = 512;
 const TOKEN_PATHS = "auth/";
 
 const GOES_ON: Reply = { kind: "accepted" };
-
-/** Revocation of one lease, or of all leases and tokens below a path. */
-export const LEASE_REVOCATION_ROUTES: readonly Route[] = [
-  revokeRoute("sys/leases/revoke", "leases-revoke-lease2"),
-  revokeRoute("sys/leases/revoke/:url_lease_id{.+}", "leases-revoke-lease"),
-  revokeBelowRoute(
-    "sys/leases/revoke-prefix/:prefix{.+}",
-    { summary: "Revokes all leases and tokens below a path.", operationId: "leases-revoke-lease-with-prefix2" },
-    "revoke",
-  ),
-  revokeBelowRoute(
-    "sys/leases/revoke-force/:prefix{.+}",
-    {
-      summary: "Revokes all leases and tokens below a path, whether or not their targets answer.",
-      operationId: "leases-force-revoke-lease-with-prefix2",
-    },
-    "force",
-  ),
-];
 
 function revokeRoute(path: string, operationId: string): Route {
   return simpleRoute("update", path, {
@@ -83,26 +71,23 @@ function revokeBelowRoute(
       }
       if (prefix.length > MAX_PREFIX) return err(invalid("the prefix is too long"));
       const job: WalkJob = { mode, prefix: `${prefix}/` };
-      const asked = endRequestOf(caller, request);
       if (job.prefix.startsWith(TOKEN_PATHS)) {
-        const ended = await endTokens(env, job, asked);
+        const ended = await endBelow(context, job, null);
         // With too many watermarks the walk alone is left; batch tokens are not in its reach.
         if (ended.ok) return ok(fields.sync ? ended.value : GOES_ON);
       }
       // So that it meets the tokens that were just made, too.
       await publishRecent(env, currentTime());
-      const { finished, failure } = await walkOf(env, job).start(job, asked, fields.sync ? MAX_WAIT_MS : 0);
+      const { finished, failure } = await walkOf(env, job).start(
+        job,
+        endRequestOf(caller, request),
+        fields.sync ? MAX_WAIT_MS : 0,
+      );
       if (!failure) return ok(finished ? EMPTY : GOES_ON);
       const { leaseId, number, of, error } = failure;
       return err(invalid(`failed to revoke ${JSON.stringify(leaseId)} (${number} / ${of}): ${error}`));
     },
   });
-}
-
-/** Ends the tokens below a prefix, whatever their number, before the answer. */
-async function endTokens(env: Env, job: WalkJob, asked: EndRequest): Answered {
-  const ended = await walkOf(env, job).endTokens({ ...job, createdBefore: null, mount: null, asked });
-  return ended.ok ? endedReply(env) : ended;
 }
 
 async function revokeOne(
@@ -132,8 +117,60 @@ const TYPE = {
   include_child_namespaces: unread("boolean").describe("Without effect: there is one namespace"),
 };
 
-/** Leases whose revocation was given up, counted and listed. */
-export const IRREVOCABLE_LEASE_ROUTES: readonly Route[] = [
+async function listGivenUp(env: Env, limit: string): Answered {
+  const asked = limit === "" ? MAX_LIST : readLimit(limit);
+  if (asked === null) return err(invalid('limit must be "none" or a positive number'));
+  const most = Math.min(asked, MAX_ASKED);
+  const leases = await listIrrevocable(env, most + 1);
+  const shown = leases.slice(0, most);
+  const data = {
+    lease_count: shown.length,
+    leases: shown.map((lease) => ({
+      lease_id: leaseIdOf(lease),
+      mount_id: `${lease.path.split("/")[0]}/`,
+      error: lease.error,
+    })),
+  };
+  if (leases.length > most && limit === "") return ok(dataReply(data, [TOO_MANY]));
+  if (leases.length > most && asked > most) return ok(dataReply(data, [TOO_MANY_FOR_ONE_ANSWER]));
+  return ok(dataReply(data));
+}
+
+/** How many are asked for; null when `limit` does not say. */
+function readLimit(limit: string): number | null {
+  if (limit.toLowerCase() === "none") return Number.POSITIVE_INFINITY;
+  return /^\d{1,9}$/.test(limit) && Number(limit) > 0 ? Number(limit) : null;
+}
+
+/** Revocation of one lease, or of all leases and tokens below a path; and the leases whose revocation was given up, counted and listed. */
+export const LEASE_REVOCATION_ROUTES: readonly Route[] = [
+  revokeRoute("sys/leases/revoke", "leases-revoke-lease2"),
+  revokeRoute("sys/leases/revoke/:url_lease_id{.+}", "leases-revoke-lease"),
+  revokeBelowRoute(
+    "sys/leases/revoke-prefix/:prefix{.+}",
+    { summary: "Revokes all leases and tokens below a path.", operationId: "leases-revoke-lease-with-prefix2" },
+    "revoke",
+  ),
+  revokeBelowRoute(
+    "sys/leases/revoke-force/:prefix{.+}",
+    {
+      summary: "Revokes all leases and tokens below a path, whether or not their targets answer.",
+      operationId: "leases-force-revoke-lease-with-prefix2",
+    },
+    "force",
+  ),
+  simpleRoute("update", "sys/leases/tidy", {
+    summary: "Revokes leases and tokens whose end was not seen to.",
+    operationId: "leases-tidy",
+    answers: BEGUN,
+    input: NO_FIELDS,
+    handle: async ({ env }) => {
+      const job: WalkJob = { mode: "tidy", prefix: "" };
+      const started = await walkOf(env, job).startUnlessRunning(job);
+      if (!started) logInfo(env, { type: "lease tidy", skipped: "one is under way" });
+      return ok(tidyReply(true));
+    },
+  }),
   simpleRoute("read", "sys/leases/count", {
     summary: "Counts the leases that could not be revoked.",
     operationId: "leases-count",
@@ -160,28 +197,3 @@ export const IRREVOCABLE_LEASE_ROUTES: readonly Route[] = [
     },
   }),
 ];
-
-async function listGivenUp(env: Env, limit: string): Answered {
-  const asked = limit === "" ? MAX_LIST : readLimit(limit);
-  if (asked === null) return err(invalid('limit must be "none" or a positive number'));
-  const most = Math.min(asked, MAX_ASKED);
-  const leases = await listIrrevocable(env, most + 1);
-  const shown = leases.slice(0, most);
-  const data = {
-    lease_count: shown.length,
-    leases: shown.map((lease) => ({
-      lease_id: leaseIdOf(lease),
-      mount_id: `${lease.path.split("/")[0]}/`,
-      error: lease.error,
-    })),
-  };
-  if (leases.length > most && limit === "") return ok(dataReply(data, [TOO_MANY]));
-  if (leases.length > most && asked > most) return ok(dataReply(data, [TOO_MANY_FOR_ONE_ANSWER]));
-  return ok(dataReply(data));
-}
-
-/** How many are asked for; null when `limit` does not say. */
-function readLimit(limit: string): number | null {
-  if (limit.toLowerCase() === "none") return Number.POSITIVE_INFINITY;
-  return /^\d{1,9}$/.test(limit) && Number(limit) > 0 ? Number(limit) : null;
-}

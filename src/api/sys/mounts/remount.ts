@@ -42,9 +42,8 @@ export const REMOUNT_ROUTES: readonly Route[] = [
         mount: { path: from, uuid: mount.uuid, type: mount.type, move: { id, to, issuer: issuerOf(mount) } },
         asked: endRequestOf(caller, request),
       });
-      if (!ended.ok) return ended;
       const warnings = [MOVED, ...stalenessWarnings(env)];
-      return changedReply(env, { kind: "data", data: { migration_id: id }, warnings, inject: true });
+      return changedReply(env, ended, { kind: "data", data: { migration_id: id }, warnings, inject: true });
     },
   }),
 
@@ -60,7 +59,10 @@ export const REMOUNT_ROUTES: readonly Route[] = [
       const move = (await systemOf(env).findMove(params.migration_id ?? ""))?.move;
       if (!move) return err({ code: "not_found" });
       // After this answer the mount is found at its new path.
-      return changedReply(env, { kind: "data", data: { migration_id: move.id, migration_info: infoOf(move) } });
+      return changedReply(env, ok(move), {
+        kind: "data",
+        data: { migration_id: move.id, migration_info: infoOf(move) },
+      });
     },
   }),
 ];

@@ -101,8 +101,7 @@ export async function writePolicy(
   const policy = readWrite(fields, policyText, now);
   if (!policy.ok) return policy;
   const written = await systemOf(env).writePolicy(name.value, policy.value, now);
-  if (!written.ok) return written;
-  return changedReply(env, withNameWarning(EMPTY, params, name.value));
+  return changedReply(env, written, withNameWarning(EMPTY, params, name.value));
 }
 
 /** Changes what is sent; the rest stays. */
@@ -113,8 +112,7 @@ export async function patchPolicy({ env, params, fields }: CallContext<Values<ty
   const change = readPatch(fields, now);
   if (!change.ok) return change;
   const patched = await systemOf(env).patchPolicy(name.value, change.value, now);
-  if (!patched.ok) return patched;
-  return changedReply(env, withNameWarning({ kind: "data", data: null }, params, name.value));
+  return changedReply(env, patched, withNameWarning({ kind: "data", data: null }, params, name.value));
 }
 
 /** Deletes a policy; one that does not exist is no error. */
@@ -122,8 +120,7 @@ export async function deletePolicy({ env, params, fields }: CallContext<Values<t
   const name = normalizePolicyName(params.name ?? "");
   const refusal = policyDeleteRefusal(name);
   if (refusal) return err(invalid(refusal));
-  const deleted = await systemOf(env).deletePolicy(name, fields.cas ?? null, currentTime());
-  return deleted.ok ? changedReply(env) : deleted;
+  return changedReply(env, await systemOf(env).deletePolicy(name, fields.cas ?? null, currentTime()));
 }
 
 function writableName(params: CallContext["params"]): Result<string> {

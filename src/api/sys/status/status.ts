@@ -51,8 +51,21 @@ const SEAL_VIEW = view<ServiceState>({
   storage_type: ["string", () => "durable_objects"],
 });
 
-/** Whether the service is sealed. No token is needed. */
-export const SEAL_ROUTES: readonly Route[] = [
+/** The one node that clients of a cluster see: the name by which they called. */
+const NODE_VIEW = view<URL>({
+  hostname: ["string", ({ hostname }) => hostname],
+  api_address: ["string", ({ origin }) => origin],
+  cluster_address: ["string", () => ""],
+  active_node: ["boolean", () => true],
+  last_echo: ["string | null", () => null],
+  version: ["string", () => API_VERSION],
+});
+
+/**
+ * Whether the service is sealed, for which no token is needed, and what clients of a cluster ask: Grove shows itself as a cluster of
+ * one node.
+ */
+export const STATE_ROUTES: readonly Route[] = [
   openRoute("read", "sys/seal-status", {
     summary: "Tells whether the service is sealed.",
     operationId: "seal-status",
@@ -72,20 +85,7 @@ export const SEAL_ROUTES: readonly Route[] = [
     answers: plainAnswer(SEAL_VIEW.shape),
     handle: async ({ loaded }) => ok(plainReply(SEAL_VIEW.show(stateOf(loaded)))),
   }),
-];
 
-/** The one node that clients of a cluster see: the name by which they called. */
-const NODE_VIEW = view<URL>({
-  hostname: ["string", ({ hostname }) => hostname],
-  api_address: ["string", ({ origin }) => origin],
-  cluster_address: ["string", () => ""],
-  active_node: ["boolean", () => true],
-  last_echo: ["string | null", () => null],
-  version: ["string", () => API_VERSION],
-});
-
-/** What clients of a cluster ask: Grove shows itself as a cluster of one node. */
-export const CLUSTER_ROUTES: readonly Route[] = [
   openRoute("read", "sys/leader", {
     summary: "Tells that there is no leader: every instance of the Worker is the same.",
     operationId: "leader-status",

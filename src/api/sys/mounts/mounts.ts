@@ -1,12 +1,21 @@
 import { endRequestOf } from "../../../auth/caller.ts";
 import { readRoute } from "../../../auth/record-routes.ts";
-import { type Answered, type CallContext, type Route, simpleRoute } from "../../../auth/route.ts";
-import { DONE_OR_WARNED, injectedAnswer } from "../../../auth/route-description.ts";
+import {
+  type Answered,
+  type CallContext,
+  type ReadyContext,
+  type Route,
+  simpleRoute,
+  withCanonicalPath,
+  withParameters,
+} from "../../../auth/route.ts";
+import { DONE_OR_WARNED, injectedAnswer, NO_CONTENT } from "../../../auth/route-description.ts";
 import { currentTime } from "../../../base/clock.ts";
 import { parseDuration } from "../../../base/duration.ts";
-import { err, type Failure, invalid, ok, type Result } from "../../../base/result.ts";
-import { walkOf, walkOfMount } from "../../../lease/walk.ts";
+import { DENIED, err, type Failure, invalid, ok, type Result } from "../../../base/result.ts";
+import { walkOfMount } from "../../../lease/walk.ts";
 import type { EndJob } from "../../../lease/walk-job.ts";
+import type { Installation } from "../../../system/installation.ts";
 import { DEFAULT_MOUNT_CONFIG, newMount } from "../../../system/mount.ts";
 import { configureMount, type MountChange, mountTypeProblem, normalizeMountPath } from "../../../system/mount-rules.ts";
 import { systemOf } from "../../../system/system.ts";
@@ -15,19 +24,20 @@ import {
   commaList,
   fieldSchema,
   flag,
+  NO_FIELDS,
   objectOf,
   optionalText,
   text,
   unread,
   type Values,
 } from "../../../wire/fields.ts";
-import { EMPTY, injectedReply } from "../../../wire/reply.ts";
-import { changedReply, endedReply } from "../../changed-reply.ts";
+import { EMPTY, injectedReply, type Reply } from "../../../wire/reply.ts";
+import { changedReply, endBelow } from "../../changed-reply.ts";
 import { notBefore, readNotBefore } from "../../not-before.ts";
-import { TUNE_VIEW } from "./view.ts";
+import { fixedMounts, MOUNT_VIEW, shownMounts, TUNE_VIEW } from "./view.ts";
 
 /** What `sys/auth` says of a path without a mount. The message is the reference's. */
-export function noAuthMount(path: string): Failure {
+function noAuthMount(path: string): Failure {
   return invalid(`No auth engine at ${path}`);
 }
 
@@ -35,7 +45,7 @@ export function noAuthMount(path: string): Failure {
  * What `sys/mounts` says of a place without a mount; of an auth mount `path` begins with "auth/".
  * The message is the reference's.
  */
-export function noEngine(path: string): Failure {
+function noEngine(path: string): Failure {
   return invalid(`No secret engine mount at ${path}`);
 }
 
@@ -94,7 +104,7 @@ function readTtl(sent: string): number | null | undefined {
 }
 
 /** Fields of the request that enables a mount. */
-export const ENABLE_FIELDS = fieldSchema({
+const ENABLE_FIELDS = fieldSchema({
   type: text().describe("The type of the auth method"),
   description: text().describe("For people"),
   config: objectOf(MOUNT_CONFIG).describe("The tuning of the mount"),
@@ -105,12 +115,7 @@ export const ENABLE_FIELDS = fieldSchema({
 });
 
 /** Enables an auth method at a path that no mount has. */
-export async function enableMount({
-  env,
-  params,
-  fields,
-  methods,
-}: CallContext<Values<typeof ENABLE_FIELDS>>): Answered {
+async function enableMount({ env, params, fields, methods }: CallContext<Values<typeof ENABLE_FIELDS>>): Answered {
   const problem = mountTypeProblem(fields.type, [...methods.keys()]);
   if (problem) return err(invalid(problem));
   const change = readSettings(fields.config, fields.description);
@@ -125,12 +130,11 @@ export async function enableMount({
     config: config.value,
     ...(fields.local && { local: true }),
   });
-  const enabled = await systemOf(env).enableMount(mount);
-  return enabled.ok ? changedReply(env) : enabled;
+  return changedReply(env, await systemOf(env).enableMount(mount));
 }
 
 /** Disables a mount. From the answer on the mount is gone, its place is free, and nothing that it issued is accepted. */
-export async function disableMount({ env, params, caller, request }: CallContext): Answered {
+async function disableMount({ env, params, caller, request }: CallContext): Answered {
   const path = normalizeMountPath(params.path ?? "");
   if (path === "token/") return err(invalid("token credential backend cannot be disabled"));
   const mount = await systemOf(env).findMount(path);
@@ -143,13 +147,12 @@ export async function disableMount({ env, params, caller, request }: CallContext
     mount: { path, uuid, type },
     asked: endRequestOf(caller, request),
   };
-  const ended = await walkOfMount(env, uuid).endTokens(job);
   // Without a warning about other isolates: clients expect 204.
-  return ended.ok ? changedReply(env) : ended;
+  return changedReply(env, await walkOfMount(env, uuid).endTokens(job));
 }
 
 /** How the path of the tuning of a mount ends. */
-export const TUNE_SUFFIX = /\/tune$/;
+const TUNE_SUFFIX = /\/tune$/;
 
 const TUNE_FIELDS = fieldSchema({
   description: optionalText().describe("For people"),
@@ -160,7 +163,7 @@ const TUNE_FIELDS = fieldSchema({
 });
 
 /** Reading and changing the tuning of an auth mount, at one of the places where clients do so. */
-export function tuneMountRoutes(path: string, ids: Readonly<Record<"read" | "write", string>>): Route[] {
+function tuneMountRoutes(path: string, ids: Readonly<Record<"read" | "write", string>>): Route[] {
   return [
     readRoute(path, {
       summary: "Shows the tuning of an auth mount.",
@@ -179,28 +182,121 @@ export function tuneMountRoutes(path: string, ids: Readonly<Record<"read" | "wri
       operationId: ids.write,
       answers: DONE_OR_WARNED,
       input: TUNE_FIELDS,
-      handle: async ({ env, params, fields, verdict, caller, request }) => {
+      handle: async (context) => {
+        const { env, params, fields, verdict } = context;
         const change = readSettings(fields, fields.description);
         if (!change.ok) return change;
         // It revokes, and below sys/mounts/ tuning asks for no sudo.
-        if (fields.not_before !== "" && !verdict.sudo) return err({ code: "permission_denied" });
+        if (fields.not_before !== "" && !verdict.sudo) return err(DENIED);
         const createdBefore = fields.not_before === "" ? ok(null) : readNotBefore(fields.not_before, currentTime());
         if (!createdBefore.ok) return createdBefore;
         const mountPath = tunedPath(params);
         const tuned = await systemOf(env).tuneMount(mountPath, change.value);
         if (!tuned.ok) return tuned;
-        if (fields.not_before === "") return changedReply(env);
-        const job = { mode: "revoke", prefix: `auth/${mountPath}` } as const;
-        const asked = endRequestOf(caller, request);
-        const end = { ...job, createdBefore: createdBefore.value, mount: null, asked };
-        const ended = await walkOf(env, job).endTokens(end);
-        return ended.ok ? endedReply(env) : ended;
+        if (fields.not_before === "") return changedReply(env, tuned);
+        return endBelow(context, { mode: "revoke", prefix: `auth/${mountPath}` }, createdBefore.value);
       },
     }),
   ];
 }
 
 /** The path of the mount that is tuned, as it is stored. */
-export function tunedPath(params: Readonly<Record<string, string>>): string {
+function tunedPath(params: Readonly<Record<string, string>>): string {
   return normalizeMountPath((params.path ?? "").replace(TUNE_SUFFIX, ""));
+}
+
+/** Auth mounts and their tuning, and what there is of other mounts. */
+export const MOUNT_ROUTES: readonly Route[] = withParameters(
+  { path: "The path of the mount" },
+  withCanonicalPath(canonicalMountPath, [
+    readRoute("sys/auth", {
+      summary: "Lists the auth mounts.",
+      operationId: "auth-list-enabled-methods",
+      answers: injectedAnswer({ "*": MOUNT_VIEW.shape }),
+      handle: async ({ installation }) =>
+        ok(injectedReply(shownMounts(installation.mounts.map((mount) => [mount.path, mount])))),
+    }),
+    // Before the mounts themselves, whose paths can have several segments.
+    ...tuneMountRoutes("sys/auth/:path{.+/tune}", {
+      read: "auth-read-tuning-information",
+      write: "auth-tune-configuration-parameters",
+    }),
+    ...tuneMountRoutes("sys/mounts/auth/:path{.+/tune}", {
+      read: "mounts-read-auth-tuning-information",
+      write: "mounts-tune-auth-configuration-parameters",
+    }),
+    readRoute("sys/mounts/:path{.+/tune}", {
+      summary: "Shows the tuning of a mount that every installation has.",
+      operationId: "mounts-read-tuning-information",
+      answers: injectedAnswer({ ...TUNE_VIEW.shape, "not_before?": "string" }),
+      handle: async ({ installation, params }) => {
+        const path = tunedPath(params);
+        const mount = await fixedMountAt(installation, path);
+        return mount ? ok(injectedReply(TUNE_VIEW.show(mount))) : err(noEngine(path));
+      },
+    }),
+    readRoute("sys/auth/:path{.+}", {
+      summary: "Shows an auth mount.",
+      operationId: "auth-read-configuration",
+      answers: injectedAnswer(MOUNT_VIEW.shape),
+      handle: async (context) => readMount(context, noAuthMount),
+    }),
+    simpleRoute("update", "sys/auth/:path{.+}", {
+      summary: "Enables an auth method at a path.",
+      operationId: "auth-enable-method",
+      answers: NO_CONTENT,
+      input: ENABLE_FIELDS,
+      handle: enableMount,
+    }),
+    simpleRoute("delete", "sys/auth/:path{.+}", {
+      summary: "Disables an auth mount: revokes all tokens that it gave, and deletes what it stored.",
+      operationId: "auth-disable-method",
+      answers: DONE_OR_WARNED,
+      input: NO_FIELDS,
+      handle: disableMount,
+    }),
+
+    readRoute("sys/mounts", {
+      summary: "Lists the mounts that every installation has.",
+      operationId: "mounts-list-secrets-engines",
+      answers: injectedAnswer({ "*": MOUNT_VIEW.shape }),
+      handle: async ({ installation }) => ok(injectedReply(shownMounts(await fixedMounts(installation.clusterId)))),
+    }),
+    // Clients that manage mounts of every kind read an auth mount here too.
+    readRoute("sys/mounts/auth/:path{.+}", {
+      summary: "Shows an auth mount, for clients that read mounts of every kind here.",
+      operationId: "mounts-read-auth-configuration",
+      answers: injectedAnswer(MOUNT_VIEW.shape),
+      handle: async (context) => readMount(context, (path) => noEngine(`auth/${path}`)),
+    }),
+    readRoute("sys/mounts/:path{.+}", {
+      summary: "Shows a mount that every installation has.",
+      operationId: "mounts-read-configuration",
+      answers: injectedAnswer(MOUNT_VIEW.shape),
+      handle: async ({ installation, params }) => {
+        const path = normalizeMountPath(params.path ?? "");
+        const mount = await fixedMountAt(installation, path);
+        return mount ? ok(injectedReply(MOUNT_VIEW.show(mount))) : err(noEngine(path));
+      },
+    }),
+  ]),
+);
+
+/** Answers with an auth mount, or with what `missing` says of its path. */
+function readMount({ installation, params }: ReadyContext, missing: (path: string) => Failure): Result<Reply> {
+  const path = normalizeMountPath(params.path ?? "");
+  const mount = installation.mountAt(path);
+  return mount ? ok(injectedReply(MOUNT_VIEW.show(mount))) : err(missing(path));
+}
+
+async function fixedMountAt({ clusterId }: Installation, path: string) {
+  return (await fixedMounts(clusterId)).find(([at]) => at === path)?.[1];
+}
+
+/** The path with that of the mount as it is stored, without the slash at its end. */
+function canonicalMountPath(path: string): string {
+  return path.replace(/^(sys\/(?:auth|mounts(?:\/auth)?)\/)(.*)$/s, (_, place: string, below: string) => {
+    const mount = normalizeMountPath(below.replace(TUNE_SUFFIX, ""));
+    return place + (TUNE_SUFFIX.test(below) ? `${mount}tune` : mount.slice(0, -1));
+  });
 }
