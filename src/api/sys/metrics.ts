@@ -1,6 +1,6 @@
 import { readRoute } from "../../auth/record-routes.ts";
 import { type Answered, type OpenContext, type RequestContext, type Route, tokenRoute } from "../../auth/route.ts";
-import { dataAnswer } from "../../auth/route-description.ts";
+import { dataAnswer, plainAnswer } from "../../auth/route-description.ts";
 import { backupRunsOf } from "../../backup/bucket/backup-runs.ts";
 import { currentTime, formatRfc3339, isWithin } from "../../base/clock.ts";
 import { err, invalid, ok } from "../../base/result.ts";
@@ -17,7 +17,7 @@ import { type Installation, installationAgeMs } from "../../system/installation.
 import { tidyOf } from "../../tidy/tidy.ts";
 import { fieldSchema, text } from "../../wire/fields.ts";
 import { dataReply, plainReply } from "../../wire/reply.ts";
-import { mountNames } from "./tokens/token-view.ts";
+import { byMountPath, mountNames, sumOfCounts } from "./tokens/token-view.ts";
 
 /** How long an isolate answers the same figures of the installation, in ms: asking again takes some hundred calls to objects. */
 const MAX_AGE_MS = 30_000;
@@ -76,7 +76,6 @@ async function installationFigures(env: Env, installation: Installation): Promis
 }
 
 async function readFigures(env: Env, installation: Installation): Promise<InstallationFigures> {
-  const mounts = mountNames(installation);
   // One after the other: each asks every shard, and no request waits for a scrape.
   const byMount = await countByMount(env, "tokens");
   const byPolicy = await countByGroup(env, "policy", null);
@@ -84,7 +83,7 @@ async function readFigures(env: Env, installation: Installation): Promise<Instal
   const irrevocable = await countIrrevocable(env);
   const { last } = await tidyOf(env).status();
   return {
-    tokensByMount: byMount.map(({ key, count }) => ({ key: mounts.get(key)?.path ?? key, count })),
+    tokensByMount: byMountPath(byMount, mountNames(installation)),
     tokensByPolicy: byPolicy.groups.slice(0, MAX_POLICIES),
     tokensByEnd: byEnd,
     leases: await countLeases(env),
@@ -101,7 +100,7 @@ async function readFigures(env: Env, installation: Installation): Promise<Instal
 export function installationFamilies(figures: InstallationFigures, now: number): Family[] {
   const { tokensByMount, tokensByPolicy, tokensByEnd, leases, irrevocableLeases, entities, tidiedAt, backedUpAt } =
     figures;
-  const tokens = tokensByMount.reduce((sum, { count }) => sum + count, 0);
+  const tokens = sumOfCounts(tokensByMount);
   const never = tokensByEnd.groups.find(({ key }) => key === NEVER_KEY)?.count ?? 0;
   return [
     single("gauge", "vault_token_count", "Service tokens.", tokens),
@@ -146,12 +145,7 @@ export function installationFamilies(figures: InstallationFigures, now: number):
 /** What is known without asking an object. */
 export function stateFamilies(installation: Installation | null, version: string, now: number): Family[] {
   return [
-    {
-      name: "grove_build_info",
-      help: "The version of Grove.",
-      type: "gauge",
-      samples: [{ labels: { version }, value: 1 }],
-    },
+    grouped("grove_build_info", "The version of Grove.", "version", [{ key: version, count: 1 }]),
     single(
       "gauge",
       "vault_core_unsealed",
@@ -203,19 +197,13 @@ export const METRICS_ROUTES: readonly Route[] = [
   tokenRoute("read", "sys/metrics", {
     summary: "Answers metrics, for Prometheus or as JSON.",
     operationId: "metrics",
-    answers: [
-      {
-        kind: "plain",
-        status: 200,
-        body: {
-          Timestamp: "string",
-          Gauges: ["object"],
-          Points: ["object"],
-          Counters: ["object"],
-          Samples: ["object"],
-        },
-      },
-    ],
+    answers: plainAnswer({
+      Timestamp: "string",
+      Gauges: ["object"],
+      Points: ["object"],
+      Counters: ["object"],
+      Samples: ["object"],
+    }),
     input: fieldSchema({ format: text().describe("`prometheus` for its text format; JSON unless said") }),
     openHandler: (env) => (env.METRICS_UNAUTHENTICATED === "true" ? openMetrics : null),
     prepare: async () => ok(null),
@@ -227,7 +215,7 @@ export const METRICS_ROUTES: readonly Route[] = [
     operationId: "internal-count-tokens",
     answers: dataAnswer({ counters: { service_tokens: { total: "integer" } } }),
     handle: async ({ env }) => {
-      const total = (await countByMount(env, "tokens")).reduce((sum, { count }) => sum + count, 0);
+      const total = sumOfCounts(await countByMount(env, "tokens"));
       return ok(dataReply({ counters: { service_tokens: { total } } }));
     },
   }),

@@ -26,13 +26,9 @@ interface Readiness {
   readonly checkedAt: number;
 }
 
+/** What was found when this isolate last asked; null when it never did. */
 let last: Readiness | null = null;
 let probingSince = Number.NEGATIVE_INFINITY;
-
-/** What was found when this isolate last asked; null when it never did. */
-function lastReadiness(): Readiness | null {
-  return last;
-}
 
 /** Whether the objects that every request may need do answer: found out at most every five seconds. */
 async function readiness(env: Env): Promise<Readiness> {
@@ -92,7 +88,7 @@ const HEALTH_VIEW = view<Health>({
   // Only while policies, mounts and keys, or what a cloud mount is configured with, can't be read again.
   "grove_stale_seconds?": ["integer", ({ now }) => staleSeconds(now)],
   "snapshot_age_seconds?": ["number", ({ state, now }) => (state.sealed ? undefined : installationAgeMs(now) / 1000)],
-  "failing_objects?": [["string"], ({ state }) => (state.sealed ? undefined : (lastReadiness()?.failing ?? []))],
+  "failing_objects?": [["string"], ({ state }) => (state.sealed ? undefined : (last?.failing ?? []))],
   "cluster_name?": ["string", ({ state }) => (state.sealed ? undefined : CLUSTER_NAME)],
   "cluster_id?": ["string", ({ state }) => (state.sealed ? undefined : state.clusterId)],
 });

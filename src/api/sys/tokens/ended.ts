@@ -21,13 +21,11 @@ import type { Asker } from "../../../system/end-request.ts";
 import { treeOf } from "../../../token/find-tree.ts";
 import { type AccessorCredential, readAccessor, routedIdText } from "../../../token/ids.ts";
 import { list, strictSchema, text, type Values } from "../../../wire/fields.ts";
-import { PAGE } from "../../../wire/page.ts";
+import { PAGE, type Page } from "../../../wire/page.ts";
 import { dataReply, type Reply } from "../../../wire/reply.ts";
 import { view } from "../../../wire/view.ts";
+import { AFTER, readLimit, TOKEN_PAGE } from "./filter-fields.ts";
 import { type MountName, mountNames, TOKEN_VIEW } from "./token-view.ts";
-
-const DEFAULT_LIMIT = 100;
-const MAX_LIMIT = 1000;
 
 /** A token that has ended. */
 interface Ended extends Pick<EndedToken, "end" | "token"> {
@@ -50,33 +48,18 @@ export const END_VIEW = view<Ended>({
 const FIELDS = strictSchema({
   job: text().describe("Only tokens that this job revoked."),
   cause: text().describe("Only tokens that ended with the one that has this accessor, itself included."),
-  after: PAGE.after.describe("The cursor in next of the page before."),
-  limit: PAGE.limit.describe("Tokens of the page: 1 to 1000, 100 when absent."),
+  ...TOKEN_PAGE,
 });
 type Fields = Values<typeof FIELDS>;
 
-/** `sys/tokens/ended`: what has ended lately. */
-export const ENDED_TOKEN_ROUTES: readonly Route[] = [
-  simpleRoute("read", "sys/tokens/ended", {
-    summary: "Tokens that have ended lately, the last first: when, how and by whom.",
-    operationId: "inventory-read-ended",
-    answers: dataAnswer({
-      tokens: [{ token: TOKEN_VIEW.shape, ended: END_VIEW.shape }],
-      next: "string",
-      scanned: "integer",
-    }),
-    input: FIELDS,
-    handle: listEnded,
-  }),
-];
-
 async function listEnded({ env, installation, fields }: CallContext<Fields>): Answered {
   if (fields.job !== "" && fields.cause !== "") return err(invalid("job and cause are not given together"));
-  if (fields.limit < 0 || fields.limit > MAX_LIMIT) return err(invalid(`limit is at most ${MAX_LIMIT}`));
+  const limit = readLimit(fields.limit);
+  if (!limit.ok) return limit;
   const after = readAfter(fields.after);
   if (!after.ok) return after;
   const filter = await filterOf(env, fields);
-  const page = filter ? await pageOfEnded(env, filter, after.value, fields.limit || DEFAULT_LIMIT) : null;
+  const page = filter ? await pageOfEnded(env, filter, after.value, limit.value) : null;
   const mounts = mountNames(installation);
   return ok(
     dataReply({
@@ -134,10 +117,19 @@ export function askerObject({ accessor, displayName, entityId }: Asker): Record<
   return { accessor, display_name: displayName, entity_id: entityId };
 }
 
-const AFTER = PAGE.after.describe("The cursor in next of the page before.");
-
-/** What a revocation of many tokens ended, and the proof that it has. */
-export const TOKEN_RECEIPT_ROUTES: readonly Route[] = [
+/** What has ended lately, what a revocation of many tokens ended, and the proof that it has. */
+export const ENDED_TOKEN_ROUTES: readonly Route[] = [
+  simpleRoute("read", "sys/tokens/ended", {
+    summary: "Tokens that have ended lately, the last first: when, how and by whom.",
+    operationId: "inventory-read-ended",
+    answers: dataAnswer({
+      tokens: [{ token: TOKEN_VIEW.shape, ended: END_VIEW.shape }],
+      next: "string",
+      scanned: "integer",
+    }),
+    input: FIELDS,
+    handle: listEnded,
+  }),
   simpleRoute("read", "sys/tokens/jobs/:id/receipt", {
     summary: "Who revoked what with a job, and the accessors of all tokens that it ended, page by page.",
     operationId: "inventory-read-receipt",
@@ -180,15 +172,14 @@ export const TOKEN_RECEIPT_ROUTES: readonly Route[] = [
   }),
 ];
 
-type PageFields = { readonly after: string; readonly limit: number };
-
-async function readReceipt({ env, params, fields }: CallContext<PageFields>): Answered {
-  const { after, limit } = fields;
-  if (limit < 0 || limit > MAX_NAMED_TOKENS) return err(invalid(`limit is at most ${MAX_NAMED_TOKENS}`));
+async function readReceipt({ env, params, fields }: CallContext<Page>): Answered {
+  const { after } = fields;
+  const limit = readLimit(fields.limit, MAX_NAMED_TOKENS, MAX_NAMED_TOKENS);
+  if (!limit.ok) return limit;
   const job = await revocationsOf(env).read(params.id ?? "");
   if (!job || job.dry) return err({ code: "not_found" });
   const filter = endedInJob(job.id, job);
-  const page = await accessorsOf(env, filter, after, limit || MAX_NAMED_TOKENS);
+  const page = await accessorsOf(env, filter, after, limit.value);
   if (!page.ok) return page;
   const isOver = job.finishedAt !== null;
   const { by, request } = job.selection.asked;
@@ -212,7 +203,7 @@ async function readReceipt({ env, params, fields }: CallContext<PageFields>): An
 }
 
 async function accessorsOf(
-  env: CallContext["env"],
+  env: Env,
   filter: EndedFilter,
   cursor: string,
   limit: number,
@@ -228,7 +219,7 @@ async function accessorsOf(
 
 /** A page of what a job ended. A job that was never there is not found: that nothing of it is alive would read as a proof. */
 async function endedPageOf(
-  env: CallContext["env"],
+  env: Env,
   job: string,
   after: string,
 ): Promise<Result<{ accessors: string[]; next: string }>> {

@@ -10,7 +10,7 @@ import { count, duration, sent, strictSchema, text, time } from "../../../wire/f
 import { dataReply } from "../../../wire/reply.ts";
 import { readMount } from "./filter-fields.ts";
 import { GROUP_NAMES, readGroupBy } from "./summary.ts";
-import { mountNames } from "./token-view.ts";
+import { byMountPath, mountNames } from "./token-view.ts";
 
 const HOUR_MS = 3_600_000;
 const DEFAULT_PARTS = 24;
@@ -61,14 +61,13 @@ export const TOKEN_ENDS_ROUTES: readonly Route[] = [
       const ends = await endsOfGroups(env, query, limit || DEFAULT_LIMIT);
       if (!ends)
         return err(invalid(`more than ${MAX_ENDING} tokens of a shard end in this time: ask for a shorter one`));
-      const names = kind === "mount" ? mountNames(installation) : null;
       return ok(
         dataReply({
           from: formatRfc3339(from),
           step: step / 1000,
           total: sumOf(ends.all),
           parts: ends.all,
-          groups: ends.groups.map((group) => ({ ...group, key: names?.get(group.key)?.path ?? group.key })),
+          groups: kind === "mount" ? byMountPath(ends.groups, mountNames(installation)) : ends.groups,
           other: { count: sumOf(ends.other), parts: ends.other },
           fresh_as_of: formatRfc3339(now - FRESHNESS_MS),
         }),

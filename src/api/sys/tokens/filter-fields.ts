@@ -10,6 +10,7 @@ import { lowered, MAX_SEARCH, MIN_SEARCH, type Search } from "../../../listing/i
 import type { Installation } from "../../../system/installation.ts";
 import { issuerOf } from "../../../system/mount.ts";
 import { Field, flag, isObject, sent, text, time, type Values } from "../../../wire/fields.ts";
+import { PAGE } from "../../../wire/page.ts";
 
 /** Pairs that one filter names. */
 const MAX_PAIRS = 32;
@@ -148,4 +149,18 @@ function splitPair(item: unknown): readonly unknown[] {
 
 function isPair(pair: readonly unknown[]): pair is readonly [string, string] {
   return pair.length === 2 && pair.every((part) => typeof part === "string") && pair[0] !== "";
+}
+
+/** Where a page of tokens begins. */
+export const AFTER = PAGE.after.describe("The cursor in next of the page before.");
+
+/** The fields of a page of tokens. */
+export const TOKEN_PAGE = {
+  after: AFTER,
+  limit: PAGE.limit.describe("Tokens of the page: 1 to 1000, 100 when absent."),
+};
+
+/** How many entries a page has: as many as are asked for, and `otherwise` where nothing is said. */
+export function readLimit(asked: number, max = 1000, otherwise = 100): Result<number> {
+  return asked < 0 || asked > max ? err(invalid(`limit is at most ${max}`)) : ok(asked || otherwise);
 }

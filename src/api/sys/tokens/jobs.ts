@@ -12,7 +12,7 @@ import { dataReply, type Reply } from "../../../wire/reply.ts";
 import type { Shape } from "../../../wire/shape.ts";
 import { fieldsOf, inner, type ViewFields, view } from "../../../wire/view.ts";
 import { askerObject } from "./ended.ts";
-import { type MountName, mountNames } from "./token-view.ts";
+import { byMountPath, type MountName, mountNames } from "./token-view.ts";
 
 type Numbers = Omit<Tally, "by">;
 
@@ -38,11 +38,7 @@ const GROUPS: Shape = [{ key: "string", count: "integer" }];
 export const TALLY_VIEW = view<ShownTally>({
   ...fieldsOf(({ tally }) => tally, NUMBERS),
   by: inner({
-    mount: [
-      GROUPS,
-      ({ tally, mounts }) =>
-        greatestFirst(tally.by.mount).map(({ key, count }) => ({ key: mounts.get(key)?.path ?? key, count })),
-    ],
+    mount: [GROUPS, ({ tally, mounts }) => byMountPath(greatestFirst(tally.by.mount), mounts)],
     // Tokens of other types have no place in a list, and end with the token that they hang on.
     type: [GROUPS, ({ tally: { total } }) => (total > 0 ? [{ key: "service", count: total }] : [])],
     role: [GROUPS, ({ tally }) => greatestFirst(tally.by.role)],

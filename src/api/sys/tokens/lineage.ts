@@ -17,15 +17,24 @@ import { findInInventory } from "../../../listing/inventory/queries.ts";
 import { treeOf } from "../../../token/find-tree.ts";
 import { readAccessor } from "../../../token/ids.ts";
 import { fieldSchema, strictSchema, text } from "../../../wire/fields.ts";
-import { PAGE } from "../../../wire/page.ts";
+import { PAGE, type Page } from "../../../wire/page.ts";
 import { dataReply } from "../../../wire/reply.ts";
 import { END_VIEW, endedReply } from "./ended.ts";
+import { readLimit } from "./filter-fields.ts";
 import { mountNames, TOKEN_VIEW } from "./token-view.ts";
 
 const NOT_FOUND = { code: "not_found" } as const;
 
-/** `sys/tokens/find`: which token a text is that somebody has found. It is in the body: an address is seen by others. */
-export const TOKEN_FIND_ROUTES: readonly Route[] = [
+const ROW = /^\d{1,16}$/;
+
+const COUNT_SHAPE = { count: "integer", more: "boolean" } as const;
+const NODE_SHAPE = { token: TOKEN_VIEW.shape, descendants: COUNT_SHAPE } as const;
+
+/**
+ * `sys/tokens/find`: which token a text is that somebody has found. It is in the body: an address is seen by others.
+ * `sys/tokens/:accessor`: where a token comes from, and what a revocation would take along.
+ */
+export const TOKEN_LINEAGE_ROUTES: readonly Route[] = withParameters({ accessor: "Accessor of the token." }, [
   tokenRoute("update", "sys/tokens/find", {
     summary: "Which token a token's text, or an accessor, belongs to.",
     operationId: "inventory-find-token",
@@ -55,17 +64,7 @@ export const TOKEN_FIND_ROUTES: readonly Route[] = [
         : err(NOT_FOUND);
     },
   }),
-];
 
-const DEFAULT_CHILDREN = 100;
-const MAX_CHILDREN = 1000;
-const ROW = /^\d{1,16}$/;
-
-const COUNT_SHAPE = { count: "integer", more: "boolean" } as const;
-const NODE_SHAPE = { token: TOKEN_VIEW.shape, descendants: COUNT_SHAPE } as const;
-
-/** `sys/tokens/:accessor`: where a token comes from, and what a revocation would take along. */
-export const TOKEN_LINEAGE_ROUTES: readonly Route[] = withParameters({ accessor: "Accessor of the token." }, [
   simpleRoute("read", "sys/tokens/:accessor", {
     summary:
       "A token with its ancestors, its children by page, and what a revocation would take along; or how it ended.",
@@ -112,18 +111,18 @@ export const TOKEN_LINEAGE_ROUTES: readonly Route[] = withParameters({ accessor:
   }),
 ]);
 
-async function readLineage({
-  env,
-  installation,
-  params,
-  fields,
-}: CallContext<{ readonly after: string; readonly limit: number }>): Answered {
-  if (fields.limit < 0 || fields.limit > MAX_CHILDREN) return err(invalid(`limit is at most ${MAX_CHILDREN}`));
+async function readLineage({ env, installation, params, fields }: CallContext<Page>): Answered {
+  const limit = readLimit(fields.limit);
+  if (!limit.ok) return limit;
   if (fields.after !== "" && !ROW.test(fields.after)) return err(invalid("after is not the cursor of a page"));
   const address = await readAccessor(installation.keys, params.accessor ?? "");
-  const limit = fields.limit || DEFAULT_CHILDREN;
   const tree = address && treeOf(env, address.treeId);
-  const found = await tree?.lineage(address?.row ?? 0, address?.tail ?? new Uint8Array(), limit, Number(fields.after));
+  const found = await tree?.lineage(
+    address?.row ?? 0,
+    address?.tail ?? new Uint8Array(),
+    limit.value,
+    Number(fields.after),
+  );
   const mounts = mountNames(installation);
   if (!found) {
     const ended = address && (await endedReply(env, address, mounts));

@@ -11,14 +11,10 @@ import { FRESHNESS_MS } from "../../../listing/updates/delays.ts";
 import { publishRecent } from "../../../listing/updates/recent.ts";
 import { isEnded } from "../../../system/watermarks.ts";
 import { strictSchema, text, type Values } from "../../../wire/fields.ts";
-import { PAGE } from "../../../wire/page.ts";
 import { dataReply } from "../../../wire/reply.ts";
-import { FILTER, readFilter } from "./filter-fields.ts";
+import { FILTER, readFilter, readLimit, TOKEN_PAGE } from "./filter-fields.ts";
 import { mountNames, TOKEN_VIEW } from "./token-view.ts";
 
-const DEFAULT_LIMIT = 100;
-/** Tokens that one page has at most. */
-const MAX_LIMIT = 1000;
 /** Pages of the index that one request reads at most, while none of them has a token that the filter means. */
 const MAX_ROUNDS = 4;
 
@@ -32,8 +28,7 @@ const ORDERS: Readonly<Record<string, Order>> = {
 const LISTING = strictSchema({
   ...FILTER,
   sort: text().describe("Order: created, -created, end or -end."),
-  after: PAGE.after.describe("The cursor in next of the page before."),
-  limit: PAGE.limit.describe("Tokens of the page: 1 to 1000, 100 when absent."),
+  ...TOKEN_PAGE,
 });
 
 const PAGE_SHAPE = { tokens: [TOKEN_VIEW.shape], next: "string", scanned: "integer", fresh_as_of: "string" } as const;
@@ -64,19 +59,17 @@ async function listed(context: CallContext<Values<typeof LISTING>>, withKeys: bo
   if (!order) return err(invalid("sort is one of created, -created, end and -end"));
   const after = fields.after === "" ? null : readCursor(order, fields.after);
   if (after === null && fields.after !== "") return err(invalid("after is not the cursor of a page in this order"));
-  if (fields.limit < 0 || fields.limit > MAX_LIMIT) return err(invalid(`limit is at most ${MAX_LIMIT}`));
+  const limit = readLimit(fields.limit);
+  if (!limit.ok) return limit;
   const now = currentTime();
   await publishRecent(env, now);
-  const read = await firstPage(env, filter.value, order, after, fields.limit || DEFAULT_LIMIT, now);
+  const page = await firstPage(env, filter.value, order, after, limit.value, now);
   // What a watermark ended stays in the inventory until it is cleaned up.
-  const page = {
-    ...read,
-    tokens: read.tokens.filter((token) => !isEnded(installation.watermarks, "open", judged(token))),
-  };
+  const found = page.tokens.filter((token) => !isEnded(installation.watermarks, "open", judged(token)));
   const mounts = mountNames(installation);
-  const tokens = page.tokens.map((token) => TOKEN_VIEW.show({ token, mounts }));
+  const tokens = found.map((token) => TOKEN_VIEW.show({ token, mounts }));
   const data = {
-    ...(withKeys && keysOf(page.tokens, tokens)),
+    ...(withKeys && keysOf(found, tokens)),
     tokens,
     next: page.next === null ? "" : cursorText(order, page.next),
     scanned: page.scanned,

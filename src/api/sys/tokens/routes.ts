@@ -1,8 +1,8 @@
 import type { Route } from "../../../auth/route.ts";
-import { ENDED_TOKEN_ROUTES, TOKEN_RECEIPT_ROUTES } from "./ended.ts";
+import { ENDED_TOKEN_ROUTES } from "./ended.ts";
 import { TOKEN_ENDS_ROUTES } from "./ends.ts";
 import { TOKEN_JOB_ROUTES } from "./jobs.ts";
-import { TOKEN_FIND_ROUTES, TOKEN_LINEAGE_ROUTES } from "./lineage.ts";
+import { TOKEN_LINEAGE_ROUTES } from "./lineage.ts";
 import { TOKEN_LIST_ROUTES } from "./list.ts";
 import { TOKEN_REVOCATION_ROUTES } from "./revoke.ts";
 import { TOKEN_SUMMARY_ROUTES } from "./summary.ts";
@@ -10,12 +10,10 @@ import { TOKEN_SUMMARY_ROUTES } from "./summary.ts";
 /** The inventory of tokens, at `sys/tokens`. */
 export const INVENTORY_ROUTES: readonly Route[] = [
   ...TOKEN_LIST_ROUTES,
-  ...TOKEN_FIND_ROUTES,
   ...TOKEN_SUMMARY_ROUTES,
   ...TOKEN_ENDS_ROUTES,
   ...TOKEN_REVOCATION_ROUTES,
   ...TOKEN_JOB_ROUTES,
   ...ENDED_TOKEN_ROUTES,
-  ...TOKEN_RECEIPT_ROUTES,
   ...TOKEN_LINEAGE_ROUTES,
 ];

@@ -28,7 +28,7 @@ import { treeIdOf } from "../../../token/ids.ts";
 import { strictSchema, text } from "../../../wire/fields.ts";
 import { dataReply } from "../../../wire/reply.ts";
 import { readMount } from "./filter-fields.ts";
-import { mountNames, TOKEN_VIEW } from "./token-view.ts";
+import { byMountPath, mountNames, sumOfCounts, TOKEN_VIEW } from "./token-view.ts";
 
 const KINDS: ReadonlyMap<string, GroupKind> = new Map([
   ["mount", "mount"],
@@ -71,8 +71,8 @@ interface MappedMount {
  * is divided by the number of trees, and said to be an estimate.
  */
 export function withRest(groups: readonly MappedMount[]): Record<string, unknown>[] {
-  const named = groups.flatMap(({ largest }) => largest).reduce((sum, { count }) => sum + count, 0);
-  const total = groups.reduce((sum, { count }) => sum + count, 0);
+  const named = sumOfCounts(groups.flatMap(({ largest }) => largest));
+  const total = sumOfCounts(groups);
   const restTrees = groups.reduce((sum, group) => sum + group.restTrees, 0);
   const rest = Math.max(restTrees, total - named);
   const isExact = rest === restTrees || groups.filter((group) => group.restTrees > 0).length === 1;
@@ -131,9 +131,9 @@ export const TOKEN_SUMMARY_ROUTES: readonly Route[] = [
       const grouping = treeGroupingOf(group);
       const ofTrees = grouping && (await withTrees(env, grouping, mount.value, counted.groups));
       const groups = ofTrees?.groups ?? counted.groups;
-      const named = by === "mount" ? withMountNames(groups, installation) : groups;
+      const named = by === "mount" ? byMountPath(groups, mountNames(installation)) : groups;
       // A token has several policies, so that of those groups there is no rest.
-      const shown = counted.groups.reduce((sum, { count }) => sum + count, 0);
+      const shown = sumOfCounts(counted.groups);
       const data = {
         groups: named,
         total: counted.total,
@@ -183,7 +183,7 @@ export const TOKEN_SUMMARY_ROUTES: readonly Route[] = [
         const largest = named.has(counted) ? await largestTrees(env, counted.key, TREES_OF_MOUNT) : [];
         return mapOfMount(env, installation, counted, trees.get(counted.key) ?? 0, largest);
       });
-      const total = counts.reduce((sum, { count }) => sum + count, 0);
+      const total = sumOfCounts(counts);
       const mapped = withRest(groups);
       const byGroup =
         grouping &&
@@ -280,10 +280,5 @@ async function countByTree(env: Env, mount: string | null): Promise<{ groups: Gr
     .sort((a, b) => b.count - a.count)
     .slice(0, MAX_SHOWN_GROUPS)
     .map(({ root, count }) => ({ key: treeIdOf(root), count }));
-  return { groups, total: counts.reduce((sum, { count }) => sum + count, 0) };
-}
-
-function withMountNames(groups: readonly GroupCount[], installation: Installation): GroupCount[] {
-  const mounts = mountNames(installation);
-  return groups.map((group) => ({ ...group, key: mounts.get(group.key)?.path ?? group.key }));
+  return { groups, total: sumOfCounts(counts) };
 }

@@ -23,6 +23,19 @@ export function mountNames(installation: Installation): ReadonlyMap<string, Moun
   );
 }
 
+/** Groups by mount, under the paths of the mounts. One of a mount that is no more keeps its id. */
+export function byMountPath<G extends { readonly key: string }>(
+  groups: readonly G[],
+  mounts: ReadonlyMap<string, MountName>,
+): G[] {
+  return groups.map((group) => ({ ...group, key: mounts.get(group.key)?.path ?? group.key }));
+}
+
+/** How many tokens the groups have together. */
+export function sumOfCounts(groups: readonly { readonly count: number }[]): number {
+  return groups.reduce((sum, { count }) => sum + count, 0);
+}
+
 /** A token of the inventory, with the names of mounts. */
 interface ShownToken {
   readonly token: ListedToken;
