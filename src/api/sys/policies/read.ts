@@ -1,4 +1,6 @@
-import type { Answered, CallContext } from "../../../auth/route.ts";
+import { readRoute } from "../../../auth/record-routes.ts";
+import { type Answered, type CallContext, type Route, simpleRoute } from "../../../auth/route.ts";
+import { dataAnswer, injectedAnswer, KEYS } from "../../../auth/route-description.ts";
 import { currentTime, formatRfc3339, formatTime } from "../../../base/clock.ts";
 import { inGroups } from "../../../base/parallel.ts";
 import { err, ok } from "../../../base/result.ts";
@@ -14,8 +16,9 @@ import type { StoredPolicy } from "../../../system/policy-store.ts";
 import { systemOf } from "../../../system/system.ts";
 import { organizationDirectory, organizationNamed } from "../../../team/find.ts";
 import { tokenRoles } from "../../../token/roles/token-roles.ts";
-import { type Page, pageOf } from "../../../wire/page.ts";
-import { dataReply } from "../../../wire/reply.ts";
+import { fieldSchema } from "../../../wire/fields.ts";
+import { PAGE, type Page, pageOf } from "../../../wire/page.ts";
+import { dataReply, injectedReply } from "../../../wire/reply.ts";
 import { view } from "../../../wire/view.ts";
 
 /** Policies with their texts that one call to the object brings. */
@@ -33,7 +36,7 @@ const FIXED: ReadonlyMap<string, StoredPolicy> = new Map(
 );
 
 /** A policy, without its text. */
-export const POLICY_VIEW = view<StoredPolicy>({
+const POLICY_VIEW = view<StoredPolicy>({
   name: ["string", (policy) => policy.name],
   version: ["integer", (policy) => policy.version],
   cas_required: ["boolean", (policy) => policy.casRequired],
@@ -44,7 +47,7 @@ export const POLICY_VIEW = view<StoredPolicy>({
 });
 
 /** A page of the names that begin with `prefix`, sorted. Where all are listed `root` stands at the end, whatever the others are. */
-export async function listPolicyNames(env: Env, prefix: string, page: Page): Promise<string[]> {
+async function listPolicyNames(env: Env, prefix: string, page: Page): Promise<string[]> {
   const all = prefix === "";
   if (all && page.after === ROOT_POLICY) return [];
   const stored = await systemOf(env).listPolicies(currentTime());
@@ -57,13 +60,13 @@ export async function listPolicyNames(env: Env, prefix: string, page: Page): Pro
 }
 
 /** The names that begin with the prefix in the path. */
-export async function listPoliciesBelow({ env, params, fields }: CallContext<Page>): Answered {
+async function listPoliciesBelow({ env, params, fields }: CallContext<Page>): Answered {
   const keys = await listPolicyNames(env, `${normalizePolicyName(params.prefix ?? "")}/`, fields);
   return ok(dataReply({ keys }));
 }
 
 /** A page of names, all or those that begin with the prefix in the path, and each policy with its text. */
-export async function listDetailedPolicies({ env, params, fields }: CallContext<Page>): Answered {
+async function listDetailedPolicies({ env, params, fields }: CallContext<Page>): Answered {
   const prefix = params.name === undefined ? "" : `${normalizePolicyName(params.name)}/`;
   const keys = await listPolicyNames(env, prefix, fields);
   const now = currentTime();
@@ -78,7 +81,7 @@ export async function listDetailedPolicies({ env, params, fields }: CallContext<
 }
 
 /** Shows a policy. `textKey` is the name of its text: `sys/policy/` is older and says `rules`. */
-export async function readPolicy({ env, params }: CallContext, textKey: "rules" | "policy"): Answered {
+async function readPolicy({ env, params }: CallContext, textKey: "rules" | "policy"): Answered {
   const name = normalizePolicyName(params.name ?? "");
   const policy = FIXED.get(name) ?? (await systemOf(env).readPolicy(name, currentTime()));
   if (!policy) return err({ code: "not_found" });
@@ -95,7 +98,7 @@ const MAX_ASKED = 200;
 const HOLDERS = { count: "integer", more: "boolean", names: ["string"] } as const;
 
 /** The shape of who uses a policy. */
-export const USAGE_SHAPE = {
+const USAGE_SHAPE = {
   name: "string",
   tokens: "integer",
   roles: HOLDERS,
@@ -105,7 +108,7 @@ export const USAGE_SHAPE = {
 } as const;
 
 /** Who has a policy or gives it; of a policy that does not exist too: a write of it would give them its rules. */
-export async function readPolicyUsage(context: CallContext): Answered {
+async function readPolicyUsage(context: CallContext): Answered {
   const { env, params } = context;
   const name = normalizePolicyName(params.name ?? "");
   await publishRecent(env, currentTime());
@@ -132,4 +135,75 @@ async function teamsWith(env: Env, policy: string): Promise<PolicyHolders> {
   const { items, next } = await organizationDirectory(env).after(0, MAX_ASKED);
   const found = await inGroups(items, ({ name }) => organizationNamed(env, name).teamsWithPolicy(policy));
   return joinedHolders(found, next !== null);
+}
+
+const NAMES = fieldSchema(PAGE);
+const BELOW = "What comes before the last slash of the names";
+const DETAILED = dataAnswer({ keys: ["string"], key_info: { "*": { ...POLICY_VIEW.shape, policy: "string" } } });
+
+/** Reading policies, at the places where clients look for them. */
+export const POLICY_READ_ROUTES: readonly Route[] = [
+  simpleRoute(["read", "list"], "sys/policy", {
+    summary: "Lists the policies.",
+    operationId: { read: "policies-list", list: "policies-list-with-list" },
+    answers: injectedAnswer({ keys: ["string"], policies: ["string"] }),
+    input: NAMES,
+    handle: async ({ env, fields }) => {
+      const keys = await listPolicyNames(env, "", fields);
+      return ok(injectedReply({ keys, policies: keys }));
+    },
+  }),
+  readRoute("sys/policy/:name{.+}", {
+    summary: "Shows a policy.",
+    operationId: "policies-read-acl-policy2",
+    answers: injectedAnswer({ ...POLICY_VIEW.shape, rules: "string" }),
+    handle: (context) => readPolicy(context, "rules"),
+  }),
+  listBelowRoute("sys/policy", "policies-list-below2"),
+  simpleRoute("list", "sys/policies/acl", {
+    summary: "Lists the policies.",
+    operationId: "policies-list-acl-policies",
+    answers: KEYS,
+    input: NAMES,
+    handle: async ({ env, fields }) => ok(dataReply({ keys: await listPolicyNames(env, "", fields) })),
+  }),
+  readRoute("sys/policies/acl/:name{.+}", {
+    summary: "Shows a policy.",
+    operationId: "policies-read-acl-policy",
+    answers: dataAnswer({ ...POLICY_VIEW.shape, policy: "string" }),
+    handle: (context) => readPolicy(context, "policy"),
+  }),
+  listBelowRoute("sys/policies/acl", "policies-list-below"),
+  simpleRoute("list", "sys/policies/detailed/acl", {
+    summary: "Lists the policies with what they say.",
+    operationId: "system-list-policies-detailed-acl",
+    answers: DETAILED,
+    input: NAMES,
+    handle: listDetailedPolicies,
+  }),
+  simpleRoute("list", "sys/policies/detailed/acl/:name{.+}", {
+    summary: "Lists the policies below a name with slashes, with what they say.",
+    operationId: "system-list-policies-detailed-acl-name",
+    parameters: { name: BELOW },
+    answers: DETAILED,
+    input: NAMES,
+    handle: listDetailedPolicies,
+  }),
+  readRoute("sys/policies/usage/acl/:name{.+}", {
+    summary: "Shows how many tokens have a policy, and which roles, entities, groups and teams give it.",
+    operationId: "policies-read-acl-usage",
+    answers: dataAnswer(USAGE_SHAPE),
+    handle: readPolicyUsage,
+  }),
+];
+
+function listBelowRoute(path: string, operationId: string): Route {
+  return simpleRoute("list", `${path}/:prefix{.+}`, {
+    summary: "Lists the policies below a name with slashes.",
+    operationId,
+    parameters: { prefix: BELOW },
+    answers: KEYS,
+    input: NAMES,
+    handle: listPoliciesBelow,
+  });
 }

@@ -1,4 +1,5 @@
-import type { Answered, CallContext } from "../../../auth/route.ts";
+import { type Answered, type CallContext, type Route, simpleRoute } from "../../../auth/route.ts";
+import { DONE_OR_WARNED, ENVELOPE, NO_CONTENT } from "../../../auth/route-description.ts";
 import { currentTime } from "../../../base/clock.ts";
 import { err, invalid, ok, type Result } from "../../../base/result.ts";
 import { policyDeleteRefusal, policyWriteRefusal } from "../../../policy/builtin.ts";
@@ -12,7 +13,7 @@ import { EMPTY, type Reply } from "../../../wire/reply.ts";
 import { changedReply } from "../../changed-reply.ts";
 
 /** Fields of a write that replaces the whole policy. */
-export const WRITE_FIELDS = fieldSchema({
+const WRITE_FIELDS = fieldSchema({
   policy: text().describe("The rules, in HCL or JSON"),
   expiration: text().describe("When the policy ends, as RFC 3339"),
   ttl: textAs({ shape: "integer", format: "seconds" }).describe("How long the policy lasts"),
@@ -23,13 +24,13 @@ export const WRITE_FIELDS = fieldSchema({
 });
 
 /** The same at the older path, with the older name of the text. */
-export const OLD_WRITE_FIELDS = fieldSchema({
+const OLD_WRITE_FIELDS = fieldSchema({
   ...WRITE_FIELDS.shape,
   rules: deprecated(text()).describe("Older name of `policy`"),
 });
 
 /** Fields of a write that changes what it names. */
-export const PATCH_FIELDS = fieldSchema({
+const PATCH_FIELDS = fieldSchema({
   ...WRITE_FIELDS.shape,
   cas_required: sent(WRITE_FIELDS.shape.cas_required),
   allow_slashes_in_identity_templates: sent(WRITE_FIELDS.shape.allow_slashes_in_identity_templates),
@@ -37,7 +38,7 @@ export const PATCH_FIELDS = fieldSchema({
 });
 
 /** Fields of a deletion. */
-export const DELETE_FIELDS = fieldSchema({
+const DELETE_FIELDS = fieldSchema({
   cas: sent(integer()).describe("Only if the policy has this version"),
 });
 
@@ -91,7 +92,7 @@ function readText(policyText: string, now: number): Result<PolicyText> {
 }
 
 /** Makes or replaces a policy. `policyText` is its text under whichever name it came. */
-export async function writePolicy(
+async function writePolicy(
   { env, params, fields }: CallContext<Values<typeof WRITE_FIELDS>>,
   policyText: string,
 ): Answered {
@@ -105,7 +106,7 @@ export async function writePolicy(
 }
 
 /** Changes what is sent; the rest stays. */
-export async function patchPolicy({ env, params, fields }: CallContext<Values<typeof PATCH_FIELDS>>): Answered {
+async function patchPolicy({ env, params, fields }: CallContext<Values<typeof PATCH_FIELDS>>): Answered {
   const name = writableName(params);
   if (!name.ok) return name;
   const now = currentTime();
@@ -116,7 +117,7 @@ export async function patchPolicy({ env, params, fields }: CallContext<Values<ty
 }
 
 /** Deletes a policy; one that does not exist is no error. */
-export async function deletePolicy({ env, params, fields }: CallContext<Values<typeof DELETE_FIELDS>>): Answered {
+async function deletePolicy({ env, params, fields }: CallContext<Values<typeof DELETE_FIELDS>>): Answered {
   const name = normalizePolicyName(params.name ?? "");
   const refusal = policyDeleteRefusal(name);
   if (refusal) return err(invalid(refusal));
@@ -136,7 +137,49 @@ function withNameWarning(reply: WrittenReply, params: CallContext["params"], nam
 }
 
 /** The reply with one more warning, which stands first. */
-export function withWarning<R extends Reply>(reply: R, warning: string): R {
+function withWarning<R extends Reply>(reply: R, warning: string): R {
   const others = "warnings" in reply ? (reply.warnings ?? []) : [];
   return { ...reply, warnings: [warning, ...others] };
+}
+
+/** Writing policies, at the places where clients do so. */
+export const POLICY_WRITE_ROUTES: readonly Route[] = [
+  simpleRoute("update", "sys/policy/:name{.+}", {
+    summary: "Makes or replaces a policy.",
+    operationId: "policies-write-acl-policy2",
+    answers: DONE_OR_WARNED,
+    input: OLD_WRITE_FIELDS,
+    handle: async (context) => {
+      const { policy, rules } = context.fields;
+      const written = await writePolicy(context, policy || rules);
+      if (!written.ok || rules === "") return written;
+      return ok(withWarning(written.value, "'rules' is deprecated, please use 'policy' instead"));
+    },
+  }),
+  deleteRoute("sys/policy", "policies-delete-acl-policy2"),
+  simpleRoute("update", "sys/policies/acl/:name{.+}", {
+    summary: "Makes or replaces a policy.",
+    operationId: "policies-write-acl-policy",
+    answers: DONE_OR_WARNED,
+    input: WRITE_FIELDS,
+    handle: (context) => writePolicy(context, context.fields.policy),
+  }),
+  simpleRoute("patch", "sys/policies/acl/:name{.+}", {
+    summary: "Changes what a policy names; the rest stays.",
+    operationId: "policies-patch-acl-policy",
+    answers: ENVELOPE,
+    input: PATCH_FIELDS,
+    handle: patchPolicy,
+  }),
+  deleteRoute("sys/policies/acl", "policies-delete-acl-policy"),
+];
+
+function deleteRoute(path: string, operationId: string): Route {
+  return simpleRoute("delete", `${path}/:name{.+}`, {
+    summary: "Deletes a policy.",
+    operationId,
+    answers: NO_CONTENT,
+    input: DELETE_FIELDS,
+    handle: deletePolicy,
+  });
 }
