@@ -4,6 +4,7 @@ import type { Operation } from "../../policy/acl.ts";
 import type { Dialect } from "../../wire/dialect.ts";
 import { toJsonApi } from "../../wire/failure.ts";
 import { parseJsonObject } from "../../wire/json.ts";
+import { operationOfMethod } from "../../wire/method.ts";
 import type { Reply } from "../../wire/reply.ts";
 import {
   type GroveRequest,
@@ -20,14 +21,6 @@ import { type Resource, readDocument } from "./routes.ts";
 /** The media type of JSON:API. */
 const MEDIA_TYPE = "application/vnd.api+json";
 
-const OPERATIONS: Readonly<Record<string, Operation>> = {
-  GET: "read",
-  HEAD: "head",
-  POST: "update",
-  PATCH: "patch",
-  DELETE: "delete",
-};
-
 /**
  * Reads a request of the interface of teams. Its fields, which policies can limit as elsewhere, are the attributes of the
  * resource in a write, and the query of a read.
@@ -35,7 +28,8 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
 async function readRequest(request: Request, head: RequestHead, env: Env, id: string): Promise<Result<GroveRequest>> {
   const { path } = head;
   if (!path.ok) return path;
-  const operation = OPERATIONS[request.method];
+  // This interface has no PUT.
+  const operation = request.method === "PUT" ? null : operationOfMethod(request.method);
   if (!operation) return err({ code: "unknown_method" });
   const namespace = readNamespace(request.headers.get("X-Vault-Namespace"));
   if (namespace) return err(namespace);

@@ -47,7 +47,6 @@ export const RENEW_ROUTES: readonly Route[] = [
     "renew",
     { summary: "Renews a token.", operationId: "renew" },
     fieldSchema({ token: unread("string").describe("The token"), ...INCREMENT }),
-    (context) => context.fields.token,
   ),
   renewRoute(
     "renew/:token",
@@ -57,7 +56,6 @@ export const RENEW_ROUTES: readonly Route[] = [
       parameters: { token: "The token, as older clients send it" },
     },
     fieldSchema(INCREMENT),
-    (context) => context.params.token,
   ),
 
   tokenRoute("update", "renew-self", {
@@ -98,19 +96,18 @@ export const RENEW_ROUTES: readonly Route[] = [
   }),
 ];
 
-/** Renews the token that `tokenOf` finds in the request. */
-function renewRoute<F extends { increment: number }>(
+/** Renews the token in the path or in the body. */
+function renewRoute(
   path: string,
   description: Omit<RouteDescription, "answers">,
-  schema: FieldSchema<F>,
-  tokenOf: (context: PresentedContext<F>) => unknown,
+  input: FieldSchema<{ increment: number; token?: unknown }>,
 ): Route {
-  return tokenRoute<F, Renewal | UnstoredToken>("update", path, {
+  return tokenRoute("update", path, {
     ...description,
     answers: AUTH,
-    input: schema,
+    input,
     secretPath: true,
-    prepare: (context) => prepareByToken(context, tokenOf(context)),
+    prepare: (context) => prepareByToken(context, context.params.token ?? context.fields.token),
     action: async (context) => inCallersTree(context, targetedOf(context.prepared)),
     handle: (context) => renewNamed(context),
   });

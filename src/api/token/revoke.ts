@@ -67,7 +67,6 @@ export const REVOKE_ROUTES: readonly Route[] = [
     "revoke-orphan",
     { summary: "Revokes a token; what is below it becomes orphans.", operationId: "revoke-orphan" },
     fieldSchema({ token: unread("string").describe("The token") }),
-    (context) => context.fields.token,
   ),
   revokeOrphanRoute(
     "revoke-orphan/:token",
@@ -77,23 +76,21 @@ export const REVOKE_ROUTES: readonly Route[] = [
       parameters: { token: "The token, as older clients send it" },
     },
     NO_FIELDS,
-    (context) => context.params.token,
   ),
 ];
 
 /** The token without its children. Asks for sudo on its own path, also where the token is in the URL. */
-function revokeOrphanRoute<F>(
+function revokeOrphanRoute(
   path: string,
   description: Omit<RouteDescription, "answers">,
-  schema: FieldSchema<F>,
-  tokenOf: (context: PresentedContext<F>) => unknown,
+  input: FieldSchema<{ token?: unknown }>,
 ): Route {
-  return tokenRoute<F, NamedToken>("update", path, {
+  return tokenRoute("update", path, {
     ...description,
     answers: DONE_OR_WARNED,
-    input: schema,
+    input,
     secretPath: true,
-    prepare: (context) => prepareByToken(context, tokenOf(context), "revoke_orphan"),
+    prepare: (context) => prepareByToken(context, context.params.token ?? context.fields.token, "revoke_orphan"),
     // Sudo is checked in the handler, from the verdict of the tree; so the action is not part of that call.
     async handle(context) {
       if (!context.verdict.sudo) return err(invalid("root or sudo privileges required to revoke and orphan"));

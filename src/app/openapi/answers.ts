@@ -2,7 +2,7 @@ import type { Route } from "../../auth/route.ts";
 import type { Answer } from "../../auth/route-description.ts";
 import type { GroveRequest } from "../../wire/request.ts";
 import type { Shape } from "../../wire/shape.ts";
-import { type JsonSchema, schemaOf } from "./json-schema.ts";
+import { isList, type JsonSchema, schemaOf } from "./json-schema.ts";
 
 type Dialect = GroveRequest["dialect"];
 
@@ -170,10 +170,6 @@ function renamed(shape: Shape, fieldName: (name: string) => string): Shape {
       return [fieldName(bare) + name.slice(bare.length), value];
     }),
   );
-}
-
-function isList(shape: Shape): shape is readonly [Shape] | readonly [Shape, null] {
-  return Array.isArray(shape);
 }
 
 /** Data that stand beside the envelope as well. What any name may hold there does not hold for the envelope's own. */

@@ -30,6 +30,7 @@ function scalarSchema(shape: string): JsonSchema {
   return { type, ...(nullable && { nullable: true }) };
 }
 
-function isList(shape: Exclude<Shape, string>): shape is readonly [Shape] | readonly [Shape, null] {
+/** True for the shape of a list. */
+export function isList(shape: Exclude<Shape, string>): shape is readonly [Shape] | readonly [Shape, null] {
   return Array.isArray(shape);
 }

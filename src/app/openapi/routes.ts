@@ -70,44 +70,34 @@ export function usualPlaces(routes: RoutesByPlace): DocumentedRoutes[] {
   );
 }
 
-/** The whole interface, with the path of each kind of mount as a parameter. */
-function genericPlaces({ fixed, teams, byMountType }: RoutesByPlace): DocumentedRoutes[] {
-  const methods = [...byMountType].map(([type, routes]): DocumentedRoutes => {
-    if (type === "token") return tokenPlace(routes);
+/** The whole interface, with the path of each kind of mount as a parameter. That of the token method is always the same. */
+function genericPlaces(routes: RoutesByPlace): DocumentedRoutes[] {
+  const mounts = [...routes.byMountType.keys()].map((type): DocumentedMount => {
+    if (type === "token") return { type, path: "token/" };
     const name = `${type}_mount_path`;
-    return {
-      routes,
-      dialect: "vault",
-      prefix: `auth/{${name}}/`,
-      parameters: { [name]: `Path of the mount of the type ${type}` },
-      idPrefix: `${type}-`,
-    };
+    return { type, path: `{${name}}/`, parameters: { [name]: `Path of the mount of the type ${type}` } };
   });
-  return [...fixedPlaces(fixed, teams), ...methods];
+  return placesAt(routes, mounts);
+}
+
+/** An auth mount, with what the names in its path stand for. */
+interface DocumentedMount extends Pick<Mount, "type" | "path"> {
+  readonly parameters?: Readonly<Record<string, string>>;
 }
 
 function placesAt(
   { fixed, teams, byMountType }: RoutesByPlace,
-  mounts: readonly Pick<Mount, "type" | "path">[],
+  mounts: readonly DocumentedMount[],
 ): DocumentedRoutes[] {
-  const methods = mounts.flatMap(({ type, path }): DocumentedRoutes[] => {
+  const methods = mounts.flatMap(({ type, path, parameters = {} }): DocumentedRoutes[] => {
     const routes = byMountType.get(type);
-    if (!routes) return [];
-    if (type === "token") return [tokenPlace(routes)];
-    return [{ routes, dialect: "vault", prefix: `auth/${path}`, parameters: {}, idPrefix: `${type}-` }];
+    return routes ? [{ routes, dialect: "vault", prefix: `auth/${path}`, parameters, idPrefix: `${type}-` }] : [];
   });
-  return [...fixedPlaces(fixed, teams), ...methods];
-}
-
-function fixedPlaces(fixed: readonly Route[], teams: readonly Route[]): DocumentedRoutes[] {
   return [
     { routes: fixed, dialect: "vault", prefix: "", parameters: {}, idPrefix: "" },
     { routes: teams, dialect: "json-api", prefix: "", parameters: {}, idPrefix: "" },
+    ...methods,
   ];
-}
-
-function tokenPlace(routes: readonly Route[]): DocumentedRoutes {
-  return { routes, dialect: "vault", prefix: "auth/token/", parameters: {}, idPrefix: "token-" };
 }
 
 /** The mounts that the caller reaches; null for a request without a good token. */
