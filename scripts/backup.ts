@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { err, ok, type Result } from "../src/base/result.ts";
 import { type BackupCommand, HELP, parseBackupArguments } from "./backup/arguments.ts";
 import { makeBackup as copyData } from "./backup/run.ts";
 import { type CallFailure, GroveClient } from "./grove/client.ts";
@@ -11,7 +12,24 @@ import { BackupStore } from "./saved/store.ts";
 
 const say = (line: string): void => console.error(`backup: ${line}`);
 
-function backUp(command: BackupCommand): Promise<number> {
+/** What was done: as JSON, and as lines for the operator. */
+interface Done {
+  readonly json: unknown;
+  readonly lines: readonly string[];
+}
+
+async function backUp(command: BackupCommand): Promise<number> {
+  const done = await carryOut(command);
+  if (!done.ok) {
+    say(done.error);
+    return 1;
+  }
+  for (const line of command.json ? [JSON.stringify(done.value.json)] : done.value.lines) console.log(line);
+  return 0;
+}
+
+/** The error is for the operator. */
+function carryOut(command: BackupCommand): Promise<Result<Done, string>> {
   switch (command.kind) {
     case "copy":
       return copyFiles(command);
@@ -26,20 +44,16 @@ function backUp(command: BackupCommand): Promise<number> {
   }
 }
 
-async function copyFiles(command: Extract<BackupCommand, { kind: "copy" }>): Promise<number> {
+async function copyFiles(command: Extract<BackupCommand, { kind: "copy" }>): Promise<Result<Done, string>> {
   const made = await copyData(command);
-  if (!made.ok) {
-    say(made.error);
-    return 1;
-  }
+  if (!made.ok) return made;
   const { directory, at, databases, pausedMs, deleted } = made.value;
-  if (command.json) console.log(JSON.stringify(made.value));
-  else {
-    console.log(`${directory}: ${databases} databases, opened and whole, as of ${at}`);
-    console.log(pausedMs === 0 ? "the server was not running" : `the server was paused for ${pausedMs} ms`);
-    for (const name of deleted) console.log(`deleted ${name}`);
-  }
-  return 0;
+  const lines = [
+    `${directory}: ${databases} databases, opened and whole, as of ${at}`,
+    pausedMs === 0 ? "the server was not running" : `the server was paused for ${pausedMs} ms`,
+    ...deleted.map((name) => `deleted ${name}`),
+  ];
+  return ok({ json: made.value, lines });
 }
 
 /** Calls of backups can all be repeated. */
@@ -50,79 +64,63 @@ const progressFor =
   (parts: number): void =>
     void (process.stderr.isTTY && !json && process.stderr.write(`\r${parts} parts`));
 
-function sayRefusal({ message, status }: CallFailure): number {
+function refused({ message, status }: CallFailure): Result<never, string> {
   const isOfPolicies = status === 403 && !message.includes("GROVE_INIT_TOKEN");
-  say(`${message}${isOfPolicies ? " (VAULT_TOKEN needs read, update and sudo on sys/backup/*)" : ""}`);
-  return 1;
+  return err(`${message}${isOfPolicies ? " (VAULT_TOKEN needs read, update and sudo on sys/backup/*)" : ""}`);
 }
 
-async function askBucket({ address, json }: Extract<BackupCommand, { kind: "bucket" }>): Promise<number> {
-  const made = await makeInBucket(clientOf(address), progressFor(json), sleep);
-  if (!made.ok) return sayRefusal(made.error);
+async function askBucket(command: Extract<BackupCommand, { kind: "bucket" }>): Promise<Result<Done, string>> {
+  const made = await makeInBucket(clientOf(command.address), progressFor(command.json), sleep);
+  if (!made.ok) return refused(made.error);
   const { name, objects, rows, parts, bytes } = made.value;
-  const text = `${name}: ${objects} objects, ${rows} rows in ${parts} parts of ${bytes} bytes, in the bucket of the server`;
-  console.log(json ? JSON.stringify(made.value) : text);
-  return 0;
+  const what = `${objects} objects, ${rows} rows in ${parts} parts of ${bytes} bytes`;
+  return ok({ json: made.value, lines: [`${name}: ${what}, in the bucket of the server`] });
 }
 
-async function fetchFromBucket(command: Extract<BackupCommand, { kind: "fetch" }>): Promise<number> {
-  const { address, directory, name, json } = command;
+async function fetchFromBucket(command: Extract<BackupCommand, { kind: "fetch" }>): Promise<Result<Done, string>> {
+  const { address, directory, name: wanted, json } = command;
   const store = new BackupStore(directory);
-  const fetched = await fetchBackup(clientOf(address), store, name, progressFor(json));
-  if (!fetched.ok) return sayRefusal(fetched.error);
-  const verified = verifyBackup(store, fetched.value.name);
-  if (!verified.ok) {
-    say(verified.error);
-    return 1;
-  }
-  const { parts, known } = fetched.value;
-  const text = `${fetched.value.name}: ${parts} parts, whole, of which ${known} were here; grove restore --from ${directory} takes it`;
-  console.log(json ? JSON.stringify(fetched.value) : text);
-  return 0;
+  const fetched = await fetchBackup(clientOf(address), store, wanted, progressFor(json));
+  if (!fetched.ok) return refused(fetched.error);
+  const { name, parts, known } = fetched.value;
+  const verified = verifyBackup(store, name);
+  if (!verified.ok) return verified;
+  const what = `${parts} parts, whole, of which ${known} were here`;
+  return ok({ json: fetched.value, lines: [`${name}: ${what}; grove restore --from ${directory} takes it`] });
 }
 
-async function askServer({ address, to, keep, json }: Extract<BackupCommand, { kind: "ask" }>): Promise<number> {
+async function askServer(command: Extract<BackupCommand, { kind: "ask" }>): Promise<Result<Done, string>> {
+  const { address, to, keep, json } = command;
   const store = new BackupStore(to);
   const made = await makeBackup(clientOf(address), store, keep, progressFor(json), Date.now);
-  if (!made.ok) return sayRefusal(made.error);
+  if (!made.ok) return refused(made.error);
   const { name, at, parts, objects, rows, unchanged, continued, deleted } = made.value;
   const verified = verifyBackup(store, name);
-  if (!verified.ok) {
-    say(verified.error);
-    return 1;
-  }
-  if (json) console.log(JSON.stringify(made.value));
-  else {
-    console.log(`${name}: ${objects} objects, ${rows} rows in ${parts} parts, read again and whole`);
-    console.log(`all that was answered before ${at} is in it; ${unchanged} parts are those of the backup before`);
-    if (continued > 0) console.log(`${continued} parts are of a call that had ended before its end`);
-    for (const old of deleted) console.log(`deleted ${old}`);
-  }
-  return 0;
+  if (!verified.ok) return verified;
+  const lines = [
+    `${name}: ${objects} objects, ${rows} rows in ${parts} parts, read again and whole`,
+    `all that was answered before ${at} is in it; ${unchanged} parts are those of the backup before`,
+    ...(continued > 0 ? [`${continued} parts are of a call that had ended before its end`] : []),
+    ...deleted.map((old) => `deleted ${old}`),
+  ];
+  return ok({ json: made.value, lines });
 }
 
-async function verify({ directory, json }: Extract<BackupCommand, { kind: "verify" }>): Promise<number> {
+async function verify({ directory }: Extract<BackupCommand, { kind: "verify" }>): Promise<Result<Done, string>> {
   const newest = newestBackup(directory);
-  if (!newest) {
-    say(`there is no backup in ${directory}`);
-    return 1;
-  }
+  if (!newest) return err(`there is no backup in ${directory}`);
   const { name, problem, copy, manifest } = newest;
   if (manifest) {
-    const { parts, started_at: at, release, seal_key_version: version, files } = manifest;
-    const found = { name, at, release, parts, ...sumOf(files), seal_key_version: version };
-    const text = `${name}: ${found.objects} objects, ${found.rows} rows in ${parts} parts, whole; of ${at}, release ${release}`;
-    console.log(json ? JSON.stringify(found) : `${text}, seal key version ${version}`);
-    return 0;
+    const { parts, started_at: at, release, seal_key_version, files } = manifest;
+    const { objects, rows } = sumOf(files);
+    const what = `${objects} objects, ${rows} rows in ${parts} parts, whole; of ${at}, release ${release}`;
+    const lines = [`${name}: ${what}, seal key version ${seal_key_version}`];
+    return ok({ json: { name, at, release, parts, objects, rows, seal_key_version }, lines });
   }
-  if (copy) {
-    const { at, version: release, databases } = copy;
-    const text = `${name}: ${databases} databases, opened and whole; of ${at}, release ${release}`;
-    console.log(json ? JSON.stringify({ name, at, release, databases }) : text);
-    return 0;
-  }
-  say(`${name}: ${problem}`);
-  return 1;
+  if (!copy) return err(`${name}: ${problem}`);
+  const { at, version: release, databases } = copy;
+  const lines = [`${name}: ${databases} databases, opened and whole; of ${at}, release ${release}`];
+  return ok({ json: { name, at, release, databases }, lines });
 }
 
 // The copy is for this user only.

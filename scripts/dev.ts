@@ -14,9 +14,8 @@ import type { Child } from "./local/child.ts";
 import { runCommand } from "./local/command-line.ts";
 import { CRON_MS, startCron } from "./local/cron.ts";
 import { DataDirectory } from "./local/data-directory.ts";
-import { listenFailure } from "./local/listen.ts";
-import { portProblem } from "./local/port.ts";
-import { askedToStop, type Running, superviseUntilStopped } from "./local/supervise.ts";
+import { listenFailure, portProblem } from "./local/listen.ts";
+import { type Running, runServer } from "./local/supervise.ts";
 import { sourceCommit, sourceVersion } from "./local/version.ts";
 import { readVariables, settingsFromEnvironment } from "./local/worker-definition.ts";
 
@@ -156,20 +155,16 @@ For development only: the root token never expires and there is no TLS. Ctrl-C s
 `;
 }
 
-async function develop(command: DevCommand): Promise<number> {
-  const asked = askedToStop();
-  const running = await start(command, asked);
-  if (!running.ok) {
-    say(running.error);
-    return 1;
-  }
-  const { gateway, identity, commit } = running.value;
-  const address = `http://127.0.0.1:${gateway.port}`;
-  console.log(banner(address, sourceVersion(commit), identity.rootToken, `${command.data}/audit.log`));
-  const ended = await superviseUntilStopped(running.value, asked);
-  if (ended === undefined) return 0;
-  console.error(`dev: the development server ended by itself (${ended}); everything is stopped`);
-  return 1;
+function develop(command: DevCommand): Promise<number> {
+  return runServer({
+    childName: "the development server",
+    start: (asked) => start(command, asked),
+    announce: ({ gateway, identity, commit }) => {
+      const address = `http://127.0.0.1:${gateway.port}`;
+      console.log(banner(address, sourceVersion(commit), identity.rootToken, `${command.data}/audit.log`));
+    },
+    say,
+  });
 }
 
 // Databases and sockets are for this user only, also in a directory that others may enter.

@@ -10,9 +10,8 @@ import { runCommand } from "./local/command-line.ts";
 import { CRON_MS, startCron } from "./local/cron.ts";
 import { DataDirectory } from "./local/data-directory.ts";
 import { noteServing, restoreWarning } from "./local/last-served.ts";
-import { listenFailure } from "./local/listen.ts";
-import { portProblem } from "./local/port.ts";
-import { askedToStop, type Running, superviseUntilStopped } from "./local/supervise.ts";
+import { listenFailure, portProblem } from "./local/listen.ts";
+import { type Running, runServer } from "./local/supervise.ts";
 import { sourceCommit, sourceVersion } from "./local/version.ts";
 import { settingsFromEnvironment, usesMetadataServices } from "./local/worker-definition.ts";
 import { followErrors } from "./local/workerd-errors.ts";
@@ -156,27 +155,22 @@ async function start(command: ServeCommand, commit: string, asked: Promise<void>
 }
 
 async function serve(command: ServeCommand): Promise<number> {
-  const asked = askedToStop();
+  const { data, direct, listen } = command;
   const commit = sourceCommit();
   say(`Grove ${sourceVersion(commit)}`);
-  const running = await start(command, commit, asked);
-  if (!running.ok) {
-    say(running.error);
-    return 1;
-  }
-  const { host } = command.listen;
-  const shown = host.includes(":") ? `[${host}]` : host;
-  const { direct } = command;
-  say(`data in ${command.data}`);
-  say(`Grove listens on http://${shown}:${running.value.gateway.port}`);
-  if (direct !== undefined) say(`past the gateway on http://${shown}:${direct.port}`);
-  const ended = await superviseUntilStopped(running.value, asked);
-  if (ended === undefined) {
-    say("stopped");
-    return 0;
-  }
-  say(`the Worker ended by itself (${ended}); everything is stopped`);
-  return 1;
+  const shown = listen.host.includes(":") ? `[${listen.host}]` : listen.host;
+  const code = await runServer({
+    childName: "the Worker",
+    start: (asked) => start(command, commit, asked),
+    announce: ({ gateway }) => {
+      say(`data in ${data}`);
+      say(`Grove listens on http://${shown}:${gateway.port}`);
+      if (direct !== undefined) say(`past the gateway on http://${shown}:${direct.port}`);
+    },
+    say,
+  });
+  if (code === 0) say("stopped");
+  return code;
 }
 
 // Databases and sockets are for this user only, also in a directory that others may enter.

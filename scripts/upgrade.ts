@@ -2,10 +2,9 @@ import { existsSync, readdirSync, statfsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import project from "../package.json" with { type: "json" };
 import { runCommand } from "./local/command-line.ts";
-import { newestBackup } from "./saved/newest.ts";
+import { isOfAnother, newestBackup } from "./saved/newest.ts";
 import { HELP, parseUpgradeArguments, type UpgradeCommand } from "./upgrade/arguments.ts";
 import { checkUpgrade, type Situation } from "./upgrade/checks.ts";
-import { isOfAnother } from "./upgrade/owner.ts";
 
 const ANSWER_MS = 10_000;
 

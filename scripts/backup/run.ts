@@ -1,19 +1,30 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { join, resolve, sep } from "node:path";
-import { backupName } from "../../src/backup/names.ts";
+import { backupName, timeOfBackup } from "../../src/backup/names.ts";
 import { err, ok, type Result } from "../../src/base/result.ts";
 import { DataDirectory } from "../local/data-directory.ts";
 import { sourceCommit, sourceVersion } from "../local/version.ts";
 import { PAUSE_SOCKET } from "../serve/pause.ts";
 import { DirectoryCopy } from "./copy.ts";
-import { flushTree } from "./flush.ts";
-import { partialName, superfluous } from "./names.ts";
 import { RunningServer } from "./running-server.ts";
 import { COPY_NOTE, verifyDatabases } from "./verify.ts";
 
 /** What a backup is of, beside the databases. The directory of the built Worker and the lock are made by every start. */
 const SMALL_FILES = ["installation-id", "last-served"];
 const OBJECTS = "objects";
+/** The end of the name of a backup that is not finished. */
+const PARTIAL = ".partial";
 
 /** A backup that was made. */
 export interface Backup {
@@ -44,7 +55,7 @@ export async function makeBackup({ data, to, keep }: Wanted): Promise<Result<Bac
   const source = await openSource(from);
   if (!source.ok) return source;
   const name = backupName(Date.now());
-  const partial = join(target, partialName(name));
+  const partial = join(target, `${name}${PARTIAL}`);
   try {
     mkdirSync(partial, { recursive: true, mode: 0o700 });
     const copied = await source.value.copy(partial);
@@ -117,8 +128,36 @@ function copySmallFiles(from: string, to: string): void {
   }
 }
 
+/**
+ * What may be deleted when `keep` finished backups are to stay (0: all of them), and no other backup is under way. Nothing that
+ * a backup did not make is among it.
+ */
+export function superfluous(entries: readonly string[], keep: number): string[] {
+  const finished = entries.filter((name) => timeOfBackup(name) !== null).sort();
+  const left = entries.filter(
+    (name) => name.endsWith(PARTIAL) && timeOfBackup(name.slice(0, -PARTIAL.length)) !== null,
+  );
+  return [...left, ...(keep > 0 ? finished.slice(0, Math.max(0, finished.length - keep)) : [])];
+}
+
 function prune(directory: string, keep: number): string[] {
   const names = superfluous(readdirSync(directory), keep);
   for (const name of names) rmSync(join(directory, name), { recursive: true, force: true });
   return names;
+}
+
+/** Makes sure that a directory with all that is in it survives a power cut. */
+function flushTree(directory: string): void {
+  for (const entry of readdirSync(directory, { withFileTypes: true })) {
+    const path = join(directory, entry.name);
+    if (entry.isDirectory()) flushTree(path);
+    else flush(path);
+  }
+  flush(directory);
+}
+
+function flush(path: string): void {
+  const file = openSync(path, "r");
+  fsyncSync(file);
+  closeSync(file);
 }

@@ -7,8 +7,7 @@ import { previewRestore } from "./commands/restore-preview.ts";
 import { followJob, revokeTokens, stopJob } from "./commands/revoke.ts";
 import { countTokens, showTokens } from "./commands/tokens.ts";
 import { showForest, showToken } from "./commands/tree.ts";
-import type { Session } from "./session.ts";
-import { harmless, styled, type Terminal } from "./terminal.ts";
+import { harmless, type Session, styled, type Terminal } from "./terminal.ts";
 
 const DEFAULT_ADDRESS = "http://127.0.0.1:8200";
 

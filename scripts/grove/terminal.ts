@@ -1,3 +1,5 @@
+import type { GroveClient } from "./client.ts";
+
 /** How text is to look. */
 export type Style = "bold" | "dim" | "red" | "green" | "yellow";
 
@@ -18,6 +20,14 @@ export interface Terminal {
   progress(line: string | null): void;
   /** Asks, and gives what was typed. */
   ask(question: string): Promise<string>;
+}
+
+/** What every command works with. */
+export interface Session {
+  readonly client: GroveClient;
+  readonly terminal: Terminal;
+  /** Whether results are JSON. */
+  readonly json: boolean;
 }
 
 /**

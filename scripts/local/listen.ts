@@ -1,4 +1,5 @@
-import type { ListenAddress } from "../../gateway/server.ts";
+import { createServer } from "node:net";
+import { type ListenAddress, listenAt } from "../../gateway/server.ts";
 import { err, ok, type Result } from "../../src/base/result.ts";
 
 /** Reads `HOST:PORT`, with an IPv6 address in brackets. */
@@ -25,4 +26,16 @@ export function listenFailure(address: ListenAddress, code: string, advice: stri
     default:
       return `cannot listen on ${where} (${code}); ${advice}`;
   }
+}
+
+/**
+ * Why an address cannot be listened on, or undefined. Asked before the slow part of a start; the one that listens in the end
+ * reports the same again should another program have come first.
+ */
+export async function portProblem(address: ListenAddress, advice: string): Promise<string | undefined> {
+  const probe = createServer();
+  const bound = await listenAt(probe, address);
+  if (!bound.ok) return listenFailure(address, bound.error, advice);
+  await new Promise((closed) => probe.close(closed));
+  return undefined;
 }

@@ -1,4 +1,5 @@
 import type { Gateway } from "../../gateway/server.ts";
+import type { Result } from "../../src/base/result.ts";
 import type { Child } from "./child.ts";
 
 /** What a running server consists of. */
@@ -11,22 +12,41 @@ export interface Running {
   readonly close: () => void;
 }
 
+/** What differs between the servers that are run here. */
+export interface Server<Started extends Running> {
+  /** What the child is, for the operator. */
+  readonly childName: string;
+  /** Starts all of it, unless `asked` comes first. The error is for the operator. */
+  readonly start: (asked: Promise<void>) => Promise<Result<Started, string>>;
+  /** Says where it listens. */
+  readonly announce: (started: Started) => void;
+  readonly say: (line: string) => void;
+}
+
 /**
- * Waits until this process is asked to stop, or the child ends by itself, and then stops the rest: the gateway
+ * Runs a server until this process is asked to stop, or the child ends by itself, and then stops the rest: the gateway
  * first, so that requests under way are still answered.
  *
- * @returns how the child ended, when it ended by itself
+ * @returns the exit code
  */
-export async function superviseUntilStopped(
-  { gateway, child, stopping, close }: Running,
-  asked: Promise<void>,
-): Promise<string | undefined> {
+export async function runServer<Started extends Running>(server: Server<Started>): Promise<number> {
+  const { childName, start, announce, say } = server;
+  const asked = askedToStop();
+  const started = await start(asked);
+  if (!started.ok) {
+    say(started.error);
+    return 1;
+  }
+  announce(started.value);
+  const { gateway, child, stopping, close } = started.value;
   const ended = await Promise.race([asked.then(() => undefined), child.ended]);
   stopping?.();
   await gateway.stop();
   await child.stop();
   close();
-  return ended;
+  if (ended === undefined) return 0;
+  say(`${childName} ended by itself (${ended}); everything is stopped`);
+  return 1;
 }
 
 /** How often to look whether the parent of this process still lives. */

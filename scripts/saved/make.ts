@@ -2,7 +2,7 @@ import { err, ok, type Result } from "../../src/base/result.ts";
 import { type Called, failed, type GroveClient } from "../grove/client.ts";
 import { readHealth } from "./health.ts";
 import { ANSWERED_PART, HEAD, type Manifest, type Part, type Run, sumOf } from "./manifest.ts";
-import type { BackupStore } from "./store.ts";
+import { BackupStore } from "./store.ts";
 
 /** A run that is older than this (ms) is not gone on with: a backup is of one time. */
 const MAX_AGE_MS = 6 * 3_600_000;
@@ -107,4 +107,24 @@ export function verifyBackup(store: BackupStore, name: string): Result<Manifest,
     if (!content.ok) return err(`${name}: ${content.error}`);
   }
   return manifest;
+}
+
+/** A backup, whole, that a restore can take. */
+export interface Restorable {
+  readonly store: BackupStore;
+  readonly name: string;
+  readonly manifest: Manifest;
+}
+
+/** Finds a backup by its name (null: the newest) and reads all of its files. The error is for the operator. */
+export function restorableBackup(directory: string, wanted: string | null): Result<Restorable, string> {
+  const store = new BackupStore(directory);
+  const name = wanted ?? store.names().at(-1);
+  if (name === undefined) {
+    return err(
+      `there is no backup in ${directory} that was made with --address; a copy of files is put back as docs/runbook.md says`,
+    );
+  }
+  const verified = verifyBackup(store, name);
+  return verified.ok ? ok({ store, name, manifest: verified.value }) : verified;
 }

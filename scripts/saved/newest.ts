@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { timeOfBackup } from "../../src/backup/names.ts";
 import { type Copy, verifyCopy } from "../backup/verify.ts";
@@ -37,4 +37,26 @@ export function newestBackup(directory: string): NewestBackup | null {
   const asked = verifyBackup(new BackupStore(directory), name);
   const problem = asked.ok ? null : asked.error.replace(`${name}: `, "");
   return { name, at, problem, copy: null, manifest: asked.ok ? asked.value : null };
+}
+
+/** An installation, as the two kinds of backups name it. */
+interface Owner {
+  /** The directory of its data. */
+  readonly data: string;
+  /** As its server says; null: none answers. */
+  readonly clusterId: string | null;
+}
+
+/** True when a whole backup below `directory` is known to be of another installation. */
+export function isOfAnother(
+  directory: string,
+  { name, copy, manifest }: Pick<NewestBackup, "name" | "copy" | "manifest">,
+  { data, clusterId }: Owner,
+): boolean {
+  if (copy) return idIn(join(directory, name)) !== idIn(data);
+  return manifest !== null && clusterId !== null && manifest.cluster_id !== clusterId;
+}
+
+function idIn(data: string): string {
+  return readFileSync(join(data, "installation-id"), "utf8").trim();
 }

@@ -1,7 +1,7 @@
-import { rmSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Child } from "../local/child.ts";
-import { waitUntilStopped } from "./stopped.ts";
 
 /** Where a backup asks the server of a data directory to pause. Only the user of the server can reach it. */
 export const PAUSE_SOCKET = "pause.sock";
@@ -11,6 +11,10 @@ export const PAUSE_WORDS = { pause: "pause\n", paused: "paused\n", resume: "resu
 
 /** Longest pause: clients wait meanwhile, and those of the gateway are patient for longer than this. */
 const MAX_PAUSE_MS = 20_000;
+
+const LOOK_EVERY_MS = 2;
+/** The wait (ms) on systems without /proc: much longer than a write that was under way takes. */
+const BLIND_WAIT_MS = 200;
 
 /**
  * Pauses the Worker's process for a backup, so that the files of all objects are of one instant. The pause ends when the backup
@@ -75,5 +79,33 @@ export class Pauses {
     if (this.#holder === undefined) return;
     this.#holder = undefined;
     this.#child.signal("SIGCONT");
+  }
+}
+
+/**
+ * Waits until no thread of a process does anything any more after it was sent SIGSTOP. The signal alone is not enough: a thread
+ * that is in the middle of a write finishes it first.
+ *
+ * @returns false when that takes longer than `maxMs`.
+ */
+async function waitUntilStopped(pid: number, maxMs: number): Promise<boolean> {
+  const tasks = `/proc/${pid}/task`;
+  if (!existsSync(tasks)) {
+    await sleep(BLIND_WAIT_MS);
+    return true;
+  }
+  for (const until = performance.now() + maxMs; performance.now() < until; await sleep(LOOK_EVERY_MS)) {
+    if (readdirSync(tasks).every((task) => isStopped(`${tasks}/${task}/stat`))) return true;
+  }
+  return false;
+}
+
+/** A thread that ended meanwhile does nothing either. The state follows the name, which is in brackets and can hold any. */
+function isStopped(path: string): boolean {
+  try {
+    const state = readFileSync(path, "utf8").split(") ").at(-1)?.[0];
+    return state === "T" || state === "t" || state === "Z" || state === "X";
+  } catch {
+    return true;
   }
 }

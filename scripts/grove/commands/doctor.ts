@@ -1,8 +1,7 @@
 import { ok } from "../../../src/base/result.ts";
 import type { Called } from "../client.ts";
-import type { Session } from "../session.ts";
-import { renderTable } from "../table.ts";
-import { harmless, type Style, styled } from "../terminal.ts";
+import { renderTable } from "../layout.ts";
+import { harmless, type Session, type Style, styled } from "../terminal.ts";
 import { CHECKS, type Finding } from "./doctor-checks.ts";
 
 const STYLES: Readonly<Record<Finding["state"], Style>> = { ok: "green", note: "yellow", fault: "red", skipped: "dim" };

@@ -2,8 +2,7 @@ import { ok } from "../../../src/base/result.ts";
 import { EXPLANATION } from "../answers.ts";
 import type { GroveCommand } from "../arguments.ts";
 import type { Called } from "../client.ts";
-import type { Session } from "../session.ts";
-import { harmless, styled } from "../terminal.ts";
+import { harmless, type Session, styled } from "../terminal.ts";
 
 /** Shows why a request would be allowed or refused. The policy to add is on standard output. Returns 1 for a refusal. */
 export async function explainAccess(

@@ -1,13 +1,11 @@
 import { ok } from "../../../src/base/result.ts";
 import { type EndsSince, endsSince } from "../../saved/ends-since.ts";
-import { verifyBackup } from "../../saved/make.ts";
-import { BackupStore } from "../../saved/store.ts";
+import { restorableBackup } from "../../saved/make.ts";
 import type { EndedSince, Revocation } from "../answers.ts";
 import type { GroveCommand } from "../arguments.ts";
 import { type Called, failed } from "../client.ts";
-import type { Session } from "../session.ts";
-import { renderTable } from "../table.ts";
-import { harmless, styled, type Terminal } from "../terminal.ts";
+import { renderTable } from "../layout.ts";
+import { harmless, type Session, styled, type Terminal } from "../terminal.ts";
 import { number, shortTime } from "./token-lines.ts";
 
 /** Rows of a table; JSON has all. */
@@ -22,13 +20,11 @@ export async function previewRestore(
   { from, backup }: Extract<GroveCommand, { kind: "preview" }>,
   now: number,
 ): Promise<Called<number>> {
-  const store = new BackupStore(from);
-  const name = backup ?? store.names().at(-1);
-  if (name === undefined) return failed(`there is no backup in ${from}`);
-  const verified = verifyBackup(store, name);
-  if (!verified.ok) return failed(verified.error);
-  const { started_at: at } = verified.value;
-  const found = await endsSince(client, verified.value, (looked) => terminal.progress(`${looked} ends`), now);
+  const restorable = restorableBackup(from, backup);
+  if (!restorable.ok) return failed(restorable.error);
+  const { name, manifest } = restorable.value;
+  const { started_at: at } = manifest;
+  const found = await endsSince(client, manifest, (looked) => terminal.progress(`${looked} ends`), now);
   terminal.progress(null);
   if (!found.ok) return found;
   if (json) terminal.out(JSON.stringify({ name, at, count: found.value.tokens.length, ...found.value }));

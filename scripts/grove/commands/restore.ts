@@ -1,28 +1,20 @@
 import { ok } from "../../../src/base/result.ts";
-import { verifyBackup } from "../../saved/make.ts";
+import { restorableBackup } from "../../saved/make.ts";
 import { restoreBackup } from "../../saved/restore.ts";
-import { BackupStore } from "../../saved/store.ts";
 import type { GroveCommand } from "../arguments.ts";
 import { type Called, failed } from "../client.ts";
-import type { Session } from "../session.ts";
-import { styled } from "../terminal.ts";
+import { type Session, styled } from "../terminal.ts";
 
 /** Restores a backup into a server that was never initialized. Nothing is sent before all files of it were read. */
 export async function restoreFrom(
   { client, terminal, json }: Session,
   { from, backup, ends }: Extract<GroveCommand, { kind: "restore" }>,
 ): Promise<Called<number>> {
-  const store = new BackupStore(from);
-  const name = backup ?? store.names().at(-1);
-  if (name === undefined) {
-    const message = `there is no backup in ${from} that was made with --address; a copy of files is put back as docs/runbook.md says`;
-    return failed(message);
-  }
-  const verified = verifyBackup(store, name);
-  if (!verified.ok) return failed(verified.error);
-  const { parts } = verified.value;
-  const progress = (done: number): void => terminal.progress(`${done} of ${parts} parts`);
-  const restored = await restoreBackup(client, store, verified.value, ends, progress);
+  const found = restorableBackup(from, backup);
+  if (!found.ok) return failed(found.error);
+  const { store, name, manifest } = found.value;
+  const progress = (done: number): void => terminal.progress(`${done} of ${manifest.parts} parts`);
+  const restored = await restoreBackup(client, store, manifest, ends, progress);
   if (!restored.ok) return restored;
   const { at, objects, rows } = restored.value;
   if (json) terminal.out(JSON.stringify({ name, ...restored.value }));

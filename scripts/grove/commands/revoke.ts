@@ -4,8 +4,7 @@ import { ok } from "../../../src/base/result.ts";
 import { COUNTED, JOB, type Job, type Preview, STARTED } from "../answers.ts";
 import type { GroveCommand } from "../arguments.ts";
 import { type Called, failed } from "../client.ts";
-import type { Session } from "../session.ts";
-import { harmless, styled, type Terminal } from "../terminal.ts";
+import { harmless, type Session, styled, type Terminal } from "../terminal.ts";
 import { countText, number, tokenTable } from "./token-lines.ts";
 
 const LOOK_EVERY_MS = 500;

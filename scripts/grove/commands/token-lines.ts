@@ -1,5 +1,5 @@
 import type { Count, Token } from "../answers.ts";
-import { renderTable } from "../table.ts";
+import { renderTable } from "../layout.ts";
 import { harmless, styled, type Terminal } from "../terminal.ts";
 
 const HEAD = ["ACCESSOR", "NAME", "PATH", "ROLE", "POLICIES", "CREATED", "ENDS", "USES LEFT", "CHILDREN", "LAST USED"];

@@ -2,9 +2,8 @@ import { ok } from "../../../src/base/result.ts";
 import { PAGE, SUMMARY, type Token } from "../answers.ts";
 import type { GroveCommand } from "../arguments.ts";
 import type { Called } from "../client.ts";
-import type { Session } from "../session.ts";
-import { renderTable } from "../table.ts";
-import { harmless } from "../terminal.ts";
+import { renderTable } from "../layout.ts";
+import { harmless, type Session } from "../terminal.ts";
 import { tokenTable } from "./token-lines.ts";
 
 const PAGE_SIZE = 1000;

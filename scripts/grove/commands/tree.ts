@@ -12,9 +12,8 @@ import {
   type Subtree,
 } from "../answers.ts";
 import type { Called } from "../client.ts";
-import { linesOfTree, type Node } from "../drawing.ts";
-import type { Session } from "../session.ts";
-import { harmless, styled, type Terminal } from "../terminal.ts";
+import { linesOfTree, type Node } from "../layout.ts";
+import { harmless, type Session, styled, type Terminal } from "../terminal.ts";
 import { countText, number, shortTime, tokenLabel } from "./token-lines.ts";
 
 /** Shows all trees by mount, the largest of each. */

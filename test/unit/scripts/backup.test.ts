@@ -5,7 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { parseBackupArguments } from "../../../scripts/backup/arguments.ts";
 import { DirectoryCopy } from "../../../scripts/backup/copy.ts";
-import { superfluous } from "../../../scripts/backup/names.ts";
+import { superfluous } from "../../../scripts/backup/run.ts";
 import { verifyDatabases } from "../../../scripts/backup/verify.ts";
 import { backupName } from "../../../src/backup/names.ts";
 

@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Manifest } from "../../../scripts/saved/manifest.ts";
+import { isOfAnother } from "../../../scripts/saved/newest.ts";
 import { parseUpgradeArguments } from "../../../scripts/upgrade/arguments.ts";
 import { checkUpgrade, type Situation } from "../../../scripts/upgrade/checks.ts";
-import { isOfAnother } from "../../../scripts/upgrade/owner.ts";
 import { backupName, timeOfBackup } from "../../../src/backup/names.ts";
 
 const HOUR = 3_600_000;
