@@ -43,7 +43,8 @@ export interface BenchCommand {
   readonly loadSeconds: number;
   readonly tokens: readonly number[];
   readonly against: { readonly url: string; readonly pid: number } | null;
-  readonly directory: string | null;
+  /** Where the data are kept; undefined: in the system's temporary directory. */
+  readonly directory: string | undefined;
   readonly write: boolean;
   /** The options that change what is measured. */
   readonly options: string;
@@ -88,7 +89,7 @@ export function parseBenchArguments(argv: readonly string[]): Result<BenchComman
     ...numbers,
     tokens,
     against: against === undefined ? null : { url: against, pid: Number(pid) },
-    directory: dir ?? null,
+    directory: dir,
     write,
     options: `--rounds ${numbers.rounds} --seconds ${numbers.seconds} --load-seconds ${numbers.loadSeconds} --tokens ${tokens.join()}`,
   });

@@ -1,6 +1,5 @@
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { mkdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import { sourceCommit } from "../scripts/local/version.ts";
 import type { BenchCommand, CaseName } from "./arguments.ts";
 import type { Bench, CaseFigures, KeptForest, Measured } from "./case.ts";
@@ -13,7 +12,7 @@ import { measureOperations } from "./cases/operations.ts";
 import { type KeptFigures, keepFigures, renderCase } from "./figures.ts";
 import { describeMachine } from "./machine.ts";
 import { plantForest } from "./seed/forest.ts";
-import { newSecrets, usageOf } from "./servers/serve.ts";
+import { NO_USAGE, newSecrets, passingDirectory, usageOf } from "./servers/serve.ts";
 
 interface Case {
   readonly measure: (bench: Bench) => Promise<CaseFigures>;
@@ -42,11 +41,7 @@ const TREE_TOKENS = 100;
  */
 export async function runBench(command: BenchCommand, say: (line: string) => void): Promise<boolean> {
   const { rounds, seconds, loadSeconds, options } = command;
-  const root = resolve(command.directory ?? tmpdir());
-  mkdirSync(root, { recursive: true });
-  const directory = mkdtempSync(join(root, "grove-bench-"));
-  // Also when the bench is stopped in the middle.
-  process.on("exit", () => rmSync(directory, { recursive: true, force: true }));
+  const directory = passingDirectory("bench", command.directory);
   const machine = describeMachine(directory);
   // Read once: the figures that are written change the sources' state.
   const about = { date: new Date().toISOString().slice(0, 10), commit: sourceCommit(), machine, options };
@@ -85,8 +80,8 @@ export async function runBench(command: BenchCommand, say: (line: string) => voi
 function otherServer(other: BenchCommand["against"]): Measured | null {
   if (other === null) return null;
   const { url, pid } = other;
-  const gateway = { cpuSeconds: 0, residentBytes: 0 };
-  return { url, token: process.env.AGAINST_TOKEN ?? "", usage: () => ({ worker: usageOf(pid), gateway }) };
+  const usage = () => ({ worker: usageOf(pid), gateway: NO_USAGE });
+  return { url, token: process.env.AGAINST_TOKEN ?? "", usage };
 }
 
 /** A large installation, whose data cases read or copy. */

@@ -1,5 +1,5 @@
-import { once } from "node:events";
 import { createServer } from "node:http";
+import { listenAt } from "../../gateway/server.ts";
 import { ask, type Client, TEAMS } from "../servers/client.ts";
 import { ACCOUNT, type LocalCloud, startCloud } from "../servers/cloud.ts";
 
@@ -46,13 +46,12 @@ export async function startEnvironment(root: Client): Promise<Environment> {
       const agrees = request.url === "/willing" || (request.url === "/slow" && !isFirst);
       response.writeHead(agrees ? 204 : refusal).end();
     });
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  const port = typeof address === "object" ? address?.port : 0;
+  });
+  const bound = await listenAt(server, { host: "127.0.0.1", port: 0 });
+  if (!bound.ok) throw new Error(`the engine can't listen: ${bound.error}`);
   return {
     ...cloud,
-    engine: { asked, target: (temper) => `http://127.0.0.1:${port}/${temper}` },
+    engine: { asked, target: (temper) => `http://127.0.0.1:${bound.value}/${temper}` },
     async stop() {
       server.close().closeAllConnections();
       await cloud.stop();

@@ -24,7 +24,7 @@ function parseKillArguments(argv: readonly string[]): Result<KillOptions, NotRun
     rounds: { type: "string", default: "50" },
     minutes: { type: "string", default: "10" },
     seed: { type: "string", default: String(Date.now() % 1_000_000) },
-    dir: { type: "string", default: "" },
+    dir: { type: "string" },
   });
   if (!flags.ok) return flags;
   const { seed, dir: directory } = flags.value.values;

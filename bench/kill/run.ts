@@ -1,9 +1,6 @@
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { type Client, makeToken } from "../servers/client.ts";
-import { newSecrets, ServeProcess } from "../servers/serve.ts";
+import { newSecrets, passingDirectory, ServeProcess } from "../servers/serve.ts";
 import { LEASE_ACTIONS } from "./actions/leases.ts";
 import { LOGIN_ACTIONS } from "./actions/logins.ts";
 import { NUMBER_ACTIONS, USES } from "./actions/numbers.ts";
@@ -24,7 +21,7 @@ export interface KillOptions {
   /** No round begins after this. */
   readonly minutes: number;
   readonly seed: string;
-  readonly directory: string;
+  readonly directory: string | undefined;
   readonly say: (line: string) => void;
 }
 
@@ -57,10 +54,7 @@ const OLDER_SAMPLE = 200;
 /** Starts, writes, kills and starts again; after every start everything that was answered must still be so. */
 export async function runKills({ seed, say, ...options }: KillOptions): Promise<KillResult> {
   const choices = new Choices(seed);
-  const above = resolve(options.directory || tmpdir());
-  mkdirSync(above, { recursive: true });
-  const data = mkdtempSync(join(above, "grove-kill-"));
-  process.on("exit", () => rmSync(data, { recursive: true, force: true }));
+  const data = passingDirectory("kill", options.directory);
   const secrets = newSecrets();
   const until = performance.now() + options.minutes * 60_000;
   const ledger = new Ledger();

@@ -1,5 +1,5 @@
-import { once } from "node:events";
 import { createServer } from "node:http";
+import { listenAt } from "../../gateway/server.ts";
 import { type Json, type MadeToken, makeToken, type Reply, text } from "../servers/client.ts";
 import type { Subject } from "./subject.ts";
 
@@ -44,11 +44,10 @@ export async function withServer<T>(
     onRequest(url);
     response.writeHead(204).end();
   });
-  await once(server.listen(0, host), "listening");
-  const address = server.address();
-  const port = typeof address === "object" ? address?.port : 0;
+  const bound = await listenAt(server, { host, port: 0 });
+  if (!bound.ok) throw new Error(`${host} can't be listened at: ${bound.error}`);
   try {
-    return await work(`http://${host}:${port}/`);
+    return await work(`http://${host}:${bound.value}/`);
   } finally {
     server.close();
   }

@@ -83,16 +83,11 @@ export const FIRST_REVIEW: Checks = {
   async "5 a token made root, a role widened in the database"(subject) {
     const { token } = await create(subject, { ttl: "24h" });
     await subject.call("POST", "auth/token/roles/narrow", { body: { allowed_policies: ["default"] } });
-    await subject.betweenStarts("TokenRoles", "roles", (database) => {
-      database.prepare(`UPDATE roles SET value = replace(value, '["default"]', '["admin"]')`).run();
-    });
+    const widened = `UPDATE roles SET value = replace(value, '["default"]', '["admin"]')`;
+    await subject.rewrite("TokenRoles", "roles", widened);
     await subject.answers(400, "POST", "auth/token/create/narrow", { body: { policies: ["admin"] } });
-    let changed = 0;
-    await subject.betweenStarts("TokenTree", "tokens", (database) => {
-      const update = `UPDATE tokens SET record = replace(record, '["default"]', '["root"]') WHERE record LIKE '%["default"]%'`;
-      changed += Number(database.prepare(update).run().changes);
-    });
-    must(changed > 0, "there was nothing to change");
+    const raised = `UPDATE tokens SET record = replace(record, '["default"]', '["root"]') WHERE record LIKE '%["default"]%'`;
+    must((await subject.rewrite("TokenTree", "tokens", raised)) > 0, "there was nothing to change");
     await subject.answers(403, "GET", "sys/auth", { token });
     await subject.until("the line about tampering", () => subject.lines().some(({ type }) => type === "tampering"));
     return "refused, and on record as tampering";

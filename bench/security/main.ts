@@ -25,6 +25,6 @@ try {
     console.log(`${name.padEnd(52)} ${outcome}`);
   }
 } finally {
-  await subject.remove();
+  await subject.stop();
 }
 process.exitCode = broken > 0 ? 1 : 0;

@@ -1,5 +1,6 @@
 import { connect, type Socket } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
+import { median } from "../statistics.ts";
 import { must } from "./check.ts";
 import type { Subject } from "./subject.ts";
 
@@ -48,7 +49,7 @@ async function readSlowly(subject: Subject, reading: Reading): Promise<Times> {
   }
 }
 
-/** Whole milliseconds of requests of the fifth address. */
+/** Milliseconds of requests of the fifth address. */
 interface Times {
   readonly median: number;
   readonly longest: number;
@@ -62,8 +63,7 @@ async function timesOf(subject: Subject): Promise<Times> {
     times.push(Math.ceil(performance.now() - began));
     await pause(100);
   }
-  const sorted = times.toSorted((one, other) => one - other);
-  return { median: sorted[ASKED >> 1] ?? 0, longest: sorted.at(-1) ?? 0 };
+  return { median: median(times), longest: Math.max(...times) };
 }
 
 function open(port: number, localAddress: string): Socket {

@@ -14,9 +14,7 @@ export const STORAGE_WRITER: Checks = {
     });
     const { token } = await createToken(subject, {});
     await onRecord(subject, "watermark");
-    await subject.betweenStarts("System", "watermarks", (database) => {
-      database.prepare("UPDATE watermarks SET number = ? WHERE number = ?").run(before, highest);
-    });
+    await subject.rewrite("System", "watermarks", "UPDATE watermarks SET number = ? WHERE number = ?", before, highest);
     await subject.call("POST", "sys/leases/revoke-prefix/auth/token/create-orphan", { body: {} });
     await subject.answers(403, "GET", "auth/token/lookup-self", { token });
     return "revoked by prefix, and on record as tampering";
@@ -36,9 +34,8 @@ export const STORAGE_WRITER: Checks = {
         await makeResource(subject, webhooks, "notification-configurations", webhook);
         const soon = { description: "soon", "expired-at": new Date(Date.now() + 2_000).toISOString() };
         await makeResource(subject, `teams/${team}/authentication-tokens`, "authentication-tokens", soon);
-        await subject.betweenStarts("Organization", "webhooks", (database) => {
-          database.prepare("UPDATE webhooks SET record = replace(record, '/mine', '/theirs')").run();
-        });
+        const elsewhere = "UPDATE webhooks SET record = replace(record, '/mine', '/theirs')";
+        await subject.rewrite("Organization", "webhooks", elsewhere);
         await onRecord(subject, "webhook");
       },
     );
@@ -66,14 +63,10 @@ export const STORAGE_WRITER: Checks = {
   async "2 a key that is never rotated again"(subject) {
     await subject.call("POST", "identity/oidc/key/rotated", { body: { algorithm: "ES256", allowed_client_ids: "*" } });
     await subject.call("POST", "sys/rotate/config", { body: { max_operations: 2_000_000 } });
-    await subject.betweenStarts("OidcIssuer", "keys", (database) => {
-      database.prepare("UPDATE keys SET next_rotation = 9000000000000000").run();
-    });
+    await subject.rewrite("OidcIssuer", "keys", "UPDATE keys SET next_rotation = 9000000000000000");
     await subject.answers(404, "GET", "identity/oidc/key/rotated");
     await onRecord(subject, "issuer key");
-    await subject.betweenStarts("System", "key_rotation", (database) => {
-      database.prepare("UPDATE key_rotation SET enabled = 0").run();
-    });
+    await subject.rewrite("System", "key_rotation", "UPDATE key_rotation SET enabled = 0");
     const { body } = await subject.call("GET", "sys/rotate/config");
     must(member(body, "data", "enabled") === true, `the rotation is ${JSON.stringify(body.data)}`);
     await onRecord(subject, "key rotation");
@@ -86,9 +79,8 @@ export const STORAGE_WRITER: Checks = {
     const filter = { display_name: "token-bait" };
     const dry = await subject.call("POST", "sys/tokens/revoke", { body: filter });
     must(member(dry.body, "data", "count") === 1, `a dry run was answered with ${JSON.stringify(dry.body)}`);
-    await subject.betweenStarts("AccessorShard", "inventory", (database) => {
-      database.prepare("UPDATE inventory SET accessor = ? WHERE accessor = ?").run(victim.accessor, bait.accessor);
-    });
+    const swapped = "UPDATE inventory SET accessor = ? WHERE accessor = ?";
+    await subject.rewrite("AccessorShard", "inventory", swapped, victim.accessor, bait.accessor);
     const body = { ...filter, dry_run: false, expected_count: 1 };
     const job = text((await subject.call("POST", "sys/tokens/revoke", { body })).body, "data", "job");
     const read = async () => (await subject.call("GET", `sys/tokens/jobs/${job}`)).body;

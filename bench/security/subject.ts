@@ -1,11 +1,8 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
+import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 import { setTimeout as pause } from "node:timers/promises";
 import { databasesOf } from "../seed/objects.ts";
 import { type Client, type Json, type Reply, type SendOptions, send } from "../servers/client.ts";
-import { newSecrets, ServeProcess } from "../servers/serve.ts";
+import { newSecrets, passingDirectory, ServeProcess } from "../servers/serve.ts";
 
 /** What a request has besides its path. */
 export interface CallOptions extends SendOptions {
@@ -22,7 +19,7 @@ const ANSWER_MS = 8_000;
 /** A server of `npm run serve` with data of its own, which the checks attack. */
 export class Subject {
   readonly #secrets = newSecrets();
-  readonly #data = mkdtempSync(join(tmpdir(), "grove-security-"));
+  readonly #data = passingDirectory("security");
   #server: ServeProcess | null = null;
   #lines: Json[] = [];
 
@@ -94,10 +91,18 @@ export class Subject {
     }
   }
 
-  /** Stops the server and removes its data. */
-  async remove(): Promise<void> {
+  /** Between two starts, changes rows of a table in each object of a class that has it. Returns how many. */
+  async rewrite(className: string, table: string, sql: string, ...values: SQLInputValue[]): Promise<number> {
+    let changed = 0;
+    await this.betweenStarts(className, table, (database) => {
+      changed += Number(database.prepare(sql).run(...values).changes);
+    });
+    return changed;
+  }
+
+  /** Stops the server. Its data go with this process. */
+  async stop(): Promise<void> {
     await this.#server?.stop();
-    rmSync(this.#data, { recursive: true, force: true });
   }
 
   async #begin(): Promise<void> {

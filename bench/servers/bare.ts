@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { findWorkerd } from "../../scripts/serve/workerd.ts";
 import type { Measured } from "../case.ts";
-import { usageOf } from "./serve.ts";
+import { NO_USAGE, usageOf } from "./serve.ts";
 
 /** Each request makes an object that keeps one row: the least that a tree of its own can cost. */
 const WORKER = `
@@ -60,11 +60,10 @@ export async function startBare(directory: string): Promise<Measured & { stop():
   // {"event":"listen","socket":"http","port":41879}
   const [line] = await Promise.race([once(createInterface({ input: control }), "line"), ended]);
   const { port } = JSON.parse(String(line));
-  const gateway = { cpuSeconds: 0, residentBytes: 0 };
   return {
     url: `http://127.0.0.1:${port}`,
     token: "",
-    usage: () => ({ worker: usageOf(child.pid ?? 0), gateway }),
+    usage: () => ({ worker: usageOf(child.pid ?? 0), gateway: NO_USAGE }),
     async stop() {
       process.off("exit", stop);
       stop();

@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as pause } from "node:timers/promises";
 import project from "../../package.json" with { type: "json" };
@@ -12,6 +13,9 @@ import type { Client } from "./client.ts";
 
 /** What a process has used of the machine: seconds of CPU of all its threads, and bytes of resident memory. */
 export type Usage = Pick<ProcessFigures, "cpuSeconds" | "residentBytes">;
+
+/** That of a process that there is not. */
+export const NO_USAGE: Usage = { cpuSeconds: 0, residentBytes: 0 };
 
 /** What is killed. */
 export type KillTarget = "workerd" | "serve" | "both";
@@ -122,28 +126,33 @@ export class ServeProcess implements Client {
   }
 }
 
+/** Makes an empty directory that goes with this process, also when the process is stopped in the middle. */
+export function passingDirectory(name: string, above = tmpdir()): string {
+  mkdirSync(resolve(above), { recursive: true });
+  const directory = mkdtempSync(join(resolve(above), `grove-${name}-`));
+  process.once("exit", () => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
 const TMPFS = "/dev/shm";
 
 /** Gives `work` a server whose data are on a tmpfs, where nothing waits for the disk; null where the system has none. */
 export async function withTmpfsServer<T>(work: (server: ServeProcess | null) => Promise<T>): Promise<T> {
   if (!existsSync(TMPFS)) return work(null);
-  const data = mkdtempSync(join(TMPFS, "grove-bench-"));
-  const remove = (): void => rmSync(data, { recursive: true, force: true });
-  // Also when the bench is stopped in the middle: what is left there takes memory.
-  process.once("exit", remove);
+  const data = passingDirectory("bench", TMPFS);
   const server = await ServeProcess.start(data, newSecrets());
   try {
     return await work(server);
   } finally {
     await server.stop();
-    process.off("exit", remove);
-    remove();
+    // What is left there takes memory.
+    rmSync(data, { recursive: true });
   }
 }
 
 /** Zeros for a process that is not there, and on systems without /proc. */
 export function usageOf(pid: number): Usage {
-  return processFigures(pid) ?? { cpuSeconds: 0, residentBytes: 0 };
+  return processFigures(pid) ?? NO_USAGE;
 }
 
 function isRunning({ exitCode, signalCode }: ChildProcess): boolean {

@@ -2,8 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { CASES } from "../../../bench/arguments.ts";
-import { readFigures, renderCase, renderFigures } from "../../../bench/figures.ts";
-import { fillPage } from "../../../bench/page.ts";
+import { fillPage, readFigures, renderCase, renderFigures } from "../../../bench/figures.ts";
 
 it("a case is rendered with its tables, its targets and how it was measured", () => {
   const text = renderCase({

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { amount, fillPage, markdownTable } from "../../../bench/page.ts";
+import { amount, fillPage, markdownTable } from "../../../bench/figures.ts";
 
 it("a page keeps what people wrote around its tables, whatever was in their places", () => {
   const page = "before\n\n<!-- begin a -->\nold\n<!-- end a -->\n\nafter\n";
