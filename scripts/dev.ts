@@ -8,7 +8,6 @@ import { err, ok, type Result } from "../src/base/result.ts";
 import { type DevCommand, HELP, parseDevArguments } from "./dev/arguments.ts";
 import { type DevIdentity, devIdentity, environmentFile, KEPT } from "./dev/identity.ts";
 import { isLogLine, WranglerOutput } from "./dev/output.ts";
-import { startWrangler } from "./dev/wrangler.ts";
 import { onPort, succeeds, waitUntilAnswers } from "./local/answers.ts";
 import type { Child } from "./local/child.ts";
 import { runCommand } from "./local/command-line.ts";
@@ -18,6 +17,7 @@ import { listenFailure, portProblem } from "./local/listen.ts";
 import { type Running, runServer } from "./local/supervise.ts";
 import { sourceCommit, sourceVersion } from "./local/version.ts";
 import { readVariables, settingsFromEnvironment } from "./local/worker-definition.ts";
+import { startWrangler } from "./local/wrangler.ts";
 
 /** How long the Worker may take to answer once Wrangler has built and started it. */
 const ANSWER_MS = 30_000;

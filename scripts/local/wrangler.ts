@@ -2,14 +2,17 @@ import { execFile, spawnSync } from "node:child_process";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { err, ok, type Result } from "../../src/base/result.ts";
+import { Child } from "./child.ts";
+import type { DataDirectory } from "./data-directory.ts";
+import { PROJECT } from "./worker-definition.ts";
 
 /** The program of Wrangler, for Node. Looked up when it is needed: a server with a built Worker runs without it. */
-export function wranglerProgram(): string {
+function wranglerProgram(): string {
   return join(createRequire(import.meta.url).resolve("wrangler/package.json"), "../bin/wrangler.js");
 }
 
 /** The environment that Wrangler runs in: no colours, no banner, no telemetry, no log of its own. */
-export const WRANGLER_ENVIRONMENT = {
+const WRANGLER_ENVIRONMENT = {
   NO_COLOR: "1",
   FORCE_COLOR: undefined,
   WRANGLER_HIDE_BANNER: "true",
@@ -40,4 +43,36 @@ export function runDeploy(words: readonly string[], cwd: string): number {
   const environment = given.some((word) => /^(-e|--env)(=|$)/.test(word)) ? [] : ["--env="];
   const all = [wranglerProgram(), "deploy", ...words, ...environment, ...given];
   return spawnSync(process.execPath, all, { cwd, stdio: "inherit" }).status ?? 1;
+}
+
+/** Starts `wrangler dev` on a free port of the loopback address. */
+export function startWrangler(data: DataDirectory): Child {
+  return new Child({
+    command: process.execPath,
+    args: [
+      wranglerProgram(),
+      "dev",
+      "--config",
+      join(PROJECT, "wrangler.toml"),
+      "--local",
+      "--ip=127.0.0.1",
+      "--port=0",
+      "--inspector-ip=127.0.0.1",
+      "--inspector-port=0",
+      "--persist-to",
+      data.file("state"),
+      "--env-file",
+      data.file("environment"),
+      "--show-interactive-dev-session=false",
+    ],
+    env: {
+      ...process.env,
+      ...WRANGLER_ENVIRONMENT,
+      // No request to the network at start, and no page that shows the stored data to every client that reaches the port.
+      CLOUDFLARE_CF_FETCH_ENABLED: "false",
+      X_LOCAL_EXPLORER: "false",
+      X_LOCAL_OBSERVABILITY: "false",
+    },
+    output: "pipe",
+  });
 }
