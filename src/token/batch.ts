@@ -3,7 +3,7 @@ import { fromBase64Url, toBase64Url } from "../crypto/bytes.ts";
 import type { Keys } from "../crypto/key-ring.ts";
 import { openData, sealData } from "../crypto/sealed-data.ts";
 import { storedJson } from "../storage/tables.ts";
-import { BATCH_PREFIX } from "./ids.ts";
+import { BATCH_PREFIX, type TokenAddress } from "./ids.ts";
 import type { TokenRecord, TokenSpec } from "./record.ts";
 
 /** Characters of a batch token; it travels in a header of every request. */
@@ -18,14 +18,14 @@ export interface BatchToken {
   /** ms. A batch token always ends. */
   readonly expiresAt: number;
   /** The token that it hangs on; null for an orphan. */
-  readonly parent: { readonly treeId: string; readonly row: number } | null;
+  readonly parent: TokenAddress | null;
 }
 
 /** The text of a new batch token. */
 export async function sealBatchToken(
   keys: Keys,
   spec: TokenSpec,
-  parent: { readonly treeId: string; readonly row: number } | null,
+  parent: TokenAddress | null,
 ): Promise<Result<string>> {
   if (spec.expiresAt === null) throw new Error("the rules give every batch token an end");
   const token: BatchToken = { record: spec.record, expiresAt: spec.expiresAt, parent };

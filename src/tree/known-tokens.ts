@@ -1,6 +1,7 @@
 import { GenerationalCache } from "../base/generational-cache.ts";
 import { equalBytes } from "../crypto/bytes.ts";
 import type { Watermarks } from "../system/watermarks.ts";
+import type { TokenAddress } from "../token/ids.ts";
 import type { TokenView } from "../token/record.ts";
 import type { TokenRow } from "./token-rows.ts";
 
@@ -10,9 +11,7 @@ const MAX_KNOWN_CHARACTERS = 2 ** 23;
 const MAX_KNOWN_TREES = 2 ** 15;
 
 /** What proves that a client holds a token, and where that is stored. */
-interface Credential {
-  readonly treeId: string;
-  readonly row: number;
+interface Credential extends TokenAddress {
   readonly verifier: Uint8Array;
 }
 

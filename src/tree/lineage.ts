@@ -13,8 +13,9 @@ const MAX_ANCESTORS = 100;
 export const MAX_COUNTED = 10_000;
 /** Tokens that a picture of a tree has. */
 const MAX_PICTURED = 500;
-/** Descendants that are counted for each child in a picture. */
+/** Descendants that are counted for each child in a picture, and for each child of those. */
 const COUNTED_OF_CHILD = 1000;
+const COUNTED_OF_GRANDCHILD = 100;
 /** Descendants that are counted of the children of one page together. */
 const COUNTED_OF_PAGE = 100_000;
 /** Leases that are named. */
@@ -26,6 +27,12 @@ export interface BoundedCount {
   readonly more: boolean;
 }
 
+/** A token, and how many hang below it. */
+export interface CountedToken {
+  readonly token: ListedToken;
+  readonly descendants: BoundedCount;
+}
+
 /** A token of a tree, with what is above it and what a revocation would take along. */
 export interface Lineage {
   readonly token: ListedToken;
@@ -33,7 +40,7 @@ export interface Lineage {
   readonly ancestors: readonly ListedToken[];
   /** True when there are older ones. */
   readonly ancestorsMore: boolean;
-  readonly children: readonly { readonly token: ListedToken; readonly descendants: BoundedCount }[];
+  readonly children: readonly CountedToken[];
   /** Row of the last child of the page; null when it was the last of all. */
   readonly next: number | null;
   readonly descendants: BoundedCount;
@@ -54,10 +61,8 @@ export interface TreePicture {
 }
 
 /** A child in a picture, with its own children. */
-export interface PicturedChild {
-  readonly token: ListedToken;
-  readonly descendants: BoundedCount;
-  readonly children: readonly { readonly token: ListedToken; readonly descendants: BoundedCount }[];
+export interface PicturedChild extends CountedToken {
+  readonly children: readonly CountedToken[];
 }
 
 /** Reads who made a token of the tree and what hangs below it. Every answer is bounded, however large the tree is. */
@@ -91,7 +96,7 @@ export class TreeLineage {
       token: listed,
       ancestors: this.#listed(ancestors.tokens.map((above) => above.row)),
       ancestorsMore: ancestors.more,
-      children: this.#listed(page).map((child) => ({ token: child, descendants: this.#count(child.id, now, most) })),
+      children: this.#listed(page).map((child) => this.#counted(child, now, most)),
       next: children.length > limit ? (page.at(-1) ?? null) : null,
       descendants: boundedCount(below.length, MAX_COUNTED),
       leases: boundedCount(leases, MAX_COUNTED),
@@ -114,11 +119,8 @@ export class TreeLineage {
       more ||= below.length > left;
       const nodes = this.#listed(below.slice(0, left));
       left -= nodes.length;
-      return {
-        token,
-        descendants: this.#count(token.id, now, COUNTED_OF_CHILD),
-        children: nodes.map((node) => ({ token: node, descendants: this.#count(node.id, now, MAX_ANCESTORS) })),
-      };
+      const grandchildren = nodes.map((node) => this.#counted(node, now, COUNTED_OF_GRANDCHILD));
+      return { ...this.#counted(token, now, COUNTED_OF_CHILD), children: grandchildren };
     });
     return { token: listed, children: pictured, more };
   }
@@ -173,8 +175,8 @@ export class TreeLineage {
     return { tokens: above.reverse(), more: false };
   }
 
-  #count(row: number, now: number, most: number): BoundedCount {
-    return boundedCount(this.#tree.descendants.count(row, now, most + 1), most);
+  #counted(token: ListedToken, now: number, most: number): CountedToken {
+    return { token, descendants: boundedCount(this.#tree.descendants.count(token.id, now, most + 1), most) };
   }
 
   #listed(rows: readonly number[]): ListedToken[] {

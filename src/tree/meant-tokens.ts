@@ -1,8 +1,7 @@
 import { equalBytes } from "../crypto/bytes.ts";
 import { type ListedToken, newEntry } from "../listing/inventory/entry.ts";
 import { isEverMeant, matches, type TokenFilter } from "../listing/inventory/filter.ts";
-import type { MeantInTree, RevokedInTree, RevokeInTree } from "../listing/inventory/selection.ts";
-import { ROOT_POLICY } from "../policy/name.ts";
+import { isRoot, type MeantInTree, type RevokedInTree, type RevokeInTree } from "../listing/inventory/selection.ts";
 import { reportTampering } from "../storage/row-seals.ts";
 import type { RowAndTail } from "../token/ids.ts";
 import { REVOKED } from "../token/state.ts";
@@ -70,7 +69,7 @@ export class MeantTokens {
   }
 
   #unlessKept({ row, fixed }: TokenRow): Verdict {
-    if (!this.#request.includeRoot && fixed.record.policies.includes(ROOT_POLICY)) return "root";
+    if (!this.#request.includeRoot && isRoot(fixed.record)) return "root";
     return this.#spared.has(row) ? "self" : "taken";
   }
 
