@@ -1,5 +1,5 @@
 import { MAX_PATH_LENGTH } from "../base/limits.ts";
-import type { Sql } from "../storage/tables.ts";
+import { columnOf, type Sql } from "../storage/tables.ts";
 
 /** The index of secrets' leases in a shard; the list of tokens beside it is the one of tokens' leases. */
 export const LEASE_INDEX_SQL = `
@@ -139,37 +139,28 @@ export class LeaseIndex {
 
   /** How many secrets' leases there are, counted up to `most`. */
   count(most: number): number {
-    const query = "SELECT COUNT(*) AS n FROM (SELECT 1 FROM leases LIMIT ?)";
-    return this.#sql.exec<{ n: number }>(query, most).toArray()[0]?.n ?? 0;
+    return columnOf<number>(this.#sql, "SELECT COUNT(*) FROM (SELECT 1 FROM leases LIMIT ?)", most)[0] ?? 0;
   }
 
   /** Which of these trees have leases of secrets here, by the beginning that the tails of each have. */
   beginningsOf(beginnings: readonly string[]): string[] {
     if (this.count(1) === 0) return [];
-    return this.#sql
-      .exec<{ value: string }>(
-        `SELECT j.value FROM json_each(?) j
-         WHERE EXISTS (SELECT 1 FROM leases WHERE tail >= j.value AND tail < j.value || ?)`,
-        ...[JSON.stringify(beginnings), END],
-      )
-      .toArray()
-      .map(({ value }) => value);
+    const query = `SELECT j.value FROM json_each(?) j
+      WHERE EXISTS (SELECT 1 FROM leases WHERE tail >= j.value AND tail < j.value || ?)`;
+    return columnOf(this.#sql, query, JSON.stringify(beginnings), END);
   }
 
   /** How many leases of both kinds are at or below `prefix`, of each counted up to `most`. */
   countBelow(prefix: string, most: number): number {
     const counts = KINDS.flatMap((kind) => {
       const { table } = SOURCES[kind];
-      return this.#sql
-        .exec<{ n: number }>(
-          `SELECT COUNT(*) AS n FROM (
-             SELECT 1 FROM ${table} WHERE path = ? UNION ALL SELECT 1 FROM ${table} WHERE path >= ? AND path < ? LIMIT ?
-           )`,
-          ...[prefix === "" ? null : ownPath(prefix), prefix, endOf(prefix), most],
-        )
-        .toArray();
+      const query = `SELECT COUNT(*) FROM (
+        SELECT 1 FROM ${table} WHERE path = ? UNION ALL SELECT 1 FROM ${table} WHERE path >= ? AND path < ? LIMIT ?
+      )`;
+      const own = prefix === "" ? null : ownPath(prefix);
+      return columnOf<number>(this.#sql, query, own, prefix, endOf(prefix), most);
     });
-    return counts.reduce((sum, { n }) => sum + n, 0);
+    return counts.reduce((sum, count) => sum + count, 0);
   }
 
   /** How many leases were given up, by the first segment of their path. */

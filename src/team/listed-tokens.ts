@@ -66,16 +66,14 @@ export class ListedTokens {
       return;
     }
     const keys = keysOf(name, token);
-    this.#sql.exec(
-      `INSERT INTO tokens
-         (team_id, token_id, team_name, token, name_key, created_by_key, expired_at_key, last_used_at_key)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-       ON CONFLICT (team_id, token_id) DO UPDATE SET team_name = excluded.team_name, token = excluded.token,
-         name_key = excluded.name_key, created_by_key = excluded.created_by_key,
-         expired_at_key = excluded.expired_at_key, last_used_at_key = excluded.last_used_at_key`,
-      ...[teamId, tokenId, name, JSON.stringify(token)],
-      ...TOKEN_SORTS.map((sort) => keys[sort]),
-    );
+    const statement = `INSERT INTO tokens
+        (team_id, token_id, team_name, token, name_key, created_by_key, expired_at_key, last_used_at_key)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+      ON CONFLICT (team_id, token_id) DO UPDATE SET team_name = excluded.team_name, token = excluded.token,
+        name_key = excluded.name_key, created_by_key = excluded.created_by_key,
+        expired_at_key = excluded.expired_at_key, last_used_at_key = excluded.last_used_at_key`;
+    const sorted = TOKEN_SORTS.map((sort) => keys[sort]);
+    this.#sql.exec(statement, teamId, tokenId, name, JSON.stringify(token), ...sorted);
   }
 
   /** Lists the tokens of a team under its new name. */

@@ -267,10 +267,8 @@ export class TreeStore {
   /** Sets what a renewal changes. `expiresAt` and `now` in ms, `ttl` in seconds. */
   renew(row: number, ttl: number, expiresAt: number, now: number): void {
     this.#voidViews();
-    this.#sql.exec(
-      "UPDATE tokens SET granted_ttl = ?, expires_at = ?, renewed_at = ? WHERE row = ?",
-      ...[ttl, expiresAt, now, row],
-    );
+    const statement = "UPDATE tokens SET granted_ttl = ?, expires_at = ?, renewed_at = ? WHERE row = ?";
+    this.#sql.exec(statement, ttl, expiresAt, now, row);
     if (this.#earliestExpiry === null || expiresAt < this.#earliestExpiry) this.#earliestExpiry = expiresAt;
     this.#changed(row);
   }

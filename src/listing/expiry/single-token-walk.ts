@@ -161,12 +161,9 @@ export class SingleTokenWalk {
 
   #after(place: Place | null, until: number, limit: number): Row[] {
     const { ends, id } = place ?? { ends: 0, id: 0 };
-    return this.#sql
-      .exec<Row>(
-        `SELECT id, accessor, entry, ends FROM inventory WHERE (ends, id) > (?, ?) AND ends <= ? ORDER BY ends, id LIMIT ?`,
-        ...[ends, id, until, limit],
-      )
-      .toArray();
+    const where = "(ends, id) > (?, ?) AND ends <= ?";
+    const query = `SELECT id, accessor, entry, ends FROM inventory WHERE ${where} ORDER BY ends, id LIMIT ?`;
+    return this.#sql.exec<Row>(query, ends, id, until, limit).toArray();
   }
 }
 

@@ -196,13 +196,11 @@ export class TreePool {
 
   /** Batches that were handed out at `until` (ms) or before, at most `limit` of them. */
   #batches(until: number, limit: number): Batch[] {
-    return this.#sql
-      .exec<{ id: number; at: number; trees: string }>(
-        "SELECT id, at, trees FROM allocated_trees WHERE at <= ? ORDER BY id LIMIT ?",
-        ...[until, limit],
-      )
-      .toArray()
-      .map(({ id, at, trees }) => this.#known.get(id) ?? { id, at, trees: new Set(storedJson<string[]>(trees)) });
+    const query = "SELECT id, at, trees FROM allocated_trees WHERE at <= ? ORDER BY id LIMIT ?";
+    const rows = this.#sql.exec<{ id: number; at: number; trees: string }>(query, until, limit).toArray();
+    return rows.map(
+      ({ id, at, trees }) => this.#known.get(id) ?? { id, at, trees: new Set(storedJson<string[]>(trees)) },
+    );
   }
 }
 

@@ -27,11 +27,7 @@ export class InventoryCounts {
 
   /** The mounts that have tokens here, or (`first`) trees, with their numbers. */
   mounts(kind: "mount" | "first"): GroupCount[] {
-    const stored = this.#groups(
-      "SELECT key, n AS count FROM counts WHERE kind = ? ORDER BY mount LIMIT ?",
-      kind,
-      MAX_GROUPS,
-    );
+    const stored = this.#groups(kind, "ORDER BY mount LIMIT ?", MAX_GROUPS);
     return withDeltas(stored, this.#deltas(kind)).slice(0, MAX_GROUPS);
   }
 
@@ -52,24 +48,14 @@ export class InventoryCounts {
   }
 
   #greatestStored(kind: CountKind, mount: string): GroupCount[] {
-    const several = this.#groups(
-      "SELECT key, n AS count FROM counts WHERE kind = ? AND mount = ? AND n > 1 ORDER BY n DESC LIMIT ?",
-      ...[kind, mount, MAX_GROUPS],
-    );
+    const several = this.#groups(kind, "AND mount = ? AND n > 1 ORDER BY n DESC LIMIT ?", mount, MAX_GROUPS);
     if (several.length === MAX_GROUPS) return several;
-    const first = this.#groups(
-      "SELECT key, n AS count FROM counts WHERE kind = ? AND mount = ? ORDER BY key LIMIT ?",
-      ...[kind, mount, MAX_GROUPS],
-    );
-    return [...several, ...first];
+    return [...several, ...this.#groups(kind, "AND mount = ? ORDER BY key LIMIT ?", mount, MAX_GROUPS)];
   }
 
   #stored(kind: CountKind, mount: string, keys: readonly string[]): GroupCount[] {
     if (keys.length === 0) return [];
-    return this.#groups(
-      "SELECT key, n AS count FROM counts WHERE kind = ? AND mount = ? AND key IN (SELECT value FROM json_each(?))",
-      ...[kind, mount, JSON.stringify(keys)],
-    );
+    return this.#groups(kind, "AND mount = ? AND key IN (SELECT value FROM json_each(?))", mount, JSON.stringify(keys));
   }
 
   /** What is not in the table yet, by key. */
@@ -80,8 +66,9 @@ export class InventoryCounts {
     return new Map(deltas.map(({ key, n }) => [key, n]));
   }
 
-  #groups(query: string, ...values: SqlStorageValue[]): GroupCount[] {
-    return this.#sql.exec<{ key: string; count: number }>(query, ...values).toArray();
+  #groups(kind: CountKind, which: string, ...values: readonly (string | number)[]): GroupCount[] {
+    const query = `SELECT key, n AS count FROM counts WHERE kind = ? ${which}`;
+    return this.#sql.exec<{ key: string; count: number }>(query, kind, ...values).toArray();
   }
 }
 
@@ -89,12 +76,10 @@ export class InventoryCounts {
 export function writeCounts(sql: Sql, deltas: Iterable<CountDelta>): void {
   for (const { kind, mount, key, n } of deltas) {
     const emptied = "DELETE FROM counts WHERE kind = ? AND mount = ? AND key = ? AND n <= ?";
-    if (n < 0 && sql.exec(emptied, ...[kind, mount, key, -n]).rowsWritten > 0) continue;
-    sql.exec(
-      `INSERT INTO counts (kind, mount, key, n) VALUES (?, ?, ?, ?)
-       ON CONFLICT (kind, mount, key) DO UPDATE SET n = n + excluded.n`,
-      ...[kind, mount, key, n],
-    );
+    if (n < 0 && sql.exec(emptied, kind, mount, key, -n).rowsWritten > 0) continue;
+    const added = `INSERT INTO counts (kind, mount, key, n) VALUES (?, ?, ?, ?)
+      ON CONFLICT (kind, mount, key) DO UPDATE SET n = n + excluded.n`;
+    sql.exec(added, kind, mount, key, n);
   }
 }
 

@@ -1,6 +1,6 @@
 import { earliest } from "../../../base/clock.ts";
 import { MAX_ENDED } from "../../../base/limits.ts";
-import { type Sql, storedJson } from "../../../storage/tables.ts";
+import { columnOf, type Sql, storedJson } from "../../../storage/tables.ts";
 import type { EndRecord } from "../../../token/end-record.ts";
 import { decodeStoredId } from "../../../token/ids.ts";
 import type { InventoryEntry, ListedToken } from "../entry.ts";
@@ -148,14 +148,9 @@ export class EndedTokens {
 
   /** How many tokens the filter means. */
   count({ job = "", cause = "", from, to }: EndedFilter): number {
-    return this.#sql
-      .exec<{ n: number }>(
-        `SELECT COUNT(*) AS n FROM ended WHERE of_job IN (0, 1) AND of_job >= ? AND at BETWEEN ? AND ?
-           AND ? IN ('', job) AND ? IN ('', cause)`,
-        ...[job === "" ? 0 : 1, from, to, job, cause],
-      )
-      .toArray()
-      .reduce((sum, { n }) => sum + n, 0);
+    const query = `SELECT COUNT(*) FROM ended WHERE of_job IN (0, 1) AND of_job >= ? AND at BETWEEN ? AND ?
+      AND ? IN ('', job) AND ? IN ('', cause)`;
+    return columnOf<number>(this.#sql, query, job === "" ? 0 : 1, from, to, job, cause)[0] ?? 0;
   }
 
   /** When the clean-up has work (ms); null: nothing is kept. @param keep ms. */
@@ -174,22 +169,15 @@ export class EndedTokens {
   }
 
   #readOldest(): number | null {
-    const oldest = this.#sql
-      .exec<{ at: number }>(
-        `SELECT * FROM (SELECT at FROM ended WHERE of_job = 0 ORDER BY at LIMIT 1)
-         UNION ALL SELECT * FROM (SELECT at FROM ended WHERE of_job = 1 ORDER BY at LIMIT 1)`,
-      )
-      .toArray();
-    return earliest(...oldest.map(({ at }) => at));
+    const query = `SELECT * FROM (SELECT at FROM ended WHERE of_job = 0 ORDER BY at LIMIT 1)
+      UNION ALL SELECT * FROM (SELECT at FROM ended WHERE of_job = 1 ORDER BY at LIMIT 1)`;
+    return earliest(...columnOf<number>(this.#sql, query));
   }
 
   #drop(where: string, ofJob: number, most: number, ...values: readonly number[]): void {
-    const gone = this.#sql
-      .exec<{ id: number }>(
-        `DELETE FROM ended WHERE id IN (SELECT id FROM ended WHERE ${where} ORDER BY at LIMIT ?) RETURNING id`,
-        ...[ofJob, ...values, most],
-      )
-      .toArray();
+    const chosen = `SELECT id FROM ended WHERE ${where} ORDER BY at LIMIT ?`;
+    const statement = `DELETE FROM ended WHERE id IN (${chosen}) RETURNING id`;
+    const gone = columnOf(this.#sql, statement, ofJob, ...values, most);
     if (gone.length > 0) this.#count(ofJob, -gone.length);
   }
 

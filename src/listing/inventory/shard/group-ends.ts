@@ -45,10 +45,9 @@ export function endsByGroup(sql: Sql, { kind, mount, from, step, parts, now, key
   const all = zeros(parts);
   const groups = new Map<string, number[]>(keys?.map((key) => [key, zeros(parts)]));
   let read = 0;
-  const rows = sql.exec<{ ends: number; entry: string }>(
-    "SELECT ends, entry FROM inventory WHERE ends >= ? AND ends < ? LIMIT ?",
-    ...[Math.max(from, now + 1), from + step * parts, MAX_ENDING + 1],
-  );
+  const query = "SELECT ends, entry FROM inventory WHERE ends >= ? AND ends < ? LIMIT ?";
+  const values = [Math.max(from, now + 1), from + step * parts, MAX_ENDING + 1];
+  const rows = sql.exec<{ ends: number; entry: string }>(query, ...values);
   const other = zeros(parts);
   for (const { ends, entry } of rows) {
     if (++read > MAX_ENDING) return null;

@@ -1,4 +1,4 @@
-import type { Sql } from "../../../storage/tables.ts";
+import { columnOf, type Sql } from "../../../storage/tables.ts";
 import { decodeStoredId, TREE_CHARACTERS, treePartOf } from "../../../token/ids.ts";
 import {
   createdAtOf,
@@ -118,52 +118,35 @@ export class InventoryStore {
   /** Drops rows of tokens that are not this shard's, wherever they are. */
   discard(accessors: readonly string[]): void {
     if (accessors.length === 0) return;
-    this.#sql.exec(
-      "DELETE FROM inventory WHERE accessor IN (SELECT value FROM json_each(?))",
-      JSON.stringify(accessors),
-    );
+    const statement = "DELETE FROM inventory WHERE accessor IN (SELECT value FROM json_each(?))";
+    this.#sql.exec(statement, JSON.stringify(accessors));
   }
 
   /** At most `limit` accessors after `after`, in order. */
   list(after: string, limit: number): string[] {
-    return this.#sql
-      .exec<{ accessor: string }>(
-        "SELECT accessor FROM inventory WHERE accessor > ? ORDER BY accessor LIMIT ?",
-        ...[after, limit],
-      )
-      .toArray()
-      .map(({ accessor }) => accessor);
+    const query = "SELECT accessor FROM inventory WHERE accessor > ? ORDER BY accessor LIMIT ?";
+    return columnOf(this.#sql, query, after, limit);
   }
 
   /** The first accessors that are listed of trees, at most `limit`, one of each, in order: those of trees after that of `after`. */
   treesAfter(after: string, limit: number): string[] {
     // From tree to tree by the index: "~" comes after all characters of an accessor.
-    return this.#sql
-      .exec<{ a: string }>(
-        `WITH RECURSIVE firsts (a) AS (
-           SELECT MIN(accessor) FROM inventory WHERE accessor > ?
-           UNION ALL
-           SELECT (SELECT MIN(accessor) FROM inventory WHERE accessor > substr(a, 1, ${TREE_CHARACTERS}) || '~')
-           FROM firsts WHERE a IS NOT NULL LIMIT ?
-         )
-         SELECT a FROM firsts WHERE a IS NOT NULL`,
-        after === "" ? "" : `${treePartOf(after)}~`,
-        limit,
+    const query = `WITH RECURSIVE firsts (a) AS (
+        SELECT MIN(accessor) FROM inventory WHERE accessor > ?
+        UNION ALL
+        SELECT (SELECT MIN(accessor) FROM inventory WHERE accessor > substr(a, 1, ${TREE_CHARACTERS}) || '~')
+        FROM firsts WHERE a IS NOT NULL LIMIT ?
       )
-      .toArray()
-      .map(({ a }) => a);
+      SELECT a FROM firsts WHERE a IS NOT NULL`;
+    return columnOf(this.#sql, query, after === "" ? "" : `${treePartOf(after)}~`, limit);
   }
 
   /** What is kept of the tokens after `after`, in the order of accessors, for their trees to compare: at most `limit` tokens. */
   claims(after: string, limit: number): ListedClaim[] {
-    return this.#sql
-      .exec<ClaimedRow>(
-        `SELECT id, accessor, path, ends, entry, COUNT(*) AS rows FROM inventory
-         WHERE accessor > ? GROUP BY accessor ORDER BY accessor LIMIT ?`,
-        ...[after, limit],
-      )
-      .toArray()
-      .map((row) => ({ accessor: row.accessor, entry: claimIn(row) }));
+    const query = `SELECT id, accessor, path, ends, entry, COUNT(*) AS rows FROM inventory
+      WHERE accessor > ? GROUP BY accessor ORDER BY accessor LIMIT ?`;
+    const rows = this.#sql.exec<ClaimedRow>(query, after, limit).toArray();
+    return rows.map((row) => ({ accessor: row.accessor, entry: claimIn(row) }));
   }
 
   /** What is kept of the tokens with these accessors. */
@@ -181,15 +164,10 @@ export class InventoryStore {
 
   /** The largest trees whose first token is of a mount, at most `MAX_TREES`. Of about equal ones any are named. */
   largestTrees(mount: string): TreeSize[] {
-    return this.#sql
-      .exec<{ root: string; count: number }>(
-        `SELECT accessor AS root, tree_size AS count FROM inventory
-         WHERE tree_mount = ? ORDER BY tree_class DESC LIMIT ?`,
-        ...[mount, READ_TREES],
-      )
-      .toArray()
-      .sort((a, b) => b.count - a.count)
-      .slice(0, MAX_TREES);
+    const query = `SELECT accessor AS root, tree_size AS count FROM inventory
+      WHERE tree_mount = ? ORDER BY tree_class DESC LIMIT ?`;
+    const trees = this.#sql.exec<{ root: string; count: number }>(query, mount, READ_TREES).toArray();
+    return trees.sort((a, b) => b.count - a.count).slice(0, MAX_TREES);
   }
 
   #insert(id: number, entry: InventoryEntry, size: number): void {

@@ -107,10 +107,8 @@ export class ShardPages {
     if (term !== undefined) return this.#rowsOf(this.#postings.ids(term, low, high, order.descending));
     // The index by end has those that never end together, in the order of their ids.
     const ends = filter.neverEnds === true ? `i.ends = ${NEVER} AND` : "";
-    return this.#sql.exec<Row>(
-      `SELECT ${COLUMNS} FROM inventory i WHERE ${ends} i.id BETWEEN ? AND ? ORDER BY i.id ${direction}`,
-      ...[low, high],
-    );
+    const query = `SELECT ${COLUMNS} FROM inventory i WHERE ${ends} i.id BETWEEN ? AND ? ORDER BY i.id ${direction}`;
+    return this.#sql.exec<Row>(query, low, high);
   }
 
   #byEnd({ filter, order, after, shard, now }: PageQuery): Iterable<Row> {
@@ -120,11 +118,9 @@ export class ShardPages {
     const isAtOwn = after === null || comesAfter(shard, after, order);
     const comparison = `${order.descending ? "<" : ">"}${isAtOwn ? "=" : ""}`;
     const direction = order.descending ? "DESC" : "ASC";
-    return this.#sql.exec<Row>(
-      `SELECT ${COLUMNS} FROM inventory i WHERE (i.ends, i.id) ${comparison} (?, ?) AND i.ends >= ? AND i.ends <= ?
-       ORDER BY i.ends ${direction}, i.id ${direction}`,
-      ...[key, id, low, high],
-    );
+    const query = `SELECT ${COLUMNS} FROM inventory i WHERE (i.ends, i.id) ${comparison} (?, ?) AND i.ends >= ? AND i.ends <= ?
+      ORDER BY i.ends ${direction}, i.id ${direction}`;
+    return this.#sql.exec<Row>(query, key, id, low, high);
   }
 
   /** The tokens whose end the filter means; null when they are many, or when it says nothing about the end. */

@@ -136,10 +136,8 @@ function writeRow(sql: Sql, term: string, first: number | null, ids: readonly nu
   for (let at = 0; at < ids.length; at += size) {
     const part = ids.slice(at, at + size);
     const key = at === 0 && first !== null ? first : (part[0] ?? 0);
-    sql.exec(
-      "INSERT OR REPLACE INTO postings (term, first, n, ids) VALUES (?, ?, ?, ?)",
-      ...[term, key, part.length, part.join()],
-    );
+    const statement = "INSERT OR REPLACE INTO postings (term, first, n, ids) VALUES (?, ?, ?, ?)";
+    sql.exec(statement, term, key, part.length, part.join());
   }
 }
 

@@ -50,10 +50,8 @@ export function findPlace<Row extends { id: number; accessor: string }>(
 ): { readonly known: Row | null; readonly free: number | null } {
   const row = decodeStoredId(accessor)?.row;
   if (row === undefined) return { known: null, free: null };
-  const near = sql.exec<Row>(
-    `SELECT ${columns} FROM ${table} WHERE id BETWEEN ? AND ? ORDER BY id`,
-    ...[row, row + ID_PROBES - 1],
-  );
+  const query = `SELECT ${columns} FROM ${table} WHERE id BETWEEN ? AND ? ORDER BY id`;
+  const near = sql.exec<Row>(query, row, row + ID_PROBES - 1);
   let free = row;
   for (const known of near) {
     if (known.accessor === accessor) return { known, free: null };

@@ -50,10 +50,8 @@ export function treeGroups(
 function belowByGroup(sql: Sql, grouping: TreeGrouping, mount: string, limit: number) {
   const below = new Map<string, number>();
   let read = 0;
-  const rows = sql.exec<{ tree_size: number; entry: string }>(
-    "SELECT tree_size, entry FROM inventory WHERE tree_mount = ? LIMIT ?",
-    ...[mount, limit + 1],
-  );
+  const query = "SELECT tree_size, entry FROM inventory WHERE tree_mount = ? LIMIT ?";
+  const rows = sql.exec<{ tree_size: number; entry: string }>(query, mount, limit + 1);
   for (const { tree_size: size, entry } of rows) {
     read++;
     for (const key of groupKeysOf(storedJson<InventoryEntry>(entry), grouping)) {
