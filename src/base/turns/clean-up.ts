@@ -1,11 +1,8 @@
-import { currentTime, sleep } from "../clock.ts";
+import { currentTime } from "../clock.ts";
 import { inGroups, inPool, MAX_PARALLEL_CALLS } from "../parallel.ts";
-import { pauseAfter } from "./pace.ts";
 import { sweepThreads } from "./threads.ts";
 import type { SweepTurns } from "./turns.ts";
 
-/** Trees that are marked in one turn: some ms, the waking of the objects included. */
-const TREES_IN_TURN = 3;
 /** So many trees are marked and then swept together: each list gets one call for what goes in all of them. */
 const TREES_TOGETHER = 24;
 /** While some are swept, others are marked. */
@@ -45,12 +42,13 @@ export async function cleanUpTrees<T, R>(items: readonly T[], work: CleanUp<T, R
  * @returns the answers in the order of the items.
  */
 export async function askTreesApart<T, R>(items: readonly T[], ask: (item: T) => Promise<R>): Promise<R[]> {
-  if (!sweepThreads().shared) return inGroups(items, ask);
+  const { shared } = sweepThreads();
+  if (!shared) return inGroups(items, ask);
   const answers: R[] = [];
   for (const item of items) {
     const began = currentTime();
     answers.push(await ask(item));
-    await sleep(pauseAfter(currentTime() - began, true));
+    await shared.letOthers(currentTime() - began);
   }
   return answers;
 }
@@ -58,10 +56,8 @@ export async function askTreesApart<T, R>(items: readonly T[], ask: (item: T) =>
 async function inTurns<T, R>(items: readonly T[], work: CleanUp<T, R>, turns: SweepTurns): Promise<R[]> {
   const done = await inPool(partsOf(items, TREES_TOGETHER), PARTS_AT_ONCE, async (part) => {
     const marked: { item: T; of: R }[] = [];
-    for (const few of partsOf(part, TREES_IN_TURN)) {
-      const mark = async (item: T) => ({ item, of: await work.mark(item) });
-      marked.push(...(await turns.piece(() => Promise.all(few.map(mark)))));
-    }
+    // One in a turn: waking an object and marking what is dead hold the thread for some ms.
+    for (const item of part) marked.push({ item, of: await turns.piece(() => work.mark(item)) });
     await Promise.all(marked.map(({ item, of }) => sweep(work, item, of)));
     return marked.map(({ of }) => of);
   });

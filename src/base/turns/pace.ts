@@ -16,6 +16,8 @@ const SHORT_MS = 2;
 const IDLE_PAUSE_MS = 1;
 /** A pause that ends so much later than asked (ms) shows that others want it. */
 const BUSY_LAG_MS = 2;
+/** For so long after a request (ms) more are expected. */
+export const REQUESTS_COME_MS = 100;
 /** Beside others a sweep takes a third of the thread, and more of a machine that is slower than it should be: it has to end. */
 const BUSY_PAUSES = 2;
 const MAX_PAUSE_MS = 10;

@@ -1,5 +1,5 @@
-import { currentTime, sleep } from "../clock.ts";
-import { pauseAfter, wasBusy } from "./pace.ts";
+import { currentTime, isWithin, sleep } from "../clock.ts";
+import { pauseAfter, REQUESTS_COME_MS, wasBusy } from "./pace.ts";
 
 /** A piece is over after this time (ms), whatever has become of the object that began it. */
 const LONGEST_PIECE_MS = 1000;
@@ -26,8 +26,10 @@ export class SweepTurns {
   #freeAt = 0;
   /** How long the thread was held since the last pause (ms). */
   #held = 0;
-  /** True while others want the thread. */
-  #busy = false;
+  /** True when the last pause ended so late that others had the thread. */
+  #wasBusy = false;
+  /** When the last request came (ms). */
+  #requestAt = 0;
   /** The last moment that an alarm was put off to (ms). */
   #lastSlot = 0;
 
@@ -41,6 +43,16 @@ export class SweepTurns {
     } finally {
       await this.#rest(began, currentTime());
     }
+  }
+
+  /** A request has come: pieces are followed by longer pauses for some time. */
+  requestCame(): void {
+    this.#requestAt = currentTime();
+  }
+
+  /** Lets others have the thread, after `heldMs` of work that takes no turn. */
+  async letOthers(heldMs: number): Promise<void> {
+    await sleep(pauseAfter(heldMs, this.#isBusy));
   }
 
   /** A sweep of a tree takes a step. */
@@ -64,12 +76,17 @@ export class SweepTurns {
 
   async #rest(began: number, ended: number): Promise<void> {
     this.#held += ended - began;
-    const pause = pauseAfter(this.#held, this.#busy);
+    const pause = pauseAfter(this.#held, this.#isBusy);
     this.#freeAt = ended + pause;
     if (pause === 0) return;
     this.#held = 0;
     await sleep(pause);
-    this.#busy = wasBusy(pause, currentTime() - ended);
+    this.#wasBusy = wasBusy(pause, currentTime() - ended);
+  }
+
+  /** True while others want the thread. */
+  get #isBusy(): boolean {
+    return this.#wasBusy || isWithin(this.#requestAt, REQUESTS_COME_MS, currentTime());
   }
 
   /** How long it is until the thread is free (ms). A clock that went back must not keep anybody waiting. */

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { askTreesApart } from "../../../../src/base/turns/clean-up.ts";
+import { askTreesApart, cleanUpTrees } from "../../../../src/base/turns/clean-up.ts";
 import { OWN_THREADS, SHARED_THREAD, useSweepThreads } from "../../../../src/base/turns/threads.ts";
 
 const TREES = Array.from({ length: 20 }, (_, at) => at);
@@ -29,5 +29,27 @@ describe("trees that are asked apart", () => {
 
   it("are asked as many at a time as the platform allows where each object has a thread", async () => {
     expect(await askAll()).toEqual({ answers: doubled, together: 6 });
+  });
+});
+
+describe("trees that are cleaned up", () => {
+  it("are marked one at a time where one thread serves everything, and swept together", async () => {
+    useSweepThreads(SHARED_THREAD);
+    const most = { marking: 0, sweeping: 0 };
+    const underWay = { marking: 0, sweeping: 0 };
+    const during = async (kind: keyof typeof most): Promise<void> => {
+      most[kind] = Math.max(most[kind], ++underWay[kind]);
+      await new Promise((resolve) => setTimeout(resolve, 0));
+      underWay[kind]--;
+    };
+    const marked = await cleanUpTrees(TREES, {
+      mark: async (tree) => {
+        await during("marking");
+        return tree * 2;
+      },
+      sweep: () => during("sweeping"),
+    });
+    expect(marked).toEqual(TREES.map((tree) => tree * 2));
+    expect(most).toEqual({ marking: 1, sweeping: TREES.length });
   });
 });

@@ -55,6 +55,24 @@ describe("the turns of sweeps", () => {
     expect(await turns.piece(() => 5)).toBe(5);
   });
 
+  it("leave two thirds of the thread to requests for some time after one has come, and nearly nothing when none does", async () => {
+    const turns = new SweepTurns();
+    const pause = async (): Promise<number> => {
+      const began = Date.now();
+      const rested = turns.piece(() => passes(4)).then(() => Date.now() - began - 4);
+      await vi.runAllTimersAsync();
+      return rested;
+    };
+    expect(await pause()).toBe(1);
+    turns.requestCame();
+    expect(await pause()).toBe(8);
+    await vi.advanceTimersByTimeAsync(200);
+    expect(await pause()).toBe(1);
+    turns.requestCame();
+    vi.setSystemTime(Date.now() - 3_600_000);
+    expect(await pause()).toBe(1);
+  });
+
   it("give each alarm a moment of its own while 32 trees sweep", () => {
     const turns = new SweepTurns();
     const now = Date.now();
