@@ -4,7 +4,7 @@ import type { Shape } from "../wire/shape.ts";
 import { openApiDocument } from "./openapi/document.ts";
 import type { JsonSchema } from "./openapi/json-schema.ts";
 import { fieldsOf, parameterDescription, pathParameters } from "./openapi/operation.ts";
-import type { RouteTable } from "./route-table.ts";
+import type { RouteTable } from "./places.ts";
 
 /** What `path-help` answers for a path: a text for people, and a document for programs. */
 export interface Help {

@@ -2,7 +2,7 @@ import { CUBBYHOLE_ROUTES } from "../api/cubbyhole.ts";
 import { IDENTITY_ROUTES } from "../api/identity/routes.ts";
 import { TEAM_PLACES } from "../api/json-api/dialect.ts";
 import { AUDIT_ROUTES } from "../api/sys/audit.ts";
-import { BACKUP_ROUTES, STORED_BACKUP_ROUTES } from "../api/sys/backups.ts";
+import { BACKUP_ROUTES, RESTORE_ROUTES, STORED_BACKUP_ROUTES } from "../api/sys/backups.ts";
 import { CAPABILITY_ROUTES } from "../api/sys/capabilities.ts";
 import { GENERATE_ROOT_ROUTES } from "../api/sys/generate-root.ts";
 import { KEY_ROUTES } from "../api/sys/keys.ts";
@@ -13,8 +13,6 @@ import { MOUNT_ROUTES } from "../api/sys/mounts/mounts.ts";
 import { REMOUNT_ROUTES } from "../api/sys/mounts/remount.ts";
 import { POLICY_ROUTES } from "../api/sys/policies/routes.ts";
 import { QUOTA_ROUTES } from "../api/sys/quotas.ts";
-import { RESTORE_ROUTES } from "../api/sys/restore.ts";
-import { REVOCATION_ROUTES } from "../api/sys/revocations.ts";
 import { HEALTH_ROUTES } from "../api/sys/status/health.ts";
 import { INIT_ROUTES } from "../api/sys/status/init.ts";
 import { STATE_ROUTES } from "../api/sys/status/status.ts";
@@ -27,8 +25,7 @@ import type { Route } from "../auth/route.ts";
 import { AUTH_METHODS } from "../methods/registry.ts";
 import { explainRoutes } from "./explain/routes.ts";
 import { openApiRoutes, type RoutesByPlace } from "./openapi/routes.ts";
-import type { Tables } from "./places.ts";
-import { RouteTable } from "./route-table.ts";
+import { RouteTable, type Tables } from "./places.ts";
 
 /** Routes at fixed places, by full path. */
 export const FIXED_ROUTES: readonly Route[] = [
@@ -49,7 +46,6 @@ export const FIXED_ROUTES: readonly Route[] = [
   ...LEASE_ROUTES,
   ...LEASE_REVOCATION_ROUTES,
   ...INVENTORY_ROUTES,
-  ...REVOCATION_ROUTES,
   ...CAPABILITY_ROUTES,
   ...UI_ROUTES,
   ...WRAPPING_ROUTES,

@@ -5,11 +5,9 @@ import { AUTH_METHODS } from "../methods/registry.ts";
 import type { Installation } from "../system/installation.ts";
 import { type GroveRequest, mayAct } from "../wire/request.ts";
 import { FOREIGN_PAGE } from "../wire/sender.ts";
-import { endpointOf, refuse, respond, UNANSWERED } from "./answer.ts";
-import { complete, fieldWarnings } from "./complete.ts";
+import { complete, endpointOf, fieldWarnings, refuse, respond, UNANSWERED } from "./answer.ts";
 import type { AppContext, AppHandler } from "./context.ts";
-import { type FoundRoute, findRoute, fixedPlace, type Place, placeOfMount } from "./places.ts";
-import type { RouteTable } from "./route-table.ts";
+import { type FoundRoute, findRoute, fixedPlace, type Place, placeOfMount, type RouteTable } from "./places.ts";
 import { TABLES } from "./routes.ts";
 import { answerCaller } from "./serve-caller.ts";
 

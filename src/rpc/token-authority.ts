@@ -11,13 +11,17 @@ import { auditCaller } from "../auth/audit-record.ts";
 import { authorizeCall } from "../auth/authorize-call.ts";
 import { type Caller, callerAccessor, callerOf, callerRecord, readToken } from "../auth/caller.ts";
 import { lookupTeamToken, type TeamTokenInfo } from "../auth/team-caller.ts";
-import { err, type Failure, ok, type Result, UNAUTHENTICATED } from "../base/result.ts";
+import { MAX_TOKEN_LENGTH } from "../base/limits.ts";
+import { err, type Failure, invalid, ok, type Result, UNAUTHENTICATED } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import { loadActiveEntity, policiesOfEntity } from "../identity/standing.ts";
+import type { AccessRequest } from "../policy/acl.ts";
 import type { Installation } from "../system/installation.ts";
 import type { AuditNotes } from "../wire/audit.ts";
+import { exact, exactInteger, exactString, oneOf, shortString } from "../wire/exact-fields.ts";
+import { fieldSchema, isObject, readValues, sent } from "../wire/fields.ts";
+import { isListing, pathProblem } from "../wire/request.ts";
 import { audited, refusalOf } from "./audited.ts";
-import { type ReadRequest, readAuthorizeRequest, readTokenText } from "./request.ts";
 
 /** A call that reads. */
 const READS = { operation: "read", clientAddress: null, data: {}, acts: false } as const;
@@ -103,7 +107,7 @@ export class TokenAuthority extends WorkerEntrypoint<Env> implements TokenAuthor
 }
 
 /** A caller as other Workers see it. */
-export function holderOf(caller: Caller, identityPolicies: readonly string[]): TokenHolder {
+function holderOf(caller: Caller, identityPolicies: readonly string[]): TokenHolder {
   const { displayName, policies, entityId, meta, path, createdAt } = callerRecord(caller);
   return {
     type: caller.kind,
@@ -118,4 +122,46 @@ export function holderOf(caller: Caller, identityPolicies: readonly string[]): T
     expiresAt: caller.token.expiresAt,
     usesLeft: caller.kind === "service" ? caller.token.usesLeft : 0,
   };
+}
+
+const OPERATIONS = ["read", "list", "scan", "create", "update", "create_or_update", "patch", "delete"] as const;
+
+const MAX_ADDRESS_LENGTH = 64;
+
+const REQUEST = fieldSchema({
+  path: exactString("must be a string", (path) => (path === "" ? "must not be empty" : null)),
+  operation: oneOf(OPERATIONS, "must be an operation"),
+  data: sent(exact("object", (value) => (isObject(value) ? ok(value) : err("must be an object")))),
+  wrapTtlSeconds: sent(exactInteger("must be a whole number", 0, Number.MAX_SAFE_INTEGER)),
+  clientAddress: sent(shortString("must be a string", MAX_ADDRESS_LENGTH)),
+});
+
+/** A request in the terms of policies, and where it comes from. */
+interface ReadRequest {
+  readonly access: AccessRequest;
+  readonly clientAddress: string | null;
+}
+
+/** Reads what another Worker sends: its types are compiled, so nothing is certain about the values. */
+function readAuthorizeRequest(request: unknown): Result<ReadRequest> {
+  if (!isObject(request)) return err(invalid("invalid request: it"));
+  const parsed = readValues(REQUEST, request);
+  if (!parsed.ok) return err(invalid(`invalid request: ${parsed.error.name}`));
+  const { operation, data = {}, wrapTtlSeconds = 0, clientAddress } = parsed.value;
+  // The same rules as for a path of the interface: without slashes at its beginning, a list without one at its end.
+  const path = parsed.value.path.replace(/^\/+/, "");
+  const problem = pathProblem(path);
+  if (problem) return err(invalid(problem));
+  const access: AccessRequest = {
+    operation,
+    path: isListing(operation) ? `${path.replace(/\/+$/, "")}/` : path,
+    data,
+    ...(wrapTtlSeconds > 0 && { wrapTtlSeconds }),
+  };
+  return ok({ access, clientAddress: clientAddress ?? null });
+}
+
+/** The text of a token; "" for everything that can't be one. */
+function readTokenText(token: unknown): string {
+  return typeof token === "string" && token.length <= MAX_TOKEN_LENGTH ? token.trim() : "";
 }

@@ -115,10 +115,11 @@ export async function auditHash(keys: Keys, secret: string): Promise<string> {
   return `hmac-sha256:${toHex(await keyedHash(keys.audit, UTF_8.encode(secret)))}`;
 }
 
-/** What hashes of tokens are made with, and those that were made. */
-export interface TokenHashes {
+/** What hashes are made with, and those that were made of tokens and of frequent values of fields. */
+interface KnownHashes {
   readonly keys: Keys;
   readonly tokenHashes: GenerationalCache<string, string>;
+  readonly fieldHashes: GenerationalCache<string, string>;
 }
 
 /**
@@ -126,7 +127,7 @@ export interface TokenHashes {
  * hashes of real tokens.
  */
 export async function auditTokenHash(
-  { keys, tokenHashes }: TokenHashes,
+  { keys, tokenHashes }: KnownHashes,
   token: string,
   accepted: boolean,
 ): Promise<string> {
@@ -135,12 +136,6 @@ export async function auditTokenHash(
   const hash = await auditHash(keys, token);
   if (accepted) tokenHashes.set(token, hash, token.length);
   return hash;
-}
-
-/** The keys for hashes of fields, and the hashes of frequent values. */
-export interface FieldHashes {
-  readonly keys: Keys;
-  readonly fieldHashes: GenerationalCache<string, string>;
 }
 
 type HashOf = (text: string) => Promise<string>;
@@ -153,7 +148,7 @@ const REPEATED_FIELDS: ReadonlySet<string> = new Set([
 /** Longest text of such a field whose hash is kept. */
 const MAX_REPEATED_TEXT = 64;
 
-async function knownAuditHash({ keys, fieldHashes }: FieldHashes, text: string): Promise<string> {
+async function knownAuditHash({ keys, fieldHashes }: KnownHashes, text: string): Promise<string> {
   const known = fieldHashes.get(text);
   if (known !== undefined) return known;
   const hash = await auditHash(keys, text);
@@ -219,7 +214,7 @@ function textsIn(value: unknown, depth: number): string[] {
  * @param plain names of fields that an operator wants to see as they are.
  */
 export async function auditData(
-  hashes: FieldHashes,
+  hashes: KnownHashes,
   data: Readonly<Record<string, unknown>>,
   plain: readonly string[],
 ): Promise<HashedData> {

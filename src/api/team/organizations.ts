@@ -13,10 +13,17 @@ import { NEW_ORGANIZATION, ORGANIZATION_CHANGE } from "../../team/rules/settings
 import { exact, exactInteger, oneOf } from "../../wire/exact-fields.ts";
 import { fieldSchema, isObject, readValues } from "../../wire/fields.ts";
 import { EMPTY, type Reply } from "../../wire/reply.ts";
-import { pageReply, pageShape, SEARCH_FIELD } from "../json-api/page.ts";
-import { bareRoute, documentReply, documentRoute, listRoute, refused } from "../json-api/routes.ts";
-import { mayOf, organizationPermissions } from "./permissions.ts";
-import { ORGANIZATION_VIEW } from "./render.ts";
+import {
+  bareRoute,
+  documentReply,
+  documentRoute,
+  listRoute,
+  pageReply,
+  pageShape,
+  refused,
+  SEARCH_FIELD,
+} from "../json-api/routes.ts";
+import { mayOf, ORGANIZATION_VIEW, organizationPermissions } from "./render.ts";
 
 const TTL_TYPE = "organization-token-ttl-policies";
 const MAX_TTL_POLICIES = 16;

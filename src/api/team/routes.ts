@@ -17,8 +17,7 @@ import { bareRoute } from "../json-api/routes.ts";
 import { ORGANIZATION_ROUTES, TOKEN_TTL_ROUTES } from "./organizations.ts";
 import { USER_VIEW } from "./render.ts";
 import { TEAMS_ROUTES } from "./teams.ts";
-import { TOKEN_LIST_ROUTES } from "./token-list.ts";
-import { authorOf, ROTATION_ROUTES, TEAM_TOKEN_ROUTES } from "./tokens.ts";
+import { authorOf, ROTATION_ROUTES, TEAM_TOKEN_ROUTES, TOKEN_LIST_ROUTES } from "./tokens.ts";
 import { WEBHOOK_ROUTES } from "./webhooks.ts";
 
 /** Base path of the interface of teams. */

@@ -11,17 +11,18 @@ import { exact } from "../../wire/exact-fields.ts";
 import { ANY_FIELDS, fieldSchema, type Values } from "../../wire/fields.ts";
 import { doneReply, plainReply } from "../../wire/reply.ts";
 import {
+  bareRoute,
+  documentRoute,
   includeField,
   type ListQuery,
+  listRoute,
   pageReply,
   pageShape,
   readInclude,
   refusedParameter,
   SEARCH_FIELD,
-} from "../json-api/page.ts";
-import { bareRoute, documentRoute, listRoute } from "../json-api/routes.ts";
-import { mayOf, teamPermissions } from "./permissions.ts";
-import { TEAM_VIEW } from "./render.ts";
+} from "../json-api/routes.ts";
+import { mayOf, TEAM_VIEW, teamPermissions } from "./render.ts";
 
 const TYPES = ["teams"];
 /** Names in one `filter[names]`. */

@@ -13,8 +13,15 @@ import { exact, exactFlag, exactString, oneOf, orNull } from "../../wire/exact-f
 import { fieldSchema, NO_FIELDS, sent, type Values } from "../../wire/fields.ts";
 import { EMPTY } from "../../wire/reply.ts";
 import { inner, view } from "../../wire/view.ts";
-import { pageReply, pageShape } from "../json-api/page.ts";
-import { bareRoute, documentReply, documentRoute, listRoute, refused } from "../json-api/routes.ts";
+import {
+  bareRoute,
+  documentReply,
+  documentRoute,
+  listRoute,
+  pageReply,
+  pageShape,
+  refused,
+} from "../json-api/routes.ts";
 import { reference } from "./render.ts";
 
 /** The type of the resource of a webhook. */

@@ -1,14 +1,150 @@
-import { type Subject, subjectOfAccessor, subjectOfToken } from "../../auth/explain.ts";
-import { type CallContext, type Route, tokenRoute, withAlternatePath } from "../../auth/route.ts";
+import {
+  explainDecision,
+  policiesOfDecision,
+  type Subject,
+  subjectOfAccessor,
+  subjectOfToken,
+} from "../../auth/explain.ts";
+import { type CallContext, type Route, type TokenRoute, tokenRoute, withAlternatePath } from "../../auth/route.ts";
 import { dataAnswer } from "../../auth/route-description.ts";
+import { currentTime } from "../../base/clock.ts";
 import { MAX_TOKEN_LENGTH } from "../../base/limits.ts";
 import { err, invalid, ok, type Result } from "../../base/result.ts";
-import type { Operation } from "../../policy/acl.ts";
+import type { Env } from "../../env.ts";
+import type { AccessRequest, Operation, Verdict } from "../../policy/acl.ts";
+import { RESPONSE_WRAPPING_POLICY, RESPONSE_WRAPPING_POLICY_TEXT } from "../../policy/builtin.ts";
+import { type Grant, listCapabilities } from "../../policy/grant.ts";
+import { linesOfRule } from "../../policy/parse.ts";
+import { suggestPolicy } from "../../policy/suggest.ts";
+import type { Step } from "../../policy/trace.ts";
+import { systemOf } from "../../system/system.ts";
+import { auditPath } from "../../wire/audit.ts";
 import { anyObject, duration, fieldSchema, sent, text, unread, type Values } from "../../wire/fields.ts";
 import { dataReply, type Reply } from "../../wire/reply.ts";
-import { isListing, pathProblem, readNamespace } from "../../wire/request.ts";
-import type { Tables } from "../places.ts";
-import { type AskedRequest, EXPLANATION, explain } from "./explanation.ts";
+import { type GroveRequest, isListing, pathProblem, readNamespace } from "../../wire/request.ts";
+import type { Shape } from "../../wire/shape.ts";
+import { accessOf, findRoute, placeOf, type Tables } from "../places.ts";
+import * as words from "./words.ts";
+
+/** A request that is explained and not made. */
+interface AskedRequest extends Pick<GroveRequest, "operation" | "path" | "data" | "wrapTtlSeconds"> {
+  readonly clientAddress: string | null;
+  readonly namespace: string;
+}
+
+/** The shape of an explanation. */
+const EXPLANATION = {
+  allowed: "boolean",
+  reason: "string",
+  message: "string",
+  operation: "string",
+  path: "string",
+  endpoint: "string | null",
+  policies: ["string"],
+  missing_policies: ["string"],
+  "rule?": {
+    path: "string",
+    capabilities: ["string"],
+    policies: [{ name: "string", path: "string", lines: ["integer"] }],
+  },
+  missing_capabilities: ["string"],
+  parameter: "string | null",
+  hcl: "string | null",
+} as const satisfies Shape;
+
+type Explanation = Readonly<Record<string, unknown>>;
+type Context = CallContext<unknown, unknown>;
+
+/** Most policies whose texts are read for the lines of a rule. */
+const MAX_TEXTS = 16;
+
+/** Explains what would become of a request of a token. It is decided by the rule that decides about real ones. */
+async function explain(context: Context, tables: Tables, subject: Subject, asked: AskedRequest): Promise<Explanation> {
+  const { env, installation } = context;
+  const found = findRoute(placeOf(tables, installation, asked), asked);
+  const route = found.ok ? found.value.route : null;
+  const pattern = found.ok ? found.value.pattern : null;
+  const tokenRoute = found.ok && route?.access === "token" ? { ...found.value, route } : null;
+  const access = await accessOf(context, asked, tokenRoute);
+  const shown = shownPath(access.path, pattern, tokenRoute?.route ?? null);
+  const about = { operation: asked.operation, path: shown, endpoint: pattern };
+  if (asked.namespace !== "") return plain(false, words.NAMESPACE, about);
+  const isOpen = route !== null && (route.access !== "token" || (route.openHandler?.(env) ?? null) !== null);
+  if (isOpen) return plain(true, words.NO_TOKEN_NEEDED, about);
+  if ("end" in subject) return plain(false, words.tokenReason(subject.end), about);
+
+  const { caller } = subject;
+  const explained = await explainDecision(context, caller, access, asked.clientAddress);
+  const { decided, entity, step } = explained;
+  const policies = policiesOfDecision(caller, explained);
+  const now = currentTime();
+  const known = {
+    ...about,
+    policies,
+    missing_policies: policies.filter((name) => !installation.hasPolicy(name, now)),
+  };
+  if (!decided.ok) return plain(false, entity.ok ? words.ADDRESS : words.ENTITY, known);
+  if (!decided.value) {
+    // A path with a token in it is not repeated.
+    const hcl = shown === access.path ? suggestPolicy(explained.acl, access, now) : null;
+    const { reason, message } = reasonOf(step, null, access);
+    const refused = { reason, message: found.ok ? message : `${message} ${words.UNSERVED}` };
+    return { ...plain(false, refused, known), ...(await detailsOf(env, step, now)), hcl };
+  }
+  const reason = found.ok ? reasonOf(step, decided.value, access) : words.unservedReason(found.error.code);
+  return { ...plain(found.ok, reason, known), ...(await detailsOf(env, step, now)) };
+}
+
+function plain(allowed: boolean, reason: words.Reason, about: Explanation): Explanation {
+  const none = { policies: [], missing_policies: [], missing_capabilities: [], parameter: null, hcl: null };
+  return { allowed, ...reason, ...none, ...about };
+}
+
+/** The path as policies see it. Of a path that can hold a token, its pattern. */
+function shownPath(path: string, pattern: string | null, route: TokenRoute | null): string {
+  return route?.secretPath && pattern?.includes(":") ? pattern : auditPath(path);
+}
+
+function reasonOf(step: Step | null, verdict: Verdict | null, { operation }: AccessRequest): words.Reason {
+  if (!step) return verdict?.isRoot ? words.ROOT : words.OF_TEAM;
+  const reason = words.ruleReason(step);
+  if (!verdict || operation !== "create_or_update" || verdict.create === verdict.update) return reason;
+  const half = verdict.create
+    ? "create what is not there, and change nothing"
+    : "change what is there, and create nothing";
+  return { ...reason, message: `${reason.message} It may ${half}.` };
+}
+
+async function detailsOf(env: Env, step: Step | null, now: number): Promise<Explanation> {
+  const refusal = step?.refusal ?? null;
+  const missing = refusal && "missing" in refusal ? refusal.missing : refusal?.kind === "sudo" ? ["sudo"] : [];
+  return {
+    ...(step?.grant && { rule: await ruleOf(env, step.grant, now) }),
+    missing_capabilities: missing,
+    parameter: refusal?.kind === "parameter" ? refusal.name : null,
+  };
+}
+
+async function ruleOf(env: Env, grant: Grant, now: number): Promise<Explanation> {
+  const { pattern, sources } = grant;
+  const written = new Map(
+    sources.map(({ policy, writtenPath }) => [JSON.stringify([policy, writtenPath]), { policy, writtenPath }]),
+  );
+  const chosen = [...written.values()].slice(0, MAX_TEXTS);
+  const stored = await systemOf(env).readPolicies([...new Set(chosen.map(({ policy }) => policy))], now);
+  const texts = new Map([...stored.map(({ name, text }) => [name, text] as const), FIXED_TEXT]);
+  return {
+    path: `${pattern.text}${pattern.open ? "*" : ""}`,
+    capabilities: listCapabilities(grant),
+    policies: chosen.map(({ policy, writtenPath }) => ({
+      name: policy,
+      path: writtenPath,
+      lines: linesOfRule(texts.get(policy) ?? "", writtenPath),
+    })),
+  };
+}
+
+const FIXED_TEXT = [RESPONSE_WRAPPING_POLICY, RESPONSE_WRAPPING_POLICY_TEXT] as const;
 
 /** What can be asked about. A POST is an update for policies, or either of two where the endpoint creates and updates. */
 const OPERATIONS: ReadonlyMap<string, Operation> = new Map([

@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { renderFailure, renderReply, servesJsonApi } from "../../../src/api/json-api/dialect.ts";
-import { pageDocument, readListQuery, SEARCH_FIELD } from "../../../src/api/json-api/page.ts";
-import { readDocument } from "../../../src/api/json-api/routes.ts";
+import { pageDocument, readDocument, readListQuery, SEARCH_FIELD } from "../../../src/api/json-api/routes.ts";
 import type { Failure } from "../../../src/base/result.ts";
 import { toWire } from "../../../src/wire/failure.ts";
 import { fieldSchema } from "../../../src/wire/fields.ts";

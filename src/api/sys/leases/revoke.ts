@@ -1,4 +1,5 @@
 import { endRequestOf } from "../../../auth/caller.ts";
+import { readRoute } from "../../../auth/record-routes.ts";
 import { type Answered, type CallContext, type Route, simpleRoute } from "../../../auth/route.ts";
 import {
   ACCEPTED,
@@ -8,8 +9,9 @@ import {
   NO_CONTENT,
   type RouteDescription,
 } from "../../../auth/route-description.ts";
-import { currentTime } from "../../../base/clock.ts";
+import { currentTime, formatRfc3339, formatTime } from "../../../base/clock.ts";
 import { logInfo } from "../../../base/log.ts";
+import { inGroups } from "../../../base/parallel.ts";
 import { err, invalid, ok } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
 import type { WalkMode } from "../../../lease/actions.ts";
@@ -17,12 +19,18 @@ import { readLeaseId } from "../../../lease/ids.ts";
 import { countIrrevocable, listIrrevocable } from "../../../lease/queries.ts";
 import { leaseIdOf } from "../../../lease/record.ts";
 import { revokeLease } from "../../../lease/service.ts";
-import { MAX_WAIT_MS, walkOf } from "../../../lease/walk.ts";
-import type { WalkJob } from "../../../lease/walk-job.ts";
+import { MAX_WAIT_MS, progressOfEnd, walkOf } from "../../../lease/walk.ts";
+import type { EndProgress, WalkJob } from "../../../lease/walk-job.ts";
+import { countOfEntities } from "../../../listing/inventory/queries.ts";
 import { publishRecent } from "../../../listing/updates/recent.ts";
+import { systemOf } from "../../../system/system.ts";
+import type { StoredWatermark } from "../../../system/watermark-store.ts";
+import { entityOf, prefixOf, sinceOf } from "../../../system/watermarks.ts";
 import { fieldSchema, flag, NO_FIELDS, strictSchema, text, unread } from "../../../wire/fields.ts";
 import { dataReply, EMPTY, type Reply, tidyReply } from "../../../wire/reply.ts";
+import { view } from "../../../wire/view.ts";
 import { endBelow } from "../../changed-reply.ts";
+import { askerObject } from "../tokens/ended.ts";
 import { LEASE_ID, LEASE_PARAMETER, readLeaseIdField } from "./leases.ts";
 
 /** Characters of a path prefix; it names the object that walks it. */
@@ -142,7 +150,58 @@ function readLimit(limit: string): number | null {
   return /^\d{1,9}$/.test(limit) && Number(limit) > 0 ? Number(limit) : null;
 }
 
-/** Revocation of one lease, or of all leases and tokens below a path; and the leases whose revocation was given up, counted and listed. */
+/** Clean-ups that one answer asks about; of more it says only that they go on. */
+const MAX_PROGRESSES = 64;
+
+/** A revocation, and what is known of its clean-up. */
+interface ShownRevocation {
+  readonly watermark: StoredWatermark;
+  readonly progress: EndProgress | null;
+  /** Tokens that are left of an entity; null where that was not counted. */
+  readonly leftOfEntity: number | null;
+}
+
+const REVOCATION_VIEW = view<ShownRevocation>({
+  "prefix?": ["string", ({ watermark }) => prefixOf(watermark.scope) ?? undefined],
+  "entity_id?": ["string", ({ watermark }) => entityOf(watermark.scope) ?? undefined],
+  "issued_since?": ["string", ({ watermark }) => formatTime(sinceOf(watermark.scope)) ?? undefined],
+  time: ["string", ({ watermark }) => formatRfc3339(watermark.madeAt)],
+  created_before: ["string | null", ({ watermark }) => formatTime(watermark.createdBefore)],
+  asked_by: ["object | null", ({ watermark: { asked } }) => asked.by && askerObject(asked.by)],
+  request_id: ["string", ({ watermark }) => watermark.asked.request],
+  request_path: ["string", ({ watermark }) => watermark.asked.path ?? ""],
+  clean_up: [
+    "string",
+    ({ watermark, progress }) => (watermark.cleanedAt !== null ? "finished" : progress ? "running" : "waits for tidy"),
+  ],
+  tokens_seen: ["integer | null", ({ progress }) => progress?.seen ?? null],
+  tokens_left: ["integer | null", ({ progress, leftOfEntity }) => leftOfEntity ?? leftOf(progress)],
+  clean_up_finished: ["string | null", ({ watermark }) => formatTime(watermark.cleanedAt)],
+});
+
+async function show(
+  env: Env,
+  watermark: StoredWatermark,
+  ask: boolean,
+  ofEntities: ReadonlyMap<string, number>,
+): Promise<Record<string, unknown>> {
+  const prefix = prefixOf(watermark.scope);
+  const entity = entityOf(watermark.scope);
+  const progress = ask && prefix !== null ? await progressOfEnd(env, prefix, watermark.id) : null;
+  const leftOfEntity = ask && entity !== null ? (ofEntities.get(entity) ?? 0) : null;
+  return REVOCATION_VIEW.show({ watermark, progress, leftOfEntity });
+}
+
+/** What was listed when a walk began and has not been met; what is made meanwhile, and met, is in neither number. */
+function leftOf(progress: EndProgress | null): number | null {
+  const { seen = 0, total = null } = progress ?? {};
+  return total === null ? null : Math.max(0, total - seen);
+}
+
+/**
+ * Revocation of one lease, or of all leases and tokens below a path; the leases whose revocation was given up, counted and listed; and
+ * what was revoked by prefix, mount or entity, with how far the clean-up of each is.
+ */
 export const LEASE_REVOCATION_ROUTES: readonly Route[] = [
   revokeRoute("sys/leases/revoke", "leases-revoke-lease2"),
   revokeRoute("sys/leases/revoke/:url_lease_id{.+}", "leases-revoke-lease"),
@@ -194,6 +253,21 @@ export const LEASE_REVOCATION_ROUTES: readonly Route[] = [
     handle: async ({ env, fields }) => {
       if (fields.type !== "irrevocable") return err({ code: "not_found" });
       return listGivenUp(env, fields.limit);
+    },
+  }),
+  readRoute("sys/leases/revocations", {
+    summary: "Lists what was revoked by path, mount, role, entity or restore, and how far the clean-up of each is.",
+    operationId: "leases-list-revocations",
+    answers: dataAnswer({ revocations: [REVOCATION_VIEW.shape] }),
+    handle: async ({ env }) => {
+      const watermarks = (await systemOf(env).watermarks()).toReversed();
+      const asked = new Set(watermarks.filter(({ cleaned }) => !cleaned).slice(0, MAX_PROGRESSES));
+      const ofEntities = await countOfEntities(
+        env,
+        [...asked].flatMap(({ scope }) => entityOf(scope) ?? []),
+      );
+      const shown = await inGroups(watermarks, (watermark) => show(env, watermark, asked.has(watermark), ofEntities));
+      return ok(dataReply({ revocations: shown }));
     },
   }),
 ];

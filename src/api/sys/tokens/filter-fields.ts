@@ -43,7 +43,7 @@ export const FILTER = {
 };
 
 /** The fields, read. */
-export type FilterFields = Values<typeof FILTER>;
+type FilterFields = Values<typeof FILTER>;
 
 const TREE_ID = /^[0-9a-f]{64}$/;
 

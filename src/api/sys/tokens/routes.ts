@@ -1,10 +1,8 @@
 import type { Route } from "../../../auth/route.ts";
 import { ENDED_TOKEN_ROUTES } from "./ended.ts";
 import { TOKEN_ENDS_ROUTES } from "./ends.ts";
-import { TOKEN_JOB_ROUTES } from "./jobs.ts";
-import { TOKEN_LINEAGE_ROUTES } from "./lineage.ts";
-import { TOKEN_LIST_ROUTES } from "./list.ts";
-import { TOKEN_REVOCATION_ROUTES } from "./revoke.ts";
+import { TOKEN_LINEAGE_ROUTES, TOKEN_LIST_ROUTES } from "./inventory.ts";
+import { TOKEN_JOB_ROUTES, TOKEN_REVOCATION_ROUTES } from "./revoke.ts";
 import { TOKEN_SUMMARY_ROUTES } from "./summary.ts";
 
 /** The inventory of tokens, at `sys/tokens`. */
