@@ -14,7 +14,7 @@ import { err, type Failure, invalid, ok, type Result } from "../../base/result.t
 import { toBase64 } from "../../crypto/bytes.ts";
 import type { Env } from "../../env.ts";
 import type { EndsOfRestore } from "../../system/setup.ts";
-import { fieldSchema, integer, NO_FIELDS, text } from "../../wire/fields.ts";
+import { type FieldSchema, fieldSchema, integer, NO_FIELDS, text } from "../../wire/fields.ts";
 import { dataReply, doneReply, EMPTY } from "../../wire/reply.ts";
 import { readPastTime } from "../not-before.ts";
 import { asInitializer } from "./status/init.ts";
@@ -177,11 +177,7 @@ export const STORED_BACKUP_ROUTES: readonly Route[] = [
   }),
 ];
 
-async function asOwner<F>(
-  context: OpenContext,
-  schema: ReturnType<typeof fieldSchema<F>>,
-  act: (fields: F) => Answered,
-): Answered {
+async function asOwner<F>(context: OpenContext, schema: FieldSchema<F>, act: (fields: F) => Answered): Answered {
   if (!context.env.GROVE_INIT_TOKEN) return err(NEEDS_INIT_TOKEN);
   return asInitializer(context, schema, async (fields) => (context.loaded.ok ? err(NOT_NEW) : act(fields)));
 }

@@ -3,12 +3,11 @@ import { type Answered, type OpenContext, openRoute, type Route } from "../../au
 import { type Answer, dataAnswer, NO_CONTENT, plainAnswer } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { err, type Failure, invalid, ok } from "../../base/result.ts";
-import { equalBytes } from "../../crypto/bytes.ts";
-import type { Env } from "../../env.ts";
 import type { Installation } from "../../system/installation.ts";
 import { systemOf } from "../../system/system.ts";
 import { EMPTY, plainReply, type Reply } from "../../wire/reply.ts";
 import { view } from "../../wire/view.ts";
+import { isInitToken } from "./status/init.ts";
 
 type Status = Readonly<Record<string, unknown>>;
 
@@ -153,15 +152,10 @@ async function guarded(
 ): Answered {
   const { env, request, loaded } = context;
   if (!loaded.ok) return loaded;
-  const result = hasInitToken(env, request.token) ? await work(context, loaded.value) : err(NEEDS_INIT_TOKEN);
+  const result = isInitToken(env, request.token) ? await work(context, loaded.value) : err(NEEDS_INIT_TOKEN);
   const line = { type: "generate_root", step: result.ok ? step : "refused", wanted: step };
   console.log(JSON.stringify({ ...line, request_id: request.id, client_address: request.clientAddress }));
   return result;
-}
-
-function hasInitToken(env: Env, token: string): boolean {
-  const encode = (value: string) => new TextEncoder().encode(value);
-  return !!env.GROVE_INIT_TOKEN && equalBytes(encode(token), encode(env.GROVE_INIT_TOKEN));
 }
 
 function text(value: unknown): string {

@@ -4,7 +4,7 @@ import { plainAnswer } from "../../../auth/route-description.ts";
 import { err, type Failure, ok } from "../../../base/result.ts";
 import { equalBytes } from "../../../crypto/bytes.ts";
 import type { Env } from "../../../env.ts";
-import type { fieldSchema } from "../../../wire/fields.ts";
+import type { FieldSchema } from "../../../wire/fields.ts";
 import { readFields } from "../../../wire/read-fields.ts";
 import { plainReply } from "../../../wire/reply.ts";
 import type { GroveRequest } from "../../../wire/request.ts";
@@ -69,13 +69,18 @@ function refusalOfStranger(env: Env, request: GroveRequest): Failure | null {
 
 /** True with the init token. A deployment is reachable before its operator gets to `sys/init`; without a secret the first caller gets root. */
 export function mayInitialize(env: Env, token: string): boolean {
-  return !env.GROVE_INIT_TOKEN || equalBytes(encode(token), encode(env.GROVE_INIT_TOKEN));
+  return !env.GROVE_INIT_TOKEN || isInitToken(env, token);
+}
+
+/** True for the init token of a deployment that has one. */
+export function isInitToken({ GROVE_INIT_TOKEN: secret }: Env, token: string): boolean {
+  return !!secret && equalBytes(encode(token), encode(secret));
 }
 
 /** Serves a request of who may initialize this deployment, or restore a backup into it. */
 export async function asInitializer<F>(
   { env, request }: OpenContext,
-  schema: ReturnType<typeof fieldSchema<F>>,
+  schema: FieldSchema<F>,
   act: (fields: F) => Answered,
 ): Answered {
   const refusal = refusalOfStranger(env, request);
