@@ -69,6 +69,11 @@ export async function accessorTarget(
   return read && { treeId: read.treeId, target: { by: "accessor", row: read.row, tail: read.tail } };
 }
 
+/** The look-up of a token in its tree. */
+export function lookUpOf({ treeId, target }: NamedTarget): TargetedAction {
+  return { treeId, action: { kind: "lookup", target } };
+}
+
 /** The action, when it is about a token in the caller's own tree and can ride on the caller's hop; else null. */
 export function inCallersTree(context: PresentedContext<unknown>, targeted: NamedToken): TargetAction | null {
   const { presented } = context;

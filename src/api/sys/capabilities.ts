@@ -1,13 +1,15 @@
-import { callerOf, callerRecord, type ParsedToken } from "../../auth/caller.ts";
+import { callerOf, callerRecord } from "../../auth/caller.ts";
 import { type Answered, type CallContext, type Route, simpleRoute, tokenRoute } from "../../auth/route.ts";
 import { injectedAnswer } from "../../auth/route-description.ts";
 import {
   accessorTarget,
   inCallersTree,
+  lookUpOf,
   outcomeOf,
   readTargetToken,
   type TargetedAction,
   tokenTarget,
+  type UnstoredToken,
 } from "../../auth/target.ts";
 import { currentTime } from "../../base/clock.ts";
 import { MAX_PATH_LENGTH } from "../../base/limits.ts";
@@ -34,9 +36,6 @@ const CAPABILITIES = injectedAnswer({ "*": ["string"] });
 const INVALID_TOKEN = invalid("invalid token");
 const INVALID_ACCESSOR = invalid("invalid accessor");
 
-/** A token whose capabilities are asked for: one in a tree, or one of another kind. */
-type Subject = TargetedAction | { readonly presented: Exclude<ParsedToken, { kind: "service" }> };
-
 /** What the caller, or another token, may do on some paths. Messages are the reference's (sys/capabilities). */
 export const CAPABILITY_ROUTES: readonly Route[] = [
   simpleRoute("update", "sys/capabilities-self", {
@@ -52,19 +51,15 @@ export const CAPABILITY_ROUTES: readonly Route[] = [
     operationId: "query-token-capabilities",
     answers: CAPABILITIES,
     input: fieldSchema({ ...PATHS, token: unread("string").describe("The token") }),
-    async prepare(context): Promise<Result<Subject>> {
+    async prepare(context): Promise<Result<TargetedAction | UnstoredToken>> {
       const { fields } = context;
       if (fields.token === undefined || fields.token === "") return err(invalid("no token found"));
       const read = typeof fields.token === "string" ? await readTargetToken(context, fields.token) : err(INVALID_TOKEN);
       if (!read.ok) return read;
       if (!read.value) return err(INVALID_TOKEN);
-      if (read.value.kind === "service") {
-        const { treeId, target } = tokenTarget(read.value);
-        return ok({ treeId, action: { kind: "lookup", target } });
-      }
-      return ok({ presented: read.value });
+      return ok(read.value.kind === "service" ? lookUpOf(tokenTarget(read.value)) : { unstored: read.value });
     },
-    action: async (context) => ("presented" in context.prepared ? null : inCallersTree(context, context.prepared)),
+    action: async (context) => inCallersTree(context, context.prepared),
     handle: (context) => answerForSubject(context, INVALID_TOKEN),
   }),
 
@@ -73,15 +68,13 @@ export const CAPABILITY_ROUTES: readonly Route[] = [
     operationId: "query-token-accessor-capabilities",
     answers: CAPABILITIES,
     input: fieldSchema({ ...PATHS, accessor: text().describe("The accessor of the token") }),
-    async prepare(context): Promise<Result<Subject>> {
+    async prepare(context): Promise<Result<TargetedAction | UnstoredToken>> {
       const { accessor } = context.fields;
       if (accessor === "") return err(invalid("missing accessor"));
       const found = await accessorTarget(context, accessor);
-      return found
-        ? ok({ treeId: found.treeId, action: { kind: "lookup", target: found.target } })
-        : err(INVALID_ACCESSOR);
+      return found ? ok(lookUpOf(found)) : err(INVALID_ACCESSOR);
     },
-    action: async (context) => ("presented" in context.prepared ? null : inCallersTree(context, context.prepared)),
+    action: async (context) => inCallersTree(context, context.prepared),
     handle: (context) => answerForSubject(context, INVALID_ACCESSOR),
   }),
 
@@ -98,10 +91,13 @@ export const CAPABILITY_ROUTES: readonly Route[] = [
   }),
 ];
 
-async function answerForSubject(context: CallContext<PathFields, Subject>, unknown: Failure): Answered {
+async function answerForSubject(
+  context: CallContext<PathFields, TargetedAction | UnstoredToken>,
+  unknown: Failure,
+): Answered {
   const { prepared } = context;
-  if ("presented" in prepared) {
-    const holder = await callerOf(context.env, context.installation, prepared.presented);
+  if ("unstored" in prepared) {
+    const holder = await callerOf(context.env, context.installation, prepared.unstored);
     return holder ? answer(context, callerRecord(holder)) : err(unknown);
   }
   const outcome = await outcomeOf(context, prepared);

@@ -2,7 +2,7 @@ import { type Caller, callerOf, callerRecord, type ParsedToken } from "../../aut
 import { LOOKUP_SHAPE, lookupBatch, lookupTeam, lookupToken } from "../../auth/render.ts";
 import { type Answered, type CallContext, type Route, simpleRoute, tokenRoute } from "../../auth/route.ts";
 import { dataAnswer } from "../../auth/route-description.ts";
-import { accessorTarget, inCallersTree, outcomeOf, readTargetToken, tokenTarget } from "../../auth/target.ts";
+import { accessorTarget, inCallersTree, lookUpOf, outcomeOf, readTargetToken, tokenTarget } from "../../auth/target.ts";
 import { currentTime } from "../../base/clock.ts";
 import { DENIED, err, type Failure, invalid, ok, type Result } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
@@ -36,8 +36,7 @@ export const LOOKUP_ROUTES: readonly Route[] = [
     async action(context) {
       const { prepared } = context;
       if (!prepared || prepared === "caller" || prepared.kind !== "service") return null;
-      const { treeId, target } = tokenTarget(prepared);
-      return inCallersTree(context, { treeId, action: { kind: "lookup", target } });
+      return inCallersTree(context, lookUpOf(tokenTarget(prepared)));
     },
     async handle(context) {
       const { env, prepared } = context;
@@ -48,8 +47,7 @@ export const LOOKUP_ROUTES: readonly Route[] = [
         const holder = await callerOf(env, context.installation, prepared);
         return holder ? shown(env, callerRecord(holder), lookupOf(holder, prepared.text, now)) : err(BAD_TOKEN);
       }
-      const { treeId, target } = tokenTarget(prepared);
-      const outcome = await outcomeOf(context, { treeId, action: { kind: "lookup", target } });
+      const outcome = await outcomeOf(context, lookUpOf(tokenTarget(prepared)));
       if (!outcome.ok || outcome.value.kind !== "token") return err(BAD_TOKEN);
       const { token } = outcome.value;
       return shown(env, token, lookupToken(token, prepared.text, now));
@@ -65,7 +63,7 @@ export const LOOKUP_ROUTES: readonly Route[] = [
       const { accessor } = context.fields;
       if (accessor === "") return err(invalid("missing accessor"));
       const found = await accessorTarget(context, accessor);
-      return ok(found && { treeId: found.treeId, action: { kind: "lookup", target: found.target } as const });
+      return ok(found && lookUpOf(found));
     },
     action: async (context) => inCallersTree(context, context.prepared),
     async handle(context) {

@@ -8,7 +8,7 @@ import {
   withParameters,
 } from "../../../auth/route.ts";
 import { dataAnswer } from "../../../auth/route-description.ts";
-import { accessorTarget, outcomeOf, readTargetToken, tokenTarget } from "../../../auth/target.ts";
+import { accessorTarget, lookUpOf, outcomeOf, readTargetToken, tokenTarget } from "../../../auth/target.ts";
 import { currentTime, formatRfc3339 } from "../../../base/clock.ts";
 import { err, invalid, ok } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
@@ -149,11 +149,10 @@ export const TOKEN_LINEAGE_ROUTES: readonly Route[] = withParameters({ accessor:
     async handle(context) {
       const { env, installation, prepared } = context;
       if (!prepared) return err(NOT_FOUND);
-      const { treeId, target } = prepared;
-      const outcome = await outcomeOf(context, { treeId, action: { kind: "lookup", target } });
+      const outcome = await outcomeOf(context, lookUpOf(prepared));
       if (!outcome.ok || outcome.value.kind !== "token") return err(NOT_FOUND);
       const { row } = outcome.value.token;
-      const [entry] = (await treeOf(env, treeId)?.describe([row])) ?? [];
+      const [entry] = (await treeOf(env, prepared.treeId)?.describe([row])) ?? [];
       return entry
         ? ok(dataReply(TOKEN_VIEW.show({ token: { ...entry, id: row }, mounts: mountNames(installation) })))
         : err(NOT_FOUND);
