@@ -1,4 +1,4 @@
-import { type Migration, readVersions, storedJson, Tables } from "../storage/tables.ts";
+import { columnOf, type Migration, readVersions, storedJson, Tables } from "../storage/tables.ts";
 import type { GrantedTtl } from "../token/rules/ttl.ts";
 import type { LeaseRecord, NewLeaseIds } from "./record.ts";
 import type { LeasePlan } from "./rules.ts";
@@ -87,15 +87,11 @@ export class LeaseStore {
 
   /** Reads what the store remembers. Needed after a wake-up and after the alarm's work. */
   refresh(): void {
-    const [soonest] = this.#tables
-      .exec<{ due: number | null }>(
-        `SELECT MIN(at) AS due FROM (
-           SELECT MIN(expires_at) AS at FROM leases WHERE state = ${HELD}
-           UNION ALL SELECT MIN(attempt_at) FROM leases WHERE state = ${TO_REVOKE}
-         )`,
-      )
-      .toArray();
-    this.#nextDueAt = soonest?.due ?? null;
+    const query = `SELECT MIN(at) FROM (
+        SELECT MIN(expires_at) AS at FROM leases WHERE state = ${HELD}
+        UNION ALL SELECT MIN(attempt_at) FROM leases WHERE state = ${TO_REVOKE}
+      )`;
+    this.#nextDueAt = columnOf<number | null>(this.#tables, query)[0] ?? null;
   }
 
   /** The lease with this row number, in whatever state. */
@@ -105,16 +101,10 @@ export class LeaseStore {
 
   /** How many leases these tokens hold, at most `limit`. */
   countOfTokens(tokens: readonly number[], limit: number): number {
-    const [held] = this.#tables
-      .exec<{ n: number }>(
-        `SELECT COUNT(*) AS n FROM (
-           SELECT 1 FROM json_each(?) t JOIN leases l ON l.token = t.value AND l.state = ${HELD} LIMIT ?
-         )`,
-        JSON.stringify(tokens),
-        limit,
-      )
-      .toArray();
-    return held?.n ?? 0;
+    const query = `SELECT COUNT(*) FROM (
+        SELECT 1 FROM json_each(?) t JOIN leases l ON l.token = t.value AND l.state = ${HELD} LIMIT ?
+      )`;
+    return columnOf<number>(this.#tables, query, JSON.stringify(tokens), limit)[0] ?? 0;
   }
 
   /** The oldest leases that a token holds, at most `limit`. */

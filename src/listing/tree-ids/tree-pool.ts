@@ -1,7 +1,7 @@
 import { currentTime } from "../../base/clock.ts";
 import { isolates } from "../../base/isolates.ts";
 import { inGroups } from "../../base/parallel.ts";
-import { type Migration, type Sql, storedJson, Tables } from "../../storage/tables.ts";
+import { columnOf, type Migration, type Sql, storedJson, Tables } from "../../storage/tables.ts";
 import { rowGeneratedAt } from "../../token/ids.ts";
 import type { StartedTree } from "../updates/update-queue.ts";
 
@@ -158,10 +158,7 @@ export class TreePool {
 
   /** Deletes ids of freed trees that a query gives. */
   #delete(query: string, value: string | number): string[] {
-    return this.#free
-      .exec<{ tree: string }>(`DELETE FROM free_trees WHERE tree IN (${query}) RETURNING tree`, value)
-      .toArray()
-      .map(({ tree }) => tree);
+    return columnOf(this.#free, `DELETE FROM free_trees WHERE tree IN (${query}) RETURNING tree`, value);
   }
 
   /** Notes that ids are handed out together at `now` (ms). */

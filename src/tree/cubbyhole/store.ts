@@ -1,4 +1,4 @@
-import { type Migration, readVersions, Tables } from "../../storage/tables.ts";
+import { columnOf, type Migration, readVersions, Tables } from "../../storage/tables.ts";
 import type { OtherEntries } from "./limits.ts";
 
 export const CUBBYHOLE_MIGRATIONS: readonly Migration[] = [
@@ -42,10 +42,9 @@ export class CubbyholeStore {
 
   /** The sealed value at `path` of the token `row`, or null. */
   read(row: number, path: string): Uint8Array | null {
-    const found = this.#tables
-      .exec<{ value: ArrayBuffer }>("SELECT value FROM cubbyhole WHERE row = ? AND path = ?", row, path)
-      .toArray()[0];
-    return found ? new Uint8Array(found.value) : null;
+    const query = "SELECT value FROM cubbyhole WHERE row = ? AND path = ?";
+    const [value] = columnOf<ArrayBuffer>(this.#tables, query, row, path);
+    return value ? new Uint8Array(value) : null;
   }
 
   /** How much the token `row` keeps besides what is at `path`. Reads as many rows as there are. */
@@ -100,15 +99,10 @@ export class CubbyholeStore {
     const keys: string[] = [];
     let from = prefix + (after.endsWith("/") ? afterFolder(after) : after === "" ? "" : `${after}\u0000`);
     while (keys.length < limit) {
-      const next = this.#tables
-        .exec<{ path: string }>(
-          "SELECT path FROM cubbyhole WHERE row = ? AND path >= ? ORDER BY path LIMIT 1",
-          row,
-          from,
-        )
-        .toArray()[0];
-      if (!next?.path.startsWith(prefix)) break;
-      const rest = next.path.slice(prefix.length);
+      const query = "SELECT path FROM cubbyhole WHERE row = ? AND path >= ? ORDER BY path LIMIT 1";
+      const [next] = columnOf<string>(this.#tables, query, row, from);
+      if (!next?.startsWith(prefix)) break;
+      const rest = next.slice(prefix.length);
       const slash = rest.indexOf("/");
       const key = slash < 0 ? rest : rest.slice(0, slash + 1);
       keys.push(key);

@@ -1,4 +1,4 @@
-import { type Migration, type SchemaVersions, Tables } from "../../storage/tables.ts";
+import { columnOf, type Migration, type SchemaVersions, Tables } from "../../storage/tables.ts";
 
 export const LISTING_MARK_MIGRATIONS: readonly Migration[] = [
   {
@@ -53,10 +53,7 @@ export class ListingMark {
   outbox(after: number, limit: number): number[] {
     if (this.#upTo === null) return [];
     const from = Math.max(this.#upTo, after);
-    return this.#sql
-      .exec<{ row: number }>("SELECT row FROM tokens WHERE row > ? ORDER BY row LIMIT ?", from, limit)
-      .toArray()
-      .map(({ row }) => row);
+    return columnOf(this.#sql, "SELECT row FROM tokens WHERE row > ? ORDER BY row LIMIT ?", from, limit);
   }
 
   /** The tree begins with its first token, which the shard that handed out the tree knows of. */

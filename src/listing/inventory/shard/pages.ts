@@ -1,4 +1,4 @@
-import type { Sql } from "../../../storage/tables.ts";
+import { columnOf, type Sql } from "../../../storage/tables.ts";
 import { firstRowAt, treeBeginning, treeIdOf } from "../../../token/ids.ts";
 import type { ListedToken } from "../entry.ts";
 import { matches, type TokenFilter } from "../filter.ts";
@@ -164,10 +164,7 @@ export class ShardPages {
     if (tokens > MAX_SEARCHED_ACCESSORS) return null;
     // The index of accessors has all that is read.
     const query = "SELECT id FROM inventory INDEXED BY inventory_by_accessor WHERE instr(accessor, ?) > 0";
-    return this.#sql
-      .exec<{ id: number }>(query, text)
-      .toArray()
-      .map(({ id }) => id);
+    return columnOf(this.#sql, query, text);
   }
 
   /** The rows of an index to which `where` applies; null when they are more than `READ_ALL`. */
@@ -186,10 +183,9 @@ export class ShardPages {
 
   /** Ids of the tokens with accessors of a range, in no order; null when they are many. */
   #idsBetween(range: readonly [string, string]): number[] | null {
-    const all = this.#sql
-      .exec<{ id: number }>(`SELECT i.id FROM inventory i WHERE ${IN_TREE} LIMIT ?`, ...range, MAX_SORTED + 1)
-      .toArray();
-    return all.length > MAX_SORTED ? null : all.map(({ id }) => id);
+    const query = `SELECT i.id FROM inventory i WHERE ${IN_TREE} LIMIT ?`;
+    const all = columnOf<number>(this.#sql, query, ...range, MAX_SORTED + 1);
+    return all.length > MAX_SORTED ? null : all;
   }
 
   /** The rows with these ids, in their order. Reads as it goes. */

@@ -1,4 +1,4 @@
-import type { Sql } from "../../../storage/tables.ts";
+import { columnOf, type Sql } from "../../../storage/tables.ts";
 import { hasPart, lowered, MIN_SEARCH, textOfTerm } from "../search.ts";
 import type { PendingTerms } from "./postings.ts";
 
@@ -26,10 +26,7 @@ export function writeSearchedTerm(sql: Sql, term: string, isUsed: boolean): void
 function matching(sql: Sql, text: string, limit: number): string[] {
   const query = "SELECT term FROM searched_terms WHERE searched_terms MATCH ? LIMIT ?";
   const quoted = trigramsOf(text).map((trigram) => `"${trigram.replaceAll('"', '""')}"`);
-  return sql
-    .exec<{ term: string }>(query, quoted.join(" AND "), limit)
-    .toArray()
-    .map(({ term }) => term);
+  return columnOf(sql, query, quoted.join(" AND "), limit);
 }
 
 /** Terms of one hash. A shard has no more of them by chance. */
