@@ -1,6 +1,6 @@
 import { callerRecord } from "../../auth/caller.ts";
 import { readRoute, removeRoute, showRoute } from "../../auth/record-routes.ts";
-import { type CallContext, type Route, simpleRoute } from "../../auth/route.ts";
+import { type Answered, type CallContext, type Route, simpleRoute } from "../../auth/route.ts";
 import { type Answer, dataAnswer, KEYS, NO_CONTENT } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { DENIED, err, ok, type Result } from "../../base/result.ts";
@@ -118,12 +118,18 @@ export function routesByName<
   Fields extends { readonly id: string; readonly name: string },
 >(named: NamedKind<Thing, Fields>): Route[] {
   const { kind, path, all } = named;
-  const byName = `${path}/name/:name{.+}`;
+  const pathOfName = `${path}/name/:name{.+}`;
   const described = (verb: string, operation: string) => ({
     summary: `${verb} the ${kind} of a name.`,
     operationId: `${kind}-${operation}-by-name`,
     parameters: { name: `The name of the ${kind}` },
   });
+  const byName =
+    <C extends CallContext>(answer: (context: C, key: { readonly name: string }) => Answered) =>
+    async (context: C): Answered => {
+      const key = await allowedName(context, kind);
+      return key.ok ? answer(context, key.value) : key;
+    };
   return [
     simpleRoute("list", `${path}/name`, {
       summary: `Lists ${all} by name.`,
@@ -135,40 +141,31 @@ export function routesByName<
         return ok(keysReply((await readPage(fields, read, ({ name }) => name)).map(({ name }) => name)));
       },
     }),
-    readRoute(byName, {
+    readRoute(pathOfName, {
       ...described("Shows", "read"),
       answers: dataAnswer(named.view.shape),
-      handle: async (context) => {
-        const key = await canonicalName(context, kind);
-        if (!key.ok) return key;
-        const { env, installation } = context;
-        const thing = await named.read(env, key.value);
-        return thing
-          ? ok(dataReply(named.view.show({ thing, mounts: installation.mounts })))
-          : err({ code: "not_found" });
-      },
+      handle: byName(async ({ env, installation: { mounts } }, key) => {
+        const thing = await named.read(env, key);
+        return thing ? ok(dataReply(named.view.show({ thing, mounts }))) : err({ code: "not_found" });
+      }),
     }),
-    simpleRoute("update", byName, {
+    simpleRoute("update", pathOfName, {
       ...described("Makes or changes", "update"),
       answers: WRITTEN,
       input: named.fields,
-      handle: async (context) => {
-        const key = await canonicalName(context, kind);
-        if (!key.ok) return key;
-        return writeReply(await named.write(context, { ...context.fields, id: "", name: key.value.name }));
-      },
+      handle: byName(async (context: CallContext<Fields>, { name }) =>
+        writeReply(await named.write(context, { ...context.fields, id: "", name })),
+      ),
     }),
-    simpleRoute("delete", byName, {
+    simpleRoute("delete", pathOfName, {
       ...described("Deletes", "delete"),
       answers: NO_CONTENT,
       input: NO_FIELDS,
-      handle: async (context) => {
-        const key = await canonicalName(context, kind);
-        if (!key.ok) return key;
-        await named.delete(context.env, key.value);
+      handle: byName(async ({ env }, key) => {
+        await named.delete(env, key);
         forgetEntities();
         return ok(EMPTY);
-      },
+      }),
     }),
   ];
 }
@@ -181,11 +178,11 @@ function writeReply(written: Result<ShownWrite>): Result<Reply> {
 }
 
 /**
- * The entity or group that the path of a request names. Names are found in any case, but a policy rule is written for
+ * The name of an entity or group in the path of a request, if the policies allow it. Names are found in any case, but a policy rule is written for
  * one spelling. So a path with another spelling is evaluated for the stored name as well: otherwise a rule for `admin`
  * would not hold for `Admin`.
  */
-async function canonicalName(context: CallContext, kind: "entity" | "group"): Promise<Result<{ name: string }>> {
+async function allowedName(context: CallContext, kind: "entity" | "group"): Promise<Result<{ name: string }>> {
   const { env, installation, caller, params, request } = context;
   const key = { name: params.name ?? "" };
   const found = await (kind === "entity" ? findEntity(env, key) : identityOf(env).readGroup(key));
