@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 import { BASE } from "./href.ts";
 
 /** Where the user is: the path below `/ui/`, and the query that pages keep their filters in. */
@@ -33,7 +33,8 @@ export function go(address: string, how: "push" | "replace" = "push"): void {
 /** The place, kept up to date. Links to pages of the console are followed without loading it again. */
 export function usePlace(): Place {
   const [place, setPlace] = useState(currentPlace);
-  useEffect(() => {
+  // Before the first picture: a link that is clicked earlier would load the page, and the token would be lost.
+  useLayoutEffect(() => {
     const update = (): void => setPlace(currentPlace());
     const follow = (event: MouseEvent): void => {
       const plain = event.button === 0 && !event.ctrlKey && !event.metaKey && !event.shiftKey && !event.altKey;

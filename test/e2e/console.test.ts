@@ -59,6 +59,22 @@ describe.skipIf(executable === undefined)("the console", () => {
     await other.page.close();
   });
 
+  it("follows a link that is clicked as soon as it is there, without loading the page and losing the token", async () => {
+    const other = await openPage(browser);
+    await other.page.goto(`${server.address}/`);
+    // A mutation is observed before the next picture.
+    await other.page.evaluate(`new MutationObserver((_, observer) => {
+      const link = document.querySelector('nav a[href="/ui/policies"]');
+      if (link) observer.disconnect();
+      link?.click();
+    }).observe(document, { childList: true, subtree: true })`);
+    await other.page.getByLabel("Token", { exact: true }).last().fill(server.rootToken);
+    await other.page.getByRole("button", { name: "Sign in" }).click();
+    await other.page.getByRole("heading", { level: 1, name: "Policies", exact: true }).waitFor();
+    expect(other.faults).toEqual([]);
+    await other.page.close();
+  });
+
   it("signs in with what a wrapping token holds, shows what the policies refuse, and says when the session has ended", async () => {
     const created = await fetch(`${server.address}/v1/auth/token/create`, {
       method: "POST",
