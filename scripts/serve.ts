@@ -156,12 +156,14 @@ async function start(command: ServeCommand, commit: string, asked: Promise<void>
 
 async function serve(command: ServeCommand): Promise<number> {
   const { data, direct, listen } = command;
-  const commit = sourceCommit();
-  say(`Grove ${sourceVersion(commit)}`);
   const shown = listen.host.includes(":") ? `[${listen.host}]` : listen.host;
   const code = await runServer({
     childName: "the Worker",
-    start: (asked) => start(command, commit, asked),
+    start: (asked) => {
+      const commit = sourceCommit();
+      say(`Grove ${sourceVersion(commit)}`);
+      return start(command, commit, asked);
+    },
     announce: ({ gateway }) => {
       say(`data in ${data}`);
       say(`Grove listens on http://${shown}:${gateway.port}`);

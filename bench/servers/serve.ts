@@ -126,10 +126,11 @@ export class ServeProcess implements Client {
   }
 }
 
-/** Makes an empty directory that goes with this process, also when the process is stopped in the middle. */
-export function passingDirectory(name: string, above = tmpdir()): string {
-  mkdirSync(resolve(above), { recursive: true });
-  const directory = mkdtempSync(join(resolve(above), `grove-${name}-`));
+/** Makes an empty directory that is removed when this process exits. Without `above` it is a temporary one of the system. */
+export function passingDirectory(name: string, above = ""): string {
+  const parent = resolve(above || tmpdir());
+  mkdirSync(parent, { recursive: true });
+  const directory = mkdtempSync(join(parent, `grove-${name}-`));
   process.once("exit", () => rmSync(directory, { recursive: true, force: true }));
   return directory;
 }

@@ -41,7 +41,7 @@ export async function beginRestore(env: Env, { run, parts, keyRing, seal }: Back
   if (!opened.ok) return err(FOREIGN_RING);
   const keys = await importKeys(opened.value.ring);
   if (!isSeal(seal, await sealOfBackup(keys, run, parts))) return err(NOT_SEALED);
-  if (!(await systemOf(env).initialize(keyRing, run))) return err(NOT_EMPTY);
+  if (!(await systemOf(env).beginRestore(run, keyRing))) return err(NOT_EMPTY);
   await refreshInstallation(env);
   return ok(null);
 }

@@ -64,9 +64,14 @@ export class System extends StoredObject<SystemEnv> {
     return { versions, parts: snapshotParts(this.#stores, changed, opened, known) };
   }
 
-  /** Gives a new installation its wrapped key ring; with a run, that of the backup which is restored. See `Setup.begin`. */
-  initialize(sealedKeyRing: string, restores: string | null = null): Promise<boolean> {
-    return this.#setup.begin(sealedKeyRing, restores);
+  /** Stores the wrapped key ring of a new installation. False when there is one already; then nothing changes. */
+  initialize(sealedKeyRing: string): Promise<boolean> {
+    return this.#setup.begin(sealedKeyRing, null);
+  }
+
+  /** Begins to restore a new installation from the backup of a run. See `Setup.begin`. */
+  beginRestore(run: string, sealedKeyRing: string): Promise<boolean> {
+    return this.#setup.begin(sealedKeyRing, run);
   }
 
   /** Ends the restore of a run at `now` (ms). See `Setup.finish`. False also while the rows of this object are missing. */
