@@ -8,7 +8,7 @@ import {
   withParameters,
 } from "../auth/route.ts";
 import { dataAnswer, ENVELOPE, KEYS, NO_CONTENT } from "../auth/route-description.ts";
-import { DENIED, err, invalid, ok, type Result } from "../base/result.ts";
+import { DENIED, err, invalid, ok, type Result, refuse } from "../base/result.ts";
 import type { Outcome } from "../token/actions.ts";
 import type { TokenAddress } from "../token/ids.ts";
 import { isWrappingToken } from "../token/wrapping-token.ts";
@@ -42,7 +42,7 @@ export const CUBBYHOLE_ROUTES: readonly Route[] = withParameters({ path: "Where 
         fields: {},
         answers: ENVELOPE,
         input: ANY_FIELDS,
-        handle: async () => err(invalid("missing path")),
+        handle: async () => refuse("missing path"),
       }),
       simpleRoute("delete", path, {
         summary: "Does nothing: a path is missing.",
@@ -81,7 +81,7 @@ export const CUBBYHOLE_ROUTES: readonly Route[] = withParameters({ path: "Where 
     async prepare(context): Promise<Result<Uint8Array>> {
       const owner = await ownCubbyhole(context);
       if (!owner.ok) return owner;
-      if (Object.keys(context.fields).length === 0) return err(invalid("missing data fields"));
+      if (Object.keys(context.fields).length === 0) return refuse("missing data fields");
       const { keys } = context.installation;
       return ok(await sealValue(keys, owner.value, context.params.path ?? "", context.fields));
     },

@@ -1,5 +1,5 @@
 import { formatRfc3339, parseRfc3339 } from "../base/clock.ts";
-import { err, invalid, ok, type Result } from "../base/result.ts";
+import { ok, type Result, refuse } from "../base/result.ts";
 import type { WatermarkScope, Watermarks } from "../system/watermarks.ts";
 
 /** Before when a token must have been created to be ended (ms); null: all that were made before now. */
@@ -20,7 +20,7 @@ export function readPastTime(text: string, field: string, now: number): Result<C
   const time = parseRfc3339(text);
   return time !== null && time <= now
     ? ok(time)
-    : err(invalid(`${field} must be "now" or a time that has passed, as in 2026-11-22T01:30:00Z`));
+    : refuse(`${field} must be "now" or a time that has passed, as in 2026-11-22T01:30:00Z`);
 }
 
 /** Tokens of the scope from before this time are not accepted; null when there is no such time. RFC 3339. */

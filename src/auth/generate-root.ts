@@ -1,5 +1,5 @@
 import { currentTime } from "../base/clock.ts";
-import { err, invalid, ok, type Result } from "../base/result.ts";
+import { err, invalid, ok, type Result, refuse } from "../base/result.ts";
 import { randomBase62 } from "../crypto/base62.ts";
 import { equalBytes, fromBase64, fromHex, toBase64 } from "../crypto/bytes.ts";
 import { parseSealKey } from "../crypto/key-ring.ts";
@@ -38,13 +38,13 @@ export async function beginRootGeneration(
   otp: string,
 ): Promise<Result<OpenedAttempt>> {
   if (otp !== "" && (otp.length !== OTP_LENGTH || !PRINTABLE.test(otp))) {
-    return err(invalid("OTP string has incorrect length"));
+    return refuse("OTP string has incorrect length");
   }
   const generatedOtp = otp === "" ? randomBase62(OTP_LENGTH) : "";
   const sealedOtp = await sealData(installation.keys, OTP_CONTEXT, encode(otp || generatedOtp));
   const nonce = crypto.randomUUID();
   const begun = await systemOf(env).beginRootGeneration({ nonce, sealedOtp }, currentTime());
-  return begun ? ok({ nonce, generatedOtp }) : err(invalid("root generation already in progress"));
+  return begun ? ok({ nonce, generatedOtp }) : refuse("root generation already in progress");
 }
 
 /**
@@ -65,11 +65,11 @@ export async function finishRootGeneration(
   const attempt = await systemOf(env).tryRootGeneration(now);
   if (!attempt) return err(NONE);
   const wrong = (message: string) =>
-    err(invalid(attempt.left > 0 ? message : `${message}; the attempt ends after ${MAX_KEY_TRIES} tries`));
+    refuse(attempt.left > 0 ? message : `${message}; the attempt ends after ${MAX_KEY_TRIES} tries`);
   if (!equalBytes(encode(nonce), encode(attempt.nonce))) return wrong("incorrect nonce supplied");
   if (!isSealKey(env, key)) return wrong("root generation aborted: the key is not the seal key of this deployment");
   const otp = await openData(installation.keys, OTP_CONTEXT, attempt.sealedOtp);
-  if (!otp) return err(invalid("root generation aborted: the attempt was tampered with; cancel it"));
+  if (!otp) return refuse("root generation aborted: the attempt was tampered with; cancel it");
   if (!(await systemOf(env).closeRootGeneration(nonce, now))) return err(NONE);
   const issued = await issue(env, installation, rootToken(now, null), null, "");
   if (!issued.ok) return issued;

@@ -1,6 +1,6 @@
 import { currentTime } from "../base/clock.ts";
 import { MAX_META_LENGTH } from "../base/limits.ts";
-import { DENIED, err, invalid, ok, type Result } from "../base/result.ts";
+import { DENIED, err, ok, type Result, refuse } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import { entityForLogin, findEntityForLogin, type LoginAlias } from "../identity/login.ts";
 import { type Installation, loadInstallation } from "../system/installation.ts";
@@ -101,7 +101,7 @@ export interface IssuedLogin {
 /** Plans the token of a login that an auth method has verified, or says why there can be none. Writes nothing. */
 function planIssue(installation: Installation, mount: Mount, login: Login): Result<LoginPlan> {
   if (JSON.stringify([login.metadata, login.internal]).length > MAX_META_LENGTH) {
-    return err(invalid("the metadata of the login is too large"));
+    return refuse("the metadata of the login is too large");
   }
   return planLogin(mount, login, installation.watermarks.newest, currentTime());
 }

@@ -1,4 +1,4 @@
-import { err, invalid, ok, type Result } from "../base/result.ts";
+import { ok, type Result, refuse } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import type { Installation } from "../system/installation.ts";
 import { issuerOf, type Mount, type MountTtl, mountTtl } from "../system/mount.ts";
@@ -42,10 +42,10 @@ export async function loginTerms(
 ): Promise<Result<LoginTerms>> {
   const mount = installation.mountServing(token.path.slice("auth/".length));
   if (!token.login || !mount || issuerOf(mount) !== token.login.mount) {
-    return err(invalid("the auth method that issued this token is disabled"));
+    return refuse("the auth method that issued this token is disabled");
   }
   const method = methods.get(mount.type);
-  if (!method) return err(invalid("lease is not renewable"));
+  if (!method) return refuse("lease is not renewable");
   const terms = await method.renew({ env, installation, mount, token, internal: token.login.internal });
   return terms.ok ? ok({ terms: terms.value, mount: mountTtl(mount) }) : terms;
 }

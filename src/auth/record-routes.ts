@@ -1,4 +1,4 @@
-import { err, ok } from "../base/result.ts";
+import { NOT_FOUND, ok } from "../base/result.ts";
 import { fieldSchema, NO_FIELDS } from "../wire/fields.ts";
 import { PAGE } from "../wire/page.ts";
 import { dataReply, EMPTY } from "../wire/reply.ts";
@@ -52,7 +52,7 @@ export function showRoute<T>(path: string, { view, read, ...description }: Decla
     answers: dataAnswer(view.shape),
     async handle(context) {
       const record = await read(context);
-      return record === null ? err({ code: "not_found" }) : ok(dataReply(view.show(record)));
+      return record === null ? NOT_FOUND : ok(dataReply(view.show(record)));
     },
   });
 }

@@ -1,5 +1,5 @@
 import { currentTime } from "../base/clock.ts";
-import { err, invalid, ok, type Result, unavailable } from "../base/result.ts";
+import { err, invalid, ok, type Result, refuse, unavailable } from "../base/result.ts";
 import { sealData } from "../crypto/sealed-data.ts";
 import type { Env } from "../env.ts";
 import type { LeaseHolder } from "../lease/actions.ts";
@@ -48,11 +48,11 @@ export async function registerLease(
 ): Promise<Result<GrantedLease>> {
   const { path, ttl, maxTtl, renewable } = registration;
   const problem = leasePathProblem(path);
-  if (problem) return err(invalid(problem));
+  if (problem) return refuse(problem);
   const target = readRevocationEndpoint(registration.target, endpointSettings(env));
-  if (!target.ok) return err(invalid(target.error));
+  if (!target.ok) return refuse(target.error);
   const plain = registration.data && JSON.stringify(registration.data);
-  if (plain && plain.length > MAX_DATA_LENGTH) return err(invalid("data is too large"));
+  if (plain && plain.length > MAX_DATA_LENGTH) return refuse("data is too large");
   const found = await findHolder(env, installation, registration);
   if (!found.ok) return found;
   const { treeId, holder } = found.value;
@@ -84,7 +84,7 @@ async function findHolder(
   installation: Installation,
   { token, accessor }: LeaseRegistration,
 ): Promise<Result<FoundHolder>> {
-  if ((token === "") === (accessor === "")) return err(invalid("exactly one of token and accessor must be specified"));
+  if ((token === "") === (accessor === "")) return refuse("exactly one of token and accessor must be specified");
   if (accessor !== "") {
     const read = await readAccessor(installation.keys, accessor);
     if (!read) return err(NO_HOLDER);
@@ -96,10 +96,10 @@ async function findHolder(
     const { treeId, row, verifier } = presented.credential;
     return ok({ treeId, holder: { by: "token", row, verifier } });
   }
-  if (presented.kind === "team") return err(invalid("a team token cannot hold leases"));
+  if (presented.kind === "team") return refuse("a team token cannot hold leases");
   const batch = presented.token;
   if (!(await isBatchAlive(env, installation, batch, currentTime()))) return err(NO_HOLDER);
-  if (!batch.parent) return err(invalid("a batch token without a parent cannot hold leases: nothing would end them"));
+  if (!batch.parent) return refuse("a batch token without a parent cannot hold leases: nothing would end them");
   return ok({
     treeId: batch.parent.treeId,
     holder: { by: "batch", row: batch.parent.row, endsBy: batch.expiresAt },

@@ -1,5 +1,5 @@
 import { currentTime } from "../base/clock.ts";
-import { err, type Failure, ok, type Result } from "../base/result.ts";
+import { err, type Failure, NOT_FOUND, ok, type Result } from "../base/result.ts";
 import { noteChange } from "../listing/updates/recent.ts";
 import { type EndRequest, UNASKED } from "../system/end-request.ts";
 import type { Outcome, Target, TargetAction } from "../token/actions.ts";
@@ -94,7 +94,7 @@ export async function outcomeOf(
   const { env, outcome: inHop } = context;
   const outcome =
     inHop ?? knownOutcome(context, targeted) ?? (await treeOf(env, targeted.treeId)?.act(ofCaller(context, targeted)));
-  if (!outcome) return err({ code: "not_found" });
+  if (!outcome) return NOT_FOUND;
   if (outcome.ok) noteTarget(context.request.notes, outcome.value);
   if (outcome.ok && outcome.value.kind === "renewed") noteChange(targeted.treeId, currentTime());
   return outcome;

@@ -1,5 +1,5 @@
 import { currentTime } from "../base/clock.ts";
-import { err, invalid, ok, type Result } from "../base/result.ts";
+import { ok, type Result, refuse } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import type { Installation } from "../system/installation.ts";
 import type { TokenAddress } from "../token/ids.ts";
@@ -28,7 +28,7 @@ export async function wrapAnswer(
   const spec = wrappingToken(creationPath, ttl, installation.watermarks.newest, now);
   const prepare = async (owner: TokenAddress): Promise<Result<readonly CubbyholeValue[]>> => {
     const sealed = await sealValue(installation.keys, owner, RESPONSE_PATH, valueOfAnswer(answer));
-    if (sealed.length > MAX_VALUE_BYTES) return err(invalid("the answer is too large to be wrapped"));
+    if (sealed.length > MAX_VALUE_BYTES) return refuse("the answer is too large to be wrapped");
     return ok([{ path: RESPONSE_PATH, sealed }]);
   };
   const started = await startTree(env, installation.keys, spec, { prepare });

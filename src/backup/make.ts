@@ -1,5 +1,5 @@
 import { currentTime, formatRfc3339 } from "../base/clock.ts";
-import { err, invalid, ok, type Result, unavailable } from "../base/result.ts";
+import { err, invalid, ok, type Result, refuse, unavailable } from "../base/result.ts";
 import { groveVersion } from "../base/version.ts";
 import { toBase64 } from "../crypto/bytes.ts";
 import type { Env } from "../env.ts";
@@ -129,13 +129,13 @@ export async function sealBackup(
 ): Promise<Result<SealedBackup>> {
   const begun = await readBegun(installation, run, currentTime());
   if (!begun.ok) return begun;
-  if (parts < 1) return err(invalid("parts must be the number of parts of the run"));
+  if (parts < 1) return refuse("parts must be the number of parts of the run");
   if (parts > MAX_PARTS) return err(TOO_MANY_PARTS);
   const { began, terms } = begun.value;
   // A row that was sealed under a key that is gone would be refused.
   const now = versionsOf(installation.keys);
   if (!terms.every((term) => now.includes(term)))
-    return err(invalid("old keys were dropped while the backup was made: begin again"));
+    return refuse("old keys were dropped while the backup was made: begin again");
   const keyRing = await systemOf(env).sealedKeyRing();
   if (keyRing === null) return err({ code: "uninitialized" });
   return ok({
@@ -160,7 +160,7 @@ async function readBegun(
 ): Promise<Result<NonNullable<Awaited<ReturnType<typeof readRun>>>>> {
   const run = await readRun(keys, name);
   if (!run) return err(UNKNOWN_RUN);
-  return now - run.began < MAX_RUN_MS ? ok(run) : err(invalid("the run began more than a day ago: begin again"));
+  return now - run.began < MAX_RUN_MS ? ok(run) : refuse("the run began more than a day ago: begin again");
 }
 
 function isSystemPart({ objects }: Part): boolean {

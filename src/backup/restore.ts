@@ -1,5 +1,5 @@
 import { currentTime } from "../base/clock.ts";
-import { err, invalid, ok, type Result } from "../base/result.ts";
+import { err, invalid, ok, type Result, refuse } from "../base/result.ts";
 import { equalBytes, fromBase64, toBase64 } from "../crypto/bytes.ts";
 import { importKeys } from "../crypto/key-ring.ts";
 import type { Env } from "../env.ts";
@@ -60,9 +60,9 @@ export async function restorePart(env: Env, { number, seal, content }: FiledPart
   if (!restoring.ok) return err(NOT_RESTORING);
   const { restoring: run, keys } = restoring.value;
   const bytes = fromBase64(content);
-  if (!bytes) return err(invalid("part must be base64"));
+  if (!bytes) return refuse("part must be base64");
   const text = await decompress(bytes, MAX_PART_BYTES);
-  if (!text.ok) return err(invalid(`the part can't be read: ${text.error}`));
+  if (!text.ok) return refuse(`the part can't be read: ${text.error}`);
   const expected = await sealOfPart(keys, { run, number }, await sha256Of(text.value));
   if (!isSeal(seal, expected)) return err(NOT_SEALED);
   // The seal says that a server of this installation has written it.

@@ -1,5 +1,5 @@
 import { inPool, MAX_PARALLEL_CALLS } from "../base/parallel.ts";
-import { err, invalid, ok, type Result } from "../base/result.ts";
+import { ok, type Result, refuse } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import type { InventoryEntry } from "../listing/inventory/entry.ts";
 import type { ObjectPage } from "../storage/object-pages.ts";
@@ -22,7 +22,7 @@ export async function writePart(env: Env, { schemas, objects }: Part): Promise<R
     if (!written.ok) refused.push(`${saved.className} ${saved.name} (${written.error})`);
     else if (written.value) listed.push(written.value);
   });
-  if (refused.length > 0) return err(invalid(`objects do not take their rows: ${refused.slice(0, 3).join(", ")}`));
+  if (refused.length > 0) return refuse(`objects do not take their rows: ${refused.slice(0, 3).join(", ")}`);
   await listTokens(env, listed);
   await listCustomIds(env, objects);
   for (const saved of objects) await listLeases(env, saved);

@@ -77,6 +77,11 @@ export function invalid(message: string): Failure {
   return { code: "invalid_request", message };
 }
 
+/** A request that fails as wrong in itself, with `message`: 400. */
+export function refuse(message: string): { readonly ok: false; readonly error: Failure } {
+  return err(invalid(message));
+}
+
 /** A 503 with `message`. The same request may succeed after so many seconds. */
 export function unavailable(message: string, retryAfterSeconds = 1): Failure {
   return { code: "unavailable", message, retryAfterSeconds };
@@ -89,6 +94,9 @@ export function invalidDocument(message: string, pointer: string, title?: string
 
 /** The one refusal for all cases that a caller without rights must not distinguish. */
 export const DENIED: Failure = { code: "permission_denied" };
+
+/** A request that fails since nothing is stored there. */
+export const NOT_FOUND = err<Failure>({ code: "not_found" });
 
 /** The refusal of a token that can't be used. */
 export const UNAUTHENTICATED: Failure = { code: "unauthenticated" };

@@ -1,4 +1,4 @@
-import { err, invalid, ok, type Result, unavailable } from "../base/result.ts";
+import { err, invalid, ok, type Result, refuse, unavailable } from "../base/result.ts";
 import { findAlias, findEntity, readAlias } from "./entities.ts";
 import type { IdentityEnv } from "./env.ts";
 import type { AliasPlace, AliasRecord, AliasWrite, EntityState, SaidOfAlias } from "./model.ts";
@@ -63,16 +63,16 @@ export async function writeAlias(
   const { name, mountAccessor, entityId } = write;
   if (id !== null) {
     const alias = await readAlias(env, id);
-    return alias ? changeAlias(env, alias, write, now) : err(invalid("invalid alias ID provided"));
+    return alias ? changeAlias(env, alias, write, now) : refuse("invalid alias ID provided");
   }
   if (name === null || mountAccessor === null) {
-    return err(invalid("'id' or 'mount_accessor' and 'name' must be provided"));
+    return refuse("'id' or 'mount_accessor' and 'name' must be provided");
   }
   const place = { mountAccessor, name };
   const alias = await findAlias(env, place);
   if (alias) return changeAlias(env, alias, write, now);
   if (entityId === null) return addWithEntity(env, place, write, now);
-  if (!(await findEntity(env, { id: entityId }))) return err(invalid("invalid canonical ID"));
+  if (!(await findEntity(env, { id: entityId }))) return refuse("invalid canonical ID");
   const customMetadata = write.customMetadata ?? {};
   const fields = { ...place, metadata: {}, customMetadata, createdAt: now, updatedAt: now };
   return put(env, { ...fields, id: drawAliasId(entityId), entityId }, null);
@@ -130,7 +130,7 @@ async function changeAlias(
   };
   if (isSame(changed, alias)) return ok(null);
   if (!(await findEntity(env, { id: changed.entityId }))) {
-    return err(invalid("given 'canonical_id' is not associated with an entity"));
+    return refuse("given 'canonical_id' is not associated with an entity");
   }
   const named = await findAlias(env, changed);
   if (named && named.id !== alias.id) return err(NAME_TAKEN);

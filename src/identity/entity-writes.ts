@@ -1,5 +1,5 @@
 import { inGroups } from "../base/parallel.ts";
-import { err, invalid, ok, type Result, unavailable } from "../base/result.ts";
+import { err, invalid, ok, type Result, refuse, unavailable } from "../base/result.ts";
 import { releaseAlias } from "./alias-writes.ts";
 import type { IdOrName } from "./directory/identity.ts";
 import { findEntity, missingEntities } from "./entities.ts";
@@ -13,7 +13,7 @@ const MAX_ATTEMPTS = 5;
 
 const NAME_IS_CHANGING = unavailable("the name is being changed; try again");
 const NAME_TAKEN = invalid("entity name is already in use");
-const NOT_FOUND = invalid("entity not found from id");
+const ENTITY_NOT_FOUND = invalid("entity not found from id");
 
 /**
  * Creates or changes an entity. With an id it must exist; a name finds the entity that has it. Messages are the reference's
@@ -33,7 +33,7 @@ export async function writeEntity(
   attempt = 1,
 ): Promise<Result<Written>> {
   const byId = id === null ? null : await findEntity(env, { id });
-  if (id !== null && !byId) return err(NOT_FOUND);
+  if (id !== null && !byId) return err(ENTITY_NOT_FOUND);
   const byName = write.name === null ? null : await findEntity(env, { name: write.name });
   if (byId && byName && byName.id !== byId.id) return err(NAME_TAKEN);
   const entity = byId ?? byName;
@@ -41,7 +41,7 @@ export async function writeEntity(
   const name = write.name ?? entity.name;
   if (name !== entity.name && (await nameEntity(env, entity.id, name)) !== entity.id) return err(NAME_TAKEN);
   const isWritten = await homeOf(env, entity.id)?.writeEntity(entity.id, write, now);
-  return isWritten ? ok({ id: entity.id, name, created: false }) : err(NOT_FOUND);
+  return isWritten ? ok({ id: entity.id, name, created: false }) : err(ENTITY_NOT_FOUND);
 }
 
 async function createEntity(
@@ -99,6 +99,6 @@ export async function writeGroup(
   now: number,
 ): Promise<Result<Written>> {
   const missing = await missingEntities(env, write.memberEntityIds ?? []);
-  if (missing.length > 0) return err(invalid("member_entity_ids holds an id that is no entity"));
+  if (missing.length > 0) return refuse("member_entity_ids holds an id that is no entity");
   return identityOf(env).writeGroup(id, write, now);
 }

@@ -1,5 +1,5 @@
 import { hasUnprintable } from "../base/name.ts";
-import { err, invalid, ok, type Result } from "../base/result.ts";
+import { ok, type Result, refuse } from "../base/result.ts";
 import { randomBytes, toHex } from "../crypto/bytes.ts";
 import { namesRoot, normalizePolicyNames, policyNameProblem, ROOT_POLICY } from "../policy/name.ts";
 import type { Metadata } from "./model.ts";
@@ -25,11 +25,11 @@ export function nameProblem(what: string, name: string): string | null {
  */
 export function identityPolicies(sent: readonly string[] | null): Result<string[] | null> {
   if (sent === null) return ok(null);
-  if (namesRoot(sent)) return err(invalid("policies cannot contain root"));
+  if (namesRoot(sent)) return refuse("policies cannot contain root");
   const policies = normalizePolicyNames(sent);
-  if (policies.length > MAX_POLICIES) return err(invalid(`policies must not be more than ${MAX_POLICIES}`));
+  if (policies.length > MAX_POLICIES) return refuse(`policies must not be more than ${MAX_POLICIES}`);
   const problem = policies.map(policyNameProblem).find((found) => found !== null);
-  return problem ? err(invalid(problem)) : ok(policies);
+  return problem ? refuse(problem) : ok(policies);
 }
 
 /** Policies as stored. No write accepts `root`: this filter is a second line of defence. */

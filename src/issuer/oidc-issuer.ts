@@ -1,6 +1,6 @@
 import { currentTime } from "../base/clock.ts";
 import { within } from "../base/location.ts";
-import { err, invalid, ok, type Result } from "../base/result.ts";
+import { ok, type Result, refuse } from "../base/result.ts";
 import { GroveObject } from "../system/grove-object.ts";
 import { loadInstallation } from "../system/installation.ts";
 import type { IssuerEnv } from "./env.ts";
@@ -106,7 +106,7 @@ export class OidcIssuer extends GroveObject<IssuerEnv> {
     await this.keys.open();
     const existing = this.#store.key(name);
     if (!existing && this.#store.keys().length >= MAX_KEYS) {
-      return err(invalid(`there are ${MAX_KEYS} keys already`));
+      return refuse(`there are ${MAX_KEYS} keys already`);
     }
     const longestRoleTtl = existing ? this.#store.rolesOf(name).longestTtl : 0;
     const planned = planKey(existing?.config ?? null, write, longestRoleTtl);
@@ -145,12 +145,10 @@ export class OidcIssuer extends GroveObject<IssuerEnv> {
 
   /** Deletes a key that no role uses. Safe to repeat. */
   deleteKey(name: string): Result<null> {
-    if (name === DEFAULT_KEY) return err(invalid(`deletion of key "${DEFAULT_KEY}" not allowed`));
+    if (name === DEFAULT_KEY) return refuse(`deletion of key "${DEFAULT_KEY}" not allowed`);
     const { names } = this.#store.rolesOf(name);
     if (names.length > 0) {
-      return err(
-        invalid(`unable to delete the key because it is currently referenced by these roles: ${names.join(", ")}`),
-      );
+      return refuse(`unable to delete the key because it is currently referenced by these roles: ${names.join(", ")}`);
     }
     this.#store.deleteKey(name);
     this.#store.changed();
@@ -172,15 +170,13 @@ export class OidcIssuer extends GroveObject<IssuerEnv> {
   ): Promise<Result<null>> {
     await this.keys.open();
     const key = this.#store.key(name);
-    if (!key) return err(invalid("no named key found at this name"));
+    if (!key) return refuse("no named key found at this name");
     const ttl = verificationTtl ?? key.config.verificationTtl;
     const problem = verificationTtlProblem(ttl, key.config.rotationPeriod);
-    if (problem) return err(invalid(problem));
+    if (problem) return refuse(problem);
     if (ttl > 0 && this.#store.countRetired(name) >= MAX_RETIRED_VERSIONS) {
-      return err(
-        invalid(
-          `${MAX_RETIRED_VERSIONS} versions are still published: wait for one to end, or give verification_ttl 0`,
-        ),
+      return refuse(
+        `${MAX_RETIRED_VERSIONS} versions are still published: wait for one to end, or give verification_ttl 0`,
       );
     }
     this.#rotate(name, key.config, next, ttl, now);
@@ -206,12 +202,11 @@ export class OidcIssuer extends GroveObject<IssuerEnv> {
     const planned = planRole(existing, write, newClientId);
     if (!planned.ok) return planned;
     const key = this.#store.key(planned.value.key);
-    if (!key) return err(invalid(`cannot find key "${planned.value.key}"`));
+    if (!key) return refuse(`cannot find key "${planned.value.key}"`);
     if (planned.value.ttl > key.config.verificationTtl) {
-      return err(invalid("a role's token ttl cannot be longer than the verification_ttl of the key it references"));
+      return refuse("a role's token ttl cannot be longer than the verification_ttl of the key it references");
     }
-    if (!existing && this.#store.roles.count() >= MAX_ROLES)
-      return err(invalid(`there are ${MAX_ROLES} roles already`));
+    if (!existing && this.#store.roles.count() >= MAX_ROLES) return refuse(`there are ${MAX_ROLES} roles already`);
     this.#store.roles.write(name, planned.value);
     return ok(null);
   }

@@ -1,5 +1,5 @@
 import { hasUnprintable } from "../base/name.ts";
-import { err, invalid, ok, type Result } from "../base/result.ts";
+import { ok, type Result, refuse } from "../base/result.ts";
 import { isName } from "../wire/path-name.ts";
 import { type IssuerRole, type KeyConfig, type KeyWrite, type RoleWrite, SIGNING_ALGORITHMS } from "./model.ts";
 
@@ -46,24 +46,22 @@ export function planKey(existing: KeyConfig | null, write: KeyWrite, longestRole
     verificationTtl: write.verificationTtl ?? before.verificationTtl,
     allowedClientIds: write.allowedClientIds ?? before.allowedClientIds,
   };
-  if (key.rotationPeriod < MIN_ROTATION_SECONDS) return err(invalid("rotation_period must be at least one minute"));
-  if (key.rotationPeriod > MAX_ROTATION_SECONDS) return err(invalid("rotation_period must be at most ten years"));
+  if (key.rotationPeriod < MIN_ROTATION_SECONDS) return refuse("rotation_period must be at least one minute");
+  if (key.rotationPeriod > MAX_ROTATION_SECONDS) return refuse("rotation_period must be at most ten years");
   const ttlProblem = verificationTtlProblem(key.verificationTtl, key.rotationPeriod);
-  if (ttlProblem) return err(invalid(ttlProblem));
-  if (!SIGNING_ALGORITHMS.includes(key.algorithm)) return err(invalid("unknown signing algorithm"));
+  if (ttlProblem) return refuse(ttlProblem);
+  if (!SIGNING_ALGORITHMS.includes(key.algorithm)) return refuse("unknown signing algorithm");
   if (longestRoleTtl > key.verificationTtl) {
-    return err(
-      invalid(
-        `unable to update the key because it is currently referenced by one or more roles with a token ttl greater than ${key.verificationTtl} seconds`,
-      ),
+    return refuse(
+      `unable to update the key because it is currently referenced by one or more roles with a token ttl greater than ${key.verificationTtl} seconds`,
     );
   }
   const { allowedClientIds } = key;
   if (allowedClientIds.length > MAX_CLIENT_IDS) {
-    return err(invalid(`allowed_client_ids must not have more than ${MAX_CLIENT_IDS} entries`));
+    return refuse(`allowed_client_ids must not have more than ${MAX_CLIENT_IDS} entries`);
   }
   const problem = allowedClientIds.map(clientIdProblem).find((found) => found !== null);
-  return problem ? err(invalid(problem)) : ok(key);
+  return problem ? refuse(problem) : ok(key);
 }
 
 /** Why `ttl` (seconds) can't be the verification TTL of a key, or null. */
@@ -81,13 +79,13 @@ export function planRole(existing: IssuerRole | null, write: RoleWrite, newClien
     ttl: write.ttl ?? existing?.ttl ?? DAY_SECONDS,
     clientId: write.clientId || existing?.clientId || newClientId,
   };
-  if (role.key === "") return err(invalid("the key parameter is required"));
-  if (role.ttl < 0) return err(invalid("ttl cannot be negative"));
+  if (role.key === "") return refuse("the key parameter is required");
+  if (role.ttl < 0) return refuse("ttl cannot be negative");
   if (role.template.length > MAX_TEMPLATE_LENGTH) {
-    return err(invalid(`template must not be longer than ${MAX_TEMPLATE_LENGTH} characters`));
+    return refuse(`template must not be longer than ${MAX_TEMPLATE_LENGTH} characters`);
   }
   const problem = clientIdProblem(role.clientId);
-  return problem ? err(invalid(problem)) : ok(role);
+  return problem ? refuse(problem) : ok(role);
 }
 
 /** True when the key lists the client id, or all of them. No client may sign when none is listed. */
@@ -105,10 +103,8 @@ export function readIssuer(text: string): Result<string> {
   const valid = url !== null && /^https?:$/.test(url.protocol) && (url.origin === text || `${url.origin}/` === text);
   return valid
     ? ok(url.origin)
-    : err(
-        invalid(
-          "invalid issuer, which must include only a scheme, host, and optional port (e.g. https://example.com:8200)",
-        ),
+    : refuse(
+        "invalid issuer, which must include only a scheme, host, and optional port (e.g. https://example.com:8200)",
       );
 }
 

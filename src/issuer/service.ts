@@ -1,5 +1,5 @@
 import { currentTime } from "../base/clock.ts";
-import { err, invalid, ok, type Result } from "../base/result.ts";
+import { ok, type Result, refuse } from "../base/result.ts";
 import type { Keys } from "../crypto/key-ring.ts";
 import type { IssuerEnv } from "./env.ts";
 import { newKeyPair } from "./key-pair.ts";
@@ -54,9 +54,9 @@ export async function signMountToken(env: IssuerEnv, keys: Keys, token: MountTok
     if (!made.ok) return made;
   }
   const signer = await issuerOf(env).signerOfKey(token.key);
-  if (!signer) return err(invalid("the signing key of identity_token_key does not exist"));
+  if (!signer) return refuse("the signing key of identity_token_key does not exist");
   if (signer.issuer === "") {
-    return err(invalid("identity tokens need an issuer: write it to identity/oidc/config"));
+    return refuse("identity tokens need an issuer: write it to identity/oidc/config");
   }
   const content = {
     issuer: pluginIssuerUrl(signer.issuer),

@@ -1,4 +1,4 @@
-import { err, invalid, ok, type Result } from "../base/result.ts";
+import { ok, type Result, refuse } from "../base/result.ts";
 import { SYSTEM_TTL_SECONDS } from "../system/mount.ts";
 import { type GrantedTtl, grantTtl } from "../token/rules/ttl.ts";
 import type { LeaseRecord } from "./record.ts";
@@ -52,13 +52,13 @@ export function leasePathProblem(path: string): string | null {
  */
 export function planLease(request: LeaseRequest, endsBy: number | null, now: number): Result<LeasePlan> {
   const problem = leasePathProblem(request.path);
-  if (problem) return err(invalid(problem));
-  if (request.ttl < 0) return err(invalid("ttl must be positive"));
-  if (request.maxTtl < 0) return err(invalid("max_ttl must be positive"));
+  if (problem) return refuse(problem);
+  if (request.ttl < 0) return refuse("ttl must be positive");
+  if (request.maxTtl < 0) return refuse("max_ttl must be positive");
   const { maxTtl, renewable, target } = request;
   const record: LeaseRecord = { issuedAt: now, maxTtl, renewable, target, endsBy };
   const grant = grantLease(record, request.ttl, SYSTEM_TTL_SECONDS, now);
-  return grant ? ok({ record, grant }) : err(invalid("the token that would hold the lease has ended"));
+  return grant ? ok({ record, grant }) : refuse("the token that would hold the lease has ended");
 }
 
 /**
@@ -72,10 +72,10 @@ export function planLeaseRenewal(
   increment: number,
   now: number,
 ): Result<GrantedTtl> {
-  if (lease.expiresAt <= now) return err(invalid("lease expired"));
-  if (!lease.renewable) return err(invalid("lease is not renewable"));
+  if (lease.expiresAt <= now) return refuse("lease expired");
+  if (!lease.renewable) return refuse("lease is not renewable");
   const grant = grantLease(lease, increment, lease.grantedTtl, now);
-  return grant ? ok(grant) : err(invalid("past the max TTL, cannot renew"));
+  return grant ? ok(grant) : refuse("past the max TTL, cannot renew");
 }
 
 function grantLease(record: LeaseRecord, requested: number, otherwise: number, now: number): GrantedTtl | null {

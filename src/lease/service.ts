@@ -1,4 +1,4 @@
-import { err, invalid, ok, type Result } from "../base/result.ts";
+import { err, invalid, NOT_FOUND, ok, type Result, refuse } from "../base/result.ts";
 import type { EndRequest } from "../system/end-request.ts";
 import type { Installation } from "../system/installation.ts";
 import { treeOf } from "../token/find-tree.ts";
@@ -31,14 +31,14 @@ export async function lookupLease(
   notes: AuditNotes,
 ): Promise<Result<ShownLease>> {
   const named = await readLeaseId(installation.keys, leaseId);
-  if (!named) return err({ code: "not_found" });
+  if (!named) return NOT_FOUND;
   if (named.kind === "token") {
     const token = await leasedToken(env, named);
     if (token) notes.targetAccessor = token.accessor;
-    return token ? ok({ kind: "token", leaseId, token }) : err({ code: "not_found" });
+    return token ? ok({ kind: "token", leaseId, token }) : NOT_FOUND;
   }
   const outcome = await treeOf(env, named.credential.treeId)?.lease({ kind: "lookup", lease: targetOf(named) });
-  if (!outcome?.ok) return err({ code: "not_found" });
+  if (!outcome?.ok) return NOT_FOUND;
   return ok({ kind: "secret", lease: granted(outcome.value).value.lease });
 }
 
@@ -49,7 +49,7 @@ export async function renewLease(
   leaseId: string,
   increment: number,
 ): Promise<Result<GrantedLease>> {
-  if (increment < 0) return err(invalid("increment cannot be negative"));
+  if (increment < 0) return refuse("increment cannot be negative");
   const named = await readLeaseId(installation.keys, leaseId);
   if (!named) return err(LEASE_NOT_FOUND);
   if (named.kind === "token") {
@@ -98,7 +98,7 @@ export async function revokeLease(
   });
   if (!outcome?.ok) return ok(false);
   const error = outcome.value.kind === "revoked" ? outcome.value.error : null;
-  return error === null ? ok(true) : err(invalid(`failed to revoke ${JSON.stringify(leaseId)} (1 / 1): ${error}`));
+  return error === null ? ok(true) : refuse(`failed to revoke ${JSON.stringify(leaseId)} (1 / 1): ${error}`);
 }
 
 type NamedTokenLease = Extract<NamedLease, { kind: "token" }>;

@@ -1,5 +1,5 @@
 import { currentTime } from "../base/clock.ts";
-import { err, type Failure, invalid, ok, type Result } from "../base/result.ts";
+import { err, type Failure, NOT_FOUND, ok, type Result, refuse } from "../base/result.ts";
 import { equalBytes } from "../crypto/bytes.ts";
 import { accessorShard, accessorShardNumber } from "../listing/accessor-shard.ts";
 import type { SchemaVersions } from "../storage/tables.ts";
@@ -29,7 +29,6 @@ const STEP = 500;
 /** Revocations that one step of a walk waits for. */
 const WALK_SENDS = 12;
 
-const NOT_FOUND = err({ code: "not_found" } as const);
 const NOT_STORED: Failure = {
   code: "unavailable",
   message: "the lease could not be stored; try again",
@@ -190,7 +189,7 @@ export class TreeLeases {
   #renew(action: Extract<LeaseAction, { kind: "renew" }>, now: number): Result<LeaseOutcome> {
     const row = this.#find(action.lease);
     if (row?.state === GIVEN_UP) {
-      return err(invalid("lease is expired and has failed previous revocation attempts"));
+      return refuse("lease is expired and has failed previous revocation attempts");
     }
     if (!row || row.state !== HELD || !this.#tree.tokens.live(row.token, now)) return NOT_FOUND;
     const lease = this.#view(row);

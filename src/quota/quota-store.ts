@@ -1,4 +1,4 @@
-import { err, invalid, ok, type Result } from "../base/result.ts";
+import { ok, type Result, refuse } from "../base/result.ts";
 import type { RowSeals } from "../storage/row-seals.ts";
 import { SealedTable, type TableShape } from "../storage/sealed-table.ts";
 import { columnOf, RANDOM_REVISION, storedJson } from "../storage/tables.ts";
@@ -50,7 +50,7 @@ export class QuotaStore {
     const others = this.all().filter(({ name }) => name !== write.name);
     const [revision = 0] = columnOf<number>(this.#sql, `SELECT ${RANDOM_REVISION}`);
     const made = newQuota(write, places, others, revision);
-    if (!made.ok) return err(invalid(made.error));
+    if (!made.ok) return refuse(made.error);
     this.#put(made.value);
     return ok(null);
   }
@@ -79,7 +79,7 @@ export class QuotaStore {
   /** Replaces the configuration; a 400 says why it can't be. */
   configure(config: QuotaConfig): Result<null> {
     const checked = checkQuotaConfig(config);
-    if (!checked.ok) return err(invalid(checked.error));
+    if (!checked.ok) return refuse(checked.error);
     this.#sealedConfig.put({ id: 1, config: JSON.stringify(checked.value) });
     this.#changed();
     return ok(null);

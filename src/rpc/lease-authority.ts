@@ -1,7 +1,7 @@
 import { WorkerEntrypoint } from "cloudflare:workers";
 import type { Lease, LeaseAnswer, LeaseAuthorityBinding, LeaseRevocation, NewLease } from "../../client/types.ts";
 import { type LeaseRegistration, registerLease } from "../auth/register-lease.ts";
-import { err, invalid, ok, type Result } from "../base/result.ts";
+import { ok, type Result, refuse } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import { leaseIdOf } from "../lease/record.ts";
 import { type GrantedLease, lookupLease, renewLease, revokeLease, type ShownLease } from "../lease/service.ts";
@@ -45,7 +45,7 @@ export class LeaseAuthority extends WorkerEntrypoint<Env> implements LeaseAuthor
   async renew(leaseId: string, increment = 0): Promise<LeaseAnswer> {
     const asked = { operation: "update", path: "sys/leases/renew", acts: true } as const;
     return this.#answer({ ...asked, data: { lease_id: leaseId, increment } }, async (installation) => {
-      if (!Number.isSafeInteger(increment)) return err(invalid("increment must be a whole number of seconds"));
+      if (!Number.isSafeInteger(increment)) return refuse("increment must be a whole number of seconds");
       return onId(leaseId, (id) => renewLease(this.env, installation, id, increment));
     });
   }
@@ -77,16 +77,16 @@ export class LeaseAuthority extends WorkerEntrypoint<Env> implements LeaseAuthor
 function readRegistration(lease: NewLease): Result<LeaseRegistration> {
   const { token = "", accessor = "", path, ttl = 0, maxTtl = 0, renewable = true, target, data } = lease;
   if (![token, accessor, path, target].every((text) => typeof text === "string")) {
-    return err(invalid("token, accessor, path and target must be texts"));
+    return refuse("token, accessor, path and target must be texts");
   }
   if (![ttl, maxTtl].every((seconds) => Number.isSafeInteger(seconds) && seconds >= 0)) {
-    return err(invalid("ttl and maxTtl must be whole numbers of seconds"));
+    return refuse("ttl and maxTtl must be whole numbers of seconds");
   }
   return ok({ token, accessor, path, ttl, maxTtl, renewable: renewable === true, target, data: data ?? null });
 }
 
 async function onId<T>(leaseId: unknown, work: (id: string) => Promise<Result<T>>): Promise<Result<T>> {
-  return typeof leaseId === "string" && leaseId.length <= LONGEST_ID ? work(leaseId) : err(invalid("invalid lease"));
+  return typeof leaseId === "string" && leaseId.length <= LONGEST_ID ? work(leaseId) : refuse("invalid lease");
 }
 
 function leaseOf(shown: GrantedLease | ShownLease): Lease {

@@ -12,7 +12,7 @@ import { authorizeCall } from "../auth/authorize-call.ts";
 import { type Caller, callerAccessor, callerOf, callerRecord, readToken } from "../auth/caller.ts";
 import { lookupTeamToken, type TeamTokenInfo } from "../auth/team-caller.ts";
 import { MAX_TOKEN_LENGTH } from "../base/limits.ts";
-import { err, type Failure, invalid, ok, type Result, UNAUTHENTICATED } from "../base/result.ts";
+import { err, type Failure, ok, type Result, refuse, UNAUTHENTICATED } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import { loadActiveEntity, policiesOfEntity } from "../identity/standing.ts";
 import type { AccessRequest } from "../policy/acl.ts";
@@ -48,7 +48,7 @@ export class TokenAuthority extends WorkerEntrypoint<Env> implements TokenAuthor
   async authorize(token: string, request: AuthorizeRequest): Promise<Authorization> {
     const text = readTokenText(token);
     const read = readAuthorizeRequest(request);
-    if (!read.ok) return this.#refuse(text, read.error);
+    if (!read.ok) return this.#answerRefused(text, read.error);
     const { access, clientAddress } = read.value;
     const { operation, path, data = {} } = access;
     const asked = { operation, path, clientAddress, token: text, data, acts: false };
@@ -70,7 +70,7 @@ export class TokenAuthority extends WorkerEntrypoint<Env> implements TokenAuthor
   }
 
   /** Refuses what is no request, on record. */
-  async #refuse(token: string, failure: Failure): Promise<Authorization> {
+  async #answerRefused(token: string, failure: Failure): Promise<Authorization> {
     const asked = { ...READS, operation: "unknown", path: "", token } as const;
     await audited(this.env, this.ctx, asked, async () => err(failure));
     return { allowed: false, ...refusalOf(failure) };
@@ -144,14 +144,14 @@ interface ReadRequest {
 
 /** Reads what another Worker sends: its types are compiled, so nothing is certain about the values. */
 function readAuthorizeRequest(request: unknown): Result<ReadRequest> {
-  if (!isObject(request)) return err(invalid("invalid request: it"));
+  if (!isObject(request)) return refuse("invalid request: it");
   const parsed = readValues(REQUEST, request);
-  if (!parsed.ok) return err(invalid(`invalid request: ${parsed.error.name}`));
+  if (!parsed.ok) return refuse(`invalid request: ${parsed.error.name}`);
   const { operation, data = {}, wrapTtlSeconds = 0, clientAddress } = parsed.value;
   // The same rules as for a path of the interface: without slashes at its beginning, a list without one at its end.
   const path = parsed.value.path.replace(/^\/+/, "");
   const problem = pathProblem(path);
-  if (problem) return err(invalid(problem));
+  if (problem) return refuse(problem);
   const access: AccessRequest = {
     operation,
     path: isListing(operation) ? `${path.replace(/\/+$/, "")}/` : path,

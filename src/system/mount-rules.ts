@@ -1,5 +1,5 @@
 import { readLocationHint } from "../base/location.ts";
-import { err, invalid, ok, type Result } from "../base/result.ts";
+import { err, ok, type Result, refuse } from "../base/result.ts";
 import type { QuotaPlace } from "../quota/rules.ts";
 import {
   issuerOf,
@@ -157,12 +157,12 @@ export function placesOfQuotas(mounts: readonly Mount[]): QuotaPlace[] {
  */
 export function moveMount(mounts: readonly Mount[], issuer: string, move: MountMove): Result<Mount> {
   const mount = mounts.find(({ path }) => path === move.from);
-  if (!mount || issuerOf(mount) !== issuer) return err(invalid(`no matching mount at "auth/${move.from}"`));
-  if (mount.type === "token") return err(invalid(`cannot remount "auth/${move.from}"`));
+  if (!mount || issuerOf(mount) !== issuer) return refuse(`no matching mount at "auth/${move.from}"`);
+  if (mount.type === "token") return refuse(`cannot remount "auth/${move.from}"`);
   const problem = mountPathProblem(
     move.to,
     mounts.map(({ path }) => path),
   );
-  if (problem) return err(invalid(problem));
+  if (problem) return refuse(problem);
   return ok({ ...mount, path: move.to, issuer: move.id, move });
 }

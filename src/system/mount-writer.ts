@@ -1,4 +1,4 @@
-import { err, type Failure, invalid, ok, type Result } from "../base/result.ts";
+import { err, type Failure, invalid, ok, type Result, refuse } from "../base/result.ts";
 import type { EndRequest } from "./end-request.ts";
 import type { Mount } from "./mount.ts";
 import { type MountChange, moveMount, newMountProblem, tuneMount } from "./mount-rules.ts";
@@ -27,7 +27,7 @@ export class MountWriter {
   /** Adds a mount, unless its path is taken. */
   enable(mount: Mount): Result<null> {
     const problem = newMountProblem(mount.path, this.#stores.mounts.all());
-    if (problem) return err(invalid(problem));
+    if (problem) return refuse(problem);
     this.#stores.mounts.put(mount);
     return ok(null);
   }
@@ -37,7 +37,7 @@ export class MountWriter {
     const mount = this.#stores.mounts.at(path);
     if (!mount) return err(noMountAt(path));
     const tuned = tuneMount(mount, change);
-    if (!tuned.ok) return err(invalid(tuned.error));
+    if (!tuned.ok) return refuse(tuned.error);
     this.#stores.mounts.put(tuned.value);
     return ok(null);
   }

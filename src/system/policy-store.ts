@@ -1,4 +1,4 @@
-import { err, invalid, ok, type Result } from "../base/result.ts";
+import { ok, type Result, refuse } from "../base/result.ts";
 import { checkAndSetProblem } from "../policy/write.ts";
 import type { RowSeals } from "../storage/row-seals.ts";
 import { SealedTable, type TableShape, type WithSeal } from "../storage/sealed-table.ts";
@@ -149,13 +149,13 @@ export class PolicyStore {
   /** Makes or replaces a policy. Refused when the writer has seen another version, or all policies would be too large. */
   write(name: string, write: PolicyWrite, now: number): Result<null> {
     const problem = checkAndSetProblem(this.read(name, now), write);
-    return problem ? err(invalid(problem)) : this.#put(name, write, now);
+    return problem ? refuse(problem) : this.#put(name, write, now);
   }
 
   /** Changes what a patch names of a policy. */
   patch(name: string, patch: PolicyPatch, now: number): Result<null> {
     const row = this.#find(name, now);
-    if (!row) return err(invalid("policy not found"));
+    if (!row) return refuse("policy not found");
     const stored = policyOfRow(row);
     const write: PolicyWrite = {
       content: patch.content ?? { text: row.text, rulesJson: row.rules },
@@ -166,7 +166,7 @@ export class PolicyStore {
       cas: patch.cas ?? stored.version,
     };
     const problem = checkAndSetProblem(stored, write);
-    return problem ? err(invalid(problem)) : this.#put(name, write, now);
+    return problem ? refuse(problem) : this.#put(name, write, now);
   }
 
   /**
@@ -176,7 +176,7 @@ export class PolicyStore {
    */
   delete(name: string, cas: number | null, now: number): Result<null> {
     const problem = cas === null ? null : checkAndSetProblem(this.read(name, now), { cas, casRequired: false });
-    if (problem) return err(invalid(problem));
+    if (problem) return refuse(problem);
     this.#sealed.delete(name);
     this.#versions.change("policies");
     return ok(null);
@@ -194,7 +194,7 @@ export class PolicyStore {
       name,
     );
     if (others + write.content.rulesJson.length > MAX_RULES_LENGTH) {
-      return err(invalid("the policies of this installation would be too large; delete or shorten some"));
+      return refuse("the policies of this installation would be too large; delete or shorten some");
     }
     const [version = 0] = columnOf<number>(this.#sql, "SELECT version FROM policies WHERE name = ?", name);
     this.#sealed.put({

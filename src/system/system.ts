@@ -1,5 +1,5 @@
 import { within } from "../base/location.ts";
-import { err, invalid, ok, type Result } from "../base/result.ts";
+import { ok, type Result, refuse } from "../base/result.ts";
 import type { QuotaConfig, RateLimitQuota } from "../quota/quota.ts";
 import type { QuotaWrite } from "../quota/rules.ts";
 import { RowSeals } from "../storage/row-seals.ts";
@@ -114,7 +114,7 @@ export class System extends StoredObject<SystemEnv> {
   async configureRotation(change: RotationChange): Promise<Result<null>> {
     await this.#keys.mustOpen();
     const changed = changeRotation(this.#stores.rotation.settings(), change);
-    if (!changed.ok) return err(invalid(changed.error));
+    if (!changed.ok) return refuse(changed.error);
     this.#stores.rotation.writeSettings(changed.value);
     return ok(null);
   }

@@ -1,5 +1,5 @@
 import { currentTime, isWithin } from "../base/clock.ts";
-import { err, ok, type Result, unavailable } from "../base/result.ts";
+import { err, NOT_FOUND, ok, type Result, unavailable } from "../base/result.ts";
 import { snapshotMaxAgeMs } from "../system/copy-age.ts";
 import type { TeamEnv } from "./env.ts";
 import { organizationNamed } from "./find.ts";
@@ -42,10 +42,10 @@ export class OrganizationView {
 
   /** The rules as they are now. "not_found" without a team or organization, "unavailable" without an answer. */
   async currentRules(team: TeamRecord | null): Promise<Result<LifetimeRules>> {
-    if (!team) return err({ code: "not_found" });
+    if (!team) return NOT_FOUND;
     try {
       const rules = await this.#read(team);
-      return rules ? ok(rules) : err({ code: "not_found" });
+      return rules ? ok(rules) : NOT_FOUND;
     } catch (error) {
       console.error(JSON.stringify({ type: "team_lifetimes", error: String(error) }));
       return err(NO_ANSWER);

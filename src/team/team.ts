@@ -1,6 +1,6 @@
 import { currentTime } from "../base/clock.ts";
 import { MAX_TEAM_TOKENS } from "../base/limits.ts";
-import { err, ok, type Result, unavailable } from "../base/result.ts";
+import { err, NOT_FOUND, ok, type Result, unavailable } from "../base/result.ts";
 import { equalBytes } from "../crypto/bytes.ts";
 import type { AgedTerm } from "../crypto/key-terms.ts";
 import type { CheckedRows } from "../storage/row-seals.ts";
@@ -39,8 +39,6 @@ const NEVER = Number.POSITIVE_INFINITY;
 const NOTICE_RETRY_MS = 30_000;
 /** The id of no token. */
 const NO_TOKEN = "none";
-
-const NOT_FOUND = err({ code: "not_found" } as const);
 
 /**
  * A team and its tokens: at most one without a description, which each new one replaces, and any number with different

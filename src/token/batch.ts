@@ -1,4 +1,4 @@
-import { err, invalid, ok, type Result } from "../base/result.ts";
+import { ok, type Result, refuse } from "../base/result.ts";
 import { fromBase64Url, toBase64Url } from "../crypto/bytes.ts";
 import type { Keys } from "../crypto/key-ring.ts";
 import { openData, sealData } from "../crypto/sealed-data.ts";
@@ -32,7 +32,7 @@ export async function sealBatchToken(
   const sealed = await sealData(keys, CONTEXT, UTF_8.encode(JSON.stringify(token)));
   const text = BATCH_PREFIX + toBase64Url(sealed);
   if (text.length > MAX_BATCH_TOKEN_LENGTH) {
-    return err(invalid("policies and meta are too large for a batch token, which carries them itself"));
+    return refuse("policies and meta are too large for a batch token, which carries them itself");
   }
   return ok(text);
 }

@@ -1,4 +1,4 @@
-import { err, invalid, ok, type Result } from "../base/result.ts";
+import { err, ok, type Result, refuse } from "../base/result.ts";
 import { entityForLogin } from "../identity/login.ts";
 import { nameProblem } from "../identity/rules.ts";
 import type { Installation } from "../system/installation.ts";
@@ -18,9 +18,9 @@ export async function withEntityOfAlias(
 ): Promise<Result<TokenSpec>> {
   if (aliasName === "") return ok(spec);
   const problem = nameProblem("alias", aliasName);
-  if (problem) return err(invalid(problem));
+  if (problem) return refuse(problem);
   const mount = installation.mountAt("token/");
-  if (!mount) return err(invalid("auth token mount accessor not found"));
+  if (!mount) return refuse("auth token mount accessor not found");
   const found = await entityForLogin(env, { mountAccessor: mount.accessor, aliasName, metadata: null });
   if (!found.ok) return err({ code: "forbidden", message: "entity from given entity alias is disabled" });
   return ok({ ...spec, record: { ...spec.record, entityId: found.value.entity.id } });

@@ -1,5 +1,5 @@
 import { currentTime } from "../base/clock.ts";
-import { err, ok, type Result, UNAUTHENTICATED } from "../base/result.ts";
+import { err, NOT_FOUND, ok, type Result, UNAUTHENTICATED } from "../base/result.ts";
 import { equalBytes } from "../crypto/bytes.ts";
 import { loadActiveEntity } from "../identity/standing.ts";
 import type { FoundInTree, LeaseAction, LeaseOutcome, WalkAnswer, WalkPurpose } from "../lease/actions.ts";
@@ -39,7 +39,6 @@ import { unsweptEnd } from "./unswept-end.ts";
 
 /** The answer for every token that can't be used, whatever the reason. */
 const REFUSED = err(UNAUTHENTICATED);
-const NOT_FOUND = err({ code: "not_found" } as const);
 
 /**
  * A token tree: a token without a parent, and everything created from it. Cascade, use counts and expiry of the tree are

@@ -1,4 +1,4 @@
-import { err, ok, type Result } from "../base/result.ts";
+import { err, NOT_FOUND, ok, type Result } from "../base/result.ts";
 import { equalBytes } from "../crypto/bytes.ts";
 import type { EndRequest } from "../system/end-request.ts";
 import type { Outcome, Target, TargetAction } from "../token/actions.ts";
@@ -10,8 +10,6 @@ import { isWrappingToken } from "../token/wrapping-token.ts";
 import { RESPONSE_PATH } from "../wire/stored-answer.ts";
 import type { SharedParts } from "./shared-parts.ts";
 import type { TokenRow } from "./token-rows.ts";
-
-const NOT_FOUND = err({ code: "not_found" } as const);
 
 /** What can be done to a token of the tree that a caller names. */
 export class TreeTargets {

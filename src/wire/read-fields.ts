@@ -1,4 +1,4 @@
-import { err, invalid, ok, type Result } from "../base/result.ts";
+import { err, ok, type Result, refuse } from "../base/result.ts";
 import { type FieldSchema, readValues } from "./fields.ts";
 
 /** Names of the fields that were sent. */
@@ -32,7 +32,7 @@ export function readFields<F>(
   const read = readValues(schema, data);
   if (read.ok) return ok({ values: read.value, unknown, known });
   const { name, message } = read.error;
-  return err(invalid(`Field validation failed: error converting input for field "${name}": ${message}`));
+  return refuse(`Field validation failed: error converting input for field "${name}": ${message}`);
 }
 
 const NONE: readonly string[] = [];

@@ -1,7 +1,7 @@
 import { parseDuration } from "../base/duration.ts";
 import { parseFlag } from "../base/flag.ts";
 import { MAX_PARAMETERS, MAX_PATH_LENGTH, MAX_TOKEN_LENGTH, maxBodyBytes } from "../base/limits.ts";
-import { err, type Failure, invalid, ok, type Result } from "../base/result.ts";
+import { err, type Failure, invalid, ok, type Result, refuse } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import type { Operation } from "../policy/acl.ts";
 import type { AuditNotes } from "./audit.ts";
@@ -103,10 +103,10 @@ export function readPath(pathname: string): Result<string> {
   try {
     path = decodeURIComponent(pathname.slice(basePathOf(pathname).length));
   } catch {
-    return err(invalid("the path is not valid percent-encoded UTF-8"));
+    return refuse("the path is not valid percent-encoded UTF-8");
   }
   const problem = pathProblem(path);
-  return problem ? err(invalid(problem)) : ok(path);
+  return problem ? refuse(problem) : ok(path);
 }
 
 /** Why no policy and no handler may see `path`, or null. */
@@ -148,8 +148,8 @@ export function readOperation(method: string, query: URLSearchParams): Result<Op
   if (parseFlag(query.get("help") ?? "")) return ok("help");
   const list = parseFlag(query.get("list") ?? "");
   const scan = parseFlag(query.get("scan") ?? "");
-  if (list === null || scan === null) return err(invalid("list and scan must be true or false"));
-  if (list && scan) return err(invalid("list and scan can't be asked for together"));
+  if (list === null || scan === null) return refuse("list and scan must be true or false");
+  if (list && scan) return refuse("list and scan can't be asked for together");
   return ok(list ? "list" : scan ? "scan" : "read");
 }
 
@@ -170,7 +170,7 @@ export async function readRequest(
   if (!path.ok) return path;
   if (!operation.ok) return operation;
   const writes = operation.value === "update" || operation.value === "patch";
-  if (writes && path.value.endsWith("/")) return err(invalid("cannot write to a path ending in '/'"));
+  if (writes && path.value.endsWith("/")) return refuse("cannot write to a path ending in '/'");
   const wrapTtl = readWrapTtl(headers.get("X-Vault-Wrap-TTL"));
   if (!wrapTtl.ok) return wrapTtl;
   const namespace = readNamespace(headers.get("X-Vault-Namespace"));
@@ -244,7 +244,7 @@ async function readBody(request: Request, env: Env): Promise<Result<Record<strin
     return readForm(new URLSearchParams(text.value));
   }
   const parsed = parseJsonObject(text.value);
-  return parsed.ok ? parsed : err(invalid(parsed.error));
+  return parsed.ok ? parsed : refuse(parsed.error);
 }
 
 /** The body as text, "" without one. Not read further than the limit, whatever length it announced. */
@@ -289,7 +289,7 @@ function readForm(form: URLSearchParams): Result<Record<string, unknown>> {
 
 /** The values of each name, in one pass: looking every name up by itself would take minutes for a body of short names. */
 function groupByName(parameters: URLSearchParams): Result<Map<string, string[]>> {
-  if (parameters.size > MAX_PARAMETERS) return err(invalid("there are too many fields"));
+  if (parameters.size > MAX_PARAMETERS) return refuse("there are too many fields");
   const grouped = new Map<string, string[]>();
   for (const [name, value] of parameters) {
     const values = grouped.get(name);
@@ -313,9 +313,8 @@ function readBearer(headers: Headers): string {
 function readWrapTtl(header: string | null): Result<number> {
   if (!header) return ok(0);
   const ttl = parseDuration(header);
-  if (!ttl.ok) return err(invalid(`error parsing X-Vault-Wrap-TTL header: it ${ttl.error}`));
-  if (ttl.value < 0)
-    return err(invalid("error parsing X-Vault-Wrap-TTL header: requested wrap ttl cannot be negative"));
+  if (!ttl.ok) return refuse(`error parsing X-Vault-Wrap-TTL header: it ${ttl.error}`);
+  if (ttl.value < 0) return refuse("error parsing X-Vault-Wrap-TTL header: requested wrap ttl cannot be negative");
   return ok(ttl.value);
 }
 

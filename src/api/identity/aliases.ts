@@ -1,6 +1,6 @@
 import type { CallContext, Route } from "../../auth/route.ts";
 import { currentTime } from "../../base/clock.ts";
-import { err, invalid, ok, type Result } from "../../base/result.ts";
+import { ok, type Result, refuse } from "../../base/result.ts";
 import { deleteAlias, writeAlias } from "../../identity/alias-writes.ts";
 import { listAliases, readAlias } from "../../identity/entities.ts";
 import type { AliasRecord, GroupAliasRecord } from "../../identity/model.ts";
@@ -40,9 +40,9 @@ export const ALIAS_ROUTES: readonly Route[] = routesById<AliasRecord, Fields>({
 async function writeEntityAlias({ env, installation }: CallContext, fields: Fields): Promise<Result<ShownWrite>> {
   const { id, name, mount_accessor: accessor, custom_metadata: customMetadata } = fields;
   const problem = nameProblem("alias", name) ?? metadataProblem("custom_metadata", customMetadata);
-  if (problem) return err(invalid(problem));
+  if (problem) return refuse(problem);
   if (accessor !== "" && !installation.mounts.some((mount) => mount.accessor === accessor)) {
-    return err(invalid("invalid mount accessor"));
+    return refuse("invalid mount accessor");
   }
   const changes = {
     name: name || null,
@@ -82,9 +82,9 @@ export const GROUP_ALIAS_ROUTES: readonly Route[] = routesById<GroupAliasRecord,
 async function writeGroupAlias({ env, installation }: CallContext, fields: GroupFields): Promise<Result<ShownWrite>> {
   const { id, name, mount_accessor: mountAccessor, canonical_id: groupId } = fields;
   const problem = nameProblem("alias", name);
-  if (problem) return err(invalid(problem));
+  if (problem) return refuse(problem);
   if (name !== "" && mountAccessor !== "" && !installation.mounts.some((mount) => mount.accessor === mountAccessor)) {
-    return err(invalid("invalid mount accessor"));
+    return refuse("invalid mount accessor");
   }
   const changes = { name, mountAccessor, groupId: groupId || null };
   const written = await identityOf(env).writeGroupAlias(id || null, changes, currentTime());

@@ -3,7 +3,7 @@ import { readRoute } from "../../auth/record-routes.ts";
 import { type Answered, type CallContext, type Route, simpleRoute, withParameters } from "../../auth/route.ts";
 import { DONE_OR_WARNED, dataAnswer, NO_CONTENT } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
-import { err, invalid, ok, type Result } from "../../base/result.ts";
+import { NOT_FOUND, ok, type Result, refuse } from "../../base/result.ts";
 import { findEntity, listEntities, listEntityNames, readEntity } from "../../identity/entities.ts";
 import { deleteEntities, writeEntity } from "../../identity/entity-writes.ts";
 import type { EntityRecord } from "../../identity/model.ts";
@@ -54,7 +54,7 @@ export const ENTITY_ROUTES: readonly Route[] = withParameters({ id: "The id of t
     answers: NO_CONTENT,
     input: fieldSchema({ entity_ids: commaList().describe("The ids of the entities") }),
     handle: async ({ env, fields }) => {
-      if (!fields.entity_ids?.length) return err(invalid("missing entity ids to delete"));
+      if (!fields.entity_ids?.length) return refuse("missing entity ids to delete");
       await deleteEntities(
         env,
         fields.entity_ids.map((id) => ({ id })),
@@ -69,7 +69,7 @@ export const ENTITY_ROUTES: readonly Route[] = withParameters({ id: "The id of t
     answers: dataAnswer({ not_before: "string" }),
     handle: async ({ env, installation, params }) => {
       const id = params.id ?? "";
-      if (!(await findEntity(env, { id }))) return err({ code: "not_found" });
+      if (!(await findEntity(env, { id }))) return NOT_FOUND;
       return ok(dataReply({ not_before: notBefore(installation.watermarks, entityScope(id)) }));
     },
   }),
@@ -85,7 +85,7 @@ export const ENTITY_ROUTES: readonly Route[] = withParameters({ id: "The id of t
 async function write({ env }: CallContext, fields: Fields): Promise<Result<ShownWrite>> {
   const { id, name, metadata, disabled } = fields;
   const problem = nameProblem("entity", name) ?? metadataProblem("metadata", metadata);
-  if (problem) return err(invalid(problem));
+  if (problem) return refuse(problem);
   const policies = identityPolicies(fields.policies);
   if (!policies.ok) return policies;
   const changes = { name: name || null, metadata, policies: policies.value, disabled: disabled ?? null };
@@ -102,7 +102,7 @@ async function endTokens(context: CallContext<{ not_before: string }>): Answered
   const now = currentTime();
   const createdBefore = readNotBefore(fields.not_before || "now", now);
   if (!createdBefore.ok) return createdBefore;
-  if (!(await findEntity(env, { id }))) return err({ code: "not_found" });
+  if (!(await findEntity(env, { id }))) return NOT_FOUND;
   const asked = endRequestOf(caller, asking);
   const request = { id: crypto.randomUUID(), scope: entityScope(id), createdBefore: createdBefore.value, asked };
   return endedReply(env, await systemOf(env).addWatermark(request, now));

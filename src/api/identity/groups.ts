@@ -1,6 +1,6 @@
 import type { CallContext, Route } from "../../auth/route.ts";
 import { currentTime } from "../../base/clock.ts";
-import { err, invalid, ok, type Result } from "../../base/result.ts";
+import { ok, type Result, refuse } from "../../base/result.ts";
 import { writeGroup } from "../../identity/entity-writes.ts";
 import { EXTERNAL_GROUP, type GroupRecord, INTERNAL_GROUP } from "../../identity/model.ts";
 import { identityPolicies, metadataProblem, nameProblem } from "../../identity/rules.ts";
@@ -45,9 +45,9 @@ export const GROUP_ROUTES: readonly Route[] = [...routesById(KIND), ...routesByN
 async function write({ env }: CallContext, fields: Fields): Promise<Result<ShownWrite>> {
   const { id, name, metadata } = fields;
   const type = TYPES.find((known) => known === fields.type) ?? null;
-  if (fields.type !== "" && type === null) return err(invalid('the type of a group is "internal" or "external"'));
+  if (fields.type !== "" && type === null) return refuse('the type of a group is "internal" or "external"');
   const problem = nameProblem("group", name) ?? metadataProblem("metadata", metadata);
-  if (problem) return err(invalid(problem));
+  if (problem) return refuse(problem);
   const policies = identityPolicies(fields.policies);
   if (!policies.ok) return policies;
   const changes = {

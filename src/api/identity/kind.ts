@@ -3,7 +3,7 @@ import { readRoute, removeRoute, showRoute } from "../../auth/record-routes.ts";
 import { type Answered, type CallContext, type Route, simpleRoute } from "../../auth/route.ts";
 import { type Answer, dataAnswer, KEYS, NO_CONTENT } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
-import { DENIED, err, ok, type Result } from "../../base/result.ts";
+import { DENIED, err, NOT_FOUND, ok, type Result } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
 import type { IdOrName } from "../../identity/directory/identity.ts";
 import { findEntity } from "../../identity/entities.ts";
@@ -146,7 +146,7 @@ export function routesByName<
       answers: dataAnswer(named.view.shape),
       handle: byName(async ({ env, installation: { mounts } }, key) => {
         const thing = await named.read(env, key);
-        return thing ? ok(dataReply(named.view.show({ thing, mounts }))) : err({ code: "not_found" });
+        return thing ? ok(dataReply(named.view.show({ thing, mounts }))) : NOT_FOUND;
       }),
     }),
     simpleRoute("update", pathOfName, {

@@ -1,6 +1,6 @@
 import { type Route, simpleRoute } from "../../auth/route.ts";
 import { dataAnswer, NO_CONTENT } from "../../auth/route-description.ts";
-import { err, invalid, ok, type Result } from "../../base/result.ts";
+import { ok, type Result, refuse } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
 import type { IdOrName } from "../../identity/directory/identity.ts";
 import { type EntityKey, readEntity } from "../../identity/entities.ts";
@@ -65,12 +65,12 @@ function readKey(fields: Values<typeof FIELDS>): Result<EntityKey> {
     ...(aliasName !== "" || mountAccessor !== "" ? [{ aliasName, mountAccessor }] : []),
   ];
   const [key, ...others] = keys;
-  if (!key) return err(invalid("query parameter not supplied"));
+  if (!key) return refuse("query parameter not supplied");
   if (others.length > 0) {
-    return err(invalid("query parameter conflict; please supply distinct set of query parameters"));
+    return refuse("query parameter conflict; please supply distinct set of query parameters");
   }
   if ((aliasName === "") !== (mountAccessor === "")) {
-    return err(invalid("both 'alias_name' and 'alias_mount_accessor' needs to be set"));
+    return refuse("both 'alias_name' and 'alias_mount_accessor' needs to be set");
   }
   return ok(key);
 }

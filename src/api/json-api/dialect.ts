@@ -1,4 +1,4 @@
-import { err, type Failure, invalid, ok, type Result } from "../../base/result.ts";
+import { err, type Failure, ok, type Result, refuse } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
 import type { Operation } from "../../policy/acl.ts";
 import type { Dialect } from "../../wire/dialect.ts";
@@ -35,7 +35,7 @@ async function readRequest(request: Request, head: RequestHead, env: Env, id: st
   if (namespace) return err(namespace);
   // The answer to a request for a wrapped response must not be sent unwrapped: a carrier of the wrapping token would
   // see the secret.
-  if (request.headers.get("X-Vault-Wrap-TTL")) return err(invalid("answers of this interface can't be wrapped"));
+  if (request.headers.get("X-Vault-Wrap-TTL")) return refuse("answers of this interface can't be wrapped");
   const content = await readFields(request, env, operation, head.query);
   if (!content.ok) return content;
   const baseUrl = () => readBaseUrl(head, request.headers, env);
@@ -80,7 +80,7 @@ async function readBody(request: Request, env: Env): Promise<Result<Record<strin
     return err({ code: "unsupported_media_type", message: `the content type of a body must be ${MEDIA_TYPE}` });
   }
   const parsed = parseJsonObject(text.value);
-  return parsed.ok ? parsed : err(invalid(parsed.error));
+  return parsed.ok ? parsed : refuse(parsed.error);
 }
 
 function readQuery(query: URLSearchParams): Result<Resource> {

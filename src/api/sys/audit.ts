@@ -1,7 +1,7 @@
 import { readRoute } from "../../auth/record-routes.ts";
 import { type Route, simpleRoute, withParameters } from "../../auth/route.ts";
 import { dataAnswer, injectedAnswer, NO_CONTENT } from "../../auth/route-description.ts";
-import { err, invalid, ok } from "../../base/result.ts";
+import { ok, refuse } from "../../base/result.ts";
 import { auditHash } from "../../wire/audit.ts";
 import { ANY_FIELDS, fieldSchema, NO_FIELDS, text } from "../../wire/fields.ts";
 import { dataReply, EMPTY, injectedReply } from "../../wire/reply.ts";
@@ -32,7 +32,7 @@ export const AUDIT_ROUTES: readonly Route[] = withParameters({ path: "The name o
     answers: NO_CONTENT,
     input: ANY_FIELDS,
     handle: async () =>
-      err(invalid("cannot enable audit device via API; use declarative, config-based audit device management instead")),
+      refuse("cannot enable audit device via API; use declarative, config-based audit device management instead"),
   }),
 
   simpleRoute("delete", "sys/audit/:path{.+}", {
@@ -50,7 +50,7 @@ export const AUDIT_ROUTES: readonly Route[] = withParameters({ path: "The name o
     input: fieldSchema({ input: text().describe("The text") }),
     handle: async ({ installation, fields }) =>
       fields.input === ""
-        ? err(invalid('the "input" parameter is empty'))
+        ? refuse('the "input" parameter is empty')
         : ok(dataReply({ hash: await auditHash(installation.keys, fields.input) })),
   }),
 ]);

@@ -10,7 +10,7 @@ import { listedPart, makePart, sealBackup } from "../../backup/make.ts";
 import { readPosition } from "../../backup/part.ts";
 import { beginRestore, finishRestore, NOT_EMPTY, restorePart } from "../../backup/restore.ts";
 import { currentTime, formatRfc3339, formatTime, parseRfc3339 } from "../../base/clock.ts";
-import { err, type Failure, invalid, ok, type Result } from "../../base/result.ts";
+import { err, type Failure, invalid, NOT_FOUND, ok, type Result, refuse } from "../../base/result.ts";
 import { toBase64 } from "../../crypto/bytes.ts";
 import type { Env } from "../../env.ts";
 import type { EndsOfRestore } from "../../system/setup.ts";
@@ -53,9 +53,8 @@ export const BACKUP_ROUTES: readonly Route[] = [
       const { run, number, position, known } = fields;
       const until = readPosition(fields.until);
       const from = readPosition(position);
-      if (!from || !until) return err(invalid("position is none that this server has answered"));
-      if (number < 0 || (run === "") !== (number === 0))
-        return err(invalid("number must count the parts of a run from 0"));
+      if (!from || !until) return refuse("position is none that this server has answered");
+      if (number < 0 || (run === "") !== (number === 0)) return refuse("number must count the parts of a run from 0");
       const made = await makePart(env, installation, { run, number, from, until: until.after, known });
       if (!made.ok) return made;
       const { bytes } = made.value;
@@ -190,11 +189,9 @@ async function readFile({ BACKUPS: bucket }: Env, backup: string, file: string):
   if (!bucket) return err(NO_BUCKET);
   const place = readPlace(backup);
   const key = place && keyOfFile(place, file);
-  if (!key) return err(invalid("backup and file are none that this server names"));
+  if (!key) return refuse("backup and file are none that this server names");
   const found = await bucket.get(key);
-  return found
-    ? ok(dataReply({ content: toBase64(new Uint8Array(await found.arrayBuffer())) }))
-    : err({ code: "not_found" });
+  return found ? ok(dataReply({ content: toBase64(new Uint8Array(await found.arrayBuffer())) })) : NOT_FOUND;
 }
 
 function shown({ name, state, startedAt, finishedAt, parts, objects, rows, bytes, error }: BackupRun) {

@@ -13,7 +13,7 @@ import {
 } from "../../auth/target.ts";
 import { currentTime } from "../../base/clock.ts";
 import { MAX_PATH_LENGTH } from "../../base/limits.ts";
-import { DENIED, err, type Failure, invalid, ok, type Result } from "../../base/result.ts";
+import { DENIED, err, type Failure, invalid, ok, type Result, refuse } from "../../base/result.ts";
 import { aclOfToken } from "../../identity/standing.ts";
 import { type Acl, compileAcl } from "../../policy/acl.ts";
 import { capabilitiesOf } from "../../policy/evaluate.ts";
@@ -53,7 +53,7 @@ export const CAPABILITY_ROUTES: readonly Route[] = [
     input: fieldSchema({ ...PATHS, token: unread("string").describe("The token") }),
     async prepare(context): Promise<Result<TargetedAction | UnstoredToken>> {
       const { fields } = context;
-      if (fields.token === undefined || fields.token === "") return err(invalid("no token found"));
+      if (fields.token === undefined || fields.token === "") return refuse("no token found");
       const read = typeof fields.token === "string" ? await readTargetToken(context, fields.token) : err(INVALID_TOKEN);
       if (!read.ok) return read;
       if (!read.value) return err(INVALID_TOKEN);
@@ -70,7 +70,7 @@ export const CAPABILITY_ROUTES: readonly Route[] = [
     input: fieldSchema({ ...PATHS, accessor: text().describe("The accessor of the token") }),
     async prepare(context): Promise<Result<TargetedAction | UnstoredToken>> {
       const { accessor } = context.fields;
-      if (accessor === "") return err(invalid("missing accessor"));
+      if (accessor === "") return refuse("missing accessor");
       const found = await accessorTarget(context, accessor);
       return found ? ok(lookUpOf(found)) : err(INVALID_ACCESSOR);
     },
@@ -107,10 +107,10 @@ async function answerForSubject(
 
 async function answerForPolicy(context: CallContext<PathFields & { readonly policy: string }>): Answered {
   const { policy } = context.fields;
-  if (policy === "") return err(invalid("'policy' parameter not supplied or empty"));
+  if (policy === "") return refuse("'policy' parameter not supplied or empty");
   const now = currentTime();
   const rules = parsePolicy(policy, now);
-  if (!rules.ok) return err(invalid(policyErrorText(rules.error)));
+  if (!rules.ok) return refuse(policyErrorText(rules.error));
   const named = { name: "policy", rules: rules.value, allowSlashes: false, allowWildcards: false };
   return answerByAcl(context, compileAcl([named], { now }));
 }
@@ -124,8 +124,8 @@ async function answer(context: CallContext<PathFields>, holder: TokenRecord): An
 /** Each path with its capabilities, once more as `capabilities` when there is only one. */
 async function answerByAcl({ env, installation, fields }: CallContext<PathFields>, acl: Acl): Answered {
   const paths = fields.paths?.length ? fields.paths : (fields.path ?? []);
-  if (paths.length === 0) return err(invalid("paths must be supplied"));
-  if (paths.some((path) => path.length > MAX_PATH_LENGTH)) return err(invalid("a path is too long"));
+  if (paths.length === 0) return refuse("paths must be supplied");
+  if (paths.some((path) => path.length > MAX_PATH_LENGTH)) return refuse("a path is too long");
   const now = currentTime();
   const entries = await Promise.all(
     paths.map(async (path): Promise<[string, string[]]> => {

@@ -2,7 +2,7 @@ import { beginRootGeneration, finishRootGeneration, OTP_LENGTH } from "../../aut
 import { type Answered, type OpenContext, openRoute, type Route } from "../../auth/route.ts";
 import { type Answer, dataAnswer, NO_CONTENT, plainAnswer } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
-import { err, type Failure, invalid, ok } from "../../base/result.ts";
+import { err, type Failure, ok, refuse } from "../../base/result.ts";
 import type { Installation } from "../../system/installation.ts";
 import { systemOf } from "../../system/system.ts";
 import { EMPTY, plainReply, type Reply } from "../../wire/reply.ts";
@@ -103,7 +103,7 @@ function routesAt(
       handle: (context) =>
         guarded(context, "started", async ({ env, request }, installation) => {
           const { otp, pgp_key: pgpKey } = request.data;
-          if (text(pgpKey) !== "") return err(invalid("pgp_key is not supported; use an OTP"));
+          if (text(pgpKey) !== "") return refuse("pgp_key is not supported; use an OTP");
           const begun = await beginRootGeneration(env, installation, text(otp));
           if (!begun.ok) return begun;
           const { nonce, generatedOtp } = begun.value;
@@ -134,8 +134,8 @@ function routesAt(
       handle: (context) =>
         guarded(context, "completed", async ({ env, request }, installation) => {
           const { nonce, key } = request.data;
-          if (text(nonce) === "") return err(invalid("nonce is required"));
-          if (text(key) === "") return err(invalid("key is required"));
+          if (text(nonce) === "") return refuse("nonce is required");
+          if (text(key) === "") return refuse("key is required");
           const token = await finishRootGeneration(env, installation, text(nonce), text(key));
           if (!token.ok) return token;
           return ok(answer(STATUS_VIEW.show({ nonce: text(nonce), token: token.value })));

@@ -3,7 +3,7 @@ import { type Answered, type OpenContext, type RequestContext, type Route, token
 import { dataAnswer, plainAnswer } from "../../auth/route-description.ts";
 import { backupRunsOf } from "../../backup/bucket/backup-runs.ts";
 import { currentTime, formatRfc3339, isWithin } from "../../base/clock.ts";
-import { err, invalid, ok } from "../../base/result.ts";
+import { ok, refuse } from "../../base/result.ts";
 import { groveVersion } from "../../base/version.ts";
 import type { Env } from "../../env.ts";
 import { countEntities } from "../../identity/entities.ts";
@@ -233,8 +233,7 @@ const openMetrics = (context: OpenContext) => metrics(context, context.loaded.ok
 
 async function metrics({ env, request }: RequestContext, installation: Installation | null): Answered {
   const { format } = request.data;
-  if (format !== undefined && format !== "" && format !== "prometheus")
-    return err(invalid("format is prometheus or none"));
+  if (format !== undefined && format !== "" && format !== "prometheus") return refuse("format is prometheus or none");
   const now = currentTime();
   const families = [
     ...stateFamilies(installation, groveVersion(env), now),

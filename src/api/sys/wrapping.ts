@@ -11,7 +11,7 @@ import {
 import { dataAnswer, ENVELOPE, NO_CONTENT } from "../../auth/route-description.ts";
 import { askedBy, inCallersTree, outcomeOf, type TargetedAction, tokenTarget } from "../../auth/target.ts";
 import { wrapAnswer } from "../../auth/wrap.ts";
-import { err, type Failure, invalid, ok, type Result } from "../../base/result.ts";
+import { err, type Failure, invalid, ok, type Result, refuse } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
 import { type EndRequest, UNASKED } from "../../system/end-request.ts";
 import type { Installation } from "../../system/installation.ts";
@@ -42,7 +42,7 @@ export const WRAPPING_ROUTES: readonly Route[] = [
     answers: { kind: "wrapped" },
     input: ANY_FIELDS,
     prepare: async ({ request }) =>
-      request.wrapTtlSeconds > 0 ? ok(null) : err(invalid("endpoint requires response wrapping to be used")),
+      request.wrapTtlSeconds > 0 ? ok(null) : refuse("endpoint requires response wrapping to be used"),
     handle: async ({ fields }) => ok(dataReply(fields)),
   }),
 

@@ -1,7 +1,7 @@
 import { type Answered, type CallContext, type Route, tokenRoute } from "../../auth/route.ts";
 import { describeFields, NO_CONTENT, plainAnswer } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
-import { err, type Failure, ok, type Result } from "../../base/result.ts";
+import { err, type Failure, NOT_FOUND, ok, type Result } from "../../base/result.ts";
 import { NO_ORGANIZATION } from "../../team/failures.ts";
 import { organizationNamed, teamAt } from "../../team/find.ts";
 import { newTeamId, readTeamId, teamRoute } from "../../team/ids.ts";
@@ -30,8 +30,6 @@ const MAX_NAMES = 100;
 const NAMES = "filter[names]";
 /** What can be included with a team: there is never any. */
 const RELATED = ["users", "organization-memberships"];
-
-const NOT_FOUND = err({ code: "not_found" } as const);
 
 const DEFAULTS: Omit<TeamSettings, "name"> = {
   visibility: "secret",

@@ -4,7 +4,7 @@ import { NO_CONTENT, plainAnswer } from "../../auth/route-description.ts";
 import { auditTeamToken } from "../../auth/team-caller.ts";
 import { currentTime } from "../../base/clock.ts";
 import { inGroups } from "../../base/parallel.ts";
-import { err, ok, type Result } from "../../base/result.ts";
+import { err, NOT_FOUND, ok, type Result } from "../../base/result.ts";
 import type { Keys } from "../../crypto/key-ring.ts";
 import { openData, sealData } from "../../crypto/sealed-data.ts";
 import { ALREADY_ROTATED, NO_ORGANIZATION } from "../../team/failures.ts";
@@ -78,8 +78,6 @@ const DESCRIBED = strictSchema({
     "What no other token of the team is called",
   ),
 });
-
-const NOT_FOUND = err({ code: "not_found" } as const);
 
 /** The attributes of a new token. */
 interface TokenAttributes {
@@ -216,7 +214,7 @@ async function rotate(context: CallContext<unknown, Attributes>): Answered {
   const { keys } = installation;
   const { route, tokenId } = await readEitherId(context);
   // With the id of the team a repeat would rotate the token that took over.
-  if (route === null || tokenId === "") return err({ code: "not_found" });
+  if (route === null || tokenId === "") return NOT_FOUND;
   const { text, verifier } = await newTeamToken(keys, route);
   const sealedFor = replayContext(params.id ?? "", attributes);
   const rotated = await teamAt(env, route).rotateToken(tokenId, {

@@ -2,7 +2,7 @@ import { type CallContext, type Route, withParameters } from "../../auth/route.t
 import { NO_CONTENT, plainAnswer } from "../../auth/route-description.ts";
 import { currentTime, formatRfc3339 } from "../../base/clock.ts";
 import { hasUnprintable } from "../../base/name.ts";
-import { err, type Failure, ok, type Result } from "../../base/result.ts";
+import { err, type Failure, NOT_FOUND, ok, type Result } from "../../base/result.ts";
 import type { Keys } from "../../crypto/key-ring.ts";
 import { organizationNamed } from "../../team/find.ts";
 import { newWebhookId } from "../../team/ids.ts";
@@ -125,7 +125,7 @@ async function storeWebhook(
     revision: before.revision + 1,
     secret: secret.value,
   };
-  if (!(await organizationNamed(env, name).show(name))) return err({ code: "not_found" });
+  if (!(await organizationNamed(env, name).show(name))) return NOT_FOUND;
   const problem = enabled ? await verifyWebhook(context, webhook) : null;
   if (problem) return err(problem);
   const stored = await organizationNamed(env, name).putWebhook(name, webhook);
@@ -135,7 +135,7 @@ async function storeWebhook(
     case "full":
       return refused("/data", `the organization has ${MAX_WEBHOOKS} notification configurations: delete one`);
     case "gone":
-      return err({ code: "not_found" });
+      return NOT_FOUND;
     case "changed":
       return refused("/data", "the notification configuration was changed by another request meanwhile: try again");
   }
@@ -175,8 +175,6 @@ async function verifyWebhook(
   const pointer = "/data/attributes/url";
   return { code: "invalid_document", message: `url did not take the verification: ${why}`, pointer };
 }
-
-const NOT_FOUND = err({ code: "not_found" } as const);
 
 const PATH = "organizations/:organization/notification-configurations";
 

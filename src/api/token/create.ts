@@ -4,7 +4,7 @@ import { type Route, tokenRoute } from "../../auth/route.ts";
 import { AUTH, type RouteDescription } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { MAX_META_LENGTH } from "../../base/limits.ts";
-import { err, invalid, ok, type Result } from "../../base/result.ts";
+import { ok, type Result, refuse } from "../../base/result.ts";
 import { MAX_POLICY_NAME_LENGTH } from "../../policy/name.ts";
 import type { Installation } from "../../system/installation.ts";
 import { mountTtl } from "../../system/mount.ts";
@@ -78,7 +78,7 @@ function createRoute(path: string, description: Omit<RouteDescription, "answers"
     canonicalPath,
     prepare: async ({ request, params, fields }) => {
       if (params.role_name === undefined && !isRoleNameOrNone(fields.role_name)) {
-        return err(invalid("role_name is not the name of a role"));
+        return refuse("role_name is not the name of a role");
       }
       const lease = readLease(fields.lease, request.data.ttl);
       return lease.ok ? readCreateRequest(fields, lease.value, orphanEndpoint) : lease;
@@ -100,8 +100,8 @@ function createRoute(path: string, description: Omit<RouteDescription, "answers"
       return { kind: "create", request: prepared, role, mount, ids };
     },
     async handle({ env, installation, params, fields, caller, action, outcome, prepared }) {
-      if (caller.kind !== "service") return err(invalid(`${caller.kind} tokens cannot create more tokens`));
-      if (!action) return err(invalid(`unknown role ${params.role_name ?? fields.role_name}`));
+      if (caller.kind !== "service") return refuse(`${caller.kind} tokens cannot create more tokens`);
+      if (!action) return refuse(`unknown role ${params.role_name ?? fields.role_name}`);
       if (!outcome || action.kind !== "create") throw new Error("a creation comes with its outcome");
       if (!outcome.ok) return outcome;
       const { value } = outcome;
@@ -136,16 +136,16 @@ function isRoleNameOrNone(name: string): boolean {
 function readLease(lease: unknown, ttl: unknown): Result<number> {
   if (ttl !== undefined && ttl !== null && ttl !== "") return ok(0);
   const read = LEASE.read(lease);
-  return read.ok ? read : err(invalid("'lease' value could not be parsed"));
+  return read.ok ? read : refuse("'lease' value could not be parsed");
 }
 
 function readCreateRequest(fields: CreateFields, lease: number, orphanEndpoint: boolean): Result<CreateRequest> {
-  if (fields.meta && JSON.stringify(fields.meta).length > MAX_META_LENGTH) return err(invalid("meta is too large"));
+  if (fields.meta && JSON.stringify(fields.meta).length > MAX_META_LENGTH) return refuse("meta is too large");
   if (fields.policies?.some((name) => name.length > MAX_POLICY_NAME_LENGTH)) {
-    return err(invalid("the name of a policy is too long"));
+    return refuse("the name of a policy is too long");
   }
-  if (fields.entity_alias.length > MAX_ENTITY_ALIAS) return err(invalid("entity_alias is too long"));
-  if (fields.display_name.length > MAX_DISPLAY_NAME) return err(invalid("display_name is too long"));
+  if (fields.entity_alias.length > MAX_ENTITY_ALIAS) return refuse("entity_alias is too long");
+  if (fields.display_name.length > MAX_DISPLAY_NAME) return refuse("display_name is too long");
   return ok({
     id: fields.id,
     displayName: fields.display_name,

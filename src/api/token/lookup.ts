@@ -4,7 +4,7 @@ import { type Answered, type CallContext, type Route, simpleRoute, tokenRoute } 
 import { dataAnswer } from "../../auth/route-description.ts";
 import { accessorTarget, inCallersTree, lookUpOf, outcomeOf, readTargetToken, tokenTarget } from "../../auth/target.ts";
 import { currentTime } from "../../base/clock.ts";
-import { DENIED, err, type Failure, invalid, ok, type Result } from "../../base/result.ts";
+import { DENIED, err, type Failure, ok, type Result, refuse } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
 import { policiesOfEntity } from "../../identity/standing.ts";
 import type { TokenRecord } from "../../token/record.ts";
@@ -61,14 +61,14 @@ export const LOOKUP_ROUTES: readonly Route[] = [
     input: fieldSchema({ accessor: text().describe("The accessor of the token") }),
     async prepare(context) {
       const { accessor } = context.fields;
-      if (accessor === "") return err(invalid("missing accessor"));
+      if (accessor === "") return refuse("missing accessor");
       const found = await accessorTarget(context, accessor);
       return ok(found && lookUpOf(found));
     },
     action: async (context) => inCallersTree(context, context.prepared),
     async handle(context) {
       const outcome = context.prepared ? await outcomeOf(context, context.prepared) : err(DENIED);
-      if (!outcome.ok || outcome.value.kind !== "token") return err(invalid("invalid accessor"));
+      if (!outcome.ok || outcome.value.kind !== "token") return refuse("invalid accessor");
       const { token } = outcome.value;
       return shown(context.env, token, lookupToken(token, "", currentTime()));
     },

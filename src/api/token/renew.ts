@@ -13,7 +13,7 @@ import {
   tokenTarget,
   type UnstoredToken,
 } from "../../auth/target.ts";
-import { err, type Failure, invalid, ok, type Result } from "../../base/result.ts";
+import { err, type Failure, invalid, ok, type Result, refuse } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
 import { type MountTtl, mountTtl } from "../../system/mount.ts";
 import type { Outcome, Target, TargetAction } from "../../token/actions.ts";
@@ -34,7 +34,7 @@ interface Renewal {
   readonly text: string;
 }
 
-const NOT_FOUND = invalid("token not found");
+const TOKEN_NOT_FOUND = invalid("token not found");
 
 const INCREMENT = { increment: duration().describe("How long it should live from now") };
 
@@ -68,13 +68,13 @@ export const RENEW_ROUTES: readonly Route[] = [
     }),
     async prepare(context) {
       const { presented } = context;
-      if (presented.kind !== "service") return err(invalid(`${presented.kind} tokens cannot be renewed`));
+      if (presented.kind !== "service") return refuse(`${presented.kind} tokens cannot be renewed`);
       const { treeId, target } = tokenTarget(presented);
       return renewal(context, treeId, target, presented.text);
     },
     // The tree has just read the caller's row: it need not be looked up again.
     action: async ({ prepared }) => ({ ...prepared.targeted.action, target: { by: "self" } }),
-    handle: (context) => renew(context, NOT_FOUND),
+    handle: (context) => renew(context, TOKEN_NOT_FOUND),
   }),
 
   tokenRoute("update", "renew-accessor", {
@@ -87,9 +87,9 @@ export const RENEW_ROUTES: readonly Route[] = [
     }),
     async prepare(context) {
       const { accessor } = context.fields;
-      if (accessor === "") return err(invalid("missing accessor"));
+      if (accessor === "") return refuse("missing accessor");
       const found = await accessorTarget(context, accessor);
-      return found ? renewal(context, found.treeId, found.target, "") : err(invalid("invalid accessor"));
+      return found ? renewal(context, found.treeId, found.target, "") : refuse("invalid accessor");
     },
     action: async (context) => inCallersTree(context, context.prepared.targeted),
     handle: (context) => renew(context, invalid("invalid accessor")),
@@ -117,10 +117,10 @@ async function prepareByToken(
   context: PresentedContext<{ increment: number }>,
   token: unknown,
 ): Promise<Result<Renewal | UnstoredToken>> {
-  if (token === undefined || token === "") return err(invalid("missing token ID"));
+  if (token === undefined || token === "") return refuse("missing token ID");
   const read = await readTargetToken(context, token);
   if (!read.ok) return read;
-  if (!read.value) return err(NOT_FOUND);
+  if (!read.value) return err(TOKEN_NOT_FOUND);
   if (read.value.kind !== "service") return ok({ unstored: read.value });
   const { treeId, target } = tokenTarget(read.value);
   return renewal(context, treeId, target, read.value.text);
@@ -133,7 +133,7 @@ function renewal(
   text: string,
 ): Result<Renewal> {
   const { increment } = context.fields;
-  if (increment < 0) return err(invalid("increment cannot be negative"));
+  if (increment < 0) return refuse("increment cannot be negative");
   const mount = mountTtl(context.installation.mountAt("token/"));
   return ok({ targeted: { treeId, action: { kind: "renew", target, increment, mount, terms: null } }, text });
 }
@@ -144,9 +144,9 @@ function targetedOf(prepared: Renewal | UnstoredToken): NamedToken<RenewTarget> 
 
 async function renewNamed(context: CallContext<unknown, Renewal | UnstoredToken>): Answered {
   const { prepared } = context;
-  if (!("unstored" in prepared)) return renew({ ...context, prepared }, NOT_FOUND);
+  if (!("unstored" in prepared)) return renew({ ...context, prepared }, TOKEN_NOT_FOUND);
   const refusal = invalid(`${prepared.unstored.kind} tokens cannot be renewed`);
-  return refuseWhileAlive(context, prepared, refusal, err(NOT_FOUND));
+  return refuseWhileAlive(context, prepared, refusal, err(TOKEN_NOT_FOUND));
 }
 
 async function renew(context: CallContext<unknown, Renewal>, notFound: Failure): Answered {
@@ -181,5 +181,5 @@ async function termsOfRole(
   const role = await loadRole(env, name);
   return role
     ? ok({ terms: roleTerms(token, role), mount })
-    : err(invalid(`failed to renew entry: original token role "${name}" could not be found, not renewing`));
+    : refuse(`failed to renew entry: original token role "${name}" could not be found, not renewing`);
 }

@@ -11,7 +11,7 @@ import {
   type TargetedAction,
   tokenTarget,
 } from "../../auth/target.ts";
-import { err, invalid, ok, type Result } from "../../base/result.ts";
+import { invalid, ok, type Result, refuse } from "../../base/result.ts";
 import type { TargetAction } from "../../token/actions.ts";
 import { type FieldSchema, fieldSchema, NO_FIELDS, text, unread } from "../../wire/fields.ts";
 import { EMPTY, type Reply } from "../../wire/reply.ts";
@@ -38,7 +38,7 @@ export const REVOKE_ROUTES: readonly Route[] = [
     answers: DONE_OR_WARNED,
     input: fieldSchema({ token: unread("string").describe("The token") }),
     async prepare({ presented, request }) {
-      if (presented.kind !== "service") return err(invalid(`${presented.kind} tokens cannot be revoked`));
+      if (presented.kind !== "service") return refuse(`${presented.kind} tokens cannot be revoked`);
       const { treeId } = presented.credential;
       const action: TargetAction = { kind: "revoke", target: { by: "self" }, asked: askedBy(request) };
       return ok({ treeId, action } satisfies TargetedAction);
@@ -54,7 +54,7 @@ export const REVOKE_ROUTES: readonly Route[] = [
     input: fieldSchema({ accessor: text().describe("The accessor of the token") }),
     async prepare(context): Promise<Result<NamedToken>> {
       const { accessor } = context.fields;
-      if (accessor === "") return err(invalid("missing accessor"));
+      if (accessor === "") return refuse("missing accessor");
       const found = await accessorTarget(context, accessor);
       const asked = askedBy(context.request);
       return ok(found && { treeId: found.treeId, action: { kind: "revoke", target: found.target, asked } });
@@ -93,8 +93,8 @@ function revokeOrphanRoute(
     prepare: (context) => prepareByToken(context, context.params.token ?? context.fields.token, "revoke_orphan"),
     // Sudo is checked in the handler, from the verdict of the tree; so the action is not part of that call.
     async handle(context) {
-      if (!context.verdict.sudo) return err(invalid("root or sudo privileges required to revoke and orphan"));
-      return revoke(context, err(invalid("token to revoke not found")));
+      if (!context.verdict.sudo) return refuse("root or sudo privileges required to revoke and orphan");
+      return revoke(context, refuse("token to revoke not found"));
     },
   });
 }
@@ -104,7 +104,7 @@ async function prepareByToken(
   token: unknown,
   kind: "revoke" | "revoke_orphan",
 ): Promise<Result<NamedToken>> {
-  if (token === undefined || token === "") return err(invalid("missing token ID"));
+  if (token === undefined || token === "") return refuse("missing token ID");
   const read = await readTargetToken(context, token);
   if (!read.ok) return read;
   if (!read.value) return ok(null);

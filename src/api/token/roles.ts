@@ -2,7 +2,7 @@ import { absentPolicyWarnings } from "../../auth/policy-warning.ts";
 import { listRoute, removeRoute, showRoute } from "../../auth/record-routes.ts";
 import { type Route, simpleRoute, tokenRoute, withParameters } from "../../auth/route.ts";
 import { DONE_OR_WARNED } from "../../auth/route-description.ts";
-import { DENIED, err, invalid, ok } from "../../base/result.ts";
+import { DENIED, err, ok, refuse } from "../../base/result.ts";
 import { mountTtl } from "../../system/mount.ts";
 import type { RenamedField, TokenRole } from "../../token/role.ts";
 import { ROLE_FIELDS } from "../../token/roles/fields.ts";
@@ -70,7 +70,7 @@ export const ROLE_ROUTES: readonly Route[] = withParameters({ role_name: "The na
     createsOrUpdates: true,
     async prepare({ request, fields }) {
       // Absent means "as before", so an explicit null must not pass for it where a type was meant to be chosen.
-      if (request.data.token_type === null) return err(invalid("Invalid 'token_type' value: null"));
+      if (request.data.token_type === null) return refuse("Invalid 'token_type' value: null");
       const { role_name: _, ...sent } = fields;
       return ok(sent);
     },

@@ -9,7 +9,7 @@ import { type CallContext, type Route, type TokenRoute, tokenRoute, withAlternat
 import { dataAnswer } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { MAX_TOKEN_LENGTH } from "../../base/limits.ts";
-import { err, invalid, ok, type Result } from "../../base/result.ts";
+import { ok, type Result, refuse } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
 import type { AccessRequest, Operation, Verdict } from "../../policy/acl.ts";
 import { RESPONSE_WRAPPING_POLICY, RESPONSE_WRAPPING_POLICY_TEXT } from "../../policy/builtin.ts";
@@ -195,8 +195,8 @@ export function explainRoutes(tables: () => Tables): readonly Route[] {
       prepare: async ({ fields, request }) => readAsked(fields, request.clientAddress),
       async handle(context): Promise<Result<Reply>> {
         const { token = "", accessor } = context.fields;
-        if (typeof token !== "string" || token.length > MAX_TOKEN_LENGTH) return err(invalid("invalid token"));
-        if ((token === "") === (accessor === "")) return err(invalid("supply either token or accessor"));
+        if (typeof token !== "string" || token.length > MAX_TOKEN_LENGTH) return refuse("invalid token");
+        if ((token === "") === (accessor === "")) return refuse("supply either token or accessor");
         const subject = token === "" ? subjectOfAccessor(context, accessor) : subjectOfToken(context, token);
         return answer(context, context.prepared, await subject);
       },
@@ -221,16 +221,16 @@ export function explainRoutes(tables: () => Tables): readonly Route[] {
 /** Reads the request that is asked about, as a real one is read. */
 function readAsked(fields: Asked, ownAddress: string | null): Result<AskedRequest> {
   const operation = OPERATIONS.get(fields.operation === "" ? "read" : fields.operation);
-  if (!operation) return err(invalid("operation must be read, list, scan, create, update, patch or delete"));
+  if (!operation) return refuse("operation must be read, list, scan, create, update, patch or delete");
   const path = fields.path.trim().replace(/^\/*(?:v1\/+)?/, "");
-  if (path === "") return err(invalid("path must be supplied"));
+  if (path === "") return refuse("path must be supplied");
   const problem = pathProblem(path);
-  if (problem) return err(invalid(problem));
+  if (problem) return refuse(problem);
   const writes = operation === "update" || operation === "patch";
-  if (writes && path.endsWith("/")) return err(invalid("cannot write to a path ending in '/'"));
-  if (fields.wrap_ttl < 0) return err(invalid("wrap_ttl cannot be negative"));
+  if (writes && path.endsWith("/")) return refuse("cannot write to a path ending in '/'");
+  if (fields.wrap_ttl < 0) return refuse("wrap_ttl cannot be negative");
   const address = fields.client_address ?? ownAddress;
-  if (address !== null && address.length > MAX_ADDRESS_LENGTH) return err(invalid("client_address is no address"));
+  if (address !== null && address.length > MAX_ADDRESS_LENGTH) return refuse("client_address is no address");
   return ok({
     operation,
     path: isListing(operation) ? path.replace(/\/+$/, "") : path,

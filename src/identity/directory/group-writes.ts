@@ -1,4 +1,4 @@
-import { err, invalid, ok, type Result } from "../../base/result.ts";
+import { err, invalid, ok, type Result, refuse } from "../../base/result.ts";
 import {
   EXTERNAL_GROUP,
   type GroupAliasRecord,
@@ -22,23 +22,23 @@ const TOO_MANY = invalid(`all groups must not have more than ${MAX_GROUP_CHARACT
  */
 export function writeGroup(groups: GroupStore, id: string | null, write: GroupWrite, now: number): Result<Written> {
   const byId = id === null ? null : groups.byId(id);
-  if (id !== null && !byId) return err(invalid("group not found from id"));
+  if (id !== null && !byId) return refuse("group not found from id");
   const byName = write.name === null ? null : groups.byName(write.name);
-  if (byId && byName && byName.id !== byId.id) return err(invalid("group name is already in use"));
+  if (byId && byName && byName.id !== byId.id) return refuse("group name is already in use");
   const existing = byId ?? byName;
   const groupId = existing?.id ?? crypto.randomUUID();
   if (write.memberGroupIds && !groups.allExist(write.memberGroupIds)) {
-    return err(invalid("member_group_ids holds an id that is no group"));
+    return refuse("member_group_ids holds an id that is no group");
   }
   // Without this check a group could pass its policies on to its own parents.
   if (write.memberGroupIds && groups.members.isPartOf(groupId, write.memberGroupIds)) {
-    return err(invalid("cyclic relationship detected for a group in member_group_ids"));
+    return refuse("cyclic relationship detected for a group in member_group_ids");
   }
   const type = existing?.type ?? write.type ?? INTERNAL_GROUP;
-  if (write.type && write.type !== type) return err(invalid("group type cannot be changed"));
+  if (write.type && write.type !== type) return refuse("group type cannot be changed");
   if (type === EXTERNAL_GROUP) {
-    if (write.memberEntityIds) return err(invalid("member entities can't be set manually for external groups"));
-    if (write.memberGroupIds) return err(invalid("member groups can't be set for external groups"));
+    if (write.memberEntityIds) return refuse("member entities can't be set manually for external groups");
+    if (write.memberGroupIds) return refuse("member groups can't be set for external groups");
   }
   if (!groups.hasRoomFor(JSON.stringify([write.name, write.metadata, write.policies, write.memberGroupIds]).length)) {
     return err(TOO_MANY);
@@ -63,20 +63,20 @@ export function writeGroupAlias(
   now: number,
 ): Result<GroupAliasRecord | null> {
   const before = id === null ? null : groupAliases.byId(id);
-  if (id !== null && !before) return err(invalid("invalid group alias ID"));
+  if (id !== null && !before) return refuse("invalid group alias ID");
   const { name, mountAccessor } = write;
-  if (name === "") return err(invalid("missing alias name"));
-  if (mountAccessor === "") return err(invalid("missing mount_accessor"));
+  if (name === "") return refuse("missing alias name");
+  if (mountAccessor === "") return refuse("missing mount_accessor");
   const sameGroup = write.groupId === null || write.groupId === before?.groupId;
   if (before?.name === name && before.mountAccessor === mountAccessor && sameGroup) return ok(null);
   if (write.groupId !== null) {
     const group = groups.byId(write.groupId);
-    if (!group) return err(invalid("invalid group ID given in 'canonical_id'"));
-    if (group.type !== EXTERNAL_GROUP) return err(invalid("alias can't be set on an internal group"));
+    if (!group) return refuse("invalid group ID given in 'canonical_id'");
+    if (group.type !== EXTERNAL_GROUP) return refuse("alias can't be set on an internal group");
   }
   const taken = groupAliases.byName(mountAccessor, name);
   if (taken && taken.id !== before?.id) {
-    return err(invalid("combination of mount and group alias name is already in use"));
+    return refuse("combination of mount and group alias name is already in use");
   }
   if (!groups.hasRoomFor(name.length)) return err(TOO_MANY);
   const groupId = write.groupId ?? before?.groupId ?? crypto.randomUUID();

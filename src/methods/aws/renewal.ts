@@ -1,6 +1,6 @@
 import type { LoginRenewal } from "../../auth/login-renewal.ts";
 import { currentTime } from "../../base/clock.ts";
-import { err, inContext, invalid, ok, type Result } from "../../base/result.ts";
+import { err, inContext, ok, type Result, refuse } from "../../base/result.ts";
 import { mountTtl } from "../../system/mount.ts";
 import type { RenewTerms } from "../../token/rules/renew.ts";
 import { parsePrincipalArn } from "./arn.ts";
@@ -39,7 +39,7 @@ async function readTarget(
   data: InstanceData | PrincipalData,
 ): Promise<Result<Target>> {
   const { settings, role, stsRole } = await configurationForLogin({ env, mount }, data.role, data.accountId);
-  if (!role || role.authType !== data.kind) return err(invalid("role entry not found"));
+  if (!role || role.authType !== data.kind) return refuse("role entry not found");
   const account = { accountId: data.accountId, stsRole };
   return ok(await targetOf({ env, installation, mount }, settings, { roleName: data.role, role }, account));
 }
@@ -57,7 +57,7 @@ async function renewInstance(
   const expiresAt = now + memorySeconds(role, tagMaxTtl, mountTtl(mount)) * 1000;
   const { list } = accessShardFor(env, mount, instanceId);
   const entry = await list.extend(instanceId, expiresAt, now);
-  if (!entry) return err(invalid("failed to verify the access list identity entry of the instance"));
+  if (!entry) return refuse("failed to verify the access list identity entry of the instance");
   return ok(renewalTerms(role, tagMaxTtl, token.explicitMaxTtl));
 }
 
@@ -68,7 +68,7 @@ async function renewPrincipal(
 ): Promise<Result<RenewTerms>> {
   const { role, roleName } = target;
   if (role.inferredEntityType === INSTANCE_ENTITY) {
-    if (data.inferredInstanceId === "") return err(invalid("no inferred entity ID found in the token"));
+    if (data.inferredInstanceId === "") return refuse("no inferred entity ID found in the token");
     const found = await findRunningInstance(target, data.inferredRegion, data.inferredInstanceId);
     if (!found.ok) return err(inContext("failed to verify instance ID", found.error));
   }
@@ -76,6 +76,6 @@ async function renewPrincipal(
   if (!arn.ok) throw new Error("a token keeps an ARN that was read before");
   const bound = await isBoundTo(target, { arn: arn.value, uniqueId: data.uniqueId });
   if (!bound.ok) return bound;
-  if (!bound.value) return err(invalid(`role "${roleName}" no longer bound to ARN "${data.canonicalArn}"`));
+  if (!bound.value) return refuse(`role "${roleName}" no longer bound to ARN "${data.canonicalArn}"`);
   return ok(renewalTerms(role, 0, token.explicitMaxTtl));
 }

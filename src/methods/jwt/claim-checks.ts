@@ -1,5 +1,5 @@
 import type { LoginChecks } from "../../auth/login-checks.ts";
-import { err, invalid, ok, type Result } from "../../base/result.ts";
+import { ok, type Result, refuse } from "../../base/result.ts";
 import {
   audienceProblem,
   boundClaimProblem,
@@ -71,7 +71,7 @@ export function checkClaims(
   ) => {
     if (problem !== null) problems.push(problem);
     const compared = { bound: bound.flatMap((value) => shown(value) ?? []), actual: shown(actual) };
-    checks.recordNamed(name, words, compared, problem === null ? ok(null) : err(invalid(problem)));
+    checks.recordNamed(name, words, compared, problem === null ? ok(null) : refuse(problem));
   };
   const check = (name: keyof typeof CLAIM_CHECKS, bound: readonly unknown[], actual: unknown, problem: string | null) =>
     checkNamed(name, CLAIM_CHECKS[name], bound, actual, problem);
@@ -108,7 +108,7 @@ export function checkClaims(
   const groups = listed === "" ? ok(null) : groupsOf(claims, listed);
   if (listed !== "") check("groups_claim", [listed], groups.ok ? groups.value : null, problemOf(groups));
   const [problem] = problems;
-  if (problem !== undefined) return err(invalid(problem));
+  if (problem !== undefined) return refuse(problem);
   if (!holder.ok || !groups.ok) throw new Error("a claim that can't be read has a check that failed");
   return ok({ alias: holder.value, metadata, groups: groups.value });
 }

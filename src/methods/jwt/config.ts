@@ -2,7 +2,7 @@ import { createPublicKey } from "node:crypto";
 import type { JWK } from "jose";
 import type { PrivateHosts } from "../../base/private-hosts.ts";
 import { outboundProblem } from "../../base/public-host.ts";
-import { err, invalid, ok, type Result } from "../../base/result.ts";
+import { ok, type Result, refuse } from "../../base/result.ts";
 import { fieldSchema, flag, list, text, unread, type Values } from "../../wire/fields.ts";
 import { view } from "../../wire/view.ts";
 
@@ -71,7 +71,7 @@ const NOT_HERE: readonly (readonly [field: keyof ConfigFields, why: string])[] =
  */
 export function readConfig(fields: ConfigFields, listed: PrivateHosts): Result<JwtConfig> {
   const problem = problemOf(fields, listed);
-  if (problem) return err(invalid(problem));
+  if (problem) return refuse(problem);
   return ok({
     discoveryUrl: fields.oidc_discovery_url.replace(/\/$/, ""),
     jwksUrl: fields.jwks_url,

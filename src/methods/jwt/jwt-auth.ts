@@ -1,7 +1,7 @@
 import { RefusalKeeper } from "../../auth/refused/keeper.ts";
 import type { Refusal } from "../../auth/refused/refusals.ts";
 import { within } from "../../base/location.ts";
-import { err, invalid, ok, type Result } from "../../base/result.ts";
+import { ok, type Result, refuse } from "../../base/result.ts";
 import { SealedTable, type TableShape } from "../../storage/sealed-table.ts";
 import { SealedValues, Setting, type ValueRow } from "../../storage/sealed-values.ts";
 import type { Migration } from "../../storage/tables.ts";
@@ -88,8 +88,8 @@ export class JwtAuth extends GroveObject<JwtEnv> {
     await this.keys.open();
     const before = this.#roles.read(name);
     const changed = changeRole(before, fields, mount);
-    if (!changed.ok) return err(invalid(changed.error));
-    if (!before && this.#roles.count() >= MAX_ROLES) return err(invalid(`a mount holds at most ${MAX_ROLES} roles`));
+    if (!changed.ok) return refuse(changed.error);
+    if (!before && this.#roles.count() >= MAX_ROLES) return refuse(`a mount holds at most ${MAX_ROLES} roles`);
     this.#roles.write(name, changed.value.role);
     return ok(changed.value.warnings);
   }

@@ -17,7 +17,7 @@ import { AUTH, dataAnswer } from "../../auth/route-description.ts";
 import { bindAddress, tokenTerms } from "../../auth/token-settings.ts";
 import { currentTime } from "../../base/clock.ts";
 import { privateHosts } from "../../base/private-hosts.ts";
-import { err, invalid, ok, type Result } from "../../base/result.ts";
+import { err, ok, type Result, refuse } from "../../base/result.ts";
 import { anyObject, fieldSchema, text, type Values } from "../../wire/fields.ts";
 import { isRoleName } from "../roles.ts";
 import { serviceUnavailable } from "../send.ts";
@@ -65,7 +65,7 @@ async function verifyJwt(attempt: Attempt, token: Shown): Promise<Result<Verifie
   const now = currentTime();
   const asked = token.role.toLowerCase();
   if (asked !== "" && !isRoleName(asked)) {
-    return checks.record("role", {}, err(invalid("role could not be found")));
+    return checks.record("role", {}, refuse("role could not be found"));
   }
   const { config: configuration, role: found, roleName } = await jwtAuthAt(env, mount).readLogin(asked);
   const config = checks.record("configuration", {}, orRefusal(configuration, "could not load configuration"));
@@ -75,7 +75,7 @@ async function verifyJwt(attempt: Attempt, token: Shown): Promise<Result<Verifie
   if (!role.ok) return role;
   notes.role = roleName;
   notes.roleExists = true;
-  if ("jwt" in token && token.jwt === "") return checks.record("form", {}, err(invalid("missing token")));
+  if ("jwt" in token && token.jwt === "") return checks.record("form", {}, refuse("missing token"));
   const { token: settings } = role.value;
   const address = { bound: settings.boundCidrs, actual: shown(clientAddress) };
   const boundCidrs = checks.record("address", address, bindAddress(settings, clientAddress));
@@ -128,11 +128,11 @@ function clientOf({ roleName, role, boundCidrs, identity }: VerifiedJwt): Verifi
 }
 
 function orRefusal<T>(value: T | null, message: string): Result<T> {
-  return value === null ? err(invalid(message)) : ok(value);
+  return value === null ? refuse(message) : ok(value);
 }
 
 function orInvalid<T>(result: Result<T, string>): Result<T> {
-  return result.ok ? result : err(invalid(`error validating token: ${result.error}`));
+  return result.ok ? result : refuse(`error validating token: ${result.error}`);
 }
 
 const LOGIN_FIELDS = fieldSchema({
@@ -184,9 +184,9 @@ export const EXPLAIN_LOGIN = tokenRoute("update", "explain/login", {
 function readShown(fields: Values<typeof EXPLAIN_FIELDS>): Result<Shown> {
   const { role, jwt, claims } = fields;
   const problem = addressProblem(fields);
-  if (problem) return err(invalid(problem));
-  if ((jwt === "") === (claims === undefined)) return err(invalid("supply a jwt, or the claims of one"));
+  if (problem) return refuse(problem);
+  if ((jwt === "") === (claims === undefined)) return refuse("supply a jwt, or the claims of one");
   if (claims === undefined) return ok({ role, jwt });
   const tooLarge = JSON.stringify(claims).length > MAX_JWT_LENGTH;
-  return tooLarge ? err(invalid("the claims are too large")) : ok({ role, claims });
+  return tooLarge ? refuse("the claims are too large") : ok({ role, claims });
 }

@@ -6,7 +6,7 @@ import { refusedRoute } from "../../auth/refused/route.ts";
 import { type Route, simpleRoute, withCanonicalPath, withParameters } from "../../auth/route.ts";
 import { DONE_OR_WARNED } from "../../auth/route-description.ts";
 import { privateHosts } from "../../base/private-hosts.ts";
-import { err, invalid, ok, type Result } from "../../base/result.ts";
+import { ok, type Result, refuse } from "../../base/result.ts";
 import { mountTtl } from "../../system/mount.ts";
 import type { RenewTerms } from "../../token/rules/renew.ts";
 import { namedSegment } from "../../wire/path-name.ts";
@@ -43,7 +43,7 @@ const JWT_ROUTES: readonly Route[] = withParameters(
         if (!config.ok) return config;
         const remote = config.value.publicKeys.length === 0;
         const keys = remote ? await fetchKeys(config.value, listed) : ok([]);
-        if (!keys.ok && !fields.skip_jwks_validation) return err(invalid(keys.error));
+        if (!keys.ok && !fields.skip_jwks_validation) return refuse(keys.error);
         await at(context).writeConfig(config.value);
         return ok(keys.ok ? EMPTY : { kind: "empty", warnings: [keys.error] });
       },
@@ -67,7 +67,7 @@ const JWT_ROUTES: readonly Route[] = withParameters(
       input: ROLE_FIELDS,
       handle: async (context) => {
         const name = nameOf(context);
-        if (!isRoleName(name)) return err(invalid("the name of the role is too long"));
+        if (!isRoleName(name)) return refuse("the name of the role is too long");
         const warnings = await at(context).writeRole(name, context.fields, mountTtl(mountOf(context)));
         if (!warnings.ok) return warnings;
         const { token_policies: policies, policies: byOldName } = context.fields;
@@ -113,7 +113,7 @@ export const JWT_METHOD: AuthMethod = {
 async function renewJwtLogin({ env, mount, token, internal }: LoginRenewal): Promise<Result<RenewTerms>> {
   const roleName = internal.role ?? "";
   const role = await jwtAuthAt(env, mount).readRole(roleName);
-  if (!role) return err(invalid(`role ${roleName} does not exist during renewal`));
+  if (!role) return refuse(`role ${roleName} does not exist during renewal`);
   const { ttl, maxTtl, period } = role.token;
   return ok({ period, ttl, maxTtl, explicitMaxTtl: token.explicitMaxTtl });
 }

@@ -1,6 +1,6 @@
 import { readLocationHint } from "../../base/location.ts";
 import { hasUnprintable } from "../../base/name.ts";
-import { err, invalid, ok, type Result } from "../../base/result.ts";
+import { ok, type Result, refuse } from "../../base/result.ts";
 import { normalizePolicyName, normalizePolicyNames, policyNameProblem } from "../../policy/name.ts";
 import type { MountTtl } from "../../system/mount.ts";
 import { RENAMED_FIELDS, type RenamedField, ROLE_TOKEN_TYPES, type TokenRole } from "../role.ts";
@@ -78,7 +78,7 @@ export function changeRole(before: TokenRole, sent: RoleFields, mount: MountTtl)
   if (cidrs && !cidrs.ok) return cidrs;
 
   const hint = sent.location_hint === undefined ? null : readLocationHint(sent.location_hint);
-  if (hint && !hint.ok) return err(invalid(hint.error));
+  if (hint && !hint.ok) return refuse(hint.error);
   const location = hint ? hint.value : before.locationHint;
 
   const role: TokenRole = {
@@ -101,7 +101,7 @@ export function changeRole(before: TokenRole, sent: RoleFields, mount: MountTtl)
     ...(location && { locationHint: location }),
   };
   const problem = problemOf(role, sent);
-  if (problem) return err(invalid(problem));
+  if (problem) return refuse(problem);
   // A warning of the write that sets it, and of reads that show it by its deprecated name.
   const given = sent.token_explicit_max_ttl !== undefined || role.writtenByOldName.includes("explicit_max_ttl");
   if (given && role.tokenExplicitMaxTtl > mount.maxSeconds) {
@@ -178,11 +178,11 @@ function refusedNames(names: readonly string[] | null | undefined): string[] | u
 }
 
 function readCidrs(items: readonly string[], label: string): Result<string[]> {
-  if (items.length > MAX_CIDRS) return err(invalid(`${label}: more than ${MAX_CIDRS} networks`));
+  if (items.length > MAX_CIDRS) return refuse(`${label}: more than ${MAX_CIDRS} networks`);
   const networks: string[] = [];
   for (const [index, item] of items.entries()) {
     const parsed = parseCidr(item);
-    if (!parsed.ok) return err(invalid(`${label}: item ${index + 1} ${parsed.error}`));
+    if (!parsed.ok) return refuse(`${label}: item ${index + 1} ${parsed.error}`);
     networks.push(parsed.value);
   }
   return ok(networks);

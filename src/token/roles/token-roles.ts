@@ -1,5 +1,5 @@
 import { within } from "../../base/location.ts";
-import { DENIED, err, invalid, ok, type Result } from "../../base/result.ts";
+import { DENIED, err, ok, type Result, refuse } from "../../base/result.ts";
 import { holdersOf, type PolicyHolders } from "../../policy/holders.ts";
 import { SealedValues, valuesTable } from "../../storage/sealed-values.ts";
 import type { Migration } from "../../storage/tables.ts";
@@ -55,7 +55,7 @@ export class TokenRoles extends GroveObject<TokenEnv> {
     if (before ? !grants.update : !grants.create) return err(DENIED);
     const changed = changeRole(before ?? newRole(name), sent, mount);
     if (!changed.ok) return changed;
-    if (!before && this.#roles.count() >= MAX_ROLES) return err(invalid(`there are ${MAX_ROLES} token roles already`));
+    if (!before && this.#roles.count() >= MAX_ROLES) return refuse(`there are ${MAX_ROLES} token roles already`);
     this.#roles.write(name, changed.value.role);
     return ok(changed.value.warnings);
   }

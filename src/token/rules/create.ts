@@ -1,5 +1,5 @@
 import { lesserLimit } from "../../base/limits.ts";
-import { err, type Failure, invalid, ok, type Result } from "../../base/result.ts";
+import { type Failure, ok, type Result, refuse } from "../../base/result.ts";
 import type { MountTtl } from "../../system/mount.ts";
 import { madeAbove, PLAIN_RECORD, type TokenSpec, type TokenType } from "../record.ts";
 import type { TokenRole } from "../role.ts";
@@ -74,7 +74,7 @@ export function planCreate(input: CreateInput): Result<CreatePlan> {
   const type = resolveType(request.type, role);
   if (!type.ok) return type;
   const refusal = refuseFields(request, type.value, creator, role);
-  if (refusal) return err(invalid(refusal));
+  if (refusal) return refuse(refusal);
 
   const chosen = choosePolicies({
     requested: request.policies,
@@ -197,10 +197,6 @@ export const REVOKED_MEANWHILE: Failure = {
 /** The text that the interface gives for every custom id. */
 const CUSTOM_ID_WARNING =
   "Supplying a custom ID for the token uses the weaker SHA1 hashing instead of the more secure SHA2-256 HMAC for token obfuscation. SHA1 hashed tokens on the wire leads to less secure lookups.";
-
-function refuse(message: string): Result<never> {
-  return err(invalid(message));
-}
 
 function resolveType(requested: string, role: TokenRole | null): Result<TokenType> {
   if (requested !== "" && requested !== "service" && requested !== "batch") return refuse("invalid 'token_type' value");

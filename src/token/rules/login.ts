@@ -1,4 +1,4 @@
-import { err, invalid, ok, type Result } from "../../base/result.ts";
+import { ok, type Result, refuse } from "../../base/result.ts";
 import { policyAssignRefusal } from "../../policy/builtin.ts";
 import { normalizePolicyNames } from "../../policy/name.ts";
 import { issuerOf, type Mount, type MountTokenType, mountTtl, narrowTtl } from "../../system/mount.ts";
@@ -103,8 +103,4 @@ export function loginTokenType(mount: MountTokenType, method: Login["tokenType"]
 function loginDisplayName(mountPath: string, name: string): string {
   const source = mountPath.slice(0, -1).replaceAll("/", "-");
   return name === "" ? source : `${source}-${name}`;
-}
-
-function refuse(message: string): Result<never> {
-  return err(invalid(message));
 }

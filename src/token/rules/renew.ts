@@ -1,5 +1,5 @@
 import { lesserLimit } from "../../base/limits.ts";
-import { err, type Failure, invalid, ok, type Result } from "../../base/result.ts";
+import { err, type Failure, invalid, ok, type Result, refuse } from "../../base/result.ts";
 import { type MountTtl, narrowTtl } from "../../system/mount.ts";
 import type { TokenView } from "../record.ts";
 import type { TokenRole } from "../role.ts";
@@ -70,5 +70,5 @@ export function planRenew(
     explicitMaxTtl: terms.explicitMaxTtl,
     mount: narrowTtl(mount, terms.maxTtl),
   });
-  return grant.ok ? ok(grant.value) : err(invalid("past the max TTL, cannot renew"));
+  return grant.ok ? ok(grant.value) : refuse("past the max TTL, cannot renew");
 }

@@ -1,4 +1,4 @@
-import { DENIED, err, ok, type Result } from "../../base/result.ts";
+import { DENIED, err, NOT_FOUND, ok, type Result } from "../../base/result.ts";
 import type { Verdict } from "../../policy/acl.ts";
 import type { CallerAction, Outcome } from "../../token/actions.ts";
 import { cubbyholeProblem } from "./limits.ts";
@@ -16,7 +16,7 @@ export function performCubbyhole(
   switch (action.kind) {
     case "cubbyhole_read": {
       const sealed = store.read(row, action.path);
-      return sealed ? ok({ kind: "value", sealed }) : err({ code: "not_found" });
+      return sealed ? ok({ kind: "value", sealed }) : NOT_FOUND;
     }
     case "cubbyhole_list": {
       const limit = Math.min(verdict.limit || action.limit, action.limit);

@@ -2,7 +2,7 @@ import { listRoute, readRoute, removeRoute, showRoute } from "../../../auth/reco
 import { type CallContext, type Route, simpleRoute, withParameters } from "../../../auth/route.ts";
 import { DONE_OR_WARNED, dataAnswer, NO_CONTENT } from "../../../auth/route-description.ts";
 import { currentTime } from "../../../base/clock.ts";
-import { err, invalid, ok } from "../../../base/result.ts";
+import { ok, refuse } from "../../../base/result.ts";
 import { randomBase62 } from "../../../crypto/base62.ts";
 import { fromBase64 } from "../../../crypto/bytes.ts";
 import { newKeyPair } from "../../../issuer/key-pair.ts";
@@ -126,9 +126,9 @@ const KEY_ROUTES: readonly Route[] = withParameters({ name: "The name of the key
 async function writeKey({ env, installation, params, fields }: CallContext<Values<typeof KEY_FIELDS>>) {
   const name = params.name ?? "";
   const problem = issuerNameProblem(name);
-  if (problem) return err(invalid(problem));
+  if (problem) return refuse(problem);
   const algorithm = SIGNING_ALGORITHMS.find((known) => known === fields.algorithm) ?? null;
-  if (fields.algorithm !== undefined && algorithm === null) return err(invalid("unknown signing algorithm"));
+  if (fields.algorithm !== undefined && algorithm === null) return refuse("unknown signing algorithm");
   const write: KeyWrite = {
     algorithm,
     rotationPeriod: fields.rotation_period ?? null,
@@ -141,7 +141,7 @@ async function writeKey({ env, installation, params, fields }: CallContext<Value
 async function rotateKey({ env, installation, params, fields }: CallContext<Values<typeof ROTATE_FIELDS>>) {
   const name = params.name ?? "";
   const key = await issuerOf(env).readKey(name);
-  if (!key) return err(invalid("no named key found at this name"));
+  if (!key) return refuse("no named key found at this name");
   const next = await newKeyPair(installation.keys, key.algorithm);
   const rotated = await issuerOf(env).rotateKey(name, next, fields.verification_ttl ?? null, currentTime());
   forgetPublishedKeys();
@@ -193,7 +193,7 @@ async function writeRole({ env, installation, params, fields }: CallContext<Valu
   const name = params.name ?? "";
   const template = fields.template === null ? null : decodedTemplate(fields.template);
   const problem = issuerNameProblem(name) ?? templateProblem(template ?? "");
-  if (problem) return err(invalid(problem));
+  if (problem) return refuse(problem);
   if (fields.key === DEFAULT_KEY) {
     const made = await ensureDefaultKey(env, installation.keys);
     if (!made.ok) return made;

@@ -10,7 +10,7 @@ import {
 } from "../../../auth/route.ts";
 import { dataAnswer, plainAnswer } from "../../../auth/route-description.ts";
 import { currentTime } from "../../../base/clock.ts";
-import { err, invalid, ok, type Result, UNAUTHENTICATED } from "../../../base/result.ts";
+import { err, NOT_FOUND, ok, type Result, refuse, UNAUTHENTICATED } from "../../../base/result.ts";
 import { loadEntity } from "../../../identity/standing.ts";
 import { SIGNING_ALGORITHMS } from "../../../issuer/model.ts";
 import { issuerOf } from "../../../issuer/oidc-issuer.ts";
@@ -49,18 +49,18 @@ export const TOKEN_ROUTES: readonly Route[] = [
 
 async function makeToken({ env, installation, request, params, caller }: CallContext) {
   const found = await issuerOf(env).signerOfRole(params.name ?? "");
-  if (!found) return err(invalid("role not found"));
+  if (!found) return refuse("role not found");
   const { role, signer } = found;
   if (!maySign(signer.key, role.clientId)) {
-    return err(invalid("the key does not list the client ID of the role as an allowed client ID"));
+    return refuse("the key does not list the client ID of the role as an allowed client ID");
   }
   const { entityId } = callerRecord(caller);
-  if (entityId === "") return err(invalid("no entity associated with the request's token"));
+  if (entityId === "") return refuse("no entity associated with the request's token");
   const view = await loadEntity(env, entityId);
   if (!view || view.disabled) return err(UNAUTHENTICATED);
   const now = currentTime();
   const claims = role.template === "" ? ok({}) : claimsFromTemplate(role.template, view, now);
-  if (!claims.ok) return err(invalid(claims.error));
+  if (!claims.ok) return refuse(claims.error);
   const content = {
     issuer: issuerUrl(signer.issuer, request.baseUrl()),
     subject: entityId,
@@ -126,7 +126,7 @@ export const DISCOVERY_ROUTES: readonly Route[] = [
     answers: DISCOVERY,
     handle: (context) =>
       published(context, (known) =>
-        known.issuer === "" ? err({ code: "not_found" }) : discovery(pluginIssuerUrl(known.issuer), DISCOVERY_MAX_AGE),
+        known.issuer === "" ? NOT_FOUND : discovery(pluginIssuerUrl(known.issuer), DISCOVERY_MAX_AGE),
       ),
   }),
   openRoute("read", "identity/oidc/plugins/.well-known/keys", {

@@ -2,7 +2,7 @@ import { registerLease } from "../../../auth/register-lease.ts";
 import { type Answered, type Route, simpleRoute } from "../../../auth/route.ts";
 import { dataAnswer, ENVELOPE, KEYS } from "../../../auth/route-description.ts";
 import { currentTime, formatRfc3339, formatTime } from "../../../base/clock.ts";
-import { err, invalid, ok, type Result } from "../../../base/result.ts";
+import { err, invalid, ok, type Result, refuse } from "../../../base/result.ts";
 import { toBase64 } from "../../../crypto/bytes.ts";
 import type { Env } from "../../../env.ts";
 import { listLeases } from "../../../lease/queries.ts";
@@ -29,9 +29,9 @@ export const LEASE_PARAMETER = { url_lease_id: "The id of the lease, unless the 
  * @param sent what the body has, of whatever type.
  */
 export function readLeaseIdField(sent: unknown, inPath: string): Result<string> {
-  if (sent !== undefined && typeof sent !== "string") return err(invalid("invalid lease ID"));
+  if (sent !== undefined && typeof sent !== "string") return refuse("invalid lease ID");
   const id = sent || inPath;
-  return id === "" ? err(invalid("lease_id must be specified")) : ok(id);
+  return id === "" ? refuse("lease_id must be specified") : ok(id);
 }
 
 /** A lease of either kind. Times in ms. */
@@ -172,7 +172,7 @@ export const LEASE_ROUTES: readonly Route[] = [
     handle: async (context) => {
       const { env, installation, fields } = context;
       const target = readRevocationEndpoint(fields.target, endpointSettings(env));
-      if (!target.ok) return err(invalid(target.error));
+      if (!target.ok) return refuse(target.error);
       const key = await signingKey(installation.keys, target.value);
       return ok(dataReply({ key: toBase64(key), algorithm: "HMAC-SHA256", header: SIGNATURE_HEADER }));
     },

@@ -12,7 +12,7 @@ import {
 import { currentTime, formatRfc3339, formatTime } from "../../../base/clock.ts";
 import { logInfo } from "../../../base/log.ts";
 import { inGroups } from "../../../base/parallel.ts";
-import { err, invalid, ok } from "../../../base/result.ts";
+import { NOT_FOUND, ok, refuse } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
 import type { WalkMode } from "../../../lease/actions.ts";
 import { readLeaseId } from "../../../lease/ids.ts";
@@ -77,7 +77,7 @@ function revokeBelowRoute(
       if (await readLeaseId(installation.keys, prefix)) {
         return revokeOne(context, prefix, { wait: fields.sync, force: mode === "force" });
       }
-      if (prefix.length > MAX_PREFIX) return err(invalid("the prefix is too long"));
+      if (prefix.length > MAX_PREFIX) return refuse("the prefix is too long");
       const job: WalkJob = { mode, prefix: `${prefix}/` };
       if (job.prefix.startsWith(TOKEN_PATHS)) {
         const ended = await endBelow(context, job, null);
@@ -93,7 +93,7 @@ function revokeBelowRoute(
       );
       if (!failure) return ok(finished ? EMPTY : GOES_ON);
       const { leaseId, number, of, error } = failure;
-      return err(invalid(`failed to revoke ${JSON.stringify(leaseId)} (${number} / ${of}): ${error}`));
+      return refuse(`failed to revoke ${JSON.stringify(leaseId)} (${number} / ${of}): ${error}`);
     },
   });
 }
@@ -127,7 +127,7 @@ const TYPE = {
 
 async function listGivenUp(env: Env, limit: string): Answered {
   const asked = limit === "" ? MAX_LIST : readLimit(limit);
-  if (asked === null) return err(invalid('limit must be "none" or a positive number'));
+  if (asked === null) return refuse('limit must be "none" or a positive number');
   const most = Math.min(asked, MAX_ASKED);
   const leases = await listIrrevocable(env, most + 1);
   const shown = leases.slice(0, most);
@@ -236,7 +236,7 @@ export const LEASE_REVOCATION_ROUTES: readonly Route[] = [
     answers: dataAnswer({ lease_count: "integer", counts: { "*": "integer" } }),
     input: strictSchema(TYPE),
     handle: async ({ env, fields }) => {
-      if (fields.type !== "irrevocable") return err({ code: "not_found" });
+      if (fields.type !== "irrevocable") return NOT_FOUND;
       const counts = await countIrrevocable(env);
       const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
       return ok(dataReply({ lease_count: total, counts }));
@@ -251,7 +251,7 @@ export const LEASE_REVOCATION_ROUTES: readonly Route[] = [
     }),
     input: strictSchema({ ...TYPE, limit: text().describe(`Entries at most; \`none\` for all, up to ${MAX_ASKED}`) }),
     handle: async ({ env, fields }) => {
-      if (fields.type !== "irrevocable") return err({ code: "not_found" });
+      if (fields.type !== "irrevocable") return NOT_FOUND;
       return listGivenUp(env, fields.limit);
     },
   }),

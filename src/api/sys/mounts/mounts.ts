@@ -12,7 +12,7 @@ import {
 import { DONE_OR_WARNED, injectedAnswer, NO_CONTENT } from "../../../auth/route-description.ts";
 import { currentTime } from "../../../base/clock.ts";
 import { parseDuration } from "../../../base/duration.ts";
-import { DENIED, err, type Failure, invalid, ok, type Result } from "../../../base/result.ts";
+import { DENIED, err, type Failure, invalid, ok, type Result, refuse } from "../../../base/result.ts";
 import { walkOfMount } from "../../../lease/walk.ts";
 import type { EndJob } from "../../../lease/walk-job.ts";
 import type { Installation } from "../../../system/installation.ts";
@@ -78,9 +78,9 @@ const MOUNT_CONFIG = fieldSchema({ ...SETTINGS, ...UNUSED_SETTINGS });
 /** What the settings of a request change. `description` is null when it stays. */
 function readSettings(settings: Values<typeof MOUNT_CONFIG>, description: string | null): Result<MountChange> {
   const defaultLeaseTtl = readTtl(settings.default_lease_ttl);
-  if (defaultLeaseTtl === undefined) return err(invalid("unable to parse default TTL"));
+  if (defaultLeaseTtl === undefined) return refuse("unable to parse default TTL");
   const maxLeaseTtl = readTtl(settings.max_lease_ttl);
-  if (maxLeaseTtl === undefined) return err(invalid("unable to parse max TTL"));
+  if (maxLeaseTtl === undefined) return refuse("unable to parse max TTL");
   return ok({
     description,
     defaultLeaseTtl,
@@ -117,11 +117,11 @@ const ENABLE_FIELDS = fieldSchema({
 /** Enables an auth method at a path that no mount has. */
 async function enableMount({ env, params, fields, methods }: CallContext<Values<typeof ENABLE_FIELDS>>): Answered {
   const problem = mountTypeProblem(fields.type, [...methods.keys()]);
-  if (problem) return err(invalid(problem));
+  if (problem) return refuse(problem);
   const change = readSettings(fields.config, fields.description);
   if (!change.ok) return change;
   const config = configureMount(DEFAULT_MOUNT_CONFIG, change.value);
-  if (!config.ok) return err(invalid(config.error));
+  if (!config.ok) return refuse(config.error);
   const path = normalizeMountPath(params.path ?? "");
   const mount = newMount({
     path,
@@ -136,7 +136,7 @@ async function enableMount({ env, params, fields, methods }: CallContext<Values<
 /** Disables a mount. From the answer on the mount is gone, its place is free, and nothing that it issued is accepted. */
 async function disableMount({ env, params, caller, request }: CallContext): Answered {
   const path = normalizeMountPath(params.path ?? "");
-  if (path === "token/") return err(invalid("token credential backend cannot be disabled"));
+  if (path === "token/") return refuse("token credential backend cannot be disabled");
   const mount = await systemOf(env).findMount(path);
   if (!mount) return ok(EMPTY);
   const { uuid, type } = mount;

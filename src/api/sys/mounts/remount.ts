@@ -2,7 +2,7 @@ import { endRequestOf } from "../../../auth/caller.ts";
 import { readRoute } from "../../../auth/record-routes.ts";
 import { type Route, simpleRoute } from "../../../auth/route.ts";
 import { dataAnswer, injectedAnswer } from "../../../auth/route-description.ts";
-import { err, invalid, ok, type Result } from "../../../base/result.ts";
+import { NOT_FOUND, ok, type Result, refuse } from "../../../base/result.ts";
 import { walkOfMount } from "../../../lease/walk.ts";
 import { stalenessWarnings } from "../../../system/copy-age.ts";
 import { issuerOf, type MountMove } from "../../../system/mount.ts";
@@ -33,7 +33,7 @@ export const REMOUNT_ROUTES: readonly Route[] = [
       if (!paths.ok) return paths;
       const { from, to } = paths.value;
       const mount = await systemOf(env).findMount(from);
-      if (!mount) return err(invalid(`no matching mount at "auth/${from}"`));
+      if (!mount) return refuse(`no matching mount at "auth/${from}"`);
       const id = crypto.randomUUID();
       const ended = await walkOfMount(env, id).endTokens({
         mode: "revoke",
@@ -57,7 +57,7 @@ export const REMOUNT_ROUTES: readonly Route[] = [
     }),
     handle: async ({ env, params }) => {
       const move = (await systemOf(env).findMove(params.migration_id ?? ""))?.move;
-      if (!move) return err({ code: "not_found" });
+      if (!move) return NOT_FOUND;
       // After this answer the mount is found at its new path.
       return changedReply(env, ok(move), {
         kind: "data",
@@ -69,16 +69,16 @@ export const REMOUNT_ROUTES: readonly Route[] = [
 
 /** The two places below `auth/` as mounts are stored, or why there is nothing to move. */
 function readPaths(from: string, to: string): Result<{ readonly from: string; readonly to: string }> {
-  if (from === "" || to === "") return err(invalid("both 'from' and 'to' path must be specified as a string"));
+  if (from === "" || to === "") return refuse("both 'from' and 'to' path must be specified as a string");
   for (const [name, path] of [["from", from] as const, ["to", to] as const]) {
-    if (path.trim() !== path) return err(invalid(`'${name}' path cannot contain trailing whitespace`));
+    if (path.trim() !== path) return refuse(`'${name}' path cannot contain trailing whitespace`);
   }
   const source = normalizeMountPath(from);
   const target = normalizeMountPath(to);
   if (!source.startsWith("auth/")) {
-    return err(invalid(FIXED.includes(source) ? `cannot remount "${source}"` : `no matching mount at "${source}"`));
+    return refuse(FIXED.includes(source) ? `cannot remount "${source}"` : `no matching mount at "${source}"`);
   }
-  if (!target.startsWith("auth/")) return err(invalid(`cannot remount auth mount to non-auth mount "${target}"`));
+  if (!target.startsWith("auth/")) return refuse(`cannot remount auth mount to non-auth mount "${target}"`);
   return ok({ from: normalizeMountPath(source.slice(5)), to: normalizeMountPath(target.slice(5)) });
 }
 

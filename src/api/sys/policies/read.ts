@@ -3,7 +3,7 @@ import { type Answered, type CallContext, type Route, simpleRoute } from "../../
 import { dataAnswer, injectedAnswer, KEYS } from "../../../auth/route-description.ts";
 import { currentTime, formatRfc3339, formatTime } from "../../../base/clock.ts";
 import { inGroups } from "../../../base/parallel.ts";
-import { err, ok } from "../../../base/result.ts";
+import { NOT_FOUND, ok } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
 import { entitiesGiving } from "../../../identity/entities.ts";
 import { loadGroups } from "../../../identity/groups.ts";
@@ -84,7 +84,7 @@ async function listDetailedPolicies({ env, params, fields }: CallContext<Page>):
 async function readPolicy({ env, params }: CallContext, textKey: "rules" | "policy"): Answered {
   const name = normalizePolicyName(params.name ?? "");
   const policy = FIXED.get(name) ?? (await systemOf(env).readPolicy(name, currentTime()));
-  if (!policy) return err({ code: "not_found" });
+  if (!policy) return NOT_FOUND;
   return ok({ kind: "data", inject: textKey === "rules", data: policyObject(policy, textKey) });
 }
 

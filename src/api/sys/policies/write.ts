@@ -1,7 +1,7 @@
 import { type Answered, type CallContext, type Route, simpleRoute } from "../../../auth/route.ts";
 import { DONE_OR_WARNED, ENVELOPE, NO_CONTENT } from "../../../auth/route-description.ts";
 import { currentTime } from "../../../base/clock.ts";
-import { err, invalid, ok, type Result } from "../../../base/result.ts";
+import { ok, type Result, refuse } from "../../../base/result.ts";
 import { policyDeleteRefusal, policyWriteRefusal } from "../../../policy/builtin.ts";
 import { normalizePolicyName, policyNameProblem } from "../../../policy/name.ts";
 import { parsePolicy, policyErrorText } from "../../../policy/parse.ts";
@@ -47,11 +47,11 @@ const DELETE_FIELDS = fieldSchema({
  * Messages are the reference's (sys/policies/acl).
  */
 function readWrite(fields: Values<typeof WRITE_FIELDS>, policyText: string, now: number): Result<PolicyWrite> {
-  if (policyText === "") return err(invalid("'policy' parameter not supplied or empty"));
+  if (policyText === "") return refuse("'policy' parameter not supplied or empty");
   const content = readText(policyText, now);
   if (!content.ok) return content;
   const expiresAt = policyExpiry(fields.expiration, fields.ttl, now);
-  if (!expiresAt.ok) return err(invalid(expiresAt.error));
+  if (!expiresAt.ok) return refuse(expiresAt.error);
   return ok({
     content: content.value,
     expiresAt: expiresAt.value,
@@ -67,7 +67,7 @@ function readPatch(fields: Values<typeof PATCH_FIELDS>, now: number): Result<Pol
   const content = fields.policy === "" ? ok(undefined) : readText(fields.policy, now);
   if (!content.ok) return content;
   const expiresAt = policyExpiry(fields.expiration, fields.ttl, now);
-  if (!expiresAt.ok) return err(invalid(expiresAt.error));
+  if (!expiresAt.ok) return refuse(expiresAt.error);
   return ok({
     content: content.value,
     expiresAt: fields.expiration === "" && fields.ttl === "" ? undefined : expiresAt.value,
@@ -83,11 +83,11 @@ const MAX_POLICY_BYTES = 1_900_000;
 
 function readText(policyText: string, now: number): Result<PolicyText> {
   const parsed = parsePolicy(policyText, now);
-  if (!parsed.ok) return err(invalid(policyErrorText(parsed.error)));
+  if (!parsed.ok) return refuse(policyErrorText(parsed.error));
   const rulesJson = JSON.stringify(parsed.value);
   // Rules can be ten times as long as the text that they were read from.
   const bytes = new TextEncoder().encode(policyText + rulesJson).length;
-  if (bytes > MAX_POLICY_BYTES) return err(invalid("the policy has too many rules; divide it into several"));
+  if (bytes > MAX_POLICY_BYTES) return refuse("the policy has too many rules; divide it into several");
   return ok({ text: policyText, rulesJson });
 }
 
@@ -120,14 +120,14 @@ async function patchPolicy({ env, params, fields }: CallContext<Values<typeof PA
 async function deletePolicy({ env, params, fields }: CallContext<Values<typeof DELETE_FIELDS>>): Answered {
   const name = normalizePolicyName(params.name ?? "");
   const refusal = policyDeleteRefusal(name);
-  if (refusal) return err(invalid(refusal));
+  if (refusal) return refuse(refusal);
   return changedReply(env, await systemOf(env).deletePolicy(name, fields.cas ?? null, currentTime()));
 }
 
 function writableName(params: CallContext["params"]): Result<string> {
   const name = normalizePolicyName(params.name ?? "");
   const problem = policyNameProblem(name) ?? policyWriteRefusal(name);
-  return problem ? err(invalid(problem)) : ok(name);
+  return problem ? refuse(problem) : ok(name);
 }
 
 type WrittenReply = Extract<Reply, { kind: "empty" | "data" }>;

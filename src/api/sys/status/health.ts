@@ -1,7 +1,7 @@
 import { type Answered, type OpenContext, openRoute, type Route } from "../../../auth/route.ts";
 import { plainAnswer } from "../../../auth/route-description.ts";
 import { currentTime, formatTime, inTime, isWithin } from "../../../base/clock.ts";
-import { err, invalid, ok } from "../../../base/result.ts";
+import { ok, refuse } from "../../../base/result.ts";
 import { groveVersion } from "../../../base/version.ts";
 import type { Env } from "../../../env.ts";
 import { identityOf } from "../../../identity/stubs.ts";
@@ -157,7 +157,7 @@ async function health({ env, request, loaded }: OpenContext): Answered {
   ];
   // Also one that does not count now: a probe with a mistake must not come to light on the day that something is wrong.
   if (active === null || without === null || closed === null) {
-    return err(invalid("status codes are whole numbers from 200 to 599"));
+    return refuse("status codes are whole numbers from 200 to 599");
   }
   const status = !state.initialized ? without : state.sealed ? closed : active;
   const body = HEALTH_VIEW.show({ state, version: groveVersion(env), now: currentTime() });

@@ -3,7 +3,7 @@ import { dataAnswer } from "../../../auth/route-description.ts";
 import { formatRfc3339, formatTime } from "../../../base/clock.ts";
 import { MAX_NAMED_TOKENS } from "../../../base/limits.ts";
 import { inGroups } from "../../../base/parallel.ts";
-import { err, invalid, ok, type Result } from "../../../base/result.ts";
+import { NOT_FOUND, ok, type Result, refuse } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
 import {
   ALL_ENDED,
@@ -53,7 +53,7 @@ const FIELDS = strictSchema({
 type Fields = Values<typeof FIELDS>;
 
 async function listEnded({ env, installation, fields }: CallContext<Fields>): Answered {
-  if (fields.job !== "" && fields.cause !== "") return err(invalid("job and cause are not given together"));
+  if (fields.job !== "" && fields.cause !== "") return refuse("job and cause are not given together");
   const limit = readLimit(fields.limit);
   if (!limit.ok) return limit;
   const after = readAfter(fields.after);
@@ -76,7 +76,7 @@ async function listEnded({ env, installation, fields }: CallContext<Fields>): An
 /** Reads the cursor of a page of ended tokens; null for "", the first page. */
 function readAfter(cursor: string): Result<Position | null> {
   const after = cursor === "" ? null : readCursor(LAST_FIRST, cursor);
-  return after === null && cursor !== "" ? err(invalid("after is not the cursor of a page")) : ok(after);
+  return after === null && cursor !== "" ? refuse("after is not the cursor of a page") : ok(after);
 }
 
 async function filterOf(env: Env, { job, cause }: Fields): Promise<EndedFilter | null> {
@@ -177,7 +177,7 @@ async function readReceipt({ env, params, fields }: CallContext<Page>): Answered
   const limit = readLimit(fields.limit, MAX_NAMED_TOKENS, MAX_NAMED_TOKENS);
   if (!limit.ok) return limit;
   const job = await revocationsOf(env).read(params.id ?? "");
-  if (!job || job.dry) return err({ code: "not_found" });
+  if (!job || job.dry) return NOT_FOUND;
   const filter = endedInJob(job.id, job);
   const page = await accessorsOf(env, filter, after, limit.value);
   if (!page.ok) return page;
@@ -225,7 +225,7 @@ async function endedPageOf(
 ): Promise<Result<{ accessors: string[]; next: string }>> {
   const run = await revocationsOf(env).read(job);
   const page = await accessorsOf(env, endedInJob(job, run), after, MAX_NAMED_TOKENS);
-  return page.ok && page.value.accessors.length === 0 && !run ? err({ code: "not_found" }) : page;
+  return page.ok && page.value.accessors.length === 0 && !run ? NOT_FOUND : page;
 }
 
 type CheckFields = { readonly accessors: string[]; readonly job: string; readonly after: string };
@@ -233,9 +233,8 @@ type CheckFields = { readonly accessors: string[]; readonly job: string; readonl
 async function verifyEnded({ env, installation, fields }: CallContext<CheckFields>): Answered {
   const { job, after } = fields;
   const named = [...new Set(fields.accessors)];
-  if ((job !== "") === named.length > 0)
-    return err(invalid("accessors or a job say which tokens are meant: one of them"));
-  if (named.length > MAX_NAMED_TOKENS) return err(invalid(`accessors are at most ${MAX_NAMED_TOKENS}`));
+  if ((job !== "") === named.length > 0) return refuse("accessors or a job say which tokens are meant: one of them");
+  if (named.length > MAX_NAMED_TOKENS) return refuse(`accessors are at most ${MAX_NAMED_TOKENS}`);
   const page = job === "" ? ok({ accessors: named, next: "" }) : await endedPageOf(env, job, after);
   if (!page.ok) return page;
   const { accessors, next } = page.value;

@@ -1,7 +1,7 @@
 import { type Route, simpleRoute } from "../../../auth/route.ts";
 import { dataAnswer } from "../../../auth/route-description.ts";
 import { currentTime, formatRfc3339 } from "../../../base/clock.ts";
-import { err, invalid, ok } from "../../../base/result.ts";
+import { ok, refuse } from "../../../base/result.ts";
 import { endsOfGroups } from "../../../listing/inventory/group-ends.ts";
 import { MAX_ENDING } from "../../../listing/inventory/shard/group-ends.ts";
 import { FRESHNESS_MS } from "../../../listing/updates/delays.ts";
@@ -46,21 +46,20 @@ export const TOKEN_ENDS_ROUTES: readonly Route[] = [
     }),
     handle: async ({ env, installation, fields }) => {
       const kind = readGroupBy(fields.group_by || "display_name");
-      if (!kind) return err(invalid(`group_by is one of ${GROUP_NAMES}`));
+      if (!kind) return refuse(`group_by is one of ${GROUP_NAMES}`);
       const mount = fields.mount === "" ? ok(null) : readMount(fields.mount, installation);
       if (!mount.ok) return mount;
       const { step: seconds, parts = 0, limit = 0 } = fields;
-      if (seconds < 0 || seconds > MAX_STEP) return err(invalid("step is at most 31 days"));
-      if (parts > MAX_PARTS) return err(invalid(`parts is at most ${MAX_PARTS}`));
-      if (limit > MAX_LIMIT) return err(invalid(`limit is at most ${MAX_LIMIT}`));
+      if (seconds < 0 || seconds > MAX_STEP) return refuse("step is at most 31 days");
+      if (parts > MAX_PARTS) return refuse(`parts is at most ${MAX_PARTS}`);
+      if (limit > MAX_LIMIT) return refuse(`limit is at most ${MAX_LIMIT}`);
       const now = currentTime();
       const from = fields.from ?? now - (now % HOUR_MS);
       const step = (seconds || HOUR_MS / 1000) * 1000;
       await publishRecent(env, now);
       const query = { kind, mount: mount.value, from, step, parts: parts || DEFAULT_PARTS, now };
       const ends = await endsOfGroups(env, query, limit || DEFAULT_LIMIT);
-      if (!ends)
-        return err(invalid(`more than ${MAX_ENDING} tokens of a shard end in this time: ask for a shorter one`));
+      if (!ends) return refuse(`more than ${MAX_ENDING} tokens of a shard end in this time: ask for a shorter one`);
       return ok(
         dataReply({
           from: formatRfc3339(from),

@@ -1,7 +1,7 @@
 import { isGenerated, readToken } from "../../../auth/caller.ts";
 import type { CallContext } from "../../../auth/route.ts";
 import { hasUnprintable } from "../../../base/name.ts";
-import { err, invalid, ok, type Result } from "../../../base/result.ts";
+import { err, ok, type Result, refuse } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
 import { MAX_FOUND_ENTITIES, searchEntities } from "../../../identity/entities.ts";
 import { type Metadata, TOKEN_MOUNT } from "../../../listing/inventory/entry.ts";
@@ -53,11 +53,10 @@ export async function readFilter({
   installation,
   fields,
 }: CallContext<FilterFields>): Promise<Result<TokenFilter>> {
-  if (fields.type !== "" && fields.type !== "service")
-    return err(invalid('only tokens of the type "service" are listed'));
-  if (fields.tree !== "" && !TREE_ID.test(fields.tree)) return err(invalid("tree is not the id of a tree"));
+  if (fields.type !== "" && fields.type !== "service") return refuse('only tokens of the type "service" are listed');
+  if (fields.tree !== "" && !TREE_ID.test(fields.tree)) return refuse("tree is not the id of a tree");
   const holder = await fieldWithToken(env, installation, fields);
-  if (holder !== null) return err(invalid(`${holder} takes no token: sys/tokens/find takes one in its body`));
+  if (holder !== null) return refuse(`${holder} takes no token: sys/tokens/find takes one in its body`);
   const mount = fields.mount === "" ? ok(undefined) : readMount(fields.mount, installation);
   if (!mount.ok) return mount;
   const search = await readSearch(env, installation, fields.search.trim());
@@ -107,7 +106,7 @@ export function readMount(path: string, installation: Installation): Result<stri
   const plain = `${path.replace(/^auth\//, "").replace(/\/$/, "")}/`;
   if (plain === "token/") return ok(TOKEN_MOUNT);
   const mount = installation.mountAt(plain);
-  return mount ? ok(issuerOf(mount)) : err(invalid("no auth method is mounted at the path in mount"));
+  return mount ? ok(issuerOf(mount)) : refuse("no auth method is mounted at the path in mount");
 }
 
 /** What a text searches for; undefined for an empty one. */
@@ -115,16 +114,16 @@ async function readSearch(env: Env, installation: Installation, text: string): P
   if (text === "") return ok(undefined);
   const length = text.length > 2 * MAX_SEARCH ? text.length : [...lowered(text)].length;
   if (length < MIN_SEARCH || length > MAX_SEARCH) {
-    return err(invalid(`search has ${MIN_SEARCH} to ${MAX_SEARCH} characters`));
+    return refuse(`search has ${MIN_SEARCH} to ${MAX_SEARCH} characters`);
   }
-  if (hasUnprintable(text)) return err(invalid("search has a character that is not seen"));
+  if (hasUnprintable(text)) return refuse("search has a character that is not seen");
   // One that root chose is known here alone: elsewhere it could be the name that is meant.
   if (await readToken(env, installation, text)) {
-    return err(invalid("search takes no token: sys/tokens/find takes one in its body"));
+    return refuse("search takes no token: sys/tokens/find takes one in its body");
   }
   const entities = await searchEntities(env, text);
   if (entities) return ok({ text, entities });
-  return err(invalid(`search finds more than ${MAX_FOUND_ENTITIES} entities by their names: make it longer`));
+  return refuse(`search finds more than ${MAX_FOUND_ENTITIES} entities by their names: make it longer`);
 }
 
 /**
@@ -162,5 +161,5 @@ export const TOKEN_PAGE = {
 
 /** How many entries a page has: as many as are asked for, and `otherwise` where nothing is said. */
 export function readLimit(asked: number, max = 1000, otherwise = 100): Result<number> {
-  return asked < 0 || asked > max ? err(invalid(`limit is at most ${max}`)) : ok(asked || otherwise);
+  return asked < 0 || asked > max ? refuse(`limit is at most ${max}`) : ok(asked || otherwise);
 }

@@ -10,7 +10,7 @@ import {
 import { dataAnswer } from "../../../auth/route-description.ts";
 import { accessorTarget, lookUpOf, outcomeOf, readTargetToken, tokenTarget } from "../../../auth/target.ts";
 import { currentTime, formatRfc3339 } from "../../../base/clock.ts";
-import { err, invalid, ok } from "../../../base/result.ts";
+import { NOT_FOUND, ok, refuse } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
 import { leaseIdOf } from "../../../lease/record.ts";
 import { judged, type ListedToken } from "../../../listing/inventory/entry.ts";
@@ -70,9 +70,9 @@ async function listed(context: CallContext<Values<typeof LISTING>>, withKeys: bo
   const filter = await readFilter(context);
   if (!filter.ok) return filter;
   const order = ORDERS[fields.sort === "" ? "created" : fields.sort];
-  if (!order) return err(invalid("sort is one of created, -created, end and -end"));
+  if (!order) return refuse("sort is one of created, -created, end and -end");
   const after = fields.after === "" ? null : readCursor(order, fields.after);
-  if (after === null && fields.after !== "") return err(invalid("after is not the cursor of a page in this order"));
+  if (after === null && fields.after !== "") return refuse("after is not the cursor of a page in this order");
   const limit = readLimit(fields.limit);
   if (!limit.ok) return limit;
   const now = currentTime();
@@ -118,8 +118,6 @@ function keysOf(tokens: readonly ListedToken[], objects: readonly Record<string,
   };
 }
 
-const NOT_FOUND = { code: "not_found" } as const;
-
 const ROW = /^\d{1,16}$/;
 
 const COUNT_SHAPE = { count: "integer", more: "boolean" } as const;
@@ -140,7 +138,7 @@ export const TOKEN_LINEAGE_ROUTES: readonly Route[] = withParameters({ accessor:
     }),
     async prepare(context) {
       const { token, accessor } = context.fields;
-      if ((token === "") === (accessor === "")) return err(invalid("a token or an accessor says which is meant"));
+      if ((token === "") === (accessor === "")) return refuse("a token or an accessor says which is meant");
       if (accessor !== "") return ok(await accessorTarget(context, accessor.trim()));
       const read = await readTargetToken(context, token);
       if (!read.ok) return read;
@@ -148,14 +146,14 @@ export const TOKEN_LINEAGE_ROUTES: readonly Route[] = withParameters({ accessor:
     },
     async handle(context) {
       const { env, installation, prepared } = context;
-      if (!prepared) return err(NOT_FOUND);
+      if (!prepared) return NOT_FOUND;
       const outcome = await outcomeOf(context, lookUpOf(prepared));
-      if (!outcome.ok || outcome.value.kind !== "token") return err(NOT_FOUND);
+      if (!outcome.ok || outcome.value.kind !== "token") return NOT_FOUND;
       const { row } = outcome.value.token;
       const [entry] = (await treeOf(env, prepared.treeId)?.describe([row])) ?? [];
       return entry
         ? ok(dataReply(TOKEN_VIEW.show({ token: { ...entry, id: row }, mounts: mountNames(installation) })))
-        : err(NOT_FOUND);
+        : NOT_FOUND;
     },
   }),
 
@@ -193,7 +191,7 @@ export const TOKEN_LINEAGE_ROUTES: readonly Route[] = withParameters({ accessor:
     handle: async ({ env, installation, params }) => {
       const address = await readAccessor(installation.keys, params.accessor ?? "");
       const found = address && (await treeOf(env, address.treeId)?.picture(address.row, address.tail));
-      if (!found) return err({ code: "not_found" });
+      if (!found) return NOT_FOUND;
       const mounts = mountNames(installation);
       const children = found.children.map(({ token, descendants, children }) => ({
         token: TOKEN_VIEW.show({ token, mounts }),
@@ -208,7 +206,7 @@ export const TOKEN_LINEAGE_ROUTES: readonly Route[] = withParameters({ accessor:
 async function readLineage({ env, installation, params, fields }: CallContext<Page>): Answered {
   const limit = readLimit(fields.limit);
   if (!limit.ok) return limit;
-  if (fields.after !== "" && !ROW.test(fields.after)) return err(invalid("after is not the cursor of a page"));
+  if (fields.after !== "" && !ROW.test(fields.after)) return refuse("after is not the cursor of a page");
   const address = await readAccessor(installation.keys, params.accessor ?? "");
   const tree = address && treeOf(env, address.treeId);
   const found = await tree?.lineage(
@@ -220,7 +218,7 @@ async function readLineage({ env, installation, params, fields }: CallContext<Pa
   const mounts = mountNames(installation);
   if (!found) {
     const ended = address && (await endedReply(env, address, mounts));
-    return ended ? ok(ended) : err({ code: "not_found" });
+    return ended ? ok(ended) : NOT_FOUND;
   }
   const tokens = [found.token, ...found.ancestors, ...found.children.map(({ token }) => token)];
   const listed = await findInInventory(

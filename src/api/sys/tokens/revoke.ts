@@ -4,7 +4,7 @@ import { type Answered, type CallContext, type Route, simpleRoute, withParameter
 import { dataAnswer } from "../../../auth/route-description.ts";
 import { currentTime, formatRfc3339, formatTime } from "../../../base/clock.ts";
 import { MAX_NAMED_TOKENS } from "../../../base/limits.ts";
-import { err, invalid, ok, type Result } from "../../../base/result.ts";
+import { NOT_FOUND, ok, type Result, refuse } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
 import { timesOverShards } from "../../../listing/ask-shards.ts";
 import {
@@ -138,7 +138,7 @@ export const TOKEN_JOB_ROUTES: readonly Route[] = withParameters({ id: "Id of th
 ]);
 
 function jobReply(job: RevocationJob | null, installation: Installation): Result<Reply> {
-  if (!job) return err({ code: "not_found" });
+  if (!job) return NOT_FOUND;
   return ok(dataReply(JOB_VIEW.show({ job, mounts: mountNames(installation) })));
 }
 
@@ -187,7 +187,7 @@ async function revoke(context: CallContext<RevokeFields>): Answered {
   const meant = await readMeant(context);
   if (!meant.ok) return meant;
   const { dry_run: dry, expected_count: most, expected_total: mostInAll = null } = fields;
-  if (!dry && most === undefined) return err(invalid("expected_count is missing: the count of a dry run"));
+  if (!dry && most === undefined) return refuse("expected_count is missing: the count of a dry run");
   const now = currentTime();
   await publishRecent(env, now);
   const { accessors } = meant.value;
@@ -221,7 +221,7 @@ async function revoke(context: CallContext<RevokeFields>): Answered {
   }
   const grown = grownBeyond(expected, count.tally);
   if (grown) {
-    return err(invalid(`${matched} tokens match now, and ${total} would end in all, which is more than ${grown}`));
+    return refuse(`${matched} tokens match now, and ${total} would end in all, which is more than ${grown}`);
   }
   const job = await revocationsOf(env).start(selection, count, expected);
   request.notes.revocation = { ...noted, job };
@@ -247,21 +247,21 @@ async function readMeant(context: CallContext<RevokeFields>): Promise<Result<Pic
   const { installation, fields, request } = context;
   // A script whose variable has no value sends an empty text, which would narrow nothing.
   const empty = Object.keys(FILTER).find((name) => isEmpty(name, request.data[name]));
-  if (empty) return err(invalid(`${empty} is empty: leave it out, or say what it has to be`));
+  if (empty) return refuse(`${empty} is empty: leave it out, or say what it has to be`);
   const { accessors: _, ...words } = selectionOf(request.data);
-  if (JSON.stringify(words).length > MAX_FILTER) return err(invalid(`a filter has at most ${MAX_FILTER} characters`));
+  if (JSON.stringify(words).length > MAX_FILTER) return refuse(`a filter has at most ${MAX_FILTER} characters`);
   const filter = await readFilter(context);
   if (!filter.ok) return filter;
   const filters = Object.values(filter.value).some((value) => value !== undefined);
   const accessors = [...new Set(fields.accessors)];
   // An empty list beside a filter is that of a script that found no token.
   if (filters === (request.data.accessors !== undefined))
-    return err(invalid("a filter or accessors say which tokens are meant: one of them"));
+    return refuse("a filter or accessors say which tokens are meant: one of them");
   if (filters) return ok({ filter: filter.value, accessors: null });
-  if (accessors.length === 0) return err(invalid("accessors is empty: name a token"));
-  if (accessors.length > MAX_NAMED_TOKENS) return err(invalid(`accessors are at most ${MAX_NAMED_TOKENS}`));
+  if (accessors.length === 0) return refuse("accessors is empty: name a token");
+  if (accessors.length > MAX_NAMED_TOKENS) return refuse(`accessors are at most ${MAX_NAMED_TOKENS}`);
   const read = await Promise.all(accessors.map((accessor) => readAccessor(installation.keys, accessor)));
-  if (read.includes(null)) return err(invalid("accessors holds what is no accessor"));
+  if (read.includes(null)) return refuse("accessors holds what is no accessor");
   return ok({ filter: null, accessors });
 }
 

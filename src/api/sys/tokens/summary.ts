@@ -2,7 +2,7 @@ import { type Route, simpleRoute } from "../../../auth/route.ts";
 import { dataAnswer } from "../../../auth/route-description.ts";
 import { currentTime, formatRfc3339 } from "../../../base/clock.ts";
 import { inGroups } from "../../../base/parallel.ts";
-import { err, invalid, ok } from "../../../base/result.ts";
+import { ok, refuse } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
 import { timesOverShards } from "../../../listing/ask-shards.ts";
 import type { GroupCount } from "../../../listing/inventory/group-sums.ts";
@@ -124,7 +124,7 @@ export const TOKEN_SUMMARY_ROUTES: readonly Route[] = [
       if (!mount.ok) return mount;
       const group = readGroupBy(by);
       const kind = group ?? HOURS.get(by);
-      if (!kind && by !== "tree") return err(invalid(`group_by is one of ${COUNTED_BY}`));
+      if (!kind && by !== "tree") return refuse(`group_by is one of ${COUNTED_BY}`);
       const now = currentTime();
       await publishRecent(env, now);
       const counted = kind ? await countByGroup(env, kind, mount.value) : await countByTree(env, mount.value);
@@ -173,7 +173,7 @@ export const TOKEN_SUMMARY_ROUTES: readonly Route[] = [
     handle: async ({ env, installation, fields }) => {
       const grouping = treeGroupingOf(readGroupBy(fields.group_by));
       if (!grouping && fields.group_by !== "")
-        return err(invalid("group_by is one of display_name, role, mount, metadata.NAME"));
+        return refuse("group_by is one of display_name, role, mount, metadata.NAME");
       const now = currentTime();
       await publishRecent(env, now);
       const counts = await countByMount(env, "tokens");

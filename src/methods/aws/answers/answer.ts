@@ -1,4 +1,4 @@
-import { err, type Failure, invalid, ok, type Result } from "../../../base/result.ts";
+import { err, type Failure, invalid, ok, type Result, refuse } from "../../../base/result.ts";
 import { serviceUnavailable } from "../../send.ts";
 import { onlyChild, parseXml, textAt, type XmlElement } from "./xml.ts";
 
@@ -39,7 +39,7 @@ const MAX_REFUSAL_LENGTH = 64 * 1024;
 export function readAnswer(answer: CloudAnswer, service: Service, root: string): Result<XmlElement> {
   if (answer.status !== 200) return err(refusalOf(answer, service));
   if (!/^text\/xml(; ?charset=utf-8)?$/i.test(answer.contentType ?? "")) {
-    return err(invalid(`answer of ${service} is not of the type text/xml`));
+    return refuse(`answer of ${service} is not of the type text/xml`);
   }
   const document = answer.body.length > MAX_ANSWER_BYTES[service] ? null : parseXml(answer.body);
   if (document?.name !== root) return err(unreadable(service));

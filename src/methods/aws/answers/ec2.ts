@@ -1,4 +1,4 @@
-import { err, invalid, ok, type Result } from "../../../base/result.ts";
+import { err, ok, type Result, refuse } from "../../../base/result.ts";
 import { type CloudAnswer, readAnswer, unreadable } from "./answer.ts";
 import { onlyChild, textAt, type XmlElement } from "./xml.ts";
 
@@ -22,7 +22,7 @@ export function readInstances(answer: CloudAnswer, accountId: string): Result<Re
   if (!document.ok) return document;
   const instances = new Map<string, VmInstance>();
   for (const reservation of items(document.value, "reservationSet")) {
-    if (textAt(reservation, "ownerId") !== accountId) return err(invalid("instance belongs to another account"));
+    if (textAt(reservation, "ownerId") !== accountId) return refuse("instance belongs to another account");
     for (const item of items(reservation, "instancesSet")) {
       const instance = readInstance(item, accountId);
       if (instance === null || instances.has(instance.instanceId)) return err(unreadable("EC2"));
@@ -34,9 +34,9 @@ export function readInstances(answer: CloudAnswer, accountId: string): Result<Re
 
 /** The instance, if it was found and is running. */
 export function runningInstance(instance: VmInstance | null): Result<VmInstance> {
-  if (instance === null) return err(invalid("no reservations found in instance description"));
-  if (instance.state === null) return err(invalid("instance state in instance description is nil"));
-  if (instance.state !== "running") return err(invalid("instance is not in 'running' state"));
+  if (instance === null) return refuse("no reservations found in instance description");
+  if (instance.state === null) return refuse("instance state in instance description is nil");
+  if (instance.state !== "running") return refuse("instance is not in 'running' state");
   return ok(instance);
 }
 

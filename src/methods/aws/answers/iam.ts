@@ -1,4 +1,4 @@
-import { err, invalid, ok, type Result } from "../../../base/result.ts";
+import { err, ok, type Result, refuse } from "../../../base/result.ts";
 import { type PrincipalArn, parsePrincipalArn } from "../arn.ts";
 import { type CloudAnswer, readAnswer, readResult, unreadable } from "./answer.ts";
 import { onlyChild, textAt, type XmlElement } from "./xml.ts";
@@ -27,7 +27,7 @@ export function readInstanceProfileRole(answer: CloudAnswer, accountId: string):
   if (!profile.ok) return profile;
   const [role, ...more] = onlyChild(profile.value, "Roles")?.children ?? [];
   if (role === undefined || role.name !== "member" || more.length > 0) {
-    return err(invalid("invalid roles in the output of instance profile details"));
+    return refuse("invalid roles in the output of instance profile details");
   }
   return readPrincipal(role, "role", "RoleId", accountId);
 }
@@ -60,7 +60,7 @@ function readPrincipal(
     return err(unreadable("IAM"));
   }
   if (accountId !== null && arn.value.accountId !== accountId) {
-    return err(invalid("IAM response names an ARN of another account"));
+    return refuse("IAM response names an ARN of another account");
   }
   return ok({ arn: arn.value, uniqueId });
 }

@@ -1,5 +1,5 @@
 import { parseRfc3339 } from "../../../base/clock.ts";
-import { err, invalid, ok, type Result } from "../../../base/result.ts";
+import { err, ok, type Result, refuse } from "../../../base/result.ts";
 import { type PrincipalArn, parsePrincipalArn } from "../arn.ts";
 import type { Partition } from "../regions.ts";
 import { type CloudAnswer, readResult, unreadable } from "./answer.ts";
@@ -43,13 +43,13 @@ export function readCallerIdentity(answer: CloudAnswer, partition: Partition): R
   if (!result.ok) return result;
   const { arn, userId, accountId } = result.value;
   const principal = parsePrincipalArn(arn);
-  if (!principal.ok) return err(invalid(`error parsing arn: ${principal.error}`));
+  if (!principal.ok) return refuse(`error parsing arn: ${principal.error}`);
   const { type } = principal.value;
   if (type !== "user" && type !== "assumed-role") {
-    return err(invalid("error parsing arn: unrecognized principal type"));
+    return refuse("error parsing arn: unrecognized principal type");
   }
   if (principal.value.accountId !== accountId || principal.value.partition !== partition) {
-    return err(invalid("STS response names an ARN of another account or partition"));
+    return refuse("STS response names an ARN of another account or partition");
   }
   const [uniqueId = ""] = userId.split(":");
   return ok({ principal: principal.value, accountId, userId, uniqueId });
@@ -74,7 +74,7 @@ export function readAssumedCredentials(
   if (!result.ok) return result;
   const principal = parsePrincipalArn(textAt(result.value, "AssumedRoleUser", "Arn") ?? "");
   if (!principal.ok) return err(unreadable("STS"));
-  if (principal.value.accountId !== accountId) return err(invalid("the assumed role is in another account"));
+  if (principal.value.accountId !== accountId) return refuse("the assumed role is in another account");
   const accessKeyId = textAt(result.value, "Credentials", "AccessKeyId");
   const secretAccessKey = textAt(result.value, "Credentials", "SecretAccessKey");
   const sessionToken = textAt(result.value, "Credentials", "SessionToken");

@@ -1,6 +1,6 @@
 import { currentTime } from "../../../base/clock.ts";
 import { ExpiringCache } from "../../../base/expiring-cache.ts";
-import { err, inContext, invalid, ok, type Result } from "../../../base/result.ts";
+import { err, inContext, ok, type Result, refuse } from "../../../base/result.ts";
 import { type CloudAnswer, errorCodeOf } from "../answers/answer.ts";
 import { type Credentials, readAssumedCredentials, readOwnAccount, type TemporaryCredentials } from "../answers/sts.ts";
 import { parsePrincipalArn } from "../arn.ts";
@@ -85,7 +85,7 @@ async function credentialsFor(asked: Asked, base: Credentials): Promise<Result<C
   const own = await ownAccount(asked, base);
   if (!own.ok) return own;
   if (own.value === accountId) return ok(base);
-  return err(invalid(`no STS configuration found for account ID "${accountId}"`));
+  return refuse(`no STS configuration found for account ID "${accountId}"`);
 }
 
 async function assumeRole(asked: Asked, stsRole: StsRole, base: Credentials): Promise<Result<Credentials>> {
@@ -94,7 +94,7 @@ async function assumeRole(asked: Asked, stsRole: StsRole, base: Credentials): Pr
   const role = parsePrincipalArn(stsRole.arn);
   const fits = role.ok && role.value.type === "role" && role.value.accountId === accountId;
   if (!fits || role.value.partition !== partition) {
-    return err(invalid(`the STS configuration for account ID "${accountId}" is not the ARN of a role of that account`));
+    return refuse(`the STS configuration for account ID "${accountId}" is not the ARN of a role of that account`);
   }
   const key = sessionKey(asked, stsRole, base);
   const known = satelliteSessions.get(key, currentTime());
@@ -139,7 +139,7 @@ async function webIdentityCredentials(
   const known = webIdentitySessions.get(client.revision, currentTime());
   if (known) return ok(known);
   const role = parsePrincipalArn(roleArn);
-  if (!role.ok) return err(invalid("the configured role_arn is not the ARN of a role"));
+  if (!role.ok) return refuse("the configured role_arn is not the ARN of a role");
   const signed = await token();
   if (!signed.ok) return signed;
   const call = stsCall(client, role.value.partition, {

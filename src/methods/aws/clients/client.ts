@@ -1,5 +1,5 @@
 import { privateHosts } from "../../../base/private-hosts.ts";
-import { err, invalid, ok, type Result } from "../../../base/result.ts";
+import { ok, type Result, refuse } from "../../../base/result.ts";
 import { toHex } from "../../../crypto/bytes.ts";
 import type { Env } from "../../../env.ts";
 import { signMountToken } from "../../../issuer/service.ts";
@@ -94,7 +94,7 @@ async function openKeys(access: CloudAccess, config: ClientConfig): Promise<Resu
   if (accessKey === "" && sealedSecretKey === null) return ok(null);
   if (accessKey === "" || sealedSecretKey === null) {
     const half = "the access key or secret key were provided but not both";
-    return err(invalid(`static client credentials haven't been properly configured (${half})`));
+    return refuse(`static client credentials haven't been properly configured (${half})`);
   }
   const secretAccessKey = await openSecret(access.installation.keys, access.mount, SECRET_KEY, sealedSecretKey);
   return ok({ accessKeyId: accessKey, secretAccessKey, sessionToken: null });

@@ -1,6 +1,6 @@
 import type { PrivateHosts } from "../../../base/private-hosts.ts";
 import { outboundProblem } from "../../../base/public-host.ts";
-import { err, invalid, ok, type Result } from "../../../base/result.ts";
+import { ok, type Result, refuse } from "../../../base/result.ts";
 import { DEFAULT_KEY } from "../../../issuer/model.ts";
 import { issuerNameProblem } from "../../../issuer/rules.ts";
 import { fieldSchema, flag, integer, list, sent, sentDuration, text, type Values } from "../../../wire/fields.ts";
@@ -99,7 +99,7 @@ const HEADER_VALUE = /^[ -~]{0,1024}$/;
  */
 export function readClientChange(fields: ClientFields, listed: PrivateHosts): Result<ClientChange> {
   const problem = fieldProblem(fields) ?? endpointsProblem(fields, listed);
-  if (problem) return err(invalid(problem));
+  if (problem) return refuse(problem);
   return ok(
     onlySent({
       accessKey: fields.access_key,
@@ -138,12 +138,10 @@ export function changeClient(before: ClientConfig | null, change: ClientChange):
   const webIdentity = merged && (merged.roleArn !== "" || merged.audience !== "") ? merged : null;
   const after: ClientConfig = { ...(before ?? DEFAULT_CLIENT), ...rest, webIdentity };
   if (webIdentity) {
-    if (webIdentity.audience === "")
-      return err(invalid("missing required 'identity_token_audience' when 'role_arn' is set"));
-    if (webIdentity.roleArn === "")
-      return err(invalid("missing required 'role_arn' when 'identity_token_audience' is set"));
+    if (webIdentity.audience === "") return refuse("missing required 'identity_token_audience' when 'role_arn' is set");
+    if (webIdentity.roleArn === "") return refuse("missing required 'role_arn' when 'identity_token_audience' is set");
     if (after.accessKey !== "" || after.sealedSecretKey !== null) {
-      return err(invalid("only one of 'access_key' or 'identity_token_audience' can be set"));
+      return refuse("only one of 'access_key' or 'identity_token_audience' can be set");
     }
   }
   return ok(after);
@@ -242,10 +240,10 @@ const EXTERNAL_ID = /^[\w+=,.@:/-]{2,1224}$/;
  * Messages are those of the reference's AWS method (config/sts).
  */
 export function readStsRole({ arn, externalId }: StsRoleFields): Result<StsRoleFields> {
-  if (arn === "") return err(invalid("sts role cannot be empty"));
-  if (arn !== undefined && !ARN.test(arn)) return err(invalid("sts role is not an ARN"));
+  if (arn === "") return refuse("sts role cannot be empty");
+  if (arn !== undefined && !ARN.test(arn)) return refuse("sts role is not an ARN");
   if (externalId && !EXTERNAL_ID.test(externalId)) {
-    return err(invalid("external_id is not an external ID: 2 to 1224 letters, digits and any of +=,.@:/-_"));
+    return refuse("external_id is not an external ID: 2 to 1224 letters, digits and any of +=,.@:/-_");
   }
   return ok({ arn, externalId });
 }
@@ -253,7 +251,7 @@ export function readStsRole({ arn, externalId }: StsRoleFields): Result<StsRoleF
 /** The role after a write. Fields that are undefined keep what is there; the first write of an account needs the ARN. */
 export function changeStsRole(before: StsRole | null, fields: StsRoleFields): Result<StsRole> {
   const arn = fields.arn ?? before?.arn;
-  if (arn === undefined) return err(invalid("missing sts role"));
+  if (arn === undefined) return refuse("missing sts role");
   return ok({ arn, externalId: fields.externalId ?? before?.externalId ?? "" });
 }
 

@@ -1,4 +1,4 @@
-import { err, invalid, ok, type Result } from "../../../base/result.ts";
+import { ok, type Result, refuse } from "../../../base/result.ts";
 import { readInstances, runningInstance, type VmInstance } from "../answers/ec2.ts";
 import { findRegion, type Region } from "../regions.ts";
 import { callForAccount } from "./account-credentials.ts";
@@ -17,8 +17,8 @@ export async function findRunningInstance(
   instanceId: string,
 ): Promise<Result<VmInstance>> {
   const region = findRegion(regionName);
-  if (region === null) return err(invalid("the region of the instance is not a region of the cloud"));
-  if (!INSTANCE_ID.test(instanceId)) return err(invalid("not the ID of an instance"));
+  if (region === null) return refuse("the region of the instance is not a region of the cloud");
+  if (!INSTANCE_ID.test(instanceId)) return refuse("not the ID of an instance");
   const group = { name: `instances ${region.name}`, maxItems: MAX_INSTANCES };
   const describe = (ids: string[]) => describeInstances(of, region, ids);
   const found = await sharedLookup(of, group, instanceId, describe);

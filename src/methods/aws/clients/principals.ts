@@ -1,4 +1,4 @@
-import { err, invalid, ok, type Result } from "../../../base/result.ts";
+import { ok, type Result, refuse } from "../../../base/result.ts";
 import type { CloudAnswer } from "../answers/answer.ts";
 import { type IamPrincipal, readInstanceProfileRole, readRole, readUser } from "../answers/iam.ts";
 import { type PrincipalArn, type PrincipalType, parsePrincipalArn } from "../arn.ts";
@@ -48,7 +48,7 @@ export async function findPrincipal(
   const found = await sharedLookup(of, group, friendlyName, ask);
   if (!found.ok) return found;
   const { value } = found;
-  return value && "uniqueId" in value ? ok(value) : err(invalid(`${operation} gives another name`));
+  return value && "uniqueId" in value ? ok(value) : refuse(`${operation} gives another name`);
 }
 
 /** The role of the instance profile with this ARN, which must be one of the account. */
@@ -56,7 +56,7 @@ export async function findProfileRole(of: AccountClient, profileArn: string): Pr
   const profile = parsePrincipalArn(profileArn);
   const fits = profile.ok && profile.value.type === "instance-profile";
   if (!fits || profile.value.accountId !== of.account.accountId) {
-    return err(invalid("IAM instance profile ARN in the instance description is not one of the account"));
+    return refuse("IAM instance profile ARN in the instance description is not one of the account");
   }
   return findPrincipal(of, profile.value);
 }

@@ -1,6 +1,6 @@
 import { currentTime, sleep } from "../../../base/clock.ts";
 import type { PrivateHosts } from "../../../base/private-hosts.ts";
-import { err, invalid, ok, type Result } from "../../../base/result.ts";
+import { err, ok, type Result, refuse } from "../../../base/result.ts";
 import { countEvent } from "../../../metrics/events.ts";
 import { type NoAnswer, type OutboundRequest, type SentAnswer, send, serviceUnavailable } from "../../send.ts";
 import { type CloudAnswer, errorCodeOf, isTemporary, MAX_ANSWER_BYTES, type Service } from "../answers/answer.ts";
@@ -83,9 +83,9 @@ function outcomeOf(service: Service, sent: Result<SentAnswer, NoAnswer>): Result
   if (sent.ok) return ok(sent.value);
   switch (sent.error) {
     case "unreadable":
-      return err(invalid(`answer of ${service} is too long or no text`));
+      return refuse(`answer of ${service} is too long or no text`);
     case "not_allowed":
-      return err(invalid(`the configured host of ${service} may not be called from here`));
+      return refuse(`the configured host of ${service} may not be called from here`);
     case "timeout":
       return err(serviceUnavailable(`${service} does not answer in time`));
     case "unreachable":

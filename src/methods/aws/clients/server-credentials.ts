@@ -1,5 +1,5 @@
 import { currentTime, parseRfc3339 } from "../../../base/clock.ts";
-import { err, invalid, ok, type Result } from "../../../base/result.ts";
+import { ok, type Result, refuse } from "../../../base/result.ts";
 import { exactString } from "../../../wire/exact-fields.ts";
 import { fieldSchema, readValues } from "../../../wire/fields.ts";
 import { jsonObjectOf } from "../../../wire/json.ts";
@@ -29,7 +29,7 @@ export async function serverCredentials(env: AwsEnv): Promise<Result<Credentials
     kept = { credentials, until: credentials ? credentials.expiresAt - EARLY_MS : now + MISSING_MS };
   }
   if (kept.credentials && kept.credentials.expiresAt > now) return ok(kept.credentials);
-  return err(invalid("no credentials for the cloud's APIs are configured on this mount or for this server"));
+  return refuse("no credentials for the cloud's APIs are configured on this mount or for this server");
 }
 
 /** Makes the next call ask the metadata services again. True when there was something to forget. */
@@ -59,9 +59,7 @@ function fromSettings(env: AwsEnv): Result<Credentials> | null {
   for (const [accessKeyId, secretAccessKey, sessionToken] of sets) {
     if (accessKeyId && secretAccessKey) return ok({ accessKeyId, secretAccessKey, sessionToken: sessionToken || null });
     if (accessKeyId || secretAccessKey) {
-      return err(
-        invalid("the server's credentials for the cloud's APIs are incomplete: one of the two keys is missing"),
-      );
+      return refuse("the server's credentials for the cloud's APIs are incomplete: one of the two keys is missing");
     }
   }
   return null;

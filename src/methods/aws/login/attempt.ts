@@ -1,6 +1,6 @@
 import type { LoginAttempt, VerifiedClient } from "../../../auth/login-attempt.ts";
 import { bindAddress, type TokenTerms } from "../../../auth/token-settings.ts";
-import { err, type Failure, invalid, ok, type Result } from "../../../base/result.ts";
+import { err, type Failure, invalid, ok, type Result, refuse } from "../../../base/result.ts";
 import type { Mount } from "../../../system/mount.ts";
 import { fieldSchema, sent, text, unread, type Values } from "../../../wire/fields.ts";
 import { isRoleName } from "../../roles.ts";
@@ -40,9 +40,9 @@ export function chooseKind(fields: LoginFields): Result<AuthType> {
   const body = fields.iam_request_body !== undefined || method === "GET";
   const request = fields.iam_request_url !== undefined && fields.iam_request_headers !== undefined;
   const iam = method !== undefined && body && request;
-  if (vm && iam) return err(invalid("supplied auth values for both vm and iam auth types"));
+  if (vm && iam) return refuse("supplied auth values for both vm and iam auth types");
   if (vm || iam) return ok(vm ? "vm" : "iam");
-  return err(invalid("didn't supply required authentication values"));
+  return refuse("didn't supply required authentication values");
 }
 
 /** A login under way. */
@@ -93,7 +93,7 @@ export async function startLogin(
     const { settings } = await configurationForLogin(attempt, null, null);
     const mayLead = (kind === "vm" ? settings.hasImageRoles : settings.hasRoles) && !settings.tampered;
     const start = { settings, named: null };
-    return mayLead ? ok(start) : attempt.checks.record("role", {}, err(invalid("entry for role not found")));
+    return mayLead ? ok(start) : attempt.checks.record("role", {}, refuse("entry for role not found"));
   }
   attempt.notes.role = roleName;
   const { settings, role } = await configurationForLogin(attempt, roleName, null);
@@ -157,7 +157,7 @@ function judgeRole(
   const boundCidrs = checks.record("address", addresses, bindAddress(token, clientAddress));
   if (!boundCidrs.ok) return boundCidrs;
   const taken = { roleName, role: found.value, boundCidrs: boundCidrs.value };
-  const other = err(invalid(`auth method ${kind} not allowed for role ${roleName}`));
+  const other = refuse(`auth method ${kind} not allowed for role ${roleName}`);
   return checks.record("auth_type", { bound: [authType], actual: kind }, authType === kind ? ok(taken) : other);
 }
 

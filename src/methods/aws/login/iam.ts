@@ -1,7 +1,7 @@
 import { type IssuedLogin, issueToken, type VerifiedClient } from "../../../auth/login-attempt.ts";
 import { currentTime } from "../../../base/clock.ts";
 import { type PrivateHosts, privateHosts } from "../../../base/private-hosts.ts";
-import { err, inContext, invalid, ok, type Result } from "../../../base/result.ts";
+import { err, inContext, ok, type Result, refuse } from "../../../base/result.ts";
 import type { CallerIdentity } from "../answers/sts.ts";
 import type { ClientConfig } from "../clients/config.ts";
 import { findPrincipal } from "../clients/principals.ts";
@@ -84,7 +84,7 @@ async function checkPrincipal(target: LoginTarget, caller: ProvenCaller): Promis
   const bound = await isBoundTo(target, { arn: principal, uniqueId: known.value.uniqueId });
   if (!bound.ok) return bound;
   if (bound.value) return known;
-  return err(invalid(`IAM Principal "${principal.arn}" does not belong to the role "${target.roleName}"`));
+  return refuse(`IAM Principal "${principal.arn}" does not belong to the role "${target.roleName}"`);
 }
 
 async function withUniqueId(target: LoginTarget, caller: ProvenCaller): Promise<Result<ProvenCaller>> {
@@ -121,7 +121,7 @@ async function inferInstance(
   const { role } = target;
   if (role.inferredEntityType !== INSTANCE_ENTITY) return ok("");
   const { sessionName } = caller.principal;
-  const named = sessionName === null ? err(invalid(NO_SESSION)) : ok(sessionName);
+  const named = sessionName === null ? refuse(NO_SESSION) : ok(sessionName);
   const instanceId = checks.record("inferred_session", { actual: sessionName }, named);
   if (!instanceId.ok) return instanceId;
   const checked = await checkInstance(target, role.inferredRegion, instanceId.value, true, checks);
@@ -129,7 +129,7 @@ async function inferInstance(
   const { profileRole } = checked.value;
   const own = profileRole?.uniqueId === caller.uniqueId;
   const compared = { bound: profileRole ? [profileRole.arn.arn] : [], actual: caller.principal.canonicalArn };
-  return checks.record("inferred_role", compared, own ? instanceId : err(invalid(OTHER_ROLE)));
+  return checks.record("inferred_role", compared, own ? instanceId : refuse(OTHER_ROLE));
 }
 
 const NO_SESSION = "only an assumed role can be inferred to be an instance";

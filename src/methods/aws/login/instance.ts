@@ -1,4 +1,4 @@
-import { err, inContext, invalid, ok, type Result } from "../../../base/result.ts";
+import { err, inContext, ok, type Result, refuse } from "../../../base/result.ts";
 import type { VmInstance } from "../answers/ec2.ts";
 import type { IamPrincipal } from "../answers/iam.ts";
 import { findRunningInstance } from "../clients/instances.ts";
@@ -46,15 +46,15 @@ export async function checkInstance(
 }
 
 async function lookUpProfileRole(target: Target, { instanceProfileArn }: VmInstance): Promise<Result<IamPrincipal>> {
-  if (instanceProfileArn === null) return refuse("IAM instance profile in the instance description is nil");
+  if (instanceProfileArn === null) return invalidInstance("IAM instance profile in the instance description is nil");
   const found = await findProfileRole(target, instanceProfileArn);
   return found.ok ? found : err(inContext("IAM role ARN could not be fetched", found.error));
 }
 
 function judgeBound(checks: Attempt["checks"], { field, bound, actual, problem }: BoundCheck): Result<null> {
-  return checks.record(field, { bound, actual }, problem === null ? ok(null) : refuse(problem));
+  return checks.record(field, { bound, actual }, problem === null ? ok(null) : invalidInstance(problem));
 }
 
-function refuse(problem: string): Result<never> {
-  return err(invalid(`Error validating instance: ${problem}`));
+function invalidInstance(problem: string): Result<never> {
+  return refuse(`Error validating instance: ${problem}`);
 }

@@ -1,7 +1,7 @@
 import { type IssuedLogin, issueToken, type VerifiedClient } from "../../../auth/login-attempt.ts";
 import { currentTime } from "../../../base/clock.ts";
 import { formatDuration } from "../../../base/duration.ts";
-import { err, invalid, ok, type Result } from "../../../base/result.ts";
+import { ok, type Result, refuse } from "../../../base/result.ts";
 import { mountTtl } from "../../../system/mount.ts";
 import type { VmInstance } from "../answers/ec2.ts";
 import type { IdentityDocument } from "../documents/identity-document.ts";
@@ -86,7 +86,7 @@ export async function verifyInstance(
   if (!tagged.ok) return tagged;
   const { grant, tag } = tagged.value;
   const denied = tag !== null && (await cloudAuthAt(env, mount).isDenied(tag));
-  const admitted = denied ? err(invalid("role tag is deny listed")) : ok(null);
+  const admitted = denied ? refuse("role tag is deny listed") : ok(null);
   const undenied = checks.record("deny_list", { actual: tag }, admitted);
   if (!undenied.ok) return undenied;
   const entry: InstanceLogin = {
@@ -112,13 +112,12 @@ async function proveDocument(
   return checks.record("document", { actual: document.ok ? document.value.instanceId : null }, document);
 }
 
-function verifyDocument(
+async function verifyDocument(
   registered: readonly RegisteredCertificate[],
   allowSha1: boolean,
   fields: LoginFields,
 ): Promise<Result<IdentityDocument>> {
   const { identity = "", signature = "", pkcs7 = "" } = fields;
-  const refuse = async (message: string) => err(invalid(message));
   if (pkcs7 === "" && identity === "" && signature === "") {
     return refuse(
       "either pkcs7 or a tuple containing the instance identity document and its SHA256 RSA signature needs to be provided",
@@ -148,14 +147,14 @@ async function readTag(
 ): Promise<Result<TaggedGrant>> {
   if (role.roleTag === "") return ok({ grant: untagged(role), tag: null });
   const value = instance.tags.get(role.roleTag) ?? "";
-  if (value === "") return err(invalid(`missing tag with key "${role.roleTag}" on the instance`));
+  if (value === "") return refuse(`missing tag with key "${role.roleTag}" on the instance`);
   const read = readTagValue(value);
   if (!read.ok) return read;
   const key = await openSecret(attempt.installation.keys, attempt.mount, tagKeyPurpose(role.roleId), role.sealedTagKey);
   const tag = await verifyRoleTag(read.value, key);
   if (!tag.ok) return tag;
   const grant = narrowByTag(role, tag.value, { role: roleName, instanceId: instance.instanceId });
-  return grant.ok ? ok({ grant: grant.value, tag: value }) : err(invalid(grant.error));
+  return grant.ok ? ok({ grant: grant.value, tag: value }) : refuse(grant.error);
 }
 
 function holderOf(

@@ -1,7 +1,7 @@
 import { RefusalKeeper } from "../../../auth/refused/keeper.ts";
 import type { Refusal } from "../../../auth/refused/refusals.ts";
 import { logInfo } from "../../../base/log.ts";
-import { DENIED, err, invalid, ok, type Result } from "../../../base/result.ts";
+import { DENIED, err, ok, type Result, refuse } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
 import { GroveObject } from "../../../system/grove-object.ts";
 import { rolesGiving } from "../../roles.ts";
@@ -211,7 +211,7 @@ export class CloudAuth extends GroveObject<Env> {
     const change = changeRole({ ...write, before });
     if (!change.ok || change.value.kind === "unresolved") return change;
     const { role } = change.value;
-    if (JSON.stringify(role).length > MAX_ROLE_LENGTH) return err(invalid("the role is too large"));
+    if (JSON.stringify(role).length > MAX_ROLE_LENGTH) return refuse("the role is too large");
     const written = this.#store.roles.replace(name, before, role);
     return written.ok ? change : written;
   }

@@ -1,6 +1,6 @@
 import type { Refusal } from "../../../auth/refused/refusals.ts";
 import { currentTime } from "../../../base/clock.ts";
-import { DENIED, err, invalid, ok, type Result } from "../../../base/result.ts";
+import { DENIED, err, ok, type Result, refuse } from "../../../base/result.ts";
 import type { SealedKind } from "../../../crypto/row-keys.ts";
 import type { Verdict } from "../../../policy/acl.ts";
 import type { RowSeals } from "../../../storage/row-seals.ts";
@@ -136,7 +136,7 @@ class Records<T> extends SealedValues<T> {
 
   /** Writes a record in the place of `before`, null for a new one; a 400 when the table is full. */
   replace(name: string, before: T | null, after: T): Result<null> {
-    if (!before && this.count() >= this.#max) return err(invalid(`there are ${this.#max} ${this.#plural} already`));
+    if (!before && this.count() >= this.#max) return refuse(`there are ${this.#max} ${this.#plural} already`);
     this.write(name, after);
     this.#changed();
     return ok(null);

@@ -1,5 +1,5 @@
 import { MAX_PARALLEL_CALLS } from "../../../base/parallel.ts";
-import { err, inContext, invalid, ok, type Result } from "../../../base/result.ts";
+import { err, inContext, ok, type Result, refuse } from "../../../base/result.ts";
 import { type PrincipalArn, parsePrincipalArn } from "../arn.ts";
 import { type CloudAccess, type CloudClient, openClient } from "../clients/client.ts";
 import { DEFAULT_CLIENT } from "../clients/config.ts";
@@ -48,8 +48,8 @@ export async function resolvePrincipals(
 
 async function resolve(access: CloudAccess, arn: string): Promise<Result<string>> {
   const principal = parsePrincipalArn(arn);
-  if (!principal.ok) return err(invalid(principal.error));
+  if (!principal.ok) return refuse(principal.error);
   const { type } = principal.value;
-  if (type !== "user" && type !== "role") return err(invalid("only users and roles have a unique ID"));
+  if (type !== "user" && type !== "role") return refuse("only users and roles have a unique ID");
   return cloudApi.resolvePrincipal(access, principal.value);
 }

@@ -1,6 +1,6 @@
 import { mountOf } from "../../../auth/method.ts";
 import type { CallContext } from "../../../auth/route.ts";
-import { err, type Failure, inContext, invalid, ok, type Result } from "../../../base/result.ts";
+import { err, type Failure, inContext, ok, type Result, refuse } from "../../../base/result.ts";
 import { dataReply, type Reply } from "../../../wire/reply.ts";
 import { serviceUnavailable } from "../../send.ts";
 import type { CloudAnswer } from "../answers/answer.ts";
@@ -26,7 +26,7 @@ export async function rotateRoot(context: CallContext<unknown, unknown>): Promis
   const access: CloudAccess = { env, installation, mount: mountOf(context) };
   const client = await cloudAuthAt(env, access.mount).readClient();
   const problem = problemOf(client);
-  if (!client || problem) return err(invalid(problem ?? ""));
+  if (!client || problem) return refuse(problem ?? "");
 
   const created = await makeKey(access);
   if (!created.ok) return err(withAdvice(created.error));
@@ -93,7 +93,7 @@ async function withConfiguredKeys<T>(
   const client = await operatorClient(access);
   const keys = await client.staticKeys();
   if (!keys.ok) return keys;
-  return keys.value ? call(client, keys.value) : err(invalid("can't update access_key because it's unset"));
+  return keys.value ? call(client, keys.value) : refuse("can't update access_key because it's unset");
 }
 
 /** Configures the new key; if that can't be, deletes it again. */
@@ -107,7 +107,7 @@ async function storeKey(access: CloudAccess, oldKey: string, { userName, key }: 
   }
   const deleted = await dropKey(access, userName, key.accessKeyId);
   const leftover = deleted.ok ? "" : `. Delete the new one, ${key.accessKeyId}, by hand`;
-  return err(invalid(`the client config was changed at the same time, so the access key was not rotated${leftover}`));
+  return refuse(`the client config was changed at the same time, so the access key was not rotated${leftover}`);
 }
 
 /** Returns the access key that is configured afterwards; null when the object of the mount does not say. */

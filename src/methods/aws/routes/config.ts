@@ -3,7 +3,7 @@ import { listRoute, removeRoute, showRoute } from "../../../auth/record-routes.t
 import { type Route, simpleRoute, tokenRoute } from "../../../auth/route.ts";
 import { DONE_OR_WARNED, dataAnswer, NO_CONTENT } from "../../../auth/route-description.ts";
 import { privateHosts } from "../../../base/private-hosts.ts";
-import { err, invalid, ok, type Result } from "../../../base/result.ts";
+import { ok, type Result, refuse } from "../../../base/result.ts";
 import { fieldSchema, NO_FIELDS, sent, text, unread, type Values } from "../../../wire/fields.ts";
 import { namedSegment } from "../../../wire/path-name.ts";
 import { EMPTY } from "../../../wire/reply.ts";
@@ -158,7 +158,7 @@ interface CertificateWrite {
 function readCertificateFields(fields: Values<typeof CERTIFICATE_FIELDS>): Result<CertificateWrite> {
   const type = fields.type === undefined ? ok(null) : parseCertificateType(fields.type);
   if (!type.ok) return type;
-  if (fields.cloud_public_cert === undefined) return err(invalid("missing cloud_public_cert"));
+  if (fields.cloud_public_cert === undefined) return refuse("missing cloud_public_cert");
   const pem = parseRegisteredPem(fields.cloud_public_cert);
   return pem.ok ? ok({ pem: pem.value, type: type.value }) : pem;
 }

@@ -3,7 +3,7 @@ import { listRoute, removeRoute, showRoute } from "../../../auth/record-routes.t
 import { type CallContext, type RequestContext, type Route, tokenRoute } from "../../../auth/route.ts";
 import { BEGUN, ENVELOPE, NO_CONTENT } from "../../../auth/route-description.ts";
 import { currentTime } from "../../../base/clock.ts";
-import { err, invalid, ok } from "../../../base/result.ts";
+import { ok, refuse } from "../../../base/result.ts";
 import { type Mount, mountTtl } from "../../../system/mount.ts";
 import { fieldSchema, unread } from "../../../wire/fields.ts";
 import { namedSegment } from "../../../wire/path-name.ts";
@@ -124,7 +124,7 @@ async function denyTag(context: CallContext<unknown, UnverifiedTag>) {
   const auth = cloudAuthOf(context);
   const mount = mountOf(context);
   const role = await auth.readRole(prepared.tag.role);
-  if (!role) return err(invalid(`entry not found for "${prepared.tag.role}"`));
+  if (!role) return refuse(`entry not found for "${prepared.tag.role}"`);
   const key = await openSecret(installation.keys, mount, tagKeyPurpose(role.roleId), role.sealedTagKey);
   const tag = await verifyRoleTag(prepared, key);
   if (!tag.ok) return tag;

@@ -15,7 +15,7 @@ import { refusedRoute } from "../../../auth/refused/route.ts";
 import { type CallContext, loginRoute, type Route, tokenRoute } from "../../../auth/route.ts";
 import { AUTH, dataAnswer } from "../../../auth/route-description.ts";
 import { currentTime } from "../../../base/clock.ts";
-import { err, invalid, ok, type Result } from "../../../base/result.ts";
+import { ok, type Result, refuse } from "../../../base/result.ts";
 import { fieldSchema, sent, text, type Values } from "../../../wire/fields.ts";
 import type { Reply } from "../../../wire/reply.ts";
 import { parsePrincipalArn } from "../arn.ts";
@@ -62,7 +62,7 @@ const EXPLAIN_LOGIN = tokenRoute("update", "explain/login", {
 /** Who logs in, by what was sent. A proof is checked as at a login; an ARN or a document alone is taken as true. */
 function readExplained(fields: Fields): Result<Explained> {
   const problem = addressProblem(fields);
-  if (problem) return err(invalid(problem));
+  if (problem) return refuse(problem);
   if (fields.arn !== undefined) return readClaimedCaller(fields);
   if (fields.identity !== undefined && fields.signature === undefined && fields.pkcs7 === undefined) {
     const document = readClaimedDocument(fields.identity);
@@ -74,21 +74,20 @@ function readExplained(fields: Fields): Result<Explained> {
 
 function readClaimedCaller(fields: Fields): Result<Explained> {
   const others = [fields.identity, fields.signature, fields.pkcs7, fields.iam_http_request_method];
-  if (others.some((field) => field !== undefined)) return err(invalid("supply an arn or a proof, not both"));
+  if (others.some((field) => field !== undefined)) return refuse("supply an arn or a proof, not both");
   const principal = parsePrincipalArn(fields.arn ?? "");
-  if (!principal.ok) return err(invalid(`error parsing arn: ${principal.error}`));
-  if (principal.value.type === "instance-profile")
-    return err(invalid("error parsing arn: unrecognized principal type"));
+  if (!principal.ok) return refuse(`error parsing arn: ${principal.error}`);
+  if (principal.value.type === "instance-profile") return refuse("error parsing arn: unrecognized principal type");
   const { accountId } = principal.value;
   const claim = { principal: principal.value, accountId, userId: "", uniqueId: "", signature: null };
   return ok({ kind: "iam", claim });
 }
 
 function readClaimedDocument(sentDocument: string): Result<IdentityDocument> {
-  if (sentDocument.length > 2 * MAX_DOCUMENT_BYTES) return err(invalid("instance identity document is too large"));
+  if (sentDocument.length > 2 * MAX_DOCUMENT_BYTES) return refuse("instance identity document is too large");
   const isJson = sentDocument.trimStart().startsWith("{");
   const bytes = isJson ? new TextEncoder().encode(sentDocument) : fromWrappedBase64(sentDocument);
-  return bytes ? parseIdentityDocument(bytes) : err(invalid("failed to base64 decode the instance identity document"));
+  return bytes ? parseIdentityDocument(bytes) : refuse("failed to base64 decode the instance identity document");
 }
 
 async function explain(context: CallContext<Fields, Explained>): Promise<Result<Reply>> {

@@ -9,7 +9,7 @@ import {
   tokenRoute,
 } from "../../../auth/route.ts";
 import { DONE_OR_WARNED, dataAnswer } from "../../../auth/route-description.ts";
-import { err, invalid, ok, type Result, unavailable } from "../../../base/result.ts";
+import { err, ok, type Result, refuse, unavailable } from "../../../base/result.ts";
 import { type MountTtl, mountTtl } from "../../../system/mount.ts";
 import { fieldSchema, flag, list, sent, sentDuration, text, unread, type Values } from "../../../wire/fields.ts";
 import { namedSegment } from "../../../wire/path-name.ts";
@@ -80,7 +80,7 @@ async function readWrite(
 ): Promise<Result<RoleFields>> {
   const { role: _, bound_iam_principal_id: __, ...sent } = context.fields;
   if (nameOf(context).length <= MAX_ROLE_NAME) return ok(sent);
-  return err(invalid(`role name must not be longer than ${MAX_ROLE_NAME} characters`));
+  return refuse(`role name must not be longer than ${MAX_ROLE_NAME} characters`);
 }
 
 async function writeRole(context: CallContext<unknown, RoleFields>): Promise<Result<Reply>> {
@@ -132,9 +132,9 @@ async function createTag(context: CallContext<TagFields, null>): Promise<Result<
   const mount = mountOf(context);
   const name = nameOf(context);
   const role = await cloudAuthOf(context).readRole(name);
-  if (!role) return err(invalid(`entry not found for role ${name}`));
+  if (!role) return refuse(`entry not found for role ${name}`);
   const problem = problemOf(role, fields);
-  if (problem) return err(invalid(problem));
+  if (problem) return refuse(problem);
   const tag: RoleTag = {
     nonce: newTagNonce(),
     role: name,

@@ -1,4 +1,4 @@
-import { err, invalid, ok, type Result } from "../../../base/result.ts";
+import { ok, type Result, refuse } from "../../../base/result.ts";
 import { equalBytes, fromBase64, toBase64 } from "../../../crypto/bytes.ts";
 import { type Keys, keyedHash } from "../../../crypto/key-ring.ts";
 import type { Mount } from "../../../system/mount.ts";
@@ -64,10 +64,6 @@ function remember({ pendingTime, pendingTimeMs, expiresAt }: InstanceLogin, now:
 function sameHash(a: string, b: string): boolean {
   const [left, right] = [fromBase64(a), fromBase64(b)];
   return left !== null && right !== null && equalBytes(left, right);
-}
-
-function refuse(message: string): Result<never> {
-  return err(invalid(message));
 }
 
 /** What is remembered of the logins of one instance. Times in ms. */
@@ -137,7 +133,7 @@ export async function prepareNonce(
     return ok({ nonce: { kind: "none", reserved: sent === RESERVED_NONCE }, generated: null });
   }
   if (new TextEncoder().encode(sent).length > MAX_NONCE_BYTES) {
-    return err(invalid(`client nonce exceeding the limit of ${MAX_NONCE_BYTES} characters`));
+    return refuse(`client nonce exceeding the limit of ${MAX_NONCE_BYTES} characters`);
   }
   return ok({ nonce: { kind: "sent", hash: await hashNonce(keys, mount, instanceId, sent) }, generated: null });
 }

@@ -1,4 +1,4 @@
-import { err, invalid, ok, type Result } from "../../../base/result.ts";
+import { ok, type Result, refuse } from "../../../base/result.ts";
 import { fieldSchema, list, sent, text, type Values } from "../../../wire/fields.ts";
 import { onlySent } from "../../../wire/read-fields.ts";
 import { view } from "../../../wire/view.ts";
@@ -87,7 +87,7 @@ function readAlias<T extends string>(
   const known = allowed.find((alias) => alias === value);
   if (known) return ok(known);
   const what = isPlainWord(value) ? `${field} of "${value}"` : field;
-  return err(invalid(`${what} not in set of allowed values: [${allowed.join(" ")}]`));
+  return refuse(`${what} not in set of allowed values: [${allowed.join(" ")}]`);
 }
 
 /** undefined when not sent; null for `default`. */
@@ -102,11 +102,11 @@ function readMetadata(
   if (names.includes("default")) {
     if (names.length === 1) return ok(null);
     const what = plain ? `[${names.map((name) => `"${name}"`).join(" ")}]` : field;
-    return err(invalid(`${what} contains default - default can't be used in combination with other fields`));
+    return refuse(`${what} contains default - default can't be used in combination with other fields`);
   }
   if (names.every((name) => available.includes(name))) return ok(names);
   const what = plain ? `"${names.join(", ")}"` : field;
-  return err(invalid(`${what} contains an unavailable field, please select from "${available.join(", ")}"`));
+  return refuse(`${what} contains an unavailable field, please select from "${available.join(", ")}"`);
 }
 
 /** The metadata that a mount is configured to show. Values that the login does not have are left out. */

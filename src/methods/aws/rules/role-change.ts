@@ -1,5 +1,5 @@
 import { changeTokenSettings, DEFAULT_TOKEN_SETTINGS } from "../../../auth/token-settings.ts";
-import { err, invalid, ok, type Result } from "../../../base/result.ts";
+import { err, ok, type Result, refuse } from "../../../base/result.ts";
 import type { MountTtl } from "../../../system/mount.ts";
 import { parsePrincipalArn, wildcardProblem } from "../arn.ts";
 import { isPlainWord } from "../encoding.ts";
@@ -71,10 +71,6 @@ export function changeRole(input: RoleChangeInput): Result<RoleChange> {
   if (principals.value.kind === "unresolved") return ok(principals.value);
   const warnings = [...token.value.warnings, ...unmatchableWarnings(role)];
   return ok({ kind: "changed", role: { ...role, principalIds: principals.value.ids }, warnings });
-}
-
-function refuse(message: string): Result<never> {
-  return err(invalid(message));
 }
 
 /** The type of a new or changed role. Messages here and below are those of the reference's AWS method (role). */

@@ -1,4 +1,4 @@
-import { err, invalid, ok, type Result } from "../../../base/result.ts";
+import { ok, type Result, refuse } from "../../../base/result.ts";
 import { fromBase64, randomBytes, toBase64 } from "../../../crypto/bytes.ts";
 import { view } from "../../../wire/view.ts";
 import { fromBase64Text } from "../encoding.ts";
@@ -67,17 +67,17 @@ function formatRoleTag(tag: RoleTag): string {
  */
 function parseRoleTagText(text: string): Result<RoleTag> {
   const [version, nonce = "", ...items] = text.split(":");
-  if (version !== VERSION) return err(invalid("invalid role tag version"));
-  if (fromBase64(nonce)?.length !== NONCE_BYTES) return err(invalid("invalid tag"));
+  if (version !== VERSION) return refuse("invalid role tag version");
+  if (fromBase64(nonce)?.length !== NONCE_BYTES) return refuse("invalid tag");
 
   const values = new Map<string, string>();
   for (const item of items) {
     const name = item.slice(0, 2);
-    if (!/^[rdmpit]=$/.test(name)) return err(invalid("unrecognized item in tag"));
+    if (!/^[rdmpit]=$/.test(name)) return refuse("unrecognized item in tag");
     values.set(name, item.slice(2));
   }
   const role = values.get("r=");
-  if (role === undefined) return err(invalid("missing role name"));
+  if (role === undefined) return refuse("missing role name");
   const policies = values.get("p=");
   const tag: RoleTag = {
     nonce,
@@ -89,7 +89,7 @@ function parseRoleTagText(text: string): Result<RoleTag> {
     disallowReauthentication: values.get("d=") === "true",
   };
   if (roleTagProblem(tag) !== null || formatRoleTag(tag) !== text) {
-    return err(invalid("role tag is not in its canonical form"));
+    return refuse("role tag is not in its canonical form");
   }
   return ok(tag);
 }
@@ -157,12 +157,12 @@ export function newTagKey(): string {
 /** Makes the value of a tag: its text and an HMAC-SHA256 of the text under the role's key. */
 export async function signRoleTag(tag: RoleTag, key: string): Promise<Result<string>> {
   const problem = roleTagProblem(tag);
-  if (problem !== null) return err(invalid(problem));
+  if (problem !== null) return refuse(problem);
   const text = formatRoleTag(tag);
   const mac = await crypto.subtle.sign("HMAC", await importKey(key), encode(text));
   const value = `${text}:${toBase64(new Uint8Array(mac))}`;
   if (value.length > MAX_TAG_VALUE_BYTES) {
-    return err(invalid(`role tag 'value' exceeding the limit of ${MAX_TAG_VALUE_BYTES} characters`));
+    return refuse(`role tag 'value' exceeding the limit of ${MAX_TAG_VALUE_BYTES} characters`);
   }
   return ok(value);
 }
@@ -170,9 +170,9 @@ export async function signRoleTag(tag: RoleTag, key: string): Promise<Result<str
 /** Reads a tag value in its one spelling. */
 export function readTagValue(value: string): Result<UnverifiedTag> {
   const end = value.lastIndexOf(":");
-  if (end < 0 || value.length > MAX_TAG_VALUE_BYTES) return err(invalid("invalid tag"));
+  if (end < 0 || value.length > MAX_TAG_VALUE_BYTES) return refuse("invalid tag");
   const mac = fromBase64(value.slice(end + 1));
-  if (mac?.length !== MAC_BYTES) return err(invalid("invalid tag"));
+  if (mac?.length !== MAC_BYTES) return refuse("invalid tag");
   const signed = value.slice(0, end);
   const tag = parseRoleTagText(signed);
   return tag.ok ? ok({ tag: tag.value, value, signed, mac }) : tag;
@@ -181,7 +181,7 @@ export function readTagValue(value: string): Result<UnverifiedTag> {
 /** Checks the signature of a tag with the key of the role that it names. The comparison takes constant time. */
 export async function verifyRoleTag(unverified: UnverifiedTag, key: string): Promise<Result<RoleTag>> {
   const genuine = await crypto.subtle.verify("HMAC", await importKey(key), unverified.mac, encode(unverified.signed));
-  return genuine ? ok(unverified.tag) : err(invalid("role tag signature verification failed"));
+  return genuine ? ok(unverified.tag) : refuse("role tag signature verification failed");
 }
 
 /** The tag value of a deny list path: supplied as it is or as base64. A tag holds colons, so it never is base64. */

@@ -1,4 +1,4 @@
-import { err, invalid, ok, type Result } from "../../../base/result.ts";
+import { ok, type Result, refuse } from "../../../base/result.ts";
 import { fieldSchema, flag, sent, sentDuration, type Values } from "../../../wire/fields.ts";
 import { onlySent } from "../../../wire/read-fields.ts";
 import { view } from "../../../wire/view.ts";
@@ -34,7 +34,7 @@ export function readTidyChange(fields: Values<typeof TIDY_FIELDS>): Result<Parti
 /** A safety buffer in seconds, as sent; a negative one is a 400. */
 export function readSafetyBuffer(sentBuffer: number | undefined): Result<number | undefined> {
   if (sentBuffer === undefined || sentBuffer >= 0) return ok(sentBuffer);
-  return err(invalid('error converting input for field "safety_buffer": cannot provide negative value'));
+  return refuse('error converting input for field "safety_buffer": cannot provide negative value');
 }
 
 /** What a read shows. */

@@ -1,4 +1,4 @@
-import { err, invalid, ok, type Result } from "../../../base/result.ts";
+import { err, ok, type Result, refuse } from "../../../base/result.ts";
 import { fromBase64Text } from "../encoding.ts";
 import type { Partition } from "../regions.ts";
 import { type HeaderValues, readHeaderValues, selectHeaders, serverIdProblem } from "./headers.ts";
@@ -199,8 +199,4 @@ function decodePercent(text: string): string | null {
 /** Percent-encodes all but the unreserved characters of RFC 3986, as signatures do. */
 function encodeStrictly(text: string): string {
   return encodeURIComponent(text).replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
-}
-
-function refuse(message: string) {
-  return err(invalid(message));
 }
