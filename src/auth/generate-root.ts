@@ -3,7 +3,7 @@ import { err, invalid, ok, type Result, refuse } from "../base/result.ts";
 import { randomBase62 } from "../crypto/base62.ts";
 import { equalBytes, fromBase64, fromHex, toBase64 } from "../crypto/bytes.ts";
 import { parseSealKey } from "../crypto/key-ring.ts";
-import { openData, sealData } from "../crypto/sealed-data.ts";
+import { openText, sealText } from "../crypto/sealed-data.ts";
 import type { Env } from "../env.ts";
 import type { Installation } from "../system/installation.ts";
 import { MAX_KEY_TRIES } from "../system/installation-store.ts";
@@ -41,7 +41,7 @@ export async function beginRootGeneration(
     return refuse("OTP string has incorrect length");
   }
   const generatedOtp = otp === "" ? randomBase62(OTP_LENGTH) : "";
-  const sealedOtp = await sealData(installation.keys, OTP_CONTEXT, encode(otp || generatedOtp));
+  const sealedOtp = await sealText(installation.keys, OTP_CONTEXT, otp || generatedOtp);
   const nonce = crypto.randomUUID();
   const begun = await systemOf(env).beginRootGeneration({ nonce, sealedOtp }, currentTime());
   return begun ? ok({ nonce, generatedOtp }) : refuse("root generation already in progress");
@@ -68,13 +68,14 @@ export async function finishRootGeneration(
     refuse(attempt.left > 0 ? message : `${message}; the attempt ends after ${MAX_KEY_TRIES} tries`);
   if (!equalBytes(encode(nonce), encode(attempt.nonce))) return wrong("incorrect nonce supplied");
   if (!isSealKey(env, key)) return wrong("root generation aborted: the key is not the seal key of this deployment");
-  const otp = await openData(installation.keys, OTP_CONTEXT, attempt.sealedOtp);
-  if (!otp) return refuse("root generation aborted: the attempt was tampered with; cancel it");
+  const otp = await openText(installation.keys, OTP_CONTEXT, attempt.sealedOtp);
+  if (otp === null) return refuse("root generation aborted: the attempt was tampered with; cancel it");
   if (!(await systemOf(env).closeRootGeneration(nonce, now))) return err(NONE);
   const issued = await issue(env, installation, rootToken(now, null), null, "");
   if (!issued.ok) return issued;
   const token = encode(issued.value.clientToken);
-  const encoded = token.map((byte, i) => byte ^ (otp[i] ?? 0));
+  const pad = encode(otp);
+  const encoded = token.map((byte, i) => byte ^ (pad[i] ?? 0));
   return ok(toBase64(encoded).replace(/=+$/, ""));
 }
 

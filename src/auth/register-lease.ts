@@ -1,6 +1,6 @@
 import { currentTime } from "../base/clock.ts";
 import { err, invalid, ok, type Result, refuse, unavailable } from "../base/result.ts";
-import { sealData } from "../crypto/sealed-data.ts";
+import { sealText } from "../crypto/sealed-data.ts";
 import type { Env } from "../env.ts";
 import type { LeaseHolder } from "../lease/actions.ts";
 import { leaseDataContext } from "../lease/delivery.ts";
@@ -64,9 +64,7 @@ export async function registerLease(
   for (let draw = 1; draw <= MAX_ROW_ATTEMPTS; draw++) {
     const ids = await newLeaseIds(installation.keys, treeId, currentTime());
     const sealed =
-      plain === null
-        ? null
-        : await sealData(installation.keys, leaseDataContext(ids.text, target.value), new TextEncoder().encode(plain));
+      plain === null ? null : await sealText(installation.keys, leaseDataContext(ids.text, target.value), plain);
     const outcome = await tree.lease({ kind: "register", holder, request, ids, data: sealed });
     if (!outcome.ok) return err(outcome.error.code === "not_found" ? NO_HOLDER : outcome.error);
     if (outcome.value.kind !== "row_taken") return granted(outcome.value);

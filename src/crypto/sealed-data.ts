@@ -3,6 +3,8 @@ import { concat, randomBytes } from "./bytes.ts";
 import { type Keys, termInUse } from "./key-ring.ts";
 
 const UTF_8 = new TextEncoder();
+/** Gives the text that was sealed, a mark of the byte order included. */
+const DECODER = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const DAY_MS = 86_400_000;
 const NONCE_BYTES = 12;
 /** Version of the data key and day of the sealing, two bytes each. */
@@ -14,7 +16,7 @@ const HEADER_BYTES = 4;
  * @param context what the value is for; opening it with another context fails, so a sealed value can't be moved elsewhere.
  * @returns version (2 bytes), day since 1970 (2 bytes), nonce (12 bytes), ciphertext with tag.
  */
-export async function sealData(keys: Keys, context: string, plain: Uint8Array): Promise<Uint8Array<ArrayBuffer>> {
+export async function sealText(keys: Keys, context: string, plain: string): Promise<Uint8Array<ArrayBuffer>> {
   const now = currentTime();
   const { version, data: dataKey } = termInUse(keys, now);
   const day = Math.floor(now / DAY_MS);
@@ -23,21 +25,17 @@ export async function sealData(keys: Keys, context: string, plain: Uint8Array): 
   dataKey.noteEncryption();
   const header = Uint8Array.of(version >> 8, version, day >> 8, day);
   const nonce = randomBytes(NONCE_BYTES);
-  const sealed = await crypto.subtle.encrypt(parameters(nonce, header, context), key, plain);
+  const sealed = await crypto.subtle.encrypt(parameters(nonce, header, context), key, UTF_8.encode(plain));
   return concat(header, nonce, new Uint8Array(sealed));
 }
 
-/** The version of the term under which `sealData` made this. */
+/** The version of the term under which `sealText` made this. */
 export function termOfSealed(sealed: Uint8Array): number {
   return new DataView(sealed.buffer, sealed.byteOffset).getUint16(0);
 }
 
-/** Decrypts what `sealData` made with the same context. Null for anything else. */
-export async function openData(
-  keys: Keys,
-  context: string,
-  sealed: Uint8Array,
-): Promise<Uint8Array<ArrayBuffer> | null> {
+/** Decrypts what `sealText` made with the same context. Null for anything else. */
+export async function openText(keys: Keys, context: string, sealed: Uint8Array): Promise<string | null> {
   if (sealed.length < HEADER_BYTES + NONCE_BYTES) return null;
   const header = concat(sealed.subarray(0, HEADER_BYTES));
   const version = new DataView(header.buffer).getUint16(0);
@@ -48,9 +46,9 @@ export async function openData(
   const nonce = concat(sealed.subarray(HEADER_BYTES, HEADER_BYTES + NONCE_BYTES));
   const cipher = concat(sealed.subarray(HEADER_BYTES + NONCE_BYTES));
   try {
-    const plain = new Uint8Array(await crypto.subtle.decrypt(parameters(nonce, header, context), key, cipher));
+    const plain = await crypto.subtle.decrypt(parameters(nonce, header, context), key, cipher);
     dataKey.keep(day, key);
-    return plain;
+    return DECODER.decode(plain);
   } catch {
     return null;
   }

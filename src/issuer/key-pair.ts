@@ -1,7 +1,7 @@
 import { exportJWK, generateKeyPair, importJWK, type JWK } from "jose";
 import { GenerationalCache } from "../base/generational-cache.ts";
 import type { Keys } from "../crypto/key-ring.ts";
-import { openData, sealData } from "../crypto/sealed-data.ts";
+import { openText, sealText } from "../crypto/sealed-data.ts";
 import type { SealedKey, SealedKeyPair, SigningAlgorithm } from "./model.ts";
 
 /** Imported private keys in one generation of the cache of an isolate. */
@@ -17,8 +17,8 @@ export async function newKeyPair(keys: Keys, algorithm: SigningAlgorithm): Promi
   const kid = crypto.randomUUID();
   const common = { kid, alg: algorithm, use: "sig" };
   const [publicKey, privateKey] = await Promise.all([
-    seal(keys, publicContext(kid), { ...(await exportJWK(pair.publicKey)), ...common }),
-    seal(keys, privateContext(kid), { ...(await exportJWK(pair.privateKey)), ...common }),
+    sealText(keys, publicContext(kid), JSON.stringify({ ...(await exportJWK(pair.publicKey)), ...common })),
+    sealText(keys, privateContext(kid), JSON.stringify({ ...(await exportJWK(pair.privateKey)), ...common })),
   ]);
   return { kid, publicKey, privateKey };
 }
@@ -46,12 +46,8 @@ function privateContext(kid: string): string {
   return `private half of the signing key ${kid}`;
 }
 
-function seal(keys: Keys, context: string, jwk: JWK): Promise<Uint8Array> {
-  return sealData(keys, context, new TextEncoder().encode(JSON.stringify(jwk)));
-}
-
 async function open(keys: Keys, context: string, sealed: Uint8Array): Promise<JWK> {
-  const plain = await openData(keys, context, sealed);
-  if (!plain) throw new Error("a signing key does not open under its own id");
-  return JSON.parse(new TextDecoder().decode(plain)) as JWK;
+  const plain = await openText(keys, context, sealed);
+  if (plain === null) throw new Error("a signing key does not open under its own id");
+  return JSON.parse(plain) as JWK;
 }

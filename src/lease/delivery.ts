@@ -1,6 +1,6 @@
 import { isSuccess, postOnce } from "../base/post-once.ts";
 import type { Keys } from "../crypto/key-ring.ts";
-import { openData } from "../crypto/sealed-data.ts";
+import { openText } from "../crypto/sealed-data.ts";
 import { countEvent } from "../metrics/events.ts";
 import type { LeaseEnv } from "./env.ts";
 import type { LeaseRecord } from "./record.ts";
@@ -88,8 +88,8 @@ function isFetcher(binding: unknown): binding is Pick<Fetcher, "fetch"> {
 async function openLeaseData(keys: Keys, { leaseId, record, data }: Revocation): Promise<unknown> {
   if (!data) return null;
   const tail = leaseId.slice(leaseId.lastIndexOf("/") + 1);
-  const plain = await openData(keys, leaseDataContext(tail, record.target), data);
-  return plain ? JSON.parse(new TextDecoder().decode(plain)) : undefined;
+  const plain = await openText(keys, leaseDataContext(tail, record.target), data);
+  return plain === null ? undefined : JSON.parse(plain);
 }
 
 function failed(error: string, hopeless: boolean): Delivery {

@@ -14,7 +14,7 @@ export interface TableShape {
   readonly key: readonly string[];
   /** The columns that the seal covers besides. */
   readonly sealed: readonly string[];
-  /** The values in a row that `sealData` made. */
+  /** The values in a row that `sealText` made. */
   readonly values?: (row: Columns) => readonly Uint8Array[];
 }
 

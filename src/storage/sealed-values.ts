@@ -23,7 +23,7 @@ export class SealedValues<T> {
   /**
    * @param table made with the columns of `valuesTable`; it may have others.
    * @param kind of its rows.
-   * @param secretsIn the values in the text of a row that `sealData` made.
+   * @param secretsIn the values in the text of a row that `sealText` made.
    */
   constructor(
     sql: Sql,

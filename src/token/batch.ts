@@ -1,7 +1,7 @@
 import { ok, type Result, refuse } from "../base/result.ts";
 import { fromBase64Url, toBase64Url } from "../crypto/bytes.ts";
 import type { Keys } from "../crypto/key-ring.ts";
-import { openData, sealData } from "../crypto/sealed-data.ts";
+import { openText, sealText } from "../crypto/sealed-data.ts";
 import { storedJson } from "../storage/tables.ts";
 import { BATCH_PREFIX, type TokenAddress } from "./ids.ts";
 import type { TokenRecord, TokenSpec } from "./record.ts";
@@ -10,7 +10,6 @@ import type { TokenRecord, TokenSpec } from "./record.ts";
 const MAX_BATCH_TOKEN_LENGTH = 8000;
 
 const CONTEXT = "batch token";
-const UTF_8 = new TextEncoder();
 
 /** What a batch token carries. Nothing of it is stored anywhere. */
 export interface BatchToken {
@@ -29,7 +28,7 @@ export async function sealBatchToken(
 ): Promise<Result<string>> {
   if (spec.expiresAt === null) throw new Error("the rules give every batch token an end");
   const token: BatchToken = { record: spec.record, expiresAt: spec.expiresAt, parent };
-  const sealed = await sealData(keys, CONTEXT, UTF_8.encode(JSON.stringify(token)));
+  const sealed = await sealText(keys, CONTEXT, JSON.stringify(token));
   const text = BATCH_PREFIX + toBase64Url(sealed);
   if (text.length > MAX_BATCH_TOKEN_LENGTH) {
     return refuse("policies and meta are too large for a batch token, which carries them itself");
@@ -41,6 +40,6 @@ export async function sealBatchToken(
 export async function openBatchToken(keys: Keys, text: string): Promise<BatchToken | null> {
   if (text.length > MAX_BATCH_TOKEN_LENGTH) return null;
   const sealed = fromBase64Url(text.slice(BATCH_PREFIX.length));
-  const plain = sealed && (await openData(keys, CONTEXT, sealed));
-  return plain && storedJson<BatchToken>(new TextDecoder().decode(plain));
+  const plain = sealed && (await openText(keys, CONTEXT, sealed));
+  return plain === null ? null : storedJson<BatchToken>(plain);
 }

@@ -6,7 +6,7 @@ import { currentTime } from "../../base/clock.ts";
 import { inGroups } from "../../base/parallel.ts";
 import { err, NOT_FOUND, ok, type Result } from "../../base/result.ts";
 import type { Keys } from "../../crypto/key-ring.ts";
-import { openData, sealData } from "../../crypto/sealed-data.ts";
+import { openText, sealText } from "../../crypto/sealed-data.ts";
 import { ALREADY_ROTATED, NO_ORGANIZATION } from "../../team/failures.ts";
 import { organizationNamed, teamAt } from "../../team/find.ts";
 import { newTeamToken, newTokenId, readTeamId, readTokenId, userIdOf } from "../../team/ids.ts";
@@ -229,16 +229,16 @@ async function rotate(context: CallContext<unknown, Attributes>): Answered {
       verifier,
     },
     overlapMs: attributes["overlap-seconds"] * 1000,
-    replay: sealedFor === null ? null : await sealData(keys, sealedFor, new TextEncoder().encode(text)),
+    replay: sealedFor === null ? null : await sealText(keys, sealedFor, text),
   });
   if (!rotated.ok) return rotated;
   request.notes.targetAccessor = tokenId;
   request.notes.issuedTeamToken = auditTeamToken(rotated.value);
   const { replay } = rotated.value;
   if (replay === null) return documentReply(TOKEN_VIEW.show({ ...rotated.value, text }), 201);
-  const replayed = sealedFor === null ? null : await openData(keys, sealedFor, replay);
-  if (!replayed) return err(ALREADY_ROTATED);
-  return documentReply(TOKEN_VIEW.show({ ...rotated.value, text: new TextDecoder().decode(replayed) }), 201);
+  const replayed = sealedFor === null ? null : await openText(keys, sealedFor, replay);
+  if (replayed === null) return err(ALREADY_ROTATED);
+  return documentReply(TOKEN_VIEW.show({ ...rotated.value, text: replayed }), 201);
 }
 
 /** What the text of the new token is sealed for; null for a request that can't be repeated. */

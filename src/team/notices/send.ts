@@ -1,7 +1,7 @@
 import { isSuccess, postOnce } from "../../base/post-once.ts";
 import { toHex } from "../../crypto/bytes.ts";
 import type { Keys } from "../../crypto/key-ring.ts";
-import { openData, sealData } from "../../crypto/sealed-data.ts";
+import { openText, sealText } from "../../crypto/sealed-data.ts";
 import { endpointSettings, readRevocationEndpoint } from "../../lease/revocation-endpoint.ts";
 import type { TeamEnv } from "../env.ts";
 import type { SealedWebhook } from "./rules.ts";
@@ -31,7 +31,7 @@ type SignedTarget = Pick<SealedWebhook, "id" | "url">;
 
 /** Seals the key of a webhook's signatures. */
 export function sealSecret(keys: Keys, target: SignedTarget, secret: string): Promise<Uint8Array<ArrayBuffer>> {
-  return sealData(keys, contextOf(target), UTF8.encode(secret));
+  return sealText(keys, contextOf(target), secret);
 }
 
 /** The sealed key `secret` of a webhook, sealed for another URL of it. null when it does not open. */
@@ -41,8 +41,8 @@ export async function moveSecret(
   url: string,
   secret: Uint8Array,
 ): Promise<Uint8Array<ArrayBuffer> | null> {
-  const opened = await openData(keys, contextOf(from), secret);
-  return opened && sealData(keys, contextOf({ id: from.id, url }), opened);
+  const opened = await openText(keys, contextOf(from), secret);
+  return opened === null ? null : sealText(keys, contextOf({ id: from.id, url }), opened);
 }
 
 /**
@@ -63,8 +63,8 @@ export async function sendToWebhook(
   const body = JSON.stringify(document);
   const headers: Record<string, string> = { "Idempotency-Key": id };
   if (webhook.secret) {
-    const secret = await openData(keys, contextOf(webhook), webhook.secret);
-    if (!secret) return failed("the token of the webhook does not open");
+    const secret = await openText(keys, contextOf(webhook), webhook.secret);
+    if (secret === null) return failed("the token of the webhook does not open");
     headers[SIGNATURE_HEADER] = await signatureOf(secret, body);
   }
   const posted = await postOnce((init) => fetch(url.value, init), headers, body, TIMEOUT_MS);
@@ -73,8 +73,10 @@ export async function sendToWebhook(
 }
 
 /** HMAC-SHA512 of `body` in hex. */
-async function signatureOf(secret: Uint8Array<ArrayBuffer>, body: string): Promise<string> {
-  const key = await crypto.subtle.importKey("raw", secret, { name: "HMAC", hash: "SHA-512" }, false, ["sign"]);
+async function signatureOf(secret: string, body: string): Promise<string> {
+  const key = await crypto.subtle.importKey("raw", UTF8.encode(secret), { name: "HMAC", hash: "SHA-512" }, false, [
+    "sign",
+  ]);
   return toHex(new Uint8Array(await crypto.subtle.sign("HMAC", key, UTF8.encode(body))));
 }
 

@@ -1,5 +1,5 @@
 import type { Keys } from "../../crypto/key-ring.ts";
-import { openData, sealData } from "../../crypto/sealed-data.ts";
+import { openText, sealText } from "../../crypto/sealed-data.ts";
 import { storedJson } from "../../storage/tables.ts";
 import type { TokenAddress } from "../../token/ids.ts";
 
@@ -10,7 +10,7 @@ export function sealValue(
   path: string,
   value: Readonly<Record<string, unknown>>,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  return sealData(keys, context(owner, path), new TextEncoder().encode(JSON.stringify(value)));
+  return sealText(keys, context(owner, path), JSON.stringify(value));
 }
 
 /** Opens a value that was sealed for this token and path; anything else in its place is damage, and thrown. */
@@ -20,9 +20,9 @@ export async function openValue(
   path: string,
   sealed: Uint8Array,
 ): Promise<Record<string, unknown>> {
-  const plain = await openData(keys, context(owner, path), sealed);
-  if (!plain) throw new Error("a cubbyhole value does not open");
-  return storedJson<Record<string, unknown>>(new TextDecoder().decode(plain));
+  const plain = await openText(keys, context(owner, path), sealed);
+  if (plain === null) throw new Error("a cubbyhole value does not open");
+  return storedJson<Record<string, unknown>>(plain);
 }
 
 /** Binds a value to its token and path: copied to another row or path in the storage it would not open. */

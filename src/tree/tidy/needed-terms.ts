@@ -49,7 +49,7 @@ export function termsOfLeaseData(sql: SqlStorage, from: TreePosition): NeededTer
   return { terms: termsOf(rows), next: last ? { table: "lease data", after: last.row } : null };
 }
 
-/** Of what `sealData` made, the first two bytes name the term. */
+/** Of what `sealText` made, the first two bytes name the term. */
 function termsOf(rows: readonly { readonly head: ArrayBuffer | null }[]): number[] {
   const terms = rows.flatMap(({ head }) => (head ? [new DataView(head).getUint16(0)] : []));
   return [...new Set(terms)];

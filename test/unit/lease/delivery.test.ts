@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { importKeys, type Keys, newKeyRing } from "../../../src/crypto/key-ring.ts";
-import { sealData } from "../../../src/crypto/sealed-data.ts";
+import { sealText } from "../../../src/crypto/sealed-data.ts";
 import type { Env } from "../../../src/env.ts";
 import { leaseDataContext, type Revocation, sendRevocation } from "../../../src/lease/delivery.ts";
 import { signingKey } from "../../../src/lease/signature.ts";
@@ -34,11 +34,7 @@ const send = (revocation: Partial<Revocation> = {}, env = ENV) =>
 describe("sending a revocation", () => {
   it("is a POST that the target can check with its key", async () => {
     const fetched = answer(() => new Response(null, { status: 204 }));
-    const data = await sealData(
-      keys,
-      leaseDataContext("tail", REVOCATION.record.target),
-      new TextEncoder().encode('{"user":"u1"}'),
-    );
+    const data = await sealText(keys, leaseDataContext("tail", REVOCATION.record.target), '{"user":"u1"}');
     expect(await send({ data })).toEqual({ delivered: true });
     const [url, init] = fetched.mock.calls[0] ?? [];
     expect(url).toBe("https://db.example.com/revoke");
@@ -116,7 +112,7 @@ describe("sending a revocation", () => {
     ["the target", "tail", "https://elsewhere.example.net/"],
   ])("gives up data that do not belong to %s", async (_, tail, target) => {
     const fetched = answer(() => new Response(null));
-    const data = await sealData(keys, leaseDataContext(tail, target), new TextEncoder().encode("{}"));
+    const data = await sealText(keys, leaseDataContext(tail, target), "{}");
     expect(await send({ data })).toMatchObject({ delivered: false, hopeless: true });
     expect(fetched).not.toHaveBeenCalled();
   });
