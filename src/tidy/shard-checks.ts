@@ -69,7 +69,12 @@ export class ShardCheckStore {
        SET started_at = excluded.started_at, finished_at = excluded.finished_at, report = excluded.report,
          aged = excluded.aged, needed = excluded.needed, added = 0
        WHERE excluded.started_at <> started_at`,
-      ...[shard, startedAt, finishedAt, ...[report, aged, needed].map((part) => JSON.stringify(part))],
+      shard,
+      startedAt,
+      finishedAt,
+      JSON.stringify(report),
+      JSON.stringify(aged),
+      JSON.stringify(needed),
     );
   }
 

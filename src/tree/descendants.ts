@@ -1,3 +1,5 @@
+import { columnOf } from "../storage/tables.ts";
+
 /** Children that a walk reads at once. */
 const READ_AT_ONCE = 100;
 
@@ -26,21 +28,13 @@ export class Descendants {
 
   /** Live children after the row `after`, in order of creation. */
   children(row: number, now: number, after: number, limit: number): number[] {
-    return this.#sql
-      .exec<{ row: number }>(
-        `SELECT row FROM tokens WHERE parent = ? AND row > ? AND ${ALIVE} ORDER BY row LIMIT ?`,
-        ...[row, after, now, limit],
-      )
-      .toArray()
-      .map((child) => child.row);
+    const query = `SELECT row FROM tokens WHERE parent = ? AND row > ? AND ${ALIVE} ORDER BY row LIMIT ?`;
+    return columnOf(this.#sql, query, row, after, now, limit);
   }
 
   /** At most `limit` live tokens below, in no order. */
   below(row: number, now: number, limit: number): number[] {
-    return this.#sql
-      .exec<{ row: number }>(`${BELOW} SELECT row FROM below LIMIT ?`, row, now, now, limit)
-      .toArray()
-      .map((found) => found.row);
+    return columnOf(this.#sql, `${BELOW} SELECT row FROM below LIMIT ?`, row, now, now, limit);
   }
 
   /** How many live tokens are below, counted up to `limit`. Reads one row for each. */

@@ -69,13 +69,21 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
       `INSERT INTO jobs (id, number, dry, state, selection, started_at, expected, expected_total, count,
          revoked, total, gone, spared, mismatched, failures)
        VALUES (?, (SELECT COALESCE(MAX(number), 0) + 1 FROM jobs), ?, ?, ?, ?, ?, ?, ?, 0, 0, 0, 0, 0, '[]')`,
-      ...[id, dry, isCounted(count) ? "running" : "counting", JSON.stringify(ofJob), now],
-      ...[expected?.count ?? null, expected?.total ?? null, JSON.stringify(count)],
+      id,
+      dry,
+      isCounted(count) ? "running" : "counting",
+      JSON.stringify(ofJob),
+      now,
+      expected?.count ?? null,
+      expected?.total ?? null,
+      JSON.stringify(count),
     );
     this.tables.exec(
       `DELETE FROM jobs WHERE dry = ? AND finished_at IS NOT NULL AND number <=
          (SELECT number FROM jobs WHERE dry = ? ORDER BY number DESC LIMIT 1 OFFSET ?)`,
-      ...[dry, dry, KEPT_JOBS],
+      dry,
+      dry,
+      KEPT_JOBS,
     );
     this.alarms.pause(DUTY, 0);
     await this.alarms.set();
@@ -147,7 +155,13 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
       `UPDATE jobs SET position = ?, step = NULL, revoked = revoked + ?, total = total + ?, gone = gone + ?,
          spared = spared + ?, mismatched = mismatched + ?, failures = '[]'
        WHERE id = ?`,
-      ...[step.next, done.revoked, done.total, done.gone, done.spared, done.mismatched, job.id],
+      step.next,
+      done.revoked,
+      done.total,
+      done.gone,
+      done.spared,
+      done.mismatched,
+      job.id,
     );
     const state = this.#find(job.id)?.state;
     if (state === "stopped") this.#end(job.id, "stopped");

@@ -104,12 +104,8 @@ export class SweepPlan {
   }
 
   #lookBelow(parent: { readonly row: number; readonly after: number }, limit: number, inner: number[]): number {
-    const children = this.#sql
-      .exec<DeadRow>(
-        `SELECT row, ${HAS_CHILDREN} FROM tokens t WHERE parent = ? AND row > ? ORDER BY row LIMIT ?`,
-        ...[parent.row, parent.after, limit],
-      )
-      .toArray();
+    const query = `SELECT row, ${HAS_CHILDREN} FROM tokens t WHERE parent = ? AND row > ? ORDER BY row LIMIT ?`;
+    const children = this.#sql.exec<DeadRow>(query, parent.row, parent.after, limit).toArray();
     for (const { row, has_children } of children) (has_children === 0 ? this.#found : inner).push(row);
     const last = children.at(-1);
     this.#parent = last && children.length === limit ? { row: parent.row, after: last.row } : null;
@@ -117,14 +113,10 @@ export class SweepPlan {
   }
 
   #read(): DeadRow[] {
-    return this.#sql
-      .exec<DeadRow>(
-        // The index has rows whose state is not 0 alone, and SQLite does not conclude that by itself.
-        `SELECT row, ${HAS_CHILDREN} FROM tokens t
-         WHERE state = ${REVOKED} AND state <> 0 AND row > ? ORDER BY row LIMIT ?`,
-        ...[this.#last, READ_AT_ONCE],
-      )
-      .toArray();
+    // The index has rows whose state is not 0 alone, and SQLite does not conclude that by itself.
+    const query = `SELECT row, ${HAS_CHILDREN} FROM tokens t
+      WHERE state = ${REVOKED} AND state <> 0 AND row > ? ORDER BY row LIMIT ?`;
+    return this.#sql.exec<DeadRow>(query, this.#last, READ_AT_ONCE).toArray();
   }
 
   #isMade(): void {

@@ -109,7 +109,13 @@ export class EndedTokens {
       const ofJob = end.job === "" ? 0 : 1;
       this.#sql.exec(
         "INSERT INTO ended (id, accessor, of_job, at, job, cause, how, entry) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        ...[id, accessor, ofJob, at, end.job, end.cause, JSON.stringify(stored satisfies Stored)],
+        id,
+        accessor,
+        ofJob,
+        at,
+        end.job,
+        end.cause,
+        JSON.stringify(stored satisfies Stored),
         entries.get(accessor) ?? (entry ? JSON.stringify(entry) : null),
       );
       this.#count(ofJob, 1);

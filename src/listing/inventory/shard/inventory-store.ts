@@ -181,8 +181,14 @@ export class InventoryStore {
     this.#sql.exec(
       `INSERT INTO inventory (id, accessor, path, ends, tree_mount, tree_size, tree_class, entry)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-      ...[token.id, token.accessor, listedPath(token), keyOf(token, "end")],
-      ...[treeClass === null ? null : token.mount, treeClass === null ? null : size, treeClass, textOf(token)],
+      token.id,
+      token.accessor,
+      listedPath(token),
+      keyOf(token, "end"),
+      treeClass === null ? null : token.mount,
+      treeClass === null ? null : size,
+      treeClass,
+      textOf(token),
     );
   }
 
