@@ -1,6 +1,7 @@
 import { mayInitialize } from "../api/sys/status/init.ts";
 import { clientNetwork } from "../base/client-network.ts";
 import { currentTime } from "../base/clock.ts";
+import { MAX_ADDRESS_LENGTH } from "../base/limits.ts";
 import type { Failure, Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import type { Operation } from "../policy/acl.ts";
@@ -44,8 +45,6 @@ const STEPS_OF_RESTORE: ReadonlySet<string> = new Set([
   "sys/restore/stored",
   "sys/restore/stored/file",
 ]);
-/** Longest part of an address that a client is known by: one that is no address can't fill the memory. */
-const MAX_ADDRESS_LENGTH = 64;
 
 /** The requests that this isolate has counted. They outlive the copy of the quotas: a changed policy gives no client a new start. */
 const windows = new AddressWindows(MAX_CLIENTS);

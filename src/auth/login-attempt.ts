@@ -1,5 +1,5 @@
 import { currentTime } from "../base/clock.ts";
-import { MAX_META_LENGTH } from "../base/limits.ts";
+import { MAX_ADDRESS_LENGTH, MAX_META_LENGTH } from "../base/limits.ts";
 import { DENIED, err, ok, type Result, refuse } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import { entityForLogin, findEntityForLogin, type LoginAlias } from "../identity/login.ts";
@@ -47,8 +47,6 @@ export interface VerifiedClient {
 export const EXPLAINED_ADDRESS = {
   client_address: sent(text()).describe("The address that the login comes from; that of this request unless sent"),
 };
-/** Longest text of an IP address. */
-const MAX_ADDRESS_LENGTH = 64;
 
 /** Why an address can't be explained, or null. */
 export function addressProblem({ client_address: address = "" }: { readonly client_address?: string | undefined }) {

@@ -10,6 +10,8 @@ export const MAX_JSON_DEPTH = 64;
 export const MAX_JSON_VALUES = 20_000;
 /** Characters of a request path after decoding. */
 export const MAX_PATH_LENGTH = 2048;
+/** Characters of the text of an IP address; one that is none can't fill the memory. */
+export const MAX_ADDRESS_LENGTH = 64;
 /** Characters of a token header; a batch token is the longest token. */
 export const MAX_TOKEN_LENGTH = 8192;
 /**

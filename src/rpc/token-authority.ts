@@ -11,7 +11,7 @@ import { auditCaller } from "../auth/audit-record.ts";
 import { authorizeCall } from "../auth/authorize-call.ts";
 import { type Caller, callerAccessor, callerOf, callerRecord, readToken } from "../auth/caller.ts";
 import { lookupTeamToken, type TeamTokenInfo } from "../auth/team-caller.ts";
-import { MAX_TOKEN_LENGTH } from "../base/limits.ts";
+import { MAX_ADDRESS_LENGTH, MAX_TOKEN_LENGTH } from "../base/limits.ts";
 import { err, type Failure, ok, type Result, refuse, UNAUTHENTICATED } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import { loadActiveEntity, policiesOfEntity } from "../identity/standing.ts";
@@ -125,8 +125,6 @@ function holderOf(caller: Caller, identityPolicies: readonly string[]): TokenHol
 }
 
 const OPERATIONS = ["read", "list", "scan", "create", "update", "create_or_update", "patch", "delete"] as const;
-
-const MAX_ADDRESS_LENGTH = 64;
 
 const REQUEST = fieldSchema({
   path: exactString("must be a string", (path) => (path === "" ? "must not be empty" : null)),

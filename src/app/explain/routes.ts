@@ -8,7 +8,7 @@ import {
 import { type CallContext, type Route, type TokenRoute, tokenRoute, withAlternatePath } from "../../auth/route.ts";
 import { dataAnswer } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
-import { MAX_TOKEN_LENGTH } from "../../base/limits.ts";
+import { MAX_ADDRESS_LENGTH, MAX_TOKEN_LENGTH } from "../../base/limits.ts";
 import { ok, type Result, refuse } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
 import type { AccessRequest, Operation, Verdict } from "../../policy/acl.ts";
@@ -156,9 +156,6 @@ const OPERATIONS: ReadonlyMap<string, Operation> = new Map([
   ["patch", "patch"],
   ["delete", "delete"],
 ]);
-
-/** Longest text of an IP address. */
-const MAX_ADDRESS_LENGTH = 64;
 
 const ASKED = {
   path: text().describe("The path of the request, without `/v1/`"),
