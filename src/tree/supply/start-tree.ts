@@ -12,7 +12,7 @@ import type { CubbyholeValue } from "../cubbyhole/store.ts";
 import type { TreeEnv } from "../env.ts";
 
 /** The first token of a tree. */
-export interface StartedTree {
+export interface FirstToken {
   readonly token: TokenView;
   readonly ids: NewTokenIds;
 }
@@ -45,7 +45,7 @@ export async function startTree(
   keys: Keys,
   spec: TokenSpec,
   { customId, prepare, location }: BeforeStart = {},
-): Promise<Result<StartedTree>> {
+): Promise<Result<FirstToken>> {
   for (let attempt = 1; attempt <= MAX_ROW_ATTEMPTS; attempt++) {
     const { treeId, allocatedBy } = attempt < FIRST_NEW_TREE_ATTEMPT ? await allocateTree(env) : unpooledTree(env);
     const ids = await newTokenIds(keys, treeId, currentTime(), customId);
