@@ -1,22 +1,10 @@
 import { MAX_PARALLEL_CALLS } from "../../../base/parallel.ts";
 import { err, inContext, ok, type Result, refuse } from "../../../base/result.ts";
-import { type PrincipalArn, parsePrincipalArn } from "../arn.ts";
+import { parsePrincipalArn } from "../arn.ts";
 import { type CloudAccess, type CloudClient, openClient } from "../clients/client.ts";
 import { DEFAULT_CLIENT } from "../clients/config.ts";
 import { findPrincipal } from "../clients/principals.ts";
 import { cloudAuthAt } from "../mount/mount.ts";
-
-/** What the cloud is asked when a role is written. An object, so that a test can answer in its place. */
-export const cloudApi = {
-  /** The unique id of a user or a role. */
-  async resolvePrincipal(access: CloudAccess, principal: PrincipalArn): Promise<Result<string>> {
-    const client = await operatorClient(access);
-    const { accountId } = principal;
-    const stsRole = await cloudAuthAt(access.env, access.mount).readStsRole(accountId);
-    const found = await findPrincipal({ client, account: { accountId, stsRole } }, principal);
-    return found.ok ? ok(found.value.uniqueId) : found;
-  },
-};
 
 /** The client of a mount by its configuration as it is stored now: what an operator asks for is not decided by a copy. */
 export async function operatorClient(access: CloudAccess): Promise<CloudClient> {
@@ -49,7 +37,10 @@ export async function resolvePrincipals(
 async function resolve(access: CloudAccess, arn: string): Promise<Result<string>> {
   const principal = parsePrincipalArn(arn);
   if (!principal.ok) return refuse(principal.error);
-  const { type } = principal.value;
+  const { type, accountId } = principal.value;
   if (type !== "user" && type !== "role") return refuse("only users and roles have a unique ID");
-  return cloudApi.resolvePrincipal(access, principal.value);
+  const client = await operatorClient(access);
+  const stsRole = await cloudAuthAt(access.env, access.mount).readStsRole(accountId);
+  const found = await findPrincipal({ client, account: { accountId, stsRole } }, principal.value);
+  return found.ok ? ok(found.value.uniqueId) : found;
 }

@@ -1,24 +1,36 @@
-import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { invalid } from "../../../../src/base/result.ts";
-import { cloudApi } from "../../../../src/methods/aws/operator/resolve.ts";
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { cloudAt, cloudObject, enableCloud, VOCABULARIES } from "../../../support/cloud.ts";
+import { HOME, serverUser } from "../../../support/cloud-mount.ts";
+import { FakeCloud } from "../../../support/fake-cloud/fake-cloud.ts";
+import { replaceInternet } from "../../../support/fake-cloud/outbound.ts";
+import { type Key, userArn } from "../../../support/fake-cloud/world.ts";
 import { rowsOf } from "../../../support/rows.ts";
 import { call, createToken, dataOf, initialized } from "../../../support/service.ts";
 
-const ARN = "arn:aws:iam::123456789012:role/app";
+const ARN = `arn:aws:iam::${HOME}:role/app`;
+const cloud = new FakeCloud();
+const app = cloud.world.addRole(HOME, "app");
+const jane = cloud.world.addUser(HOME, "jane", "/p/");
 let root: string;
 
 beforeAll(async () => {
   root = await initialized();
+  replaceInternet(cloud);
 });
 
 describe.each(VOCABULARIES)("roles of a mount of the type $type", (words) => {
   let at: ReturnType<typeof cloudAt>;
+  let key: Key;
   let count = 0;
   const vmRole = { auth_type: words.vm, [words.bound_image_id]: "ami-1" };
 
   beforeEach(async () => {
     at = await enableCloud(root, `roles-${words.type}-${count++}`, words.type);
+    cloud.heal();
+    cloud.calls.length = 0;
+    cloud.beforeAnswer = async () => {};
+    key = cloud.world.addKey(serverUser(cloud));
+    await at.post("config/client", { access_key: key.id, secret_key: key.secret, max_retries: 0 });
   });
 
   it("are one role in every casing, listed in lower case, and gone when deleted", async () => {
@@ -101,22 +113,19 @@ describe.each(VOCABULARIES)("roles of a mount of the type $type", (words) => {
   });
 
   it("look principals up in the cloud, outside of the object, and keep the ids", async () => {
-    const resolve = vi.spyOn(cloudApi, "resolvePrincipal").mockImplementation(async (access, principal) => {
-      expect(access.mount.path).toBe(`${at.path}/`);
-      return { ok: true, value: `AROA-${principal.friendlyName}` };
-    });
-    const body = { bound_iam_principal_arn: [ARN, `${ARN}/*`, "arn:aws:iam::123456789012:user/p/jane"] };
+    const lookups = () => cloud.calls.filter(({ service }) => service === "iam").map(({ accessKeyId }) => accessKeyId);
+    const body = { bound_iam_principal_arn: [ARN, `${ARN}/*`, userArn(jane)] };
     expect((await at.post("role/a", body)).status).toBe(204);
     expect((await at.get("role/a")).body.data).toMatchObject({
-      bound_iam_principal_id: ["AROA-app", "AROA-jane"],
+      bound_iam_principal_id: [app.id, jane.id],
       bound_iam_principal_arn: body.bound_iam_principal_arn,
       [words.resolve_cloud_unique_ids]: true,
     });
-    expect(resolve).toHaveBeenCalledTimes(2);
+    expect(lookups()).toEqual([key.id, key.id]);
     await at.post("role/a", { token_ttl: 5 });
-    expect(resolve).toHaveBeenCalledTimes(2);
+    expect(lookups()).toHaveLength(2);
     await at.post("role/a", body);
-    expect(resolve).toHaveBeenCalledTimes(4);
+    expect(lookups()).toHaveLength(4);
     const answer = await at.post("role/a", { [words.resolve_cloud_unique_ids]: false });
     expect(answer.body.errors).toEqual([
       `changing ${words.resolve_cloud_unique_ids} from true to false is not allowed`,
@@ -124,16 +133,12 @@ describe.each(VOCABULARIES)("roles of a mount of the type $type", (words) => {
   });
 
   it.each([
-    ["the cloud refuses", ARN, 400, "NoSuchEntity"],
+    ["the cloud refuses", `arn:aws:iam::${HOME}:role/none`, 400, "NoSuchEntity"],
     ["it is no principal", "swordfish", 400, "unrecognized arn"],
-    ["it is a session", "arn:aws:sts::123456789012:assumed-role/a/b", 400, "only users and roles"],
-    ["the cloud does not answer", "arn:aws:iam::123456789012:user/slow", 503, "busy"],
+    ["it is a session", "arn:aws:sts::111111111111:assumed-role/a/b", 400, "only users and roles"],
+    ["the cloud does not answer", `arn:aws:iam::${HOME}:user/slow`, 503, "IAM"],
   ])("are refused when an ARN can't be looked up: %s", async (_, arn, status, cause) => {
-    vi.spyOn(cloudApi, "resolvePrincipal").mockImplementation(async (__, { type }) =>
-      type === "user"
-        ? { ok: false, error: { code: "unavailable", message: "busy", retryAfterSeconds: 5 } }
-        : { ok: false, error: invalid("NoSuchEntity") },
-    );
+    cloud.fail("iam", { kind: "unreachable" }, { action: "GetUser" });
     const answer = await at.post("role/a", { bound_iam_principal_arn: [`${ARN}/*`, arn] });
     expect(answer.status).toBe(status);
     expect(answer.body.errors[0]).toContain("unable to resolve ARN 1 of bound_iam_principal_arn to internal ID: ");
@@ -143,12 +148,11 @@ describe.each(VOCABULARIES)("roles of a mount of the type $type", (words) => {
   });
 
   it("that change while principals are looked up are judged anew", async () => {
-    let calls = 0;
-    vi.spyOn(cloudApi, "resolvePrincipal").mockImplementation(async (_, { friendlyName }) => {
-      calls++;
-      if (calls === 1) await at.post("role/a", { auth_type: words.vm, bound_vpc_id: "vpc-1" });
-      return { ok: true, value: `AROA-${friendlyName}` };
-    });
+    cloud.beforeAnswer = async ({ action }) => {
+      if (action !== "GetRole") return;
+      cloud.beforeAnswer = async () => {};
+      await at.post("role/a", { auth_type: words.vm, bound_vpc_id: "vpc-1" });
+    };
     const answer = await at.post("role/a", { bound_iam_principal_arn: ARN });
     expect([answer.status, answer.body.errors]).toEqual([
       400,
