@@ -3,11 +3,11 @@ import { onlyChild, parseXml, textAt } from "../../../../../src/methods/aws/answ
 
 describe("an XML answer", () => {
   it("is one tree of elements with text", () => {
-    expect(parseXml("<a x='1'>\n <b>1 &amp;amp; 2</b><c/> <b> 3 </b>\n</a>\n")).toEqual({
+    expect(parseXml("<a x='1'>\n <b>1 &amp;amp; &#38;amp; 2</b><c/> <b> 3 </b>\n</a>\n")).toEqual({
       name: "a",
       text: "",
       children: [
-        { name: "b", text: "1 &amp; 2", children: [] },
+        { name: "b", text: "1 &amp; &amp; 2", children: [] },
         { name: "c", text: "", children: [] },
         { name: "b", text: " 3 ", children: [] },
       ],
