@@ -1,7 +1,8 @@
 import { inGroups, inPool, MAX_PARALLEL_CALLS } from "../base/parallel.ts";
 import { fromBase64 } from "../crypto/bytes.ts";
 import type { Env } from "../env.ts";
-import { accessorShard, accessorShardNumber } from "../listing/accessor-shard.ts";
+import { accessorShard } from "../listing/accessor-shard.ts";
+import { accessorShardNumber } from "../listing/accessor-shard-number.ts";
 import type { InventoryEntry } from "../listing/inventory/entry.ts";
 import type { PageValue } from "../storage/object-pages.ts";
 import { storedJson } from "../storage/tables.ts";

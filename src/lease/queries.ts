@@ -1,5 +1,6 @@
 import type { Keys } from "../crypto/key-ring.ts";
-import { accessorShard, shardNumbers } from "../listing/accessor-shard.ts";
+import { accessorShard } from "../listing/accessor-shard.ts";
+import { shardNumbers } from "../listing/accessor-shard-number.ts";
 import { askShards } from "../listing/ask-shards.ts";
 import { type IndexedLease, type IrrevocableLease, orderOfIndexed } from "../listing/lease-index.ts";
 import type { LeaseEnv } from "./env.ts";

@@ -32,14 +32,6 @@ import { ListedTokens, type RelistedToken } from "./listed-tokens.ts";
 import { ALLOCATED_TREES_SQL, TreePool } from "./tree-ids/tree-pool.ts";
 import type { ShardUpdates } from "./updates/update-queue.ts";
 
-export {
-  ACCESSOR_SHARDS,
-  accessorShardNumber,
-  shardCount,
-  shardNumbers,
-  treeShardNumber,
-} from "./accessor-shard-number.ts";
-
 export const ACCESSOR_SHARD_MIGRATIONS: readonly Migration[] = [
   {
     version: 1,

@@ -1,5 +1,6 @@
 import { inGroups } from "../base/parallel.ts";
-import { type AccessorShard, accessorShard, shardCount, shardNumbers } from "./accessor-shard.ts";
+import { type AccessorShard, accessorShard } from "./accessor-shard.ts";
+import { shardCount, shardNumbers } from "./accessor-shard-number.ts";
 import type { ListingEnv } from "./env.ts";
 
 /** Calls that one request makes to shards at most: the platform lets it make 10,000, to whatever objects. */

@@ -1,5 +1,6 @@
 import type { Env } from "../env.ts";
-import { accessorShard, shardCount } from "../listing/accessor-shard.ts";
+import { accessorShard } from "../listing/accessor-shard.ts";
+import { shardCount } from "../listing/accessor-shard-number.ts";
 import type { ListedClaim } from "../listing/inventory/entry.ts";
 import { decodeStoredId, rowGeneratedAt } from "../token/ids.ts";
 import { CUSTOM_ID_SHARDS, customIdsShard } from "../tree/custom-ids.ts";

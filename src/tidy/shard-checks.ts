@@ -1,4 +1,4 @@
-import { shardCount } from "../listing/accessor-shard.ts";
+import { shardCount } from "../listing/accessor-shard-number.ts";
 import { type Migration, storedJson, type Tables } from "../storage/tables.ts";
 import { addToReport, NO_REPORT, type TidyReport } from "../tree/tidy/report.ts";
 import type { ShardCheck } from "./shard-tidy.ts";

@@ -1,5 +1,5 @@
 import { earliest } from "../base/clock.ts";
-import { ok, type Result } from "../base/result.ts";
+import { DENIED, err, NOT_FOUND, ok, type Result } from "../base/result.ts";
 import { equalBytes } from "../crypto/bytes.ts";
 import type { Verdict } from "../policy/acl.ts";
 import type { Asker } from "../system/end-request.ts";
@@ -8,8 +8,8 @@ import type { Decided } from "../token/decide.ts";
 import type { NewTokenIds } from "../token/ids.ts";
 import type { TokenSpec, TokenView } from "../token/record.ts";
 import { isMadeElsewhere, planChild } from "../token/rules/create.ts";
-import { performCubbyhole } from "./cubbyhole/perform.ts";
-import type { CubbyholeValue } from "./cubbyhole/store.ts";
+import { cubbyholeProblem } from "./cubbyhole/limits.ts";
+import type { CubbyholeStore, CubbyholeValue } from "./cubbyhole/store.ts";
 import { knownToken } from "./known-tokens.ts";
 import type { SharedParts } from "./shared-parts.ts";
 import type { TokenRow } from "./token-rows.ts";
@@ -19,7 +19,7 @@ import type { TreeTargets } from "./tree-targets.ts";
 const WITHDRAWS: ReadonlySet<CallerAction["kind"]> = new Set(["renew", "revoke", "revoke_orphan"]);
 
 /** A caller of this tree. `row` is null where the token is known and its row is not needed. */
-export interface FoundCaller {
+interface FoundCaller {
   readonly row: TokenRow | null;
   readonly caller: TokenView;
 }
@@ -167,4 +167,36 @@ export class TreeCallers {
 
 function askerOf({ accessor, displayName, entityId }: TokenView): Asker {
   return { accessor, displayName, entityId };
+}
+
+type CubbyholeAction = Extract<CallerAction, { kind: `cubbyhole_${string}` }>;
+
+/** Performs an action on the cubbyhole of the token `row`, whose policies gave `verdict`. */
+function performCubbyhole(
+  store: CubbyholeStore,
+  action: CubbyholeAction,
+  row: number,
+  verdict: Verdict,
+): Result<Outcome> {
+  switch (action.kind) {
+    case "cubbyhole_read": {
+      const sealed = store.read(row, action.path);
+      return sealed ? ok({ kind: "value", sealed }) : NOT_FOUND;
+    }
+    case "cubbyhole_list": {
+      const limit = Math.min(verdict.limit || action.limit, action.limit);
+      return ok({ kind: "keys", keys: store.list(row, action.prefix, action.after, limit) });
+    }
+    case "cubbyhole_write": {
+      const exists = store.read(row, action.path) !== null;
+      if (exists ? !verdict.update : !verdict.create) return err(DENIED);
+      const problem = cubbyholeProblem(store.others(row, action.path), action.path.length + action.sealed.length);
+      if (problem) return err(problem);
+      store.write(row, action.path, action.sealed);
+      return ok({ kind: "done" });
+    }
+    case "cubbyhole_delete":
+      store.delete(row, action.path);
+      return ok({ kind: "done" });
+  }
 }

@@ -1,6 +1,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { vi } from "vitest";
-import { type AccessorShard, accessorShard, shardNumbers } from "../../src/listing/accessor-shard.ts";
+import { type AccessorShard, accessorShard } from "../../src/listing/accessor-shard.ts";
+import { shardNumbers } from "../../src/listing/accessor-shard-number.ts";
 import { publishRecent } from "../../src/listing/updates/recent.ts";
 import "./targets.ts";
 import { HELD } from "../../src/lease/store.ts";

@@ -1,5 +1,6 @@
 import { runInDurableObject } from "cloudflare:test";
-import { accessorShard, accessorShardNumber, shardNumbers } from "../../src/listing/accessor-shard.ts";
+import { accessorShard } from "../../src/listing/accessor-shard.ts";
+import { accessorShardNumber, shardNumbers } from "../../src/listing/accessor-shard-number.ts";
 import type { InventoryEntry } from "../../src/listing/inventory/entry.ts";
 import { publishRecent } from "../../src/listing/updates/recent.ts";
 import { ShardTidy, shardTidy } from "../../src/tidy/shard-tidy.ts";

@@ -1,6 +1,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { concat } from "../../src/crypto/bytes.ts";
-import { accessorShard, shardNumbers } from "../../src/listing/accessor-shard.ts";
+import { accessorShard } from "../../src/listing/accessor-shard.ts";
+import { shardNumbers } from "../../src/listing/accessor-shard-number.ts";
 import { SingleTokenWalk } from "../../src/listing/expiry/single-token-walk.ts";
 import { publishRecent } from "../../src/listing/updates/recent.ts";
 import { loadInstallation } from "../../src/system/installation.ts";

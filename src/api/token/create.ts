@@ -4,12 +4,15 @@ import { type Route, tokenRoute } from "../../auth/route.ts";
 import { AUTH, type RouteDescription } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { MAX_META_LENGTH } from "../../base/limits.ts";
-import { ok, type Result, refuse } from "../../base/result.ts";
+import { err, ok, type Result, refuse } from "../../base/result.ts";
+import { entityForLogin } from "../../identity/login.ts";
+import { nameProblem } from "../../identity/rules.ts";
 import { MAX_POLICY_NAME_LENGTH } from "../../policy/name.ts";
 import type { Installation } from "../../system/installation.ts";
 import { mountTtl } from "../../system/mount.ts";
-import { withEntityOfAlias } from "../../token/entity-alias.ts";
+import type { TokenEnv } from "../../token/env.ts";
 import { newTokenIds } from "../../token/ids.ts";
+import type { TokenSpec } from "../../token/record.ts";
 import { MAX_ROLE_NAME } from "../../token/roles/change.ts";
 import { loadRole } from "../../token/roles/known-roles.ts";
 import type { CreateRequest } from "../../token/rules/create.ts";
@@ -173,4 +176,25 @@ function created(installation: Installation, auth: AuthReply, warnings: readonly
     auth,
     warnings: [...warnings, ...unknown.map((name) => `Policy ${JSON.stringify(name)} does not exist`)],
   });
+}
+
+/**
+ * The token with the entity of the alias that its creator named, "" for none. Called when the rules have allowed the
+ * creation and before anything of it is written, since this may make an entity.
+ * Messages are the reference's (auth/token/create).
+ */
+async function withEntityOfAlias(
+  env: TokenEnv,
+  installation: Installation,
+  spec: TokenSpec,
+  aliasName: string,
+): Promise<Result<TokenSpec>> {
+  if (aliasName === "") return ok(spec);
+  const problem = nameProblem("alias", aliasName);
+  if (problem) return refuse(problem);
+  const mount = installation.mountAt("token/");
+  if (!mount) return refuse("auth token mount accessor not found");
+  const found = await entityForLogin(env, { mountAccessor: mount.accessor, aliasName, metadata: null });
+  if (!found.ok) return err({ code: "forbidden", message: "entity from given entity alias is disabled" });
+  return ok({ ...spec, record: { ...spec.record, entityId: found.value.entity.id } });
 }

@@ -1,5 +1,6 @@
 import { currentTime } from "../../base/clock.ts";
-import { accessorShard, accessorShardNumber } from "../accessor-shard.ts";
+import { accessorShard } from "../accessor-shard.ts";
+import { accessorShardNumber } from "../accessor-shard-number.ts";
 import { askShards } from "../ask-shards.ts";
 import type { ListingEnv } from "../env.ts";
 import type { Position, TokenPage } from "./order.ts";

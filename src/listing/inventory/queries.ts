@@ -1,7 +1,7 @@
 import { inGroups } from "../../base/parallel.ts";
 import { treeBeginning } from "../../token/ids.ts";
-import { type AccessorShard, accessorShard, accessorShardNumber } from "../accessor-shard.ts";
-import { generationOfShard } from "../accessor-shard-number.ts";
+import { type AccessorShard, accessorShard } from "../accessor-shard.ts";
+import { accessorShardNumber, generationOfShard } from "../accessor-shard-number.ts";
 import { askShards } from "../ask-shards.ts";
 import type { ListingEnv } from "../env.ts";
 import type { ListedToken } from "./entry.ts";

@@ -1,9 +1,110 @@
 import type { AuthMethod } from "../../auth/method.ts";
-import type { Route } from "../../auth/route.ts";
+import {
+  type Answered,
+  type LoginRoute,
+  type Route,
+  type TokenRoute,
+  withCanonicalPath,
+  withParameters,
+} from "../../auth/route.ts";
+import { err, type Failure, ok } from "../../base/result.ts";
+import type { SentNames } from "../../wire/read-fields.ts";
+import type { Reply } from "../../wire/reply.ts";
 import { accessShardsOf, cloudAuthAt } from "./mount/mount.ts";
 import { renewCloudLogin } from "./renewal.ts";
-import { AWS_ROUTES, CLOUD_ROUTES } from "./routes.ts";
-import type { CloudMountType } from "./vocabulary.ts";
+import { CONFIG_ROUTES } from "./routes/config.ts";
+import { LIST_ROUTES } from "./routes/lists.ts";
+import { LOGIN_ROUTES } from "./routes/login.ts";
+import { ROLE_ROUTES, ROLE_TAG_ROUTE } from "./routes/roles.ts";
+import { tagValueOfPath } from "./rules/role-tag.ts";
+import {
+  type CloudMountType,
+  translateAnswer,
+  translateFieldName,
+  translateMessage,
+  translateRequest,
+} from "./vocabulary.ts";
+
+const PARAMETERS = {
+  account_id: "The id of the account",
+  cert_name: "The name of the certificate",
+  instance_id: "The id of the instance",
+  role: "The name of the role",
+  role_tag: "The tag, as it is or as base64",
+};
+
+/** The cloud method, in the vocabulary of the `cloud` mount type. */
+export const CLOUD_ROUTES: readonly Route[] = withParameters(
+  PARAMETERS,
+  withCanonicalPath(canonicalPath, [...LOGIN_ROUTES, ...CONFIG_ROUTES, ROLE_TAG_ROUTE, ...ROLE_ROUTES, ...LIST_ROUTES]),
+);
+
+/**
+ * The canonical form of a path below a mount of this method: the current names of the lists, roles in lower case, role
+ * tags in their canonical value. One rule of a policy then holds for every spelling of the path.
+ */
+export function canonicalPath(path: string): string {
+  return path
+    .replace(/^((?:config\/)?(?:tidy\/)?)identity-whitelist(?=\/|$)/, "$1identity-accesslist")
+    .replace(/^((?:config\/)?(?:tidy\/)?)roletag-blacklist(?=\/|$)/, "$1roletag-denylist")
+    .replace(/^role$/, "roles")
+    .replace(/^role\/[^/]+(?:\/tag)?$/, (role) => role.toLowerCase())
+    .replace(/^(roletag-denylist\/)(.+)$/s, (_, place: string, tag: string) => place + tagValueOfPath(tag));
+}
+
+/** The same in the vocabulary of the `aws` mount type: requests, answers and messages are translated. */
+const AWS_ROUTES: readonly Route[] = CLOUD_ROUTES.map((route): Route => {
+  if (route.access === "open") return { ...route, fieldName, handle: translated(route.handle) };
+  if (route.access === "login") {
+    return {
+      ...route,
+      fieldName,
+      open(context, data) {
+        const opened = route.open(context, translateRequest(data));
+        if (!opened.ok) return err(translateFailure(opened.error));
+        return ok({ sent: translateNames(opened.value.sent), handle: translated(opened.value.handle) });
+      },
+    } satisfies LoginRoute;
+  }
+  return {
+    ...route,
+    fieldName,
+    async open(context, data) {
+      const opened = await route.open(context, translateRequest(data));
+      if (!opened.ok) return err(translateFailure(opened.error));
+      const { sent, action, handle } = opened.value;
+      return ok({ sent: translateNames(sent), action, handle: translated(handle) });
+    },
+  } satisfies TokenRoute;
+});
+
+function fieldName(name: string): string {
+  return translateFieldName("aws", name);
+}
+
+function translateNames({ unknown, known }: SentNames): SentNames {
+  return { unknown: unknown.map(fieldName).sort(), known };
+}
+
+/** A handler whose answers are translated. */
+function translated<A extends unknown[]>(handle: (...input: A) => Answered): (...input: A) => Answered {
+  return async (...input) => {
+    const result = await handle(...input);
+    return result.ok ? ok(translateReply(result.value)) : err(translateFailure(result.error));
+  };
+}
+
+function translateReply(reply: Reply): Reply {
+  if (!("warnings" in reply || "data" in reply)) return reply;
+  const warnings = (reply.warnings ?? []).map((text) => translateMessage("aws", text));
+  if (reply.kind !== "data" || !reply.data) return { ...reply, warnings };
+  return { ...reply, warnings, data: translateAnswer(reply.data) };
+}
+
+function translateFailure(failure: Failure): Failure {
+  if (failure.code === "unknown_fields") return { ...failure, names: failure.names.map(fieldName) };
+  return "message" in failure ? { ...failure, message: translateMessage("aws", failure.message) } : failure;
+}
 
 /** Logins of instances and principals of a cloud, in the vocabulary of the mount type. */
 function cloudMethod(type: CloudMountType, routes: readonly Route[]): AuthMethod {

@@ -1,5 +1,6 @@
 import { currentTime } from "../../base/clock.ts";
-import { accessorShard, treeShardNumber } from "../../listing/accessor-shard.ts";
+import { accessorShard } from "../../listing/accessor-shard.ts";
+import { treeShardNumber } from "../../listing/accessor-shard-number.ts";
 import type { Origin } from "../../storage/origin.ts";
 import { firstRowAt } from "../../token/ids.ts";
 import type { SharedParts } from "../shared-parts.ts";

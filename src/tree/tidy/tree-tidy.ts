@@ -1,5 +1,6 @@
 import { currentTime } from "../../base/clock.ts";
-import { accessorShard, accessorShardNumber } from "../../listing/accessor-shard.ts";
+import { accessorShard } from "../../listing/accessor-shard.ts";
+import { accessorShardNumber } from "../../listing/accessor-shard-number.ts";
 import { decodeStoredId, rowGeneratedAt } from "../../token/ids.ts";
 import type { SharedParts } from "../shared-parts.ts";
 import {

@@ -43,7 +43,7 @@ const CACHES: Readonly<Record<string, readonly (readonly [Place, number])[]>> = 
   "auth/caller.ts": [["isolate", 5]],
   "auth/custom-id-tokens.ts": [["isolate", 800]],
   "auth/refused/report.ts": [["isolate", 1000]],
-  "crypto/data-key.ts": [["isolate", 500]],
+  "crypto/key-ring.ts": [["isolate", 500]],
   "identity/groups.ts": [["isolate", 1e6]],
   "identity/login.ts": [["isolate", 1000]],
   "identity/standing.ts": [["isolate", JSON_BYTES]],

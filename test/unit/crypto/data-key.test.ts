@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { DataKey } from "../../../src/crypto/data-key.ts";
+import { DataKey } from "../../../src/crypto/key-ring.ts";
 
 const root = (fill: number) =>
   crypto.subtle.importKey("raw", new Uint8Array(32).fill(fill), { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { MANY_ISOLATES, ONE_ISOLATE, useIsolates } from "../../../src/base/isolates.ts";
-import { pauseAfter, shareOf } from "../../../src/tidy/pace.ts";
+import { pauseAfter, shareOf } from "../../../src/tidy/shard-tidy.ts";
 
 describe("the pause after a step", () => {
   it("leaves the rest of the time to others", () => {

@@ -1,14 +1,13 @@
 import { runInDurableObject } from "cloudflare:test";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { walkOf } from "../../../src/lease/walk.ts";
+import { AccessorShard, accessorShard } from "../../../src/listing/accessor-shard.ts";
 import {
   ACCESSOR_SHARDS,
-  AccessorShard,
-  accessorShard,
   accessorShardNumber,
   shardCount,
   shardNumbers,
-} from "../../../src/listing/accessor-shard.ts";
+} from "../../../src/listing/accessor-shard-number.ts";
 import { growLists } from "../../../src/listing/growth.ts";
 import { revocationsOf } from "../../../src/listing/inventory/revocations.ts";
 import { listOpeningLeadMs, maxSnapshotAgeMs } from "../../../src/system/copy-age.ts";

@@ -1,5 +1,6 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { accessorShard, accessorShardNumber } from "../../../src/listing/accessor-shard.ts";
+import { accessorShard } from "../../../src/listing/accessor-shard.ts";
+import { accessorShardNumber } from "../../../src/listing/accessor-shard-number.ts";
 import { MAX_ENDING } from "../../../src/listing/inventory/shard/group-ends.ts";
 import { MAX_READ_TREES } from "../../../src/listing/inventory/shard/tree-groups.ts";
 import { bindings, call, createToken, dataOf, initialized, tokenUnder } from "../../support/service.ts";

@@ -1,6 +1,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, expect, it, vi } from "vitest";
-import { accessorShard, accessorShardNumber } from "../../../src/listing/accessor-shard.ts";
+import { accessorShard } from "../../../src/listing/accessor-shard.ts";
+import { accessorShardNumber } from "../../../src/listing/accessor-shard-number.ts";
 import { revocationsOf, TokenRevocations } from "../../../src/listing/inventory/revocations.ts";
 import { LIST_PAGE } from "../../../src/tidy/lists.ts";
 import { decodeStoredId } from "../../../src/token/ids.ts";

@@ -1,5 +1,6 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { ACCESSOR_SHARDS, accessorShard } from "../../../src/listing/accessor-shard.ts";
+import { accessorShard } from "../../../src/listing/accessor-shard.ts";
+import { ACCESSOR_SHARDS } from "../../../src/listing/accessor-shard-number.ts";
 import { publishPending } from "../../../src/listing/updates/publish.ts";
 import { decodeStoredId } from "../../../src/token/ids.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";

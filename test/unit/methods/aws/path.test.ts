@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { canonicalPath } from "../../../../src/methods/aws/routes.ts";
+import { canonicalPath } from "../../../../src/methods/aws/method.ts";
 
 describe("the spelling of a path that policies judge", () => {
   it.each([

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { err, type Failure, ok, type Result } from "../../../../../src/base/result.ts";
-import { CallQueue, type CallWidth, isFull, UNREFUSED } from "../../../../../src/methods/aws/clients/call-queue.ts";
+import { CallQueue, type CallWidth, isFull, UNREFUSED } from "../../../../../src/methods/aws/clients/lookups.ts";
 
 const BUSY: Failure = { code: "unavailable", message: "busy", retryAfterSeconds: 5 };
 const REFUSED: Failure = { code: "invalid_request", message: "no" };
