@@ -69,24 +69,19 @@ export const ORGANIZATION_MIGRATIONS: readonly Migration[] = [
 interface Row extends Record<string, SqlStorageValue> {
   id: number;
   record: string;
+  /** 1 when the directory has the record as it is. */
   listed: number;
+  /** 1 from the moment of deletion until every team has ended. */
   ended: number;
-  checked_row: number;
+  /** When some teams are compared next (ms), and the row after which. */
   check_at: number;
+  checked_row: number;
 }
+
+/** The columns that say how far the work in the background is. */
+type Progress = Pick<Row, "listed" | "ended" | "check_at" | "checked_row">;
 
 const SHAPE: TableShape = { table: "organization", kind: "organization", key: ["id"], sealed: ["record"] };
-
-/** How far the work in the background is. */
-interface OrganizationProgress {
-  /** True when the directory has the record as it is. */
-  readonly listed: boolean;
-  /** True from the moment of deletion until every team has ended. */
-  readonly ended: boolean;
-  /** When some teams are compared next (ms), and the row after which. */
-  readonly checkAt: number;
-  readonly checkedRow: number;
-}
 
 /** The one row of an organization: its record, which is sealed, and how far its work in the background is. */
 export class OrganizationRow {
@@ -120,28 +115,13 @@ export class OrganizationRow {
     this.#rows.put({ ...this.#read(), record: JSON.stringify(record) });
   }
 
-  setListed(listed: boolean): void {
-    this.#sql.exec("UPDATE organization SET listed = ?", listed ? 1 : 0);
-  }
-
-  end(): void {
-    this.#sql.exec("UPDATE organization SET ended = 1");
-  }
-
   /** null when there is no organization. */
-  progress(): OrganizationProgress | null {
-    const [row] = this.#sql.exec<Row>("SELECT * FROM organization").toArray();
-    if (!row) return null;
-    const { listed, ended, check_at: checkAt, checked_row: checkedRow } = row;
-    return { listed: listed !== 0, ended: ended !== 0, checkAt, checkedRow };
+  progress(): Progress | null {
+    return this.#sql.exec<Row>("SELECT * FROM organization").toArray()[0] ?? null;
   }
 
-  planCheck(at: number): void {
-    this.#sql.exec("UPDATE organization SET check_at = ?", at);
-  }
-
-  checkedUpTo(row: number): void {
-    this.#sql.exec("UPDATE organization SET checked_row = ?", row);
+  note(column: keyof Progress, value: number): void {
+    this.#sql.exec(`UPDATE organization SET ${column} = ?`, value);
   }
 
   #read(): Row {

@@ -68,7 +68,7 @@ export class Organization extends GroveObject<TeamEnv> {
       pauseMs,
     });
     this.alarms.add("organization_check", {
-      dueAt: () => (this.#record ? (this.#row.progress()?.checkAt ?? null) : null),
+      dueAt: () => (this.#record ? (this.#row.progress()?.check_at ?? null) : null),
       run: () => this.#check(),
       pauseMs,
     });
@@ -109,7 +109,7 @@ export class Organization extends GroveObject<TeamEnv> {
       maxTtls: { ...before.maxTtls, ...maxTtls },
     };
     this.#row.write(this.#record);
-    this.#row.setListed(false);
+    this.#row.note("listed", 0);
     await this.alarms.attempt("organization_setup", () => this.#setUp());
     return this.show(name);
   }
@@ -123,7 +123,7 @@ export class Organization extends GroveObject<TeamEnv> {
   async remove(name: string): Promise<"done" | "going" | null> {
     if (!this.show(name)) return null;
     this.#record = null;
-    this.#row.end();
+    this.#row.note("ended", 1);
     const finished = await this.alarms.attempt("organization_deletion", () => this.#finish(SWEEP_AT_ONCE));
     return finished.ok && finished.value ? "done" : "going";
   }
@@ -231,9 +231,9 @@ export class Organization extends GroveObject<TeamEnv> {
   }
 
   async #check(): Promise<void> {
-    this.#row.planCheck(currentTime() + CHECK_EVERY_MS);
-    const { next } = await this.reconcile(this.#row.progress()?.checkedRow ?? 0, CHECK_TEAMS);
-    if (this.tables.exist) this.#row.checkedUpTo(next ?? 0);
+    this.#row.note("check_at", currentTime() + CHECK_EVERY_MS);
+    const { next } = await this.reconcile(this.#row.progress()?.checked_row ?? 0, CHECK_TEAMS);
+    if (this.tables.exist) this.#row.note("checked_row", next ?? 0);
   }
 
   /** Does what belongs to every organization, the one whether the other fails or not. */
@@ -249,7 +249,7 @@ export class Organization extends GroveObject<TeamEnv> {
     try {
       for (let record = this.#record; record && !this.#row.progress()?.listed; record = this.#record) {
         await organizationDirectory(this.env).put(record);
-        if (this.#record === record) this.#row.setListed(true);
+        if (this.#record === record) this.#row.note("listed", 1);
       }
     } finally {
       this.#isListing = false;
