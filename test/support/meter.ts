@@ -1,6 +1,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { DurableObject } from "cloudflare:workers";
 import { AsyncLocalStorage } from "node:async_hooks";
+import { MountObject } from "../../src/auth/mount-object.ts";
 import type { Env } from "../../src/env.ts";
 import * as entry from "../../src/index.ts";
 import type { Calls } from "./operations.ts";
@@ -33,7 +34,7 @@ export class Meter {
     for (const [name, type] of Object.entries(entry)) {
       const prototype: unknown = "prototype" in type ? type.prototype : null;
       if (!(prototype instanceof DurableObject)) continue;
-      for (const method of Object.getOwnPropertyNames(prototype)) {
+      for (const method of methodsOf(prototype)) {
         if (method !== "constructor") this.#count(prototype, method, `${name}.${method}`, namespaceOf(name));
       }
     }
@@ -97,7 +98,7 @@ export class Meter {
 
   #count(prototype: object, name: string, method: string, namespace: DurableObjectNamespace<Counted>): void {
     const property = Object.getOwnPropertyDescriptor(prototype, name);
-    const original: unknown = property?.value;
+    const original: unknown = property ? property.value : Reflect.get(prototype, name);
     if (typeof original !== "function") return;
     const meter = this;
     const counted: Method = function (...args) {
@@ -112,8 +113,11 @@ export class Meter {
       if (answer instanceof Promise) meter.#waitFor(answer);
       return answer;
     };
-    Object.defineProperty(prototype, name, { ...property, value: counted });
-    this.#restores.push(() => Object.defineProperty(prototype, name, property ?? {}));
+    Object.defineProperty(prototype, name, { configurable: true, writable: true, ...property, value: counted });
+    this.#restores.push(() => {
+      if (property) Object.defineProperty(prototype, name, property);
+      else Reflect.deleteProperty(prototype, name);
+    });
   }
 
   #waitFor(answer: Promise<unknown>): void {
@@ -149,4 +153,10 @@ function stateOf(object: Counted): DurableObjectState {
 function namespaceOf(name: string): DurableObjectNamespace<Counted> {
   const binding = name.replaceAll(/(?<=[a-z])(?=[A-Z])/g, "_").toUpperCase();
   return Reflect.get(bindings, binding) as DurableObjectNamespace<Counted>;
+}
+
+/** The methods of a class, with those that objects of mounts inherit. */
+function methodsOf(prototype: object): string[] {
+  const inherited = prototype instanceof MountObject ? Object.getOwnPropertyNames(MountObject.prototype) : [];
+  return [...new Set([...Object.getOwnPropertyNames(prototype), ...inherited])];
 }

@@ -1,11 +1,10 @@
-import { RefusalKeeper } from "../../auth/refused/keeper.ts";
+import { MountObject } from "../../auth/mount-object.ts";
 import type { Refusal } from "../../auth/refused/refusals.ts";
 import { within } from "../../base/location.ts";
 import { ok, type Result, refuse } from "../../base/result.ts";
 import { SealedTable, type TableShape } from "../../storage/sealed-table.ts";
 import { SealedValues, Setting, type ValueRow } from "../../storage/sealed-values.ts";
 import type { Migration } from "../../storage/tables.ts";
-import { GroveObject } from "../../system/grove-object.ts";
 import type { Mount, MountTtl } from "../../system/mount.ts";
 import { rolesGiving } from "../roles.ts";
 import type { JwtConfig } from "./config.ts";
@@ -38,18 +37,17 @@ export interface JwtLoginView {
 }
 
 /** One mount of the jwt method: its configuration and roles. What was tampered with counts as absent. */
-export class JwtAuth extends GroveObject<JwtEnv> {
+export class JwtAuth extends MountObject<JwtEnv> {
   readonly #config: Setting<JwtConfig>;
   readonly #roles: SealedValues<JwtRole>;
-  readonly #refused: RefusalKeeper;
+  protected readonly refused: Setting<readonly Refusal[]>;
 
   constructor(ctx: DurableObjectState, env: JwtEnv) {
     super(ctx, env, JWT_AUTH_MIGRATIONS);
     const settings = new SealedTable<ValueRow>(this.tables, this.seals, SETTINGS);
     this.#config = new Setting(settings, "config");
     this.#roles = new SealedValues(this.tables, this.seals, "roles", "jwt role");
-    const setting = new Setting<readonly Refusal[]>(settings, "refused logins");
-    this.#refused = new RefusalKeeper({ tables: this.tables, open: () => this.keys.open(), setting });
+    this.refused = new Setting(settings, "refused logins");
   }
 
   /** The configuration; null while there is none. */
@@ -108,21 +106,6 @@ export class JwtAuth extends GroveObject<JwtEnv> {
   /** At most `limit` names of roles after `after`, in order. */
   listRoles(after: string, limit: number): string[] {
     return this.#roles.names(after, limit);
-  }
-
-  /** Keeps refused logins, with what is known of earlier ones. */
-  addRefusals(more: readonly Refusal[]): Promise<void> {
-    return this.#refused.add(more);
-  }
-
-  /** The logins that were refused lately. */
-  refusals(): Promise<readonly Refusal[]> {
-    return this.#refused.read();
-  }
-
-  /** Deletes everything when the mount is removed. Safe to repeat. */
-  erase(): Promise<void> {
-    return this.wipe();
   }
 }
 

@@ -1,9 +1,9 @@
-import { RefusalKeeper } from "../../../auth/refused/keeper.ts";
+import { MountObject } from "../../../auth/mount-object.ts";
 import type { Refusal } from "../../../auth/refused/refusals.ts";
 import { logInfo } from "../../../base/log.ts";
 import { DENIED, err, ok, type Result, refuse } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
-import { GroveObject } from "../../../system/grove-object.ts";
+import type { Setting } from "../../../storage/sealed-values.ts";
 import { rolesGiving } from "../../roles.ts";
 import {
   type ClientChange,
@@ -37,10 +37,10 @@ export type CloudTable = "certificates" | "stsRoles" | "roles" | "denyList";
  * One mounted cloud method: its configuration, roles and deny list. It has no keys of the cloud and calls no cloud; the Worker
  * seals, hashes and verifies. Every method that changes something is one transaction.
  */
-export class CloudAuth extends GroveObject<Env> {
+export class CloudAuth extends MountObject<Env> {
   readonly #store: CloudStore;
   readonly #tidy: ListTidy<DenyEntry>;
-  readonly #refused: RefusalKeeper;
+  protected readonly refused: Setting<readonly Refusal[]>;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env, CLOUD_AUTH_MIGRATIONS);
@@ -55,19 +55,8 @@ export class CloudAuth extends GroveObject<Env> {
       settings: async () => tidy.deny.read() ?? DEFAULT_TIDY,
       report: (done) => logInfo(env, { type: "tidy", ...done }),
     });
-    const setting = this.#store.refused;
-    this.#refused = new RefusalKeeper({ tables: this.tables, open: () => this.keys.open(), setting });
+    this.refused = this.#store.refused;
     if (this.tables.exist) ctx.blockConcurrencyWhile(() => this.alarms.restore());
-  }
-
-  /** Keeps refused logins, with what is known of earlier ones. */
-  addRefusals(more: readonly Refusal[]): Promise<void> {
-    return this.#refused.add(more);
-  }
-
-  /** The logins that were refused lately. */
-  refusals(): Promise<readonly Refusal[]> {
-    return this.#refused.read();
   }
 
   /** At most `limit` names of a table after `after`, in order. */
@@ -251,11 +240,6 @@ export class CloudAuth extends GroveObject<Env> {
   async startTidy(safetyBuffer: number, now: number): Promise<boolean> {
     await this.keys.open();
     return this.#tidy.start(safetyBuffer, now);
-  }
-
-  /** Deletes everything when the mount is removed. */
-  erase(): Promise<void> {
-    return this.wipe();
   }
 
   #writeClient(client: ClientConfig): void {
