@@ -230,7 +230,10 @@ export function loginRoute<F>(
 }
 
 /** `routes`, with policies evaluated for the canonical form of their paths. */
-export function withCanonicalPath(canonicalPath: (mountPath: string) => string, routes: readonly Route[]): Route[] {
+export function withCanonicalPath(
+  canonicalPath: NonNullable<TokenRoute["canonicalPath"]>,
+  routes: readonly Route[],
+): Route[] {
   return routes.map((route) => (route.access === "token" ? { ...route, canonicalPath } : route));
 }
 

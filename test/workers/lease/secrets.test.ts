@@ -3,7 +3,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vite
 import { AccessorShard } from "../../../src/listing/accessor-shard.ts";
 import { atCalls, failing } from "../../support/calls.ts";
 import { advance, indexedPaths, leaseFor, leaseRows, register, runAlarm } from "../../support/leases.ts";
-import { call, createToken, initialized } from "../../support/service.ts";
+import { call, createToken, initialized, tokenUnder } from "../../support/service.ts";
 import { standInForTargets } from "../../support/targets.ts";
 import { evictTree, holdSweeps, locate } from "../../support/trees.ts";
 
@@ -70,6 +70,23 @@ describe("a lease of a secret", () => {
       last_renewal: expect.any(String),
       ttl: 90,
     });
+  });
+
+  it("is what the policies judge, be its id in the path or in the body", async () => {
+    const token = await holder();
+    const id = await leaseFor(root, token, { path: "prod/creds" });
+    const own = await leaseFor(root, token, { path: "ci/creds" });
+    const rules = ["renew", "revoke"].map((verb) => `path "sys/leases/${verb}/ci/*" { capabilities = ["update"] }`);
+    const ci = await tokenUnder(root, rules.join("\n"));
+    for (const verb of ["renew", "revoke"]) {
+      for (const path of [`sys/leases/${verb}/${own}`, `sys/leases/${verb}/ci/x`]) {
+        expect((await call("POST", path, { token: ci, body: { lease_id: id } })).status).toBe(403);
+      }
+    }
+    expect((await post("sys/leases/lookup", { lease_id: id })).status).toBe(200);
+    expect((await call("POST", `sys/leases/renew/${own}`, { token: ci })).status).toBe(200);
+    expect((await call("POST", "sys/leases/renew/ci/x", { token: ci, body: { lease_id: own } })).status).toBe(200);
+    expect((await call("POST", "sys/leases/renew/prod/x", { token: ci, body: { lease_id: own } })).status).toBe(200);
   });
 
   it("has one spelling: another path before the same tail is no lease", async () => {

@@ -1,5 +1,5 @@
 import { registerLease } from "../../../auth/register-lease.ts";
-import { type Answered, type Route, simpleRoute } from "../../../auth/route.ts";
+import { type Answered, type Route, simpleRoute, withCanonicalPath } from "../../../auth/route.ts";
 import { dataAnswer, ENVELOPE, KEYS } from "../../../auth/route-description.ts";
 import { currentTime, formatRfc3339, formatTime } from "../../../base/clock.ts";
 import { err, invalid, ok, type Result, refuse } from "../../../base/result.ts";
@@ -22,6 +22,16 @@ export const LEASE_ID = { lease_id: unread("string").describe("The id of the lea
 
 /** The part of the path that names a lease. */
 export const LEASE_PARAMETER = { url_lease_id: "The id of the lease, unless the body has it" };
+
+const WITH_ID = /^(sys\/leases\/(?:renew|revoke)\/).+$/s;
+
+/**
+ * The path with the id of the lease that is meant. The one in the body wins, as in the reference: else who may revoke some leases by
+ * their paths could name any other lease in the body.
+ */
+export function leasePath(path: string, { lease_id: id }: Readonly<Record<string, unknown>>): string {
+  return typeof id === "string" && id !== "" ? path.replace(WITH_ID, (_, bare: string) => bare + id) : path;
+}
 
 /**
  * The id of the body, else that of the path. Messages are the reference's (sys/leases).
@@ -151,8 +161,10 @@ export const LEASE_ROUTES: readonly Route[] = [
     input: fieldSchema(PAGE),
     handle: ({ env, installation, params, fields }) => listNames(env, installation, `${params.prefix}/`, fields),
   }),
-  renewRoute("sys/leases/renew", "leases-renew-lease2"),
-  renewRoute("sys/leases/renew/:url_lease_id{.+}", "leases-renew-lease"),
+  ...withCanonicalPath(leasePath, [
+    renewRoute("sys/leases/renew", "leases-renew-lease2"),
+    renewRoute("sys/leases/renew/:url_lease_id{.+}", "leases-renew-lease"),
+  ]),
   simpleRoute("update", "sys/leases/register", {
     summary: "Gives a lease on a secret that an engine elsewhere has made.",
     operationId: "leases-register",

@@ -1,6 +1,6 @@
 import { endRequestOf } from "../../../auth/caller.ts";
 import { readRoute } from "../../../auth/record-routes.ts";
-import { type Answered, type CallContext, type Route, simpleRoute } from "../../../auth/route.ts";
+import { type Answered, type CallContext, type Route, simpleRoute, withCanonicalPath } from "../../../auth/route.ts";
 import {
   ACCEPTED,
   BEGUN,
@@ -31,7 +31,7 @@ import { dataReply, EMPTY, type Reply, tidyReply } from "../../../wire/reply.ts"
 import { view } from "../../../wire/view.ts";
 import { endBelow } from "../../changed-reply.ts";
 import { askerObject } from "../tokens/ended.ts";
-import { LEASE_ID, LEASE_PARAMETER, readLeaseIdField } from "./leases.ts";
+import { LEASE_ID, LEASE_PARAMETER, leasePath, readLeaseIdField } from "./leases.ts";
 
 /** Characters of a path prefix; it names the object that walks it. */
 const MAX_PREFIX = 512;
@@ -203,8 +203,10 @@ function leftOf(progress: EndProgress | null): number | null {
  * what was revoked by prefix, mount or entity, with how far the clean-up of each is.
  */
 export const LEASE_REVOCATION_ROUTES: readonly Route[] = [
-  revokeRoute("sys/leases/revoke", "leases-revoke-lease2"),
-  revokeRoute("sys/leases/revoke/:url_lease_id{.+}", "leases-revoke-lease"),
+  ...withCanonicalPath(leasePath, [
+    revokeRoute("sys/leases/revoke", "leases-revoke-lease2"),
+    revokeRoute("sys/leases/revoke/:url_lease_id{.+}", "leases-revoke-lease"),
+  ]),
   revokeBelowRoute(
     "sys/leases/revoke-prefix/:prefix{.+}",
     { summary: "Revokes all leases and tokens below a path.", operationId: "leases-revoke-lease-with-prefix2" },
