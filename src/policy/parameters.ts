@@ -79,26 +79,31 @@ function valueMatches(pattern: ParameterValue, value: unknown): boolean {
 
 /**
  * True when some field could read `value` as one of the `denied` values. Fields take one thing in many spellings: a list as
- * text with commas, a flag as `"1"`, a duration in seconds, a name in any case. A denied value is denied in all of them,
- * whatever the type of the field; so a rule denies rather more than its author wrote. Allowed values are compared by
- * `valueMatches`.
+ * text with commas, pairs as `name=value`, a flag as `"1"`, a duration in seconds, a name in any case, and null for none of
+ * it. A denied value is denied in all of them, whatever the type of the field; so a rule denies rather more than its author
+ * wrote. Allowed values are compared by `valueMatches`.
  */
 function isDenied(value: unknown, denied: readonly ParameterValue[]): boolean {
   if (listed(value, denied)) return true;
   const items = itemsOf(value);
   if (items.length > MAX_ITEMS) return true;
-  const sent = items.map(readingOf);
+  const parts = items.map(readingOf);
+  // A text is also one thing as a whole, and a value without items is none of it.
+  const whole = typeof value === "string" || parts.length === 0 ? [readingOf(value)] : [];
   return denied.some((pattern) => {
-    if (Array.isArray(pattern)) return sameItems(pattern.map(readingOf), sent);
-    const reading = readingOf(pattern);
-    return sent.some((item) => mayMean(reading, item));
+    if (typeof pattern !== "object" || pattern === null) {
+      const reading = readingOf(pattern);
+      return [...whole, ...parts].some((item) => mayMean(reading, item));
+    }
+    const wanted = itemsOf(pattern).map(readingOf);
+    return sameItems(wanted, parts) || (whole.length > 0 && sameItems(wanted, whole));
   });
 }
 
 /** What a scalar could be to a field. */
 interface Reading {
   readonly value: unknown;
-  /** In lower case; null for what is no scalar. */
+  /** In lower case; "" for null and an empty list, which are the zero value of every field; null for what is no scalar. */
   readonly text: string | null;
   readonly flag: boolean | null;
   /** A number, or the seconds of a duration. */
@@ -106,27 +111,52 @@ interface Reading {
 }
 
 function readingOf(value: unknown): Reading {
-  const isScalar = typeof value === "string" || typeof value === "number" || typeof value === "boolean";
-  const text = isScalar ? String(value).trim().toLowerCase() : null;
+  const isNothing = value === null || (Array.isArray(value) && value.length === 0);
+  const text = isNothing ? "" : isScalar(value) ? String(value).trim().toLowerCase() : null;
   if (text === null) return { value, text, flag: null, seconds: null };
   const duration = parseDuration(text);
-  return { value, text, flag: parseFlag(text), seconds: duration.ok ? duration.value : null };
+  const seconds = duration.ok ? duration.value : DECIMAL.test(text) ? Number(text) : null;
+  return { value, text, flag: parseFlag(text), seconds };
 }
 
-/** A value as a list, by every field that could read it: an array, one value, or the parts of a string and the string itself. */
+const DECIMAL = /^[+-]?\d{1,15}(?:\.\d{1,15})?$/;
+
+function isScalar(value: unknown): value is string | number | boolean {
+  return typeof value === "string" || typeof value === "number" || typeof value === "boolean";
+}
+
+/** A value as a list, by every field that could read it: the items of an array, the pairs of an object, the parts of a text. */
 function itemsOf(value: unknown): readonly unknown[] {
-  if (Array.isArray(value)) return value;
-  if (typeof value !== "string" || !value.includes(",")) return [value];
-  return [value, ...value.split(",", MAX_ITEMS + 1)];
+  if (Array.isArray(value)) return value.map(asPair);
+  if (typeof value === "string") return value.split(",", MAX_ITEMS + 1).map(asPair);
+  if (typeof value !== "object") return [value];
+  return Object.entries(value ?? {}).map(([name, item]) => pairOf(name, item));
 }
 
-/** True for lists of the same items in any order. A string with commas counts as its parts. */
+/** A pair as fields read it: blanks around its name and its value do not count. */
+function asPair(item: unknown): unknown {
+  const [, name, value] = typeof item === "string" ? (/^([^=]+)=(.*)$/s.exec(item) ?? []) : [];
+  return name === undefined ? item : pairOf(name.trim(), value?.trim());
+}
+
+/** A bool in a pair is 1 or 0, as fields read it. */
+function pairOf(name: string, value: unknown): unknown {
+  if (typeof value === "boolean") return `${name}=${value ? "1" : "0"}`;
+  return isScalar(value) || value === null ? `${name}=${value ?? ""}` : { [name]: value };
+}
+
+/** True for lists of the same items in any order. Empty items count for nothing, as in fields. */
 function sameItems(denied: readonly Reading[], sent: readonly Reading[]): boolean {
-  const parts = sent.length > 1 ? sent.filter(({ text }) => !text?.includes(",")) : sent;
+  const wanted = denied.filter(isSomething);
+  const given = sent.filter(isSomething);
   return (
-    denied.every((one) => parts.some((part) => mayMean(one, part))) &&
-    parts.every((part) => denied.some((one) => mayMean(one, part)))
+    wanted.every((one) => given.some((item) => mayMean(one, item))) &&
+    given.every((item) => wanted.some((one) => mayMean(one, item)))
   );
+}
+
+function isSomething({ text }: Reading): boolean {
+  return text !== "";
 }
 
 function mayMean(denied: Reading, sent: Reading): boolean {

@@ -353,7 +353,15 @@ path "life" { ${FULL}
 path "uses" { ${FULL}
   denied_parameters = { "num_uses" = [0] } }
 path "pair" { ${FULL}
-  denied_parameters = { "policies" = [["a", "b"]] } }`);
+  denied_parameters = { "policies" = [["a", "b"]] } }
+path "none" { ${FULL}
+  denied_parameters = { "policies" = [[]] } }
+path "empty" { ${FULL}
+  denied_parameters = { "policies" = [""] } }
+path "meta" { ${FULL}
+  denied_parameters = { "metadata" = [{ "admin" = "yes", "level" = true }] } }
+path "rate" { ${FULL}
+  denied_parameters = { "rate" = [1000] } }`);
 
   test.each<[string, Record<string, unknown>]>([
     ["policies", { policies: ["admin"] }],
@@ -371,13 +379,29 @@ path "pair" { ${FULL}
     ["text-flag", { no_parent: "1" }],
     ["off", { renewable: "0" }],
     ["off", { renewable: "" }],
+    ["off", { renewable: null }],
     ["life", { ttl: 3600 }],
     ["life", { ttl: "3600" }],
     ["life", { ttl: "60m" }],
     ["uses", { num_uses: "0" }],
     ["uses", { num_uses: "" }],
+    ["uses", { num_uses: null }],
     ["pair", { policies: "b,a" }],
+    ["pair", { policies: "a,,b" }],
     ["pair", { policies: ["B", "a", "a"] }],
+    ["pair", { policies: ["b", "", "a"] }],
+    ["none", { policies: [] }],
+    ["none", { policies: "" }],
+    ["none", { policies: null }],
+    ["none", { policies: "," }],
+    ["none", { policies: [" "] }],
+    ["empty", { policies: [] }],
+    ["empty", { policies: null }],
+    ["empty", { policies: ", " }],
+    ["meta", { metadata: { level: 1, admin: "yes" } }],
+    ["meta", { metadata: ["admin=yes", " level = 1 "] }],
+    ["rate", { rate: "1000.0" }],
+    ["rate", { rate: "+1000" }],
   ])("on %s is denied as %j too", (path, data) => {
     expect(allows(acl, "update", path, { data })).toBe(false);
   });
@@ -393,6 +417,13 @@ path "pair" { ${FULL}
     ["uses", { num_uses: 10 }],
     ["pair", { policies: "a" }],
     ["pair", { policies: ["a", "b", "c"] }],
+    ["pair", { policies: null }],
+    ["none", { policies: "a" }],
+    ["empty", { policies: ["a"] }],
+    ["meta", { metadata: { admin: "yes" } }],
+    ["meta", { metadata: ["admin=yes", "level=0"] }],
+    ["meta", { metadata: "admin=yes" }],
+    ["rate", { rate: "1000.5" }],
   ])("on %s says nothing about %j", (path, data) => {
     expect(allows(acl, "update", path, { data })).toBe(true);
   });
