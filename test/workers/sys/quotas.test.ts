@@ -187,6 +187,14 @@ describe("a quota of a role", () => {
     expect((await get("auth/machines/role/web")).status).toBe(404);
   });
 
+  it("counts a role that is sent as a number or a bool, which a login reads as its name", async () => {
+    await quota({ path: "auth/machines", role: "7", rate: 1, interval: 60 });
+    await quota({ path: "auth/machines", role: "1", rate: 1, interval: 60 }, "one");
+    expect(await statuses(2, () => logIn({ role: 7 }))).toEqual([400, 429]);
+    expect((await logIn({ role: "1" })).status).toBe(400);
+    expect((await logIn({ role: true })).status).toBe(429);
+  });
+
   it("leaves the mount's quota to logins whose body can't be read", async () => {
     await quota({ path: "auth/machines", role: "web", rate: 5, interval: 60 });
     await quota({ path: "auth/machines", rate: 2, interval: 60 }, "mount");
