@@ -180,9 +180,18 @@ export function auditPath(path: string): string {
 /** Shortest text of a field that is taken out of a message: shorter ones are words of the message by accident. */
 const MIN_REPEATED_VALUE = 4;
 
+/** A text in quotes, with escapes as JSON has them. */
+const QUOTED = /"((?:[^"\\]|\\.)*)"/gs;
+/** What a message may add to a part of a text, or take off it: blanks, slashes, and dots where it is cut. */
+const AROUND_PART = /^[\s/]+|(?:[\s/]|\.{3})+$/g;
+/** Quoted texts of a message that are compared with the fields, and characters of one; what is more is taken out unseen. */
+const MAX_COMPARED = 64;
+const MAX_COMPARED_LENGTH = 1024;
+
 /**
  * A message of an answer, fit for the audit line. Some repeat what was sent as the name of a role or policy, in whose place a
- * token can stand. One that root chose has no form to know it by, so no text of the request's fields stays.
+ * token can stand. One that root chose has no form to know it by, so no text of the request's fields stays, and no part of
+ * one that the message quotes: names without the blanks around them, a word of a policy.
  *
  * @param data the fields of the request.
  */
@@ -193,8 +202,28 @@ export function auditMessage(message: string, data: Readonly<Record<string, unkn
   const repeated = [...values].filter((text) => known.includes(text.toLowerCase()));
   const longestFirst = repeated.sort((a, b) => b.length - a.length);
   const masked = longestFirst.reduce((text, value) => text.replace(wholeWords(value), "<value>"), message);
+  const parts = values.size === 0 ? masked : withoutParts(masked, [...values].join("\n").toLowerCase());
   // The words of tokens go last: a value that has one in its middle must not be cut before it is found.
-  return masked.replace(TOKEN_WORD, "$1<token>");
+  return parts.replace(TOKEN_WORD, "$1<token>");
+}
+
+/** `message` without the quoted texts that are in `sent`, which is in lower case. */
+function withoutParts(message: string, sent: string): string {
+  let compared = 0;
+  return message.replace(QUOTED, (quoted, escaped: string) => {
+    if (escaped.length > MAX_COMPARED_LENGTH) return '"<value>"';
+    const [written, meant] = [escaped, unescaped(quoted)].map((text) => text.replace(AROUND_PART, "").toLowerCase());
+    if (!written || !meant || meant.length < MIN_REPEATED_VALUE) return quoted;
+    return ++compared > MAX_COMPARED || sent.includes(written) || sent.includes(meant) ? '"<value>"' : quoted;
+  });
+}
+
+function unescaped(quoted: string): string {
+  try {
+    return String(JSON.parse(quoted));
+  } catch {
+    return quoted.slice(1, -1);
+  }
 }
 
 function wholeWords(text: string): RegExp {

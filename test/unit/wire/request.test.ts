@@ -183,8 +183,26 @@ describe("auditMessage with the fields of a request", () => {
     ["a role is not a roll", { role: "a", other: "is" }, "a role is not a roll"],
     ["unknown roles", { role: "role" }, "unknown roles"],
     ["no $& here", { role: "here" }, "no $& <value>"],
+    ['["chosen" "default"] must be', { policies: [" Chosen "] }, '["<value>" "default"] must be'],
+    ['policy "cho\\"sen\\\\1" is refused', { policies: ['cho"sen\\1'] }, 'policy "<value>" is refused'],
+    ['no mount at "auth/chosen/"', { from: "/auth/chosen" }, 'no mount at "<value>"'],
+    [
+      'path "a": invalid capability "chosen"',
+      { policy: 'path "a" { capabilities = ["chosen"] }' },
+      'path "a": invalid capability "<value>"',
+    ],
+    [`invalid key "${"x".repeat(128)}..."`, { policy: `${"X".repeat(200)} = 1` }, 'invalid key "<value>"'],
+    [`no mount at "auth/${"x/".repeat(600)}"`, { from: "chosen" }, 'no mount at "<value>"'],
+    ['invalid key "cho\\nsen"', { policy: '"cho\\nsen" = 1' }, 'invalid key "<value>"'],
+    ['key "default" has "roles"', { role: "de", policy: "chosen" }, 'key "default" has "roles"'],
     ["unknown role chosen+s.ab+c", { role_name: "chosen+s.ab+c" }, "unknown role <value>"],
   ])("%s of %j is logged as %s", (message, data, logged) => expect(auditMessage(message, data)).toBe(logged));
+
+  it("has no quoted text that was not compared", () => {
+    const names = Array.from({ length: 65 }, (_, at) => `"stored-${at}"`);
+    const logged = auditMessage(names.join(" "), { name: "chosen" });
+    expect(logged).toBe([...names.slice(0, 64), '"<value>"'].join(" "));
+  });
 });
 
 describe("auditPath", () => {
