@@ -19,17 +19,27 @@ export function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** What `asked` brings within `ms`. Rejects as `asked` does, or when it takes longer: it goes on then, and its outcome is dropped. */
-export async function inTime<T>(asked: Promise<T>, ms: number): Promise<T> {
+/** In the place of an answer that takes too long. */
+export const LATE = Symbol("late");
+
+/** What `asked` brings within `ms`, else `LATE`: it goes on then, and its outcome is dropped. Rejects as `asked` does. */
+export async function orLate<T>(asked: Promise<T>, ms: number): Promise<T | typeof LATE> {
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const tooLate = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer in ${ms} ms`)), ms);
+  const late = new Promise<typeof LATE>((resolve) => {
+    timer = setTimeout(resolve, ms, LATE);
   });
   try {
-    return await Promise.race([asked, tooLate]);
+    return await Promise.race([asked, late]);
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** The same for what counts as failed when it takes longer: it rejects then. */
+export async function inTime<T>(asked: Promise<T>, ms: number): Promise<T> {
+  const answer = await orLate(asked, ms);
+  if (answer === LATE) throw new Error(`no answer in ${ms} ms`);
+  return answer;
 }
 
 const RFC3339 = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/;

@@ -1,8 +1,8 @@
 import { type Failure, unavailable } from "./result.ts";
 
 /*
- * What the platform throws at a call to an object that it does not carry out now. An error that has come through another object has lost
- * its flags, so the texts of the vendor's page on troubleshooting count as well.
+ * What the platform throws at a call to an object that it does not carry out now, and what is thrown where storage does not work. An
+ * error that has come through another object has lost its flags, so the texts of the vendor's page on troubleshooting count as well.
  */
 
 const OVERLOADED = /^Durable Object is overloaded\./;
@@ -10,6 +10,11 @@ const OVERLOADED = /^Durable Object is overloaded\./;
 const ACCOUNT_IS_SLOWED =
   /^Your account is (?:generating too much load on Durable Objects|doing too many concurrent storage operations)\./;
 const RESET = /^Durable Object (?:reset because|storage operation exceeded timeout)|^Network connection lost/;
+
+/** What SQLite says when the disk, not the statement, is at fault. */
+const DISK = /\bSQLITE_(?:FULL|IOERR\w*|READONLY\w*|CANTOPEN\w*|NOMEM)\b/;
+/** What the runtime says in the place of an error of its own, such as a commit that failed after the object's code ran. */
+const RUNTIME = /^internal error; reference = /;
 
 /** Clients of a slowed account come again after so many seconds, and up to so many more: not all at once. */
 const SLOWED_SECONDS = 2;
@@ -20,8 +25,17 @@ const SLOWED_SPREAD = 6;
  * repeated by itself what may be repeated, and anything more would be load on what has too much.
  */
 export function failureOfPlatform(error: unknown): Failure | null {
+  if (isStorageFailure(error)) return unavailable("the storage does not work now; try again", 5);
   if (isAccountSlowed(error)) return busy(SLOWED_SECONDS + Math.floor(Math.random() * SLOWED_SPREAD));
   return isRefusedCall(error) || isLostCall(error) ? busy(1) : null;
+}
+
+/**
+ * True for a thrown error that stands for storage which does not work now: a full, failing or read-only disk. Nothing was
+ * stored, and the same request may succeed later.
+ */
+export function isStorageFailure(error: unknown): boolean {
+  return error instanceof Error && (DISK.test(error.message) || RUNTIME.test(error.message));
 }
 
 function isAccountSlowed(error: unknown): boolean {

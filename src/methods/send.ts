@@ -1,4 +1,5 @@
 import { readBoundedText } from "../base/bounded-text.ts";
+import { LATE, orLate } from "../base/clock.ts";
 import type { PrivateHosts } from "../base/private-hosts.ts";
 import { outboundProblem } from "../base/public-host.ts";
 import { err, type Failure, ok, type Result, unavailable } from "../base/result.ts";
@@ -42,24 +43,14 @@ export async function send(request: OutboundRequest, limits: SendLimits): Promis
   const { method, url, headers, body } = request;
   if (limits.hosts !== "any" && outboundProblem(new URL(url), limits.hosts) !== null) return err("not_allowed");
   const abort = new AbortController();
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const timeout = new Promise<"timeout">((resolve) => {
-    timer = setTimeout(() => resolve("timeout"), limits.timeoutMs);
-  });
   try {
-    const answer = fetchText(
-      new Request(url, { method, headers, body, redirect: "manual", signal: abort.signal }),
-      limits,
-    );
-    const first = await Promise.race([answer, timeout]);
-    if (first !== "timeout") return first;
-    answer.catch(() => undefined);
+    const sent = new Request(url, { method, headers, body, redirect: "manual", signal: abort.signal });
+    const answer = await orLate(fetchText(sent, limits), limits.timeoutMs);
+    if (answer !== LATE) return answer;
     abort.abort();
     return err("timeout");
   } catch {
     return err("unreachable");
-  } finally {
-    clearTimeout(timer);
   }
 }
 

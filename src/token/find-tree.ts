@@ -1,5 +1,4 @@
 import { type LocationHint, within } from "../base/location.ts";
-import { objectIdOf } from "../base/object-id.ts";
 import type { TokenEnv } from "./env.ts";
 
 /** A tree as it is called. */
@@ -29,4 +28,22 @@ export function treeOf(env: TokenEnv, treeId: string): TreeStub | null {
 /** Generates the id of a new tree. It is not derived from a name, so no object wakes but the new one. */
 export function newTreeId(env: TokenEnv): string {
   return within(env, env.TOKEN_TREE).newUniqueId().toString();
+}
+
+const OBJECT_ID = /^[0-9a-f]{64}$/;
+
+/**
+ * The id of the object that this installation knows by `id`. In an installation that was restored from a backup, an id may be from
+ * another deployment, whose ids can't be made here: its object has that id as its name. Only for ids from tokens, accessors and lists
+ * of this installation: any name leads to an object.
+ *
+ * @throws for what has not the form of an id.
+ */
+function objectIdOf(objects: Pick<DurableObjectNamespace, "idFromString" | "idFromName">, id: string): DurableObjectId {
+  if (!OBJECT_ID.test(id)) throw new Error("this is no id of an object");
+  try {
+    return objects.idFromString(id);
+  } catch {
+    return objects.idFromName(id);
+  }
 }

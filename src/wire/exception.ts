@@ -1,6 +1,5 @@
 import { failureOfPlatform } from "../base/platform-errors.ts";
 import type { Failure } from "../base/result.ts";
-import { isStorageFailure } from "../storage/failure.ts";
 
 /**
  * The failure that a caller gets for a thrown error, which also goes to the error log: a bug, or the platform saying that an object
@@ -11,9 +10,6 @@ import { isStorageFailure } from "../storage/failure.ts";
  */
 export function failureOfException(error: unknown, requestId: string): Failure {
   logException(requestId, error);
-  if (isStorageFailure(error)) {
-    return { code: "unavailable", message: "the storage does not work now; try again", retryAfterSeconds: 5 };
-  }
   return failureOfPlatform(error) ?? { code: "internal" };
 }
 

@@ -1,4 +1,4 @@
-import { currentTime } from "../../base/clock.ts";
+import { currentTime, LATE, orLate } from "../../base/clock.ts";
 import { inGroups } from "../../base/parallel.ts";
 import { loadInstallation } from "../../system/installation.ts";
 import { isEnded } from "../../system/watermarks.ts";
@@ -115,15 +115,8 @@ async function stepInTime(
   elapsedMs: number,
 ): Promise<CountState | null> {
   if (elapsedMs > LAST_STEP_MS) return null;
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<null>((resolve) => {
-    timer = setTimeout(resolve, GIVEN_UP_MS - elapsedMs, null);
-  });
-  try {
-    return await Promise.race([step(state), late]);
-  } finally {
-    clearTimeout(timer);
-  }
+  const stepped = await orLate(step(state), GIVEN_UP_MS - elapsedMs);
+  return stepped === LATE ? null : stepped;
 }
 
 /** True when the list says that a token has nothing above or below it, and no token of its tree is to be spared. */

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { isStorageFailure } from "../../../src/storage/failure.ts";
+import { isStorageFailure } from "../../../src/base/platform-errors.ts";
 
 it.each([
   ["a full disk", new Error("database or disk is full: SQLITE_FULL"), true],
