@@ -56,14 +56,11 @@ export const LISTED_TOKEN_VIEW = view<ListedToken>({
   Type: ["string", () => "authentication-tokens"],
 });
 
-/** A team, with what the caller may do with it. */
-interface ShownTeam {
-  readonly team: TeamRecord;
-  readonly permissions: Readonly<Record<string, boolean>>;
-}
+/** What the caller may do. */
+type Permissions = Readonly<Record<string, boolean>>;
 
-/** A team. */
-export const TEAM_VIEW = view<ShownTeam>({
+/** A team, with what the caller may do with it. */
+export const TEAM_VIEW = view<{ readonly team: TeamRecord; readonly permissions: Permissions }>({
   id: ["string", ({ team }) => team.teamId],
   type: ["string", () => "teams"],
   attributes: inner({
@@ -90,7 +87,7 @@ export const TEAM_VIEW = view<ShownTeam>({
 /** An organization, with what the caller may do with it. */
 interface ShownOrganization {
   readonly organization: OrganizationRecord;
-  readonly permissions: Readonly<Record<string, boolean>>;
+  readonly permissions: Permissions;
 }
 
 /** An organization. Its id is its name. */
@@ -167,13 +164,13 @@ export async function mayOf({ env, installation, caller }: CallContext): Promise
 }
 
 /** What a caller may do with a team. Its members can't be changed: it has none. */
-export function teamPermissions(may: May, team: TeamRecord): Record<string, boolean> {
+export function teamPermissions(may: May, team: TeamRecord): Permissions {
   const canDestroy = !team.owners && may("delete", `teams/${team.teamId}`, canonicalPathOf(team, ""));
   return { "can-update-membership": false, "can-destroy": canDestroy };
 }
 
 /** What a caller may do with an organization. */
-export function organizationPermissions(may: May, organization: OrganizationRecord): Record<string, boolean> {
+export function organizationPermissions(may: May, organization: OrganizationRecord): Permissions {
   const path = `organizations/${organization.name}`;
   return {
     "can-traverse": may("read", path),

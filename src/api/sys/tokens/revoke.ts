@@ -44,16 +44,10 @@ const NUMBERS: ViewFields<Numbers> = {
 /** What a revocation would end, without its groups. */
 const NUMBERS_VIEW = view(NUMBERS);
 
-/** What a revocation would end, with the names of mounts. */
-interface ShownTally {
-  readonly tally: Tally;
-  readonly mounts: ReadonlyMap<string, MountName>;
-}
-
 const GROUPS: Shape = [{ key: "string", count: "integer" }];
 
 /** What a revocation would end, as answers show it: the greatest groups first. */
-const TALLY_VIEW = view<ShownTally>({
+const TALLY_VIEW = view<{ readonly tally: Tally; readonly mounts: ReadonlyMap<string, MountName> }>({
   ...fieldsOf(({ tally }) => tally, NUMBERS),
   by: inner({
     mount: [GROUPS, ({ tally, mounts }) => byMountPath(greatestFirst(tally.by.mount), mounts)],

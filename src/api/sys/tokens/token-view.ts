@@ -36,14 +36,8 @@ export function sumOfCounts(groups: readonly { readonly count: number }[]): numb
   return groups.reduce((sum, { count }) => sum + count, 0);
 }
 
-/** A token of the inventory, with the names of mounts. */
-interface ShownToken {
-  readonly token: ListedToken;
-  readonly mounts: ReadonlyMap<string, MountName>;
-}
-
 /** A token as the inventory shows it. Nothing of it lets anybody use the token. */
-export const TOKEN_VIEW = view<ShownToken>({
+export const TOKEN_VIEW = view<{ readonly token: ListedToken; readonly mounts: ReadonlyMap<string, MountName> }>({
   accessor: ["string", ({ token }) => token.accessor],
   display_name: ["string", ({ token }) => token.displayName],
   path: ["string", ({ token }) => token.path],
