@@ -14,7 +14,7 @@ import { TREES_PER_STEP, tidyPage, tidyTrees } from "./list-steps.ts";
 import type { StepDone, TidyRun, TreeWork } from "./tidy-store.ts";
 
 /** The schema of the check of one shard. */
-const SHARD_TIDY_MIGRATIONS: readonly Migration[] = [
+export const SHARD_TIDY_MIGRATIONS: readonly Migration[] = [
   {
     version: 1,
     description: "the shard that is checked, and where its check stands",
