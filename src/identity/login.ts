@@ -64,7 +64,7 @@ export async function findEntityForLogin(
   const found = await findEntity(env, { mountAccessor, aliasName });
   if (found?.disabled) return err(DENIED);
   const held = found?.directGroupIds ?? [];
-  const groups = held.length > 0 || names !== undefined ? await loadGroups(env) : null;
+  const groups = held.length > 0 || names?.length ? await loadGroups(env) : null;
   const groupIds = groups && names ? groups.afterLogin(mountAccessor, names, held) : held;
   const policies = policiesWith(found?.policies ?? [], groups?.above(groupIds) ?? []);
   return policies ? ok({ id: found?.id ?? null, policies }) : err(DENIED);
@@ -100,7 +100,7 @@ async function withLoginGroups(
   state: EntityState,
   { mountAccessor, groups: names }: LoginAlias,
 ): Promise<EntityState | null> {
-  if (names === undefined) return state;
+  if (names === undefined || (names.length === 0 && state.groupIds.length === 0)) return state;
   const groups = await loadGroups(env);
   if (groups.areThoseOf(mountAccessor, names, state.groupIds)) return state;
   const { id } = state.entity;

@@ -122,7 +122,8 @@ function clientOf({ roleName, role, boundCidrs, identity }: VerifiedJwt): Verifi
   const { alias: aliasName, groups } = identity;
   const metadata = { ...identity.metadata, role: roleName };
   return {
-    alias: { aliasName, metadata, ...(groups && { groups }) },
+    // Of a role that reads no groups the holder is in none: else one that left a group at the issuer would stay in it here.
+    alias: { aliasName, metadata, groups: groups ?? [] },
     token: { ...tokenTerms(role.token, boundCidrs), displayName: aliasName, metadata, internal: { role: roleName } },
   };
 }

@@ -270,6 +270,17 @@ describe("groups of a token", () => {
     expect((await login(await issuer.sign({ sub: "ada", groups: [] }))).status).toBe(200);
     expect(await reach(member.auth?.client_token)).not.toContain("read");
     expect((await login(await issuer.sign({ sub: "ada" }))).error).toBe('claim "groups" not found in token');
+    // A login by a role that reads no groups says that its holder is in none.
+    const again = await login(await issuer.sign({ sub: "ada", groups: ["admins"] }));
+    expect(await reach(again.auth?.client_token)).toContain("read");
+    expect((await post("auth/grouped/role/plain", { user_claim: "sub", bound_audiences: "grove" })).status).toBe(204);
+    const jwt = await issuer.sign({ sub: "ada", groups: ["admins"] });
+    const explained = await post("auth/grouped/explain/login", { role: "plain", jwt });
+    expect(explained.body.data.token).not.toHaveProperty("identity_policies");
+    const plain = await login(jwt, { role: "plain" });
+    expect(plain.auth).not.toHaveProperty("identity_policies");
+    expect(await reach(plain.auth?.client_token)).not.toContain("read");
+    expect(await reach(again.auth?.client_token)).not.toContain("read");
     const operators = (await post("identity/group", { name: "others" })).body.data.id;
     expect((await call("GET", `identity/group/id/${operators}`, { token: root })).body.data.member_entity_ids).toEqual(
       [],
