@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { ROUTES_BY_PLACE } from "../../../src/app/routes.ts";
+import { AUTH_METHODS } from "../../../src/methods/registry.ts";
 import type { Operation } from "../../../src/policy/acl.ts";
 import { call, initialized } from "../../support/service.ts";
 
 const METHODS: Partial<Record<Operation, string>> = { update: "PUT", delete: "DELETE", patch: "PATCH" };
 
-/** Every endpoint that may act without a token, with the mounts `cloud/` and `jwt/`. */
+/** Every endpoint that may act without a token, with a mount of each auth method. */
 const FORGEABLE = [
   ...ROUTES_BY_PLACE.fixed.map((route) => ({ route, path: route.path })),
   ...[...ROUTES_BY_PLACE.byMountType].flatMap(([type, routes]) =>
@@ -48,7 +49,7 @@ describe("a page of another site", () => {
 
   it("can't call any endpoint that acts without a token", async () => {
     const root = await initialized();
-    for (const type of ["cloud", "aws", "jwt"]) {
+    for (const type of AUTH_METHODS.keys()) {
       expect((await call("POST", `sys/auth/${type}`, { token: root, body: { type } })).status).toBe(204);
     }
     expect(FORGEABLE.map(({ path }) => path)).toEqual(

@@ -2,6 +2,7 @@ import { createExecutionContext } from "cloudflare:test";
 import { beforeAll, describe, expect, it } from "vitest";
 import { runInOneProcess, runOnNetwork } from "../../../src/app/assemble.ts";
 import worker from "../../../src/index.ts";
+import { AUTH_METHODS } from "../../../src/methods/registry.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
 
 let root: string;
@@ -73,7 +74,11 @@ describe("sys/auth", () => {
   it.each([
     ["sys/auth/x", {}, "backend type must be specified as a string"],
     ["sys/auth/x", { type: "token" }, "token credential backend cannot be instantiated"],
-    ["sys/auth/x", { type: "nope" }, "unknown auth method; the type must be one of aws, cloud, jwt"],
+    [
+      "sys/auth/x",
+      { type: "nope" },
+      `unknown auth method; the type must be one of ${[...AUTH_METHODS.keys()].join(", ")}`,
+    ],
     ["sys/auth/token", { type: "cloud" }, "path is already in use at token/"],
     ["sys/auth/token/below", { type: "cloud" }, "path is already in use at token/"],
     ["sys/auth/x", { type: "cloud", config: { default_lease_ttl: "soon" } }, "unable to parse default TTL"],
