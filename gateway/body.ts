@@ -22,6 +22,8 @@ export class MessageBody {
   #allowance: number;
   /** Bytes that the current chunk still has, or a body that is not chunked. */
   #remaining: number;
+  /** True while another chunk follows the current one. */
+  #goesOn: boolean;
 
   /** @param maxBytes largest body accepted */
   constructor(reader: ByteReader, framing: BodyFraming, maxBytes: number = Number.POSITIVE_INFINITY) {
@@ -29,6 +31,7 @@ export class MessageBody {
     this.#isChunked = framing.kind === "chunked";
     this.#allowance = maxBytes;
     this.#remaining = framing.kind === "length" ? framing.bytes : 0;
+    this.#goesOn = this.#isChunked;
   }
 
   /** True when the length that was announced is too large. */
@@ -36,29 +39,34 @@ export class MessageBody {
     return this.#remaining > this.#allowance;
   }
 
+  /** True when all of the body has been read. */
+  get isRead(): boolean {
+    return this.#remaining === 0 && !this.#goesOn;
+  }
+
   /** All of the body when it is here already, without waiting; to be asked before anything is read. Never of a chunked one. */
   takeWhole(): Buffer | undefined {
     return this.#isChunked || this.#reader.unread < this.#remaining ? undefined : this.#reader.take(this.#remaining);
   }
 
-  /** The next piece; undefined is the end, after which nothing must be read. */
-  async next(): Promise<Result<Buffer | undefined, MessageError>> {
-    if (this.#isChunked && this.#remaining === 0) {
+  /** The next piece of a body that is not read yet; empty at the end of a chunked one. */
+  async next(): Promise<Result<Buffer, MessageError>> {
+    if (this.#remaining === 0) {
       const begun = await this.#beginChunk();
       if (!begun.ok) return begun;
     }
-    if (this.#remaining === 0) return ok(undefined);
-    const piece = await this.#reader.bytes(Math.min(this.#remaining, PIECE_BYTES));
-    if (piece === undefined) return err("ended");
+    while (this.#remaining > 0 && this.#reader.unread === 0) if (!(await this.#reader.more())) return err("ended");
+    const piece = this.#reader.take(Math.min(this.#remaining, PIECE_BYTES));
     this.#remaining -= piece.length;
     if (this.#isChunked && this.#remaining === 0) {
+      // Fields after the last chunk are refused: no client sends them, and a length there could be believed further on.
       const end = await this.#line(0);
       if (!end.ok) return end;
     }
     return ok(piece);
   }
 
-  /** Reads the size of the next chunk. After the last one comes an empty line. */
+  /** Reads the size of the next chunk. */
   async #beginChunk(): Promise<Result<unknown, MessageError>> {
     const line = await this.#line(CHUNK_SIZE_DIGITS);
     if (!line.ok) return line;
@@ -67,13 +75,16 @@ export class MessageBody {
     if (size > this.#allowance) return err(TOO_LARGE);
     this.#allowance -= size;
     this.#remaining = size;
-    // Fields after the last chunk are refused: no client sends them, and a length there could be believed further on.
-    return size > 0 ? line : this.#line(0);
+    this.#goesOn = size > 0;
+    return line;
   }
 
   async #line(maxBytes: number): Promise<Result<string, MessageError>> {
-    const line = await this.#reader.nextLine(maxBytes);
-    return line.ok ? line : err(line.error === "ended" ? "ended" : MALFORMED);
+    for (;;) {
+      const line = this.#reader.line(maxBytes);
+      if (line !== undefined) return line.ok ? line : err(MALFORMED);
+      if (!(await this.#reader.more())) return err("ended");
+    }
   }
 }
 

@@ -13,13 +13,15 @@ const CR = 0x0d;
 
 const NOTHING: Buffer = Buffer.alloc(0);
 
-/** Why a line, a body or an answer cannot be read: it is longer than may be, it is malformed, or the sender broke off. */
-export type ReadError = "too-long" | "malformed" | "ended";
+/** Why a line cannot be read. */
+export type LineError = "too-long" | "malformed";
 
 /** The received, unread bytes of a socket: read as lines or as runs of bytes, with back-pressure. */
 export class ByteReader {
   readonly #socket: Readable;
-  #unread: Buffer = NOTHING;
+  #received: Buffer = NOTHING;
+  /** Where the unread bytes of `#received` begin. */
+  #start = 0;
   #ended = false;
   #wake: ((received: boolean) => void) | undefined;
 
@@ -32,7 +34,7 @@ export class ByteReader {
 
   /** Bytes received and not read yet. */
   get unread(): number {
-    return this.#unread.length;
+    return this.#received.length - this.#start;
   }
 
   /** True while more bytes can come. */
@@ -41,42 +43,27 @@ export class ByteReader {
   }
 
   /**
-   * The next line without its CRLF, as latin1, so that every byte survives. Waits for its end. A bare line feed is malformed:
-   * recipients that disagree on it disagree on where a message ends.
+   * The next line without its CRLF, as latin1, so that every byte survives; undefined while its end is not here. A bare line feed is
+   * malformed: recipients that disagree on it disagree on where a message ends.
    *
    * @param maxBytes longest line accepted, without the CRLF
    */
-  async nextLine(maxBytes: number): Promise<Result<string, ReadError>> {
-    for (;;) {
-      const line = this.line(maxBytes);
-      if (line !== undefined) return line;
-      if (!(await this.more())) return err("ended");
-    }
-  }
-
-  /** The line that `nextLine` reads, when it need not wait for it; undefined when it must. */
-  line(maxBytes: number): Result<string, ReadError> | undefined {
-    const end = this.#unread.indexOf(LF);
-    const length = (end === -1 ? this.unread : end) - 1;
+  line(maxBytes: number): Result<string, LineError> | undefined {
+    const end = this.#received.indexOf(LF, this.#start);
+    const length = (end === -1 ? this.unread : end - this.#start) - 1;
     if (length > maxBytes) return err("too-long");
     if (end === -1) return undefined;
-    if (this.#unread[end - 1] !== CR) return err("malformed");
-    return ok(this.take(length + 2).toString("latin1", 0, length));
+    if (length < 0 || this.#received[end - 1] !== CR) return err("malformed");
+    const text = this.#received.toString("latin1", this.#start, end - 1);
+    this.#skip(length + 2);
+    return ok(text);
   }
 
   /** At most `maxBytes` of the bytes that are here. */
   take(maxBytes: number): Buffer {
-    const part = this.#unread.subarray(0, maxBytes);
-    // A connection that waits for its next message holds no memory of the last one.
-    this.#unread = part.length === this.unread ? NOTHING : this.#unread.subarray(part.length);
-    if (this.unread <= HIGH_WATER_BYTES && this.#socket.isPaused()) this.#socket.resume();
+    const part = this.#received.subarray(this.#start, this.#start + maxBytes);
+    this.#skip(part.length);
     return part;
-  }
-
-  /** Between 1 and `maxBytes` bytes; undefined when the sender sends no more. */
-  async bytes(maxBytes: number): Promise<Buffer | undefined> {
-    while (this.unread === 0) if (!(await this.more())) return undefined;
-    return this.take(maxBytes);
   }
 
   /** Waits for bytes that are not here yet; false when there will be none. */
@@ -89,15 +76,26 @@ export class ByteReader {
 
   /** Ends the reading and drops what still arrives. */
   discard(): void {
-    this.#unread = NOTHING;
+    this.#skip(this.unread);
     this.#end();
     this.#socket.removeAllListeners("data").resume();
   }
 
   #receive(chunk: Buffer): void {
-    this.#unread = this.unread === 0 ? chunk : Buffer.concat([this.#unread, chunk]);
+    this.#received = this.unread === 0 ? chunk : Buffer.concat([this.#received.subarray(this.#start), chunk]);
+    this.#start = 0;
     if (this.unread > HIGH_WATER_BYTES) this.#socket.pause();
     this.#wakeUp(true);
+  }
+
+  #skip(bytes: number): void {
+    this.#start += bytes;
+    if (this.unread === 0) {
+      // A connection that waits for its next message holds no memory of the last one.
+      this.#received = NOTHING;
+      this.#start = 0;
+    }
+    if (this.unread <= HIGH_WATER_BYTES && this.#socket.isPaused()) this.#socket.resume();
   }
 
   #end(): void {

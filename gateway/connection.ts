@@ -30,7 +30,6 @@ export interface ConnectionSettings {
 }
 
 const CONTINUE = "HTTP/1.1 100 Continue\r\n\r\n";
-const LAST_CHUNK = "0\r\n\r\n";
 const CRLF = Buffer.from("\r\n");
 
 /** How long the client may go on sending after a last answer. An earlier reset could discard the answer before the client reads it. */
@@ -132,7 +131,7 @@ export class ClientConnection {
     const client = this.#clientOf(head);
     // A body that came at once takes no room, so that short requests are served while others use up theirs.
     const whole = body.takeWhole();
-    if (whole !== undefined) return this.#passOn(head, whole, client);
+    if (whole !== undefined) return await this.#passOn(head, whole, client);
     const kept = new KeptBytes(room, client.shareKey, head.body.kind === "length" ? head.body.bytes : maxBytes);
     try {
       const failure = await this.#receive(head, body, kept);
@@ -146,14 +145,14 @@ export class ClientConnection {
   /** Waits for a whole body, and returns why there is none: half of one must never hold a connection to the service. */
   async #receive(head: RequestHead, body: MessageBody, kept: KeptBytes): Promise<MessageError | undefined> {
     const began = performance.now();
-    for (;;) {
+    while (!body.isRead) {
       const left = transferDueMs(kept.length, this.#settings.limits.bodyMs) - (performance.now() - began);
       this.#deadline.arm(left, () => this.#refuse(LATE, head));
       const piece = await body.next();
       if (!piece.ok) return piece.error;
-      if (piece.value === undefined) return undefined;
       if (!kept.add(piece.value)) return BUSY;
     }
+    return undefined;
   }
 
   /**
@@ -181,7 +180,7 @@ export class ClientConnection {
       answer.value.release(answer.value.body.takeWhole() !== undefined);
       return false;
     }
-    return this.#sendAnswer(head, answer.value, client.shareKey);
+    return await this.#sendAnswer(head, answer.value, client.shareKey);
   }
 
   /**
@@ -213,11 +212,10 @@ export class ClientConnection {
       kept = 0;
     };
     try {
-      for (;;) {
+      while (!answer.body.isRead) {
         hurry(0);
         const piece = await answer.body.next();
         if (!piece.ok || this.#socket.destroyed) return this.#cut();
-        if (piece.value === undefined) break;
         const { length } = piece.value;
         writeMessage(this.#socket, unsent, inChunks ? inChunk(piece.value) : piece.value);
         unsent = "";
@@ -226,7 +224,6 @@ export class ClientConnection {
         else await drain();
       }
       answer.release(true);
-      if (inChunks) unsent += LAST_CHUNK;
       if (unsent !== "") this.#socket.write(unsent, "latin1");
       if (this.#socket.writableLength > 0) await drain();
       if (this.#socket.destroyed) return this.#cut();

@@ -4,36 +4,15 @@ import type { RequestHead, ResponseHead } from "./heads.ts";
 /** Carries the client's address to the service; only the gateway ever sets it. */
 export const CLIENT_ADDRESS_HEADER = "X-Grove-Client-Address";
 
-/** For one connection only (RFC 9110 section 7.6.1), or set again by the gateway. */
-const DROPPED = new Set([
-  "connection",
-  "keep-alive",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-  "content-length",
-  "host",
-  "expect",
-]);
+/** For one connection only (RFC 9110 section 7.6.1), what proxies say to each other, and what the gateway sets again. */
+const OF_HOP = /^(?:connection|keep-alive|te|trailer|transfer-encoding|upgrade|content-length|host|expect)$|^proxy-/;
 
 /** Headers by which a client could lie about its address. */
-const ADDRESS_CLAIMS = new Set([
-  "forwarded",
-  "x-real-ip",
-  "x-client-ip",
-  "x-cluster-client-ip",
-  "true-client-ip",
-  "cf-connecting-ip",
-  "cf-connecting-ipv6",
-  "cf-pseudo-ipv4",
-]);
+const ADDRESS_CLAIM =
+  /^(?:forwarded|x-real-ip|x-client-ip|x-cluster-client-ip|true-client-ip)$|^(?:x-forwarded|cf-connecting|cf-pseudo)-/;
 
-/**
- * Families of headers that no client may send on: what proxies say to each other, Grove's own, and those that steer the
- * local development server.
- */
-const DROPPED_PREFIXES = ["proxy-", "x-forwarded-", "x-grove-", "mf-"];
+/** Grove's own headers, and those that steer the local development server. */
+const INTERNAL = /^(?:x-grove|mf)-/;
 
 /**
  * The head of a request to the service without the empty line at its end, as latin1: LIST is GET with `list=true`. Bodies are sent whole, so their length is always known.
@@ -68,7 +47,7 @@ export function renderAnswerHead(head: ResponseHead, inChunks: boolean, closes: 
   for (const { name, lower, value } of head.headers) {
     // Where no body follows the length is kept too: to a HEAD it says how long one would be. A 204 has none.
     const isLength = lower === "content-length" && head.body.kind !== "chunked" && head.status !== 204;
-    if (!isLength && (DROPPED.has(lower) || head.options.has(lower) || lower.startsWith("proxy-"))) continue;
+    if (!isLength && (OF_HOP.test(lower) || head.options.has(lower))) continue;
     if (lower === "date") dated = true;
     text += `${name}: ${value}\r\n`;
   }
@@ -80,12 +59,7 @@ export function renderAnswerHead(head: ResponseHead, inChunks: boolean, closes: 
 function isDropped(lower: string, options: ReadonlySet<string>): boolean {
   // Some servers read `X_Forwarded_For` as `X-Forwarded-For`.
   const plain = lower.includes("_") ? lower.replaceAll("_", "-") : lower;
-  return (
-    options.has(lower) ||
-    DROPPED.has(plain) ||
-    ADDRESS_CLAIMS.has(plain) ||
-    DROPPED_PREFIXES.some((prefix) => plain.startsWith(prefix))
-  );
+  return options.has(lower) || OF_HOP.test(plain) || ADDRESS_CLAIM.test(plain) || INTERNAL.test(plain);
 }
 
 /**

@@ -1,5 +1,5 @@
 import { err, ok, type Result } from "../src/base/result.ts";
-import type { ByteReader, ReadError } from "./byte-reader.ts";
+import type { ByteReader, LineError } from "./byte-reader.ts";
 import { MAX_HEAD_BYTES, MAX_HEADER_COUNT } from "./limits.ts";
 import { badRequest, type Refusal } from "./refusal.ts";
 
@@ -28,29 +28,34 @@ const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const FIELD_VALUE = /^[\t -~\x80-\xff]*$/;
 const LENGTH = /^\d{1,15}$/;
 
-/** Reads the first line of a head. What it is has to be checked before the rest is read: the rest of something that is no HTTP may never come. */
-async function readFirstLine(reader: ByteReader): Promise<Result<string, MessageError>> {
-  const line = await reader.nextLine(MAX_HEAD_BYTES - CRLF_BYTES);
-  return line.ok ? line : err(UNREADABLE[line.error]);
-}
-
 /**
- * Reads the rest of a head. The grammar is RFC 9112 without its tolerances (folded lines, bare line feeds, blanks before the colon): each
- * has been used to make two readers see different messages.
+ * Reads a head. The grammar is RFC 9112 without its tolerances (folded lines, bare line feeds, blanks before the colon): each has been
+ * used to make two readers see different messages.
+ *
+ * @param firstLine form of the first line. Checked at once: the rest of something that is no HTTP may never come.
  */
-async function readHeaders(reader: ByteReader, firstLine: string): Promise<Result<Headers, MessageError>> {
+async function readHead(reader: ByteReader, firstLine: RegExp): Promise<Result<Head, MessageError>> {
+  let first: RegExpExecArray | null = null;
   const headers: Header[] = [];
-  let bytesLeft = MAX_HEAD_BYTES - firstLine.length - 2 * CRLF_BYTES;
+  let bytesLeft = MAX_HEAD_BYTES - CRLF_BYTES;
   for (;;) {
-    // Most heads are here as a whole: a wait for each line would cost a tenth of a request.
-    const line = reader.line(bytesLeft) ?? (await reader.nextLine(bytesLeft));
+    const line = reader.line(bytesLeft);
+    if (line === undefined) {
+      if (await reader.more()) continue;
+      return err("ended");
+    }
     if (!line.ok) return err(UNREADABLE[line.error]);
+    bytesLeft -= line.value.length + CRLF_BYTES;
+    if (first === null) {
+      first = firstLine.exec(line.value);
+      if (first === null) return err(MALFORMED_FIRST_LINE);
+      continue;
+    }
     if (line.value === "") {
       const body = framingOf(headers);
-      return body.ok ? ok({ headers, body: body.value, options: connectionOptions(headers) }) : body;
+      return body.ok ? ok({ first, headers, body: body.value, options: connectionOptions(headers) }) : body;
     }
     if (headers.length === MAX_HEADER_COUNT) return err({ status: 431, message: "too many header lines" });
-    bytesLeft -= line.value.length + CRLF_BYTES;
     const colon = line.value.indexOf(":");
     const name = line.value.slice(0, Math.max(colon, 0));
     if (!TOKEN.test(name)) return err(badRequest("malformed header line"));
@@ -60,11 +65,17 @@ async function readHeaders(reader: ByteReader, firstLine: string): Promise<Resul
   }
 }
 
+/** A head whose first line has not been interpreted. */
+interface Head extends Headers {
+  readonly first: RegExpExecArray;
+}
+
+const MALFORMED_FIRST_LINE = badRequest("malformed request line");
+
 const UNREADABLE = {
-  ended: "ended",
   malformed: badRequest("a line must end with CRLF"),
   "too-long": { status: 431, message: "the request's headers are too large" },
-} satisfies Record<ReadError, MessageError>;
+} satisfies Record<LineError, Refusal>;
 
 /** The values of all headers of a name (lower case), in order. */
 export function valuesOf(headers: readonly Header[], name: string): string[] {
@@ -147,18 +158,14 @@ const HOST = /^[A-Za-z0-9._~!$&'()*+,;=:%[\]-]*$/;
  * @returns a refusal (400, 405, 417, 431) after which the connection must close
  */
 export async function readRequestHead(reader: ByteReader): Promise<Result<RequestHead, MessageError>> {
-  const line = await readFirstLine(reader);
-  if (!line.ok) return line;
-  const [, method, target, major, minor] = REQUEST_LINE.exec(line.value) ?? [];
-  if (method === undefined || target === undefined) return err(badRequest("malformed request line"));
+  const head = await readHead(reader, REQUEST_LINE);
+  if (!head.ok) return head;
+  const { first, headers, body, options } = head.value;
+  const [, method = "", target = "", major, minor] = first;
   if (major !== "1" || (minor !== "0" && minor !== "1")) return err(badRequest("only HTTP/1.1 is spoken here"));
   if (!METHODS.has(method)) return err({ status: 405 });
   // A fragment never belongs on the wire, and an absolute target would name a host of the client's choice.
   if (!target.startsWith("/") || target.includes("#")) return err(badRequest("the request target must be a path"));
-
-  const read = await readHeaders(reader, line.value);
-  if (!read.ok) return read;
-  const { headers, body, options } = read.value;
   const http10 = minor === "0";
   const hosts = valuesOf(headers, "host");
   const hostMissing = hosts.length === 0 && !http10;
@@ -183,10 +190,13 @@ export interface ResponseHead extends Headers {
   readonly keepAlive: boolean;
 }
 
-const STATUS_LINE = /^HTTP\/1\.1 ([1-5]\d\d)(?: ([\t -~\x80-\xff]*))?$/;
+/** 101 would hand the connection over to another protocol. */
+const STATUS_LINE = /^HTTP\/1\.1 (?!101)([1-5]\d\d)(?: ([\t -~\x80-\xff]*))?$/;
 
 /** Informational answers before the one that counts; a service that sends more of them is broken. */
 const MAX_INFORMATIONAL = 16;
+
+const MALFORMED_ANSWER: Refusal = { status: 502, message: "malformed answer" };
 
 /**
  * Reads the head of an answer, as strictly as that of a request: what is ambiguous could give the next client on the
@@ -195,27 +205,23 @@ const MAX_INFORMATIONAL = 16;
  *
  * @param isHead true when HEAD was asked: then no body follows
  */
-export async function readResponseHead(reader: ByteReader, isHead: boolean): Promise<Result<ResponseHead, ReadError>> {
+export async function readResponseHead(
+  reader: ByteReader,
+  isHead: boolean,
+): Promise<Result<ResponseHead, MessageError>> {
   for (let count = 0; count <= MAX_INFORMATIONAL; count++) {
-    const line = await readFirstLine(reader);
-    const [, code, reason = ""] = (line.ok && STATUS_LINE.exec(line.value)) || [];
-    // 101 would hand the connection over to another protocol.
-    if (!line.ok || code === undefined || code === "101") return err(isEnd(line) ? "ended" : "malformed");
-    const read = await readHeaders(reader, line.value);
-    if (!read.ok) return err(isEnd(read) ? "ended" : "malformed");
-    const { headers, body, options } = read.value;
+    const head = await readHead(reader, STATUS_LINE);
+    if (!head.ok) return head;
+    const { first, headers, body, options } = head.value;
+    const [, code, reason = ""] = first;
     const status = Number(code);
     if (status < 200) continue;
     const hasNoBody = status === 204 || status === 304 || isHead;
-    if (!hasNoBody && body.kind === "none") return err("malformed");
+    if (!hasNoBody && body.kind === "none") return err(MALFORMED_ANSWER);
     // A service that announces a body for a 204 may send it too.
     const contradicts = status === 204 && announcesBody(body);
     const keepAlive = !options.has("close") && !contradicts;
     return ok({ status, reason, headers, options, body: hasNoBody ? { kind: "none" } : body, keepAlive });
   }
-  return err("malformed");
-}
-
-function isEnd(read: Result<unknown, MessageError>): boolean {
-  return !read.ok && read.error === "ended";
+  return err(MALFORMED_ANSWER);
 }

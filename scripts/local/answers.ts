@@ -68,7 +68,9 @@ async function get<T>(
 /** The body, as far as it comes. */
 async function textOf(body: MessageBody): Promise<string> {
   const pieces: Buffer[] = [];
-  for (let piece = await body.next(); piece.ok && piece.value !== undefined; piece = await body.next()) {
+  while (!body.isRead) {
+    const piece = await body.next();
+    if (!piece.ok) break;
     pieces.push(piece.value);
   }
   return Buffer.concat(pieces).toString("utf8");

@@ -20,13 +20,13 @@ async function readAnswers(pieces: readonly string[], isHead = false): Promise<s
   const answers: string[] = [];
   for (;;) {
     const head = await readResponseHead(reader, isHead);
-    if (!head.ok) return reader.unread === 0 && head.error === "ended" ? answers : [...answers, head.error];
+    if (!head.ok && reader.unread === 0 && head.error === "ended") return answers;
+    if (!head.ok) return [...answers, head.error === "ended" ? "ended" : "malformed"];
     const body = new MessageBody(reader, head.value.body);
     let text = `${head.value.status} `;
-    for (;;) {
+    while (!body.isRead) {
       const piece = await body.next();
       if (!piece.ok) return [...answers, piece.error === "ended" ? "ended" : "malformed"];
-      if (piece.value === undefined) break;
       text += piece.value.toString("latin1");
     }
     answers.push(text);
