@@ -34,4 +34,31 @@ export const CHOSEN_NAMES: Checks = {
     must(statuses.join() === "400,400,400,429,429", `answered ${statuses.join(", ")}`);
     return "429 after the mount's number";
   },
+
+  async "a role as a number, past its quota"(subject) {
+    await subject.call("POST", "sys/auth/numbered", { body: { type: "jwt" } });
+    const quota = { path: "auth/numbered", role: "7", rate: 1, interval: "1m" };
+    await subject.call("POST", "sys/quotas/rate-limit/numbered", { body: quota });
+    const login = () => subject.call("POST", "auth/numbered/login", { token: "", body: { role: 7 } });
+    const statuses = await repeated(2, login);
+    must(statuses.join() === "400,429", `answered ${statuses.join(", ")}`);
+    return "429 as for its name";
+  },
+
+  async "a lease in the body, past a grant on others"(subject) {
+    const token = await tokenWith(subject, "leases", 'path "sys/leases/revoke/ci/*" { capabilities = ["update"] }');
+    const body = { lease_id: "prod/creds/x" };
+    await subject.answers(403, "POST", "sys/leases/revoke/ci/x", { token, body });
+    return "403: judged as sys/leases/revoke/<lease>";
+  },
+
+  async "null in the place of a denied value"(subject) {
+    const name = "denied-null";
+    await subject.call("POST", "identity/entity", { body: { name, disabled: true } });
+    const rule = `path "identity/entity/name/${name}"`;
+    const denied = `${rule} { capabilities = ["update"] denied_parameters = { disabled = [false] } }`;
+    const token = await tokenWith(subject, "denied", denied);
+    await subject.answers(403, "POST", `identity/entity/name/${name}`, { token, body: { disabled: null } });
+    return "403: null is false";
+  },
 };
