@@ -81,7 +81,7 @@ export interface PlannedStep {
   readonly accessors: readonly string[];
   /** The position after it; null at the end. */
   readonly next: string | null;
-  /** What it is to end in each tree, by the id of the tree. */
+  /** What it is to end, by the id of the tree; several of one tree add up. */
   readonly ends: readonly (readonly [treeId: string, revoked: number, total: number])[];
 }
 

@@ -214,7 +214,7 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
     };
     const trees = byTree(accessors);
     const answers = await cleanUpTrees(trees, { mark, sweep });
-    const planned = new Map(ends.map(([treeId, revoked, total]) => [treeId, { revoked, total }]));
+    const planned = endsByTree(ends);
     const counted = answers.map((answer, at) => {
       const plan = planned.get(trees[at]?.[0] ?? "");
       return repeated && plan ? withLostAnswer(answer, plan) : answer;
@@ -272,6 +272,18 @@ export function revocationsOf(env: ListingEnv): DurableObjectStub<TokenRevocatio
 
 function isUnderWay({ finished_at }: JobRow): boolean {
   return finished_at === null;
+}
+
+/** What a step is to end in each tree. A tree of several orphans is in the plan with each of them. */
+function endsByTree(
+  ends: PlannedStep["ends"],
+): ReadonlyMap<string, { readonly revoked: number; readonly total: number }> {
+  const byTree = new Map<string, { revoked: number; total: number }>();
+  for (const [treeId, revoked, total] of ends) {
+    const before = byTree.get(treeId) ?? { revoked: 0, total: 0 };
+    byTree.set(treeId, { revoked: before.revoked + revoked, total: before.total + total });
+  }
+  return byTree;
 }
 
 /** What a step has done in a tree whose answer to the first attempt may be lost: then its tokens had ended already. */

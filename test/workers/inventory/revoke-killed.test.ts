@@ -197,3 +197,27 @@ it("that is stopped in a step whose answer is lost has what that step has ended"
   await step();
   await isWhole(begin, "stopped");
 });
+
+it("counts each token of a tree of several orphans when the answer of the tree is lost", async () => {
+  const top = await createToken(root, { policies: ["operator"], no_parent: true });
+  const create = (parent: string, display_name: string) =>
+    createToken(parent, { policies: ["operator"], display_name });
+  const orphans: Made[] = [];
+  for (let at = 0; at < 4; at++) orphans.push(await create(top.client_token, "orphaned"));
+  await create(orphans[3]?.client_token ?? "", "below");
+  const { stub } = await locate(top.client_token);
+  await call("POST", "auth/token/revoke-orphan", { token: root, body: { token: top.client_token } });
+  await sweep(stub);
+  await publishPending(bindings);
+  const filter = { display_name: "token-orphaned" };
+  expect(await post("sys/tokens/revoke", filter)).toMatchObject({ count: 4, total: 5 });
+  const { job } = await post("sys/tokens/revoke", {
+    ...{ ...filter, dry_run: false, expected_count: 4, expected_total: 5 },
+  });
+  REVOKE(1, lost);
+  await step();
+  await step();
+  expect(await read(`sys/tokens/jobs/${job}`)).toMatchObject({
+    ...{ state: "done", matched: 4, revoked: 4, total: 5, ended_before: 0 },
+  });
+});
