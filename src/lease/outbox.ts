@@ -90,12 +90,18 @@ export class LeaseOutbox {
     return { row, error };
   }
 
-  /** Lists the lease as irrevocable before it stops being sent. */
+  /**
+   * Lists the lease as irrevocable before it stops being sent. Not one that another attempt has ended, or that was forced, since
+   * this attempt began: a forced one is sent once more.
+   */
   async #giveUp(lease: LeaseRow, error: string): Promise<void> {
+    if (!this.#store.canGiveUp(lease.row)) return;
     const tail = this.#tailOf(lease);
     const shard = accessorShard(this.#env, accessorShardNumber(tail));
     await shard.giveUpLease({ tail, path: lease.path, expiresAt: lease.expires_at, error });
-    this.#store.giveUp(lease.row, error);
+    if (this.#store.canGiveUp(lease.row)) this.#store.giveUp(lease.row, error);
+    // The other attempt may have taken it off the index before it was listed again.
+    else if (!this.#store.find(lease.row)) await shard.removeLeases([tail]);
   }
 
   async #keys(): Promise<Keys> {

@@ -201,13 +201,15 @@ export class LeaseStore {
     return { ...lease, attempts, attempt_at };
   }
 
-  /** Stops sending, and keeps why the last attempt failed. */
+  /** True while the revocation is to be sent until the target has it: one that is forced is sent once. */
+  canGiveUp(row: number): boolean {
+    const lease = this.find(row);
+    return lease?.state === TO_REVOKE && lease.forced === 0;
+  }
+
+  /** Stops sending, and keeps why the last attempt failed. See `canGiveUp`. */
   giveUp(row: number, error: string): void {
-    this.#tables.exec(
-      `UPDATE leases SET state = ${GIVEN_UP}, error = ? WHERE row = ? AND state = ${TO_REVOKE}`,
-      error,
-      row,
-    );
+    this.#tables.exec(`UPDATE leases SET state = ${GIVEN_UP}, error = ? WHERE row = ?`, error, row);
   }
 
   /** Deletes leases that have ended. */

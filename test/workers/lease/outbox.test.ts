@@ -1,5 +1,6 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { AccessorShard } from "../../../src/listing/accessor-shard.ts";
+import { UNASKED } from "../../../src/system/end-request.ts";
 import { failing } from "../../support/calls.ts";
 import { endBeforeLeaseIsRemoved, sweepFewLeases } from "../../support/faults.ts";
 import {
@@ -11,6 +12,7 @@ import {
   loseListedLeases,
   runAlarm,
 } from "../../support/leases.ts";
+import { rowsOf } from "../../support/rows.ts";
 import { bindings, call, dataOf, initialized } from "../../support/service.ts";
 import { alter } from "../../support/storage-writer.ts";
 import { standInForTargets } from "../../support/targets.ts";
@@ -50,6 +52,33 @@ async function exhaust(token: string): Promise<number[]> {
 }
 
 describe("a target that fails", () => {
+  it("answers that it never will while the lease is forced: the lease is sent once more, and forgotten", async () => {
+    const open = { now: false };
+    const received = standInForTargets(async () => {
+      while (!open.now) await scheduler.wait(1);
+      return 400;
+    });
+    const token = await holder();
+    // Of so many one walk sends the first twelve itself.
+    for (let at = 0; at < 13; at++) await leaseFor(root, token, { path: "x19/forced" });
+    const { stub } = await locate(token);
+    const secrets = (await rowsOf(stub, "leases")).flatMap(({ row, tail }) =>
+      tail instanceof Uint8Array ? [{ row: Number(row), tail }] : [],
+    );
+    await post("auth/token/revoke", { token });
+    const attempt = runAlarm(token);
+    await expect.poll(() => received.length).toBe(6);
+    // The first of those that are on their way is the last of those that are forced.
+    const force = { mode: "force", watermark: null, asked: UNASKED } as const;
+    const walk = stub.walk({ tokens: [], secrets: secrets.toReversed() }, force);
+    await expect.poll(() => received.length).toBe(12);
+    open.now = true;
+    await Promise.all([attempt, walk]);
+    for (let again = 0; again < 2; again++) await runAlarm(token);
+    expect(await leaseRows(token)).toEqual([]);
+    expect(await indexedPaths("secret")).not.toContain("x19/forced");
+  });
+
   it("is asked six times, ever later, then the lease is listed as irrevocable with its error", async () => {
     const received = standInForTargets(() => 503);
     vi.spyOn(Math, "random").mockReturnValue(0.5);
