@@ -1,12 +1,12 @@
 import { currentTime, inTime, isWithin } from "./clock.ts";
 import { GenerationalCache } from "./generational-cache.ts";
 
-/** How long (ms) a request waits for an answer that another request asked for. */
-const MAX_UPDATE_DELAY_MS = 1_000;
+/** How long (ms) a request waits for an answer that another request asked for, or that it can go on without. */
+export const MAX_UPDATE_DELAY_MS = 1_000;
 /** Readings that others can wait for, in one generation. */
 const MAX_PENDING = 1024;
 /** The share of its time after which a copy may be read again while requests go on with it. */
-const RENEWAL_SHARE = 0.8;
+export const RENEWAL_SHARE = 0.8;
 
 /** The beginning of a reading. It shows whether the answer may be older than something that was written or kept meanwhile. */
 export interface Reading {

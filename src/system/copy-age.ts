@@ -1,30 +1,33 @@
 import { isWithin } from "../base/clock.ts";
+import { RENEWAL_SHARE } from "../base/isolate-copy.ts";
 import { isolates } from "../base/isolates.ts";
 import type { SystemEnv } from "./env.ts";
 
-/** The share of a copy's time after which it is read again while requests go on with it. */
-const RENEWAL_SHARE = 0.8;
 /** A reading can end with the request that began it; after so long (ms) another one begins. */
 const RENEWAL_MS = 500;
 /** How long (ms) the system object counts as slow or away since that was last seen: no request waits for it in that time. */
 const TROUBLE_MS = 2_000;
 
-/** What an isolate knows about its copy of the installation. Times in ms. */
-interface CopyState {
-  /** When the copy was last known to be true. */
-  readonly checkedAt: number;
-  /** When a reading last began in the background; -Infinity for never. */
-  readonly renewalBegan: number;
-  /** When a reading last failed or took too long; -Infinity for never. */
-  readonly troubleAt: number;
-}
-
 /** How old a copy may be, in ms. */
 interface CopyLimits {
   /** POLICY_CACHE_SECONDS. */
   readonly maxAgeMs: number;
-  /** POLICY_GRACE_SECONDS: so much older while the system object does not answer. */
+  /** POLICY_GRACE_SECONDS: so much older while its object does not answer. */
   readonly graceMs: number;
+}
+
+/** A copy that requests go on with. */
+export interface UsedCopy extends CopyLimits {
+  /** When it was last known to be true (ms). */
+  readonly checkedAt: number;
+}
+
+/** How the object that a copy is of answered lately. Times in ms. */
+export interface AnswersOfSource {
+  /** When a reading last began in the background; -Infinity for never. */
+  readonly renewalBegan: number;
+  /** When a reading last failed or took too long; -Infinity for never, or when it has answered since. */
+  readonly troubleAt: number;
 }
 
 /**
@@ -34,8 +37,11 @@ interface CopyLimits {
 export type CopyUse = "use" | "renew" | "try" | "wait";
 
 /** Decides about a copy at `now` (ms). */
-export function useOfCopy(copy: CopyState, { maxAgeMs, graceMs }: CopyLimits, now: number): CopyUse {
-  const { checkedAt, renewalBegan, troubleAt } = copy;
+export function useOfCopy(
+  { checkedAt, maxAgeMs, graceMs }: UsedCopy,
+  { renewalBegan, troubleAt }: AnswersOfSource,
+  now: number,
+): CopyUse {
   if (isWithin(checkedAt, maxAgeMs * RENEWAL_SHARE, now)) return "use";
   const renewed = isWithin(renewalBegan, RENEWAL_MS, now) ? "use" : "renew";
   if (isWithin(checkedAt, maxAgeMs, now)) return renewed;

@@ -1,27 +1,16 @@
 import { waitUntil } from "cloudflare:workers";
 import { currentTime, inTime, isWithin } from "../base/clock.ts";
-import type { CopyUse } from "./copy-age.ts";
+import { MAX_UPDATE_DELAY_MS } from "../base/isolate-copy.ts";
+import type { AnswersOfSource, CopyUse, UsedCopy } from "./copy-age.ts";
 
-/** How long a request waits for an object when it has a copy that it can go on with, in ms. */
-const MAX_UPDATE_DELAY_MS = 1_000;
 /** From one line about an object that does not answer to the next. */
 const TROUBLE_LOG_MS = 5_000;
-
-/** A copy that requests go on with. Times in ms. */
-export interface UsedCopy {
-  /** When it was last known to be true. */
-  readonly checkedAt: number;
-  /** How old it gets while its object answers. */
-  readonly maxAgeMs: number;
-  /** So much older while the object does not. */
-  readonly graceMs: number;
-}
 
 /** Sources that do not answer, with the copies that this isolate goes on with. */
 const failing = new Map<CopySource, UsedCopy>();
 
 /** An object that this isolate has a copy of, and how it answered lately. */
-export class CopySource {
+export class CopySource implements AnswersOfSource {
   readonly #name: string;
   readonly #fields: Readonly<Record<string, string>>;
   #renewalBegan = Number.NEGATIVE_INFINITY;
@@ -38,12 +27,10 @@ export class CopySource {
     this.#fields = fields;
   }
 
-  /** When a reading last began in the background (ms); -Infinity for never. */
   get renewalBegan(): number {
     return this.#renewalBegan;
   }
 
-  /** When a reading last failed or took too long (ms); -Infinity for never, or when it has answered since. */
   get troubleAt(): number {
     return this.#troubleAt;
   }

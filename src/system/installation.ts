@@ -140,11 +140,8 @@ const BEING_RESTORED: Failure = { code: "sealed", message: "Grove is sealed: it 
 async function loadCopy(env: SystemEnv): Promise<Result<Installation>> {
   if (!cached) return readInstallation(env);
   const { installation, checkedAt } = cached;
-  const now = currentTime();
   const copy = { checkedAt, ...copyLimits(env) };
-  const { renewalBegan, troubleAt } = source;
-  const use = useOfCopy({ checkedAt, renewalBegan, troubleAt }, copy, now);
-  return source.serve(use, copy, ok(installation), () => readInstallation(env));
+  return source.serve(useOfCopy(copy, source, currentTime()), copy, ok(installation), () => readInstallation(env));
 }
 
 /** The installation that is being restored; "not restoring" for one that serves requests, and for a new one. */

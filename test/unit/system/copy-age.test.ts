@@ -21,13 +21,14 @@ describe("what a request does about its isolate's copy", () => {
     [65_000, { troubleAt: 64_900 }, "wait"],
     [-1, {}, "wait"],
   ])("at the age of %d ms with %j is: %s", (age, state, expected) => {
-    expect(useOfCopy({ checkedAt: 0, renewalBegan: NEVER, troubleAt: NEVER, ...state }, LIMITS, age)).toBe(expected);
+    const source = { renewalBegan: NEVER, troubleAt: NEVER, ...state };
+    expect(useOfCopy({ checkedAt: 0, ...LIMITS }, source, age)).toBe(expected);
   });
 
   it("without grace nobody goes on with a copy that is too old", () => {
     fc.assert(
       fc.property(fc.nat(100_000), fc.nat(100_000), fc.nat(100_000), (age, renewalBegan, troubleAt) => {
-        const use = useOfCopy({ checkedAt: 0, renewalBegan, troubleAt }, { maxAgeMs: 5_000, graceMs: 0 }, age);
+        const use = useOfCopy({ checkedAt: 0, maxAgeMs: 5_000, graceMs: 0 }, { renewalBegan, troubleAt }, age);
         expect(use === "wait").toBe(age >= 5_000);
       }),
     );

@@ -1,6 +1,5 @@
 import { IsolateCopy } from "../../../base/isolate-copy.ts";
-import { type CopyUse, useOfCopy } from "../../../system/copy-age.ts";
-import type { CopySource, UsedCopy } from "../../../system/copy-source.ts";
+import { type AnswersOfSource, type CopyUse, type UsedCopy, useOfCopy } from "../../../system/copy-age.ts";
 import type { ClientConfig, StsRole } from "../clients/config.ts";
 import type { RegisteredCertificate } from "../documents/trusted.ts";
 import type { IdentityConfig } from "../rules/identity.ts";
@@ -33,7 +32,7 @@ export interface CopyOf {
   /** How much longer a copy is good while the mount's object does not answer, in ms: POLICY_GRACE_SECONDS. */
   readonly graceMs: number;
   /** How the mount's object answered lately. */
-  readonly source: Pick<CopySource, "renewalBegan" | "troubleAt">;
+  readonly source: AnswersOfSource;
 }
 
 /** A copy that may be used. */
@@ -73,13 +72,12 @@ class PartCopies<T> {
     const copied = this.#copies.copied(keyOf(of, name));
     if (!copied) return undefined;
     const { value: copy, readAt: checkedAt } = copied;
-    const { renewalBegan, troubleAt } = of.source;
     const age: UsedCopy = {
       checkedAt,
       maxAgeMs: copy.state === of.announced ? LONGEST_MS : of.maxAgeMs,
       graceMs: copy.state >= of.announced ? of.graceMs : 0,
     };
-    const use = useOfCopy({ checkedAt, renewalBegan, troubleAt }, age, now);
+    const use = useOfCopy(age, of.source, now);
     return use === "wait" ? undefined : { ...age, part: copy.part, use };
   }
 
