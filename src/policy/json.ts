@@ -2,8 +2,8 @@ import { err, ok, type Result } from "../base/result.ts";
 import { MAX_POLICY_DEPTH, type Problem, type SyntaxEntry, type SyntaxObject, type SyntaxValue } from "./syntax.ts";
 
 const SPACE = /[ \t\r\n]*/y;
-/** Every character from the blank on, except the quote and the backslash, or an escape. */
-const STRING = /"(?:[ !#-[\]-\uffff]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y;
+/** A string without its last quote: every character from the blank on, except the quote and the backslash, or an escape. */
+const STRING = /"(?:[ !#-[\]-\uffff]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*/y;
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const WORD = /true|false|null/y;
 
@@ -14,37 +14,57 @@ const WORD = /true|false|null/y;
  * @returns the object, or the first problem.
  */
 export function parseJson(text: string): Result<SyntaxObject, Problem> {
-  const parser = new JsonParser(text);
-  const value = parser.parseDocument();
+  const read = readJson(text, MAX_POLICY_DEPTH, Number.isFinite);
+  if (!read.ok) return read;
+  const { value } = read;
+  return value.kind === "object" ? ok(value) : err({ message: "expected an object", at: value.at });
+}
+
+/**
+ * Reads JSON that nests no deeper than `maxDepth`.
+ *
+ * @param isNumber false for a number that is refused.
+ * @returns the value with all entries of its objects, or the first problem.
+ */
+export function readJson(
+  text: string,
+  maxDepth: number,
+  isNumber: (value: number) => boolean = () => true,
+): Result<SyntaxValue, Problem> {
+  const parser = new JsonParser(text, maxDepth, isNumber);
+  const value = parser.document();
   return value ? ok(value) : err(parser.problem);
 }
 
 /** Recursive descent; every method returns null after an error, which is then in `problem`. */
 class JsonParser {
   readonly #text: string;
+  readonly #maxDepth: number;
+  readonly #isNumber: (value: number) => boolean;
   #at = 0;
   #problem: Problem | null = null;
 
-  constructor(text: string) {
+  constructor(text: string, maxDepth: number, isNumber: (value: number) => boolean) {
     this.#text = text;
+    this.#maxDepth = maxDepth;
+    this.#isNumber = isNumber;
   }
 
   get problem(): Problem {
     return this.#problem ?? { message: "unreadable text", at: 0 };
   }
 
-  parseDocument(): SyntaxObject | null {
+  document(): SyntaxValue | null {
     this.#take(SPACE);
     const value = this.#value(0);
     if (!value) return null;
     this.#take(SPACE);
-    if (this.#at < this.#text.length) return this.#fail("unexpected text after the object", this.#at);
-    return value.kind === "object" ? value : this.#fail("expected an object", value.at);
+    return this.#at < this.#text.length ? this.#fail("unexpected text after the object", this.#at) : value;
   }
 
   #value(depth: number): SyntaxValue | null {
     const at = this.#at;
-    if (depth > MAX_POLICY_DEPTH) return this.#fail("nested too deeply", at);
+    if (depth > this.#maxDepth) return this.#fail("nested too deeply", at);
     switch (this.#text[at]) {
       case "{": {
         const entries = this.#sequence("}", () => this.#entry(depth));
@@ -65,7 +85,7 @@ class JsonParser {
     const number = this.#take(NUMBER);
     if (number === null) return this.#fail("expected a value", at);
     const value = Number(number);
-    return Number.isFinite(value) ? { kind: "number", value, at } : this.#fail("invalid number", at);
+    return this.#isNumber(value) ? { kind: "number", value, at } : this.#fail("invalid number", at);
   }
 
   #entry(depth: number): SyntaxEntry | null {
@@ -103,9 +123,11 @@ class JsonParser {
   }
 
   #string(): string | null {
-    const at = this.#at;
-    const literal = this.#take(STRING);
-    return literal === null ? this.#fail("expected a string", at) : String(JSON.parse(literal));
+    const start = this.#take(STRING);
+    if (start === null) return this.#fail("expected a string", this.#at);
+    if (this.#text[this.#at] !== '"') return this.#fail("invalid string", this.#at);
+    this.#at++;
+    return String(JSON.parse(`${start}"`));
   }
 
   #take(pattern: RegExp): string | null {

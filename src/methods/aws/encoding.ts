@@ -1,4 +1,6 @@
 import { fromBase64, fromUtf8 } from "../../crypto/bytes.ts";
+import { readJson } from "../../policy/json.ts";
+import type { SyntaxValue } from "../../policy/syntax.ts";
 import { jsonObjectOf } from "../../wire/json.ts";
 
 /**
@@ -32,8 +34,8 @@ const MAX_DEPTH = 8;
  * only in case, is null. So is everything that is not an object, and deep nesting.
  */
 export function parseStrictObject(text: string): JsonObject | null {
-  const object = jsonObjectOf(text);
-  return object && hasUniqueNames(text) ? object : null;
+  const read = readJson(text, MAX_DEPTH);
+  return read.ok && hasUniqueNames(read.value) ? jsonObjectOf(text) : null;
 }
 
 /** A form of a name that is equal for all letter cases, those of long s and the Kelvin sign included. */
@@ -41,23 +43,10 @@ export function foldCase(name: string): string {
   return name.toUpperCase().toLowerCase();
 }
 
-/** Scans text that is known to be JSON: only strings, brackets and the colon after a name matter. */
-function hasUniqueNames(json: string): boolean {
-  const token = /"(?:[^"\\]|\\.)*"(\s*:)?|[{}[\]]/g;
-  const open: Set<string>[] = [];
-  for (const match of json.matchAll(token)) {
-    const text = match[0];
-    if (text === "{" || text === "[") {
-      if (open.length === MAX_DEPTH) return false;
-      open.push(new Set());
-    } else if (text === "}" || text === "]") {
-      open.pop();
-    } else if (match[1] !== undefined) {
-      const name = foldCase(JSON.parse(text.slice(0, -match[1].length)));
-      const names = open.at(-1);
-      if (names === undefined || names.has(name)) return false;
-      names.add(name);
-    }
-  }
-  return true;
+/** A name that stands twice is kept twice by this reader, and once by `JSON.parse`. */
+function hasUniqueNames(value: SyntaxValue): boolean {
+  if (value.kind === "list") return value.items.every(hasUniqueNames);
+  if (value.kind !== "object") return true;
+  const names = new Set(value.entries.map(({ key }) => foldCase(key)));
+  return names.size === value.entries.length && value.entries.every((entry) => hasUniqueNames(entry.value));
 }

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { jsonMistakeAt, jsonMistakePlace } from "../../../src/wire/json.ts";
+import { readJson } from "../../../src/policy/json.ts";
+import { jsonMistakePlace } from "../../../src/wire/json.ts";
 
 describe("jsonMistakePlace", () => {
   it.each([
@@ -25,11 +26,16 @@ const DAMAGED = fc
     return text.slice(0, at) + (removed === 0 ? "" : added) + text.slice(at + (removed === 1 ? 0 : 1));
   });
 
-describe("jsonMistakeAt", () => {
+function mistakeAt(text: string): number | null {
+  const read = readJson(text, 64);
+  return read.ok ? null : read.error.at;
+}
+
+describe("readJson", () => {
   it("finds a mistake exactly where JSON.parse refuses", () => {
     fc.assert(
       fc.property(DAMAGED, (text) => {
-        const at = jsonMistakeAt(text);
+        const at = mistakeAt(text);
         try {
           JSON.parse(text);
           expect(at).toBeNull();
@@ -45,7 +51,7 @@ describe("jsonMistakeAt", () => {
   it("no text that goes on after the mistake makes it right", () => {
     fc.assert(
       fc.property(DAMAGED, fc.json(), (text, more) => {
-        const at = jsonMistakeAt(text);
+        const at = mistakeAt(text);
         fc.pre(at !== null && at < text.length);
         if (at === null) return;
         expect(() => JSON.parse(text.slice(0, at + 1) + more)).toThrow();
