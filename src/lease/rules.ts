@@ -96,12 +96,12 @@ function grantLease(record: LeaseRecord, requested: number, otherwise: number, n
 }
 
 /**
- * The pause after a failed attempt: 10 s after the first, doubling, half as much more or less so that leases that failed
- * together do not come back together.
+ * The pause after a failed attempt: doubling, half as much more or less so that what failed together does not come back together.
  *
  * @param attempts that were made, from 1.
  * @param random from 0 to 1.
+ * @param baseMs after the first attempt: 10 s unless given.
  */
-export function retryDelayMs(attempts: number, random: number): number {
-  return Math.round(RETRY_BASE_MS * 2 ** (attempts - 1) * (0.5 + random));
+export function retryDelayMs(attempts: number, random: number, baseMs = RETRY_BASE_MS): number {
+  return Math.round(baseMs * 2 ** (attempts - 1) * (0.5 + random));
 }

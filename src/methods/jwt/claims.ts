@@ -1,4 +1,5 @@
 import { err, ok, type Result } from "../../base/result.ts";
+import { globMatches } from "../../token/rules/glob.ts";
 
 const MAX_HOLDER_LENGTH = 512;
 
@@ -116,21 +117,8 @@ function isScalar(value: unknown): value is Scalar {
   );
 }
 
-/** `*` stands for any characters. Compared piece by piece: a regular expression could be made slow by a hostile value. */
 function matchesGlob(pattern: Scalar, value: Scalar): boolean {
-  if (typeof pattern !== "string" || typeof value !== "string") return false;
-  const [first = "", ...rest] = pattern.split("*");
-  const last = rest.pop();
-  if (last === undefined) return pattern === value;
-  if (value.length < first.length + last.length || !value.startsWith(first) || !value.endsWith(last)) return false;
-  let at = first.length;
-  const end = value.length - last.length;
-  for (const piece of rest) {
-    const found = value.indexOf(piece, at);
-    if (found < 0 || found + piece.length > end) return false;
-    at = found + piece.length;
-  }
-  return true;
+  return typeof pattern === "string" && typeof value === "string" && globMatches(pattern, value);
 }
 
 function own(value: unknown, key: string): unknown {

@@ -1,5 +1,6 @@
 import { currentTime } from "../../base/clock.ts";
 import { inGroups } from "../../base/parallel.ts";
+import { retryDelayMs } from "../../lease/rules.ts";
 import type { RowSeals } from "../../storage/row-seals.ts";
 import { SealedTable, type TableShape } from "../../storage/sealed-table.ts";
 import { columnOf, type Sql, storedJson } from "../../storage/tables.ts";
@@ -13,8 +14,8 @@ import {
   MAX_ATTEMPTS,
   nextDueAt,
   noticesBetween,
+  RETRY_BASE_MS,
   removableAt,
-  retryDelayMs,
   type SealedWebhook,
 } from "./rules.ts";
 import { sendToWebhook } from "./send.ts";
@@ -164,7 +165,7 @@ export class NoticeOutbox {
   /** Counts an attempt before it is made; the next is due after a pause. */
   #claim(notice: NoticeRow, now: number): NoticeRow {
     const attempts = notice.attempts + 1;
-    const claimed = { ...notice, attempts, next_at: now + retryDelayMs(attempts, Math.random()) };
+    const claimed = { ...notice, attempts, next_at: now + retryDelayMs(attempts, Math.random(), RETRY_BASE_MS) };
     this.#notices.put(claimed);
     return claimed;
   }

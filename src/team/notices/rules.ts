@@ -17,7 +17,8 @@ export const TRIGGERS: readonly Trigger[] = STAGES.map(({ trigger }) => trigger)
 
 /** Attempts of a delivery before it is given up: the last is made some fourteen hours after the first. */
 export const MAX_ATTEMPTS = 12;
-const RETRY_BASE_MS = 15_000;
+/** Pause after the first attempt (ms), see `retryDelayMs`. */
+export const RETRY_BASE_MS = 15_000;
 /** A rotation can be repeated for this long: by then the client has its answer or has given up. */
 export const REPLAY_MS = DAY_MS;
 
@@ -47,11 +48,6 @@ export function nextDueAt(token: TeamToken, now: number): number | null {
   const notices = noticesBetween(token, now + 1, Number.POSITIVE_INFINITY).map(({ at }) => at);
   const next = Math.min(...notices, removableAt(token) ?? Number.POSITIVE_INFINITY);
   return next === Number.POSITIVE_INFINITY ? null : next;
-}
-
-/** The pause after attempt number `attempts` (from 1): doubling, half as much more or less. `random` is from 0 to 1. */
-export function retryDelayMs(attempts: number, random: number): number {
-  return Math.round(RETRY_BASE_MS * 2 ** (attempts - 1) * (0.5 + random));
 }
 
 /** A webhook: where an organization receives notices about the ends of tokens. Times in ms. */

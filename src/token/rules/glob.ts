@@ -1,4 +1,7 @@
-/** True when `text` matches `glob`, where `*` anywhere stands for any run of characters. Linear in both lengths. */
+/**
+ * True when `text` matches `glob`, where `*` anywhere stands for any run of characters. Linear in both lengths: a regular expression
+ * could be made slow by a hostile text.
+ */
 export function globMatches(glob: string, text: string): boolean {
   const parts = glob.split("*");
   const first = parts[0] ?? "";
