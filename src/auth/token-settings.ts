@@ -2,7 +2,7 @@ import { formatDuration } from "../base/duration.ts";
 import { DENIED, err, ok, type Result } from "../base/result.ts";
 import { normalizePolicyNames, policyNameProblem } from "../policy/name.ts";
 import type { MountTtl } from "../system/mount.ts";
-import { addressAllowed, MAX_CIDRS, parseCidr } from "../token/rules/address.ts";
+import { addressAllowed, parseCidr, readCidrs } from "../token/rules/address.ts";
 import type { Login } from "../token/rules/login.ts";
 import { deprecated, flag, integer, list, sent, sentDuration, text, type Values } from "../wire/fields.ts";
 import type { ViewFields } from "../wire/view.ts";
@@ -90,7 +90,7 @@ export function changeTokenSettings(
   sent: TokenFields,
   mount: MountTtl,
 ): Result<TokenSettingsChange, string> {
-  const cidrs = sent.token_bound_cidrs && readCidrs(sent.token_bound_cidrs);
+  const cidrs = sent.token_bound_cidrs && readCidrs(sent.token_bound_cidrs, "token_bound_cidrs");
   if (cidrs && !cidrs.ok) return cidrs;
   const settings: TokenSettings = {
     ttl: sent.token_ttl ?? sent.ttl ?? before.ttl,
@@ -180,17 +180,6 @@ function problemOf(settings: TokenSettings, sent: TokenFields, mount: MountTtl):
 
 function readType(sent: string | undefined): RoleTokenType | undefined {
   return TOKEN_TYPES.find((type) => type === (sent === "" ? "default" : sent));
-}
-
-function readCidrs(items: readonly string[]): Result<string[], string> {
-  if (items.length > MAX_CIDRS) return err(`token_bound_cidrs: more than ${MAX_CIDRS} networks`);
-  const networks: string[] = [];
-  for (const [index, item] of items.entries()) {
-    const parsed = parseCidr(item);
-    if (!parsed.ok) return err(`token_bound_cidrs: item ${index + 1} ${parsed.error}`);
-    networks.push(parsed.value);
-  }
-  return ok(networks);
 }
 
 /** The networks that a token is tied to, if the role takes a login from this address. */

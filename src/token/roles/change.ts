@@ -4,7 +4,7 @@ import { ok, type Result, refuse } from "../../base/result.ts";
 import { normalizePolicyName, normalizePolicyNames, policyNameProblem } from "../../policy/name.ts";
 import type { MountTtl } from "../../system/mount.ts";
 import { RENAMED_FIELDS, type RenamedField, ROLE_TOKEN_TYPES, type TokenRole } from "../role.ts";
-import { MAX_CIDRS, parseCidr } from "../rules/address.ts";
+import { readCidrs } from "../rules/address.ts";
 import type { RoleFields } from "./fields.ts";
 
 /** Characters of a role name. */
@@ -75,7 +75,7 @@ export function changeRole(before: TokenRole, sent: RoleFields, mount: MountTtl)
     (field) => renamed[field]?.byOldName ?? before.writtenByOldName.includes(field),
   );
   const cidrs = renamed.bound_cidrs ? readCidrs(renamed.bound_cidrs.value ?? [], renamed.bound_cidrs.label) : null;
-  if (cidrs && !cidrs.ok) return cidrs;
+  if (cidrs && !cidrs.ok) return refuse(cidrs.error);
 
   const hint = sent.location_hint === undefined ? null : readLocationHint(sent.location_hint);
   if (hint && !hint.ok) return refuse(hint.error);
@@ -175,17 +175,6 @@ function grantedNames(names: readonly string[] | null | undefined): string[] | u
 /** Root stands beside the others here: a list of what is refused must not lose its other names to it. */
 function refusedNames(names: readonly string[] | null | undefined): string[] | undefined {
   return names ? [...new Set(names.map(normalizePolicyName))].filter((name) => name !== "").sort() : undefined;
-}
-
-function readCidrs(items: readonly string[], label: string): Result<string[]> {
-  if (items.length > MAX_CIDRS) return refuse(`${label}: more than ${MAX_CIDRS} networks`);
-  const networks: string[] = [];
-  for (const [index, item] of items.entries()) {
-    const parsed = parseCidr(item);
-    if (!parsed.ok) return refuse(`${label}: item ${index + 1} ${parsed.error}`);
-    networks.push(parsed.value);
-  }
-  return ok(networks);
 }
 
 /** Takes the value under the new name, else the one under the deprecated name; null when neither was sent. */

@@ -2,7 +2,23 @@ import ipaddr from "ipaddr.js";
 import { err, ok, type Result } from "../../base/result.ts";
 
 /** Most networks that one token or role may be bound to. */
-export const MAX_CIDRS = 128;
+const MAX_CIDRS = 128;
+
+/**
+ * Reads a list of networks that tokens are bound to, each as `parseCidr` does.
+ *
+ * @param field its name, for the message.
+ */
+export function readCidrs(items: readonly string[], field: string): Result<string[], string> {
+  if (items.length > MAX_CIDRS) return err(`${field}: more than ${MAX_CIDRS} networks`);
+  const networks: string[] = [];
+  for (const [index, item] of items.entries()) {
+    const parsed = parseCidr(item);
+    if (!parsed.ok) return err(`${field}: item ${index + 1} ${parsed.error}`);
+    networks.push(parsed.value);
+  }
+  return ok(networks);
+}
 
 /**
  * Reads one entry of a list of bound networks: a CIDR block, or an address for itself alone. Host bits are kept as
