@@ -116,6 +116,13 @@ describe("moving an auth mount", () => {
     expect(await isAlive(token)).toBe(false);
   });
 
+  it("refuses a path of half a million slashes before it costs anything", async () => {
+    const long = `auth/a${"/".repeat(500_000)}b`;
+    const post = async (body: object) => (await call("POST", "sys/remount", { token: root, body })).body.errors;
+    expect(await post({ from: long, to: "auth/b" })).toEqual(["'from' path is too long"]);
+    expect(await post({ from: "auth/a", to: long })).toEqual(["'to' path is too long"]);
+  });
+
   it.each<[object, string]>([
     [{}, "both 'from' and 'to' path must be specified as a string"],
     [{ from: "auth/a" }, "both 'from' and 'to' path must be specified as a string"],

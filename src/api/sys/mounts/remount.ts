@@ -2,6 +2,7 @@ import { endRequestOf } from "../../../auth/caller.ts";
 import { readRoute } from "../../../auth/record-routes.ts";
 import { type Route, simpleRoute } from "../../../auth/route.ts";
 import { dataAnswer, injectedAnswer } from "../../../auth/route-description.ts";
+import { MAX_PATH_LENGTH } from "../../../base/limits.ts";
 import { NOT_FOUND, ok, type Result, refuse } from "../../../base/result.ts";
 import { walkOfMount } from "../../../lease/walk.ts";
 import { stalenessWarnings } from "../../../system/copy-age.ts";
@@ -71,6 +72,8 @@ export const REMOUNT_ROUTES: readonly Route[] = [
 function readPaths(from: string, to: string): Result<{ readonly from: string; readonly to: string }> {
   if (from === "" || to === "") return refuse("both 'from' and 'to' path must be specified as a string");
   for (const [name, path] of [["from", from] as const, ["to", to] as const]) {
+    // A path of many slashes in a row takes time with the square of its length.
+    if (path.length > MAX_PATH_LENGTH) return refuse(`'${name}' path is too long`);
     if (path.trim() !== path) return refuse(`'${name}' path cannot contain trailing whitespace`);
   }
   const source = normalizeMountPath(from);
