@@ -80,6 +80,7 @@ export function planRole(existing: IssuerRole | null, write: RoleWrite, newClien
     clientId: write.clientId || existing?.clientId || newClientId,
   };
   if (role.key === "") return refuse("the key parameter is required");
+  if (role.key.length > MAX_NAME_LENGTH) return refuse(`key must not be longer than ${MAX_NAME_LENGTH} characters`);
   if (role.ttl < 0) return refuse("ttl cannot be negative");
   if (role.template.length > MAX_TEMPLATE_LENGTH) {
     return refuse(`template must not be longer than ${MAX_TEMPLATE_LENGTH} characters`);

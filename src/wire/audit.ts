@@ -184,8 +184,9 @@ const MIN_REPEATED_VALUE = 4;
 const QUOTED = /"((?:[^"\\]|\\.)*)"/gs;
 /** What a message may add to a part of a text, or take off it: blanks, slashes, and dots where it is cut. */
 const AROUND_PART = /^[\s/]+|(?:[\s/]|\.{3})+$/g;
-/** Quoted texts of a message that are compared with the fields, and characters of one; what is more is taken out unseen. */
+/** Quoted texts of a message that are compared with the fields; further and longer ones are taken out unseen. */
 const MAX_COMPARED = 64;
+/** Characters of a text that is compared, or looked for as a word. */
 const MAX_COMPARED_LENGTH = 1024;
 
 /**
@@ -201,7 +202,7 @@ export function auditMessage(message: string, data: Readonly<Record<string, unkn
   const known = message.toLowerCase();
   const repeated = [...values].filter((text) => known.includes(text.toLowerCase()));
   const longestFirst = repeated.sort((a, b) => b.length - a.length);
-  const masked = longestFirst.reduce((text, value) => text.replace(wholeWords(value), "<value>"), message);
+  const masked = longestFirst.reduce(withoutText, message);
   const parts = values.size === 0 ? masked : withoutParts(masked, [...values].join("\n").toLowerCase());
   // The words of tokens go last: a value that has one in its middle must not be cut before it is found.
   return parts.replace(TOKEN_WORD, "$1<token>");
@@ -224,6 +225,14 @@ function unescaped(quoted: string): string {
   } catch {
     return quoted.slice(1, -1);
   }
+}
+
+/** `message` without a text that it repeats as a whole word, in whatever case. */
+function withoutText(message: string, text: string): string {
+  if (text.length <= MAX_COMPARED_LENGTH) return message.replace(wholeWords(text), "<value>");
+  // The runtime refuses an expression that is as long as a field may be.
+  const masked = message.replaceAll(text, "<value>");
+  return masked.toLowerCase().includes(text.toLowerCase()) ? "<value>" : masked;
 }
 
 function wholeWords(text: string): RegExp {

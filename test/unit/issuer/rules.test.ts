@@ -51,6 +51,7 @@ describe("a key", () => {
 describe("a role", () => {
   it("needs a key, and gets a client id that stays", () => {
     expect(planRole(null, NO_ROLE, "new").ok).toBe(false);
+    expect(planRole(null, { ...NO_ROLE, key: "k".repeat(129) }, "new").ok).toBe(false);
     const made = planRole(null, { ...NO_ROLE, key: "k" }, "new");
     expect(made).toEqual({ ok: true, value: { key: "k", template: "", ttl: 86_400, clientId: "new" } });
     const again = made.ok ? planRole(made.value, { ...NO_ROLE, ttl: 60 }, "other") : made;

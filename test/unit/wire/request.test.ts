@@ -198,6 +198,14 @@ describe("auditMessage with the fields of a request", () => {
     ["unknown role chosen+s.ab+c", { role_name: "chosen+s.ab+c" }, "unknown role <value>"],
   ])("%s of %j is logged as %s", (message, data, logged) => expect(auditMessage(message, data)).toBe(logged));
 
+  it.each([
+    ["as it was sent", (text: string) => text, 'no key "<value>" here'],
+    ["in another case", (text: string) => text.toUpperCase(), "<value>"],
+  ])("has no text of any length, %s", (_, spelled, logged) => {
+    const key = "chosen.".repeat(100_000);
+    expect(auditMessage(`no key "${spelled(key)}" here`, { key })).toBe(logged);
+  });
+
   it("has no quoted text that was not compared", () => {
     const names = Array.from({ length: 65 }, (_, at) => `"stored-${at}"`);
     const logged = auditMessage(names.join(" "), { name: "chosen" });
