@@ -48,7 +48,8 @@ export class ClientConnection {
   readonly #deadline = new Deadline();
   /** For the turn of a request that waits for it. */
   readonly #turn = new Deadline();
-  #idleSince: number | undefined;
+  /** Since when no request is under way, in milliseconds; undefined while one is. */
+  idleSince: number | undefined;
   #stopping = false;
   #closing = false;
 
@@ -66,11 +67,6 @@ export class ClientConnection {
       this.#turn.miss();
       this.#deadline.disarm();
     });
-  }
-
-  /** Since when no request is under way, in milliseconds; undefined while one is. */
-  get idleSince(): number | undefined {
-    return this.#idleSince;
   }
 
   /** Serves requests until the connection ends. */
@@ -91,7 +87,7 @@ export class ClientConnection {
   /** Lets the request under way finish, then closes. */
   stop(): void {
     this.#stopping = true;
-    if (this.#idleSince !== undefined) this.#close();
+    if (this.idleSince !== undefined) this.#close();
   }
 
   /** Ends the connection now. */
@@ -114,10 +110,10 @@ export class ClientConnection {
     }
     if (this.#stopping) return false;
     if (this.#reader.unread > 0) return true;
-    this.#idleSince = performance.now();
+    this.idleSince = performance.now();
     this.#deadline.arm(this.#settings.limits.idleMs, () => this.#close());
     const received = await this.#reader.more();
-    this.#idleSince = undefined;
+    this.idleSince = undefined;
     return received;
   }
 

@@ -85,9 +85,9 @@ export function valuesOf(headers: readonly Header[], name: string): string[] {
 }
 
 function connectionOptions(headers: readonly Header[]): ReadonlySet<string> {
-  const options = valuesOf(headers, "connection").flatMap((value) => value.split(","));
+  const options = valuesOf(headers, "connection").join(",").toLowerCase().split(",");
   // A set: a client can name 16,000 options, and each header is looked for among them.
-  return new Set(options.map((option) => trimBlanks(option).toLowerCase()));
+  return new Set(options.map(trimBlanks));
 }
 
 /** Where a message's body ends. */
