@@ -8,8 +8,10 @@ import { type TemplateContext, usesClock, usesTemplates } from "../policy/templa
 import { storedJson } from "../storage/tables.ts";
 import type { PoliciesForIsolates, PolicyRules } from "./policy-store.ts";
 
-/** Rules in the compiled sets of policies that an isolate keeps; a set counts one more. */
+/** Rules in the compiled sets of policies that an isolate keeps; the names of a set count as well. */
 const MAX_COMPILED_RULES = 2 ** 16;
+/** Characters of names that count as a rule: a token may have a quarter of a million, of policies that do not exist. */
+const CHARACTERS_OF_RULE = 64;
 
 /** The entity of a caller, as far as templates in policies read it. */
 export interface PolicyEntity extends Required<Pick<TemplateContext, "entity" | "groups">> {
@@ -62,7 +64,8 @@ export class PolicySet {
     if (policies.some(({ timed }) => timed)) return acl;
     if (!policies.some(({ templated }) => templated)) this.#common.set(names, acl);
     if (!cached) {
-      const size = policies.reduce((rules, policy) => rules + policy.rules.length, 1);
+      const ofNames = Math.ceil(key.length / CHARACTERS_OF_RULE);
+      const size = policies.reduce((rules, policy) => rules + policy.rules.length, ofNames);
       this.#acls.set(key, acl, size);
     }
     return acl;
