@@ -77,7 +77,10 @@ export class NoticeOutbox {
     if (hasDue) this.#takeSteps(team, webhooks, now);
     const sent = await this.#send(webhooks, currentTime());
     if (sent.length > 0) await organization.noteDeliveries(team.organizationId, sent);
-    this.#sql.exec("DELETE FROM notices WHERE done = 1");
+    // Not all that are done: the organization may not have answered about others yet.
+    for (const { tokenId, webhookId, trigger, state } of sent) {
+      if (state !== "waiting") this.#notices.delete(tokenId, webhookId, trigger);
+    }
   }
 
   /** Stores the notices of all tokens that are due, and moves each token on to what is due next. */
@@ -129,7 +132,7 @@ export class NoticeOutbox {
       if (notice.done || !webhook) {
         // Either the organization has not recorded the result yet, or the webhook was disabled and wants no more
         // notices.
-        if (!notice.done) this.#finish(notice, before);
+        if (!notice.done) this.#notices.delete(notice.token_id, notice.webhook_id, notice.trigger);
         else deliveries.push(before);
         return;
       }

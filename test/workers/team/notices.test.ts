@@ -6,6 +6,7 @@ import { System } from "../../../src/system/system.ts";
 import { organizationNamed, teamAt } from "../../../src/team/find.ts";
 import { teamRoute } from "../../../src/team/ids.ts";
 import { MAX_ATTEMPTS } from "../../../src/team/notices/rules.ts";
+import { Organization } from "../../../src/team/organization.ts";
 import { failing } from "../../support/calls.ts";
 import { storedText } from "../../support/rows.ts";
 import { bindings, initialized } from "../../support/service.ts";
@@ -329,5 +330,25 @@ describe("notices of a token that ends", () => {
     await at(NOW + 13 * DAY + 3_600_000);
     expect(arrived).toHaveLength(1);
     expect(await deliveries(id)).toMatchObject([{ state: "delivered", attempts: 1 }]);
+  });
+
+  it("are recorded when the organization hears of another notice first", async () => {
+    const { id } = (await hook()).body.data;
+    vi.spyOn(Math, "random").mockReturnValue(1);
+    await describeToken(root, teamId, "CI", iso(NOW + 20 * DAY));
+    await describeToken(root, teamId, "CD", iso(NOW + 20 * DAY + 60_000));
+    arrived = [];
+    answer = () => 503;
+    await at(NOW + 13 * DAY);
+    answer = () => 200;
+    const away = failing(Organization, "noteDeliveries");
+    await at(NOW + 13 * DAY + 23_000);
+    away.end();
+    for (const ms of [61_000, 70_000]) await at(NOW + 13 * DAY + ms);
+    expect(arrived).toHaveLength(3);
+    expect(await deliveries(id)).toMatchObject([
+      { state: "delivered", attempts: 1 },
+      { state: "delivered", attempts: 2 },
+    ]);
   });
 });
