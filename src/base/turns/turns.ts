@@ -32,6 +32,8 @@ export class SweepTurns {
   #requestAt = 0;
   /** The last moment that an alarm was put off to (ms). */
   #lastSlot = 0;
+  /** When an alarm came last (ms). */
+  #askedAt = 0;
 
   /** Does a piece of a sweep when it is its turn, and then lets others have the thread. */
   async piece<T>(work: () => T | Promise<T>): Promise<T> {
@@ -68,7 +70,10 @@ export class SweepTurns {
   /** When a tree whose alarm has come shall sweep (ms); null: now. Where many are due at once each gets a moment of its own. */
   putOffTo(): number | null {
     const now = currentTime();
-    for (const [tree, at] of this.#sweeps) if (at < now - LOST_SWEEP_MS) this.#sweeps.delete(tree);
+    for (const [tree, at] of this.#sweeps) if (!isWithin(at, LOST_SWEEP_MS, now)) this.#sweeps.delete(tree);
+    // A clock that went back must not put alarms off by that time.
+    if (now < this.#askedAt) this.#lastSlot = now;
+    this.#askedAt = now;
     if (this.#sweeps.size < MOST_SWEEPS) return null;
     this.#lastSlot = Math.max(this.#lastSlot, now) + SLOT_MS;
     return this.#lastSlot;

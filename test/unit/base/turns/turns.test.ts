@@ -49,6 +49,20 @@ describe("the turns of sweeps", () => {
     expect(await back).toBe("done");
   });
 
+  it("put no alarm off by the time that a clock went back", () => {
+    const turns = new SweepTurns();
+    const began = (count: number) => {
+      for (let tree = 0; tree < count; tree++) turns.began(`tree ${tree}`);
+    };
+    began(32);
+    expect(turns.putOffTo()).toBe(Date.now() + 10);
+    vi.setSystemTime(Date.now() - 3_600_000);
+    // Those sweeps may have ended with their objects: each that has not takes a step again.
+    expect(turns.putOffTo()).toBeNull();
+    began(32);
+    expect([turns.putOffTo(), turns.putOffTo()]).toEqual([Date.now() + 10, Date.now() + 20]);
+  });
+
   it("pass on what a piece ends in, and are free after one that failed", async () => {
     const turns = new SweepTurns();
     await expect(turns.piece(() => Promise.reject(new Error("no answer")))).rejects.toThrow("no answer");
