@@ -192,6 +192,11 @@ export class EarliestAlarm {
     this.#at = null;
   }
 
+  /** The whole storage is being deleted, and the alarm with it. */
+  forget(): void {
+    this.#at = null;
+  }
+
   /**
    * Sets the alarm for what is due first, unless it is set for an earlier time. Each setting is a row written, so it takes all
    * times at once.

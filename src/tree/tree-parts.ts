@@ -54,11 +54,11 @@ export function assembleTree(storage: DurableObjectStorage, origin: Origin, env:
   const targets = new TreeTargets(shared);
   const callers = new TreeCallers(shared, targets);
   const lineage = new TreeLineage(shared);
-  const end = new TreeEnd(shared, storage, origin);
+  const alarm = new EarliestAlarm(storage);
+  const end = new TreeEnd(shared, storage, origin, alarm);
   const single = new SingleTokenExpiry(tokens, leases);
   const sweep = new TreeSweep({ ...shared, end });
   const tidy = new TreeTidy(shared);
-  const alarm = new EarliestAlarm(storage);
   const upkeep: TreeUpkeep = new TreeUpkeep({ ...shared, single, end, sweep, tidy, alarm });
   return { ...shared, targets, callers, lineage, single, end, upkeep };
 }

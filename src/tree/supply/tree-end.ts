@@ -1,11 +1,12 @@
 import { currentTime } from "../../base/clock.ts";
 import { accessorShard } from "../../listing/accessor-shard.ts";
 import { treeShardNumber } from "../../listing/accessor-shard-number.ts";
+import type { EarliestAlarm } from "../../storage/object-alarm.ts";
 import type { Origin } from "../../storage/origin.ts";
 import { firstRowAt } from "../../token/ids.ts";
 import type { SharedParts } from "../shared-parts.ts";
 
-/** A freed tree with a larger database than this (bytes) loses it; a smaller one is kept for the next token. */
+/** A freed tree whose database was larger than this (bytes) loses it; a smaller one is kept for the next token. */
 const MAX_KEPT_BYTES = 262_144;
 /** A clock that is set back by more than this (ms) was wrong before. */
 const CLOCK_MS = 86_400_000;
@@ -15,18 +16,27 @@ export class TreeEnd {
   readonly #tree: SharedParts;
   readonly #storage: DurableObjectStorage;
   readonly #origin: Origin;
+  readonly #alarm: EarliestAlarm;
+  /** Bytes: the most that were in use before a sweep, since the object woke. What is deleted makes the file no smaller. */
+  #greatestSize = 0;
   /** True when the id of the tree was given to a shard. */
   #isOffered = false;
 
-  constructor(tree: SharedParts, storage: DurableObjectStorage, origin: Origin) {
+  constructor(tree: SharedParts, storage: DurableObjectStorage, origin: Origin, alarm: EarliestAlarm) {
     this.#tree = tree;
     this.#storage = storage;
     this.#origin = origin;
+    this.#alarm = alarm;
   }
 
-  /** Bytes. */
-  get databaseSize(): number {
-    return this.#tree.sql.databaseSize;
+  /** True when the file shall become smaller before the tree is taken again. That of a restored tree has the id that its rows are sealed for. */
+  get isFileTooLarge(): boolean {
+    return this.#greatestSize > MAX_KEPT_BYTES && this.#origin.restored === null;
+  }
+
+  /** Rows are about to be deleted. */
+  deletes(): void {
+    this.#greatestSize = Math.max(this.#greatestSize, this.#tree.sql.databaseSize);
   }
 
   /** True when nothing is in the tree: no token, no value, no lease whose end a target has to be notified of. */
@@ -56,7 +66,7 @@ export class TreeEnd {
    */
   offersWith(rows: readonly number[]): boolean {
     const { tokens, leases } = this.#tree;
-    this.#isOffered = treeReuse().keepsFile(this.databaseSize) && leases.store.isEmpty && tokens.hasOnly(rows);
+    this.#isOffered = treeReuse().keepsFile(this) && leases.store.isEmpty && tokens.hasOnly(rows);
     return this.#isOffered;
   }
 
@@ -78,6 +88,8 @@ export class TreeEnd {
   async deleteStorage(keepsFloor: boolean): Promise<void> {
     const { tokens, cubbyhole, leases } = this.#tree;
     const deleted = this.#storage.deleteAll();
+    this.#alarm.forget();
+    this.#greatestSize = 0;
     cubbyhole.forget();
     leases.store.forget();
     tokens.forget(keepsFloor);
@@ -99,7 +111,7 @@ export interface TreeReuse {
   /** True when the id of an empty tree is handed out again. */
   readonly reuses: boolean;
   /** True when a tree is handed out again with its file: its id can be offered before its last rows are deleted. */
-  keepsFile(databaseSize: number): boolean;
+  keepsFile(tree: TreeEnd): boolean;
   free(tree: TreeEnd): Promise<void>;
 }
 
@@ -116,9 +128,9 @@ export const DELETED_TREES: TreeReuse = {
  */
 export const REUSED_TREES: TreeReuse = {
   reuses: true,
-  keepsFile: (databaseSize) => databaseSize <= MAX_KEPT_BYTES,
+  keepsFile: (tree) => !tree.isFileTooLarge,
   async free(tree) {
-    if (!this.keepsFile(tree.databaseSize)) await tree.deleteStorage(true);
+    if (!this.keepsFile(tree)) await tree.deleteStorage(true);
     await tree.giveBack();
   },
 };

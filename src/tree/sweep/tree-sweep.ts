@@ -209,6 +209,7 @@ export class TreeSweep {
     turns: SweepTurns | null,
   ): Promise<void> {
     const { env, end } = this.#tree;
+    end.deletes();
     await cancelUpdatesOf(victims.filter(({ row }) => row === delisted).map(({ accessor }) => accessor));
     const others = victims.filter(({ row }) => row !== delisted);
     if (others.length === 0) return;

@@ -1,4 +1,4 @@
-import { evictDurableObject } from "cloudflare:test";
+import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { runInOneProcess } from "../../../src/app/assemble.ts";
 import { sweepThreads } from "../../../src/base/turns/threads.ts";
@@ -6,12 +6,14 @@ import { AccessorShard, accessorShard } from "../../../src/listing/accessor-shar
 import { ACCESSOR_SHARDS } from "../../../src/listing/accessor-shard-number.ts";
 import { publishPending } from "../../../src/listing/updates/publish.ts";
 import { publishRecent } from "../../../src/listing/updates/recent.ts";
-import { firstRowAt } from "../../../src/token/ids.ts";
+import { UNASKED } from "../../../src/system/end-request.ts";
+import { decodeStoredId, firstRowAt } from "../../../src/token/ids.ts";
 import { atCalls, atNth, holdAlarmsOf, ringAlarm } from "../../support/calls.ts";
 import { endBeforeTakingBack, endWithinTree, loseNewsOfCreations } from "../../support/faults.ts";
+import { madeIn } from "../../support/rows.ts";
 import { bindings, call, createToken, initialized, keysOf } from "../../support/service.ts";
 import { allocatedRows, emptyPool, freeTrees } from "../../support/tree-pools.ts";
-import { countRows, evictTree, holdSweeps, locate, restartTree, runAlarm } from "../../support/trees.ts";
+import { countRows, evictTree, holdSweeps, isCreated, locate, restartTree, runAlarm } from "../../support/trees.ts";
 
 const SHARDS = Array.from({ length: ACCESSOR_SHARDS }, (_, number) => accessorShard(bindings, number));
 
@@ -190,6 +192,30 @@ describe("a tree that is taken again", () => {
     expect(await lookUp(setBack.token)).toBe(200);
     pass(3_700);
     expect((await loginInto(former.treeId)).treeId).toBe(former.treeId);
+  });
+
+  it("has an empty file and no alarm after it was large, and then an alarm again", async () => {
+    const { token, accessor, stub, treeId, row } = await login({ ttl: "1h", policies: ["all"] });
+    await call("POST", "cubbyhole/large", { token, body: { large: "x".repeat(400_000) } });
+    await publishPending(bindings);
+    const inTree = <T>(read: (storage: DurableObjectStorage) => T | Promise<T>) =>
+      runInDurableObject(stub, (_, { storage }) => read(storage));
+    const alarm = () => inTree((storage) => storage.getAlarm());
+    // As a job does it: the alarm of the tree comes later, should the job end in the middle.
+    const tokens = [{ row, tail: decodeStoredId(accessor)?.tail ?? new Uint8Array() }];
+    const request = { tokens, filter: null, includeRoot: false, spare: null, asked: UNASKED };
+    await stub.revokeFiltered({ ...request, dry: false, sweptByCaller: true });
+    expect(await alarm()).not.toBeNull();
+    await stub.sweep();
+    expect([await alarm(), await pooled(treeId)]).toEqual([null, 1]);
+    // Only row numbers are kept: what is deleted of a table makes a file no smaller.
+    expect(await inTree(({ sql }) => isCreated(sql))).toBe(false);
+    expect(await madeIn(stub)).toContain("row_floor");
+    pass(60);
+    const next = await loginInto(treeId, { ttl: "1h", policies: ["all"] });
+    expect([next.treeId, next.row > row, await lookUp(token)]).toEqual([treeId, true, 403]);
+    await createToken(next.token, { ttl: "1h" });
+    expect(await alarm()).not.toBeNull();
   });
 
   it("makes children above the rows of those that were deleted, when the clock was set back", async () => {
