@@ -215,9 +215,9 @@ export class DataKey {
     if (!this.#days.get(day)) this.#days.set(day, key, 1);
   }
 
-  /** Counts an encryption. */
-  noteEncryption(): void {
-    this.#encryptions++;
+  /** Counts encryptions. */
+  noteEncryptions(count: number): void {
+    this.#encryptions += count;
   }
 
   /** Encryptions since the last call. */

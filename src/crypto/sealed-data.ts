@@ -22,7 +22,7 @@ export async function sealText(keys: Keys, context: string, plain: string): Prom
   const day = Math.floor(now / DAY_MS);
   const key = await dataKey.ofDay(day);
   dataKey.keep(day, key);
-  dataKey.noteEncryption();
+  dataKey.noteEncryptions(1);
   const header = Uint8Array.of(version >> 8, version, day >> 8, day);
   const nonce = randomBytes(NONCE_BYTES);
   const sealed = await crypto.subtle.encrypt(parameters(nonce, header, context), key, UTF_8.encode(plain));

@@ -49,13 +49,20 @@ async function changeKeyRing(env: SystemEnv, change: (ring: KeyRing) => KeyRing 
 /**
  * Reports what this isolate has encrypted since the last report, and begins a new term when one is due.
  *
- * What an isolate encrypted after its last report is lost with it: the count that operators see is a little low.
+ * What an isolate encrypted after its last report is lost with it: the count that operators see is a little low. What a report carried
+ * that was not answered is in the next one, too.
  */
 export async function reportKeyUse(env: SystemEnv, keys: Keys, now: number): Promise<void> {
-  const counts = keys.terms.map(({ version, data }) => ({ term: version, count: data.takeEncryptions() }));
+  const counts = keys.terms.map(({ version, data }) => ({ term: version, count: data.takeEncryptions(), data }));
   const [{ version: newest }] = keys.terms;
-  const used = counts.filter(({ count }) => count > 0);
-  const { settings, encryptions } = await systemOf(env).noteEncryptions(used, newest);
+  const used = counts.flatMap(({ term, count }) => (count > 0 ? [{ term, count }] : []));
+  const { settings, encryptions } = await systemOf(env)
+    .noteEncryptions(used, newest)
+    .catch((error: unknown) => {
+      // They may be counted twice, but none is lost: a count that is too high ends a term too early.
+      for (const { count, data } of counts) data.noteEncryptions(count);
+      throw error;
+    });
   if (!isRotationDue(settings, { installedAt: keys.termBeganAt, encryptions }, now)) return;
   await changeKeyRing(env, (ring) => {
     // Another isolate may have done it meanwhile.

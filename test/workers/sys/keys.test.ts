@@ -1,7 +1,8 @@
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { loadInstallation } from "../../../src/system/installation.ts";
-import { systemOf } from "../../../src/system/system.ts";
+import { System, systemOf } from "../../../src/system/system.ts";
 import { readServiceToken } from "../../../src/token/ids.ts";
+import { failing } from "../../support/calls.ts";
 import { bindings, call, createToken, dataOf, initialized } from "../../support/service.ts";
 
 const POLICY_CACHE_MS = 5_000;
@@ -120,6 +121,21 @@ describe("rotation by itself", () => {
     expect(await systemOf(bindings).noteEncryptions([{ term, count: 7 }], term)).toMatchObject({
       encryptions: encryptions + 10,
     });
+  });
+
+  it("counts with the next report what the system object was not there for", async () => {
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 600_000 });
+    await self(root);
+    const { term, encryptions } = await status();
+    for (let i = 0; i < 3; i++) await createToken(root, { policies: ["default"], ttl: "1h", type: "batch" });
+    const away = failing(System, "noteEncryptions");
+    vi.setSystemTime(Date.now() + 61_000);
+    await self(root);
+    away.end();
+    vi.setSystemTime(Date.now() + 61_000);
+    await self(root);
+    expect(away.calls).toHaveLength(1);
+    expect(await status()).toMatchObject({ term, encryptions: encryptions + 3 });
   });
 });
 
