@@ -3,49 +3,57 @@ import type { RowAndTail } from "../token/ids.ts";
 import type { LeaseView, NewLeaseIds } from "./record.ts";
 import type { LeaseRequest } from "./rules.ts";
 
-/** The token that shall hold a lease. */
+/** The token that will hold a new lease. */
 export type LeaseHolder =
   | { readonly by: "token"; readonly row: number; readonly verifier: Uint8Array }
   | { readonly by: "accessor"; readonly row: number; readonly tail: Uint8Array }
-  /** The parent of a batch token, which nothing stores: its leases live with the parent and end with either. */
+  /**
+   * The parent of a batch token. A batch token has no row, so the parent holds its leases: they end with the parent, or
+   * at `endsBy` (ms), the expiry of the batch token.
+   */
   | { readonly by: "batch"; readonly row: number; readonly endsBy: number };
 
-/** A lease of the tree whose id is known. */
+/** A lease of the tree, named by the parts of its id. */
 export interface LeaseReference extends RowAndTail {
   readonly path: string;
 }
 
-/** What a tree can be asked to do about the leases of its tokens. */
+/** A request to a tree about the leases of its tokens. */
 export type LeaseAction =
   | {
       readonly kind: "register";
       readonly holder: LeaseHolder;
       readonly request: LeaseRequest;
       readonly ids: NewLeaseIds;
-      /** Sealed for the lease; null for none. */
+      /** Data that the target receives with the revocation, sealed for the lease; null for none. */
       readonly data: Uint8Array | null;
     }
   | { readonly kind: "lookup"; readonly lease: LeaseReference }
   | { readonly kind: "renew"; readonly lease: LeaseReference; readonly increment: number }
-  /** `wait`: answers after the revocation was sent once. `force`: once is enough, whatever the target says. */
+  /**
+   * `wait`: the answer follows the first attempt to send the revocation. `force`: the lease is deleted after one
+   * attempt, even a failed one.
+   */
   | { readonly kind: "revoke"; readonly lease: LeaseReference; readonly wait: boolean; readonly force: boolean };
 
-/** What came of it. */
+/** Result of a `LeaseAction`. */
 export type LeaseOutcome =
   | { readonly kind: "lease"; readonly lease: LeaseView; readonly warnings: readonly string[] }
-  /** The row is taken; try again with another. */
+  /** The row number is in use. The caller retries with another one. */
   | { readonly kind: "row_taken" }
-  /** `error`: what the attempt failed with that the caller waited for; more follow by themselves. */
+  /** `error`: why the attempt failed that the caller waited for; null without one. The tree retries by itself. */
   | { readonly kind: "revoked"; readonly error: string | null };
 
-/** Leases of one tree that a walk over a prefix found: rows with the random parts of their ids. */
+/** Leases of one tree that a walk over a prefix found, named by row and by the random part and tag of the id. */
 export interface FoundInTree {
   readonly tokens: readonly RowAndTail[];
   readonly secrets: readonly RowAndTail[];
 }
 
-/** What a walk does with what it finds. `force` sends each revocation once and forgets the lease whatever its target
- * says. */
+/**
+ * What a walk does with each lease. `revoke` revokes it. `force` sends the revocation once and deletes the lease even
+ * when the target refuses. `tidy` only removes entries of the index that have no token or lease in their tree.
+ */
 export type WalkMode = "revoke" | "force" | "tidy";
 
 /** A revocation that failed. */
@@ -54,22 +62,25 @@ export interface SendFailure {
   readonly error: string;
 }
 
-/** What a tree says to a walk. */
+/** Answer of a tree to a walk. */
 export interface WalkAnswer {
-  /** Rows that the index knows and the tree does not. */
+  /** Rows that the index lists and the tree does not have. */
   readonly unknownTokens: readonly number[];
   readonly unknownSecrets: readonly number[];
-  /** Of secrets. */
+  /** Failed revocations of secrets. */
   readonly failures: readonly SendFailure[];
   /** True when the tree has something to sweep now. */
   readonly hasDead: boolean;
 }
 
-/** What a walk is for. */
+/** Purpose of a walk, as it is sent to the trees. */
 export interface WalkPurpose {
   readonly mode: WalkMode;
-  /** The number of the watermark after which it cleans up: only tokens that are ended by this or another one are revoked. null: all are. */
+  /**
+   * Number of the watermark that the walk cleans up after: then only tokens that this or another watermark has ended
+   * are revoked. null: all tokens are.
+   */
   readonly watermark: number | null;
-  /** Who asked for the end of tokens that no watermark ends. */
+  /** Origin of the revocation, stored with tokens that no watermark has ended. */
   readonly asked: EndRequest;
 }

@@ -7,9 +7,9 @@ import type { LeaseRecord } from "./record.ts";
 import { endpointSettings, readRevocationEndpoint, serviceBindingOf } from "./revocation-endpoint.ts";
 import { SIGNATURE_HEADER, signBody, signingKey } from "./signature.ts";
 
-/** How long a target may take. */
+/** Time limit for the answer of a target (ms). */
 export const TIMEOUT_MS = 5_000;
-/** Answers that say that another attempt would get the same: the request itself is not understood. */
+/** Statuses after which a retry can't succeed: the target does not understand the request. */
 const HOPELESS = new Set([400, 405, 415, 422, 501]);
 
 /** A revocation to send. */
@@ -21,20 +21,23 @@ export interface Revocation {
   readonly data: Uint8Array | null;
 }
 
-/** What came of an attempt. */
+/** Result of an attempt. `hopeless`: a retry can't succeed. */
 export type Delivery =
   | { readonly delivered: true }
   | { readonly delivered: false; readonly error: string; readonly hopeless: boolean };
 
-/** The context in which the data of a lease is sealed: it can't be moved to another lease, or sent to another target. */
+/**
+ * Returns the context that the data of a lease is sealed with: the data can't be moved to another lease, or sent to
+ * another target.
+ */
 export function leaseDataContext(leaseTail: string, target: string): string {
   return `lease data ${leaseTail} ${target}`;
 }
 
 /**
- * Sends one revocation: a signed POST, at most once per call. The lease id is also its idempotency key. Any 2xx answer, and
- * 410, mean that the secret is gone. Redirects are not followed and the answer's body is not read: neither may lead to what
- * was not checked.
+ * Sends one revocation: a signed POST, at most once per call. The lease id is also its idempotency key. Any 2xx status,
+ * and 410, mean that the secret is gone. Redirects are not followed, because their host was not checked (SSRF). The
+ * body of the answer is not read: it is unchecked input.
  *
  * @param now ms.
  */
@@ -80,7 +83,7 @@ async function fetchTarget(env: LeaseEnv, target: string, init: RequestInit): Pr
   return binding.fetch(`https://${service.name.toLowerCase()}.service${service.path}`, init);
 }
 
-/** True for a service binding: what is bound under a name of the configuration is known only at run time. */
+/** True for a service binding. The setting only names it, so its type is known only at run time. */
 function isFetcher(binding: unknown): binding is Pick<Fetcher, "fetch"> {
   return typeof binding === "object" && binding !== null && "fetch" in binding && typeof binding.fetch === "function";
 }

@@ -1,16 +1,16 @@
 import type { LeaseWalk } from "../app/lease-walk.ts";
 import type { ListingEnv } from "../listing/env.ts";
 
-/** Settings of where requests may be sent that operators and clients name. */
+/** Settings that limit the hosts of requests whose target an operator or a client chooses. */
 export interface EndpointEnv {
   /**
-   * Addresses, CIDR blocks and names of hosts that requests may go to beside public ones, also without TLS, with commas
-   * between. Set by `npm run serve` and `npm run dev`.
+   * Addresses, CIDR blocks and host names, separated by commas, that are allowed besides public hosts, also without
+   * TLS. Set by `npm run serve` and `npm run dev`.
    */
   readonly GROVE_PRIVATE_HOSTS?: string;
-  /** Hosts that revocations of leases may be sent to, with commas between; empty: any public host. */
+  /** Hosts that may receive revocations of leases, separated by commas; empty: any public host. */
   readonly LEASE_TARGET_HOSTS?: string;
-  /** Names of this Worker's service bindings that revocations of leases may be sent to, with commas between. */
+  /** Names of this Worker's service bindings that may receive revocations of leases, separated by commas. */
   readonly LEASE_SERVICES?: string;
 }
 

@@ -15,34 +15,38 @@ import {
 import type { NewLeaseIds } from "./record.ts";
 
 /**
- * A lease id is the path that made the lease, a slash, and a tail that leads to the tree. The tail of a token's lease is `h`
- * and hex of the token's place and of a keyed hash of that: neither it nor the accessor can be made from the other, since
- * the right to use one is not the right to use the other. The tail of a secret's lease is an id of its own, made like an
- * accessor.
+ * A lease id is the path that made the lease, a slash, and a tail that contains its address: tree and row.
+ *
+ * The tail of a token's lease is `h`, then the token's address and a keyed hash of the address, both in hex. The right
+ * to use an accessor is not the right to use a lease id, so neither can be computed from the other. The tail of a
+ * secret's lease is generated like an accessor.
  */
 const LEASE_LABEL = new TextEncoder().encode("lease\0");
 const TOKEN_LEASE_LABEL = new TextEncoder().encode("lease of a token\0");
 const TOKEN_MARK = "h";
 const HASH_BYTES = 16;
 const TOKEN_TAIL = new RegExp(`^${TOKEN_MARK}([0-9a-f]{${(ADDRESS_BYTES + HASH_BYTES) * 2}})$`);
-/** After every character of an accessor. */
+/** Sorts after every character of an accessor. */
 const AFTER_ACCESSORS = "~";
-/** Characters of a lease id. */
+/** Maximum length of a lease id, in characters. */
 const MAX_LEASE_ID = 1024;
 
-/** A lease that a caller named: it need not exist. */
+/** The parts of a lease id that a caller sent. This installation made the id, but the lease need not exist. */
 export type NamedLease =
   | { readonly kind: "token"; readonly path: string; readonly address: TokenAddress }
   | { readonly kind: "secret"; readonly path: string; readonly credential: AccessorCredential };
 
-/** Makes the ids of a new lease in the tree `treeId`. `now` in ms. */
+/** Generates the ids of a new lease in the tree `treeId`. `now` in ms. */
 export async function newLeaseIds(keys: Keys, treeId: string, now: number): Promise<NewLeaseIds> {
   const row = newRow(now);
   const { text, tail } = await newRoutedId(keys, LEASE_LABEL, { treeId, row });
   return { row, text, tail };
 }
 
-/** The tail of the lease of the token with this accessor, which comes from our own storage. */
+/**
+ * Returns the tail of the lease id of the token with this accessor. The accessor comes from our own storage, so its tag
+ * is not checked.
+ */
 export async function tokenLeaseTail(keys: Keys, accessor: string): Promise<string> {
   const address = decodeStoredId(accessor);
   if (!address) throw new Error("an accessor leads to a tree");
@@ -50,14 +54,14 @@ export async function tokenLeaseTail(keys: Keys, accessor: string): Promise<stri
   return TOKEN_MARK + toHex(concat(place, await hashOfPlace(keys, place)));
 }
 
-/** The id of a lease that the index holds. */
+/** Returns the lease id of an entry of the index. */
 export async function leaseIdOfIndexed(keys: Keys, { kind, path, id }: IndexedLease): Promise<string> {
   return `${path}/${kind === "token" ? await tokenLeaseTail(keys, id) : id}`;
 }
 
 /**
- * The place of a name among those of its level. That of a token's lease is the one of its accessor, which begins with the same
- * place in the same tree; no other accessor does.
+ * Returns the sort key of a name within its level. The lease of a token sorts like the token's accessor: both begin
+ * with the same address, and no other accessor begins with it.
  */
 export function orderOfName(name: string): string {
   const bytes = fromHex(TOKEN_TAIL.exec(name)?.[1] ?? "");

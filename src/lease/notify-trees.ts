@@ -11,7 +11,7 @@ interface RoutedLease {
   readonly route: AccessorCredential;
 }
 
-/** What one tree said about its leases. */
+/** Result of the call of a walk to one tree. */
 export interface TreeReport {
   /** False when it did not answer. */
   readonly reached: boolean;
@@ -26,10 +26,11 @@ interface Marked {
 }
 
 /**
- * Has the trees of some leases do what a walk is for, and sweep what died of it, few at a time. A tree that does not answer is reported as not reached: it must not keep
- * the walk from the others.
+ * Calls the trees of these leases for a walk, and has each sweep the tokens that this ended, few trees at a time. A
+ * tree that does not answer is reported as not reached: it must not stop the walk for the others.
  *
- * @param walk with the watermark whose tokens are meant; without one all of the leases are.
+ * @param walk with a watermark, only tokens that a watermark has ended are revoked; without one, all tokens are. Leases
+ *   of secrets are revoked in both cases. For `tidy` nothing is revoked.
  */
 export async function notifyTrees(
   env: LeaseEnv,
@@ -59,7 +60,7 @@ export async function notifyTrees(
   const sweep = async ([treeId]: [string, RoutedLease[]], { hasDead }: Marked): Promise<void> => {
     if (hasDead) await treeOf(env, treeId)?.sweep();
   };
-  // Revocations of secrets wait for their targets.
+  // Revocations of secrets wait for their targets, which are other services.
   const waitsElsewhere = leases.some(({ kind }) => kind === "secret");
   const marked = await cleanUpTrees([...byTree], { mark, sweep, waitsElsewhere });
   return marked.map(({ report }) => report);

@@ -11,14 +11,14 @@ import type { LeaseEnv } from "./env.ts";
 import { MAX_ATTEMPTS, retryDelayMs } from "./rules.ts";
 import { type LeaseRow, type LeaseStore, leaseRecordOf } from "./store.ts";
 
-/** Revocations that one alarm sends at most. */
+/** Maximum number of revocations that one alarm sends. */
 const PER_ALARM = 60;
-/** Characters of an error that is kept. */
+/** Maximum length of a stored error, in characters. */
 const MAX_ERROR = 240;
 
 /**
- * Sends the revocations of leases that have ended: at least once, each attempt counted before it is made. While one is in
- * flight the tree serves other requests, so afterwards only what is still waiting is touched.
+ * Sends the revocations of ended leases, each at least once. An attempt is counted before it is made. While it is in
+ * flight the tree serves other requests, so the state of the lease is read again afterwards.
  */
 export class LeaseOutbox {
   readonly #env: LeaseEnv;
@@ -31,10 +31,10 @@ export class LeaseOutbox {
     this.#treeId = treeId;
   }
 
-  /** Sends what is due, at most as much as one alarm may. */
+  /** Sends due revocations, at most `PER_ALARM`. @throws Error while the service is sealed. */
   async sendDue(): Promise<void> {
     if (this.#store.due(currentTime(), 1).length === 0) return;
-    // Before an attempt is counted: while the service is sealed none can be made.
+    // Loaded before an attempt is counted: while the service is sealed none can be made.
     await this.#keys();
     await this.send(this.#store.due(currentTime(), PER_ALARM).map(({ row }) => row));
   }
@@ -53,7 +53,7 @@ export class LeaseOutbox {
     return failures;
   }
 
-  /** Drops leases that have ended, from the index first: a crash in between repeats the step. */
+  /** Deletes ended leases, from the index first: a crash in between repeats the step. */
   async forget(rows: readonly number[]): Promise<void> {
     const leases = rows.flatMap((row) => this.#store.find(row) ?? []);
     const byShard = Map.groupBy(
@@ -64,7 +64,10 @@ export class LeaseOutbox {
     this.#store.remove(rows);
   }
 
-  /** Takes what is still to be sent. The alarm leaves it alone until this call must be over. */
+  /**
+   * Counts an attempt for each lease with a pending revocation. The next attempt is scheduled for a time by which this
+   * call has ended, so the alarm does not send the same revocation meanwhile.
+   */
   #claim(rows: readonly number[]): LeaseRow[] {
     const now = currentTime();
     return rows.flatMap((row, at) => {
@@ -74,7 +77,7 @@ export class LeaseOutbox {
     });
   }
 
-  /** null: the target knows, or need not know any more. */
+  /** Sends one revocation. Returns null when the target has accepted it, or when it was forced. */
   async #sendOne(lease: LeaseRow, keys: Keys): Promise<SendFailure | null> {
     const { row, path } = lease;
     const revocation = {
@@ -91,8 +94,8 @@ export class LeaseOutbox {
   }
 
   /**
-   * Lists the lease as irrevocable before it stops being sent. Not one that another attempt has ended, or that was forced, since
-   * this attempt began: a forced one is sent once more.
+   * Lists the lease as irrevocable and then stops sending its revocation. Does nothing when, since this attempt began,
+   * another one has succeeded or the revocation was forced: a forced one is sent once more.
    */
   async #giveUp(lease: LeaseRow, error: string): Promise<void> {
     if (!this.#store.canGiveUp(lease.row)) return;
@@ -100,7 +103,7 @@ export class LeaseOutbox {
     const shard = accessorShard(this.#env, accessorShardNumber(tail));
     await shard.giveUpLease({ tail, path: lease.path, expiresAt: lease.expires_at, error });
     if (this.#store.canGiveUp(lease.row)) this.#store.giveUp(lease.row, error);
-    // The other attempt may have taken it off the index before it was listed again.
+    // Another attempt may have removed it from the index before `giveUpLease` listed it again.
     else if (!this.#store.find(lease.row)) await shard.removeLeases([tail]);
   }
 

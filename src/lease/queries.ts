@@ -7,8 +7,8 @@ import type { LeaseEnv } from "./env.ts";
 import { leaseIdOfIndexed, orderOfName } from "./ids.ts";
 
 /**
- * The first names of one level below `prefix` that come after the name `after` ("": from the first on): leases, and folders
- * with a slash at the end. At most `limit`, in the order of pages.
+ * Lists at most `limit` names of one level below `prefix`, after the name `after` ("": from the start): leases, and
+ * folders with a trailing slash. They are in the order of pages, see `orderOfName`.
  */
 export async function listLeases(
   env: LeaseEnv,
@@ -33,8 +33,8 @@ export async function listLeases(
 }
 
 /**
- * At most `limit` leases whose revocation was given up, by expiry and id. One shard after the other: what is held meanwhile is
- * at most twice as much.
+ * Lists at most `limit` leases whose revocation was given up, ordered by expiry and id. Shards are called one by one,
+ * so that at most twice as many leases are in memory.
  */
 export async function listIrrevocable(env: LeaseEnv, limit: number): Promise<IrrevocableLease[]> {
   let first: IrrevocableLease[] = [];
@@ -48,7 +48,7 @@ export async function listIrrevocable(env: LeaseEnv, limit: number): Promise<Irr
   return first;
 }
 
-/** How many leases were given up, by engine: the first segment of their path. */
+/** Counts the leases whose revocation was given up, by engine: the first segment of their path. */
 export async function countIrrevocable(env: LeaseEnv): Promise<Record<string, number>> {
   const total: Record<string, number> = {};
   for (const counts of await askShards(env, (shard) => shard.countIrrevocable())) {
@@ -57,7 +57,7 @@ export async function countIrrevocable(env: LeaseEnv): Promise<Record<string, nu
   return total;
 }
 
-/** How many leases of secrets there are. A shard counts up to so many: each costs the reading of a row. */
+/** Counts the leases of secrets. A shard counts at most `MAX_COUNTED`, because it reads a row for each. */
 export async function countLeases(env: LeaseEnv): Promise<number> {
   const counts = await askShards(env, (shard) => shard.countLeases(MAX_COUNTED));
   return counts.reduce((sum, count) => sum + count, 0);
@@ -65,14 +65,14 @@ export async function countLeases(env: LeaseEnv): Promise<number> {
 
 const MAX_COUNTED = 10_000;
 
-/** How many leases and tokens are listed at or below `prefix`; null when there are too many to be counted. */
+/** Counts the leases and tokens listed at or below `prefix`; null when a shard has more than `MAX_COUNTED_BELOW`. */
 export async function countBelow(env: LeaseEnv, prefix: string): Promise<number | null> {
   const counts = await askShards(env, (shard) => shard.countBelow(prefix, MAX_COUNTED_BELOW + 1));
   if (counts.some((count) => count > MAX_COUNTED_BELOW)) return null;
   return counts.reduce((sum, count) => sum + count, 0);
 }
 
-/** Of each shard. So many entries of an index are counted within some 20 ms, in which the shard does nothing else. */
+/** Entries that one shard counts at most. Counting them in an index blocks the shard for some 20 ms. */
 const MAX_COUNTED_BELOW = 200_000;
 
 function compare(a: string, b: string): number {

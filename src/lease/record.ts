@@ -1,12 +1,12 @@
-/** What is fixed when a lease is registered. Times in ms since 1970, durations in seconds. */
+/** Fields of a lease that are fixed at registration. Times in ms since 1970, durations in seconds. */
 export interface LeaseRecord {
   readonly issuedAt: number;
-  /** The longest life from `issuedAt` on; 0: the system's. */
+  /** Max TTL, counted from `issuedAt`; 0: the max TTL of the system. */
   readonly maxTtl: number;
   readonly renewable: boolean;
-  /** Where the revocation is sent, as `readRevocationEndpoint` writes it. */
+  /** Target of the revocation, normalized by `readRevocationEndpoint`. */
   readonly target: string;
-  /** When the batch token that holds the lease ends; null for a service token, which the tree itself watches. */
+  /** Expiry of the batch token that holds the lease; null for a service token, whose end the tree itself notices. */
   readonly endsBy: number | null;
 }
 
@@ -15,12 +15,12 @@ export interface LeaseView extends LeaseRecord {
   readonly path: string;
   /** The part of the lease id after the path. */
   readonly tail: string;
-  /** Seconds of the last grant. */
+  /** TTL of the last grant, in seconds. */
   readonly grantedTtl: number;
   readonly expiresAt: number;
   /** null: never renewed. */
   readonly renewedAt: number | null;
-  /** Why its revocation was given up; null while it was not. */
+  /** Error of the last attempt, once the revocation was given up; until then null. */
   readonly error: string | null;
 }
 
@@ -29,7 +29,7 @@ export function leaseIdOf(lease: Pick<LeaseView, "path" | "tail">): string {
   return `${lease.path}/${lease.tail}`;
 }
 
-/** What a new lease needs before its tree writes it. */
+/** Ids of a new lease, generated before its tree writes it. */
 export interface NewLeaseIds {
   readonly row: number;
   /** The part of the lease id after the path: tree, row, random part and tag. */

@@ -3,20 +3,20 @@ import { outboundProblem } from "../base/public-host.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import type { EndpointEnv } from "./env.ts";
 
-/** Where revocations may be sent, as operators set it. */
+/** Allowed targets of revocations, from the settings of operators. */
 export interface EndpointSettings {
-  /** Names, or `*.` and a name for all below it; empty: any public host. */
+  /** Host names; `*.` and a name allow all subdomains. Empty: any public host. */
   readonly hosts: readonly string[];
   /** Names of service bindings of this Worker that take revocations. */
   readonly services: readonly string[];
-  /** Beside public ones, also without TLS. */
+  /** Hosts that are allowed besides public ones, also without TLS. */
   readonly privateHosts: PrivateHosts;
 }
 
 const MAX_TARGET = 2048;
 const SERVICE = /^service:\/\/([A-Za-z_][A-Za-z0-9_]*)(\/[A-Za-z0-9_.~/-]*)?$/;
 
-/** The settings of this deployment. */
+/** Reads the settings of this deployment. */
 export function endpointSettings(env: EndpointEnv): EndpointSettings {
   return {
     hosts: names(env.LEASE_TARGET_HOSTS).map((host) => host.toLowerCase()),
@@ -26,10 +26,10 @@ export function endpointSettings(env: EndpointEnv): EndpointSettings {
 }
 
 /**
- * Reads the place that a revocation is sent to: an https URL, or `service://BINDING/path`. Only hosts of the
- * public internet are taken, and those on the list.
+ * Parses the target of a revocation: an https URL, or `service://BINDING/path`. The host must be public or in
+ * `privateHosts`, and in `hosts` unless that is empty.
  *
- * @returns the target in one spelling, or a message that does not repeat it.
+ * @returns the normalized target, or a message that does not repeat the input.
  */
 export function readRevocationEndpoint(text: string, settings: EndpointSettings): Result<string, string> {
   if (text === "") return err("target must be specified");
@@ -57,13 +57,13 @@ export function readRevocationEndpoint(text: string, settings: EndpointSettings)
   return ok(url.href);
 }
 
-/** The part of a target that has one signing key: the origin of a URL, or the service. */
+/** Returns the part of a target that determines the signing key: the origin of a URL, or the service. */
 export function endpointOrigin(target: string): string {
   const service = SERVICE.exec(target);
   return service ? `service://${service[1]}` : new URL(target).origin;
 }
 
-/** The name of the service binding and the path of a target that is one, else null. */
+/** Returns the binding and the path of a `service://` target; null for a URL. */
 export function serviceBindingOf(target: string): { readonly name: string; readonly path: string } | null {
   const service = SERVICE.exec(target);
   return service && { name: service[1] ?? "", path: service[2] ?? "/" };

@@ -3,27 +3,27 @@ import { SYSTEM_TTL_SECONDS } from "../system/mount.ts";
 import { type GrantedTtl, grantTtl } from "../token/rules/ttl.ts";
 import type { LeaseRecord } from "./record.ts";
 
-/** Times that a revocation is sent before it is given up. */
+/** Attempts to send a revocation before it is given up. */
 export const MAX_ATTEMPTS = 6;
-/** Pause after the first attempt that failed, before jitter; it doubles with each further one. */
+/** Pause after the first failed attempt (ms), before jitter. It doubles after each further one. */
 const RETRY_BASE_MS = 10_000;
 
 const MAX_PATH = 512;
 const MAX_SEGMENTS = 16;
-/** Without white space and the characters of policies' wildcards and URLs. */
+/** Excludes white space, the wildcards of policies and the special characters of URLs. */
 const SEGMENT = /^[A-Za-z0-9_.:@~-]+$/;
-/** First segments that are not engines: their leases are made here. */
+/** First segments that no engine may use: Grove itself makes the leases below them. */
 const OWN_PATHS = new Set(["auth", "sys", "cubbyhole", "identity"]);
 
 const SYSTEM_TTL = { defaultSeconds: SYSTEM_TTL_SECONDS, maxSeconds: SYSTEM_TTL_SECONDS };
 
-/** What an engine asks for when it registers a lease. Durations in seconds, 0: not set. */
+/** An engine's request to register a lease. Durations in seconds, 0: not set. */
 export interface LeaseRequest {
   readonly path: string;
   readonly ttl: number;
   readonly maxTtl: number;
   readonly renewable: boolean;
-  /** As `readRevocationEndpoint` writes it. */
+  /** Normalized by `readRevocationEndpoint`. */
   readonly target: string;
 }
 
@@ -33,7 +33,7 @@ export interface LeasePlan {
   readonly grant: GrantedTtl;
 }
 
-/** Why leases can't be made below `path`, or null. */
+/** Returns why no lease may be registered at `path`; null when one may. */
 export function leasePathProblem(path: string): string | null {
   const segments = path.split("/");
   if (path.length > MAX_PATH || segments.length > MAX_SEGMENTS) return "the path is too long";
@@ -45,9 +45,9 @@ export function leasePathProblem(path: string): string | null {
 }
 
 /**
- * Decides a registration.
+ * Checks a registration and computes the granted TTL.
  *
- * @param endsBy when the batch token that holds the lease ends (ms), null for a service token.
+ * @param endsBy expiry of the batch token that holds the lease (ms); null for a service token.
  * @param now ms.
  */
 export function planLease(request: LeaseRequest, endsBy: number | null, now: number): Result<LeasePlan> {
@@ -62,9 +62,10 @@ export function planLease(request: LeaseRequest, endsBy: number | null, now: num
 }
 
 /**
- * Decides the renewal of a lease that is held. Messages are the reference's (sys/leases/renew; docs/conformance.md X9).
+ * Checks the renewal of a held lease and computes the granted TTL. Messages are the reference's (sys/leases/renew;
+ * docs/conformance.md X9).
  *
- * @param increment seconds asked for; 0 repeats the last grant.
+ * @param increment requested TTL in seconds; 0 repeats the last grant.
  * @param now ms.
  */
 export function planLeaseRenewal(
@@ -96,11 +97,12 @@ function grantLease(record: LeaseRecord, requested: number, otherwise: number, n
 }
 
 /**
- * The pause after a failed attempt: doubling, half as much more or less so that what failed together does not come back together.
+ * Returns the pause after a failed attempt (ms). It doubles with each attempt. A jitter of up to half of it, in either
+ * direction, spreads the retries of attempts that failed at the same time.
  *
- * @param attempts that were made, from 1.
+ * @param attempts number of attempts made, at least 1.
  * @param random from 0 to 1.
- * @param baseMs after the first attempt: 10 s unless given.
+ * @param baseMs pause after the first attempt, before jitter; 10 s unless given.
  */
 export function retryDelayMs(attempts: number, random: number, baseMs = RETRY_BASE_MS): number {
   return Math.round(baseMs * 2 ** (attempts - 1) * (0.5 + random));

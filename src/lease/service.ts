@@ -9,21 +9,25 @@ import type { LeaseEnv } from "./env.ts";
 import { type NamedLease, readLeaseId } from "./ids.ts";
 import type { LeaseView } from "./record.ts";
 
-/** A lease as a caller with the right to see it gets it. */
+/** Answer to the look-up of a lease. */
 export type ShownLease =
   | { readonly kind: "token"; readonly leaseId: string; readonly token: TokenView }
   | { readonly kind: "secret"; readonly lease: LeaseView };
 
-/** A lease with what the caller should know about its lifetime. */
+/** A lease with the warnings about its granted TTL. */
 export interface GrantedLease {
   readonly lease: LeaseView;
   readonly warnings: readonly string[];
 }
 
-/** The message for a lease that is not there, or not any more. It is the reference's (sys/leases). */
+/** Failure for a lease that does not exist or has ended. The message is the reference's (sys/leases). */
 const LEASE_NOT_FOUND = invalid("lease not found");
 
-/** Looks a lease up, of a token or of a secret. "not_found" for one that is not there. */
+/**
+ * Looks up the lease of a token or of a secret. Fails with "not_found" when there is none.
+ *
+ * @param notes receives the accessor of the token, for the audit log.
+ */
 export async function lookupLease(
   env: LeaseEnv,
   installation: Installation,
@@ -64,13 +68,15 @@ export async function renewLease(
 }
 
 /**
- * Revokes a lease; that of a token with everything below the token. Revoking what is not there is no error.
+ * Revokes a lease. The lease of a token is revoked with the token and everything below it. A lease that does not exist
+ * is no error.
  *
- * `wait` sends the revocation of a secret before the answer, else the tree does it after; `force` sends it once and forgets
- * the lease whatever the target says. `asked` is kept with the end of a token.
+ * With `wait` the revocation of a secret is sent before the answer; without it the tree sends it afterwards. With
+ * `force` it is sent once, and the lease is deleted even when the target refuses. `asked` is stored with the end of a
+ * token.
  *
- * @param notes get the accessor of the token that goes.
- * @returns whether there was such a lease; a failure with the target's refusal, after which the tree goes on trying.
+ * @param notes receives the accessor of a revoked token, for the audit log.
+ * @returns whether there was such a lease. A failure contains the error of the target; the tree retries by itself.
  */
 export async function revokeLease(
   env: LeaseEnv,
@@ -115,7 +121,7 @@ function targetOf({ path, credential: { row, tail } }: Extract<NamedLease, { kin
   return { row, tail, path };
 }
 
-/** A lease that a tree has granted. */
+/** Returns the lease of an outcome. @throws Error for an outcome without one. */
 export function granted(outcome: LeaseOutcome): { readonly ok: true; readonly value: GrantedLease } {
   if (outcome.kind !== "lease") throw new Error(`this does not end in "${outcome.kind}"`);
   return ok({ lease: outcome.lease, warnings: outcome.warnings });

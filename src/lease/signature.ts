@@ -2,23 +2,23 @@ import { toHex } from "../crypto/bytes.ts";
 import { type Keys, keyedHash } from "../crypto/key-ring.ts";
 import { endpointOrigin } from "./revocation-endpoint.ts";
 
-/** Carries `t=<unix seconds>,v1=<hex of HMAC-SHA256 over "<unix seconds>.<body>">`. */
+/** Header with the value `t=<unix seconds>,v1=<hex of HMAC-SHA256 over "<unix seconds>.<body>">`. */
 export const SIGNATURE_HEADER = "Grove-Signature";
 
 const LABEL = "lease target\0";
 const encoder = new TextEncoder();
 
 /**
- * The key that signs what is sent to `target`: 32 bytes, one key for each origin, so that no target can speak to another as
- * if it were Grove.
+ * Derives the key that signs requests to `target`: 32 bytes. Each origin has its own key, so that no target can
+ * impersonate Grove to another one.
  */
 export function signingKey(keys: Keys, target: string): Promise<Uint8Array<ArrayBuffer>> {
   return keyedHash(keys.identity, encoder.encode(LABEL + endpointOrigin(target)));
 }
 
 /**
- * The signature of `body`. The receiver computes the same with its key, compares in constant time, and refuses times that
- * are more than a few minutes away, so that a recorded request is worth nothing later.
+ * Returns the value of the signature header for `body`. The receiver computes the same value with its key and compares
+ * in constant time. It refuses times more than a few minutes away, so that a recorded request can't be replayed later.
  *
  * @param now ms.
  */

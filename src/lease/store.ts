@@ -3,11 +3,11 @@ import type { GrantedTtl } from "../token/rules/ttl.ts";
 import type { LeaseRecord, NewLeaseIds } from "./record.ts";
 import type { LeasePlan } from "./rules.ts";
 
-/** Held by a token. */
+/** State: held by a token. */
 export const HELD = 0;
-/** Ended: its revocation is to be sent. These rows are the outbox of the tree. */
+/** State: ended, with a pending revocation. These rows are the outbox of the tree. */
 const TO_REVOKE = 1;
-/** Ended, and sending the revocation was given up. */
+/** State: ended, and its revocation was given up. */
 export const GIVEN_UP = 2;
 
 export const LEASE_MIGRATIONS: readonly Migration[] = [
@@ -48,11 +48,11 @@ export interface LeaseRow extends Record<string, SqlStorageValue> {
   expires_at: number;
   granted_ttl: number;
   renewed_at: number | null;
-  /** Times that the revocation was sent. */
+  /** Attempts to send the revocation. Each is counted before it is made. */
   attempts: number;
-  /** When it is sent next. */
+  /** Time of the next attempt. */
   attempt_at: number;
-  /** 1: sent once, and then forgotten whatever the target says. */
+  /** 1: the lease is deleted after one attempt, even a failed one. */
   forced: number;
   /** Why the revocation was given up. */
   error: string | null;
@@ -60,32 +60,32 @@ export interface LeaseRow extends Record<string, SqlStorageValue> {
   data: ArrayBuffer | null;
 }
 
-/** The table of leases of one tree, made with the first of them, and when it needs the alarm. */
+/** The table of leases of one tree, created with the first lease. It also tracks when the alarm is due. */
 export class LeaseStore {
   readonly #tables: Tables;
-  /** No lease expires and no revocation is due before this (ms); null when there is nothing to wait for. */
+  /** No lease expires and no revocation is due before this time (ms); null when nothing will be due. */
   #nextDueAt: number | null = null;
 
   constructor(sql: SqlStorage, versions = readVersions(sql)) {
     this.#tables = new Tables(sql, LEASE_MIGRATIONS, "leases", versions);
   }
 
-  /** True when there is no lease, and none that has ended whose target is still to be notified. */
+  /** True when no lease is stored: none is held, and no revocation is pending or was given up. */
   get isEmpty(): boolean {
     return this.#tables.exec("SELECT 1 FROM leases LIMIT 1").toArray().length === 0;
   }
 
-  /** The storage of the tree is being deleted. */
+  /** Drops the state in memory, because the storage of the tree is being deleted. */
   forget(): void {
     this.#tables.forget();
   }
 
-  /** When the alarm has work here (ms), or null. */
+  /** When the alarm is next due (ms), or null. */
   get nextDueAt(): number | null {
     return this.#nextDueAt;
   }
 
-  /** Reads what the store remembers. Needed after a wake-up and after the alarm's work. */
+  /** Reads `nextDueAt` from the table. Needed after a start of the object and after the alarm's work. */
   refresh(): void {
     const query = `SELECT MIN(at) FROM (
         SELECT MIN(expires_at) AS at FROM leases WHERE state = ${HELD}
@@ -94,12 +94,12 @@ export class LeaseStore {
     this.#nextDueAt = columnOf<number | null>(this.#tables, query)[0] ?? null;
   }
 
-  /** The lease with this row number, in whatever state. */
+  /** Returns the lease with this row number, in any state. */
   find(row: number): LeaseRow | null {
     return this.#tables.exec<LeaseRow>("SELECT * FROM leases WHERE row = ?", row).toArray()[0] ?? null;
   }
 
-  /** How many leases these tokens hold, at most `limit`. */
+  /** Counts the leases that these tokens hold, up to `limit`. */
   countOfTokens(tokens: readonly number[], limit: number): number {
     const query = `SELECT COUNT(*) FROM (
         SELECT 1 FROM json_each(?) t JOIN leases l ON l.token = t.value AND l.state = ${HELD} LIMIT ?
@@ -107,7 +107,7 @@ export class LeaseStore {
     return columnOf<number>(this.#tables, query, JSON.stringify(tokens), limit)[0] ?? 0;
   }
 
-  /** The oldest leases that a token holds, at most `limit`. */
+  /** Returns the oldest leases that a token holds, at most `limit`. */
   ofToken(token: number, limit: number): LeaseRow[] {
     return this.#tables
       .exec<LeaseRow>(`SELECT * FROM leases WHERE token = ? AND state = ${HELD} ORDER BY row LIMIT ?`, token, limit)
@@ -131,7 +131,7 @@ export class LeaseStore {
     this.#dueAt(grant.expiresAt);
   }
 
-  /** Takes back a lease that was just written and never handed out. */
+  /** Deletes a lease that was just written and whose id no client received. */
   removeUnseen(row: number): void {
     this.#tables.exec("DELETE FROM leases WHERE row = ?", row);
   }
@@ -148,7 +148,10 @@ export class LeaseStore {
     this.#dueAt(grant.expiresAt);
   }
 
-  /** Ends leases: their revocations are due now, also those that were given up before. */
+  /**
+   * Ends leases in any state: their revocations are due at `now` (ms), also those that were given up. A pending
+   * revocation keeps its schedule unless `forced` is new to it.
+   */
   end(rows: readonly number[], forced: boolean, now: number): void {
     if (rows.length === 0) return;
     this.#tables.exec(
@@ -162,22 +165,22 @@ export class LeaseStore {
     this.#dueAt(now);
   }
 
-  /** Ends leases that `tokens` hold, at most `limit`. Returns true when these tokens hold none any more. */
+  /** Ends leases that `tokens` hold, at most `limit`. Returns true when these tokens hold no more. */
   endOfTokens(tokens: readonly number[], now: number, limit: number): boolean {
     return this.endSomeOfTokens(tokens, now, limit) < limit;
   }
 
-  /** The same. Returns how many it ended. */
+  /** Ends leases that `tokens` hold, at most `limit`. Returns the number of leases that it ended. */
   endSomeOfTokens(tokens: readonly number[], now: number, limit: number): number {
     return this.#endSome("token IN (SELECT value FROM json_each(?))", JSON.stringify(tokens), now, limit);
   }
 
-  /** Ends leases whose time is over, at most `limit`. Returns how many. */
+  /** Ends expired leases, at most `limit`. Returns the number of leases that it ended. */
   endExpired(now: number, limit: number): number {
     return this.#endSome("expires_at <= ?", now, now, limit);
   }
 
-  /** At most `limit` revocations that are due, longest waiting first. */
+  /** Returns at most `limit` due revocations, the longest waiting first. */
   due(now: number, limit: number): LeaseRow[] {
     return this.#tables
       .exec<LeaseRow>(
@@ -189,8 +192,9 @@ export class LeaseStore {
   }
 
   /**
-   * Counts an attempt before it is made and says when the next would be: after a crash in between no other call sends the
-   * same at once, and it still happens. Returns the lease, null when there is nothing to send any more.
+   * Counts an attempt and stores the time of the next one (ms), before the attempt is made. So no other call sends the
+   * same revocation meanwhile, and after a crash it is retried. Returns the lease; null when no revocation of it is
+   * pending.
    */
   claim(row: number, nextAttemptAt: (attempts: number) => number): LeaseRow | null {
     const lease = this.find(row);
@@ -201,13 +205,13 @@ export class LeaseStore {
     return { ...lease, attempts, attempt_at };
   }
 
-  /** True while the revocation is to be sent until the target has it: one that is forced is sent once. */
+  /** True when the revocation is pending and not forced: a forced one is sent once and never given up. */
   canGiveUp(row: number): boolean {
     const lease = this.find(row);
     return lease?.state === TO_REVOKE && lease.forced === 0;
   }
 
-  /** Stops sending, and keeps why the last attempt failed. See `canGiveUp`. */
+  /** Gives up a revocation and stores why the last attempt failed. See `canGiveUp`. */
   giveUp(row: number, error: string): void {
     this.#tables.exec(`UPDATE leases SET state = ${GIVEN_UP}, error = ? WHERE row = ?`, error, row);
   }
@@ -240,7 +244,7 @@ export class LeaseStore {
   }
 }
 
-/** The fixed part of a stored lease. */
+/** Reads the fixed fields of a stored lease. */
 export function leaseRecordOf(row: LeaseRow): LeaseRecord {
   return storedJson(row.record);
 }

@@ -24,10 +24,10 @@ import type { LeaseView } from "./record.ts";
 import { planLease, planLeaseRenewal } from "./rules.ts";
 import { GIVEN_UP, HELD, type LeaseRow, LeaseStore, leaseRecordOf } from "./store.ts";
 
-/** Leases that one step moves to the outbox: a few ms. */
+/** Leases that one step moves to the outbox. A step takes a few ms. */
 const STEP = 500;
 
-/** Revocations that one step of a walk waits for. */
+/** Revocations that the tree sends before it answers one step of a walk. */
 const WALK_SENDS = 12;
 
 const NOT_STORED: Failure = {
@@ -36,7 +36,7 @@ const NOT_STORED: Failure = {
   retryAfterSeconds: 1,
 };
 
-/** A token of the tree, as far as its leases look at it. */
+/** The part of a token's row that leases read. */
 interface LeaseTokenRow {
   readonly row: number;
   readonly state: number;
@@ -57,26 +57,26 @@ interface LeaseTokens {
   nextSweepAt(now: number): number | null;
 }
 
-/** What the leases need of the tree around them. */
+/** Dependencies of the leases on their tree. */
 export interface TreeLeasesDeps {
   readonly env: LeaseEnv;
   readonly sql: SqlStorage;
   readonly versions: SchemaVersions;
   readonly treeId: string;
   readonly tokens: LeaseTokens;
-  /** Sets the alarm of the tree if something is due earlier than it stands. */
+  /** Sets the alarm of the tree earlier if something is due before it. */
   readonly arm: () => void;
-  /** The same where the caller sees to the sweep. */
+  /** The same when the caller runs the sweep: the alarm is delayed, and needed only if the call ends early. */
   readonly armBehindSweep: () => void;
 }
 
 /**
- * The leases of the tokens of one tree. A lease is good while it is in time and its holder is alive; what has ended waits in
- * the outbox until its target knows.
+ * The leases of the tokens of one tree. A lease is valid until its expiry, and while its holder is alive. Its
+ * revocation then stays in the outbox until the target has accepted it.
  */
 export class TreeLeases {
   readonly #tree: TreeLeasesDeps;
-  /** What is stored of them. */
+  /** The table of the leases. */
   readonly store: LeaseStore;
   readonly #outbox: LeaseOutbox;
   #calls = 0;
@@ -87,12 +87,12 @@ export class TreeLeases {
     this.#outbox = new LeaseOutbox(tree.env, this.store, tree.treeId);
   }
 
-  /** True while a call that waits for another object will come back to the leases. */
+  /** True while a call is in flight that will use the leases again after it has waited for another object. */
   get isBusy(): boolean {
     return this.#calls > 0;
   }
 
-  /** Performs an action. "not_found" when the holder or the lease is not there. */
+  /** Performs an action. Fails with "not_found" when the holder or the lease does not exist. */
   perform(action: LeaseAction): Promise<Result<LeaseOutcome>> {
     return this.#busy(async () => {
       const now = currentTime();
@@ -101,7 +101,7 @@ export class TreeLeases {
           return this.#register(action, now);
         case "lookup": {
           const row = this.#find(action.lease);
-          // One that was given up is still shown: an operator has to see to it.
+          // A lease whose revocation was given up is still shown: an operator has to resolve it.
           return row && (row.state === GIVEN_UP || this.#isHeld(row, now)) ? shown(this.#view(row)) : NOT_FOUND;
         }
         case "renew":
@@ -112,17 +112,17 @@ export class TreeLeases {
     });
   }
 
-  /** Ends the leases of dead tokens, one step of it. Returns true when these tokens hold none any more. */
+  /** Ends some leases of dead tokens, at most `STEP`. Returns true when these tokens hold no more. */
   endOfTokens(rows: readonly number[]): boolean {
     return this.store.endOfTokens(rows, currentTime(), STEP);
   }
 
-  /** The oldest leases that a token itself holds, at most `limit`. */
+  /** Returns the oldest leases that the token itself holds, at most `limit`. */
   heldBy(row: number, limit: number): LeaseView[] {
     return this.store.ofToken(row, limit).map((lease) => this.#view(lease));
   }
 
-  /** The alarm's work: ends what expired, and sends what is due. Bounded; the rest is the next alarm's. */
+  /** Work of the alarm: ends expired leases and sends due revocations. Bounded; the next alarm continues. */
   work(): Promise<void> {
     return this.#busy(async () => {
       this.store.endExpired(currentTime(), STEP);
@@ -131,8 +131,9 @@ export class TreeLeases {
   }
 
   /**
-   * Does to leases of this tree, which a walk over a prefix found, what the walk is for. All are ended at once; the first
-   * revocations of secrets are sent before the answer, so that the walk can report what fails, the others by the alarm.
+   * Performs a step of a walk over a prefix on the leases that it found in this tree. Unless the mode is `tidy`, all of
+   * them end at once. The first `WALK_SENDS` revocations of secrets are sent before the answer, so that the walk can
+   * report failures. The alarm sends the others.
    */
   walk(found: FoundInTree, purpose: WalkPurpose): Promise<WalkAnswer> {
     return this.#busy(() => this.#walk(found, purpose));
@@ -143,7 +144,7 @@ export class TreeLeases {
     const unknownTokens: number[] = [];
     for (const { row, tail } of tokens) {
       const token = this.#tree.tokens.find(row);
-      // A row whose seal does not hold is no token any more, but others may hang below it.
+      // A row with an invalid seal is no token, but other tokens may be below it.
       const isForged = !token && this.#tree.tokens.exists(row);
       if (!isForged && (!token || !equalBytes(token.fixed.accessorTail, tail))) unknownTokens.push(row);
       else if (watermark !== null) this.#tree.tokens.revokeEnded(row, row);
@@ -169,7 +170,7 @@ export class TreeLeases {
     const plan = planLease(request, holder.by === "batch" ? holder.endsBy : null, now);
     if (!plan.ok) return plan;
     if (this.store.find(ids.row)) return ok({ kind: "row_taken" });
-    // Side by side with the own write, as the creation of a token does it.
+    // In parallel with the own write. The answer waits for both.
     const indexed = accessorShard(this.#tree.env, accessorShardNumber(ids.text))
       .addLease(ids.text, request.path)
       .then(
@@ -182,7 +183,7 @@ export class TreeLeases {
       this.store.removeUnseen(ids.row);
       return err(NOT_STORED);
     }
-    // The holder may have died while the index was written; its lease has ended with it then.
+    // The holder may have ended while the index was written. Then the lease has ended with it.
     const row = this.store.find(ids.row);
     return row && this.#isHeld(row, currentTime()) ? shown(this.#view(row), plan.value.grant.warnings) : NOT_FOUND;
   }

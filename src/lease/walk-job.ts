@@ -1,65 +1,65 @@
 import type { EndRequest } from "../system/end-request.ts";
 import type { WalkMode } from "./actions.ts";
 
-/** A mount that leaves its place. */
+/** A mount that is being disabled or moved. */
 export interface LeavingMount {
-  /** With a slash at the end. */
+  /** The path that it leaves, with a trailing slash. */
   readonly path: string;
   readonly uuid: string;
   /** Its auth method. */
   readonly type: string;
-  /** Where it goes, under an id of that move's own; absent for one that is being disabled. */
+  /** Id and new path of the move; absent when the mount is being disabled. */
   readonly move?: {
     readonly id: string;
     readonly to: string;
-    /** The id under which it issues at the old place. */
+    /** The id under which it issues tokens at the old path. */
     readonly issuer: string;
   };
 }
 
-/** A mount that goes to another place. */
+/** A mount that is being moved. */
 export type MovingMount = LeavingMount & Required<Pick<LeavingMount, "move">>;
 
-/** True for a mount that moves; false for one that is being disabled. */
+/** True when the mount is being moved; false when it is being disabled. */
 export function isMoving(mount: LeavingMount): mount is MovingMount {
   return mount.move !== undefined;
 }
 
-/** What to do with all leases below a path prefix. */
+/** A job on all leases below a path prefix. */
 export interface WalkJob {
   readonly mode: WalkMode;
-  /** Ends with a slash and means whole segments; "" means all. */
+  /** Ends with a slash, so it matches whole segments; "" matches every path. */
   readonly prefix: string;
 }
 
-/** Tokens that end at once, in constant time. */
+/** A job that ends tokens by a watermark: at once, in constant time. */
 export interface EndJob extends WalkJob {
-  /** ms: those that were created before; null: all that were made before now. */
+  /** Only tokens created before this time (ms) end; null: all that were created before now. */
   readonly createdBefore: number | null;
-  /** A mount that goes, or goes elsewhere, when what it issued ends. */
+  /** The mount that is disabled or moved together with the end of its tokens; null for none. */
   readonly mount: LeavingMount | null;
-  /** Who asked. */
+  /** Origin of the request, stored with the end of the tokens. */
   readonly asked: EndRequest;
 }
 
-/** How far the clean-up after tokens were ended is. */
+/** Progress of the clean-up after a watermark. */
 export interface EndProgress {
-  /** Entries of the index that it has met, in all passes. */
+  /** Number of entries of the index that were processed, in all passes. */
   readonly seen: number;
-  /** Entries that the index had when it began; null when they are not counted (yet). */
+  /** Number of entries that the index had at the start; null when it is not known, or not yet. */
   readonly total: number | null;
 }
 
-/** A lease whose revocation failed, met as the `number`th. */
+/** A lease whose revocation failed. `number` is its position among the leases of the walk, from 1. */
 export interface WalkFailure {
   readonly leaseId: string;
   readonly number: number;
   readonly error: string;
 }
 
-/** How far a walk came while a request waited for it. */
+/** State of a walk at the end of the time that a request waited for it. */
 export interface WalkProgress {
   readonly finished: boolean;
-  /** The first failure, of as many leases as were met; null when there was none. */
+  /** The first failure, and `of`, the number of leases that the walk has processed; null without a failure. */
   readonly failure: (WalkFailure & { readonly of: number }) | null;
 }

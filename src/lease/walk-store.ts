@@ -6,45 +6,45 @@ import type { EndJob, LeavingMount, WalkFailure, WalkJob } from "./walk-job.ts";
 
 /** The watermark whose stored tokens a walk revokes. */
 export interface WalkWatermark {
-  /** Names it before the system has made it. */
+  /** Chosen before the System object creates the watermark. */
   readonly id: string;
   readonly createdBefore: number | null;
-  /** null until the system has made it. */
+  /** null until the System object has created the watermark. */
   readonly number: number | null;
-  /** From this moment on (ms) every isolate knows the watermark when it makes a token: the last pass begins then. */
+  /** From this time on (ms) every isolate that creates a token knows the watermark. The last pass begins then. */
   readonly knownAt: number;
   /** True in the last pass. */
   readonly lastPass: boolean;
 }
 
-/** Where the walk of one shard stands; null: at its beginning. */
+/** Position of a walk in one shard; null: at the start. */
 export type ShardPosition = PagePosition | null | "end";
 
-/** A walk that is under way. */
+/** A walk in progress. */
 export interface Walk {
-  /** Grows with every start, so that a step which began before a restart does not move the new walk. */
+  /** Incremented by every start, so that a step of the previous walk does not move the new one. */
   readonly generation: number;
   readonly mode: WalkMode;
   readonly prefix: string;
   readonly mount: LeavingMount | null;
-  /** null: whatever is listed below the prefix is meant. */
+  /** null: the walk covers everything that is listed below the prefix. */
   readonly watermark: WalkWatermark | null;
-  /** Entries that were listed when it began; null: not counted, or too many. */
+  /** Number of entries that were listed at the start; null: not counted, or too many to count. */
   readonly total: number | null;
   readonly progress: WalkPosition;
-  /** Who asked for the end of the tokens. */
+  /** Origin of the request, stored with the end of the tokens. */
   readonly asked: EndRequest;
 }
 
-/** How far a walk is. */
+/** Position of a walk. */
 export interface WalkPosition {
-  /** What is being walked: the tokens of each group of shards, then the secrets of each. */
+  /** Number of the phase: the tokens of each group of shards are one, then the secrets of each group. */
   readonly phase: number;
-  /** Of each shard of the group; null: all at their beginning. */
+  /** Position in each shard of the group; null: all at the start. */
   readonly shards: readonly ShardPosition[] | null;
   /** True when a tree could not be reached in this pass: another pass follows. */
   readonly incomplete: boolean;
-  /** Leases met. */
+  /** Number of leases that were processed. */
   readonly seen: number;
   readonly failure: WalkFailure | null;
 }
@@ -98,7 +98,7 @@ interface WalkRow extends Record<string, SqlStorageValue> {
   asked: string;
 }
 
-/** The row of the walk of one object, while one is under way. */
+/** Stores the walk of one object, as a row that exists while a walk is in progress. */
 export class WalkStore {
   readonly #tables: Tables;
 
@@ -106,13 +106,13 @@ export class WalkStore {
     this.#tables = tables;
   }
 
-  /** The walk; null when none is under way. */
+  /** Returns the walk; null when none is in progress. */
   read(): Walk | null {
     const row = this.#tables.exec<WalkRow>("SELECT * FROM walk").toArray()[0];
     return row ? walkOfRow(row) : null;
   }
 
-  /** Stores a walk at its start, also in place of one that is under way. A forced walk stays forced. */
+  /** Stores a new walk, in place of one in progress if there is one. A forced walk stays forced. */
   start(job: WalkJob & Pick<EndJob, "asked" | "mount">, watermark: WalkWatermark | null): void {
     this.#tables.exec(
       `INSERT INTO walk (id, generation, mode, prefix, mount, watermark, asked, unit, incomplete, seen)
@@ -132,7 +132,7 @@ export class WalkStore {
     );
   }
 
-  /** Moves the walk on, unless it was started anew meanwhile. */
+  /** Stores a new position, unless the walk was restarted meanwhile. */
   move({ generation }: Walk, to: WalkPosition): void {
     this.#tables.exec(
       "UPDATE walk SET unit = ?, position = ?, incomplete = ?, seen = ?, failure = ? WHERE generation = ?",
@@ -145,12 +145,12 @@ export class WalkStore {
     );
   }
 
-  /** Notes how many entries the walk goes over, unless the walk was started anew meanwhile. */
+  /** Stores how many entries the walk covers, unless the walk was restarted meanwhile. */
   noteTotal({ generation }: Walk, total: number | null): void {
     this.#tables.exec("UPDATE walk SET total = ? WHERE generation = ?", total, generation);
   }
 
-  /** Changes the watermark of the walk, unless the walk was started anew meanwhile. */
+  /** Stores the changed watermark, unless the walk was restarted meanwhile. */
   noteWatermark({ generation }: Walk, watermark: WalkWatermark): void {
     this.#tables.exec("UPDATE walk SET watermark = ? WHERE generation = ?", json(watermark), generation);
   }

@@ -35,38 +35,44 @@ import {
   type WalkWatermark,
 } from "./walk-store.ts";
 
-/** Shards that one step asks, at once. */
+/** Shards that one step calls in parallel. */
 const PARALLEL = MAX_PARALLEL_CALLS;
-/** Leases that one step takes from each shard. */
+/** Leases that one step reads from each shard. */
 const PAGE = 25;
-/** Steps of one alarm: with a call to a tree for each lease, below the platform's limit of calls in one invocation. */
+/**
+ * Steps of one alarm. With a call to a tree for each lease they stay below the platform's limit of calls per
+ * invocation.
+ */
 const STEPS_PER_ALARM = 6;
-/** Trees that the steps of one alarm call at most. */
+/** Maximum number of trees that one alarm calls. */
 export const MAX_TREES_OF_ALARM = STEPS_PER_ALARM * PARALLEL * PAGE;
-/** Groups of shards that there can be. Numbered so, a walk goes on where it was although a generation of shards opens meanwhile. */
+/**
+ * Maximum number of groups of shards. Phases are numbered with it, so that a stored position stays valid when a
+ * generation of shards opens during the walk.
+ */
 const MAX_GROUPS = Math.ceil(MAX_ACCESSOR_SHARDS / PARALLEL);
-/** The tokens of each group of shards, then the secrets of each. */
+/** Number of phases: the tokens of each group of shards, then the secrets of each. */
 const PHASES = 2 * MAX_GROUPS;
-/** How long a request waits for a walk before it is answered that the walk goes on without it. */
+/** Maximum time that a request waits for the end of a walk (ms). */
 export const MAX_WAIT_MS = 20_000;
-/** So much later than the answer (ms) the clean-up begins, about. */
+/** Approximate delay between the answer and the start of the clean-up (ms). */
 const HEAD_START_MS = 100;
-/** Pause before what could not be reached is tried again. */
+/** Pause before trees that did not answer are called again (ms). */
 const RETRY_MS = 15_000;
-/** What the alarm does, and the type of its log lines. */
+/** Name of the alarm's duty, and the type of its log lines. */
 const DUTY = "lease walk";
 
 /** Deletes what the auth method of a mount stored for it. Safe to repeat. */
 export type EraseMount = (mount: Pick<Mount, "type" | "uuid">) => Promise<void>;
 
 /**
- * Does something to every lease below a path prefix, in whatever trees they live: one object for each prefix, which walks the
- * shards of the index page by page and calls the trees. The place where it stands is stored, so a crash repeats one page.
+ * Processes every lease below a path prefix, in all trees. There is one object for each prefix. It walks the shards of
+ * the index page by page and calls the trees. Its position is stored, so a crash repeats one page.
  *
- * What is guaranteed: a walk meets every lease whose creation was answered before the walk's start was; of tokens without a
- * watermark those that were answered two seconds before, and all of them where one process serves everything. A lease that is
- * created while it goes on may be met or not; one that another walk has started for is met by that one. Starting again
- * before the end begins at the front.
+ * Guarantees: a walk processes every lease whose creation was answered before the start of the walk was. Tokens reach
+ * the index later: a walk without a watermark processes those whose creation was answered two seconds earlier, and all
+ * of them where one process serves everything. A lease that is created during the walk may be missed; a walk that
+ * starts later processes it. A start during a walk restarts it at the beginning.
  */
 export class LeaseScanJob extends GroveObject<LeaseEnv> {
   readonly #store: WalkStore;
@@ -89,8 +95,8 @@ export class LeaseScanJob extends GroveObject<LeaseEnv> {
   }
 
   /**
-   * Starts a walk over what is listed, and waits at most `waitMs` for its end. From the answer on the walk happens, whatever
-   * fails meanwhile. `asked` is kept with the end of tokens.
+   * Starts a walk over the listed leases, and waits at most `waitMs` for its end. The walk is durable once this
+   * returns. `asked` is stored with the end of tokens.
    */
   async start(job: WalkJob, asked: EndRequest, waitMs: number): Promise<WalkProgress> {
     this.#store.start({ ...job, mount: null, asked }, null);
@@ -101,10 +107,10 @@ export class LeaseScanJob extends GroveObject<LeaseEnv> {
   }
 
   /**
-   * Ends tokens in constant time: from the answer on none of them is accepted by an isolate that knows the installation as of now.
-   * Walks go through the index later, to revoke what is stored of them, and end the watermark's clean-up.
+   * Ends tokens in constant time, by a watermark. Once this returns ok, no isolate with the current copy of the
+   * installation accepts them. A walk over the index later revokes their rows and then marks the watermark as cleaned.
    *
-   * @returns a refusal, after which nothing has happened.
+   * @returns ok, or a refusal: then nothing has changed.
    */
   async endTokens({ createdBefore, ...job }: EndJob): Promise<Result<null>> {
     const id = job.mount ? endIdOf(job.mount) : crypto.randomUUID();
@@ -113,24 +119,24 @@ export class LeaseScanJob extends GroveObject<LeaseEnv> {
     await this.alarms.set();
     const walk = this.#store.read();
     const made = walk && (await this.#makeWatermark(walk));
-    // The walk asks for it again and notes it, which the answer need not wait for.
+    // The walk requests the watermark again and stores its number. The answer need not wait for that.
     return made && !made.ok ? made : ok(null);
   }
 
-  /** How far the walk is; null when none is under way. */
+  /** Returns the progress of the walk; null when none is in progress. */
   progress(): EndProgress | null {
     const walk = this.#store.read();
     return walk && { seen: walk.progress.seen, total: walk.total };
   }
 
-  /** Starts a walk unless one is under way. Returns whether it did. */
+  /** Starts a walk unless one is in progress. Returns whether it did. */
   async startUnlessRunning(job: WalkJob): Promise<boolean> {
     if (this.#store.read()) return false;
     await this.start(job, UNASKED, 0);
     return true;
   }
 
-  /** Takes some steps of the walk. */
+  /** Performs some steps of the walk, at most `STEPS_PER_ALARM`. */
   async #steps(): Promise<void> {
     for (let step = 0; step < STEPS_PER_ALARM; step++) {
       const walk = this.#store.read();
@@ -141,11 +147,11 @@ export class LeaseScanJob extends GroveObject<LeaseEnv> {
         await this.#noteWatermark(walk, watermark);
         continue;
       }
-      // Secrets in its configuration need not wait for the end of the walk.
+      // Erased already here, because the configuration of the mount may contain secrets.
       if (isAtStart && mount && !isMoving(mount) && !watermark?.lastPass) await this.#erase(mount);
       // Tokens that were just made may not be on the list yet.
       if (isAtStart) await publishRecent(this.env, currentTime());
-      // The progress of the others is not shown.
+      // Without a watermark the progress is not shown, so the total is not needed.
       if (isAtStart && watermark && !watermark.lastPass) {
         this.#store.noteTotal(walk, await countBelow(this.env, walk.prefix));
       }
@@ -162,7 +168,7 @@ export class LeaseScanJob extends GroveObject<LeaseEnv> {
         this.#store.move(walk, { ...PASS_START, seen: progress.seen });
         continue;
       }
-      // Also what a login that was under way has written.
+      // Erased again: a login in flight may have written since.
       if (mount && !isMoving(mount)) await this.#erase(mount);
       if (watermark && watermark.number !== null) {
         const scope = pathScope(walk.prefix);
@@ -172,7 +178,7 @@ export class LeaseScanJob extends GroveObject<LeaseEnv> {
     }
   }
 
-  /** Has the system make the watermark of a walk, and remembers it. Safe to repeat. */
+  /** Has the System object create the watermark of a walk, and stores its number. Safe to repeat. */
   async #noteWatermark(walk: Walk, watermark: WalkWatermark): Promise<void> {
     const made = await this.#makeWatermark(walk);
     if (!made.ok) return;
@@ -180,7 +186,9 @@ export class LeaseScanJob extends GroveObject<LeaseEnv> {
     this.#store.noteWatermark(walk, { ...watermark, number: made.value, knownAt });
   }
 
-  /** Has the system make the watermark of a walk, which ends here when that is refused. Safe to repeat. Returns its number. */
+  /**
+   * Has the System object create the watermark of a walk. Returns its number. A refusal ends the walk. Safe to repeat.
+   */
   async #makeWatermark(walk: Walk): Promise<Result<number | null>> {
     const { mount, watermark, asked } = walk;
     if (!watermark) return ok(null);
@@ -193,7 +201,7 @@ export class LeaseScanJob extends GroveObject<LeaseEnv> {
     return made;
   }
 
-  /** Has the system take a mount from its place, with a watermark for what it issued there. Safe to repeat. */
+  /** Has the System object disable or move a mount, with a watermark for the tokens that it issued. Safe to repeat. */
   #takeAway(mount: LeavingMount, asked: EndRequest): Promise<Result<number>> {
     const { path, uuid } = mount;
     const system = systemOf(this.env);
@@ -202,7 +210,7 @@ export class LeaseScanJob extends GroveObject<LeaseEnv> {
     return system.moveMount({ id, issuer, from: path, to, asked }, currentTime());
   }
 
-  /** One page of each shard of a group. */
+  /** Processes one page of each shard of a group. */
   async #step(walk: Walk): Promise<void> {
     const { progress } = walk;
     const kind = progress.phase < MAX_GROUPS ? "token" : "secret";
@@ -229,7 +237,7 @@ export class LeaseScanJob extends GroveObject<LeaseEnv> {
     const atEnd = next.every((position) => position === "end");
     const failed = answers.map(({ failure }) => failure).find((failure) => failure !== null);
     const failure: WalkFailure | undefined = failed && {
-      // Only those of secrets fail.
+      // Only revocations of secrets fail.
       leaseId: leaseIdOf({ path: failed.lease.path, tail: failed.lease.id }),
       number: progress.seen + leases.indexOf(failed.lease) + 1,
       error: failed.error,
@@ -247,7 +255,7 @@ export class LeaseScanJob extends GroveObject<LeaseEnv> {
     if (type !== undefined) await this.#eraseMount({ uuid, type });
   }
 
-  /** Answers the callers that wait, and leaves nothing behind. */
+  /** Answers the waiting callers and deletes the storage of the object. */
   async #finish(walk: Walk): Promise<void> {
     if (this.#store.read()?.generation !== walk.generation) return;
     const { failure: met, seen } = walk.progress;
@@ -270,7 +278,7 @@ export class LeaseScanJob extends GroveObject<LeaseEnv> {
   }
 }
 
-/** When the next step is due (ms). The last pass begins as soon as every isolate knows the watermark. */
+/** Returns when the next step is due (ms). The last pass begins as soon as every isolate knows the watermark. */
 function dueOf({ watermark, progress }: Walk): number {
   return watermark?.lastPass && isPassStart(progress) ? watermark.knownAt : 0;
 }
@@ -283,33 +291,33 @@ function shardsOfGroup(group: number): number[] {
   return shardNumbers().slice(group * PARALLEL, (group + 1) * PARALLEL);
 }
 
-/** Behind the last group of shards that there is, the first phase of the secrets, or the end. */
+/** Returns the next phase. After the last existing group of shards it is the first phase of the secrets, or the end. */
 function phaseAfter(phase: number): number {
   const next = phase + 1;
   return shardsOfGroup(next % MAX_GROUPS).length > 0 ? next : Math.ceil(next / MAX_GROUPS) * MAX_GROUPS;
 }
 
 /**
- * How far the clean-up of a watermark is; null when none is under way.
+ * Returns the progress of the clean-up of a watermark; null when none is in progress.
  *
- * @param id of the watermark; that of a disabled mount is the mount's.
+ * @param id of the watermark: for a mount its uuid, or the id of its move.
  */
 export async function progressOfEnd(env: LeaseEnv, prefix: string, id: string): Promise<EndProgress | null> {
   const ofPrefix = await walkOf(env, { mode: "revoke", prefix }).progress();
   return ofPrefix ?? (await walkOfMount(env, id).progress());
 }
 
-/** The walk of a mount that is disabled, by its uuid, or of one that moves, by the id of the move. */
+/** The object that walks for a mount. `id`: the uuid of a mount that is disabled, or the id of a move. */
 export function walkOfMount(env: LeaseEnv, id: string): ReturnType<LeaseEnv["LEASE_WALK"]["getByName"]> {
   return within(env, env.LEASE_WALK).getByName(`mount:${id}`);
 }
 
-/** The id of the watermark for what a mount issued at the place that it leaves. */
+/** Returns the id of the watermark for the tokens that a mount issued at the path that it leaves. */
 function endIdOf(mount: LeavingMount): string {
   return isMoving(mount) ? mount.move.id : mount.uuid;
 }
 
-/** The walk over `prefix`, of which there is one at a time. Tidying and revoking do not disturb each other. */
+/** The object that walks over the prefix, one walk at a time. Tidy has an object of its own, apart from revocation. */
 export function walkOf(env: LeaseEnv, job: WalkJob): ReturnType<LeaseEnv["LEASE_WALK"]["getByName"]> {
   return within(env, env.LEASE_WALK).getByName(`${job.mode === "tidy" ? "tidy" : "revoke"}:${job.prefix}`);
 }
