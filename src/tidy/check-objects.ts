@@ -9,12 +9,12 @@ import { loadInstallation } from "../system/installation.ts";
 import { systemOf } from "../system/system.ts";
 import { tokenRoles } from "../token/roles/token-roles.ts";
 
-/** An object with rows that have seals. */
+/** An object that stores sealed rows. */
 interface SealedObject {
   checkSeals(from: SealPosition | null): Promise<SealStep>;
 }
 
-/** What was found in one object or several. */
+/** Result of the check of one object or several. */
 interface Found extends CheckedRows {
   /** Objects that did not answer. */
   readonly failures: number;
@@ -23,13 +23,16 @@ interface Found extends CheckedRows {
 const NOTHING: Found = { sealed: 0, tampered: 0, terms: [], failures: 0 };
 
 /**
- * Checks the seals of all rows outside trees and teams: policies, mounts with what their methods store, token roles, identity
- * and issuer. Safe to run at any time and to break off. An object that fails is counted and must not keep the others waiting.
+ * Checks the seals of all rows outside trees and teams: policies, mounts with the storage of their methods, token
+ * roles, identity and issuer. Safe to run at any time and to interrupt. An object that fails is counted and must not
+ * stop the check of the others.
+ *
+ * @throws Error while the service is sealed.
  */
 export async function checkObjects(env: Env): Promise<Found> {
   const loaded = await loadInstallation(env);
   if (!loaded.ok) throw new Error("seals can't be checked while the service is sealed");
-  // Of a mount's objects only those of its method have anything.
+  // All classes are called for every mount. Only the objects of its own method store rows.
   const mounts = loaded.value.mounts.flatMap((mount): [string, SealedObject][] => [
     [mount.uuid, within(env, env.CLOUD_AUTH).getByName(mount.uuid)],
     [mount.uuid, within(env, env.JWT_AUTH).getByName(mount.uuid)],
@@ -52,7 +55,7 @@ export async function checkObjects(env: Env): Promise<Found> {
   return found;
 }
 
-/** The shards of entities that have ever written; null when the directory did not answer. */
+/** Returns the shards of entities that have stored something; null when the directory did not answer. */
 async function entityShards(env: Env): Promise<[string, SealedObject][] | null> {
   try {
     return (await identityOf(env).shards()).map((number) => [`entities ${number}`, entityShard(env, number)]);

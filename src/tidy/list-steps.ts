@@ -8,34 +8,36 @@ import { nothingHere } from "../tree/tidy/tree-tidy.ts";
 import { type ListPosition, mendInventory, readPage, removeGone } from "./lists.ts";
 import type { StepDone, TidyRun, TreeWork } from "./tidy-store.ts";
 
-/** Trees that a step goes on in. */
+/** Maximum number of trees that one step continues. */
 export const TREES_PER_STEP = 24;
 
-/** A step for one tree. */
+/** The request of a step to one tree. */
 interface TreeQuestion extends Omit<TidyStep, "run" | "aged"> {
   readonly treeId: string;
 }
 
-/** What one tree answered. */
+/** Answer of one tree. */
 interface TreeTidyAnswer extends TidyStepResult {
   readonly treeId: string;
 }
 
-/** What a step did, and the trees that it has begun with and not ended. */
+/** Result of a step: what it did, and the trees that it has begun and not finished. */
 export interface StepResult {
   readonly left: readonly TreeWork[];
   readonly done: StepDone;
 }
 
-/** The same of a page of a list. */
+/** Result of a step on a page of a list. */
 export interface PageResult extends StepResult {
   readonly next: ListPosition | null;
 }
 
-/** The run that a step is of: its number, and the terms of keys that it looks for. */
+/** The run of a step: its number, and the terms of keys whose use it looks for. */
 type RunOfStep = Pick<TidyRun, "number" | "aged">;
 
-/** Lets the trees of a page say which of its entries have no token, and begin with their own rows. Safe to repeat. */
+/**
+ * Has the trees of a page report which of its entries have no token, and begin to check their own rows. Safe to repeat.
+ */
 export async function tidyPage(env: Env, run: RunOfStep, position: ListPosition): Promise<PageResult> {
   const page = await readPage(env, position, currentTime());
   const questions = [...page.claims].map(([treeId, claims]) => ({ treeId, from: null, ...claims }));
@@ -46,7 +48,7 @@ export async function tidyPage(env: Env, run: RunOfStep, position: ListPosition)
   return { next: page.next, left: workLeft(answers), done: { report, needed: neededTerms(answers) } };
 }
 
-/** Goes on in trees that a page has begun with. Safe to repeat. */
+/** Continues the check of the own rows of trees. Safe to repeat. */
 export async function tidyTrees(env: Env, run: RunOfStep, work: readonly TreeWork[]): Promise<StepResult> {
   const questions = work.map((tree) => ({ ...tree, accessors: [], customIds: [] }));
   const answers = await askTrees(env, run, questions);
@@ -66,7 +68,9 @@ function totals(asked: number, answers: readonly TreeTidyAnswer[]): TidyReport {
   return answers.reduce((sum, { repairs }) => addToReport(sum, repairs), start);
 }
 
-/** Has each tree perform its step. A tree that fails is skipped: one broken tree must not stop the run for the others. */
+/**
+ * Has each tree perform its step. A tree that fails is skipped: one broken tree must not stop the run for the others.
+ */
 async function askTrees(
   env: Env,
   { number, aged }: Pick<TidyRun, "number" | "aged">,

@@ -7,10 +7,10 @@ import { CUSTOM_ID_SHARDS, customIdsShard } from "../tree/custom-ids.ts";
 import type { TidyReport } from "../tree/tidy/report.ts";
 import { type CustomIdClaim, SAFETY_AGE_MS, type TidyStepResult } from "../tree/tidy/step.ts";
 
-/** Entries that are read at once: also the most trees that one step asks. */
+/** Entries of a page. It is also the maximum number of trees that one step calls. */
 export const LIST_PAGE = 100;
 
-/** How far a run has read the lists; null at the end of the last one. */
+/** Where a run reads the lists next. */
 export interface ListPosition {
   readonly list: "accessors" | "custom_ids";
   readonly shard: number;
@@ -18,28 +18,28 @@ export interface ListPosition {
   readonly after: string;
 }
 
-/** What a page says about one tree. */
+/** The entries of a page that name one tree. */
 export interface Claims {
   readonly accessors: readonly ListedClaim[];
   readonly customIds: readonly CustomIdClaim[];
 }
 
-/** A part of a list. */
+/** A page of a list. */
 export interface ListPage {
   readonly examined: Partial<TidyReport>;
   /** By tree id. Entries that are too new to be checked are left out. */
   readonly claims: ReadonlyMap<string, Claims>;
-  /** Entries that lead nowhere whatever the trees say. */
+  /** Entries that are not valid accessors, so that no tree can be called. */
   readonly broken: readonly string[];
   readonly next: ListPosition | null;
 }
 
-/** What one of the trees said of the entries about it. */
+/** Answer of one tree about the entries that name it. */
 export interface Compared extends Omit<TidyStepResult, "repairs" | "terms" | "next"> {
   readonly treeId: string;
 }
 
-/** Where a run over everything begins, and one that leaves the accessors out. */
+/** Start of a run over everything, and of one that leaves out the accessors. */
 export const FIRST_POSITION: ListPosition = { list: "accessors", shard: 0, after: "" };
 export const FIRST_WITHOUT_ACCESSORS: ListPosition = { list: "custom_ids", shard: 0, after: "" };
 
@@ -65,7 +65,7 @@ export async function mendInventory(
   return { tampered: wrong.length };
 }
 
-/** Takes what is gone off the list at `position`. Safe to repeat. */
+/** Removes entries without a token from the list at `position`. Safe to repeat. */
 export async function removeGone(
   env: Env,
   position: ListPosition,
@@ -80,7 +80,7 @@ export async function removeGone(
   const entries = gone.flatMap(({ treeId, goneCustomIds }) =>
     goneCustomIds.map(({ key, row }) => ({ key, treeId, row })),
   );
-  // An entry is released only while it leads where it led when it was checked: a new token may have taken the id since.
+  // An entry is released only if it still names the token that was checked: a new token may have taken the id since.
   await customIdsShard(env, position.shard).release(entries);
   return { customIdsRemoved: entries.length };
 }

@@ -3,7 +3,7 @@ import { type Migration, storedJson, type Tables } from "../storage/tables.ts";
 import { addToReport, NO_REPORT, type TidyReport } from "../tree/tidy/report.ts";
 import type { ShardCheck } from "./shard-tidy.ts";
 
-/** The schema of what the shards have reported, beside that of the runs. */
+/** The schema of the reports of the shards, in the same object as the schema of the runs. */
 export const SHARD_CHECK_MIGRATIONS: readonly Migration[] = [
   {
     version: 1,
@@ -23,26 +23,26 @@ export const SHARD_CHECK_MIGRATIONS: readonly Migration[] = [
   },
 ];
 
-/** What is known of the checks of all shards. */
+/** Summary of the last checks of all shards. */
 export interface ShardChecks {
   /** Shards that have been checked at least once. */
   readonly checked: number;
   readonly shards: number;
   /** When the oldest of their last checks began (ms); null as long as one is missing. */
   readonly since: number | null;
-  /** Trees that did not answer in the last checks. */
+  /** Number of trees that did not answer in the last checks. */
   readonly failures: number;
 }
 
-/** What the last checks of all shards say together. */
+/** Combined result of the last checks of all shards. */
 export interface CheckedByShards {
   /** When the oldest of them began (ms). */
   readonly since: number;
-  /** Rows whose seal does not hold. */
+  /** Number of rows with an invalid seal. */
   readonly tampered: number;
-  /** Versions of terms of keys that all of them looked for. */
+  /** Versions of the terms of keys whose use all of the checks looked for. */
   readonly aged: readonly number[];
-  /** Versions of those that one of them found to be needed. */
+  /** Versions of the terms that at least one check found to be needed. */
   readonly needed: readonly number[];
 }
 
@@ -53,7 +53,7 @@ interface CheckRow extends Record<string, SqlStorageValue> {
   needed: string;
 }
 
-/** What the checks of the shards have found. */
+/** Stores the results of the checks of the shards. */
 export class ShardCheckStore {
   readonly #tables: Tables;
 
@@ -61,7 +61,7 @@ export class ShardCheckStore {
     this.#tables = tables;
   }
 
-  /** Keeps the last check of a shard. Safe to repeat. */
+  /** Stores the last check of a shard. Safe to repeat. */
   keep(shard: number, { startedAt, finishedAt, report, aged, needed }: ShardCheck): void {
     this.#tables.exec(
       `INSERT INTO shard_checks (shard, started_at, finished_at, report, aged, needed, added) VALUES (?, ?, ?, ?, ?, ?, 0)
@@ -78,7 +78,7 @@ export class ShardCheckStore {
     );
   }
 
-  /** The last checks of all shards. */
+  /** Summarizes the last checks of all shards. */
   all(): ShardChecks {
     const rows = this.#rows("TRUE");
     const shards = shardCount();
@@ -90,7 +90,7 @@ export class ShardCheckStore {
     };
   }
 
-  /** What the last checks say together; null when a shard was never checked, or a tree did not answer in its last check. */
+  /** Combines the last checks; null when a shard was never checked, or a tree did not answer in its last check. */
   together(): CheckedByShards | null {
     const { since, failures } = this.all();
     if (since === null || failures > 0) return null;
@@ -105,22 +105,23 @@ export class ShardCheckStore {
     };
   }
 
-  /** What the checks did that no run has added to its report yet. */
+  /** Sums the reports of checks that no run has added to its own report yet. */
   newReports(): TidyReport {
     return this.#rows("added = 0").reduce((sum, row) => addToReport(sum, reportOf(row)), NO_REPORT);
   }
 
-  /** Notes that a run has added them. */
+  /** Marks all reports as added to the report of a run. */
   added(): void {
     this.#tables.exec("UPDATE shard_checks SET added = 1 WHERE added = 0");
   }
 
-  /** Notes that the run with this number leaves the shards to themselves. */
+  /** Marks the run with this number as one that leaves the accessors to the checks of the shards. */
   leaveOut(run: number): void {
     this.#tables.exec("DELETE FROM partial_runs");
     this.#tables.exec("INSERT INTO partial_runs (number) VALUES (?)", run);
   }
 
+  /** True when the run with this number leaves the accessors to the checks of the shards. */
   isLeftOut(run: number): boolean {
     return this.#tables.exec("SELECT 1 FROM partial_runs WHERE number = ?", run).toArray().length > 0;
   }

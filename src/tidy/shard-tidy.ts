@@ -22,24 +22,24 @@ export const SHARD_TIDY_MIGRATIONS: readonly Migration[] = [
   },
 ];
 
-/** Checks that begin in the same hour (ms) belong together. */
+/** Checks of different shards that begin in the same hour (ms) have the same number. */
 const HOUR_MS = 3_600_000;
 /** Pause after a step that failed, for example because the shard did not answer (ms). */
 const RETRY_MS = 30_000;
 
-/** A check of the whole list of one shard. Times in ms. */
+/** Result of a check of the whole list of one shard. Times in ms. */
 export interface ShardCheck {
   readonly startedAt: number;
   readonly finishedAt: number;
   readonly report: TidyReport;
-  /** Versions of terms of keys that it looked for, and of those that something needs. */
+  /** Versions of the terms of keys whose use it looked for, and of those that something needs. */
   readonly aged: readonly number[];
   readonly needed: readonly number[];
 }
 
-/** A check in progress. Trees go through their own rows once for all checks with the same number. */
+/** A check in progress. A tree checks its own rows once for all checks with the same number. */
 interface RunningCheck extends Omit<TidyRun, "finishedAt"> {
-  /** Trees that have more to do; they come before the next page. */
+  /** Trees that have not finished. They are continued before the next page. */
   readonly work: readonly TreeWork[];
 }
 
@@ -49,10 +49,11 @@ interface Progress {
 }
 
 /**
- * Checks one shard of the list of accessors, a page at a time: the trees of the page say which of its entries have no token, and
- * repair their own rows. The hourly tidy run begins a check, and the object's alarm carries it from one step to the next, for a
- * bounded share of the time: so no object visits all trees. The shard itself is only asked for a page, and to drop what is gone.
- * Where the check stands is one row, written after each step: every step may be repeated.
+ * Checks one shard of the list of accessors, a page at a time. The trees of the page report which of its entries have
+ * no token, and repair their own rows. The hourly tidy run starts a check. The object's alarm performs each step and
+ * uses a bounded share of the time. Each shard has its own check, so no object calls all trees. The shard itself only
+ * returns pages, corrects entries and removes those without a token. The position of the check is one row, written
+ * after each step: every step may be repeated.
  */
 export class ShardTidy extends DurableObject<Env> {
   readonly #tables: Tables;
@@ -62,7 +63,10 @@ export class ShardTidy extends DurableObject<Env> {
     this.#tables = new Tables(ctx.storage.sql, SHARD_TIDY_MIGRATIONS);
   }
 
-  /** Begins a check of the shard with this number, unless one is in progress: then its alarm is set again if it was lost. */
+  /**
+   * Begins a check of the shard with this number, unless one is in progress: then its alarm is set again if it was
+   * lost.
+   */
   async start(shard: number): Promise<void> {
     const none = JSON.stringify({ running: null, lastNumber: 0 } satisfies Progress);
     this.#tables.exec("INSERT OR IGNORE INTO progress (shard, state) VALUES (?, ?)", shard, none);
@@ -76,7 +80,7 @@ export class ShardTidy extends DurableObject<Env> {
     try {
       await this.#step(began);
     } catch (error) {
-      // The platform gives up after some retries of its own; a check must not.
+      // The platform gives up an alarm that throws after some retries. A check must not end by that.
       console.error(JSON.stringify({ type: "tidy", shard: this.#read()?.shard ?? null, error: String(error) }));
       await this.ctx.storage.setAlarm(currentTime() + RETRY_MS);
       return;
@@ -124,7 +128,9 @@ export class ShardTidy extends DurableObject<Env> {
   }
 }
 
-/** A check that begins at `now` (ms). Those of all shards that begin in the same hour have the same number. */
+/**
+ * Returns a check that begins at `now` (ms). The checks of all shards that begin in the same hour have the same number.
+ */
 function beginCheck(shard: number, { lastNumber }: Progress, now: number, aged: readonly AgedTerm[]): RunningCheck {
   return {
     number: Math.max(Math.floor(now / HOUR_MS), lastNumber + 1),
@@ -150,7 +156,7 @@ export function shardTidy(env: Env, shard: number): DurableObjectStub<ShardTidy>
   return within(env, env.SHARD_TIDY).getByName(`accessors-${shard}`);
 }
 
-/** Begins a check of every shard. One that fails is tried again with the next call. */
+/** Starts a check of every shard. A shard whose start fails is tried again with the next call. */
 export async function startShardChecks(env: Env): Promise<void> {
   const started = await Promise.allSettled(shardNumbers().map((shard) => shardTidy(env, shard).start(shard)));
   for (const [shard, { status }] of started.entries()) {
@@ -163,19 +169,21 @@ export async function startShardChecks(env: Env): Promise<void> {
 const SHORTEST_MS = 25;
 const LONGEST_MS = 60_000;
 
-/** Share of its time that the check of one shard may work, where objects have a thread each. */
+/** Maximum share of time that the check of one shard works, where each object has its own thread. */
 const SHARE = 0.05;
-/** The same for the checks of all shards together, where one process has one thread for everything. */
+/**
+ * Maximum share of time that the checks of all shards work together, where one process has one thread for everything.
+ */
 const SHARE_OF_ONE_THREAD = 0.2;
 
-/** The share of time that each of `checks` may work. */
+/** Returns the maximum share of time that each of `checks` checks works. */
 export function shareOf(checks: number): number {
   return isolates().areMany ? SHARE : SHARE_OF_ONE_THREAD / checks;
 }
 
 /**
- * The pause after a step, in ms, by which work takes no more than a share of the time. A step that takes long because others are
- * waiting is followed by a long pause, so the check yields to them.
+ * Returns the pause after a step (ms) that limits work to a share of the time. A step that takes long because other
+ * requests are served meanwhile is followed by a long pause, so the check yields to them.
  *
  * @param workedMs how long the step took, waiting included.
  * @param share above 0 and at most 1.

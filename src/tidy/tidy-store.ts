@@ -30,23 +30,23 @@ export interface TidyRun {
   readonly startedAt: number;
   /** null while it is in progress. */
   readonly finishedAt: number | null;
-  /** What is read next; null when the lists are through. */
+  /** Where the lists are read next; null when all are read. */
   readonly position: ListPosition | null;
   readonly report: TidyReport;
-  /** Terms of keys that may go when the run finds nothing that needs them. */
+  /** Terms of keys that are dropped at the end when the run finds nothing that needs them. */
   readonly aged: readonly AgedTerm[];
-  /** Versions of terms that something needs, as far as the run has come. */
+  /** Versions of the terms that the run has found to be needed so far. */
   readonly needed: readonly number[];
 }
 
-/** What a step found and did. */
+/** Findings and repairs of a step. */
 export interface StepDone {
   readonly report: Partial<TidyReport>;
   /** Versions of terms that something needs. */
   readonly needed: readonly number[];
 }
 
-/** A tree in which the run goes on. */
+/** A tree that the run has not finished, and the position in its rows. */
 export interface TreeWork {
   readonly treeId: string;
   readonly from: TreePosition;
@@ -62,7 +62,7 @@ interface RunRow extends Record<string, SqlStorageValue> {
   needed: string;
 }
 
-/** Where the tidy run stands. */
+/** Stores the position and the report of tidy runs. */
 export class TidyStore {
   readonly #tables: Tables;
 
@@ -70,20 +70,21 @@ export class TidyStore {
     this.#tables = tables;
   }
 
-  /** The run in progress, or null. */
+  /** Returns the run in progress, or null. */
   running(): TidyRun | null {
     return this.#read("finished_at IS NULL");
   }
 
-  /** The last run that came to its end, or null. */
+  /** Returns the last finished run, or null. */
   lastFinished(): TidyRun | null {
     return this.#read("finished_at IS NOT NULL");
   }
 
   /**
-   * Begins a run at `now` (ms), at `position`. Of those before only the last is kept. Returns its number.
+   * Stores a new run that begins at `now` (ms), at `position`. Of the previous runs only the last is kept. Returns its
+   * number.
    *
-   * @param aged terms of keys that may go when the run finds nothing that needs them.
+   * @param aged terms of keys that are dropped at the end when the run finds nothing that needs them.
    */
   begin(now: number, position: ListPosition, aged: readonly AgedTerm[]): number {
     const number = (this.lastFinished()?.number ?? 0) + 1;
@@ -100,13 +101,13 @@ export class TidyStore {
     return number;
   }
 
-  /** Ends `run` at `now` (ms), with all that it did. */
+  /** Marks `run` as finished at `now` (ms) and stores its whole report. */
   finish(run: TidyRun, report: TidyReport, now: number): void {
     const all = JSON.stringify(report);
     this.#tables.exec("UPDATE runs SET finished_at = ?, report = ? WHERE number = ?", now, all, run.number);
   }
 
-  /** At most `limit` trees with more to do. */
+  /** Returns at most `limit` trees that are not finished. */
   treeWork(limit: number): TreeWork[] {
     return this.#tables
       .exec<{ tree_id: string; position: string }>("SELECT tree_id, position FROM tree_work LIMIT ?", limit)
@@ -114,14 +115,14 @@ export class TidyStore {
       .map(({ tree_id, position }) => ({ treeId: tree_id, from: storedJson<TreePosition>(position) }));
   }
 
-  /** Notes that a page was done, and what is left to do in its trees. */
+  /** Stores that a page is done, the position `next`, and the trees of the page that are not finished. */
   pageDone(run: TidyRun, next: ListPosition | null, left: readonly TreeWork[], done: StepDone): void {
     this.#tables.exec("UPDATE runs SET position = ? WHERE number = ?", next && JSON.stringify(next), run.number);
     this.#keep(left);
     this.#report(run, done);
   }
 
-  /** Notes that a step was done in each of `trees`, and what is left to do in them. */
+  /** Stores that a step is done in each of `trees`, and which of them are not finished (`left`). */
   treesDone(run: TidyRun, trees: readonly TreeWork[], left: readonly TreeWork[], done: StepDone): void {
     for (const { treeId } of trees) this.#tables.exec("DELETE FROM tree_work WHERE tree_id = ?", treeId);
     this.#keep(left);

@@ -18,35 +18,36 @@ import { SHARD_CHECK_MIGRATIONS, ShardCheckStore, type ShardChecks } from "./sha
 import { type ShardCheck, startShardChecks } from "./shard-tidy.ts";
 import { TIDY_MIGRATIONS, type TidyRun, TidyStore } from "./tidy-store.ts";
 
-/** Pause between two steps, in ms. No client waits for tidy: requests come first. */
+/** Pause between two steps (ms). No client waits for tidy, so requests are served first. */
 export const TIDY_PAUSE_MS = 25;
-/** Pause after a step that failed, for example because a shard did not answer. */
+/** Pause after a failed step (ms), for example because a shard did not answer. */
 const RETRY_MS = 30_000;
-/** What the alarm does, and the type of its log lines. */
+/** Name of the alarm's duty, and the type of its log lines. */
 const DUTY = "tidy";
 
-/** What can be read about tidying. Times in ms. */
+/** Status of tidy. Times in ms. */
 export interface TidyStatus {
   readonly running: TidyRun | null;
   readonly last: TidyRun | null;
   readonly shards: ShardChecks;
 }
 
-/** Where a run has gone over the accessors itself. */
+/** Stands in for the checks of the shards when the run has read the accessors itself: they then limit nothing. */
 const COVERED_BY_RUN = { since: Number.POSITIVE_INFINITY, tampered: 0, aged: "all", needed: [] } as const;
 
 /**
- * Tidies the installation, a bounded step at a time. A run that a client asks for goes over everything: it pages through the lists of
- * accessors and of custom ids, and lets each tree that they name judge the entries and repair its own rows. Where it stands is in
- * its rows, so a run survives restarts; every step may be repeated. The object's alarm carries a run from one step to the next, and
- * nothing else.
+ * Tidies the installation, a bounded step at a time. A run that a client requests covers everything: it pages through
+ * the lists of accessors and of custom ids, and has each tree that they name check the entries and repair its own rows.
+ * The position of a run is stored, so it survives restarts; every step may be repeated. Steps are performed by the
+ * object's alarm alone.
  *
- * The hourly run is begun by the cron trigger. It leaves the accessors to the checks of the shards (`ShardTidy`): it begins these,
- * goes over the rest, and adds up what they have reported since the run before.
+ * The cron trigger starts the hourly run. It leaves the accessors to the checks of the shards (`ShardTidy`): it starts
+ * these checks, covers the rest itself, and adds up what the checks have reported since the previous run.
  *
- * No object can be asked which trees exist. A tree of whose tokens none is listed, neither by accessor nor by custom id, is
- * therefore not found: its tokens work and end as usual, they are just in no list, until one of them or of their
- * children is listed again. Creation hands no token out before it is listed, so this takes the loss of a shard's rows.
+ * The platform can't list the trees that exist. So a tree is not found when none of its tokens is listed, by accessor
+ * or by custom id. Its tokens work and end as usual, but no list has them until one of them or of their children is
+ * listed again. Only the loss of a shard's rows leads to this: an update of the lists that a crash loses is published
+ * again.
  */
 export class Tidy extends GroveObject<Env> {
   readonly #store: TidyStore;
@@ -63,12 +64,12 @@ export class Tidy extends GroveObject<Env> {
     });
   }
 
-  /** Begins a run over everything. False when a run is in progress. */
+  /** Starts a run over everything. False when a run is in progress. */
   start(): Promise<boolean> {
     return this.#begin(FIRST_POSITION);
   }
 
-  /** Begins the hourly run, unless a run is in progress. Safe to repeat. */
+  /** Starts the checks of the shards, and the hourly run unless a run is in progress. Safe to repeat. */
   async startHourly(): Promise<void> {
     await this.keys.open();
     await startShardChecks(this.env);
@@ -76,27 +77,27 @@ export class Tidy extends GroveObject<Env> {
     await this.#begin(FIRST_WITHOUT_ACCESSORS);
   }
 
-  /** Records that a shard was checked, with the result. Safe to repeat. */
+  /** Stores the result of the check of a shard. Safe to repeat. */
   shardChecked(shard: number, check: ShardCheck): void {
     this.#shards.keep(shard, check);
   }
 
-  /** How far the run in progress is, and what the last one did. */
+  /** Returns the run in progress, the last finished run, and a summary of the checks of the shards. */
   async status(): Promise<TidyStatus> {
     return { running: this.#store.running(), last: this.#store.lastFinished(), shards: this.#shards.all() };
   }
 
-  /** One step of the run in progress. */
+  /** Performs one step of the run in progress. */
   async #goOn(): Promise<void> {
     const run = this.#store.running();
     if (run) await this.#step(run);
     this.alarms.pause(DUTY, TIDY_PAUSE_MS);
   }
 
-  /** Begins a run at `position`. When one is in progress: false, and its alarm is set again if it was lost. */
+  /** Starts a run at `position`. When one is in progress: returns false, and sets its alarm again if it was lost. */
   async #begin(position: ListPosition): Promise<boolean> {
     const aged = this.#store.running() ? [] : await termsToDrop(this.env, currentTime());
-    // Another call may have begun one meanwhile.
+    // Another call may have started one meanwhile.
     const begins = !this.#store.running();
     if (begins) {
       const run = this.#store.begin(currentTime(), position, aged);
@@ -106,7 +107,7 @@ export class Tidy extends GroveObject<Env> {
     return begins;
   }
 
-  /** The next step of `run`: trees that a page has begun with come before the next page. */
+  /** Performs the next step of `run`. Unfinished trees come before the next page. */
   async #step(run: TidyRun): Promise<void> {
     const work = this.#store.treeWork(TREES_PER_STEP);
     if (work.length > 0) {
@@ -117,7 +118,7 @@ export class Tidy extends GroveObject<Env> {
       const { next, left, done } = await tidyPage(this.env, run, run.position);
       return this.#store.pageDone(run, next, left, done);
     }
-    // Last, so that a fault in it repeats nothing of the above: the lists of teams and of their tokens.
+    // The lists of teams and of their tokens come last, so that a failure in them repeats nothing of the above.
     const teams = await reconcileTeams(this.env, run.aged);
     const objects = await checkObjects(this.env);
     let report = [teams, objects].reduce(
@@ -126,13 +127,13 @@ export class Tidy extends GroveObject<Env> {
     );
     const shards = this.#shards.isLeftOut(run.number) ? this.#shards.together() : COVERED_BY_RUN;
     if (report.failures === 0 && shards) {
-      // Every tree has been through its rows, except for tokens that are too new to be checked.
+      // Every tree has checked its rows, except for tokens that are too new to be checked.
       const known = Math.min(run.startedAt, shards.since) - SAFETY_AGE_MS;
-      // A number is never below the time at which its watermark was made.
+      // The number of a watermark is never below the time of its creation, so times and numbers compare.
       const upTo = known - maxSnapshotAgeMs(this.env);
       await systemOf(this.env).watermarksCleaned(null, upTo, currentTime());
     }
-    // What hangs on a row that was tampered with was not looked at.
+    // Nothing below a tampered row was checked, so it may need any term.
     if (report.failures === 0 && shards && report.tampered + shards.tampered === 0) {
       const needed = new Set([...run.needed, ...teams.terms, ...objects.terms, ...shards.needed]);
       const idle = run.aged
@@ -149,7 +150,7 @@ export class Tidy extends GroveObject<Env> {
   }
 }
 
-/** Tidy goes on when a shard does not say how large it is: it is asked again with the next run. */
+/** Opens a generation of shards when one is full. A failure does not stop tidy: the next run tries again. */
 async function growWhereFull(env: Env): Promise<void> {
   try {
     await growLists(env, currentTime());
