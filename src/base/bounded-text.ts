@@ -1,6 +1,6 @@
 import { err, ok, type Result } from "./result.ts";
 
-/** The UTF-8 text of an answer's body. Reading stops, and the connection ends, beyond `maxBytes` and at invalid UTF-8. */
+/** Reads the body of a response as UTF-8. Stops, and closes the connection, beyond `maxBytes` and at invalid UTF-8. */
 export async function readBoundedText(
   response: Response,
   maxBytes: number,
@@ -28,7 +28,7 @@ export async function readBoundedText(
   }
 }
 
-/** True for a body that is sent as it is and says that it is not too long: reading it in one piece costs a third. */
+/** True for an uncompressed body whose Content-Length is within the limit. Reading it in one piece costs a third. */
 function isBounded(headers: Headers, maxBytes: number): boolean {
   const announced = headers.get("Content-Length");
   return announced !== null && Number(announced) <= maxBytes && headers.get("Content-Encoding") === null;

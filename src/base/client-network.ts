@@ -1,8 +1,8 @@
-/** Words of 16 bits that name the network of an IPv6 address: a client with one address there has all of them. */
+/** 16-bit words in the /64 network of an IPv6 address. A client that has one address of a /64 has all of them. */
 const NETWORK_WORDS = 4;
 const MAPPED_IPV4 = /^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i;
 
-/** What limits for each client count it under: an IPv4 address, or the /64 network of an IPv6 one. */
+/** The key under which limits per client count an address: the IPv4 address, or the /64 network of an IPv6 one. */
 export function clientNetwork(address: string): string {
   const plain = address.replace(MAPPED_IPV4, "");
   if (!plain.includes(":")) return plain;

@@ -3,7 +3,7 @@ export function currentTime(): number {
   return Date.now();
 }
 
-/** True less than `ms` after `since` (ms). False also when the clock went back: how long ago it was is not known then. */
+/** True when `now` is less than `ms` after `since` (ms). False also after the clock went back: the age is unknown. */
 export function isWithin(since: number, ms: number, now: number): boolean {
   return now >= since && now - since < ms;
 }
@@ -19,10 +19,10 @@ export function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** In the place of an answer that takes too long. */
+/** The result of `orLate` when the answer takes too long. */
 export const LATE = Symbol("late");
 
-/** What `asked` brings within `ms`, else `LATE`: it goes on then, and its outcome is dropped. Rejects as `asked` does. */
+/** Resolves or rejects as `asked`. After `ms` it resolves to `LATE`: `asked` goes on and its outcome is ignored. */
 export async function orLate<T>(asked: Promise<T>, ms: number): Promise<T | typeof LATE> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<typeof LATE>((resolve) => {
@@ -35,7 +35,7 @@ export async function orLate<T>(asked: Promise<T>, ms: number): Promise<T | type
   }
 }
 
-/** The same for what counts as failed when it takes longer: it rejects then. */
+/** Resolves or rejects as `asked`. Rejects when `asked` takes longer than `ms`. */
 export async function inTime<T>(asked: Promise<T>, ms: number): Promise<T> {
   const answer = await orLate(asked, ms);
   if (answer === LATE) throw new Error(`no answer in ${ms} ms`);
@@ -76,7 +76,7 @@ export function formatRfc3339(ms: number): string {
   return last.text;
 }
 
-/** The same where there may be no time. */
+/** `formatRfc3339`; null for null. */
 export function formatTime(ms: number | null): string | null {
   return ms === null ? null : formatRfc3339(ms);
 }

@@ -1,15 +1,15 @@
 import { GenerationalCache } from "./generational-cache.ts";
 
-/** A bounded cache in memory whose values end at a time of their own. */
+/** A bounded cache in memory. Each value has its own expiry. */
 export class ExpiringCache<T> {
   readonly #entries: GenerationalCache<string, { readonly value: T; readonly expiresAt: number }>;
 
-  /** @param limit values that are kept at least, when they are used in turn; at most twice as many. */
+  /** @param limit the cache keeps at least this number of the most recently used values, and at most twice as many. */
   constructor(limit: number) {
     this.#entries = new GenerationalCache(limit);
   }
 
-  /** The value, if it has not ended at `now` (ms). */
+  /** The value, if it has not expired at `now` (ms). */
   get(key: string, now: number): T | undefined {
     const entry = this.#entries.get(key);
     if (!entry || entry.expiresAt > now) return entry?.value;

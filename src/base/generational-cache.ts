@@ -1,7 +1,8 @@
 /**
- * A cache in memory, bounded by the size of its entries. It has two generations: when the newer one is full, the older one is
- * dropped, and an entry that is read moves to the newer one. There is no expiry: it is for values that never change, such as
- * what a token says, or whose age the reader checks. Entries may be secret and are never logged.
+ * A cache in memory, bounded by the size of its entries. It has two generations: when the newer one is full, the older
+ * one is dropped, and an entry that is read moves to the newer one. There is no expiry: the cache is for values that
+ * never change, such as the fixed fields of a token, or whose age the reader checks. Entries may be secret and are
+ * never logged.
  */
 export class GenerationalCache<K, V> {
   readonly #maxSize: number;
@@ -9,7 +10,7 @@ export class GenerationalCache<K, V> {
   #older = new Map<K, Entry<V>>();
   #size = 0;
 
-  /** @param maxSize of all entries of one generation, in what their sizes are given in. */
+  /** @param maxSize maximum size of all entries of one generation, in the unit of `set`. */
   constructor(maxSize: number) {
     this.#maxSize = maxSize;
   }
@@ -23,7 +24,7 @@ export class GenerationalCache<K, V> {
     return older?.value;
   }
 
-  /** Stores the value of `key`, replacing another. `size` in the unit of the maximum. */
+  /** Stores the value of `key`, replacing a previous one. `size` in the unit of `maxSize`. */
   set(key: K, value: V, size: number): void {
     this.forget(key);
     this.#keep(key, { value, size });

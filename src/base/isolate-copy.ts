@@ -1,31 +1,32 @@
 import { currentTime, inTime, isWithin } from "./clock.ts";
 import { GenerationalCache } from "./generational-cache.ts";
 
-/** How long (ms) a request waits for an answer that another request asked for, or that it can go on without. */
+/** Maximum time (ms) that a request waits for the read of another request, or for an answer that it can do without. */
 export const MAX_UPDATE_DELAY_MS = 1_000;
-/** Readings that others can wait for, in one generation. */
+/** Maximum number of pending reads that others can wait for, in one generation of the cache. */
 const MAX_PENDING = 1024;
-/** The share of its time after which a copy may be read again while requests go on with it. */
+/** Fraction of the maximum age of a copy after which it is read again in the background. */
 export const RENEWAL_SHARE = 0.8;
 
-/** The beginning of a reading. It shows whether the answer may be older than something that was written or kept meanwhile. */
+/** The start of a read. `keep` compares it with later writes and answers, which may be newer than this read's. */
 export interface Reading {
   /** ms. */
   readonly beganAt: number;
-  /** Its number among readings and answers that were kept. */
+  /** Sequence number, common to reads and to answers that were kept. */
   readonly step: number;
+  /** Number of writes of this isolate until then. */
   readonly writes: number;
 }
 
 /** A copy with its age. */
 export interface Copied<V> {
   readonly value: V;
-  /** When the reading of it began (ms): it was true then or later. */
+  /** When the read began (ms): the value was current then or later. */
   readonly readAt: number;
 }
 
 interface Entry<V> extends Copied<V> {
-  /** When it was kept, as a number among readings and answers that were kept. */
+  /** When it was kept: a sequence number, common to reads and to answers that were kept. */
   readonly step: number;
 }
 
@@ -35,12 +36,12 @@ interface Pending<V> {
 }
 
 /**
- * Copies of what Durable Objects hold, so that an isolate need not ask for everything every time: a bounded number, each with
- * its age. An answer is not kept when
+ * A bounded cache of data of Durable Objects, so that an isolate does not call them for each request. Each copy has its
+ * age. An answer is not kept when
  *
- * - this isolate wrote while it was under way, as it may be older than the write;
- * - another answer about the same key was kept while it was under way, and says something else: which of the two is newer is
- *   not known, so neither stays.
+ * - this isolate wrote while the read was in flight: the answer may be older than the write;
+ * - another answer for the same key was kept while the read was in flight, and its value differs: which of the two is
+ *   newer is unknown, so neither is kept.
  */
 export class IsolateCopy<K, V extends NonNullable<unknown> | null> {
   readonly #entries: GenerationalCache<K, Entry<V>>;
@@ -51,9 +52,9 @@ export class IsolateCopy<K, V extends NonNullable<unknown> | null> {
   #steps = 0;
 
   /**
-   * @param maxSize of the copies together, in what their sizes are given in; at most twice as much is kept.
-   * @param isSame true for two values that say the same; none do unless given.
-   * @param sizeOf the size of a value; 1 unless given.
+   * @param maxSize maximum size of a generation of copies, in the unit of `sizeOf`; at most twice as much is kept.
+   * @param isSame true for two equal values; by default no two values are equal.
+   * @param sizeOf size of a value; 1 by default.
    */
   constructor(
     maxSize: number,
@@ -66,25 +67,25 @@ export class IsolateCopy<K, V extends NonNullable<unknown> | null> {
     this.#sizeOf = sizeOf;
   }
 
-  /** The copy of `key`, when the reading of it began less than `maxAgeMs` ago. */
+  /** The copy of `key`, if its read began less than `maxAgeMs` ago. */
   find(key: K, maxAgeMs: number): V | undefined {
     const entry = this.#entries.get(key);
     return entry && isWithin(entry.readAt, maxAgeMs, currentTime()) ? entry.value : undefined;
   }
 
-  /** The copy of `key` whatever its age, for callers that have a rule of their own for it. */
+  /** The copy of `key` at any age, for callers that have their own rule for its age. */
   copied(key: K): Copied<V> | undefined {
     return this.#entries.get(key);
   }
 
   /**
-   * The copy of `key`, as `find`, or else what `read` brings. Requests that need the same key at once wait for one answer; when
-   * it fails or is late each of them asks. The runtime drops the answer of a request that was cancelled, so that none may
-   * wait for it for ever.
+   * Returns the copy of `key`, as `find`, or else the result of `read`. Concurrent requests for the same key wait for
+   * one read. When it fails or takes longer than `MAX_UPDATE_DELAY_MS`, each of them reads by itself: the runtime drops
+   * the answer of a cancelled request, and waiting for it would never end.
    *
-   * @param read asks for the value; undefined for one that is not to be kept.
-   * @param inBackground keeps work going after the request, when a copy shall be read again shortly before it is too old, so that
-   * no request waits for it.
+   * @param read reads the value; undefined: there is none to keep.
+   * @param inBackground continues work after the request. If given, a copy is read again shortly before it is too old,
+   *   so that no request waits for the read.
    */
   async load(
     key: K,
@@ -104,18 +105,18 @@ export class IsolateCopy<K, V extends NonNullable<unknown> | null> {
       try {
         return await inTime(pending.answer, MAX_UPDATE_DELAY_MS);
       } catch {
-        // Who asked may have been cancelled: ask again.
+        // The request that began the read may have been cancelled: read again.
       }
     }
     return this.#read(key, read);
   }
 
-  /** Begins a reading by other means than `load`. Call it before the object is asked. */
+  /** Begins a read without `load`, whose answer goes to `keep`. Call it before the call to the object. */
   begin(): Reading {
     return { beganAt: currentTime(), step: ++this.#steps, writes: this.#writes };
   }
 
-  /** Keeps an answer in place of an older one, unless something may be newer than it. undefined: there is nothing to keep. */
+  /** Stores the answer of a read, unless another write or answer may be newer. `undefined` drops the copy. */
   keep(key: K, value: V | undefined, reading: Reading): void {
     if (reading.writes !== this.#writes) return;
     const meanwhile = this.#entries.get(key);
@@ -127,7 +128,7 @@ export class IsolateCopy<K, V extends NonNullable<unknown> | null> {
     }
   }
 
-  /** Drops the copy of `key`. Called after every write of this isolate, so that it sees its own at once. */
+  /** Drops the copy of `key`. Called after every write of this isolate, so that it sees its own writes at once. */
   forget(key: K): void {
     this.#writes++;
     this.#entries.forget(key);

@@ -1,8 +1,8 @@
-/** The isolates that run this deployment. Chosen once, where the application is put together (`src/app/assemble.ts`). */
+/** The isolates that run this deployment. Chosen once, when the application is assembled (`src/app/assemble.ts`). */
 export interface Isolates {
-  /** False where one isolate serves everything: what it knows, all know. */
+  /** False when one isolate runs the Worker and all objects, so that they share its memory. */
   readonly areMany: boolean;
-  /** By how much their clocks may differ (ms). */
+  /** Maximum difference between their clocks (ms). */
   readonly clockSkewMs: number;
 }
 

@@ -1,6 +1,6 @@
 /** Largest body in bytes unless MAX_BODY_BYTES says otherwise. */
 const DEFAULT_MAX_BODY_BYTES = 1_048_576;
-/** Strings in one JSON body, keys included: what the reference server takes. */
+/** Strings in one JSON body, keys included: the limit of the reference server. */
 export const MAX_JSON_STRINGS = 1000;
 /** Fields of one query or form body. */
 export const MAX_PARAMETERS = 1000;
@@ -10,13 +10,13 @@ export const MAX_JSON_DEPTH = 64;
 export const MAX_JSON_VALUES = 20_000;
 /** Characters of a request path after decoding. */
 export const MAX_PATH_LENGTH = 2048;
-/** Characters of the text of an IP address; one that is none can't fill the memory. */
+/** Characters of the text of an IP address: bounds the memory that a text which is no address can take. */
 export const MAX_ADDRESS_LENGTH = 64;
 /** Characters of a token header; a batch token is the longest token. */
 export const MAX_TOKEN_LENGTH = 8192;
 /**
- * Tokens that one request names by their accessors, and that one page of a receipt names: a page can be sent as it is. Each may
- * ask a tree of its own, and the platform allows a request 1,000 calls; a body has 1,000 strings.
+ * Accessors in one request, and in one page of a receipt, so that a page can be sent as it is. Each accessor may need a
+ * call to another tree, and the platform allows a request 1,000 calls; a body has at most 1,000 strings.
  */
 export const MAX_NAMED_TOKENS = 900;
 /** Tokens that a team can have. */
@@ -24,18 +24,21 @@ export const MAX_TEAM_TOKENS = 1000;
 /** Characters of all metadata of one token together. */
 export const MAX_META_LENGTH = 65_536;
 
-/** Bytes of the body that brings a part of a backup: a page of `PAGE_CHARACTERS` in base64, with its last row. The gateway takes as many. */
+/**
+ * Bytes of a request body that restores a part of a backup: a page of `PAGE_CHARACTERS` in base64, with its last row.
+ * The gateway has the same limit.
+ */
 export const MAX_RESTORED_BYTES = 16 * 2 ** 20;
-/** Ended tokens that one shard of the list keeps: those that jobs revoked, and the others. */
+/** Records of ended tokens that one shard of the list keeps: of tokens that jobs revoked, and of the others. */
 export const MAX_ENDED = { job: 65_536, other: 16_384 } as const;
 
-/** Largest body in bytes by the setting MAX_BODY_BYTES; one that is not a number of bytes must not mean that there is no limit. */
+/** Largest body in bytes by the setting MAX_BODY_BYTES. An invalid setting means the default, not "no limit". */
 export function maxBodyBytes(setting: string | undefined): number {
   const bytes = Number(setting ?? DEFAULT_MAX_BODY_BYTES);
   return Number.isSafeInteger(bytes) && bytes > 0 ? bytes : DEFAULT_MAX_BODY_BYTES;
 }
 
-/** The tighter of two limits of which 0 means none. */
+/** The lesser of two limits; 0 means no limit. */
 export function lesserLimit(a: number, b: number): number {
   return a === 0 || b === 0 ? a || b : Math.min(a, b);
 }

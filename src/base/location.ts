@@ -1,7 +1,7 @@
 import { isolates } from "./isolates.ts";
 import { err, ok, type Result } from "./result.ts";
 
-/** Where the platform can be asked to put a new object (developers.cloudflare.com/durable-objects/reference/data-location). */
+/** Location hints for new objects (developers.cloudflare.com/durable-objects/reference/data-location). */
 export const LOCATION_HINTS = [
   "wnam",
   "enam",
@@ -17,14 +17,14 @@ export const LOCATION_HINTS = [
 ] as const satisfies readonly DurableObjectLocationHint[];
 export type LocationHint = (typeof LOCATION_HINTS)[number];
 
-/** What a client sent as a location hint. null: none, which is sent as an empty text. */
+/** Reads a location hint as a client sent it; the empty text means none (null). The error is for the client. */
 export function readLocationHint(sent: string): Result<LocationHint | null, string> {
   if (sent === "") return ok(null);
   const hint = LOCATION_HINTS.find((known) => known === sent);
   return hint ? ok(hint) : err(`location_hint must be one of ${LOCATION_HINTS.join(", ")}`);
 }
 
-/** Where the platform can be bound to keep and run objects. */
+/** Jurisdictions to which the platform can restrict where objects are stored and run. */
 const JURISDICTIONS = ["eu", "fedramp", "fedramp-high", "us"] as const satisfies readonly DurableObjectJurisdiction[];
 type Jurisdiction = (typeof JURISDICTIONS)[number];
 
@@ -32,7 +32,7 @@ interface WithJurisdiction {
   readonly JURISDICTION?: string;
 }
 
-/** The objects of a class, which the platform can limit to a jurisdiction. */
+/** A namespace of objects, which the platform can restrict to a jurisdiction. */
 interface WithinJurisdictions<Objects> {
   jurisdiction(jurisdiction: Jurisdiction): Objects;
 }
@@ -47,10 +47,10 @@ export function jurisdictionProblem({ JURISDICTION: set = "" }: WithJurisdiction
 }
 
 /**
- * The objects of a class, as this installation may use them: those within its jurisdiction. Every object is found through here, so
- * that none is made outside.
+ * Restricts a namespace of objects to the jurisdiction of this installation. Every stub is made through this function,
+ * so that no object is made outside the jurisdiction.
  *
- * @throws when the setting names no jurisdiction: nothing may be written anywhere else instead.
+ * @throws when the setting JURISDICTION is not a known jurisdiction, so that no data is written outside one.
  */
 export function within<Objects extends WithinJurisdictions<Objects>>(env: WithJurisdiction, objects: Objects): Objects {
   const { JURISDICTION: set = "" } = env;

@@ -1,6 +1,6 @@
 /**
- * Writes a line about the ordinary work of the service, unless `LOG_LEVEL` is `error`. Faults and the audit log are written
- * whatever it says. Nothing secret may be in it.
+ * Logs a line about the normal work of the service, unless `LOG_LEVEL` is `error`. Faults and the audit log do not use
+ * this function and are always written. The line must hold nothing secret.
  */
 export function logInfo(
   { LOG_LEVEL: level }: { readonly LOG_LEVEL?: string },

@@ -1,7 +1,7 @@
 /** Calls to other objects in flight at once: the platform's limit of open connections. */
 export const MAX_PARALLEL_CALLS = 6;
 
-/** Does `work` for all items, few at a time. Returns the results in the order of the items. */
+/** Does `work` for all items in groups of `MAX_PARALLEL_CALLS`. Returns the results in the order of the items. */
 export async function inGroups<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
   for (let at = 0; at < items.length; at += MAX_PARALLEL_CALLS) {
@@ -10,7 +10,7 @@ export async function inGroups<T, R>(items: readonly T[], work: (item: T) => Pro
   return results;
 }
 
-/** Does `work` for all items, at most `limit` at a time: the next begins when one has ended. Results in the order of the items. */
+/** Does `work` for all items with at most `limit` workers. Returns the results in the order of the items. */
 export async function inPool<T, R>(items: readonly T[], limit: number, work: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
   const left = items.entries();

@@ -1,11 +1,11 @@
 import { err, ok, type Result } from "./result.ts";
 
 /**
- * Posts a JSON document once. Redirects are not followed and the answer's body is not read: neither may lead to what was not
- * checked.
+ * Posts a JSON document once. It does not follow redirects, because they could lead to a host that was not checked
+ * (SSRF). It does not read the body of the response, which was not checked either.
  *
  * @param send makes the request.
- * @returns the status of the answer, or why there is none.
+ * @returns the status of the response; "late" after `timeoutMs`, "unreachable" for any other failure.
  */
 export async function postOnce(
   send: (init: RequestInit) => Promise<Response>,
@@ -13,7 +13,7 @@ export async function postOnce(
   body: string,
   timeoutMs: number,
 ): Promise<Result<number, "late" | "unreachable">> {
-  // Not AbortSignal.timeout: its timer would outlast the answer and hold the object for as long.
+  // Not AbortSignal.timeout: its timer would outlast the response and keep the object awake.
   const timeout = new AbortController();
   const timer = setTimeout(() => timeout.abort(), timeoutMs);
   const type = { "Content-Type": "application/json" };

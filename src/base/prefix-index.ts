@@ -1,16 +1,16 @@
 interface Entry<T> {
   readonly prefix: string;
   readonly value: T;
-  /** The longest other prefix that this one begins with. */
+  /** The entry with the longest other prefix that this one begins with. */
   readonly parent: Entry<T> | null;
 }
 
 /**
- * Finds the longest of many prefixes that a string begins with.
+ * Finds the longest of many prefixes of a string.
  *
- * The prefixes are sorted. Everything between a prefix of the string and the string itself, in that order, begins with the
- * prefix too; so the answer is the greatest entry that is not after the string, or one of its parents. Cost: a binary
- * search and one comparison, however many prefixes there are.
+ * The prefixes are sorted. Everything between a prefix of the string and the string itself, in that order, begins with
+ * the prefix too; so the answer is the greatest entry that is not after the string, or one of its parents. Cost: a
+ * binary search and one comparison, however many prefixes there are.
  */
 export class PrefixIndex<T> {
   readonly #entries: Entry<T>[] = [];

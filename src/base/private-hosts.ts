@@ -4,24 +4,24 @@ import { err, ok, type Result } from "./result.ts";
 /** A CIDR block. */
 type Block = readonly [address: ipaddr.IPv4 | ipaddr.IPv6, bits: number];
 
-/** Hosts beside those of the public internet that requests may go to, also without TLS: as operators list them. */
+/** Hosts outside the public internet to which operators allow requests, also without TLS. */
 export interface PrivateHosts {
-  /** In lower case. A name stands for itself alone, whatever it leads to. */
+  /** In lower case. A name allows this host without its subdomains, at any address that it resolves to. */
   readonly names: ReadonlySet<string>;
   readonly blocks: readonly Block[];
 }
 
-/** No host but the public ones. */
+/** An empty list: only public hosts are allowed. */
 export const NO_PRIVATE_HOSTS: PrivateHosts = { names: new Set(), blocks: [] };
 
 const NAME = /^(?=.{1,253}$)[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9])?(?:\.[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9])?)*$/;
-/** What a URL parser takes for an IPv4 address: its last part is a number. */
+/** Texts that a URL parser reads as an IPv4 address: their last part is a number. */
 const LIKE_AN_ADDRESS = /(?:^|\.)(?:\d+|0x[0-9a-f]*)$/;
 
 /**
- * Reads a list of addresses, CIDR blocks and names of hosts with commas between.
+ * Reads a comma-separated list of addresses, CIDR blocks and host names.
  *
- * @returns the item that is none of them as the error.
+ * @returns the hosts; the error is the first invalid item.
  */
 export function readPrivateHosts(list: string): Result<PrivateHosts, string> {
   const names = new Set<string>();
@@ -35,7 +35,7 @@ export function readPrivateHosts(list: string): Result<PrivateHosts, string> {
   return ok({ names, blocks });
 }
 
-/** The list of this deployment; a list with a mistake allows nothing. */
+/** Returns the private hosts of this deployment. A list with an invalid item allows none. */
 export function privateHosts(env: { readonly GROVE_PRIVATE_HOSTS?: string }): PrivateHosts {
   const list = env.GROVE_PRIVATE_HOSTS ?? "";
   if (list !== last.list) {
@@ -45,7 +45,7 @@ export function privateHosts(env: { readonly GROVE_PRIVATE_HOSTS?: string }): Pr
   return last.hosts;
 }
 
-/** What was read last: a deployment has one list. */
+/** Cache of the list that was read last: a deployment has one list. */
 let last = { list: "", hosts: NO_PRIVATE_HOSTS };
 
 /** True for a host on the list. @param host as the URL parser gives it. */
@@ -71,7 +71,7 @@ function blockOf(item: string): Block | null {
   return [address, address.kind() === "ipv4" ? 32 : 128];
 }
 
-/** True for an address in the spelling that everybody reads in the same way: not `010.0.0.1`, `10.1` or `0x0a000001`. */
+/** True for an address in a notation that all parsers read in the same way: not `010.0.0.1`, `10.1` or `0x0a000001`. */
 function isUsual(address: string): boolean {
   return ipaddr.IPv4.isValidFourPartDecimal(address) || (address.includes(":") && ipaddr.IPv6.isValid(address));
 }

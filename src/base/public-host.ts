@@ -1,7 +1,7 @@
 import ipaddr from "ipaddr.js";
 import { isListed, type PrivateHosts } from "./private-hosts.ts";
 
-/** Names that lead into a private network, or nowhere, with everything below them. */
+/** Names of private networks, and names that resolve nowhere. Includes all names below them. */
 const PRIVATE_NAMES: ReadonlySet<string> = new Set([
   ...["localhost", "localdomain", "local", "internal", "intranet", "lan", "home", "corp", "private"],
   "home.arpa",
@@ -10,10 +10,11 @@ const PRIVATE_NAMES: ReadonlySet<string> = new Set([
 const GIVEN_OUT = ipaddr.parseCIDR("2000::/3");
 
 /**
- * Why no request may go to `url`, or null: "scheme" when it must be https, "host" when it leads nowhere on the public internet.
- * Every request to a host that somebody configures is checked by this where it goes out: the list may have become shorter.
+ * Returns why no request may be sent to `url`, or null: "scheme" when it must be https, "host" when it is not on the
+ * public internet. Called before each request to a configured host, not only when the host is configured: the list may
+ * have become shorter since.
  *
- * @param listed hosts that are allowed besides, also without TLS.
+ * @param listed private hosts that are allowed too, also without TLS.
  */
 export function outboundProblem(url: URL, listed: PrivateHosts): "scheme" | "host" | null {
   const isOnList = isListed(listed, url.hostname);
@@ -22,9 +23,9 @@ export function outboundProblem(url: URL, listed: PrivateHosts): "scheme" | "hos
 }
 
 /**
- * True for a host of the public internet, by its name or address. A caller that chooses the host of a request must not
- * reach hosts that only this service can reach. A public name that leads to a private address is for the
- * network that the service runs in to refuse: the platform's edge reaches public addresses only.
+ * True for a host of the public internet, by its name or address. A client that chooses the host of a request must not
+ * reach hosts that only this service can reach (SSRF). A public name that resolves to a private address must be refused
+ * by the network of the service: Cloudflare's edge reaches public addresses only.
  *
  * @param host as the URL parser gives it, which turns every spelling of an IPv4 address into four decimal parts.
  */
@@ -42,7 +43,7 @@ function isPublicHost(host: string): boolean {
   );
 }
 
-/** Of IPv6 only what is given out: outside of it lies for example `::127.0.0.1`, which some systems take for the IPv4 address. */
+/** IPv6 only in the allocated range: some systems read addresses outside it, such as `::127.0.0.1`, as IPv4. */
 function isPublicAddress(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
   return address.range() === "unicast" && (address.kind() === "ipv4" || address.match(GIVEN_OUT));
 }

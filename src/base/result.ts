@@ -1,6 +1,6 @@
 /**
- * The value of an operation that can fail in an expected way, with a `Failure` unless a rule has reasons of its own. Exceptions are kept
- * for bugs.
+ * The result of an operation that can fail in an expected way. The error is a `Failure`, unless a rule has its own type
+ * of error. Exceptions are for bugs.
  */
 export type Result<T, E = Failure> =
   | { readonly ok: true; readonly value: T }
@@ -17,15 +17,15 @@ export function err<E>(error: E): { readonly ok: false; readonly error: E } {
 }
 
 /**
- * Every expected failure of Grove, in one union. Handlers, rules and objects return these as values; `src/wire/failure.ts`
- * is the only place that turns them into a status and a body.
+ * Every expected failure of Grove, in one union. Handlers, rules and objects return these as values;
+ * `src/wire/failure.ts` is the only place that turns them into a status and a body.
  *
  * A message is written for the client: it may name a field or a setting, never a value that the client sent.
  */
 export type Failure =
   /** The request is wrong in itself: 400. */
   | { readonly code: "invalid_request"; readonly message: string }
-  /** Fields that the endpoint does not know, where to ignore one would change what is meant: 400. */
+  /** Fields that the endpoint does not know, where ignoring one would change the meaning of the request: 400. */
   | { readonly code: "unknown_fields"; readonly names: readonly string[] }
   /** No token, an unknown, expired, revoked or spent one, or a wrong address: 403, or 401 in JSON:API. */
   | { readonly code: "unauthenticated" }
@@ -33,7 +33,7 @@ export type Failure =
   | { readonly code: "permission_denied" }
   /** The token named in a body is unknown: 403. */
   | { readonly code: "bad_token" }
-  /** Refused with a reason that the caller may know: 403. */
+  /** Refused with a reason that may be disclosed to the caller: 403. */
   | { readonly code: "forbidden"; readonly message: string }
   /** Nothing is stored there: 404 without a message. */
   | { readonly code: "not_found" }
@@ -59,14 +59,14 @@ export type Failure =
   | { readonly code: "sealed"; readonly message: string }
   /** The service is not initialised: 503. */
   | { readonly code: "uninitialized" }
-  /** Something that the request needs does not answer now; the same request may succeed later: 503 with Retry-After. */
+  /** A part that the request needs does not answer now; the same request may succeed later: 503 with Retry-After. */
   | { readonly code: "unavailable"; readonly message: string; readonly retryAfterSeconds: number }
-  /** The client sent more requests than a quota lets it: 429 with Retry-After. */
+  /** The client exceeded a quota: 429 with Retry-After. */
   | {
       readonly code: "rate_limited";
       readonly path: string;
       readonly retryAfterSeconds: number;
-      /** False when the client was refused before for the same reason: the audit log says so once. */
+      /** True when this refusal gets an audit line. By default only the first of a client under a limit does. */
       readonly onRecord: boolean;
     }
   /** A bug: 500. */
@@ -77,12 +77,12 @@ export function invalid(message: string): Failure {
   return { code: "invalid_request", message };
 }
 
-/** A request that fails as wrong in itself, with `message`: 400. */
+/** The failed `Result` of a request that is wrong in itself, with `message`: 400. */
 export function refuse(message: string): { readonly ok: false; readonly error: Failure } {
   return err(invalid(message));
 }
 
-/** A 503 with `message`. The same request may succeed after so many seconds. */
+/** A 503 with `message`. The same request may succeed after `retryAfterSeconds`. */
 export function unavailable(message: string, retryAfterSeconds = 1): Failure {
   return { code: "unavailable", message, retryAfterSeconds };
 }
@@ -95,13 +95,16 @@ export function invalidDocument(message: string, pointer: string, title?: string
 /** The one refusal for all cases that a caller without rights must not distinguish. */
 export const DENIED: Failure = { code: "permission_denied" };
 
-/** A request that fails since nothing is stored there. */
+/** The failed `Result` of a request for something that is not stored. */
 export const NOT_FOUND = err<Failure>({ code: "not_found" });
 
 /** The refusal of a token that can't be used. */
 export const UNAUTHENTICATED: Failure = { code: "unauthenticated" };
 
-/** A failure with the step that it happened in before its message. */
+/**
+ * Prefixes the message of a failure with the step in which it happened. "unavailable" stays; any other failure with a
+ * message becomes a 400; one without a message is returned as it is.
+ */
 export function inContext(step: string, failure: Failure): Failure {
   if (failure.code === "unavailable") return { ...failure, message: `${step}: ${failure.message}` };
   return "message" in failure ? invalid(`${step}: ${failure.message}`) : failure;
