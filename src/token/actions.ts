@@ -11,8 +11,8 @@ import type { CreateRequest } from "./rules/create.ts";
 import type { RenewTerms } from "./rules/renew.ts";
 
 /**
- * A token of this tree: the caller itself, one whose text is known, one whose accessor is known, or one that the Worker knows
- * by its lease id, whose keyed hash it has checked: the tree has nothing to compare with.
+ * A token of this tree: the caller itself, or a token named by its text, its accessor or its lease id. The Worker has
+ * checked the keyed hash of a lease id, and the tree stores nothing to compare it with.
  */
 export type Target =
   | { readonly by: "self" }
@@ -20,12 +20,12 @@ export type Target =
   | { readonly by: "accessor"; readonly row: number; readonly tail: Uint8Array }
   | { readonly by: "lease"; readonly row: number };
 
-/** What a tree can be asked to do about one of its tokens. In the hop that authenticates the tree knows the caller, and adds it to `asked`. */
+/** An action on a token of a tree. In the call that authenticates, the tree knows the caller and adds it to `asked`. */
 export type TargetAction =
   | { readonly kind: "lookup"; readonly target: Target }
   /**
-   * `terms` null: the token's own; a token made by a role or by a login needs those that its role or method gives today,
-   * which the answer then asks for.
+   * `terms` null: the token's own. A token of a role or of a login is renewed by the present terms of its role or auth
+   * method: without them the outcome is `needs_terms`. `increment` in seconds.
    */
   | {
       readonly kind: "renew";
@@ -34,18 +34,18 @@ export type TargetAction =
       readonly mount: MountTtl;
       readonly terms: RenewTerms | null;
     }
-  /** Reads the answer that a wrapping token holds; with `take` the token dies by it. */
+  /** Reads the answer that a wrapping token holds. `take` also revokes the token. */
   | { readonly kind: "unwrap"; readonly target: Target; readonly take: boolean; readonly asked: EndRequest }
   | RevokeAction;
 
-/** Ends a token, with what is below it or alone. */
+/** Revokes a token with all its descendants ("revoke"), or alone ("revoke_orphan": its children become orphans). */
 export interface RevokeAction {
   readonly kind: "revoke" | "revoke_orphan";
   readonly target: Target;
   readonly asked: EndRequest;
 }
 
-/** What a tree can be asked to do for the token that makes the request, after its policies allowed it. */
+/** An action of a request in the tree of its caller, performed after the policies have allowed it. */
 export type CallerAction =
   | TargetAction
   | {
@@ -53,7 +53,7 @@ export type CallerAction =
       readonly request: CreateRequest;
       readonly role: TokenRole | null;
       readonly mount: MountTtl;
-      /** For a child in this tree; null when the Worker knows that the token will live elsewhere. */
+      /** For a child in this tree; null when the Worker knows that the token is written elsewhere. */
       readonly ids: NewTokenIds | null;
     }
   | { readonly kind: "cubbyhole_read"; readonly path: string }
@@ -61,20 +61,20 @@ export type CallerAction =
   | { readonly kind: "cubbyhole_write"; readonly path: string; readonly sealed: Uint8Array }
   | { readonly kind: "cubbyhole_delete"; readonly path: string };
 
-/** What came of an action. */
+/** The result of an action. */
 export type Outcome =
   | { readonly kind: "token"; readonly token: TokenView }
   | { readonly kind: "renewed"; readonly token: TokenView; readonly warnings: readonly string[] }
   | { readonly kind: "needs_terms"; readonly token: TokenView }
   | { readonly kind: "created"; readonly token: TokenView; readonly warnings: readonly string[] }
-  /** May be made, but not in this tree or not in this step: the Worker goes on. */
+  /** The creation is allowed, but not in this tree or not in this step: the Worker completes it. */
   | { readonly kind: "planned"; readonly spec: TokenSpec; readonly warnings: readonly string[] }
-  /** Nothing was done: the row is another token's, or may have been one's. A new one is to be greater than `above`. */
+  /** Nothing was done: another token has, or may have had, the row number. A new one must be greater than `above`. */
   | { readonly kind: "row_taken"; readonly above: number }
   | { readonly kind: "wrapped"; readonly token: TokenView; readonly sealed: Uint8Array }
   | { readonly kind: "value"; readonly sealed: Uint8Array }
   | { readonly kind: "keys"; readonly keys: readonly string[] }
-  /** `accessor` of the token that was revoked. */
+  /** `accessor`: of the revoked token. */
   | { readonly kind: "revoked"; readonly accessor: string }
   | { readonly kind: "done" };
 
@@ -82,18 +82,18 @@ export type Outcome =
 export interface TreeCall extends Call {
   readonly row: number;
   readonly verifier: Uint8Array;
-  /** The newest watermark that the Worker knows; 0 when there was none. The tree checks against no older ones. */
+  /** Number of the newest watermark that the Worker knows; 0: none. The tree uses no older watermarks. */
   readonly watermark: number;
   readonly action: CallerAction | null;
   /** The audit line of a request that may change something. The tree adds the caller and writes it before it acts. */
   readonly line: AuditLine | null;
 }
 
-/** The caller as it was before the request's own action, what its policies grant on the path, and what came of the action. */
+/** The caller as it was before the action of its request, what its policies grant on the path, and the outcome. */
 export interface TreeAnswer {
   readonly caller: TokenView;
   /** null: the policies refuse the request. */
   readonly verdict: Verdict | null;
-  /** null without an action. A failure here is the action's own: the caller was good and allowed. */
+  /** null without an action. A failure is one of the action: the caller was authenticated and allowed. */
   readonly outcome: Result<Outcome> | null;
 }

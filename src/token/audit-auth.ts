@@ -2,9 +2,9 @@ import type { AuditAuth } from "../wire/audit.ts";
 import type { TokenRecord } from "./record.ts";
 
 /**
- * What the audit log says about a token.
+ * Describes a token for the audit log.
  *
- * @param accessor the id of the token for a team, "" for a batch token.
+ * @param accessor its accessor; the id of a team token; "" for a batch token.
  */
 export function auditAuth(record: TokenRecord, accessor: string, type: AuditAuth["token_type"]): AuditAuth {
   return {

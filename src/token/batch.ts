@@ -6,21 +6,21 @@ import { storedJson } from "../storage/tables.ts";
 import { BATCH_PREFIX, type TokenAddress } from "./ids.ts";
 import type { TokenRecord, TokenSpec } from "./record.ts";
 
-/** Characters of a batch token; it travels in a header of every request. */
+/** Characters of a batch token, which is sent in a header of every request. */
 const MAX_BATCH_TOKEN_LENGTH = 8000;
 
 const CONTEXT = "batch token";
 
-/** What a batch token carries. Nothing of it is stored anywhere. */
+/** The content of a batch token. It is not stored anywhere else. */
 export interface BatchToken {
   readonly record: TokenRecord;
   /** ms. A batch token always ends. */
   readonly expiresAt: number;
-  /** The token that it hangs on; null for an orphan. */
+  /** The token whose end also ends this one; null for an orphan. */
   readonly parent: TokenAddress | null;
 }
 
-/** The text of a new batch token. */
+/** Seals a new batch token. Returns its text, or a 400 when that is too long for a header. */
 export async function sealBatchToken(
   keys: Keys,
   spec: TokenSpec,
@@ -36,7 +36,7 @@ export async function sealBatchToken(
   return ok(text);
 }
 
-/** Opens a batch token. Null for anything that this installation did not seal. Says nothing about its being alive. */
+/** Opens a batch token. Null for anything that this installation did not seal. Does not check whether it is alive. */
 export async function openBatchToken(keys: Keys, text: string): Promise<BatchToken | null> {
   if (text.length > MAX_BATCH_TOKEN_LENGTH) return null;
   const sealed = fromBase64Url(text.slice(BATCH_PREFIX.length));

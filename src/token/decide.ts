@@ -16,22 +16,22 @@ export interface Call {
   readonly clientAddress: string | null;
 }
 
-/** What a decision looks at besides the token and the request, all of it as of one moment. */
+/** Inputs of a decision besides the token and the request, all read at one moment. */
 export interface Circumstances {
   readonly installation: Pick<Installation, "aclFor">;
-  /** What the entity of the token adds; null without one. A failure when the entity is disabled or gone. */
+  /** The entity of the token, which adds policies; null without one. A failure when it is disabled or deleted. */
   readonly entity: Result<EntityView | null>;
   /** ms. */
   readonly now: number;
 }
 
 /**
- * Decides about a request of a token that was found alive. The one rule for service, batch and team tokens, in the tree and
- * in the Worker.
+ * Decides about a request of a token that was found alive. This is the one rule for service, batch and team tokens, in
+ * the tree and in the Worker.
  *
- * @returns what the policies grant on the path, or null when they refuse the request. A failure when the token can't be used
- *   at all: from this address, or by this entity.
- * @param trace receives what the rules came to, where they were asked.
+ * @param trace receives the steps of the evaluation of the policies.
+ * @returns what the policies grant on the path, or null when they refuse the request. A failure when the token can't be
+ *   used at all: from this address, or because of its entity.
  */
 export function decide(
   token: Pick<TokenRecord, "policies" | "boundCidrs">,
@@ -53,21 +53,22 @@ export interface Decided<T> {
   readonly now: number;
 }
 
-/** Where the facts about the token of a request are read. */
+/** Reads the token of a request and its entity. */
 export interface TokenSource<T> {
   /** The token if it is alive at this moment (ms), else null. */
   readonly find: (now: number) => T | null;
-  /** What an entity adds. A failure when it is disabled or gone. */
+  /** Reads an entity by id. A failure when it is disabled or deleted. */
   readonly loadEntity: (entityId: string) => Promise<Result<EntityView | null>>;
 }
 
 /**
- * Finds the token of a request, decides about the request and acts on the decision. The token is looked for again after its
+ * Finds the token of a request, decides about the request and acts on the decision. The token is read again after its
  * entity was loaded: other requests were served meanwhile, and one of them may have ended it.
  *
- * @param act runs in the same step as the token was found. After an await, other requests may have taken the token's last uses
- *   or revoked it: what was found would count for all of them.
- * @returns what `act` returns, or null when there is no such token alive. A failure as of `decide`.
+ * @param act runs in the step in which the token was found, without an `await` in between. After one, concurrent
+ *   requests could have spent the last use or revoked the token, and each of them would still act on the token as it
+ *   was found.
+ * @returns what `act` returns, or null when no such token is alive. A failure of `decide`.
  */
 export async function findAndDecide<T extends { readonly caller: TokenRecord }, R>(
   installation: Pick<Installation, "aclFor">,

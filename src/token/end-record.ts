@@ -2,7 +2,7 @@ import { type EndRequest, UNASKED } from "../system/end-request.ts";
 import { endingWatermark, type Watermark, type Watermarks } from "../system/watermarks.ts";
 import type { TokenRecord } from "./record.ts";
 
-/** What ended a token. "tidy": it was found on the list, and its tree did not have it. */
+/** How a token ended. "tidy": a tidy run found it on the list, and its tree did not have it. */
 export type HowEnded =
   | "expired"
   | "uses spent"
@@ -12,12 +12,12 @@ export type HowEnded =
   | "never issued"
   | "tidy";
 
-/** The end of a token. Holds nothing secret. */
+/** When, how and by whose request a token ended. Holds nothing secret. */
 export interface EndRecord extends EndRequest {
-  /** From when on it was refused (ms). */
+  /** The token is refused from this time on (ms). */
   readonly at: number;
   readonly how: HowEnded;
-  /** Accessor of the token that ended then: this one, or the one above that it ended with. */
+  /** Accessor of the token that was ended: this token, or the ancestor that it ended with. */
   readonly cause: string;
 }
 
@@ -26,20 +26,20 @@ export function earliestEnd(ends: readonly (EndRecord | null)[]): EndRecord | nu
   return ends.reduce((first, end) => (end && (!first || end.at < first.at) ? end : first), null);
 }
 
-/** The end of a token by its time; null while that has not come. Times in ms. */
+/** The end of a token by expiry; null while it has not expired. Times in ms. */
 export function expiry(expiresAt: number | null, accessor: string, now: number): EndRecord | null {
   if (expiresAt === null || expiresAt > now) return null;
   return { ...UNASKED, at: expiresAt, how: "expired", cause: accessor };
 }
 
-/** The end by a watermark, from the moment on that it was made; null: one that is not known. `now` in ms. */
+/** The end by a watermark, at the time when that was made. `mark` null: unknown, and the time is `now` (ms). */
 export function endByWatermark(mark: Watermark | null, now: number): Omit<EndRecord, "cause"> {
-  // The number of a watermark is the time of its making, or follows that of another.
+  // The number of a watermark is the time when it was made (ms), or more where the previous number was not below that.
   const at = mark ? Math.min(mark.number, now) : now;
   return { ...(mark?.asked ?? UNASKED), at, how: "revoked by path or entity" };
 }
 
-/** How a watermark ended a token, which may have no mark of it yet; null when none did. `now` in ms. */
+/** The end of a token by a watermark, even if its row is not marked yet; null when none ends it. `now` in ms. */
 export function watermarkEnd(
   watermarks: Watermarks,
   { record, accessor }: { readonly record: TokenRecord; readonly accessor: string },

@@ -1,14 +1,14 @@
 import { type LocationHint, within } from "../base/location.ts";
 import type { TokenEnv } from "./env.ts";
 
-/** A tree as it is called. */
+/** The stub through which a tree is called. */
 type TreeStub = ReturnType<TokenEnv["TOKEN_TREE"]["get"]>;
 
 /**
- * The tree with this id, which is from a token, an accessor or a list of this installation.
+ * The tree with this id, which must come from a token, an accessor or a list of this installation.
  *
- * @param location where the platform shall put a new one; undefined: near the Worker that creates it.
- * @throws for what has not the form of an id.
+ * @param location location hint for a new tree; undefined: near the Worker that creates it.
+ * @throws when `treeId` does not have the form of an id.
  */
 export function treeAt(env: TokenEnv, treeId: string, location?: LocationHint): TreeStub {
   const trees = within(env, env.TOKEN_TREE);
@@ -16,7 +16,7 @@ export function treeAt(env: TokenEnv, treeId: string, location?: LocationHint): 
   return location ? trees.get(id, { locationHint: location }) : trees.get(id);
 }
 
-/** The same; null for what is no id. */
+/** `treeAt`; null when `treeId` does not have the form of an id. */
 export function treeOf(env: TokenEnv, treeId: string): TreeStub | null {
   try {
     return treeAt(env, treeId);
@@ -33,11 +33,11 @@ export function newTreeId(env: TokenEnv): string {
 const OBJECT_ID = /^[0-9a-f]{64}$/;
 
 /**
- * The id of the object that this installation knows by `id`. In an installation that was restored from a backup, an id may be from
- * another deployment, whose ids can't be made here: its object has that id as its name. Only for ids from tokens, accessors and lists
- * of this installation: any name leads to an object.
+ * Returns the platform's id of the object that this installation knows by `id`. In an installation that was restored
+ * from a backup, `id` may be from another deployment, and the platform refuses it: the object then has `id` as its
+ * name. Only for ids from tokens, accessors and lists of this installation, because any name leads to an object.
  *
- * @throws for what has not the form of an id.
+ * @throws when `id` does not have the form of an id.
  */
 function objectIdOf(objects: Pick<DurableObjectNamespace, "idFromString" | "idFromName">, id: string): DurableObjectId {
   if (!OBJECT_ID.test(id)) throw new Error("this is no id of an object");

@@ -2,7 +2,7 @@ import { concat, equalBytes, fromBase64Url, fromHex, randomBytes, toBase64Url, t
 import { type Keys, keyedHash, termInUse } from "../crypto/key-ring.ts";
 
 /**
- * Generated service tokens and accessors say which tree to ask:
+ * Generated service tokens and accessors contain the address of their tree:
  *
  *     tree id (32 bytes) | row in the tree (7 bytes) | random (16 bytes) | tag (8 bytes)
  *
@@ -14,7 +14,7 @@ const TREE_BYTES = 32;
 const ROW_BYTES = 7;
 const RANDOM_BYTES = 16;
 const TAG_BYTES = 8;
-/** Bytes of tree id and row at the beginning of every id that carries its way with it. */
+/** Bytes of tree id and row at the beginning of every id that contains its address. */
 export const ADDRESS_BYTES = TREE_BYTES + ROW_BYTES;
 const ID_BYTES = TREE_BYTES + ROW_BYTES + RANDOM_BYTES + TAG_BYTES;
 const ID_LENGTH = (ID_BYTES / 3) * 4;
@@ -27,32 +27,32 @@ export const BATCH_PREFIX = "b.";
 /** Characters of a generated service token. */
 export const SERVICE_TOKEN_LENGTH = SERVICE_PREFIX.length + ID_LENGTH;
 
-/** Where a token or an accessor lives: the tree's object id in hex and the row in it. */
+/** Address of a token or an accessor: the object id of the tree in hex and the row in the tree. */
 export interface TokenAddress {
   readonly treeId: string;
   readonly row: number;
 }
 
-/** A token as its tree checks it. */
+/** Address and verifier of a token, which its tree checks. */
 export interface TokenCredential extends TokenAddress {
-  /** 24 bytes of keyed hash; the tree compares them with what it stored. */
+  /** 24 bytes of a keyed hash of the token; the tree compares them with the stored ones. */
   readonly verifier: Uint8Array<ArrayBuffer>;
 }
 
-/** An accessor as its tree checks it. */
+/** Address and tail of an accessor or a lease id, which its tree checks. */
 export interface AccessorCredential extends TokenAddress {
-  /** The random part and the tag of the accessor: 24 bytes. */
+  /** The random part and the tag of the id: 24 bytes. */
   readonly tail: Uint8Array<ArrayBuffer>;
 }
 
-/** What a new token needs before its tree writes it. */
+/** Ids of a new token. They are generated before its tree writes it. */
 export interface NewTokenIds {
   readonly row: number;
   readonly token: string;
   readonly verifier: Uint8Array<ArrayBuffer>;
   readonly accessor: string;
   readonly accessorTail: Uint8Array<ArrayBuffer>;
-  /** The seal of the row. Absent where the tree makes it; the first token of an installation comes before its keys. */
+  /** The seal of the row. Only for the first token of an installation: its tree has no keys yet and can't seal it. */
   readonly seal?: Uint8Array<ArrayBuffer>;
 }
 
@@ -64,11 +64,12 @@ const ACCESSOR_LABEL = new TextEncoder().encode("accessor\0");
 const CUSTOM_LABEL = new TextEncoder().encode("custom token id\0");
 
 /**
- * A row number for a token made at `now` (ms): the time and 12 random bits, so rows grow with time: new ones are
- * appended, the storage stays dense. Two equal ones in one tree are possible when both are generated in the same ms. The tree
- * refuses the second one, and one that a deleted token may have had; the caller generates another.
+ * Generates a row number for a token made at `now` (ms): the time and 12 random bits. Rows grow with time, so new ones
+ * are appended and the storage stays dense. Two equal numbers in one tree are possible when both are generated in the
+ * same ms. The tree refuses the second one, and any number that a deleted token may have had; the caller generates
+ * another.
  *
- * @param above the number is greater than this one. A tree requires this when the clock was set back.
+ * @param above the number is greater than this one. A tree requires this after the clock was set back.
  */
 export function newRow(now: number, above = 0): number {
   if (now < ROW_EPOCH_MS) throw new Error("the clock stands before 2026");
@@ -89,7 +90,13 @@ export function firstRowAt(ms: number): number {
   return Math.max(0, (ms - ROW_EPOCH_MS) * 4096);
 }
 
-/** Generates the ids of a new token of the tree `treeId`. `customId` replaces the generated token text. `above`: see `newRow`. */
+/**
+ * Generates the ids of a new token of the tree `treeId`.
+ *
+ * @param now ms.
+ * @param customId replaces the generated token text.
+ * @param above see `newRow`.
+ */
 export async function newTokenIds(
   keys: Keys,
   treeId: string,
@@ -127,7 +134,7 @@ export function readAccessor(keys: Keys, text: string): Promise<AccessorCredenti
   return readRoutedId(keys, ACCESSOR_LABEL, text);
 }
 
-/** Generates an id of the kind `label` that says which tree to ask: an accessor, or the id of a lease. */
+/** Generates an id of the kind `label` that contains its address: an accessor, or the id of a lease. */
 export async function newRoutedId(
   keys: Keys,
   label: Uint8Array,
@@ -147,36 +154,36 @@ export async function readRoutedId(keys: Keys, label: Uint8Array, text: string):
   return equalBytes(hash.subarray(0, TAG_BYTES), parts.tag) ? credentialOf(parts) : null;
 }
 
-/** Where an id from our own storage leads; it needs no check. Null for what is no such id. */
+/** Decodes an id from our own storage, without a check of its tag. Null for a text of another form. */
 export function decodeStoredId(text: string): AccessorCredential | null {
   const parts = split(text);
   return parts && credentialOf(parts);
 }
 
-/** The id of the tree that an id from our own storage leads to; "" for what is no such id. */
+/** The tree id in an id from our own storage; "" for a text of another form. */
 export function treeIdOf(text: string): string {
   return decodeStoredId(text)?.treeId ?? "";
 }
 
-/** The accessor, or the id of a lease, of a row, from what the tree stores. */
+/** Builds the text of an accessor, or of the id of a lease, from the row and the tail that the tree stores. */
 export function routedIdText(treeId: string, row: number, tail: Uint8Array): string {
   return toBase64Url(concat(addressBytes(treeId, row), tail));
 }
 
-/** Characters of an id that hold nothing else than the tree. */
+/** Characters at the beginning of an id that encode nothing but the tree id. */
 export const TREE_CHARACTERS = Math.floor((TREE_BYTES * 4) / 3);
 
-/** The part of an accessor, or of the id of a lease, that says which tree it is of. */
+/** The beginning of an accessor, or of the id of a lease, that encodes its tree id. */
 export function treePartOf(id: string): string {
   return id.slice(0, TREE_CHARACTERS);
 }
 
-/** What all accessors, and ids of leases, of a tree begin with, and those of no other tree. */
+/** The prefix that all accessors and lease ids of a tree have, and those of no other tree. */
 export function treeBeginning(treeId: string): string {
   return treePartOf(routedIdText(treeId, 0, new Uint8Array()));
 }
 
-/** `routedIdText` for many rows of one tree, whose id is read once. All tails are as long as those of accessors. */
+/** `routedIdText` for many rows of one tree, whose id is decoded once. Tails must have the length of accessors'. */
 export function accessorTexts(treeId: string): (row: number, tail: Uint8Array) => string {
   const bytes = concat(addressBytes(treeId, 0), new Uint8Array(RANDOM_BYTES + TAG_BYTES));
   return (row, tail) => {
@@ -186,19 +193,19 @@ export function accessorTexts(treeId: string): (row: number, tail: Uint8Array) =
   };
 }
 
-/** What the keyed hash of a token id that a root caller chose is used for. No part of it serves two stores. */
+/** The parts of the keyed hash of a token id that a root caller chose. No two stores hold the same part. */
 export interface CustomIdHash {
-  /** The whole hash: says where to look in the filter of custom ids. Never stored. */
+  /** The whole hash: selects the bits in the filter of custom ids. Never stored. */
   readonly filterKey: Uint8Array<ArrayBuffer>;
   /** Key in the directory of custom ids: the first 8 bytes, in hex. */
   readonly directoryKey: string;
-  /** What the tree stores: the other 24 bytes. */
+  /** The other 24 bytes, which the tree stores. */
   readonly verifier: Uint8Array<ArrayBuffer>;
 }
 
 /**
- * The hashes of a token id that a root caller chose, under the token key of each term. A token with this id is known by the
- * one of the term in which it was made.
+ * The hashes of a token id that a root caller chose, under the token key of each term. A token is stored under the hash
+ * of the term in which it was made.
  *
  * @param now ms. The hash for a token that is made now comes first.
  */
@@ -240,7 +247,7 @@ export function readAddress(bytes: Uint8Array): TokenAddress {
   return { treeId: toHex(bytes.subarray(0, TREE_BYTES)), row };
 }
 
-/** Tree id and row as ids begin with them. */
+/** Encodes tree id and row as the first bytes of an id. */
 export function addressBytes(treeId: string, row: number): Uint8Array<ArrayBuffer> {
   const tree = fromHex(treeId);
   if (!tree || tree.length !== TREE_BYTES) throw new Error("a tree id has 32 bytes");
@@ -257,7 +264,7 @@ function writeRow(bytes: Uint8Array, at: number, row: number): void {
   }
 }
 
-/** A row and the random part of its id, which says that it is really that one. */
+/** A row with the tail of its id. The tree compares the tail, so that it does not take another row for this one. */
 export interface RowAndTail {
   readonly row: number;
   readonly tail: Uint8Array;

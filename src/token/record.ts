@@ -3,15 +3,15 @@ import type { LocationHint } from "../base/location.ts";
 /** A service token is stored and can be revoked; a batch token is a sealed text that nothing stores. */
 export type TokenType = "service" | "batch";
 
-/** Who vouched for the holder of a token that an auth method issued. */
+/** The login through which an auth method issued a token. */
 export interface LoginRecord {
-  /** The id under which the mount issued it (`issuerOf`); a mount made later at the same path is another one. */
+  /** The id under which the mount issued it (`issuerOf`); a mount made later at the same path has another id. */
   readonly mount: string;
-  /** What the method wants to know again when the token is renewed. Never shown to clients. */
+  /** Data that the method gets back when the token is renewed. Never shown to clients. */
   readonly internal: Readonly<Record<string, string>>;
 }
 
-/** What is fixed when a token is made. Times in ms since 1970, durations in seconds. */
+/** The fields of a token that never change. Times in ms since 1970, durations in seconds. */
 export interface TokenRecord {
   /** Lower case, sorted, without repeats. */
   readonly policies: readonly string[];
@@ -27,7 +27,7 @@ export interface TokenRecord {
   readonly creationTtl: number;
   /** The lesser of the create call's and the role's at the creation; 0: none. */
   readonly explicitMaxTtl: number;
-  /** What the create call asked for, and no more than the role's at the creation; 0: not asked for. */
+  /** The period that the create call requested, at most the role's at the creation; 0: none was requested. */
   readonly period: number;
   readonly renewable: boolean;
   /** "" without an entity. */
@@ -42,11 +42,11 @@ export interface TokenRecord {
   readonly customIdKey: string | null;
   /** null unless an auth method issued the token. */
   readonly login: LoginRecord | null;
-  /** The newest watermark that the isolate knew which made the token. Only later ones can end it. Absent when there was none. */
+  /** Number of the newest watermark that the creating isolate knew. Only newer ones can end the token. Absent: none. */
   readonly watermark?: number;
 }
 
-/** What records have in common: no limit, no role, no entity, no login. A new record states what differs. */
+/** Defaults of a new record: no limit, no role, no entity, no login. */
 export const PLAIN_RECORD = {
   meta: null,
   role: null,
@@ -61,7 +61,7 @@ export const PLAIN_RECORD = {
   login: null,
 } as const satisfies Partial<TokenRecord>;
 
-/** The part of a record that says which watermarks its maker knew. `newest` is 0 when there was none. */
+/** The field `watermark` of a new record. `newest`: number of the newest watermark that its maker knows; 0: none. */
 export function madeAbove(newest: number): Pick<TokenRecord, "watermark"> {
   return newest > 0 ? { watermark: newest } : {};
 }
@@ -74,7 +74,7 @@ export interface TokenSpec {
   readonly expiresAt: number | null;
   /** True when it gets no parent. */
   readonly orphan: boolean;
-  /** Where its tree shall be, for one without a parent; absent: near the client that asks for it. */
+  /** Location hint for the tree of an orphan; absent: near the client that creates it. */
   readonly location?: LocationHint;
 }
 

@@ -1,11 +1,11 @@
 import type { LocationHint } from "../base/location.ts";
 
-/** What a role can say about the type of its tokens. */
+/** Values of a role's token type. */
 export const ROLE_TOKEN_TYPES = ["service", "batch", "default", "default-service", "default-batch"] as const;
 
 /**
- * `service` and `batch` decide alone; the others give the type to use when the client asks for none. `default` is the
- * mount's tuned type, which for the token method is always service.
+ * `service` and `batch` override the client's choice. The others are the type to use when the client requests none.
+ * `default` is the type that the mount is tuned to, which for the token method is always service.
  */
 export type RoleTokenType = (typeof ROLE_TOKEN_TYPES)[number];
 
@@ -31,8 +31,8 @@ export interface TokenRole {
   readonly tokenNumUses: number;
   readonly tokenNoDefaultPolicy: boolean;
   readonly tokenType: RoleTokenType;
-  /** Where the trees of its orphans shall be; absent: near the client that asks for them. */
+  /** Location hint for the trees of its orphans; absent: near the client that creates them. */
   readonly locationHint?: LocationHint;
-  /** Those whose value was last written by its deprecated name: only these are shown under it. */
+  /** Fields that were last written under their deprecated names: only these are shown under them. */
   readonly writtenByOldName: readonly RenamedField[];
 }

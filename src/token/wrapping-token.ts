@@ -7,10 +7,10 @@ export function isWrappingToken(record: Pick<TokenRecord, "policies">): boolean 
 }
 
 /**
- * The token that holds a wrapped answer: good for one use, in a tree of its own, gone after `ttl` seconds.
+ * Plans the token that holds a wrapped answer: an orphan with one use that expires after `ttl` seconds.
  *
- * @param creationPath where the answer came from; the holder of the token can look it up.
- * @param watermark the newest one; 0 when there was none.
+ * @param creationPath path of the wrapped request; the holder of the token can look it up.
+ * @param watermark number of the newest watermark; 0: none.
  * @param now ms.
  */
 export function wrappingToken(creationPath: string, ttl: number, watermark: number, now: number): TokenSpec {

@@ -11,30 +11,29 @@ import type { RoleFields } from "./fields.ts";
 export const MAX_ROLE_NAME = 128;
 /** Characters of a path suffix. */
 const MAX_PATH_SUFFIX = 256;
-/** Characters of a whole role as it is stored: it travels with every creation against it. */
+/** Characters of a whole role as it is stored. Every creation with the role sends it to a tree. */
 const MAX_ROLE_LENGTH = 65_536;
 
 const DURATIONS = ["token_explicit_max_ttl", "explicit_max_ttl", "token_period", "period"] as const;
 const PATH_SUFFIX = /\w[\w.-]+\w/;
 
-/** The value that counts of a field with two names. */
+/** The effective value of a field with two names. */
 interface RenamedValue<T> {
   readonly value: T;
   readonly byOldName: boolean;
-  /** How an error about the value begins. */
+  /** Prefix of an error about the value. */
   readonly label: string;
 }
 
-/** A role after a write, with what its writer should know. */
+/** A role after a write, and warnings for the caller. */
 export interface RoleChange {
   readonly role: TokenRole;
   readonly warnings: readonly string[];
 }
 
 /**
- * A role as it is before anything was written.
- *
- * Tokens are renewable service tokens with the policies that the caller may give anyway.
+ * A role with the defaults of all fields. Its tokens are renewable service tokens with the policies that the caller can
+ * give without a role.
  */
 export function newRole(name: string): TokenRole {
   return {
@@ -58,11 +57,11 @@ export function newRole(name: string): TokenRole {
 }
 
 /**
- * Applies a write to a role. What the write does not name keeps its value. Messages are the reference's (auth/token/roles;
- * docs/conformance.md T26 to T43).
+ * Applies a write to a role. Fields that the write does not name keep their values. Messages are the reference's
+ * (auth/token/roles; docs/conformance.md T26 to T43).
  *
  * @param before the stored role, or `newRole` for the first write.
- * @returns the role to store, or the first thing that is wrong with the write (400); then nothing of it applies.
+ * @returns the role to store, or the first error of the write (400): then nothing of it applies.
  */
 export function changeRole(before: TokenRole, sent: RoleFields, mount: MountTtl): Result<RoleChange> {
   const warnings: string[] = [];
@@ -102,7 +101,7 @@ export function changeRole(before: TokenRole, sent: RoleFields, mount: MountTtl)
   };
   const problem = problemOf(role, sent);
   if (problem) return refuse(problem);
-  // A warning of the write that sets it, and of reads that show it by its deprecated name.
+  // Warns when this write sets the value, and on every write while the value is stored under its deprecated name.
   const given = sent.token_explicit_max_ttl !== undefined || role.writtenByOldName.includes("explicit_max_ttl");
   if (given && role.tokenExplicitMaxTtl > mount.maxSeconds) {
     warnings.push(
@@ -125,10 +124,9 @@ function problemOf(role: TokenRole, sent: RoleFields): string | null {
 }
 
 /**
- * Why the type of a role does not go with its other settings, or null. A batch token is stored nowhere, so it can't be
- * renewed, counted, or made to end with a parent, which is not asked. Roles whose clients may ask for another type keep
- * what holds for that other type; a creation checks the type that it really gives.
- * Messages are the reference's (auth/token/roles).
+ * Returns why the token type of a role conflicts with its other settings, or null. A batch token is stored nowhere, so
+ * it can't be renewed and its uses can't be counted. Roles whose clients may request another type keep the settings for
+ * that type; a creation checks the type that it gives. The rules and messages are the reference's (auth/token/roles).
  */
 function checkRoleType(role: TokenRole): string | null {
   if (role.tokenType !== "batch") return null;
@@ -146,7 +144,7 @@ function checkSuffix(suffix: string): string | null {
   if (!PATH_SUFFIX.test(suffix) || hasUnprintable(suffix)) {
     return "given role path suffix contains invalid characters; must match \\w[\\w-.]+\\w";
   }
-  // The suffix ends in the path of tokens, by whose prefix they are revoked.
+  // The suffix becomes part of the path of tokens, and tokens are revoked by a prefix of that path.
   if (suffix.includes("..")) return "error registering path suffix: path cannot contain parent references";
   if (suffix.length > MAX_PATH_SUFFIX) return `path_suffix must not be longer than ${MAX_PATH_SUFFIX} characters`;
   return null;
@@ -172,12 +170,12 @@ function grantedNames(names: readonly string[] | null | undefined): string[] | u
   return names ? normalizePolicyNames(names) : undefined;
 }
 
-/** Root stands beside the others here: a list of what is refused must not lose its other names to it. */
+/** Keeps `root` beside other names, unlike `grantedNames`: a list of refused names must not lose the others. */
 function refusedNames(names: readonly string[] | null | undefined): string[] | undefined {
   return names ? [...new Set(names.map(normalizePolicyName))].filter((name) => name !== "").sort() : undefined;
 }
 
-/** Takes the value under the new name, else the one under the deprecated name; null when neither was sent. */
+/** Returns the value under the new name, else the one under the deprecated name; null when neither was sent. */
 function pickRenamed<T>(
   field: RenamedField,
   byNewName: T | undefined,

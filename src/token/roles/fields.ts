@@ -12,8 +12,8 @@ import {
 } from "../../wire/fields.ts";
 
 /**
- * The fields of a role as a client sends them. Each is undefined when it was not sent: a write changes what it names and
- * leaves the rest.
+ * The fields of a role as a client sends them. Each is undefined when it was not sent: a write changes what it names
+ * and leaves the rest.
  */
 export const ROLE_FIELDS = fieldSchema({
   role_name: unread("string").describe("The name of the role"),

@@ -14,8 +14,8 @@ const copies = new IsolateCopy<string, TokenRole>(
 );
 
 /**
- * The token role as this isolate knows it, no older than POLICY_CACHE_SECONDS; null when there is none. That there is none is
- * asked for every time: names of such ones could be any.
+ * Returns the token role from this isolate's copies, no older than POLICY_CACHE_SECONDS; null when there is none. The
+ * absence of a role is not cached, because a client can choose any name.
  */
 export async function loadRole(env: TokenEnv, name: string): Promise<TokenRole | null> {
   const role = await copies.load(name, snapshotMaxAgeMs(env), async () => {
@@ -24,7 +24,7 @@ export async function loadRole(env: TokenEnv, name: string): Promise<TokenRole |
   return role ?? null;
 }
 
-/** Makes this isolate read a role again. Called after every own write of it, so that the writer sees it at once. */
+/** Drops this isolate's copy of a role. Called after each write of a role here, so that the writer sees it at once. */
 export function forgetRole(name: string): void {
   copies.forget(name);
 }

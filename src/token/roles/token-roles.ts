@@ -10,7 +10,7 @@ import type { TokenRole } from "../role.ts";
 import { changeRole, newRole } from "./change.ts";
 import type { RoleFields } from "./fields.ts";
 
-/** Roles of one mount; it bounds the answer of a list. */
+/** Maximum number of roles of one mount. Bounds the answer of a list. */
 const MAX_ROLES = 10_000;
 
 export const TOKEN_ROLE_MIGRATIONS: readonly Migration[] = [
@@ -39,10 +39,10 @@ export class TokenRoles extends GroveObject<TokenEnv> {
   }
 
   /**
-   * Makes or changes the role `name`. Whether it exists, what that asks of the caller's policies, and the write are one
-   * transaction, so the right to create a role does not allow to change one.
+   * Creates or changes the role `name`. The check whether it exists, the check of `grants` and the write are one
+   * transaction, so a caller with `create` but without `update` can never change a role.
    *
-   * @returns warnings for the writer; "permission_denied", or a 400 when the role would not be a good one.
+   * @returns warnings for the caller; "permission_denied", or a 400 when the role is invalid or there are too many.
    */
   async write(
     name: string,
@@ -65,7 +65,7 @@ export class TokenRoles extends GroveObject<TokenEnv> {
     this.#roles.delete(name);
   }
 
-  /** The roles whose tokens may have the policy `name`, by their paths; patterns of names do not count. */
+  /** Paths of the roles that list `name` in their allowed policies; globs do not count. */
   async allowing(name: string): Promise<PolicyHolders> {
     await this.keys.open();
     const roles = this.#roles.holding(name).filter(([, role]) => role.allowedPolicies.includes(name));

@@ -1,7 +1,7 @@
 import ipaddr from "ipaddr.js";
 import { err, ok, type Result } from "../../base/result.ts";
 
-/** Most networks that one token or role may be bound to. */
+/** Maximum number of networks that one token or role may be bound to. */
 const MAX_CIDRS = 128;
 
 /**
@@ -21,8 +21,7 @@ export function readCidrs(items: readonly string[], field: string): Result<strin
 }
 
 /**
- * Reads one entry of a list of bound networks: a CIDR block, or an address for itself alone. Host bits are kept as
- * written.
+ * Reads one entry of a list of bound networks: a CIDR block, or a single address. Host bits are kept as written.
  *
  * @returns the text that is stored and shown (a network of one address without its mask), or a message.
  */
@@ -60,7 +59,7 @@ function single(cidr: string): [ipaddr.IPv4 | ipaddr.IPv6, number] {
   return [address, address.kind() === "ipv4" ? 32 : 128];
 }
 
-/** Only the usual notations: `ipaddr.js` would also read octal and shortened IPv4, which other filters read differently. */
+/** Only the usual notations: `ipaddr.js` also reads octal and shortened IPv4, which other filters read differently. */
 function isAddress(text: string): boolean {
   return text.length <= 64 && (ipaddr.IPv4.isValidFourPartDecimal(text) || ipaddr.IPv6.isValid(text));
 }

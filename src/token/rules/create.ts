@@ -8,7 +8,7 @@ import { globMatches } from "./glob.ts";
 import { choosePolicies } from "./policies.ts";
 import { grantTtl } from "./ttl.ts";
 
-/** The fields of a create call, parsed but not validated. Durations in seconds, possibly negative; absent strings are "". */
+/** The fields of a create call, parsed but not validated. Durations in seconds, may be negative; absent text is "". */
 export interface CreateRequest {
   readonly id: string;
   readonly displayName: string;
@@ -28,7 +28,7 @@ export interface CreateRequest {
   readonly orphanEndpoint: boolean;
 }
 
-/** Who creates. */
+/** The token that creates another one. */
 export interface Creator {
   readonly type: TokenType;
   readonly policies: readonly string[];
@@ -36,33 +36,33 @@ export interface Creator {
   readonly boundCidrs: readonly string[];
   /** Uses given to the caller at its creation; 0: no limit. */
   readonly numUses: number;
-  /** True when the caller itself ends some day. */
+  /** True when the caller itself has an expiry. */
   readonly expires: boolean;
   /** True for root, and when the rule that decides the request path grants sudo. */
   readonly sudo: boolean;
 }
 
-/** Everything that a creation depends on. */
+/** Inputs of `planCreate`. */
 export interface CreateInput {
   readonly request: CreateRequest;
   readonly creator: Creator;
   readonly role: TokenRole | null;
   readonly mount: MountTtl;
-  /** The newest watermark; 0 when there was none. */
+  /** Number of the newest watermark; 0: none. */
   readonly watermark: number;
   /** ms. */
   readonly now: number;
 }
 
-/** A token that may be made, with what the caller should know about it. */
+/** A token that may be made, and warnings for the caller. */
 export interface CreatePlan {
   readonly spec: TokenSpec;
   readonly warnings: readonly string[];
 }
 
 /**
- * Decides a creation: the first rule that refuses wins, and nothing is written here. The order of the checks and their messages
- * are the reference's (auth/token/create; docs/conformance.md T2 to T25, T70).
+ * Decides a creation: the first rule that refuses wins, and nothing is written here. The order of the checks and their
+ * messages are the reference's (auth/token/create; docs/conformance.md T2 to T25, T70).
  *
  * @returns the token to make, or the refusal (400 with a message).
  */
@@ -106,7 +106,7 @@ export function planCreate(input: CreateInput): Result<CreatePlan> {
     role?.tokenExplicitMaxTtl ?? 0,
     warnings,
   );
-  // Nothing renews a batch token, so a role can't make it periodic; the role's explicit maximum holds for it all the same.
+  // A batch token can't be renewed, so a role can't make it periodic. The role's explicit maximum still applies to it.
   const rolePeriod = type.value === "batch" ? 0 : (role?.tokenPeriod ?? 0);
   const period = mergeLimit("Period", request.period, rolePeriod, warnings);
   const requestedTtl = request.ttl > 0 ? request.ttl : request.lease;
@@ -121,7 +121,7 @@ export function planCreate(input: CreateInput): Result<CreatePlan> {
     expiresAt = grant.value.expiresAt;
     warnings.push(...grant.value.warnings);
   } else if (explicitMaxTtl > 0) {
-    // A root token could as well be made without any end, so the mount's maximum doesn't cap the end that it was given.
+    // A root token may be made without any expiry, so the mount's maximum does not limit its explicit maximum.
     ttl = explicitMaxTtl;
     expiresAt = now + explicitMaxTtl * 1000;
   }
@@ -152,11 +152,11 @@ export function planCreate(input: CreateInput): Result<CreatePlan> {
         createdAt: now,
         creationTtl: ttl,
         explicitMaxTtl,
-        // A period that the role alone gives is the role's of the day at each renewal, so it is not on the token.
+        // A period that only the role sets is not stored: each renewal uses the present period of the role.
         period: request.period > 0 ? period : 0,
         renewable: type.value === "service" && expiresAt !== null && request.renewable && (role?.renewable ?? true),
         entityId: orphan ? "" : creator.entityId,
-        // A token that never ends is the way out of a lockout, so it is not tied to a network.
+        // A token without an expiry is the way out of a lockout, so it is not bound to networks.
         boundCidrs: expiresAt === null ? [] : boundCidrs,
         numUses: lesserLimit(request.numUses, role?.tokenNumUses ?? 0),
         ...madeAbove(watermark),
@@ -166,7 +166,13 @@ export function planCreate(input: CreateInput): Result<CreatePlan> {
   });
 }
 
-/** Decides a creation that a service token asks for. `sudo`: its policies grant that on the request's path. */
+/**
+ * Decides a creation by a service token. See `planCreate`.
+ *
+ * @param sudo true when its policies grant sudo on the path of the request.
+ * @param watermark number of the newest watermark; 0: none.
+ * @param now ms.
+ */
 export function planChild(
   { request, role, mount }: Pick<CreateInput, "request" | "role" | "mount">,
   creator: Omit<Creator, "type" | "expires" | "sudo"> & { readonly expiresAt: number | null },
@@ -179,7 +185,7 @@ export function planChild(
   return planCreate({ request, creator: by, role, mount, watermark, now });
 }
 
-/** True for a token that its creator's tree can't write in the step that allows it. */
+/** True for a token that the tree of its creator can't write in the step that allows the creation. */
 export function isMadeElsewhere(
   spec: Pick<TokenSpec, "orphan" | "type">,
   { id, entityAlias }: Pick<CreateRequest, "id" | "entityAlias">,
@@ -187,14 +193,14 @@ export function isMadeElsewhere(
   return spec.orphan || spec.type === "batch" || id !== "" || entityAlias !== "";
 }
 
-/** The answer to a creation during which all tokens like the new one were revoked. A repeat comes after the revocation. */
+/** The failure of a creation when a watermark ended all tokens of its kind meanwhile. A retry comes after it. */
 export const REVOKED_MEANWHILE: Failure = {
   code: "unavailable",
   message: "tokens of this kind were revoked while this one was made; try again",
   retryAfterSeconds: 1,
 };
 
-/** The text that the interface gives for every custom id. */
+/** The reference's warning for every custom id. */
 const CUSTOM_ID_WARNING =
   "Supplying a custom ID for the token uses the weaker SHA1 hashing instead of the more secure SHA2-256 HMAC for token obfuscation. SHA1 hashed tokens on the wire leads to less secure lookups.";
 
@@ -216,7 +222,7 @@ function refuseFields(
     if (request.explicitMaxTtl !== 0) return 'batch tokens cannot have "explicit_max_ttl" set';
     if (request.numUses !== 0) return 'batch tokens cannot have "num_uses" set';
     if (request.period !== 0) return 'batch tokens cannot have "period" set';
-    // Uses of a batch token are counted nowhere: choosing that type must not be the way around the role's limit.
+    // Uses of a batch token are not counted: a client must not avoid the role's limit by choosing that type.
     if (role && role.tokenNumUses > 0) return 'batch tokens cannot have "num_uses" set';
   }
   if (request.numUses < 0) return "number of uses cannot be negative";
@@ -255,13 +261,13 @@ function creationPath(orphanEndpoint: boolean, role: TokenRole | null): string {
   return orphanEndpoint ? "auth/token/create-orphan" : "auth/token/create";
 }
 
-/** `token`, or `token-` and the name with everything but letters, digits and `-` made a `-`, one at the end dropped. */
+/** `token`, or `token-` and the name. All but letters, digits and `-` become `-`, and one `-` at the end is dropped. */
 export function displayName(requested: string): string {
   if (requested === "") return "token";
   return `token-${requested.replace(/[^A-Za-z0-9-]/g, "-").replace(/-$/, "")}`;
 }
 
-/** True when the role lets its tokens go to the entity of `alias`: by name or by a pattern, in any case. */
+/** True when the role allows tokens for the entity of `alias`. Names and globs are compared without regard to case. */
 function allowsEntityAlias(role: Pick<TokenRole, "allowedEntityAliases">, alias: string): boolean {
   const wanted = alias.toLowerCase();
   return role.allowedEntityAliases.some((allowed) => globMatches(allowed.toLowerCase(), wanted));

@@ -1,7 +1,7 @@
 const MAX_CUSTOM_ID = 256;
 const PRINTABLE = /^[\x21-\x7e]+$/;
 
-/** Why a root caller can't choose `id` as a token, or null. The first three messages are the reference's (docs/conformance.md T8). */
+/** Why `id` can't be a custom id, or null. The first three messages are the reference's (docs/conformance.md T8). */
 export function checkCustomId(id: string): string | null {
   if (id.startsWith("hvs.")) return "custom token ID cannot have the 'hvs.' prefix";
   if (id.startsWith("s.")) return "custom token ID cannot have the 's.' prefix";

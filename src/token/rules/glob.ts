@@ -1,6 +1,6 @@
 /**
- * True when `text` matches `glob`, where `*` anywhere stands for any run of characters. Linear in both lengths: a regular expression
- * could be made slow by a hostile text.
+ * True when `text` matches `glob`, in which each `*` matches any run of characters. Linear in both lengths: a hostile
+ * text could make a regular expression slow (ReDoS).
  */
 export function globMatches(glob: string, text: string): boolean {
   const parts = glob.split("*");

@@ -5,12 +5,12 @@ import { issuerOf, type Mount, type MountTokenType, mountTtl, narrowTtl } from "
 import { madeAbove, PLAIN_RECORD, type TokenSpec, type TokenType } from "../record.ts";
 import { grantTtl } from "./ttl.ts";
 
-/** What an auth method decided about a holder that it has verified. Durations in seconds, 0 meaning "not set". */
+/** The decision of an auth method about a client that it has verified. Durations in seconds, 0 meaning "not set". */
 export interface Login {
   /** Policies of the method's role, without `default`. */
   readonly policies: readonly string[];
   readonly noDefaultPolicy: boolean;
-  /** What the method's role asks for; the mount may decide otherwise. */
+  /** The type that the method's role asks for; the mount can override it (`loginTokenType`). */
   readonly tokenType: "default" | "service" | "batch";
   readonly ttl: number;
   readonly maxTtl: number;
@@ -20,31 +20,32 @@ export interface Login {
   readonly numUses: number;
   /** As `parseCidr` returns them. */
   readonly boundCidrs: readonly string[];
-  /** Follows the name of the mount; "" for that alone. */
+  /** Appended to the name of the mount in the display name; "": the name of the mount alone. */
   readonly displayName: string;
-  /** Shown to clients and to policies' templates. */
+  /** Shown to clients, and used by templates of policies. */
   readonly metadata: Readonly<Record<string, string>>;
   /** "" without an entity. */
   readonly entityId: string;
-  /** Comes back to the method when the token is renewed. Never shown. */
+  /** Data that the method gets back when the token is renewed. Never shown to clients. */
   readonly internal: Readonly<Record<string, string>>;
 }
 
-/** A token that a login may have, with what the client should know about it. */
+/** The token of a login, and warnings for the client. */
 export interface LoginPlan {
   readonly spec: TokenSpec;
   readonly warnings: readonly string[];
 }
 
 /**
- * Decides the token of a login. It starts a tree of its own: only revocations of the token itself and of its mount end it.
+ * Decides the token of a login. It is an orphan with a tree of its own, so no revocation of another token ends it.
  *
- * @param watermark the newest one; 0 when there was none.
+ * @param watermark number of the newest watermark; 0: none.
  * @param now ms.
+ * @returns the token to make, or the refusal (400 with a message).
  */
 export function planLogin(mount: Mount, login: Login, watermark: number, now: number): Result<LoginPlan> {
   const type = loginTokenType(mount.config.tokenType, login.tokenType);
-  // What can't be enforced on a batch token must not look as if it were.
+  // A limit that can't be enforced on a batch token is refused: to accept it would look as if it were enforced.
   if (type === "batch") {
     if (login.explicitMaxTtl > 0) return refuse('batch tokens cannot have "explicit_max_ttl" set');
     if (login.numUses > 0) return refuse('batch tokens cannot have "num_uses" set');
@@ -93,7 +94,7 @@ export function planLogin(mount: Mount, login: Login, watermark: number, now: nu
   });
 }
 
-/** The kind of token that a login gets: a mount tuned to one kind decides, else the method, else the mount's default. */
+/** The type of a login's token: a mount tuned to one type decides, else the method, else the mount's default. */
 export function loginTokenType(mount: MountTokenType, method: Login["tokenType"]): TokenType {
   if (mount === "service" || mount === "batch") return mount;
   if (method !== "default") return method;

@@ -4,7 +4,7 @@ import { normalizePolicyName, normalizePolicyNames, policyNameProblem } from "..
 import type { TokenRole } from "../role.ts";
 import { globMatches } from "./glob.ts";
 
-/** What decides the policies of a new token. */
+/** Inputs of `choosePolicies`. */
 export interface PolicyChoice {
   /** As sent; null when the field is absent or an empty list. */
   readonly requested: readonly string[] | null;
@@ -16,9 +16,10 @@ export interface PolicyChoice {
 }
 
 /**
- * The policies of a new token: lower case, sorted, without repeats. A role with a list decides by its lists; else a
- * caller without sudo gets at most its own, and a caller with sudo what it asks for. With `token_no_default_policy` of the role
- * `default` is only there when it was named. Messages are the reference's (docs/conformance.md T11, T25, T30 to T35).
+ * Decides the policies of a new token: lower case, sorted, without repeats. A role that has policy lists decides by
+ * them. Otherwise a caller without sudo can give at most its own policies, and a caller with sudo any. If the role has
+ * `token_no_default_policy`, the token gets `default` only when that is named. Messages are the reference's
+ * (docs/conformance.md T11, T25, T30 to T35).
  *
  * @returns the names, or a message that says which rule refused.
  */
@@ -73,12 +74,12 @@ function chooseByRole(choice: PolicyChoice, role: TokenRole): Result<string[], s
   return ok(policies);
 }
 
-/** True when the request names `default`, or for a request without policies the role's list of allowed ones does. */
+/** True when the request names `default`. For a request without policies: when the role's allowed policies name it. */
 function namesDefault({ requested }: PolicyChoice, role: TokenRole): boolean {
   return normalizePolicyNames(requested ?? role.allowedPolicies).includes("default");
 }
 
-/** True when the role has any of the four lists; without them it does not touch the policies at all. */
+/** True when the role has any of the four policy lists. A role without them does not change the policies. */
 function hasPolicyLists(role: TokenRole): boolean {
   return (
     role.allowedPolicies.length > 0 ||
@@ -92,7 +93,7 @@ function disallows(role: TokenRole, name: string): boolean {
   return role.disallowedPolicies.includes(name) || role.disallowedPoliciesGlob.some((glob) => globMatches(glob, name));
 }
 
-/** Root stands alone: a list that holds it is not widened. */
+/** Adds `default`. A list with `root` becomes `root` alone (`normalizePolicyNames`), without `default`. */
 function withDefault(names: readonly string[]): string[] {
   return normalizePolicyNames([...names, "default"]);
 }

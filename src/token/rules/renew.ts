@@ -5,26 +5,26 @@ import type { TokenView } from "../record.ts";
 import type { TokenRole } from "../role.ts";
 import { type GrantedTtl, grantTtl } from "./ttl.ts";
 
-/** What holds now for a token: its own terms, or those of its role or auth method as they are today. Seconds. */
+/** Terms of a renewal: those of the token itself, or the present ones of its role or auth method. Seconds. */
 export interface RenewTerms {
   /** 0: not periodic. */
   readonly period: number;
   /** 0: none. */
   readonly explicitMaxTtl: number;
-  /** Lifetime of a renewal that asks for none. null: that of the last grant; 0: the mount's default. */
+  /** TTL of a renewal that requests none. null: that of the last grant; 0: the mount's default. */
   readonly ttl: number | null;
-  /** The longest life from the creation on; 0: the mount's. */
+  /** Maximum TTL, counted from the creation; 0: the mount's. */
   readonly maxTtl: number;
 }
 
-/** The terms of a token that neither a role nor an auth method has a say in. */
+/** The token's own terms, which hold for a token that was made without a role and without a login. */
 export function ownTerms(token: Pick<TokenView, "period" | "explicitMaxTtl">): RenewTerms {
   return { period: token.period, explicitMaxTtl: token.explicitMaxTtl, ttl: null, maxTtl: 0 };
 }
 
 /**
- * The terms of a token that a token role made. The explicit maximum was fixed at the creation, so later changes of the role do
- * not move it. The period is the role's of today, and never more than the one that the token was created with.
+ * The terms of a token that a token role made. The explicit maximum was fixed at the creation, so later changes of the
+ * role do not change it. The period is the lesser of the token's own and the role's present one.
  */
 export function roleTerms(
   token: Pick<TokenView, "period" | "explicitMaxTtl">,
@@ -34,10 +34,10 @@ export function roleTerms(
 }
 
 /**
- * Why `token` can't be renewed whatever its role says, or null.
+ * Returns why `token` can't be renewed under any terms, or null.
  *
- * The initial root token has no lease; a token that never expires has one that is not renewable. Messages are the reference's
- * (docs/conformance.md T53, X4, X9).
+ * The initial root token has no lease; a token that never expires has a lease that is not renewable. Messages are the
+ * reference's (docs/conformance.md T53, X4, X9).
  */
 export function refuseRenewal(token: Pick<TokenView, "leased" | "renewable" | "expiresAt">): Failure | null {
   if (!token.leased) return invalid("invalid lease ID");
@@ -48,8 +48,9 @@ export function refuseRenewal(token: Pick<TokenView, "leased" | "renewable" | "e
 /**
  * Decides a renewal.
  *
- * @param increment seconds asked for; 0 or less repeats the last grant. Ignored for periodic tokens.
+ * @param increment requested TTL in seconds; 0 or less: `terms.ttl`. Ignored for periodic tokens.
  * @param now ms.
+ * @returns the grant, or a 400 of `refuseRenewal` or for a token past its maximum TTL.
  */
 export function planRenew(
   token: TokenView,

@@ -2,7 +2,7 @@ import { formatDuration } from "../../base/duration.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import type { MountTtl } from "../../system/mount.ts";
 
-/** What decides how long a token lives. Durations in seconds, 0 meaning "not set"; times in ms. */
+/** Inputs of `grantTtl`. Durations in seconds, 0 meaning "not set"; times in ms. */
 export interface TtlTerms {
   /** When the token was made; at creation the same as `now`. */
   readonly issuedAt: number;
@@ -19,15 +19,15 @@ export interface TtlTerms {
 export interface GrantedTtl {
   /** Seconds. */
   readonly ttl: number;
-  /** ms; never after the hard end. */
+  /** ms; never after the end that the maximum TTLs set. */
   readonly expiresAt: number;
   readonly warnings: readonly string[];
 }
 
 /**
- * The lifetime that a token gets, at creation and at every renewal. The mount's maximum and an explicit maximum cap it,
- * counted from the creation of the token; a periodic token has no end but an explicit maximum.
- * The warnings are the reference's (auth/token/create).
+ * Computes the TTL of a token, at its creation and at every renewal. The mount's maximum and an explicit maximum limit
+ * it, counted from the creation of the token. The end of a periodic token is limited by an explicit maximum only. The
+ * warnings are the reference's (auth/token/create).
  *
  * @returns the grant, with a warning for each value that was lowered; an error when the end has already passed.
  */
