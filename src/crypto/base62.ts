@@ -2,9 +2,9 @@ import { randomBytes } from "./bytes.ts";
 
 const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const BASE = BigInt(ALPHABET.length);
-/** The largest multiple of 62 in a byte: bytes from here on are replaced by new ones, or some characters would be more frequent. */
+/** The largest multiple of 62 in a byte. Bytes from here on are rejected, or some characters would be more frequent. */
 const FAIR_BYTES = 248;
-/** What base62 has and base58 has not. */
+/** The characters of base62 that base58 leaves out, as they look alike. */
 const LOOKALIKES = /[0OIl]/g;
 
 /** `length` random letters and digits from a cryptographic generator: 5.95 bits each. */
@@ -30,7 +30,7 @@ export function isBase58(text: string): boolean {
   return text.search(LOOKALIKES) < 0;
 }
 
-/** The beginning of `bytes` as exactly `length` letters and digits; what does not fit is cut off at the top. */
+/** `bytes` as a big-endian number in base62: exactly `length` characters, the least significant ones. */
 export function base62Digest(bytes: Uint8Array, length: number): string {
   let rest = bytes.reduce((value, byte) => (value << 8n) | BigInt(byte), 0n);
   let text = "";

@@ -7,7 +7,7 @@ export function toBase64Url(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64url");
 }
 
-/** Bytes of unpadded base64url, or null. Only the canonical spelling is read: one string for one value. */
+/** Bytes of unpadded base64url, or null. Accepts only the canonical encoding: one string for one value. */
 export function fromBase64Url(text: string): Uint8Array<ArrayBuffer> | null {
   const bytes = new Uint8Array(Buffer.from(text, "base64url"));
   return toBase64Url(bytes) === text ? bytes : null;
@@ -18,7 +18,7 @@ export function toBase64(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64");
 }
 
-/** Bytes of padded base64, or null. Only the canonical spelling is read. */
+/** Bytes of padded base64, or null. Accepts only the canonical encoding. */
 export function fromBase64(text: string): Uint8Array<ArrayBuffer> | null {
   const bytes = new Uint8Array(Buffer.from(text, "base64"));
   return toBase64(bytes) === text ? bytes : null;
@@ -44,7 +44,7 @@ export function fromUtf8(bytes: Uint8Array): string | null {
   }
 }
 
-/** `parts` one after the other. */
+/** Concatenates `parts`. */
 export function concat(...parts: Uint8Array[]): Uint8Array<ArrayBuffer> {
   let length = 0;
   for (const part of parts) length += part.length;
@@ -62,7 +62,7 @@ export function randomBytes(count: number): Uint8Array<ArrayBuffer> {
   return crypto.getRandomValues(new Uint8Array(count));
 }
 
-/** True when both hold the same bytes; takes the same time wherever they differ. */
+/** True when both contain the same bytes. Compares in constant time for inputs of the same length. */
 export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
   if (a.length !== b.length) return false;
   let difference = 0;

@@ -3,24 +3,25 @@ import { err, ok, type Result } from "../base/result.ts";
 import { concat, fromBase64, fromBase64Url, randomBytes, toBase64, toBase64Url } from "./bytes.ts";
 import { RowKeys } from "./row-keys.ts";
 
-/** One version of the keys that a rotation replaces: a term. All strings are base64 of 32 bytes. */
+/** A term: one version of the keys that a rotation replaces. All strings are base64 of 32 bytes. */
 export interface KeyTerm {
   /** Counts up from 1. */
   readonly version: number;
   /** The data key: the keys of batch tokens and sealed values are derived from it. */
   readonly key: string;
-  /** Keys the hashes of tokens. */
+  /** HMAC key of the hashes of tokens. */
   readonly tokens: string;
   /** When the term began (ms). */
   readonly installedAt: number;
-  /** Values are made under it from this moment on (ms): by then every isolate has read it. */
+  /** New values and hashes use it from this time on (ms): by then every isolate has read it. */
   readonly usedFrom: number;
 }
 
 /**
- * The keys of an installation, as text that can be sealed and stored. `identity` keys the tags of ids: accessors, lease ids
- * and ids of teams. It never changes, since ids last as long as what they name, and a tag gives access to nothing. `audit`
- * keys the hashes in audit lines. `data` are the terms, newest last; older ones are kept for reading.
+ * The keys of an installation, as text that can be sealed and stored. `identity` is the HMAC key of the tags of ids:
+ * accessors, lease ids and ids of teams. It never changes, since ids last as long as what they name, and a tag grants
+ * no access. `audit` is the HMAC key of the hashes in audit lines. `data` are the terms, newest last; older ones are
+ * kept for reading.
  */
 export interface KeyRing {
   readonly identity: string;
@@ -33,7 +34,7 @@ interface TermKeys {
   readonly version: number;
   readonly usedFrom: number;
   readonly data: DataKey;
-  /** Keys the hashes of tokens. */
+  /** HMAC key of the hashes of tokens. */
   readonly tokens: CryptoKey;
 }
 
@@ -53,7 +54,7 @@ export function termInUse({ terms }: Keys, now: number): TermKeys {
   return terms.find(({ usedFrom }) => usedFrom <= now) ?? terms[terms.length - 1] ?? terms[0];
 }
 
-/** A seal key: 32 bytes that wrap the key ring, with the version that says which key wrapped it. */
+/** A seal key: 32 bytes that wrap the key ring, and a version, by which a wrapped ring names its seal key. */
 export interface SealKey {
   readonly version: number;
   readonly bytes: Uint8Array<ArrayBuffer>;
@@ -68,7 +69,7 @@ export function newKeyRing(now: number): KeyRing {
   return { identity: newKey(), audit: newKey(), data: [newTerm(1, now, now)] };
 }
 
-/** `ring` with a new term, under which everything is sealed and hashed from `usedFrom` on. Times in ms. */
+/** `ring` with a new term, whose keys are used for new values and hashes from `usedFrom` on. Times in ms. */
 export function withNewTerm(ring: KeyRing, now: number, usedFrom: number): KeyRing {
   return { ...ring, data: [...ring.data, newTerm(newestTerm(ring).version + 1, now, usedFrom)] };
 }
@@ -184,12 +185,12 @@ function bytesOf(text: string): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-/** Days in one generation of the cache of a data key; more than those whose values a busy isolate reads. */
+/** Size of one generation of a data key's cache, in keys of days: more days than a busy isolate reads values of. */
 const MAX_DAYS = 256;
 
 /**
- * One version of the data key. It encrypts nothing itself: every day has a key of its own, derived from it. With random
- * nonces of 96 bits a key of AES-GCM is good for about 2^32 values, which a day does not reach but a year may.
+ * One version of the data key. It encrypts nothing itself: the key of each day is derived from it. An AES-GCM key with
+ * random nonces of 96 bits may encrypt about 2^32 values. A day does not reach that number, but a year may.
  */
 export class DataKey {
   readonly #root: CryptoKey;
@@ -210,17 +211,17 @@ export class DataKey {
     return this.#days.get(day) ?? this.#derive(day);
   }
 
-  /** Keeps the key of a day at hand. Only for days that values were really sealed on: a forged value names any. */
+  /** Caches the key of a day. Only for days of values that were really sealed: a forged value can name any day. */
   keep(day: number, key: CryptoKey): void {
     if (!this.#days.get(day)) this.#days.set(day, key, 1);
   }
 
-  /** Counts encryptions. */
+  /** Adds to the number of encryptions. */
   noteEncryptions(count: number): void {
     this.#encryptions += count;
   }
 
-  /** Encryptions since the last call. */
+  /** Returns the number of encryptions since the last call. */
   takeEncryptions(): number {
     const count = this.#encryptions;
     this.#encryptions = 0;

@@ -1,25 +1,25 @@
 import type { KeyRing, KeyTerm } from "./key-ring.ts";
 
-/** How long the next term has been in use before a term counts as aged (ms): whatever was under way has ended. */
+/** Margin (ms) before a term counts as aged, in which requests in flight have ended. */
 const REST_MS = 7_200_000;
-/** How far clocks may be apart (ms). */
+/** Largest difference between two clocks (ms). */
 const CLOCKS_MS = 3_600_000;
 
-/** A term under which nothing is made any more, and whose batch tokens have ended. What is stored may need it still. */
+/** A term that nothing new is made under, and whose batch tokens have expired. Stored values may still need it. */
 export interface AgedTerm {
   readonly version: number;
-  /** What was made under it was made between these moments (ms). Some of the terms beside it is within them, too. */
+  /** Everything made under the term was made between these times (ms). Intervals of consecutive terms overlap. */
   readonly from: number;
   readonly until: number;
 }
 
 /**
- * The terms that may go if nothing stored needs them.
+ * The terms that may be dropped if no stored value needs them.
  *
  * @param terms oldest first, as in the ring.
  * @param now ms.
- * @param longestLifeMs the longest life that a batch token can have.
- * @param ignoranceMs how long after a change of the ring an isolate can still use the one from before.
+ * @param longestLifeMs longest TTL of a batch token (ms).
+ * @param ignoranceMs time after a change of the key ring during which an isolate may still use the previous one (ms).
  */
 export function agedTerms(
   terms: readonly Pick<KeyTerm, "version" | "usedFrom">[],
@@ -36,7 +36,7 @@ export function agedTerms(
   });
 }
 
-/** Those of `aged` in whose time `madeAt` (ms) lies: what was made then may have been made under any of them. */
+/** Versions of the aged terms whose interval contains `madeAt` (ms): a value made then may be under any of them. */
 export function termsAbout(aged: readonly AgedTerm[], madeAt: number): number[] {
   return aged.filter(({ from, until }) => from <= madeAt && madeAt <= until).map(({ version }) => version);
 }

@@ -4,9 +4,9 @@ import { concat, equalBytes, toBase64Url } from "./bytes.ts";
 /** The part of a row that a seal covers. */
 export type SealedContent = readonly (string | number | null | Uint8Array)[];
 
-/** Where a row is: a seal copied to another place does not hold. */
+/** The place of a row. The seal covers it, so a row with its seal can't be copied to another place. */
 export interface RowPlace {
-  /** What the row is, for example "token". */
+  /** Kind of the row, for example "token". */
   readonly kind: string;
   /** Id of the object that stores the row. */
   readonly object: string;
@@ -17,16 +17,16 @@ export interface RowPlace {
 /** The verdict on a row by its seal. "renew": genuine, but sealed under an older term than the one in use. */
 export type SealVerdict = "good" | "renew" | "forged";
 
-/** A term of keys, as far as rows are sealed under it. */
+/** The part of a key term that seals of rows need. */
 export interface RowTerm {
   readonly version: number;
   /** The root key of the term: 32 bytes. */
   readonly root: Uint8Array;
-  /** The term is used from then on (ms). */
+  /** New seals use the term from this time on (ms). */
   readonly usedFrom: number;
 }
 
-/** A kind of rows that have seals. Every row of these kinds has one, from the transaction that writes it on. */
+/** Kinds of sealed rows. Every row of these kinds is written together with its seal, in one transaction. */
 export type SealedKind =
   | "token"
   | "policy"
@@ -61,14 +61,14 @@ export type SealedKind =
   | "rate limit quota"
   | "quota setting";
 
-/** Bytes of a seal: the version of its term in two bytes, and the beginning of an HMAC-SHA256. */
+/** Length of a seal in bytes: 2 for the version of its term, and the first 16 of an HMAC-SHA256. */
 export const SEAL_BYTES = 18;
 const VERSION_BYTES = 2;
 const LABEL = "grove row seals";
 
 /**
- * Seals rows that decide about access, so that an attacker who can write the storage of an object can't forge such a row or
- * change one. Synchronous, for use within a transaction.
+ * Makes and checks the seals of rows that decide about access, so that an attacker who can write the storage of an
+ * object can't forge or change such a row. Synchronous, for use within a transaction.
  */
 export class RowKeys {
   /** Newest first. */
@@ -86,9 +86,9 @@ export class RowKeys {
   }
 
   /**
-   * Checks a row.
+   * Checks the seal of a row.
    *
-   * @param seal null when the row has none: it is forged then.
+   * @param seal null when the row has none: it counts as forged.
    * @param now ms.
    */
   check(place: RowPlace, content: SealedContent, seal: Uint8Array | null, now: number): SealVerdict {

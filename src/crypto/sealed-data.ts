@@ -3,17 +3,18 @@ import { concat, randomBytes } from "./bytes.ts";
 import { type Keys, termInUse } from "./key-ring.ts";
 
 const UTF_8 = new TextEncoder();
-/** Gives the text that was sealed, a mark of the byte order included. */
+/** Returns exactly the text that was sealed: `ignoreBOM` keeps a byte order mark. */
 const DECODER = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const DAY_MS = 86_400_000;
 const NONCE_BYTES = 12;
-/** Version of the data key and day of the sealing, two bytes each. */
+/** Version of the data key and day of the encryption, two bytes each. */
 const HEADER_BYTES = 4;
 
 /**
- * Encrypts `plain` under today's key of the data key in use.
+ * Encrypts `plain` under today's key, derived from the data key in use.
  *
- * @param context what the value is for; opening it with another context fails, so a sealed value can't be moved elsewhere.
+ * @param context purpose of the value. Opening it with another context fails, so a sealed value can't be used
+ *   elsewhere.
  * @returns version (2 bytes), day since 1970 (2 bytes), nonce (12 bytes), ciphertext with tag.
  */
 export async function sealText(keys: Keys, context: string, plain: string): Promise<Uint8Array<ArrayBuffer>> {
@@ -29,12 +30,12 @@ export async function sealText(keys: Keys, context: string, plain: string): Prom
   return concat(header, nonce, new Uint8Array(sealed));
 }
 
-/** The version of the term under which `sealText` made this. */
+/** The version of the term under which `sealText` encrypted this value. */
 export function termOfSealed(sealed: Uint8Array): number {
   return new DataView(sealed.buffer, sealed.byteOffset).getUint16(0);
 }
 
-/** Decrypts what `sealText` made with the same context. Null for anything else. */
+/** Decrypts a value that `sealText` made with the same context. Null for anything else. */
 export async function openText(keys: Keys, context: string, sealed: Uint8Array): Promise<string | null> {
   if (sealed.length < HEADER_BYTES + NONCE_BYTES) return null;
   const header = concat(sealed.subarray(0, HEADER_BYTES));

@@ -1,7 +1,7 @@
-/** Shards of the access list of one cloud mount. Their number is part of where entries are: never change it. */
+/** Number of shards of the access list of one cloud mount. It decides which shard has an entry: never change it. */
 export const ACCESS_SHARDS = 16;
 
-/** The shard that remembers the logins of an instance: FNV-1a of its id. */
+/** The shard that stores the logins of an instance: FNV-1a of its id. */
 export function accessShardOf(instanceId: string): number {
   let hash = 0x811c9dc5;
   for (let at = 0; at < instanceId.length; at++) hash = Math.imul(hash ^ instanceId.charCodeAt(at), 0x01000193);

@@ -3,40 +3,40 @@ import { RENEWAL_SHARE } from "../base/isolate-copy.ts";
 import { isolates } from "../base/isolates.ts";
 import type { SystemEnv } from "./env.ts";
 
-/** A reading can end with the request that began it; after so long (ms) another one begins. */
+/** Time (ms) after which another background reading begins: the last one may have ended with its request. */
 const RENEWAL_MS = 500;
-/** How long (ms) the system object counts as slow or away since that was last seen: no request waits for it in that time. */
+/** Time (ms) after a failed or slow reading during which no request waits for the System object. */
 const TROUBLE_MS = 2_000;
 
-/** How old a copy may be, in ms. */
+/** Age limits of a copy, in ms. */
 interface CopyLimits {
   /** POLICY_CACHE_SECONDS. */
   readonly maxAgeMs: number;
-  /** POLICY_GRACE_SECONDS: so much older while its object does not answer. */
+  /** POLICY_GRACE_SECONDS: additional age while its object does not answer. */
   readonly graceMs: number;
 }
 
-/** A copy that requests go on with. */
+/** The age of a copy, with its limits. */
 export interface UsedCopy extends CopyLimits {
-  /** When it was last known to be true (ms). */
+  /** When it was last known to be current (ms). */
   readonly checkedAt: number;
 }
 
-/** How the object that a copy is of answered lately. Times in ms. */
+/** Recent readings of the object that a copy comes from. Times in ms. */
 export interface AnswersOfSource {
-  /** When a reading last began in the background; -Infinity for never. */
+  /** When a background reading last began; -Infinity for never. */
   readonly renewalBegan: number;
-  /** When a reading last failed or took too long; -Infinity for never, or when it has answered since. */
+  /** When a reading last failed or took too long; -Infinity for never, or when the object has answered since. */
   readonly troubleAt: number;
 }
 
 /**
- * What a request does about its isolate's copy: `use` it, use it while it is read again in the background (`renew`), read it
- * again first but go on with it when there is no answer (`try`), or read it anew whatever comes (`wait`).
+ * How a request uses its isolate's copy: `use` it; use it and read it again in the background (`renew`); read it again,
+ * but use it if no answer comes in time (`try`); or read it again and fail without an answer (`wait`).
  */
 export type CopyUse = "use" | "renew" | "try" | "wait";
 
-/** Decides about a copy at `now` (ms). */
+/** Decides how a request at `now` (ms) uses a copy. */
 export function useOfCopy(
   { checkedAt, maxAgeMs, graceMs }: UsedCopy,
   { renewalBegan, troubleAt }: AnswersOfSource,
@@ -51,13 +51,13 @@ export function useOfCopy(
 
 const DEFAULT_CACHE_SECONDS = 5;
 const DEFAULT_GRACE_SECONDS = 60;
-/** A request keeps the copy with which it began. After so long (ms) every earlier request has ended. */
+/** Longest duration of a request (ms). A request keeps the copy with which it began. */
 const LONGEST_REQUEST_MS = 60_000;
 
-/** Parsed settings: an isolate has one environment, and asks for them several times a request. */
+/** Parsed settings. Cached, as an isolate has one environment and needs them several times per request. */
 const limits = new WeakMap<SystemEnv, CopyLimits>();
 
-/** How old the copies of an isolate or an object may get: POLICY_CACHE_SECONDS and POLICY_GRACE_SECONDS. */
+/** Age limits of the copies of an isolate or an object: POLICY_CACHE_SECONDS and POLICY_GRACE_SECONDS. */
 export function copyLimits(env: SystemEnv): CopyLimits {
   const known = limits.get(env);
   if (known) return known;
@@ -69,7 +69,7 @@ export function copyLimits(env: SystemEnv): CopyLimits {
   return parsed;
 }
 
-/** How long an isolate or an object may work with what it read last, in ms: POLICY_CACHE_SECONDS. */
+/** Maximum age of a copy in an isolate or an object, in ms: POLICY_CACHE_SECONDS. */
 export function snapshotMaxAgeMs(env: SystemEnv): number {
   return copyLimits(env).maxAgeMs;
 }
@@ -79,21 +79,21 @@ function secondsAsMs(setting: string | undefined, otherwise: number): number {
   return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : otherwise * 1000;
 }
 
-/** How long after a change of the installation, in ms, a request can still act on the state before it. */
+/** Time (ms) after a change of the installation during which a request may still act on the previous state. */
 export function maxSnapshotAgeMs(env: SystemEnv): number {
   const { maxAgeMs, graceMs } = copyLimits(env);
   return maxAgeMs + graceMs + LONGEST_REQUEST_MS;
 }
 
-/** An object that is in use keeps the code of the release before for minutes after a deployment, and may not know of generations. */
+/** Time (ms) after a deployment in which an object in use may run the previous release, without generations. */
 const OLD_CODE_MS = 15 * 60_000;
 
-/** How long (ms) before a generation of shards opens it is known: by then all isolates list tokens with it. */
+/** Time (ms) from the scheduling of a generation of shards to its opening. By the opening all isolates know of it. */
 export function listOpeningLeadMs(env: SystemEnv): number {
   return OLD_CODE_MS + maxSnapshotAgeMs(env);
 }
 
-/** What an answer says about a change that other isolates learn of later; nothing where one process serves. */
+/** Warnings in the answer to a change that other isolates see later; none where one process serves all requests. */
 export function stalenessWarnings(env: SystemEnv): string[] {
   const ms = snapshotMaxAgeMs(env);
   if (ms === 0 || !isolates().areMany) return [];

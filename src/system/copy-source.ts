@@ -3,24 +3,24 @@ import { currentTime, inTime, isWithin } from "../base/clock.ts";
 import { MAX_UPDATE_DELAY_MS } from "../base/isolate-copy.ts";
 import type { AnswersOfSource, CopyUse, UsedCopy } from "./copy-age.ts";
 
-/** From one line about an object that does not answer to the next. */
+/** Interval (ms) between two log lines about an object that does not answer. */
 const TROUBLE_LOG_MS = 5_000;
 
-/** Sources that do not answer, with the copies that this isolate goes on with. */
+/** Sources that do not answer, with the ages of the copies that this isolate still uses. */
 const failing = new Map<CopySource, UsedCopy>();
 
-/** An object that this isolate has a copy of, and how it answered lately. */
+/** An object that this isolate has a copy of, with the state of its recent readings. */
 export class CopySource implements AnswersOfSource {
   readonly #name: string;
   readonly #fields: Readonly<Record<string, string>>;
   #renewalBegan = Number.NEGATIVE_INFINITY;
   #troubleAt = Number.NEGATIVE_INFINITY;
-  /** When it began not to answer, and when that was last written to the log (ms); null while it answers. */
+  /** Begin of the current outage and time of its last log line (ms); null while the object answers. */
   #trouble: { readonly since: number; loggedAt: number } | null = null;
 
   /**
-   * @param name lines in the log are of the types `<name>_unavailable` and `<name>_available`.
-   * @param fields that these lines have besides.
+   * @param name prefix of the types of its log lines: `<name>_unavailable` and `<name>_available`.
+   * @param fields additional fields of these lines.
    */
   constructor(name: string, fields: Readonly<Record<string, string>> = {}) {
     this.#name = name;
@@ -35,7 +35,7 @@ export class CopySource implements AnswersOfSource {
     return this.#troubleAt;
   }
 
-  /** What a request gets that has a copy: what the copy `has`, or what `read` brings, as `use` says. */
+  /** Returns the value of the copy (`has`) or the result of `read`, as `use` says. */
   async serve<T>(use: CopyUse, copy: UsedCopy, has: T, read: () => Promise<T>): Promise<T> {
     switch (use) {
       case "use":
@@ -50,11 +50,11 @@ export class CopySource implements AnswersOfSource {
     }
   }
 
-  /** Reads the source again. Returns null when there is no answer in time; the reading goes on then. */
+  /** Reads the source again. Returns null when the reading fails or is late. A late one continues in the background. */
   async #tryToRead<T>(copy: UsedCopy, read: () => Promise<T>): Promise<T | null> {
     this.#renewalBegan = currentTime();
     const reading = read();
-    // It may end after the request that began it, whose answer does not wait for it.
+    // The reading may end after the request that began it, as the answer of the request does not wait for it.
     waitUntil(reading.catch(() => null));
     try {
       return await inTime(reading, MAX_UPDATE_DELAY_MS);
@@ -64,7 +64,7 @@ export class CopySource implements AnswersOfSource {
     }
   }
 
-  /** Notes that the source answered. `now` in ms. */
+  /** Records that the source answered at `now` (ms), and logs the end of an outage. */
   noteAnswer(now: number): void {
     if (this.#trouble) {
       const seconds = Math.round((now - this.#trouble.since) / 1000);
@@ -87,11 +87,11 @@ export class CopySource implements AnswersOfSource {
   }
 }
 
-/** How long ago (ms) the oldest copy that requests go on with was last known to be true, when that is longer than it may be; else null. */
+/** Age (ms) of the oldest copy in use beyond its maximum age, because its object does not answer; null: none is. */
 export function staleCopyAgeMs(now: number): number | null {
   let oldest: number | null = null;
   for (const [source, { checkedAt, maxAgeMs, graceMs }] of failing) {
-    // No request uses one that is older.
+    // No request uses a copy beyond its grace time.
     if (!isWithin(checkedAt, maxAgeMs + graceMs, now)) failing.delete(source);
     else if (!isWithin(checkedAt, maxAgeMs, now)) oldest = Math.max(oldest ?? 0, now - checkedAt);
   }

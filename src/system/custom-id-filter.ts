@@ -1,48 +1,49 @@
 /**
- * A filter over the custom token ids that exist. A custom id has no tag that proves it genuine, so without the filter every
- * made-up token would wake a directory object.
+ * A filter over the custom token ids that exist. A custom id has no tag that proves it genuine, so without the filter
+ * every made-up token would wake a directory object.
  *
- * It is a Bloom filter that grows: when its last layer is full another one is begun, twice as large, up to a limit. A layer is a
- * number of blocks, and an id sets bits of one block of one layer, so that a change is small. An id takes 2 bytes: 1,000,000 take
- * 2 MB and let less than 1 % of garbage through (a test measures it). Ids are never taken out: a stale bit costs one look-up.
+ * It is a scalable Bloom filter: when its last layer is full, another one is added, twice as large, up to a limit. A
+ * layer consists of blocks. An id sets bits in one block of one layer, so that a change is small. An id takes 2 bytes:
+ * 1,000,000 ids take 2 MB, with less than 1 % of false positives (a test measures it). Ids are never removed: a stale
+ * bit costs one look-up.
  */
 export type CustomIdFilter = readonly FilterLayer[];
 
 /** The blocks of a layer; null where no id has set a bit yet. */
 export type FilterLayer = readonly (Uint8Array | null)[];
 
-/** Where a block is. */
+/** The position of a block. */
 export interface BlockPlace {
   readonly layer: number;
   readonly block: number;
 }
 
-/** What brings a copy of the filter up to date: some blocks as they are now. */
+/** An update of a copy of the filter: the current bits of some blocks. */
 export interface FilterChange {
-  /** True when these are all blocks that there are. */
+  /** True when `blocks` are all blocks of the filter. */
   readonly isWhole: boolean;
   readonly blocks: readonly (BlockPlace & { readonly bits: Uint8Array })[];
 }
 
 export const BLOCK_BYTES = 16_384;
-/** Ids of one block: 16 bits each. */
+/** Capacity of a block in ids, at 16 bits each. */
 const BLOCK_IDS = 8_192;
-/** Blocks of the largest layer. */
+/** Number of blocks of the largest layer. */
 const MAX_BLOCKS = 64;
-/** Layers there can be: 255 blocks, 4 MB, 2,088,960 ids. The last one takes more, and lets more garbage through then. */
+/** Maximum number of layers: 255 blocks, 4 MB, 2,088,960 ids. Further ids raise the last layer's false positives. */
 export const MAX_LAYERS = 9;
 
 const PROBES = 7;
 
-/** How many blocks a layer has: 1, 2, 4 and so on. */
+/** Number of blocks of a layer: 1, 2, 4 and so on, up to `MAX_BLOCKS`. */
 export function blocksOf(layer: number): number {
   return Math.min(2 ** layer, MAX_BLOCKS);
 }
 
 /**
- * The layer for another id.
+ * The layer that takes the next id.
  *
- * @param ids how many are in each layer.
+ * @param ids number of ids in each layer.
  */
 export function layerForNext(ids: readonly number[]): number {
   const last = Math.max(ids.length - 1, 0);
@@ -64,7 +65,7 @@ export function addTo(block: Uint8Array, filterKey: Uint8Array): void {
   }
 }
 
-/** The filter after a change. `before` stays as it is: requests are under way that use it. */
+/** Returns the filter after a change. `before` is not modified, as requests in flight use it. */
 export function changedFilter(before: CustomIdFilter, { isWhole, blocks }: FilterChange): CustomIdFilter {
   const layers = isWhole ? [] : before.map((layer) => [...layer]);
   for (const { layer, block, bits } of blocks) {
@@ -83,7 +84,7 @@ export function mayContain(filter: CustomIdFilter, filterKey: Uint8Array): boole
   });
 }
 
-/** Whether a block may hold the id with this keyed hash. */
+/** True when a block may contain the id with this keyed hash. */
 export function isIn(block: Uint8Array, filterKey: Uint8Array): boolean {
   const view = viewOf(filterKey);
   for (let probe = 0; probe < PROBES; probe++) {

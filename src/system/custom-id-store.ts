@@ -33,7 +33,7 @@ export class CustomIdStore {
     this.#versions = versions;
   }
 
-  /** What brings a copy of the version `known` up to date; null for a reader without a copy. */
+  /** The blocks that bring a copy of the version `known` up to date. `known` is null for a reader without a copy. */
   changeSince(known: number | null): FilterChange {
     const places = known === null ? null : this.#journal.since(known);
     if (places === null) {
@@ -47,7 +47,7 @@ export class CustomIdStore {
     return { isWhole: false, blocks };
   }
 
-  /** Adds the id with this keyed hash, unless the filter lets it through already. */
+  /** Adds the id with this keyed hash, unless the filter already matches it. */
   add(filterKey: Uint8Array): void {
     const ids = columnOf<number>(this.#sql, "SELECT ids FROM custom_id_layers ORDER BY layer");
     const known = ids.some((_, layer) => {
@@ -75,24 +75,24 @@ export class CustomIdStore {
   }
 }
 
-/** Changes that are remembered: those of a minute, when 100 ids are chosen in a second. */
+/** Maximum number of remembered changes: those of one minute at 100 new custom ids per second. */
 const MAX_CHANGES = 6000;
 
 /**
- * Records which block of the filter of custom ids each change was made in, so that a copy with an earlier version gets only those
- * blocks. It is in memory: after a restart of the object an outdated copy is replaced as a whole, once. Versions are random, so
- * a version that is found here means exactly one state, also after a restore.
+ * Records the block of the filter of custom ids that each change touched, so that a copy with an earlier version gets
+ * only those blocks. It is in memory: after a restart of the object an outdated copy is replaced as a whole, once.
+ * Versions are random, so a version that is found here identifies one state, also after a restore.
  */
 export class FilterJournal {
   readonly #changes: (BlockPlace & { readonly from: number })[] = [];
 
-  /** A block was changed. `from`: the version of the filter before. */
+  /** Records that a block was changed. `from`: version of the filter before the change. */
   note(place: BlockPlace, from: number): void {
     this.#changes.push({ ...place, from });
     if (this.#changes.length > MAX_CHANGES) this.#changes.splice(0, MAX_CHANGES / 2);
   }
 
-  /** The blocks that have changed since a version; null when that is not known. */
+  /** The blocks that have changed since `version`; null when the journal does not know that version. */
   since(version: number): BlockPlace[] | null {
     const first = this.#changes.findLastIndex(({ from }) => from === version);
     if (first < 0) return null;

@@ -1,4 +1,4 @@
-/** The token of a request, as others see it. Nothing of it is secret. */
+/** The public properties of the token that made a request. None of them is secret. */
 export interface Asker {
   /** "" for a batch token; the id of a team's token. */
   readonly accessor: string;
@@ -7,20 +7,20 @@ export interface Asker {
   readonly entityId: string;
 }
 
-/** Who asked for the end of a token. */
+/** The token, the request and the job that ended a token. */
 export interface EndRequest {
-  /** null: no token asked, or it is not known. */
+  /** The token that made the request; null: the request had none, or it is not known. */
   readonly by: Asker | null;
   /** Id of the request; "" without one. */
   readonly request: string;
-  /** Its path, as the audit log has it; absent without one. */
+  /** Path of the request, as the audit log has it; absent without a request. */
   readonly path?: string;
-  /** Id of the job that revoked it; "" without one. */
+  /** Id of the job that revoked the token; "" without one. */
   readonly job: string;
 }
 
-/** Characters of the path of a request that are kept with what it ended. */
+/** Maximum length of a stored `EndRequest.path`, in characters. */
 export const MAX_KEPT_PATH = 256;
 
-/** An end that no request asked for. */
+/** The value for an end without a request. */
 export const UNASKED: EndRequest = { by: null, request: "", job: "" };

@@ -7,10 +7,10 @@ export interface SystemEnv {
   readonly GROVE_SEAL_KEY?: string;
   /** The seal key before the last rotation, until the key ring has been wrapped again. A secret. */
   readonly GROVE_SEAL_KEY_PREVIOUS?: string;
-  /** Seconds that an isolate works with the policies, mounts and keys that it read last. */
+  /** Maximum age of an isolate's copy of policies, mounts and keys, in seconds. */
   readonly POLICY_CACHE_SECONDS?: string;
-  /** Further seconds for which the copies are used while the system object does not answer; 0: none. */
+  /** Additional age of the copies while the System object does not answer, in seconds; 0: none. */
   readonly POLICY_GRACE_SECONDS?: string;
-  /** Where Cloudflare keeps and runs all objects (`eu`, …); empty: anywhere. Never changes once there is an installation. */
+  /** Cloudflare jurisdiction of all objects (`eu`, …); empty: none. Never changes once there is an installation. */
   readonly JURISDICTION?: string;
 }

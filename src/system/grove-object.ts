@@ -8,8 +8,8 @@ import type { SystemEnv } from "./env.ts";
 import { mustLoadInstallation, takesPages } from "./installation.ts";
 
 /**
- * The keys for the seals of an object's rows. Every method that reads or writes such rows opens them first: what it does
- * after that needs no await, and is one transaction.
+ * The keys of the seals of an object's rows. Every method that reads or writes sealed rows opens them first. The rest
+ * of the method needs no await and so is one transaction.
  */
 export class ObjectKeys {
   readonly #env: SystemEnv;
@@ -20,18 +20,18 @@ export class ObjectKeys {
   }
 
   /**
-   * Gets the keys, of which every isolate has a copy.
+   * Takes the keys from the isolate's copy of the installation.
    *
-   * @throws while the service is sealed: no request gets to an object then.
+   * @throws while the service is sealed. No request reaches an object then.
    */
   async open(): Promise<void> {
     this.#keys = (await mustLoadInstallation(this.#env)).keys.rows;
   }
 
   /**
-   * The same for what an object does by itself.
+   * Takes the keys for the work of an alarm.
    *
-   * @throws while the installation is being restored, too: what it would notify may not be there yet.
+   * @throws while the service is sealed or being restored: objects that the alarm calls may not have their rows yet.
    */
   async openForAlarm(): Promise<void> {
     const { restoring, keys } = await mustLoadInstallation(this.#env);
@@ -39,7 +39,7 @@ export class ObjectKeys {
     this.#keys = keys.rows;
   }
 
-  /** The keys as they were last opened. */
+  /** The keys as they were last opened. @throws before the first opening. */
   get(): RowKeys {
     if (!this.#keys) throw new Error("a row was read before the keys for its seal");
     return this.#keys;
@@ -47,12 +47,12 @@ export class ObjectKeys {
 }
 
 /**
- * A Durable Object of Grove: tables that the first write makes, rows with seals, and one alarm. What is for its class alone are
- * fields, which no other object can call.
+ * Base of Grove's Durable Objects: tables that are created by the first write, sealed rows, and one alarm. Helpers of a
+ * class are instance fields and not methods, as methods can be called over RPC.
  */
 export abstract class GroveObject<Env extends SystemEnv> extends StoredObject<Env> {
   protected readonly tables: Tables;
-  /** Every method that reads or writes rows with seals opens them first. */
+  /** Every method that reads or writes sealed rows opens them first. */
   protected readonly keys: ObjectKeys;
   protected readonly seals: RowSeals;
   protected readonly alarms: ObjectAlarm;
@@ -82,7 +82,7 @@ export abstract class GroveObject<Env extends SystemEnv> extends StoredObject<En
     return checkSeals(this.seals.tables, from);
   }
 
-  /** Does what is due. */
+  /** Runs the work of the object that is due. */
   override alarm(): Promise<void> {
     return this.alarms.run();
   }

@@ -2,7 +2,7 @@ import { columnOf, type Migration, Tables } from "../storage/tables.ts";
 import type { PartVersionStore } from "./part-versions.ts";
 import type { SnapshotParts } from "./snapshot.ts";
 
-/** The table of what exists once in an installation: one row. */
+/** The table of values that exist once per installation. It has one row. */
 export const INSTALLATION_TABLE = `
   CREATE TABLE installation (
     id INTEGER PRIMARY KEY CHECK (id = 1),
@@ -15,11 +15,11 @@ export const INSTALLATION_TABLE = `
 interface InstallationRow extends Record<string, SqlStorageValue> {
   cluster_id: string;
   sealed_key_ring: string | null;
-  /** Seconds; 0 until a mount is changed. */
+  /** Seconds; 0 until the first mount is written. */
   longest_ttl: number;
 }
 
-/** Reads and writes what exists once in an installation. */
+/** Reads and writes the values that exist once per installation. */
 export class InstallationStore {
   readonly #sql: SqlStorage;
   readonly #versions: PartVersionStore;
@@ -34,7 +34,7 @@ export class InstallationStore {
     this.#sql.exec("INSERT INTO installation (id, cluster_id, longest_ttl) VALUES (1, ?, 0)", crypto.randomUUID());
   }
 
-  /** The wrapped keys, as the snapshot has them. */
+  /** The part `keys` of the snapshot, without `restoring`. */
   keys(): Omit<SnapshotParts["keys"], "restoring"> {
     const { cluster_id: clusterId, sealed_key_ring: sealedKeyRing } = this.#row();
     return { clusterId, sealedKeyRing };
@@ -58,12 +58,12 @@ export class InstallationStore {
     return true;
   }
 
-  /** The longest TTL, in seconds, that any mount has had since its first change; 0 before. */
+  /** The longest TTL, in seconds, that any mount has had; 0 before the first mount is written. */
   get longestTtl(): number {
     return this.#row().longest_ttl;
   }
 
-  /** Records that a mount gives tokens a TTL of `seconds`. */
+  /** Records that a mount allows tokens a TTL of `seconds`. */
   noteTtl(seconds: number): void {
     this.#sql.exec("UPDATE installation SET longest_ttl = MAX(longest_ttl, ?)", seconds);
   }
@@ -91,7 +91,7 @@ export interface RootGeneration {
   readonly sealedOtp: Uint8Array;
 }
 
-/** An attempt as a try at its key finds it. */
+/** An attempt, as returned for one try of its nonce and key. */
 export interface TriedGeneration extends RootGeneration {
   /** Tries that are left after this one. */
   readonly left: number;
@@ -99,7 +99,7 @@ export interface TriedGeneration extends RootGeneration {
 
 /** How long an attempt stays open (ms). */
 const ATTEMPT_MS = 3_600_000;
-/** Nonces and keys that may be tried at one attempt. */
+/** Maximum number of tries of a nonce and key per attempt. */
 export const MAX_KEY_TRIES = 5;
 
 interface Row extends Record<string, SqlStorageValue> {
@@ -108,7 +108,7 @@ interface Row extends Record<string, SqlStorageValue> {
   tries: number;
 }
 
-/** The attempt to generate a root token that is open, if one is. */
+/** Reads and writes the open attempt to generate a root token, of which there is at most one. */
 export class RootGenerationStore {
   readonly #sql: SqlStorage;
 
@@ -131,7 +131,7 @@ export class RootGenerationStore {
     return true;
   }
 
-  /** Counts a try before it is judged: of many at once none is free. null when no attempt is open at `now` (ms). */
+  /** Counts a try before it is checked: concurrent tries can't exceed the limit. null: none is open at `now` (ms). */
   try(now: number): TriedGeneration | null {
     const attempt = this.read(now);
     if (!attempt) return null;
@@ -139,14 +139,14 @@ export class RootGenerationStore {
     return { ...attempt, left: MAX_KEY_TRIES - tries };
   }
 
-  /** Closes the attempt with this nonce. False when it is not open at `now` (ms): of two at once one closes it. */
+  /** Closes the attempt with this nonce. False when it is not open at `now` (ms): one of two concurrent calls wins. */
   close(nonce: string, now: number): boolean {
     if (this.#row(now)?.nonce !== nonce) return false;
     this.cancel();
     return true;
   }
 
-  /** Closes whatever attempt is open. Safe to repeat. */
+  /** Closes the open attempt, if there is one. Safe to repeat. */
   cancel(): void {
     this.#sql.exec("DELETE FROM root_generation");
   }
@@ -161,7 +161,7 @@ function generationOf({ nonce, otp }: Row): RootGeneration {
   return { nonce, sealedOtp: new Uint8Array(otp) };
 }
 
-/** The schema of the restore, beside that of the installation. */
+/** The schema of the restore, with versions of its own besides those of the installation's schema. */
 export const RESTORE_MIGRATIONS: readonly Migration[] = [
   {
     version: 1,
@@ -170,7 +170,7 @@ export const RESTORE_MIGRATIONS: readonly Migration[] = [
   },
 ];
 
-/** The one restore of an installation: it begins before there are keys. */
+/** The restore of an installation. There is at most one, as it begins before the installation has keys. */
 export class RestoreStore {
   readonly #tables: Tables;
   readonly #versions: PartVersionStore;
@@ -180,7 +180,7 @@ export class RestoreStore {
     this.#versions = versions;
   }
 
-  /** The run that made the backup that is being restored; null: none is. */
+  /** The run whose backup is being restored; null: no restore is in progress. */
   get running(): string | null {
     return columnOf<string>(this.#tables, "SELECT run FROM restores WHERE finished_at IS NULL")[0] ?? null;
   }
@@ -190,12 +190,12 @@ export class RestoreStore {
     return columnOf(this.#tables, "SELECT 1 FROM restores WHERE run = ? AND finished_at IS NOT NULL", run).length > 0;
   }
 
-  /** Notes the begin. */
+  /** Records the begin of a restore. */
   begin(run: string): void {
     this.#tables.exec("INSERT INTO restores (one, run) VALUES (1, ?)", run);
   }
 
-  /** Notes the end, at `now` (ms). */
+  /** Records the end of the restore at `now` (ms). */
   finish(now: number): void {
     this.#tables.exec("UPDATE restores SET finished_at = ?", now);
     this.#versions.change("keys");

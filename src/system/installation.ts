@@ -19,18 +19,18 @@ import type { SystemSnapshot } from "./snapshot.ts";
 import { systemOf } from "./system.ts";
 import { indexWatermarks, type Watermarks } from "./watermarks.ts";
 
-/** Characters of tokens in one cache of an isolate: those of some ten thousand service tokens, a few MB with the values. */
+/** Size of one generation of a cache by token, in characters: ten thousand service tokens, a few MB with values. */
 export const MAX_CACHED_TOKEN_CHARACTERS = 2 ** 20;
-/** Characters of the repeated texts of fields and of their hashes in one generation. */
+/** Size of one generation of `fieldHashes`, in characters of texts and hashes. */
 const MAX_CACHED_FIELD_CHARACTERS = 2 ** 16;
-/** From one report of encryptions to the next. */
+/** Interval between two reports of encryptions (ms). */
 const USE_REPORT_MS = 60_000;
 
-/** What an isolate knows of the installation: policies, mounts and opened keys, as of some version of each part. */
+/** An isolate's copy of the installation: policies, mounts, opened keys and more, each part in some version. */
 export class Installation {
   readonly versions: PartVersions;
   readonly clusterId: string;
-  /** The backup that it is being restored from; null: it serves requests. */
+  /** Name of the run whose backup is being restored; null: the installation serves requests. */
   readonly restoring: string | null;
   readonly keys: Keys;
   /** The version of the seal key that wraps the key ring. */
@@ -39,20 +39,21 @@ export class Installation {
   readonly mounts: readonly Mount[];
   readonly customIdFilter: CustomIdFilter;
   readonly quotas: QuotaTable;
-  /** Which tokens were ended together. */
+  /** The watermarks, each of which ends many tokens at once. */
   readonly watermarks: Watermarks;
   /** See `listOpenings`. */
   readonly listOpenings: readonly number[];
-  /** Hashes of tokens for the audit log, which follow from the token and the keys alone. */
+  /** Hashes of tokens for the audit log. They depend only on token and keys: a change of the keys drops them. */
   readonly tokenHashes: GenerationalCache<string, string>;
-  /** Hashes of texts that fields repeat, for the same log. */
+  /** Hashes of texts that recur in fields, for the audit log. */
   readonly fieldHashes: GenerationalCache<string, string>;
   readonly #mountsByPath: ReadonlyMap<string, Mount>;
   readonly #policies: PolicySet;
 
   /**
-   * @param keys those of the snapshot, or the previous ones when it has none.
-   * @param before what the snapshot was asked with; what has not changed since, and what follows from it, is kept.
+   * @param keys the keys of the snapshot, or the previous keys when the snapshot has none.
+   * @param before the copy whose versions were sent for the snapshot. Unchanged parts, and values derived from them,
+   *   are taken from it. null for the first copy.
    */
   constructor({ versions, parts }: SystemSnapshot, keys: Keys, before: Installation | null) {
     this.versions = versions;
@@ -73,7 +74,7 @@ export class Installation {
     this.watermarks = parts.watermarks
       ? indexWatermarks(parts.watermarks.list, parts.watermarks.newest, before?.watermarks)
       : kept(before).watermarks;
-    // The System object of the release before knows nothing of generations.
+    // During a deployment the System object may still run the previous release, whose snapshot has no part `lists`.
     this.listOpenings = parts.lists?.openings ?? before?.listOpenings ?? [];
     this.#policies = parts.policies ? new PolicySet(parts.policies) : kept(before).#policies;
   }
@@ -108,29 +109,31 @@ function kept(before: Installation | null): Installation {
   return before;
 }
 
-/** The copy of this isolate, when it was last known to be true (ms), and the number of the reading that brought it. */
+/** This isolate's copy, the time when it was last known to be current (ms), and the number of that reading. */
 let cached: { readonly installation: Installation; readonly checkedAt: number; readonly reading: number } | null = null;
 /** When this isolate last reported its encryptions (ms). */
 let reportedUseAt = Number.NEGATIVE_INFINITY;
-/** Counts readings as they begin. */
+/** Number of readings that have begun. */
 let readings = 0;
 
 const source = new CopySource("system");
 
 /**
- * The installation as this isolate knows it, no older than POLICY_CACHE_SECONDS; while the system object is slow or away,
- * POLICY_GRACE_SECONDS older.
+ * Returns this isolate's copy of the installation. It is at most POLICY_CACHE_SECONDS old, and POLICY_GRACE_SECONDS
+ * older while the System object is slow or unavailable.
  *
- * Of many requests at once one reads it again, shortly before the copy is too old, and all use the copy meanwhile. They do
- * not wait for that one's promise: the runtime drops it when its request is cancelled, and they would hang with it.
+ * Shortly before the copy is too old, one of the concurrent requests reads it again, and all of them use the copy
+ * meanwhile. They do not await that request's promise: the runtime drops the promise when its request is cancelled, and
+ * the others would hang.
  *
- * @returns "sealed" while there is no seal key, a wrong one, or nothing is initialised, with the command that helps.
+ * @returns "sealed" while the seal key is missing or wrong, with a message that names the remedy, and during a restore;
+ *   "uninitialized" while there is no key ring.
  */
 export async function loadInstallation(env: SystemEnv): Promise<Result<Installation>> {
   return served(await loadCopy(env));
 }
 
-/** Nothing is answered, and nothing decided, from an installation that is not there as a whole. */
+/** Refuses an installation that is being restored: rows are missing, so nothing may be decided or answered from it. */
 function served(loaded: Result<Installation>): Result<Installation> {
   return loaded.ok && loaded.value.restoring !== null ? err(BEING_RESTORED) : loaded;
 }
@@ -144,7 +147,7 @@ async function loadCopy(env: SystemEnv): Promise<Result<Installation>> {
   return source.serve(useOfCopy(copy, source, currentTime()), copy, ok(installation), () => readInstallation(env));
 }
 
-/** The installation that is being restored; "not restoring" for one that serves requests, and for a new one. */
+/** The installation that is being restored; "not restoring" for one that serves requests, is new or can't be loaded. */
 export async function loadRestoring(env: SystemEnv): Promise<Result<RestoringInstallation, "not restoring">> {
   const loaded = await loadCopy(env);
   return loaded.ok && isRestoring(loaded.value) ? ok(loaded.value) : err("not restoring");
@@ -156,16 +159,17 @@ function isRestoring(installation: Installation): installation is RestoringInsta
   return installation.restoring !== null;
 }
 
-/** Lets an object that holds nothing take pages of a backup. @throws unless the installation is being restored. */
+/** Allows an object without rows to take pages of a backup. @throws unless the installation is being restored. */
 export async function takesPages(env: SystemEnv): Promise<TakesPages> {
   if (!(await loadRestoring(env)).ok) throw new Error("the installation is not being restored");
   return "empty";
 }
 
 /**
- * The same, but never older than what the caller's isolate knew: it includes the watermark with this number.
+ * Like `loadInstallation`, but reads the installation again when the copy lacks the watermark with this number. So it
+ * is not older than the copy of the calling isolate.
  *
- * @param watermark 0 when there was none.
+ * @param watermark number of the newest watermark that the calling isolate knew; 0 for none.
  */
 export async function loadInstallationSince(env: SystemEnv, watermark: number): Promise<Result<Installation>> {
   return served(await loadCopySince(env, watermark));
@@ -176,12 +180,12 @@ async function loadCopySince(env: SystemEnv, watermark: number): Promise<Result<
   return loaded.ok && loaded.value.watermarks.newest < watermark ? readInstallation(env) : loaded;
 }
 
-/** How old what this isolate works with is, in ms; 0 before anything was read. `now` in ms. */
+/** Age of this isolate's copy in ms; 0 before the first reading. `now` in ms. */
 export function installationAgeMs(now: number): number {
   return cached ? Math.max(0, now - cached.checkedAt) : 0;
 }
 
-/** Reads the installation again when it changed. Called after every own write, so that the writer sees it at once. */
+/** Reads the changed parts of the installation. Called after every own write, so that the writer sees it at once. */
 export async function refreshInstallation(env: SystemEnv): Promise<Result<Installation>> {
   return served(await readInstallation(env));
 }
@@ -205,7 +209,7 @@ async function readInstallation(env: SystemEnv): Promise<Result<Installation>> {
   return ok(remember({ installation: new Installation(snapshot, keys.value, before), checkedAt, reading }));
 }
 
-/** Reports the encryptions of this isolate to the system object from time to time. A failure fails no request. */
+/** Reports this isolate's encryptions to the System object, once per `USE_REPORT_MS`. A failure fails no request. */
 async function reportUse(env: SystemEnv, keys: Keys, now: number): Promise<void> {
   if (isWithin(reportedUseAt, USE_REPORT_MS, now)) return;
   reportedUseAt = now;
@@ -216,7 +220,7 @@ async function reportUse(env: SystemEnv, keys: Keys, now: number): Promise<void>
   }
 }
 
-/** Two readings can end in the other order than they began; what the later one brought stays. */
+/** Stores the result of a reading. Readings may end in another order than they began: the one that began last wins. */
 function remember(read: NonNullable<typeof cached>): Installation {
   if (!cached || cached.reading < read.reading) {
     cached = read;
@@ -226,11 +230,11 @@ function remember(read: NonNullable<typeof cached>): Installation {
 }
 
 /**
- * The installation for objects, which check rows with it, also while it is being restored. They await it before a transaction: within
- * one nothing can be waited for.
+ * Loads the installation for a Durable Object, which validates rows with it, also during a restore. Objects await it
+ * before a transaction, as a synchronous transaction can't await.
  *
  * @param watermark see `loadInstallationSince`.
- * @throws while the service is sealed: no request gets to an object then.
+ * @throws while the installation can't be loaded, for example while it is sealed. No request reaches an object then.
  */
 export async function mustLoadInstallation(env: SystemEnv, watermark = 0): Promise<Installation> {
   const loaded = await loadCopySince(env, watermark);
@@ -238,7 +242,7 @@ export async function mustLoadInstallation(env: SystemEnv, watermark = 0): Promi
   return loaded.value;
 }
 
-/** Makes this isolate read the installation, and open its keys, again: as a freshly started one would. */
+/** Drops this isolate's copy. The next call reads the installation and opens its keys again, as in a new isolate. */
 export function forgetInstallation(): void {
   cached = null;
 }
@@ -248,7 +252,7 @@ async function openKeys(env: SystemEnv, sealed: string | null): Promise<Result<K
   if (!opened.ok) return opened;
   const { ring, sealKey, wrappedByPrevious } = opened.value;
   if (wrappedByPrevious && sealed !== null) {
-    // The rotation of the seal key ends here: from now on only the new key opens the ring.
+    // This ends the rotation of the seal key: from now on only the new key opens the ring.
     await systemOf(env).replaceKeyRing(sealed, await sealKeyRing(ring, sealKey));
   }
   return ok(await importKeys(ring));

@@ -7,18 +7,20 @@ import { openKeyRing } from "./open-ring.ts";
 import { isRotationDue } from "./rotation-rules.ts";
 import { systemOf } from "./system.ts";
 
-/** Changes that lose against another one this often in a row are given up. */
+/** A change of the key ring is given up after it has lost this many times in a row against a concurrent change. */
 const MAX_TRIES = 5;
 
-/** Terms at once: a forged token is hashed under the key of each before it is refused. */
+/** Maximum number of terms: a forged token is hashed under the key of each before it is refused. */
 const MAX_TERMS = 16;
 
 const TOO_MANY_TERMS = invalid(`there are ${MAX_TERMS} terms of keys already, as many as there may be`);
 const BUSY = unavailable("the keys are being changed; try again");
 
 /**
- * Begins a new term. Values are sealed and tokens are hashed under its keys as soon as every isolate has read it: twice
- * POLICY_CACHE_SECONDS later. What was made under earlier terms stays valid.
+ * Begins a new term at `now` (ms). Values are sealed and tokens are hashed under its keys as soon as every isolate has
+ * read it: twice POLICY_CACHE_SECONDS later. Values and tokens of earlier terms stay valid.
+ *
+ * @returns a 400 when there are `MAX_TERMS` terms; the errors of `changeKeyRing`.
  */
 export async function rotateKeys(env: SystemEnv, now: number): Promise<Result<null>> {
   let full = false;
@@ -30,9 +32,11 @@ export async function rotateKeys(env: SystemEnv, now: number): Promise<Result<nu
 }
 
 /**
- * Replaces the key ring by what `change` makes of it. Of two changes at once the second is made on the result of the first.
+ * Replaces the key ring by the result of `change`. Of two concurrent changes the second is applied to the result of the
+ * first.
  *
- * @param change returns null when there is nothing to change.
+ * @param change returns null when there is nothing to change. Called again after a lost race.
+ * @returns the errors of `openKeyRing`; a 503 when `MAX_TRIES` races were lost.
  */
 async function changeKeyRing(env: SystemEnv, change: (ring: KeyRing) => KeyRing | null): Promise<Result<null>> {
   for (let attempt = 1; attempt <= MAX_TRIES; attempt++) {
@@ -47,10 +51,10 @@ async function changeKeyRing(env: SystemEnv, change: (ring: KeyRing) => KeyRing 
 }
 
 /**
- * Reports what this isolate has encrypted since the last report, and begins a new term when one is due.
+ * Reports this isolate's encryptions since the last report, and begins a new term when one is due. `now` in ms.
  *
- * What an isolate encrypted after its last report is lost with it: the count that operators see is a little low. What a report carried
- * that was not answered is in the next one, too.
+ * When an isolate ends, its encryptions since the last report are lost, so the count that operators see is a little
+ * low. The counts of a report that failed are sent again with the next report.
  */
 export async function reportKeyUse(env: SystemEnv, keys: Keys, now: number): Promise<void> {
   const counts = keys.terms.map(({ version, data }) => ({ term: version, count: data.takeEncryptions(), data }));
@@ -59,21 +63,21 @@ export async function reportKeyUse(env: SystemEnv, keys: Keys, now: number): Pro
   const { settings, encryptions } = await systemOf(env)
     .noteEncryptions(used, newest)
     .catch((error: unknown) => {
-      // They may be counted twice, but none is lost: a count that is too high ends a term too early.
+      // The System object may have counted them already. Counting twice is safe: the term only ends too early.
       for (const { count, data } of counts) data.noteEncryptions(count);
       throw error;
     });
   if (!isRotationDue(settings, { installedAt: keys.termBeganAt, encryptions }, now)) return;
   await changeKeyRing(env, (ring) => {
-    // Another isolate may have done it meanwhile.
+    // Another isolate may have begun the new term meanwhile.
     const isOurs = newestTerm(ring).version === newest;
     return isOurs && ring.data.length < MAX_TERMS ? withNewTerm(ring, now, usedFrom(env, now)) : null;
   });
 }
 
 /**
- * The terms that may go when a tidy run that begins at `now` (ms) finds nothing that needs them. None while the service is
- * sealed.
+ * The terms that may be dropped if a tidy run that begins at `now` (ms) finds no stored value that needs them. None
+ * while the service is sealed.
  */
 export async function termsToDrop(env: SystemEnv, now: number): Promise<AgedTerm[]> {
   const system = systemOf(env);
@@ -82,17 +86,17 @@ export async function termsToDrop(env: SystemEnv, now: number): Promise<AgedTerm
 }
 
 /**
- * Drops terms that nothing needs: what was made under them can't be opened, checked or hashed any more.
+ * Drops terms that no stored value needs. Values made under them can't be opened or verified any more.
  *
  * @param now ms.
- * @returns how many there were.
+ * @returns number of dropped terms; 0 when the key ring could not be changed.
  */
 export async function dropTerms(env: SystemEnv, versions: readonly number[], now: number): Promise<number> {
   if (versions.length === 0) return 0;
   const longestTtl = await systemOf(env).longestTtl();
   let dropped = 0;
   const done = await changeKeyRing(env, (ring) => {
-    // Checked again against the ring of now: it may be of a restore.
+    // Checked again against the current ring: the System object may have been restored to an earlier state meanwhile.
     const idle = aged(env, ring, now, longestTtl).filter(({ version }) => versions.includes(version));
     dropped = idle.length;
     return withoutTerms(
@@ -108,7 +112,7 @@ function aged(env: SystemEnv, ring: KeyRing, now: number, longestTtl: number): A
   return agedTerms(ring.data, now, longestTtl * 1000, maxSnapshotAgeMs(env));
 }
 
-/** When every isolate has read a key ring that is stored at `now`: only then may anything be made under its newest term. */
+/** Time (ms) by which every isolate has read a key ring stored at `now`. Its newest term is not used before. */
 function usedFrom(env: SystemEnv, now: number): number {
   return now + 2 * snapshotMaxAgeMs(env);
 }

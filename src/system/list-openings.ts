@@ -4,29 +4,33 @@ import { type Migration, Tables } from "../storage/tables.ts";
 import type { PartVersionStore } from "./part-versions.ts";
 
 /*
- * The shards of the lists of tokens come in generations. Which tokens are whose follows from the times at which the later ones open.
+ * The shards of the token lists come in generations. A token is listed in the newest generation that had opened when
+ * the token was created.
  */
 
-/** Generations that can open after the first one. A request can ask the shards of three a few times; of four it could not. */
+/**
+ * Maximum number of generations after the first one. The platform's limit of calls lets a request call all shards of
+ * three generations a few times, but not those of four.
+ */
 export const MAX_LIST_OPENINGS = 2;
 
-/** When generations after the first one open (ms), the earliest first, as this isolate knows it. */
+/** Opening times (ms) of the generations after the first one, the earliest first, as this isolate last read them. */
 let known: readonly number[] = [];
 
 /**
- * When the generations of shards after the first one open (ms), the earliest first. Only what was loaded with the installation is known:
- * an object loads it before it asks.
+ * Opening times (ms) of the generations of shards after the first one, the earliest first. They are those of this
+ * isolate's copy of the installation, so an object loads the installation before it calls this.
  */
 export function listOpenings(): readonly number[] {
   return known;
 }
 
-/** This isolate has read when generations open. */
+/** Stores the opening times that this isolate has read. */
 export function noteListOpenings(openings: readonly number[]): void {
   known = openings;
 }
 
-/** The schema of the generations of shards, beside that of the installation. */
+/** The schema of the generations of shards, with versions of its own besides those of the installation's schema. */
 export const LIST_OPENING_MIGRATIONS: readonly Migration[] = [
   {
     version: 1,
@@ -47,7 +51,7 @@ const OPENINGS: TableShape = {
   sealed: ["opens_at"],
 };
 
-/** When the generations of shards after the first one open. A row is never changed: it decides where tokens are listed. */
+/** Opening times of the generations after the first one. A row never changes: it decides where tokens are listed. */
 export class ListOpeningStore {
   readonly #sealed: SealedTable<OpeningRow>;
   readonly #versions: PartVersionStore;
@@ -57,14 +61,15 @@ export class ListOpeningStore {
     this.#sealed = new SealedTable(new Tables(sql, LIST_OPENING_MIGRATIONS, "list_openings"), seals, OPENINGS);
   }
 
-  /** When they open (ms), in the order of generations. */
+  /** The opening times (ms), in the order of generations. */
   all(): number[] {
     return this.#sealed.list("ORDER BY generation").map(({ opens_at }) => opens_at);
   }
 
   /**
-   * Has the generation after the first `generation` ones open at `opensAt` (ms). Nothing is written when there are more of them or
-   * fewer, when that is not after the last opening, and when there can be no more.
+   * Schedules the opening of the generation `generation` (the first one is 0) at `opensAt` (ms). Writes nothing when
+   * that is not the next generation, when a row was tampered with, when `opensAt` is not after the last opening, and
+   * when there are `MAX_LIST_OPENINGS`.
    */
   add(generation: number, opensAt: number): void {
     const openings = this.all();

@@ -10,12 +10,12 @@ import {
   SYSTEM_TTL_SECONDS,
 } from "./mount.ts";
 
-/** Mounts of one installation: every isolate keeps all of them. */
+/** Maximum number of mounts of an installation: every isolate keeps all of them. */
 export const MAX_MOUNTS = 256;
 
 const MAX_PATH = 128;
 const MAX_SEGMENTS = 8;
-/** Without the characters that mean something to policies, URLs or the file-like listing of leases. */
+/** Excludes characters that have a meaning in policies, in URLs or in the folders of the list of leases. */
 const SEGMENT = /^[A-Za-z0-9_@~-][A-Za-z0-9_.@~-]*$/;
 const MAX_DESCRIPTION = 1024;
 const MAX_LIST = 64;
@@ -24,7 +24,7 @@ const MAX_LIST_ITEM = 128;
 const TOKEN_TYPES: readonly MountTokenType[] = ["default-service", "default-batch", "service", "batch"];
 const VISIBILITIES: readonly MountConfig["listingVisibility"][] = ["", "hidden", "unauth"];
 
-/** What an operator sets on a mount; null leaves a value as it is. TTLs in seconds, 0 for the system's. */
+/** A change of a mount's settings; null keeps a value. TTLs in seconds, 0 for the system's default or maximum. */
 export interface MountChange {
   readonly description: string | null;
   readonly defaultLeaseTtl: number | null;
@@ -39,14 +39,14 @@ export interface MountChange {
   readonly locationHint: string | null;
 }
 
-/** The path of a mount as it is stored: without slashes at the start, with one at the end. */
+/** The path of a mount as it is stored: without leading slashes, with one trailing slash. */
 export function normalizeMountPath(path: string): string {
   return `${path.trim().replace(/^\/+|\/+$/g, "")}/`;
 }
 
 /**
- * Why no mount may be at `path` (normalised) beside those at the paths `taken`, or null. Of two mounts neither may lie
- * below the other: every path has one owner, and revoking by a mount's prefix never reaches another's tokens.
+ * Reason why no mount may be at `path` (normalised) besides those at the paths `taken`, or null. No mount may lie below
+ * another one: so every path has one owner, and revoking by a mount's prefix never reaches another mount's tokens.
  */
 export function mountPathProblem(path: string, taken: readonly string[]): string | null {
   const segments = path.slice(0, -1).split("/");
@@ -54,13 +54,13 @@ export function mountPathProblem(path: string, taken: readonly string[]): string
   if (!segments.every((segment) => SEGMENT.test(segment))) {
     return "a mount path consists of letters, digits and any of _ . @ ~ - in segments that do not begin with a dot";
   }
-  // Below a mount these words name its configuration, not a mount.
+  // `<mount>/tune` is the path of a mount's settings.
   if (segments.at(-1) === "tune") return 'the last segment of a mount path can\'t be "tune"';
   const conflict = taken.find((other) => path.startsWith(other) || other.startsWith(path));
   return conflict === undefined ? null : `path is already in use at ${conflict}`;
 }
 
-/** Why no mount may be made at `path` (normalised) beside `existing`, or null. */
+/** Reason why no mount may be made at `path` (normalised) besides the mounts `existing`, or null. */
 export function newMountProblem(path: string, existing: readonly Mount[]): string | null {
   const taken = existing.map((mount) => mount.path);
   const problem = mountPathProblem(path, taken);
@@ -68,7 +68,7 @@ export function newMountProblem(path: string, existing: readonly Mount[]): strin
   return existing.length >= MAX_MOUNTS ? `there can be at most ${MAX_MOUNTS} auth mounts` : null;
 }
 
-/** Why no mount of this type can be made, or null. `types` are the known methods. Messages are the reference's (sys/auth). */
+/** Reason why no mount of this type can be made, or null. `types`: known methods. Messages: reference, `sys/auth`. */
 export function mountTypeProblem(type: string, types: readonly string[]): string | null {
   if (type === "") return "backend type must be specified as a string";
   if (type === "token") return "token credential backend cannot be instantiated";
@@ -142,17 +142,19 @@ function apply(base: MountConfig, change: MountChange): Result<MountConfig, stri
   });
 }
 
-/** The paths that quotas can be for. Logins of every method but the token method name a role. */
+/** The paths that quotas can apply to. Logins of every method except the token method name a role. */
 export function placesOfQuotas(mounts: readonly Mount[]): QuotaPlace[] {
   const fixed = ["sys/", "identity/", "cubbyhole/"].map((path) => ({ path, hasRoles: false }));
   return [...fixed, ...mounts.map(({ path, type }) => ({ path: `auth/${path}`, hasRoles: type !== "token" }))];
 }
 
 /**
- * Puts the mount at `move.from` to `move.to`. What it issues from here on has another issuer id than what it issued at the old path.
+ * Moves the mount at `move.from` to `move.to`. Tokens that it issues there have another issuer id than those issued at
+ * the old path.
  *
- * @param mounts all of the installation.
- * @param issuer under which the mount issues at the old place (`issuerOf`): one that has moved on meanwhile is not meant.
+ * @param mounts all mounts of the installation.
+ * @param issuer issuer id of the mount at the old path (`issuerOf`). A mount with another id, which took its place
+ *   meanwhile, is not moved.
  * @returns the mount to store in place of the one at `move.from`, or why it can't move.
  */
 export function moveMount(mounts: readonly Mount[], issuer: string, move: MountMove): Result<Mount> {

@@ -44,12 +44,12 @@ export class MountStore {
     return this.all().find(({ move }) => move?.id === id) ?? null;
   }
 
-  /** The longest TTL, in seconds, of any batch token that was ever made. Batch tokens are not stored, so this bounds their end. */
+  /** Maximum TTL, in seconds, of all batch tokens ever issued. It bounds their expiry, as they are not stored. */
   longestTtl(): number {
     return Math.max(this.#installation.longestTtl, this.#longestNow());
   }
 
-  /** Writes a mount at its path, in the place of whatever is there. */
+  /** Writes a mount at its path, and replaces the one that is there. */
   put(mount: Mount): void {
     this.#sealed.put({ path: mount.path, mount: JSON.stringify(mount) });
     this.#installation.noteTtl(this.#longestNow());

@@ -5,18 +5,18 @@ import { type MountChange, moveMount, newMountProblem, tuneMount } from "./mount
 import type { SystemStores } from "./system-stores.ts";
 import { pathScope } from "./watermarks.ts";
 
-/** A mount that is to go from one path to another. */
+/** A request to move a mount to another path. */
 export interface MoveRequest {
   readonly id: string;
-  /** Under which it issues at `from`: nothing else that is there by now is meant. */
+  /** Issuer id of the mount at `from`. A mount with another id, which took its place meanwhile, is not moved. */
   readonly issuer: string;
   readonly from: string;
   readonly to: string;
-  /** Who asks. */
+  /** The caller and the request, which are stored with the watermark. */
   readonly asked: EndRequest;
 }
 
-/** Enables, tunes, disables and moves auth mounts, and what hangs on their paths: quotas, and the end of what they issued. */
+/** Enables, tunes, disables and moves auth mounts, with the quotas of their paths and the end of their tokens. */
 export class MountWriter {
   readonly #stores: SystemStores;
 
@@ -24,7 +24,7 @@ export class MountWriter {
     this.#stores = stores;
   }
 
-  /** Adds a mount, unless its path is taken. */
+  /** Adds a mount, unless its path is in use or invalid. */
   enable(mount: Mount): Result<null> {
     const problem = newMountProblem(mount.path, this.#stores.mounts.all());
     if (problem) return refuse(problem);
@@ -42,14 +42,14 @@ export class MountWriter {
     return ok(null);
   }
 
-  /** Notes a newer state of what a method keeps, see `System.announceMethodState`. */
+  /** Records the number of a newer state of a method's data, see `System.announceMethodState`. */
   noteMethodState(uuid: string, state: number): void {
     const { mounts } = this.#stores;
     const mount = mounts.all().find((one) => one.uuid === uuid);
     if (mount && state > (mount.methodState ?? 0)) mounts.put({ ...mount, methodState: state });
   }
 
-  /** Removes a mount and ends all that it issued, see `System.disableMount`. */
+  /** Removes a mount and ends all tokens that it issued, see `System.disableMount`. */
   disable(path: string, uuid: string, asked: EndRequest, now: number): Result<number> {
     const { mounts, quotas, watermarks } = this.#stores;
     const done = watermarks.numberOf(uuid);
@@ -63,7 +63,7 @@ export class MountWriter {
     return added;
   }
 
-  /** Moves a mount and ends all that it issued at the old place, see `System.moveMount`. */
+  /** Moves a mount and ends all tokens that it issued at the old path, see `System.moveMount`. */
   move({ id, issuer, from, to, asked }: MoveRequest, now: number): Result<number> {
     const { mounts, quotas, watermarks } = this.#stores;
     const done = watermarks.numberOf(id);

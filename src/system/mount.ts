@@ -4,9 +4,9 @@ import { randomBytes, toHex } from "../crypto/bytes.ts";
 /** Default and maximum lifetime of tokens when nothing else is set: 768 h, in seconds. */
 export const SYSTEM_TTL_SECONDS = 768 * 3600;
 
-/** An auth method at its place. */
+/** An auth method that is enabled at a path. */
 export interface Mount {
-  /** Below `auth/`, with a slash at the end, for example `token/`. */
+  /** Relative to `auth/`, with a trailing slash, for example `token/`. */
   readonly path: string;
   readonly type: string;
   readonly description: string;
@@ -14,49 +14,49 @@ export interface Mount {
   readonly accessor: string;
   readonly uuid: string;
   readonly config: MountConfig;
-  /** True when it was enabled so. It has no effect where nothing is replicated; clients compare it. */
+  /** The flag `local` with which it was enabled. It has no effect, as nothing is replicated; clients compare it. */
   readonly local?: boolean;
-  /** Distinguishes the tokens that it issued at one path from those of another; see `issuerOf`. */
+  /** Distinguishes the tokens that it issues at its current path from those of earlier paths; see `issuerOf`. */
   readonly issuer?: string;
   /**
-   * Number of the newest state of what its method keeps for the whole mount, as the method announced it: isolates with a
-   * copy of that state need not ask. Absent before the first.
+   * Number of the newest state of the data that its method stores for the whole mount, as the method announced it. An
+   * isolate with a copy of that state need not read it again. Absent before the first announcement.
    */
   readonly methodState?: number;
-  /** Its last move to another place, if it ever moved. */
+  /** Its last move to another path; absent when it never moved. */
   readonly move?: MountMove;
 }
 
-/** The move of a mount to another place. */
+/** The move of a mount to another path. */
 export interface MountMove {
   readonly id: string;
-  /** Paths as of a mount. */
+  /** `from` and `to` have the form of `Mount.path`. */
   readonly from: string;
   readonly to: string;
 }
 
-/** Under which id a mount issues tokens: its uuid at its first place, another id after every move. */
+/** The issuer id of a mount's tokens: its uuid at its first path, the id of the move after every move. */
 export function issuerOf(mount: Pick<Mount, "issuer" | "uuid">): string {
   return mount.issuer ?? mount.uuid;
 }
 
-/** What a mount does about the kind of token that its logins give. */
+/** The setting `token_type` of a mount: the type of the tokens that its logins issue. */
 export type MountTokenType = "default-service" | "default-batch" | "service" | "batch";
 
-/** What can be tuned on a mount. */
+/** The tunable settings of a mount. */
 export interface MountConfig {
-  /** Seconds; 0 means the system's. */
+  /** Seconds; 0: the system default. */
   readonly defaultLeaseTtl: number;
-  /** Seconds; 0 means the system's. */
+  /** Seconds; 0: the system maximum. */
   readonly maxLeaseTtl: number;
   readonly tokenType: MountTokenType;
   readonly listingVisibility: "" | "hidden" | "unauth";
-  /** Names of headers; empty means not set, as in the lists below. Kept for clients that manage them. */
+  /** Names of headers; empty: not set. This list and the three below have no effect: they are stored for clients. */
   readonly passthroughRequestHeaders: readonly string[];
   readonly allowedResponseHeaders: readonly string[];
   readonly auditNonHmacRequestKeys: readonly string[];
   readonly auditNonHmacResponseKeys: readonly string[];
-  /** Where the trees of its tokens shall be; absent: near the client that logs in. */
+  /** Location hint of the trees of its tokens; absent: near the client that logs in. */
   readonly locationHint?: LocationHint;
 }
 
@@ -72,19 +72,19 @@ export const DEFAULT_MOUNT_CONFIG: MountConfig = {
   auditNonHmacResponseKeys: [],
 };
 
-/** Lifetimes that a mount gives to its tokens, in seconds, with the system's where it sets none. */
+/** Default and maximum TTL of a mount's tokens in seconds: the system's where the mount sets none. */
 export interface MountTtl {
   readonly defaultSeconds: number;
   readonly maxSeconds: number;
 }
 
-/** The effective lifetimes of `mount`. */
+/** The effective TTLs of `mount`. */
 export function mountTtl(mount: Mount | undefined): MountTtl {
   const maxSeconds = mount?.config.maxLeaseTtl || SYSTEM_TTL_SECONDS;
   return { defaultSeconds: Math.min(mount?.config.defaultLeaseTtl || SYSTEM_TTL_SECONDS, maxSeconds), maxSeconds };
 }
 
-/** The lifetimes of a mount below a maximum of something on it, such as a role. `maxTtl` in seconds; 0: no maximum. */
+/** Limits the TTLs of a mount to a smaller maximum, such as that of a role. `maxTtl` in seconds; 0: no maximum. */
 export function narrowTtl(ttl: MountTtl, maxTtl: number): MountTtl {
   if (maxTtl === 0 || maxTtl >= ttl.maxSeconds) return ttl;
   return { defaultSeconds: Math.min(ttl.defaultSeconds, maxTtl), maxSeconds: maxTtl };
@@ -99,7 +99,7 @@ export function newMount(fields: Pick<Mount, "path" | "type" | "description" | "
   };
 }
 
-/** The token method, which every installation has at `auth/token/`. */
+/** Makes the mount of the token method, which every installation has at `auth/token/`. */
 export function tokenMount(): Mount {
   return newMount({
     path: "token/",

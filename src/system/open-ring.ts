@@ -11,19 +11,19 @@ import type { RowKeys } from "../crypto/row-keys.ts";
 import type { SystemEnv } from "./env.ts";
 import type { InstallationStore } from "./installation-store.ts";
 
-/** A key ring that was opened. */
+/** An unwrapped key ring. */
 interface OpenRing {
   readonly ring: KeyRing;
-  /** The key under which the ring is to be wrapped when it is stored again. */
+  /** The current seal key, which wraps the ring when it is stored again. */
   readonly sealKey: SealKey;
   /** True while the ring is wrapped under the previous seal key. */
   readonly wrappedByPrevious: boolean;
 }
 
-/** The seal key that was checked last: the same in every request of a deployment. */
+/** The last check of the seal key. Cached, as the seal key is the same in every request of a deployment. */
 let checkedSealKey: { readonly text: string | undefined; readonly problem: string | null } | null = null;
 
-/** Why the seal key of this deployment can't be used, as a message for operators; null when it can. */
+/** Reason why the seal key of this deployment can't be used, as a message for operators; null when it can. */
 export function sealKeyProblem(env: SystemEnv): string | null {
   const text = env.GROVE_SEAL_KEY;
   if (!checkedSealKey || checkedSealKey.text !== text) checkedSealKey = { text, problem: checkSealKey(env) };
@@ -46,7 +46,8 @@ function checkSealKey(env: SystemEnv): string | null {
 /**
  * Opens a wrapped key ring with the seal key of this deployment, or with the previous one.
  *
- * @returns "uninitialized" without a ring; "sealed" while there is no seal key or a wrong one, with the command that helps.
+ * @returns "uninitialized" without a ring; "sealed" while the seal key is missing or wrong, with a message that names
+ *   the remedy.
  */
 export async function openKeyRing(env: SystemEnv, sealed: string | null): Promise<Result<OpenRing>> {
   const problem = sealKeyProblem(env);
@@ -67,12 +68,12 @@ export async function openKeyRing(env: SystemEnv, sealed: string | null): Promis
   });
 }
 
-/** The keys with which the System object checks and makes seals of its rows, from the key ring that it stores. */
+/** The keys of the seals of the System object's rows, from the key ring that the object itself stores. */
 export class SystemKeys {
   readonly #env: SystemEnv;
   readonly #installation: InstallationStore;
   #rowKeys: RowKeys | null = null;
-  /** The wrapped ring that they are from. */
+  /** The wrapped ring that `#rowKeys` come from. */
   #openedRing: string | null = null;
 
   constructor(env: SystemEnv, installation: InstallationStore) {
@@ -86,8 +87,9 @@ export class SystemKeys {
   }
 
   /**
-   * Opens the key ring that is stored, unless it is open. False when it can't be opened with the settings of this object and
-   * none was opened before; a ring that is only wrapped again has the same keys.
+   * Opens the stored key ring unless it is open. True also before there is a ring. False when the seal key can't open
+   * the ring and no ring was opened before. If one was, its keys stay in use: a ring that was only wrapped again has
+   * the same.
    */
   async open(): Promise<boolean> {
     const sealed = this.#installation.sealedKeyRing;
@@ -97,13 +99,13 @@ export class SystemKeys {
     return this.#rowKeys !== null;
   }
 
-  /** Works with the keys of `ring`, whose wrapped form is `sealed`, from now on. */
+  /** Uses the keys of `ring`, whose wrapped form is `sealed`, from now on. */
   take(ring: KeyRing, sealed: string): void {
     this.#rowKeys = rowKeysOf(ring);
     this.#openedRing = sealed;
   }
 
-  /** Opens the key ring that is stored, for work on rows that have to be checked. */
+  /** Opens the stored key ring for work on sealed rows. @throws when the ring does not open. */
   async mustOpen(): Promise<void> {
     if (!(await this.open())) throw new Error("rows can't be checked: the key ring does not open");
   }

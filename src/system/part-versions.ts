@@ -6,12 +6,12 @@ const PART_NAMES = ["keys", "policies", "mounts", "customIds", "quotas", "waterm
 export type PartName = (typeof PART_NAMES)[number];
 
 /**
- * The version of each part, another one after every change of it. Random, not counted: an object that is restored and changes
- * again must not repeat a version.
+ * The version of each part. Every change of the part gives it a new one. Versions are random and not counted: an object
+ * that is restored to an earlier state and changes again must not repeat a version.
  */
 export type PartVersions = Readonly<Record<PartName, number>>;
 
-/** The parts of which `known` has not the version that is now. */
+/** The parts whose version in `known` is not the current one; all parts for null. */
 export function changedParts(known: PartVersions | null, now: PartVersions): ReadonlySet<PartName> {
   return new Set(PART_NAMES.filter((part) => known?.[part] !== now[part]));
 }

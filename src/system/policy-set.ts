@@ -8,23 +8,23 @@ import { type TemplateContext, usesClock, usesTemplates } from "../policy/templa
 import { storedJson } from "../storage/tables.ts";
 import type { PoliciesForIsolates, PolicyRules } from "./policy-store.ts";
 
-/** Rules in the compiled sets of policies that an isolate keeps; the names of a set count as well. */
+/** Size of one generation of the cache of compiled sets of policies, in rules. The names of a set count as well. */
 const MAX_COMPILED_RULES = 2 ** 16;
-/** Characters of names that count as a rule: a token may have a quarter of a million, of policies that do not exist. */
+/** This many characters of names count as one rule: a token's names of absent policies may have 250,000 characters. */
 const CHARACTERS_OF_RULE = 64;
 
 /** The entity of a caller, as far as templates in policies read it. */
 export interface PolicyEntity extends Required<Pick<TemplateContext, "entity" | "groups">> {
-  /** Another one after every change. */
+  /** Differs after every change of the entity. */
   readonly revision: string;
 }
 
-/** The policies of an installation, and what was compiled of them. */
+/** The policies of an installation, with a cache of the sets that were compiled from them. */
 export class PolicySet {
   readonly #policies: ReadonlyMap<string, KnownPolicy>;
   readonly #tampered: ReadonlySet<string>;
   readonly #acls = new GenerationalCache<string, Acl>(MAX_COMPILED_RULES);
-  /** Those of them that hold for every caller, by the list of names of a token that is known here. Lists never change. */
+  /** Compiled sets that are valid for every caller, by a cached token's list of names. Such a list never changes. */
   readonly #common = new WeakMap<readonly string[], Acl>();
 
   constructor({ policies, tampered }: PoliciesForIsolates) {
@@ -43,8 +43,8 @@ export class PolicySet {
   }
 
   /**
-   * The rules of a set of policies for one caller. Unknown names grant nothing. Compiled once for all callers, or where
-   * templates are used once for each state of an entity.
+   * Returns the rules of a set of policies for one caller. Unknown names grant nothing. The set is compiled once for
+   * all callers. A set with templates is compiled once for each revision of an entity.
    *
    * @param entity null for a caller without one.
    * @param now ms.
@@ -52,7 +52,7 @@ export class PolicySet {
   aclFor(names: readonly string[], entity: PolicyEntity | null, now: number): Acl {
     const common = this.#common.get(names);
     if (common) return common;
-    // Without the rules that were tampered with, what they denied would be granted by others.
+    // If only the policy that was tampered with were left out, the others would grant what it denied.
     if (names.some((name) => this.#tampered.has(name))) return compileAcl([], { now });
     const policies = names.flatMap((name) => this.#policies.get(name) ?? []);
     const personal = entity !== null && policies.some(({ templated }) => templated);
@@ -72,17 +72,17 @@ export class PolicySet {
   }
 }
 
-/** A policy with what decides how long and for whom its compiled rules are good. */
+/** A policy with the properties that decide for whom and how long its compiled rules are valid. */
 interface KnownPolicy extends NamedPolicy {
-  /** Its rules differ by entity. */
+  /** True when its rules contain templates, so that they may differ by entity. */
   readonly templated: boolean;
-  /** Its rules differ by the moment. */
+  /** True when a template of its rules reads the time. */
   readonly timed: boolean;
   /** ms; null: never. */
   readonly expiresAt: number | null;
 }
 
-/** A stored policy with its rules; one that expires has no rule that outlives it. */
+/** Reads the rules of a stored policy. No rule outlives the expiry of the policy. */
 function policyWithRules({ name, rulesJson, expiresAt, allowSlashes, allowWildcards }: PolicyRules): KnownPolicy {
   const rules = storedJson<PathRule[]>(rulesJson);
   const alive = expiresAt === null ? rules : rules.map((rule) => endingBy(rule, expiresAt));

@@ -21,15 +21,15 @@ export const POLICY_TABLE = `
   ) WITHOUT ROWID;
 `;
 
-/** What belongs to a policy beside its text. */
+/** Settings of a policy besides its text. */
 interface PolicySettings {
   /** ms; null: never. After this moment the policy counts as absent. */
   readonly expiresAt: number | null;
-  /** Writes must say which version they have seen. */
+  /** True when every write must send `cas`, the version that the writer has seen. */
   readonly casRequired: boolean;
-  /** Values that templates insert may hold `/`. */
+  /** True when values inserted by templates may contain `/`. */
   readonly allowSlashes: boolean;
-  /** Values that templates insert may hold `*` and `+`. */
+  /** True when values inserted by templates may contain `*` and `+`. */
   readonly allowWildcards: boolean;
 }
 
@@ -37,46 +37,46 @@ interface PolicySettings {
 export interface StoredPolicy extends PolicySettings {
   readonly name: string;
   readonly text: string;
-  /** Counts the writes of this name, from 1. */
+  /** Number of writes of this name, from 1. */
   readonly version: number;
   /** ms. */
   readonly modifiedAt: number;
 }
 
-/** A policy as requests need it: the rules, read from the text once, at the write. */
+/** A policy as isolates use it. Its text is parsed once, when the policy is written. */
 export interface PolicyRules extends PolicySettings {
   readonly name: string;
   /** JSON of a list of `PathRule`. */
   readonly rulesJson: string;
 }
 
-/** A text with the rules that were read from it, as JSON. */
+/** The text of a policy and its parsed rules as JSON. */
 export interface PolicyText {
   readonly text: string;
   readonly rulesJson: string;
 }
 
-/** A write that replaces a policy or makes it. */
+/** A write that creates or replaces a policy. */
 export interface PolicyWrite extends PolicySettings {
   readonly content: PolicyText;
-  /** The version that the writer has seen, -1 for none; null when it does not say. */
+  /** The version that the writer has seen, -1 for no policy; null when the writer sent none. */
   readonly cas: number | null;
 }
 
-/** A write that changes what it names of a policy; undefined keeps what is there. */
+/** A partial change of a policy; undefined keeps the stored value. */
 export interface PolicyPatch {
   readonly content: PolicyText | undefined;
   readonly expiresAt: number | null | undefined;
   readonly casRequired: boolean | undefined;
   readonly allowSlashes: boolean | undefined;
   readonly allowWildcards: boolean | undefined;
-  /** null: whatever version is there. */
+  /** The version that the writer has seen; null: any version. */
   readonly cas: number | null;
 }
 
 /**
- * Characters of the rules of all policies together. Every isolate is sent all of them in one message, which the platform
- * limits to 32 MiB: beyond that no request could be served, not even one that deletes a policy.
+ * Maximum length of the rules of all policies together, in characters. Every isolate gets all of them in one message,
+ * which the platform limits to 32 MiB. Beyond that no request could be served, not even one that deletes a policy.
  */
 const MAX_RULES_LENGTH = 8 * 1024 * 1024;
 
@@ -97,7 +97,7 @@ interface PolicyColumns extends SettingsRow {
 
 type PolicyRow = WithSeal<PolicyColumns>;
 
-/** The seal covers all that a row says. */
+/** The seal covers every column. */
 const SHAPE: TableShape = {
   table: "policies",
   kind: "policy",
@@ -110,11 +110,11 @@ const ALIVE = "(expires_at IS NULL OR expires_at >= ?)";
 /** The policies for isolates. */
 export interface PoliciesForIsolates {
   readonly policies: readonly PolicyRules[];
-  /** Names of policies that were tampered with. Every token with one is refused: its rules may have denied something. */
+  /** Names of policies that were tampered with. A token with one is granted nothing: its rules may have had a `deny`. */
   readonly tampered: readonly string[];
 }
 
-/** The table of policies. An expired one is as good as none, and goes with the next write of any. Times in ms. */
+/** The table of policies. An expired policy counts as absent. The next write of any policy deletes it. Times in ms. */
 export class PolicyStore {
   readonly #sql: SqlStorage;
   readonly #sealed: SealedTable<PolicyColumns>;
@@ -137,7 +137,7 @@ export class PolicyStore {
     return columnOf(this.#sql, `SELECT name FROM policies WHERE ${ALIVE} ORDER BY name`, now);
   }
 
-  /** All policies for isolates, which look at the expiry themselves. */
+  /** All policies for isolates, which check the expiry themselves. */
   rules(): PoliciesForIsolates {
     const { good, tampered } = this.#sealed.judged("ORDER BY name");
     return {
@@ -146,13 +146,13 @@ export class PolicyStore {
     };
   }
 
-  /** Makes or replaces a policy. Refused when the writer has seen another version, or all policies would be too large. */
+  /** Creates or replaces a policy. Refused when `cas` does not match, or when all policies would be too large. */
   write(name: string, write: PolicyWrite, now: number): Result<null> {
     const problem = checkAndSetProblem(this.read(name, now), write);
     return problem ? refuse(problem) : this.#put(name, write, now);
   }
 
-  /** Changes what a patch names of a policy. */
+  /** Changes the fields of a policy that `patch` sets. Refused like `write`, and when there is no such policy. */
   patch(name: string, patch: PolicyPatch, now: number): Result<null> {
     const row = this.#find(name, now);
     if (!row) return refuse("policy not found");
@@ -172,7 +172,8 @@ export class PolicyStore {
   /**
    * Deletes the policy `name`. Safe to repeat without `cas`.
    *
-   * @param cas the version that the caller has seen: another one is not deleted; null for any. `now` in ms.
+   * @param cas the version that the caller has seen. A policy of another version is not deleted. null: any version.
+   * @param now ms.
    */
   delete(name: string, cas: number | null, now: number): Result<null> {
     const problem = cas === null ? null : checkAndSetProblem(this.read(name, now), { cas, casRequired: false });

@@ -1,26 +1,26 @@
 import { formatDuration } from "../base/duration.ts";
 import { err, ok, type Result } from "../base/result.ts";
 
-/** When a new term of keys begins by itself. */
+/** Settings of automatic key rotation: they decide when a new term of keys begins. */
 export interface RotationSettings {
   readonly enabled: boolean;
-  /** Encryptions under the data key of one term. */
+  /** Maximum number of encryptions under the data key of one term. */
   readonly maxOperations: number;
-  /** Seconds that a term lasts; 0: any time. */
+  /** Maximum age of a term in seconds; 0: no limit. */
   readonly interval: number;
 }
 
 /** A change of the settings; undefined keeps what is there. */
 export type RotationChange = { readonly [K in keyof RotationSettings]: RotationSettings[K] | undefined };
 
-/** The current term, as far as it decides about rotation. */
+/** The properties of the current term that the rotation rule needs. */
 export interface TermUse {
   /** When it began (ms). */
   readonly installedAt: number;
   readonly encryptions: number;
 }
 
-/** What decides about the end of a term of keys. */
+/** The inputs of the rotation rule for a term that the System object stores. */
 export interface KeyUse {
   readonly settings: RotationSettings;
   /** Encryptions under the data key of the term. */
@@ -28,14 +28,14 @@ export interface KeyUse {
 }
 
 const MIN_OPERATIONS = 1_000_000;
-/** 90 % of the 2^32 values that a key of AES-GCM with random nonces is good for. */
+/** 90 % of the 2^32 values that one AES-GCM key may encrypt with random nonces. */
 const MAX_OPERATIONS = 3_865_470_566;
 const MIN_INTERVAL_SECONDS = 24 * 3600;
 
 /** The defaults, as in the reference. */
 export const DEFAULT_ROTATION: RotationSettings = { enabled: true, maxOperations: MAX_OPERATIONS, interval: 0 };
 
-/** `settings` with a change, or why it is refused. Bounds and messages are those of the reference's `sys/rotate/config`. */
+/** Applies a change to `settings`, or says why it is refused. Bounds and messages: reference, `sys/rotate/config`. */
 export function changeRotation(settings: RotationSettings, change: RotationChange): Result<RotationSettings, string> {
   const changed = {
     enabled: change.enabled ?? settings.enabled,

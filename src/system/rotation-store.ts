@@ -30,9 +30,9 @@ const SETTINGS: TableShape = {
 };
 
 /**
- * When keys are rotated, and how much each term was used. Settings that were tampered with count as never written. The counts
- * have no seal: who lowers them delays a rotation, and no key comes near its limit by that, since values of each day have a
- * key of their own.
+ * The settings of key rotation, and the number of encryptions per term. Settings that were tampered with count as never
+ * written. The counts have no seal: an attacker who lowers them delays a rotation. That brings no key near its limit,
+ * as the values of each day have a derived key of their own.
  */
 export class RotationStore {
   readonly #sql: SqlStorage;
@@ -56,12 +56,12 @@ export class RotationStore {
     this.#sealed.put({ id: 1, enabled: enabled ? 1 : 0, max_operations: maxOperations, interval });
   }
 
-  /** Encryptions under the data key of `term` that were reported. */
+  /** Reported number of encryptions under the data key of `term`. */
   encryptions(term: number): number {
     return columnOf<number>(this.#sql, "SELECT encryptions FROM key_usage WHERE term = ?", term)[0] ?? 0;
   }
 
-  /** Adds to those of `term`. */
+  /** Adds `count` to the encryptions of `term`. */
   addEncryptions(term: number, count: number): void {
     const statement = `INSERT INTO key_usage (term, encryptions) VALUES (?, ?)
       ON CONFLICT (term) DO UPDATE SET encryptions = encryptions + excluded.encryptions`;

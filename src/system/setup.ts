@@ -4,15 +4,15 @@ import { openKeyRing, type SystemKeys } from "./open-ring.ts";
 import type { SystemStores } from "./system-stores.ts";
 import { pathScope, sinceScope } from "./watermarks.ts";
 
-/** What the end of a restore ends of that which was issued before it. Times in ms. */
+/** The tokens that are ended when a restore finishes. Times in ms. */
 export interface EndsOfRestore {
-  /** Everything that was issued at this moment or later, root tokens and tokens of teams included; null: nothing. */
+  /** Ends everything issued at this time or later, including root tokens and tokens of teams; null: nothing. */
   readonly issuedSince: number | null;
-  /** What was issued before this moment, except for root tokens; "now": before the end of the restore; null: nothing. */
+  /** Ends what was issued before this time, except root tokens; "now": before the end of the restore; null: nothing. */
   readonly issuedBefore: number | "now" | null;
 }
 
-/** How a new installation gets its keys: new ones, or those of a backup with all that belongs to them. */
+/** Gives a new installation its key ring: a new one, or that of a backup, whose rows are restored then. */
 export class Setup {
   readonly #env: SystemEnv;
   readonly #stores: SystemStores;
@@ -27,8 +27,10 @@ export class Setup {
   /**
    * Stores the wrapped key ring of a new installation.
    *
-   * @param restores the run whose backup is restored from now on, which is safe to repeat: nothing else is served until `finish`. null: none.
-   * @returns false, with nothing changed, when there is an installation already, or another run is being restored.
+   * @param restores the run whose backup is restored from now on; null: none. Until `finish` only the restore is
+   *   served. Safe to repeat with the same run.
+   * @returns false, with nothing changed, when there is a key ring already, when another run is being restored, or when
+   *   the seal key does not open `sealedKeyRing`.
    */
   async begin(sealedKeyRing: string, restores: string | null): Promise<boolean> {
     const { installation, restore } = this.#stores;
@@ -42,22 +44,24 @@ export class Setup {
     return true;
   }
 
-  /** Lets a new installation take the rows of a backup in the place of its own. @throws unless it is being restored. */
+  /** Allows the pages of a backup to replace the rows of a new installation. @throws unless it is being restored. */
   takesPages(): TakesPages {
     if (this.#stores.restore.running === null) throw new Error("the installation is not being restored");
     return "new";
   }
 
   /**
-   * Ends the restore of a run at `now` (ms): the installation serves requests. Safe to repeat. False, with nothing changed, when that
-   * run is not being restored, or when its restore has ended without ending what is asked for.
+   * Ends the restore of a run at `now` (ms). From then on the installation serves requests. Safe to repeat. False, with
+   * nothing changed, when that run is not being restored, or when its restore has ended without the watermarks that are
+   * asked for.
    */
   async finish(run: string, { issuedSince, issuedBefore }: EndsOfRestore, now: number): Promise<boolean> {
     await this.#keys.mustOpen();
     const { restore, watermarks } = this.#stores;
     const sinceId = `${run} since`;
     if (restore.hasFinished(run)) {
-      // A repeated call must not succeed when it asks for an end that the first call did not make: those tokens are still accepted.
+      // A repeated call must not succeed if it asks for a watermark that the first call did not make: the tokens that
+      // it would end are still accepted.
       const wanted = [...(issuedBefore === null ? [] : [run]), ...(issuedSince === null ? [] : [sinceId])];
       return wanted.every((id) => watermarks.numberOf(id) !== null);
     }

@@ -5,32 +5,32 @@ import type { PartVersions } from "./part-versions.ts";
 import type { PoliciesForIsolates } from "./policy-store.ts";
 import type { Watermark } from "./watermarks.ts";
 
-/** What every request needs to know about the installation, in parts that change for themselves; isolates keep a copy. */
+/** The state of the installation that requests need, in parts with a version each. Isolates keep a copy. */
 export interface SnapshotParts {
   readonly keys: {
     readonly clusterId: string;
     /** The wrapped key ring; null until the service is initialised. */
     readonly sealedKeyRing: string | null;
-    /** The backup that the installation is being restored from; null: it serves requests. Absent where the object is of an older release. */
+    /** Name of the run whose backup is being restored; null: none. Absent from a System object of an older release. */
     readonly restoring?: string | null;
   };
   readonly policies: PoliciesForIsolates;
   readonly mounts: readonly Mount[];
-  /** Of the filter of the custom token ids that exist: what is not known yet. */
+  /** The blocks of the filter of custom token ids that the isolate does not have yet. */
   readonly customIds: FilterChange;
   readonly quotas: { readonly list: readonly RateLimitQuota[]; readonly config: QuotaConfig };
   readonly watermarks: {
     readonly list: readonly Watermark[];
-    /** The number of the newest that there ever was; 0 before the first. */
+    /** Number of the newest watermark ever made; 0 before the first. */
     readonly newest: number;
   };
   readonly lists: {
-    /** When the generations of shards after the first one open (ms), the earliest first. */
+    /** Opening times (ms) of the generations of shards after the first one, the earliest first. */
     readonly openings: readonly number[];
   };
 }
 
-/** The state of the installation for an isolate: the parts whose version differs from the one that the isolate has. */
+/** An update of an isolate's copy: the parts whose version differs from that of the copy. */
 export interface SystemSnapshot {
   readonly versions: PartVersions;
   readonly parts: Partial<SnapshotParts>;

@@ -43,10 +43,10 @@ export const SYSTEM_MIGRATIONS: readonly Migration[] = [
   },
 ];
 
-/** The tables of the System object. A store whose rows are in the snapshot renews the version of its part with each change. */
+/** The tables of the System object. A store whose rows are in the snapshot renews its part's version at each write. */
 export type SystemStores = ReturnType<typeof systemStores>;
 
-/** The tables in `sql`, whose rows carry the seals `seals`. */
+/** Opens the tables in `sql`. `seals` makes and checks the seals of their rows. */
 export function systemStores(sql: SqlStorage, seals: RowSeals, env: SystemEnv) {
   const versions = new PartVersionStore(sql);
   const installation = new InstallationStore(sql, versions);
@@ -65,12 +65,12 @@ export function systemStores(sql: SqlStorage, seals: RowSeals, env: SystemEnv) {
     listOpenings: new ListOpeningStore(sql, seals, versions),
     restore: new RestoreStore(sql, versions),
     versions,
-    /** The seals of the rows in them. */
+    /** The seals of the rows of all these tables. */
     seals,
   };
 }
 
-/** Writes what there is in every new installation: a policy "default", and the mount of tokens. */
+/** Writes the rows of a new installation: its cluster id, the policy "default" and the token mount. */
 export function fillNewInstallation({ installation, policies, mounts }: SystemStores): void {
   installation.create();
   const content = { text: DEFAULT_POLICY_TEXT, rulesJson: JSON.stringify(builtinRules(DEFAULT_POLICY_TEXT)) };
@@ -82,7 +82,10 @@ export function fillNewInstallation({ installation, policies, mounts }: SystemSt
   mounts.put(tokenMount());
 }
 
-/** The parts as they are where seals can't be checked. Isolates with the same settings can't open the key ring either. */
+/**
+ * Empty parts, returned while seals can't be checked. Isolates with the same settings can't open the key ring either,
+ * so they serve no request with them.
+ */
 const UNCHECKED = {
   policies: { policies: [], tampered: [] },
   mounts: [],
@@ -92,10 +95,10 @@ const UNCHECKED = {
 } as const;
 
 /**
- * The parts of the installation that have changed.
+ * Reads the parts `changed` of the installation.
  *
- * @param opened false when the seals of rows can't be checked: then no such row is returned.
- * @param known versions of the isolate that asks; null when it knows nothing.
+ * @param opened false when the seals of rows can't be checked: then no sealed row is returned.
+ * @param known versions of the calling isolate's copy; null when it has no copy.
  */
 export function snapshotParts(
   { installation, customIds, policies, mounts, quotas, watermarks, listOpenings, restore }: SystemStores,

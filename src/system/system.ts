@@ -29,9 +29,9 @@ import {
 import type { StoredWatermark, WatermarkRequest } from "./watermark-store.ts";
 import type { WatermarkScope } from "./watermarks.ts";
 
-/** The one object of an installation: initialised or not, key ring, policies, mounts. Small and read-mostly. */
+/** The one System object of an installation. Stores the key ring, policies and mounts. Small and read-mostly. */
 export class System extends StoredObject<SystemEnv> {
-  /** A new installation takes the rows of the backup that it is restored from in the place of its own. */
+  /** Only a new installation takes pages of a backup, whose rows replace its own. */
   protected override readonly takesPages = async () => this.#setup.takesPages();
   readonly #stores: SystemStores = systemStores(
     this.ctx.storage.sql,
@@ -53,8 +53,8 @@ export class System extends StoredObject<SystemEnv> {
   }
 
   /**
-   * What has changed of the installation since the versions `known`, or null when nothing has: then
-   * nothing is read.
+   * Returns the parts of the installation that changed since the versions `known`. Returns null, without
+   * opening keys or reading a part, when none changed.
    */
   async snapshot(known: PartVersions | null): Promise<SystemSnapshot | null> {
     if (changedParts(known, this.#stores.versions.now).size === 0) return null;
@@ -74,7 +74,7 @@ export class System extends StoredObject<SystemEnv> {
     return this.#setup.begin(sealedKeyRing, run);
   }
 
-  /** Ends the restore of a run at `now` (ms). See `Setup.finish`. False also while the rows of this object are missing. */
+  /** Ends the restore of a run at `now` (ms), see `Setup.finish`. False also while rows of this object are missing. */
   async finishRestore(run: string, ends: EndsOfRestore, now: number): Promise<boolean> {
     return this.origin.restored?.nextPage === null && this.#setup.finish(run, ends, now);
   }
@@ -89,7 +89,7 @@ export class System extends StoredObject<SystemEnv> {
     return this.#stores.installation.replaceKeyRing(from, to);
   }
 
-  /** Counts encryptions of an isolate under the data keys of terms. Returns what decides about the end of `newest`. */
+  /** Adds an isolate's encryptions to the counts of terms. Returns the inputs of the rotation rule for `newest`. */
   async noteEncryptions(
     used: readonly { readonly term: number; readonly count: number }[],
     newest: number,
@@ -99,18 +99,18 @@ export class System extends StoredObject<SystemEnv> {
     return this.keyUse(newest);
   }
 
-  /** What decides about the end of `term`. */
+  /** Returns the inputs of the rotation rule for `term`. */
   async keyUse(term: number): Promise<KeyUse> {
     await this.#keys.mustOpen();
     return { settings: this.#stores.rotation.settings(), encryptions: this.#stores.rotation.encryptions(term) };
   }
 
-  /** The longest life, in seconds, that a batch token can have which was made at any time. */
+  /** The longest TTL, in seconds, that any batch token can have been issued with, now or earlier. */
   longestTtl(): number {
     return this.#stores.mounts.longestTtl();
   }
 
-  /** Changes when keys are rotated by themselves; a 400 for settings out of bounds. */
+  /** Changes the settings of automatic key rotation. A 400 for settings out of bounds. */
   async configureRotation(change: RotationChange): Promise<Result<null>> {
     await this.#keys.mustOpen();
     const changed = changeRotation(this.#stores.rotation.settings(), change);
@@ -129,17 +129,17 @@ export class System extends StoredObject<SystemEnv> {
     return this.#stores.rootGeneration.begin(attempt, now);
   }
 
-  /** Counts a try to finish the attempt that is open at `now` (ms), before it is judged; null when none is open any more. */
+  /** Counts a try to finish the attempt open at `now` (ms), before the try is checked. null when none is open. */
   tryRootGeneration(now: number): TriedGeneration | null {
     return this.#stores.rootGeneration.try(now);
   }
 
-  /** Closes the attempt with this nonce, which is about to succeed. False when it is not open any more. `now` in ms. */
+  /** Closes the attempt with this nonce before its token is issued. False when it is not open any more. `now` in ms. */
   closeRootGeneration(nonce: string, now: number): boolean {
     return this.#stores.rootGeneration.close(nonce, now);
   }
 
-  /** Closes whatever attempt is open. Safe to repeat. */
+  /** Closes the open attempt, if there is one. Safe to repeat. */
   cancelRootGeneration(): void {
     this.#stores.rootGeneration.cancel();
   }
@@ -150,7 +150,7 @@ export class System extends StoredObject<SystemEnv> {
     return checkSeals(this.#stores.seals.tables, from);
   }
 
-  /** Makes every isolate ask the directory for the custom token id with this keyed hash from now on. */
+  /** Adds the keyed hash of a custom token id to the filter. Isolates look up only ids that the filter matches. */
   admitCustomId(filterKey: Uint8Array): void {
     this.#stores.customIds.add(filterKey);
   }
@@ -161,7 +161,7 @@ export class System extends StoredObject<SystemEnv> {
     return this.#stores.policies.read(name, now);
   }
 
-  /** The policies of these names that there are at `now` (ms). */
+  /** Those of the policies `names` that exist at `now` (ms). */
   async readPolicies(names: readonly string[], now: number): Promise<StoredPolicy[]> {
     await this.#keys.mustOpen();
     return names.flatMap((name) => this.#stores.policies.read(name, now) ?? []);
@@ -172,13 +172,13 @@ export class System extends StoredObject<SystemEnv> {
     return this.#stores.policies.names(now);
   }
 
-  /** Makes or replaces the policy `name`. `now` in ms. */
+  /** Creates or replaces the policy `name`, see `PolicyStore.write`. `now` in ms. */
   async writePolicy(name: string, write: PolicyWrite, now: number): Promise<Result<null>> {
     await this.#keys.mustOpen();
     return this.#stores.policies.write(name, write, now);
   }
 
-  /** Changes the policy `name`. `now` in ms. */
+  /** Changes the policy `name`, see `PolicyStore.patch`. `now` in ms. */
   async patchPolicy(name: string, patch: PolicyPatch, now: number): Promise<Result<null>> {
     await this.#keys.mustOpen();
     return this.#stores.policies.patch(name, patch, now);
@@ -190,7 +190,7 @@ export class System extends StoredObject<SystemEnv> {
     return this.#stores.policies.delete(name, cas, now);
   }
 
-  /** Adds a mount. Two that are enabled at once can't both get one place. */
+  /** Adds a mount. Of two concurrent calls for the same path only one succeeds. */
   async enableMount(mount: Mount): Promise<Result<null>> {
     await this.#keys.mustOpen();
     return this.#mounts.enable(mount);
@@ -202,7 +202,10 @@ export class System extends StoredObject<SystemEnv> {
     return this.#mounts.tune(path, change);
   }
 
-  /** Publishes the number of a newer state of the method's data at the mount with this uuid to all isolates. Safe to repeat. */
+  /**
+   * Publishes to all isolates that the method's data of the mount with this uuid has reached the state number `state`.
+   * Does nothing when that number is not newer. Safe to repeat.
+   */
   async announceMethodState(uuid: string, state: number): Promise<void> {
     await this.#keys.mustOpen();
     this.#mounts.noteMethodState(uuid, state);
@@ -215,9 +218,9 @@ export class System extends StoredObject<SystemEnv> {
   }
 
   /**
-   * Removes the mount with this uuid and ends all that it issued; its place is free. Safe to repeat.
+   * Removes the mount with this uuid and ends all tokens that it issued. Its path is free afterwards. Safe to repeat.
    *
-   * @param asked who asks.
+   * @param asked the caller and the request, which are stored with the watermark.
    * @param now ms.
    * @returns the number of the watermark; a refusal when the mount is not at `path`, or moves to another place.
    */
@@ -227,10 +230,10 @@ export class System extends StoredObject<SystemEnv> {
   }
 
   /**
-   * Ends tokens in constant time. Safe to repeat with the id of the request.
+   * Adds a watermark, which ends tokens in constant time. Safe to repeat with the same `request.id`.
    *
    * @param now ms.
-   * @returns the number of the watermark; a refusal when too many are remembered.
+   * @returns the number of the watermark; a refusal when there are `MAX_WATERMARKS`.
    */
   async addWatermark(request: WatermarkRequest, now: number): Promise<Result<number>> {
     await this.#keys.mustOpen();
@@ -244,8 +247,8 @@ export class System extends StoredObject<SystemEnv> {
   }
 
   /**
-   * Notes that every stored token is revoked which the watermarks of `scope` (null: of every scope) up to the number `upTo`
-   * end. Safe to repeat. `now` in ms.
+   * Records that the stored tokens that watermarks of `scope` (null: of every scope) up to the number `upTo` end have
+   * all been revoked in their trees. Safe to repeat. `now` in ms.
    */
   async watermarksCleaned(scope: WatermarkScope | null, upTo: number, now: number): Promise<void> {
     await this.#keys.mustOpen();
@@ -253,11 +256,11 @@ export class System extends StoredObject<SystemEnv> {
   }
 
   /**
-   * Puts the mount at `from` to `to` and ends all that it issued at the old place, whose path is free from then on. Safe
-   * to repeat with one `id`.
+   * Moves the mount at `from` to `to` and ends all tokens that it issued at the old path, which is free afterwards.
+   * Safe to repeat with the same `id`.
    *
    * @param now ms.
-   * @returns the number of the watermark; a refusal when the mount is not at `from`, or nothing may be at `to`.
+   * @returns the number of the watermark; a refusal when the mount is not at `from`, or no mount may be at `to`.
    */
   async moveMount(move: MoveRequest, now: number): Promise<Result<number>> {
     await this.#keys.mustOpen();
@@ -271,9 +274,11 @@ export class System extends StoredObject<SystemEnv> {
   }
 
   /**
-   * Has another generation of shards of the lists open, as soon as every isolate knows of it. Safe to repeat.
+   * Schedules the opening of another generation of list shards, at a time by which every isolate knows of it. Safe to
+   * repeat.
    *
-   * @param generation its number: 1 for the first that opens after the one of every installation. Nothing happens when it has one.
+   * @param generation number of the new generation. The generation that every installation starts with is 0. Nothing
+   *   changes when `generation` exists already.
    * @param now ms.
    */
   async openListGeneration(generation: number, now: number): Promise<void> {
@@ -287,13 +292,13 @@ export class System extends StoredObject<SystemEnv> {
     return this.#stores.quotas.all();
   }
 
-  /** What holds for all rate limit quotas. */
+  /** Settings common to all rate limit quotas. */
   async quotaConfig(): Promise<QuotaConfig> {
     await this.#keys.mustOpen();
     return this.#stores.quotas.config();
   }
 
-  /** Makes or replaces a rate limit quota; a 400 says why it can't be. */
+  /** Creates or replaces a rate limit quota. A 400 with the reason when it is invalid. */
   async writeQuota(write: QuotaWrite): Promise<Result<null>> {
     await this.#keys.mustOpen();
     return this.#stores.quotas.write(write, placesOfQuotas(this.#stores.mounts.all()));
@@ -304,7 +309,7 @@ export class System extends StoredObject<SystemEnv> {
     this.#stores.quotas.delete(name);
   }
 
-  /** Replaces what holds for all quotas; a 400 says why it can't be. */
+  /** Replaces the settings common to all quotas. A 400 with the reason when they are invalid. */
   async configureQuotas(config: QuotaConfig): Promise<Result<null>> {
     await this.#keys.mustOpen();
     return this.#stores.quotas.configure(config);

@@ -21,7 +21,7 @@ export const WATERMARK_TABLE = `
   );
 `;
 
-/** Watermarks of one installation: every isolate keeps all of them. */
+/** Maximum number of watermarks of an installation: every isolate keeps all of them. */
 export const MAX_WATERMARKS = 4096;
 
 const TOO_MANY = invalid(
@@ -30,16 +30,16 @@ const TOO_MANY = invalid(
 
 /** A watermark to make. */
 export interface WatermarkRequest {
-  /** Names the request: made again with the same id, nothing happens. */
+  /** Id of the request. A repeated request with the same id makes no second watermark. */
   readonly id: string;
   readonly scope: WatermarkScope;
-  /** ms; null: whatever was made before now. */
+  /** ms; see `Watermark.createdBefore`. */
   readonly createdBefore: number | null;
-  /** Who asks; absent: it is not known. */
+  /** The caller and the request that ask for it; absent: not known. */
   readonly asked?: EndRequest;
 }
 
-/** A watermark with what operators see of it. Times in ms. */
+/** A watermark with the fields that only operators see. Times in ms. */
 export interface StoredWatermark extends Watermark {
   readonly id: string;
   readonly asked: EndRequest;
@@ -58,7 +58,7 @@ interface WatermarkRow extends Record<string, SqlStorageValue> {
   asked: string;
 }
 
-/** What changes when the clean-up is over is not sealed: who can write it could as well delete the row. */
+/** `cleaned_at` is not sealed: an attacker who can write it could as well delete the row. */
 const SHAPE: TableShape = {
   table: "watermarks",
   kind: "watermark",
@@ -67,8 +67,9 @@ const SHAPE: TableShape = {
 };
 
 /**
- * The table of watermarks. One that was tampered with counts as absent. The newest is never dropped: its sealed number is what
- * new tokens carry, so a writer of the storage can't have tokens made above the watermarks to come.
+ * The table of watermarks. One that was tampered with counts as absent. The newest is never dropped: new tokens carry
+ * its number, which is sealed. So an attacker who writes the storage can't make new tokens carry a number above later
+ * watermarks.
  */
 export class WatermarkStore {
   readonly #sql: SqlStorage;
@@ -76,7 +77,10 @@ export class WatermarkStore {
   readonly #versions: PartVersionStore;
   readonly #maxTokenAgeMs: () => number;
 
-  /** @param maxTokenAgeMs after so long every batch token has expired, also one that an isolate makes which does not know a watermark yet. */
+  /**
+   * @param maxTokenAgeMs time (ms) after the making of a watermark by which every batch token that it ends has expired,
+   *   also one from an isolate that did not know the watermark yet.
+   */
   constructor(sql: SqlStorage, seals: RowSeals, versions: PartVersionStore, maxTokenAgeMs: () => number) {
     this.#sql = sql;
     this.#versions = versions;
@@ -89,11 +93,11 @@ export class WatermarkStore {
     return this.#sealed.list("ORDER BY number").map(storedWatermark);
   }
 
-  /** The part that the check of tokens needs. */
+  /** The part `watermarks` of the snapshot, which the validation of tokens needs. */
   snapshot(): SnapshotParts["watermarks"] {
     const stored = this.all();
     const list = stored.map(({ number, scope, createdBefore, cleaned, asked }) => {
-      // Of stored tokens none is left that a cleaned one ends.
+      // `asked` is recorded for ended tokens in trees. A cleaned watermark has none left.
       return { number, scope, createdBefore, cleaned, ...(!cleaned && { asked }) };
     });
     return { list, newest: newestOf(stored) };
@@ -105,11 +109,11 @@ export class WatermarkStore {
   }
 
   /**
-   * Makes a watermark above all that there ever were. One of the same scope that ends no more is replaced, and one that ends
-   * as much stays in its place.
+   * Makes a watermark with a number above all earlier ones. It replaces those of the same scope that end nothing more.
+   * If an existing one of the same scope already ends as much, no new one is made.
    *
    * @param now ms.
-   * @returns its number; a refusal when there are too many.
+   * @returns the number of the new or existing watermark; a refusal when there are `MAX_WATERMARKS`.
    */
   add({ id, scope, createdBefore, asked = UNASKED }: WatermarkRequest, now: number): Result<number> {
     this.#dropOld(now);
@@ -122,9 +126,9 @@ export class WatermarkStore {
     const superseded = others.filter((other) => isSuperseded(other.createdBefore, createdBefore));
     if (this.#sealed.count() - superseded.length >= MAX_WATERMARKS) return err(TOO_MANY);
     for (const { number } of superseded) this.#sealed.delete(number);
-    // Not below the time: an object that is restored to an earlier state repeats no number.
+    // Not below the time, so that an object that is restored to an earlier state repeats no number.
     const number = Math.max(newestOf(stored) + 1, now);
-    // Another one with the id can only be one that was tampered with.
+    // `all()` had no row with this id, so one that is in the table was tampered with.
     this.#sql.exec("DELETE FROM watermarks WHERE id = ?", id);
     const row = { number, id, scope, created_before: createdBefore, made_at: now, cleaned_at: null };
     this.#sealed.put({ ...row, asked: JSON.stringify(asked) });
@@ -133,7 +137,8 @@ export class WatermarkStore {
   }
 
   /**
-   * Notes that every stored token is revoked which the watermarks of a scope up to a number end. Safe to repeat.
+   * Records that the stored tokens that the watermarks of `scope` up to the number `upTo` end have all been revoked in
+   * their trees. Safe to repeat.
    *
    * @param scope null: of every scope.
    * @param now ms.
@@ -146,8 +151,8 @@ export class WatermarkStore {
   }
 
   /**
-   * Drops those that are cleaned and that no batch token is left from before: nothing else ends those. The newest stays, and so does
-   * one that ends all from a moment on, as no clean-up revokes tokens of teams.
+   * Drops cleaned watermarks once all batch tokens that they end have expired: only watermarks end batch tokens. The
+   * newest stays. Those with a `since` scope stay too, as no clean-up revokes tokens of teams.
    */
   #dropOld(now: number): void {
     const which = "cleaned_at IS NOT NULL AND made_at < ? AND number < ? AND scope NOT LIKE 'since:%'";

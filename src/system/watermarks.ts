@@ -1,62 +1,62 @@
 import type { EndRequest } from "./end-request.ts";
 
 /**
- * Watermarks end tokens in constant time, however many there are. A watermark has a number; a token has the number of the
- * newest watermark that its maker knew. A watermark ends the tokens in its scope that have a smaller number. So the
- * order is causal: it needs no synchronized clocks, and holds within one millisecond.
+ * Watermarks end any number of tokens in constant time. A watermark has a number. A token carries the number of the
+ * newest watermark that the isolate which created it knew. A watermark ends the tokens in its scope that carry a
+ * smaller number. So the order is causal: it needs no synchronized clocks, and it holds within one millisecond.
  *
- * A token is also ended when an isolate makes it that does not know the watermark yet.
+ * A watermark also ends a token that is created after it by an isolate that does not know it yet.
  */
 
-/** How far (ms) the number of a token may be above both the newest watermark that is known and the time of its making. */
+/** A token's watermark number may be this far (ms) above both the newest known watermark and the creation time. */
 const MAX_AHEAD_MS = 86_400_000;
 
-/** What a watermark ends: tokens by the path that made them, those of an entity, or all from a moment on. Made by the functions below. */
+/** The tokens that a watermark ends: by path, by entity, or all since a time (ms). Made by the functions below. */
 export type WatermarkScope = `path:${string}` | `entity:${string}` | `since:${number}`;
 
-/** Tokens whose path is `prefix` without its slash at the end, or lies below it. Tokens without a lease are never meant. */
+/** Scope of tokens whose path is `prefix` without its trailing slash, or below it. Excludes tokens without a lease. */
 export function pathScope(prefix: string): WatermarkScope {
   return `path:${prefix}`;
 }
 
-/** The prefix of a scope; null for one of another kind. */
+/** The prefix of a path scope; null for a scope of another kind. */
 export function prefixOf(scope: WatermarkScope): string | null {
   return scope.startsWith("path:") ? scope.slice("path:".length) : null;
 }
 
-/** The entity of a scope, by id; null for one of another kind. */
+/** The entity id of an entity scope; null for a scope of another kind. */
 export function entityOf(scope: WatermarkScope): string | null {
   return scope.startsWith("entity:") ? scope.slice("entity:".length) : null;
 }
 
-/** Tokens of the entity with this id. */
+/** Scope of the tokens of the entity with this id. */
 export function entityScope(entityId: string): WatermarkScope {
   return `entity:${entityId}`;
 }
 
-/** Every token that was created at `from` (ms) or later, those without a lease and those of teams too. */
+/** Scope of every token created at `from` (ms) or later, including tokens without a lease and tokens of teams. */
 export function sinceScope(from: number): WatermarkScope {
   return `since:${from}`;
 }
 
-/** The moment (ms) of a scope from which on tokens are meant; null for one of another kind. */
+/** The earliest creation time (ms) of the tokens in a `since` scope; null for a scope of another kind. */
 export function sinceOf(scope: WatermarkScope): number | null {
   return scope.startsWith("since:") ? Number(scope.slice("since:".length)) : null;
 }
 
-/** Under this key the index has the watermarks from a moment on, whatever the moment: every token is compared with all of them. */
+/** Index key of all watermarks with a `since` scope, whatever their time: every token is compared with all of them. */
 const SINCE = sinceScope(0);
 
 /** The part of a watermark that the check of a token needs. */
 export interface Watermark {
-  /** Grows from one to the next, also past a restore of the system object: it is never below the time in ms. */
+  /** Increases from one watermark to the next. Never below the time in ms, so that it increases past a restore too. */
   readonly number: number;
   readonly scope: WatermarkScope;
-  /** Only tokens that were created before this moment (ms) are ended; null: all with a smaller number. */
+  /** Ends only tokens that were created before this time (ms); null: all with a smaller number. */
   readonly createdBefore: number | null;
-  /** True when every stored token that it ends has been revoked in its tree: only batch tokens need it then. */
+  /** True when all tokens that it ends in trees have been revoked. Batch tokens and tokens of teams still need it. */
   readonly cleaned: boolean;
-  /** Who asked for it; absent when it is cleaned. */
+  /** The caller and the request that asked for it; absent when it is cleaned. */
   readonly asked?: EndRequest;
 }
 
@@ -68,29 +68,30 @@ export interface JudgedToken {
   readonly entityId: string;
   /** ms. */
   readonly createdAt: number;
-  /** The number of the newest watermark that its maker knew; absent when there was none. */
+  /** Number of the newest watermark that the isolate which created the token knew; absent when there was none. */
   readonly watermark?: number;
 }
 
 type WatermarkIndex = ReadonlyMap<WatermarkScope, readonly Watermark[]>;
 
-/** The watermarks of an installation, prepared for the check of tokens. */
+/** The watermarks of an installation, indexed for the validation of tokens. */
 export interface Watermarks {
-  /** The number of the newest that there ever was; 0 before the first. What is made now is made above it. */
+  /** Number of the newest watermark ever made; 0 before the first. New tokens carry it. */
   readonly newest: number;
   readonly list: readonly Watermark[];
   readonly all: WatermarkIndex;
-  /** Those that may end a stored token which its tree does not know to be revoked. */
+  /** The watermarks that are not cleaned: they may end a stored token that its tree has not revoked yet. */
   readonly open: WatermarkIndex;
 }
 
-/** Before the first watermark. */
+/** The index without any watermark. */
 export const NO_WATERMARKS: Watermarks = { newest: 0, list: [], all: new Map(), open: new Map() };
 
 /**
- * Prepares watermarks.
+ * Indexes watermarks by scope.
  *
- * @param before what was prepared last: returned again when nothing has changed, so that what others derived from it stays.
+ * @param before the previous index. Returned itself when nothing has changed, since caches compare the index by
+ *   identity.
  */
 export function indexWatermarks(
   list: readonly Watermark[],
@@ -102,9 +103,9 @@ export function indexWatermarks(
 }
 
 /**
- * True when one of the watermarks ends the token. Says nothing about what the token hangs on.
+ * True when one of the watermarks ends the token. Does not check the token's ancestors.
  *
- * @param which "open": those that may end a stored token which its tree does not know to be revoked.
+ * @param which "open": only the watermarks that are not cleaned, see `Watermarks`.
  */
 export function isEnded(watermarks: Watermarks, which: "all" | "open", token: JudgedToken): boolean {
   const index = watermarks[which];
@@ -113,7 +114,7 @@ export function isEnded(watermarks: Watermarks, which: "all" | "open", token: Ju
   return scopesOf(token).some((scope) => index.get(scope)?.some((mark) => ends(mark, known, token.createdAt)));
 }
 
-/** The first of all watermarks that ends the token; null when none does. */
+/** The watermark with the smallest number that ends the token; null when none does. */
 export function endingWatermark(watermarks: Watermarks, token: JudgedToken): Watermark | null {
   const known = knownWatermark(token, watermarks.newest);
   const marks = scopesOf(token).flatMap((scope) => watermarks.all.get(scope) ?? []);
@@ -121,15 +122,19 @@ export function endingWatermark(watermarks: Watermarks, token: JudgedToken): Wat
   return ending.sort((a, b) => a.number - b.number)[0] ?? null;
 }
 
-/** True when a watermark ends all that was created at this moment (ms). For tokens of teams, which name no watermark that their maker knew. */
+/**
+ * True when a watermark with a `since` scope ends what was created at this time (ms). For tokens of teams: they carry
+ * no watermark number, so their creation time is compared with the number of the watermark.
+ */
 export function isEndedSince({ all }: Watermarks, createdAt: number): boolean {
   return all.get(SINCE)?.some((mark) => createdAt < mark.number && ends(mark, 0, createdAt)) ?? false;
 }
 
 /**
- * The newest watermark that the maker of a token knew; 0, which every watermark ends, when there was none and when there can't
- * have been one of that number. A number above `newest` alone proves nothing: another isolate may know a newer watermark. Its
- * number is then about the time, or follows `newest` where the clock of the system object was ahead once.
+ * Returns the number of the newest watermark that the isolate which created a token knew. Returns 0, which every
+ * watermark ends, when there was none and when no watermark can have the token's number. A number above `newest` is
+ * possible: the other isolate may have known a newer watermark. Such a number is close to the creation time, or it is
+ * close to `newest` when the clock of the System object was ahead once.
  */
 function knownWatermark({ watermark = 0, createdAt }: JudgedToken, newest: number): number {
   return watermark > Math.max(newest, createdAt) + MAX_AHEAD_MS ? 0 : watermark;
@@ -139,7 +144,7 @@ function ends({ number, scope, createdBefore }: Watermark, known: number, create
   return known < number && (createdBefore === null || createdAt < createdBefore) && createdAt >= (sinceOf(scope) ?? 0);
 }
 
-/** Every scope that a token is in: that of all, its entity's, and one for each folder of its path. */
+/** Index keys of every scope that a token is in: `SINCE`, its entity, and each folder of its path. */
 function scopesOf({ path, leased, entityId }: JudgedToken): WatermarkScope[] {
   const scopes = entityId === "" ? [SINCE] : [SINCE, entityScope(entityId)];
   if (!leased) return scopes;
@@ -149,10 +154,10 @@ function scopesOf({ path, leased, entityId }: JudgedToken): WatermarkScope[] {
   return [...scopes, pathScope(`${path}/`)];
 }
 
-/** When the tokens that a new watermark is to end were created: before a moment in ms, or at any time (null). */
+/** A watermark ends tokens that were created before this time (ms); null: tokens of any creation time. */
 type CreatedBefore = number | null;
 
-/** True when a watermark of the same scope ends everything already that one for `createdBefore` would end. `madeAt` in ms. */
+/** True when an existing watermark of the same scope ends all that one with `createdBefore` would. `madeAt` in ms. */
 export function covers(
   { createdBefore: existing, madeAt }: { readonly createdBefore: CreatedBefore; readonly madeAt: number },
   createdBefore: CreatedBefore,
@@ -160,7 +165,7 @@ export function covers(
   return createdBefore !== null && createdBefore <= (existing ?? madeAt);
 }
 
-/** True when a watermark is of no use beside a newer one of the same scope. */
+/** True when a newer watermark of the same scope ends everything that the older one ends. */
 export function isSuperseded(older: CreatedBefore, newer: CreatedBefore): boolean {
   return newer === null || (older !== null && older <= newer);
 }
