@@ -3,19 +3,19 @@ import { decodeStoredId, rowGeneratedAt } from "../token/ids.ts";
 
 /** Shards of the first generation, which every installation has. Changing it would lose track of listed tokens. */
 export const ACCESSOR_SHARDS = 16;
-/** Each later generation has so many times the shards of the one before it. */
+/** Each later generation has this many times the shards of the previous one. */
 const GROWTH = 4;
 
-/** Objects that share the lists of the tokens that were made from one moment on, until the next generation opens. */
+/** The shards that list the tokens created from one time on, until the next generation opens. */
 export interface ShardGeneration {
-  /** ms. */
+  /** When it opens (ms). */
   readonly opensAt: number;
   /** The number of the first of its shards; the others follow. */
   readonly first: number;
   readonly shards: number;
 }
 
-/** The generations, the oldest first. @param openings see `listOpenings`. */
+/** Computes the generations, the oldest first. @param openings see `listOpenings`. */
 export function shardGenerations(openings: readonly number[]): readonly [ShardGeneration, ...ShardGeneration[]] {
   let last: ShardGeneration = { opensAt: 0, first: 0, shards: ACCESSOR_SHARDS };
   const later = openings.map((opensAt) => {
@@ -30,7 +30,7 @@ export function shardNumbersOf({ first, shards }: ShardGeneration): number[] {
   return Array.from({ length: shards }, (_, at) => first + at);
 }
 
-/** The most shards that there can be. */
+/** Maximum number of shards, of all generations together. */
 export const MAX_ACCESSOR_SHARDS = shardGenerations(Array.from({ length: MAX_LIST_OPENINGS }, (_, at) => at + 1))
   .map(({ shards }) => shards)
   .reduce((sum, shards) => sum + shards);
@@ -47,12 +47,12 @@ export function knownGenerations(): readonly [ShardGeneration, ...ShardGeneratio
   return generations;
 }
 
-/** The numbers of all shards, one after the other from 0 on. Whatever goes over the lists goes over these. */
+/** Returns the numbers of all shards, consecutive from 0. Every walk over the lists covers all of them. */
 export function shardNumbers(): number[] {
   return knownGenerations().flatMap(shardNumbersOf);
 }
 
-/** How many shards there are. */
+/** Returns the number of shards. */
 export function shardCount(): number {
   return knownGenerations().reduce((sum, { shards }) => sum + shards, 0);
 }
@@ -63,15 +63,16 @@ export function generationOfShard(number: number): ShardGeneration {
   return later.findLast((generation) => generation.first <= number) ?? first;
 }
 
-/** The generation that lists what is made at `now` (ms). */
+/** Returns the generation that lists tokens created at `now` (ms). */
 export function generationAt(now: number): ShardGeneration {
   const [first, ...later] = knownGenerations();
   return later.findLast(({ opensAt }) => opensAt <= now) ?? first;
 }
 
 /**
- * The number of the shard of an accessor, or of the tail of a secret's lease. Its generation follows from the time that the id
- * contains; the place there from its last characters, which are keyed hash and so spread evenly whatever tree it belongs to.
+ * Returns the number of the shard of an accessor, or of the tail of a secret's lease. The time in the id determines the
+ * generation. The last characters determine the shard in it: they are part of a keyed hash, so the ids of one tree
+ * spread evenly.
  */
 export function accessorShardNumber(accessor: string): number {
   let sum = 0;
@@ -85,7 +86,7 @@ export function accessorShardName(number: number): string {
   return `accessors-${number}`;
 }
 
-/** The number of the shard that is the object with this id. @throws Error for the id of another object. */
+/** Returns the number of the shard with this object id. @throws Error for the id of another object. */
 export function shardNumberOf(shards: DurableObjectNamespace, id: DurableObjectId): number {
   for (let number = 0; number < MAX_ACCESSOR_SHARDS; number++) {
     if (shards.idFromName(accessorShardName(number)).equals(id)) return number;
@@ -93,7 +94,7 @@ export function shardNumberOf(shards: DurableObjectNamespace, id: DurableObjectI
   throw new Error("no shard has this name");
 }
 
-/** The number of the shard that a freed tree gives its id to. */
+/** Returns the number of the shard that receives the id of a freed tree. */
 export function treeShardNumber(treeId: string): number {
   return Number.parseInt(treeId.slice(0, 4), 16) % ACCESSOR_SHARDS;
 }

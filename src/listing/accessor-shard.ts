@@ -41,12 +41,13 @@ export const ACCESSOR_SHARD_MIGRATIONS: readonly Migration[] = [
   },
 ];
 
-/** Pause after an alarm's work that failed (ms). */
+/** Pause after failed work of the alarm (ms). */
 const RETRY_MS = 15_000;
 
 /**
- * One part of the list of accessors: see `shardNumbers`. It serves listing, and finding tokens by the path that made them: a look-up by
- * accessor goes straight to the tree, which the accessor names. Trees publish a new token after its creation was answered.
+ * One shard of the list of accessors, see `shardNumbers`. It serves lists and the inventory, and finds leases by path.
+ * A look-up by accessor does not call it, because the accessor contains its tree. Trees publish a new token after its
+ * creation was answered.
  */
 export class AccessorShard extends DurableObject<ListingEnv> {
   readonly #tables: Tables;
@@ -56,7 +57,7 @@ export class AccessorShard extends DurableObject<ListingEnv> {
   readonly #trees: TreePool;
   readonly #expiry: SingleTokenWalk;
   readonly #alarm: EarliestAlarm;
-  /** Which of the shards this is; null: not asked for yet. */
+  /** Number of this shard; null until it is first needed. */
   #number: number | null = null;
 
   constructor(ctx: DurableObjectState, env: ListingEnv) {
@@ -88,20 +89,23 @@ export class AccessorShard extends DurableObject<ListingEnv> {
     }
   }
 
-  /** Takes updates of trees: their new tokens are on the list from the answer on. Safe to repeat. */
+  /** Applies updates of trees. New tokens are listed once this returns. Safe to repeat. */
   applyUpdates({ made, changed, sizes, started }: ShardUpdates): void {
     this.#tokens.put(made, changed, sizes);
     this.#trees.started(started);
   }
 
-  /** Allocates ids for new trees, at most `count` of them. One without a listed token a minute later is asked what has become of it. */
+  /**
+   * Allocates at most `count` ids for new trees. A tree without a listed token a minute later is called, and lists what
+   * is alive.
+   */
   async allocateTrees(count: number): Promise<string[]> {
     const trees = this.#trees.allocate(count);
     await this.#alarm.atLatest(this.#trees.nextDueAt);
     return trees;
   }
 
-  /** Nothing is left in a tree: it is allocated again. Safe to repeat. */
+  /** Adds the id of an empty tree to the pool, so that it is allocated again. Safe to repeat. */
   releaseTree(tree: string): void {
     this.#trees.release([tree]);
   }
@@ -112,72 +116,72 @@ export class AccessorShard extends DurableObject<ListingEnv> {
   }
 
   /**
-   * Drops tokens from the list and keeps how they ended, where that is known. Safe to repeat.
+   * Removes tokens from the list and keeps how they ended. Safe to repeat.
    *
-   * @param tokens an accessor alone: its tree does not have it.
-   * @param freed trees that end with them: see `releaseTree`.
+   * @param tokens the end of each token; the accessor alone when its tree does not have the token.
+   * @param freed ids of trees that are empty without these tokens, see `releaseTree`.
    */
   remove(tokens: readonly (string | Ending)[], freed: readonly string[] = []): void {
     this.#trees.release(freed);
     this.#drop(tokens);
   }
 
-  /** A token that has ended lately; null when there is none, or it is kept no longer. */
+  /** Returns a recently ended token; null when no record of it is kept. */
   findEnded(accessor: string): EndedToken | null {
     return this.#inventory.ended.find(accessor, this.#keptFrom);
   }
 
-  /** A page of the tokens that have ended lately. */
+  /** Returns a page of the recently ended tokens. */
   endedPage(query: EndedQuery): ShardPage<EndedToken> {
     return this.#inventory.ended.page({ ...query, filter: this.#kept(query.filter) });
   }
 
-  /** How many of the tokens that have ended lately a filter means. */
+  /** Counts the recently ended tokens that match a filter. */
   countEnded(filter: EndedFilter): number {
     return this.#inventory.ended.count(this.#kept(filter));
   }
 
-  /** A page of the inventory of this shard. */
+  /** Returns a page of the inventory of this shard. */
   inventoryPage(query: PageQuery): ShardPage<ListedToken> {
     return this.#inventory.pages.page(query);
   }
 
-  /** What the inventory has of these accessors. */
+  /** Returns the entries of the inventory for these accessors. */
   findListed(accessors: readonly string[]): ListedToken[] {
     return this.#inventory.find(accessors);
   }
 
-  /** The mounts that have tokens here, with the number of those, or of trees. */
+  /** Counts the tokens of this shard, or the trees, by mount. */
   countMounts(of: "tokens" | "trees"): GroupCount[] {
     return this.#inventory.counts.mounts(of === "tokens" ? "mount" : "first");
   }
 
-  /** The greatest groups of a kind, of each of `mounts`. */
+  /** Returns the largest groups of a kind, of each of `mounts`. */
   groups(kind: CountKind, mounts: readonly string[]): GroupCount[] {
     return mounts.flatMap((mount) => this.#inventory.counts.greatest(kind, mount));
   }
 
-  /** How many tokens of `mounts` some groups have here. */
+  /** Counts the tokens of this shard in some groups, of each of `mounts`. */
   countGroups(kind: CountKind, mounts: readonly string[], keys: readonly string[]): GroupCount[] {
     return mounts.flatMap((mount) => this.#inventory.counts.of(kind, mount, keys));
   }
 
-  /** Groups of trees, by what their first tokens have in common; null when they are too many to be read. */
+  /** Groups trees by a property of their first tokens; null when too many would have to be read. */
   treeGroups(grouping: TreeGrouping, wanted: readonly WantedTreeGroups[]): TreeGroup[] | null {
     return treeGroups(this.#tables, this.#inventory.counts, grouping, wanted);
   }
 
-  /** Which tokens of this shard end when, by group; null when they are too many to be read. */
+  /** Counts tokens of this shard by group and time of expiry; null when too many would have to be read. */
   endsByGroup(query: EndsQuery): ShardEnds | null {
     return endsByGroup(this.#tables, query);
   }
 
-  /** The largest trees of a mount that are kept here. */
+  /** Returns the largest trees of a mount whose first token is in this shard. */
   largestTrees(mount: string): TreeSize[] {
     return this.#inventory.largestTrees(mount);
   }
 
-  /** Does what is due, a step at a time. Safe to repeat after a crash anywhere in it. */
+  /** Performs a step of each task that is due. Safe to repeat after a crash at any point of it. */
   override async alarm(): Promise<void> {
     this.#alarm.rang();
     try {
@@ -191,7 +195,7 @@ export class AccessorShard extends DurableObject<ListingEnv> {
     await this.#arm();
   }
 
-  /** What is listed after `after`, at most `limit` tokens in order, for tidy to compare with their trees. */
+  /** Returns at most `limit` listed tokens after `after`, in order, for tidy to compare with their trees. */
   async claims(after: string, limit: number): Promise<ListedClaim[]> {
     await mustLoadInstallation(this.env);
     return this.#tokens.claims(after, limit);
@@ -204,10 +208,10 @@ export class AccessorShard extends DurableObject<ListingEnv> {
     await this.#tokens.describeAnew(stale, wrong);
   }
 
-  /** Ends tokens that are the only ones of their trees, a turn at a time. Their trees have no alarms. */
+  /** Performs one turn of the walk that ends the expired tokens of single-token trees. Such trees have no alarm. */
   async #endTokens(): Promise<void> {
     const { gone, free } = await this.#expiry.turn(currentTime(), (entry) => this.#tokens.put([], [entry]));
-    // What a crash before this leaves on the list is asked for again.
+    // A crash before this line leaves the tokens on the list, and the walk calls their trees again.
     this.#trees.release(free);
     if (gone.length > 0) this.#drop(gone);
   }
@@ -233,7 +237,7 @@ export class AccessorShard extends DurableObject<ListingEnv> {
     return this.#alarm.atLatest(this.#trees.nextDueAt, this.#expiry.nextAt(now), forgetAt);
   }
 
-  /** Bytes that it stores. */
+  /** Returns the size of the storage of this shard, in bytes. */
   storedBytes(): number {
     return this.#tables.exist ? this.ctx.storage.sql.databaseSize : 0;
   }
@@ -243,22 +247,22 @@ export class AccessorShard extends DurableObject<ListingEnv> {
     return this.#number;
   }
 
-  /** At most `limit` accessors after `after`, in order. */
+  /** Returns at most `limit` accessors after `after`, in order. */
   list(after: string, limit: number): string[] {
     return this.#inventory.list(after, limit);
   }
 
-  /** The first trees with listed tokens after that of `after`, at most `limit`: an accessor of each, in order. */
+  /** Returns an accessor of each tree with listed tokens after the tree of `after`, in order: at most `limit`. */
   treesAfter(after: string, limit: number): string[] {
     return this.#inventory.treesAfter(after, limit);
   }
 
-  /** Ids of trees that were handed out, and whose first token is not known to be listed. */
+  /** Returns the allocated ids of trees whose first token is not known to be listed. */
   allocatedTrees(): string[] {
     return this.#trees.allocated();
   }
 
-  /** Indexes leases of secrets of a tree that was restored. Safe to repeat. */
+  /** Indexes the leases of secrets of a restored tree. Safe to repeat. */
   restoreLeases(
     held: readonly { readonly tail: string; readonly path: string }[],
     givenUp: readonly IrrevocableLease[],
@@ -267,12 +271,12 @@ export class AccessorShard extends DurableObject<ListingEnv> {
     for (const lease of givenUp) this.#leases.giveUp(lease);
   }
 
-  /** Indexes a secret's lease from now on. Safe to repeat. */
+  /** Indexes the lease of a secret. Safe to repeat. */
   addLease(tail: string, path: string): void {
     this.#leases.add(tail, path);
   }
 
-  /** Drops secrets' leases from the index. Safe to repeat. */
+  /** Removes leases of secrets from the index. Safe to repeat. */
   removeLeases(tails: readonly string[]): void {
     this.#leases.remove(tails);
   }
@@ -282,43 +286,43 @@ export class AccessorShard extends DurableObject<ListingEnv> {
     this.#leases.giveUp(lease);
   }
 
-  /** At most `limit` leases of one kind below `prefix` from `start` on. */
+  /** Returns a page of at most `limit` leases of one kind at or below `prefix`, after `start`. */
   leasesBelow(kind: LeaseKind, prefix: string, start: PagePosition | null, limit: number): IndexPage {
     return this.#leases.page(kind, prefix, start, limit);
   }
 
-  /** The first leases of each kind at `prefix` and folders below it that come after `after`, at most `limit` of each. */
+  /** Returns the leases of each kind at `prefix`, and the folders below it, after `after`: at most `limit` of each. */
   leaseLevel(prefix: string, after: string, limit: number): LeaseLevel {
     return this.#leases.level(prefix, after, limit);
   }
 
-  /** At most `limit` leases whose revocation was given up, by expiry and id. */
+  /** Returns at most `limit` leases whose revocation was given up, ordered by expiry and id. */
   irrevocableLeases(limit: number): IrrevocableLease[] {
     return this.#leases.irrevocable(limit);
   }
 
-  /** How many leases of secrets it has, counted up to `most`. */
+  /** Counts the leases of secrets, up to `most`. */
   countLeases(most: number): number {
     return this.#leases.count(most);
   }
 
-  /** Which of these trees have leases of secrets here. Trees are named by the beginning of their ids: see `treeBeginning`. */
+  /** Returns those of these trees that have leases of secrets here. Trees are named as by `treeBeginning`. */
   treesWithLeases(beginnings: readonly string[]): string[] {
     return this.#leases.beginningsOf(beginnings);
   }
 
-  /** How many leases of both kinds are at or below `prefix`, of each counted up to `most`. */
+  /** Counts the leases of both kinds at or below `prefix`, up to `most` of each kind. */
   countBelow(prefix: string, most: number): number {
     return this.#leases.countBelow(prefix, most);
   }
 
-  /** How many leases were given up, by the first segment of their path. */
+  /** Counts the leases whose revocation was given up, by the first segment of their path. */
   countIrrevocable(): Record<string, number> {
     return this.#leases.countIrrevocable();
   }
 }
 
-/** The shard object with this number. */
+/** Returns the stub of the shard with this number. */
 export function accessorShard(env: ListingEnv, number: number): DurableObjectStub<AccessorShard> {
   return within(env, env.ACCESSOR_SHARD).getByName(accessorShardName(number));
 }

@@ -5,14 +5,15 @@ import { generationAt, knownGenerations, shardNumbersOf } from "./accessor-shard
 import type { ListingEnv } from "./env.ts";
 
 /**
- * Bytes of a shard from which on the next generation of shards takes what is new: half of what the platform gives an object. The rest is
- * for what comes until it opens, and for the ends of the tokens that are there.
+ * Size of a shard (bytes) at which the next generation of shards is opened: half of the platform's limit for an object.
+ * The rest is for tokens that are listed until the generation opens, and for the records of ended tokens.
  */
 export const FULL_SHARD_BYTES = 5e9;
 
 /**
- * Has the next generation of shards open when a shard of the newest one is full. A crash before the System object has written it changes
- * nothing, and one after it either: the generation opens at its time, whether a shard was called by then or not. Safe to repeat.
+ * Has the next generation of shards open when a shard of the newest one is full. The System object stores the time of
+ * the opening. A crash before that changes nothing. After it the generation opens at that time, whether its shards were
+ * called or not. Safe to repeat.
  *
  * @param now ms.
  * @param fullBytes see `FULL_SHARD_BYTES`.

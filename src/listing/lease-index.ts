@@ -1,33 +1,33 @@
 import { MAX_PATH_LENGTH } from "../base/limits.ts";
 import { columnOf, type Sql } from "../storage/tables.ts";
 
-/** The index of secrets' leases in a shard; the list of tokens beside it is the one of tokens' leases. */
+/** The index of secrets' leases in a shard. The table `inventory` serves as the index of tokens' leases. */
 export const LEASE_INDEX_SQL = `
   CREATE TABLE leases (tail TEXT PRIMARY KEY, path TEXT NOT NULL, expires_at INTEGER, error TEXT) WITHOUT ROWID;
   CREATE INDEX leases_by_path ON leases (path);
   CREATE INDEX leases_given_up ON leases (expires_at) WHERE error IS NOT NULL;
 `;
 
-/** What a lease is of. */
+/** Whether a lease is of a token or of a secret. */
 export type LeaseKind = "token" | "secret";
 
-/** A lease as the index knows it. */
+/** A lease in the index. */
 export type IndexedLease = {
   readonly kind: LeaseKind;
   readonly path: string;
-  /** The accessor of a token, or the tail of a secret's lease: either leads to the tree. */
+  /** The accessor of a token, or the tail of a secret's lease. Both contain the tree. */
   readonly id: string;
 };
 
-/** The place of a lease in the order of pages. */
+/** Position of a lease in the order of pages. */
 export interface PagePosition {
-  /** Among the leases whose path is the prefix's own, or among those below it. */
+  /** Whether the path of the lease is that of the prefix itself, or below it. */
   readonly part: typeof OWN | typeof BELOW;
   readonly path: string;
   readonly id: string;
 }
 
-/** Leases in order, and where the next page begins; null after the last. */
+/** Leases in order, and the position after which the next page begins; null after the last. */
 export interface IndexPage {
   readonly leases: readonly IndexedLease[];
   readonly next: PagePosition | null;
@@ -48,7 +48,7 @@ export type IrrevocableLease = {
   readonly error: string;
 };
 
-/** Where the leases of a kind are, and how they are selected. */
+/** Table, id column and query of the leases of each kind. */
 const SOURCES = {
   token: {
     table: "inventory",
@@ -62,13 +62,15 @@ const KINDS = ["token", "secret"] as const;
 const OWN = "own";
 const BELOW = "below";
 
-/** Before the accessor of a token in the order of names, as before its tail in the lease id. */
+/** Prefix of the accessor of a token in the order of names, because the tail of its lease id begins with it. */
 const TOKEN_ORDER = "h";
 
-/** After every path: the highest character there is. */
+/** Sorts after every path: the highest code point. */
 const END = "\u{10ffff}";
 
-/** Finds leases of one shard by their path. A prefix ends with a slash and means whole segments; "" means all. */
+/**
+ * Finds leases of one shard by their path. A prefix ends with a slash, so it matches whole segments; "" matches all.
+ */
 export class LeaseIndex {
   readonly #sql: Sql;
 
@@ -81,7 +83,7 @@ export class LeaseIndex {
     this.#sql.exec("INSERT OR IGNORE INTO leases (tail, path) VALUES (?, ?)", tail, path);
   }
 
-  /** Drops secrets' leases. Safe to repeat. */
+  /** Removes secrets' leases. Safe to repeat. */
   remove(tails: readonly string[]): void {
     this.#sql.exec("DELETE FROM leases WHERE tail IN (SELECT value FROM json_each(?))", JSON.stringify(tails));
   }
@@ -98,7 +100,10 @@ export class LeaseIndex {
     );
   }
 
-  /** At most `limit` leases of one kind below `prefix` from `start` on (null: the first), by path and id. */
+  /**
+   * Returns at most `limit` leases of one kind at or below `prefix`, after `start` (null: from the first), by path and
+   * id.
+   */
   page(kind: LeaseKind, prefix: string, start: PagePosition | null, limit: number): IndexPage {
     const leases: IndexedLease[] = [];
     if (prefix !== "" && start?.part !== BELOW) leases.push(...this.#at(kind, ownPath(prefix), start?.id ?? "", limit));
@@ -110,10 +115,11 @@ export class LeaseIndex {
   }
 
   /**
-   * One level of the tree of paths: leases whose path is exactly that of `prefix` without its slash, and the folders below it.
+   * Returns one level of the tree of paths: the leases whose path is `prefix` without its slash, and the folders below
+   * it.
    *
-   * @param after what the names must come after, in the order of `orderOfIndexed`; "" for the first.
-   * @param limit of the leases of each kind, and of the folders.
+   * @param after the names come after this one, in the order of `orderOfIndexed`; "" for the first.
+   * @param limit maximum number of leases of each kind, and of folders.
    */
   level(prefix: string, after: string, limit: number): LeaseLevel {
     const leases: IndexedLease[] = [];
@@ -126,7 +132,7 @@ export class LeaseIndex {
     return { leases, folders: [...folders] };
   }
 
-  /** At most `limit` leases whose revocation was given up, by expiry and id. */
+  /** Returns at most `limit` leases whose revocation was given up, ordered by expiry and id. */
   irrevocable(limit: number): IrrevocableLease[] {
     return this.#sql
       .exec<IrrevocableLease>(
@@ -137,12 +143,14 @@ export class LeaseIndex {
       .toArray();
   }
 
-  /** How many secrets' leases there are, counted up to `most`. */
+  /** Counts secrets' leases, up to `most`. */
   count(most: number): number {
     return columnOf<number>(this.#sql, "SELECT COUNT(*) FROM (SELECT 1 FROM leases LIMIT ?)", most)[0] ?? 0;
   }
 
-  /** Which of these trees have leases of secrets here, by the beginning that the tails of each have. */
+  /**
+   * Returns those of these beginnings of ids that leases of secrets have. Each stands for a tree, see `treeBeginning`.
+   */
   beginningsOf(beginnings: readonly string[]): string[] {
     if (this.count(1) === 0) return [];
     const query = `SELECT j.value FROM json_each(?) j
@@ -150,7 +158,7 @@ export class LeaseIndex {
     return columnOf(this.#sql, query, JSON.stringify(beginnings), END);
   }
 
-  /** How many leases of both kinds are at or below `prefix`, of each counted up to `most`. */
+  /** Counts the leases of both kinds at or below `prefix`, up to `most` of each kind. */
   countBelow(prefix: string, most: number): number {
     const counts = KINDS.flatMap((kind) => {
       const { table } = SOURCES[kind];
@@ -163,7 +171,7 @@ export class LeaseIndex {
     return counts.reduce((sum, count) => sum + count, 0);
   }
 
-  /** How many leases were given up, by the first segment of their path. */
+  /** Counts the leases whose revocation was given up, by the first segment of their path. */
   countIrrevocable(): Record<string, number> {
     const counts = this.#sql
       .exec<{ engine: string; n: number }>(
@@ -190,12 +198,13 @@ export class LeaseIndex {
   }
 
   /**
-   * The first folders after `after`, in order, each with its slash. Jumps from folder to folder, so that what is in them costs
-   * nothing.
+   * Returns the first folders after `after`, in order, each with its slash. Jumps from folder to folder in the index,
+   * so that their content is not read.
    */
   #folders(table: string, prefix: string, after: string, limit: number): string[] {
     const folders: string[] = [];
-    // A lease at `a` makes the folder `a/`, which comes after `a-b/` although `a` comes before `a-b`: it waits for its turn.
+    // A lease at `a` makes the folder `a/`. It sorts after `a-b/`, although `a` sorts before `a-b`: so it is held back
+    // here.
     const waiting = namesWithFolderAfter(after).filter((name) => this.#isPath(table, `${prefix}${name}`));
     const turnOf = (next: string) => {
       for (let name = waiting.at(-1); name !== undefined && `${name}/` <= next; name = waiting.at(-1)) {
@@ -204,7 +213,7 @@ export class LeaseIndex {
       }
     };
     let from = `${prefix}${after}`;
-    // The path "" is no lease's.
+    // No lease has the path "".
     let inclusive = from !== "";
     while (folders.length < limit) {
       const next = this.#nextPath(table, from, inclusive, prefix);
@@ -221,7 +230,7 @@ export class LeaseIndex {
     return folders.slice(0, limit);
   }
 
-  /** The first path below `prefix` from or after `from`. */
+  /** Returns the first path below `prefix` after `from`, or at `from` if `inclusive`. */
   #nextPath(table: string, from: string, inclusive: boolean, prefix: string): string | null {
     const found = this.#sql.exec<{ path: string }>(
       `SELECT path FROM ${table} WHERE path ${inclusive ? ">=" : ">"} ? AND path < ? ORDER BY path LIMIT 1`,
@@ -237,21 +246,21 @@ export class LeaseIndex {
 }
 
 /**
- * The place of a lease among the names of its level. A token's is that of its accessor: the index is in that order, and not in
- * that of the tail in the lease id.
+ * Returns the sort key of a lease among the names of its level. A token's lease sorts by its accessor, because the
+ * index is in that order and not in the order of the tails of lease ids.
  */
 export function orderOfIndexed({ kind, id }: Pick<IndexedLease, "kind" | "id">): string {
   return kind === "token" ? TOKEN_ORDER + id : id;
 }
 
-/** The id that the leases of a kind must come after; null when none of them comes after `after`. */
+/** Returns the id after which the leases of a kind begin; null when none of them sorts after `after`. */
 function startAfter(kind: LeaseKind, after: string): string | null {
   if (kind === "secret") return after;
   if (after.startsWith(TOKEN_ORDER)) return after.slice(TOKEN_ORDER.length);
   return after < TOKEN_ORDER ? "" : null;
 }
 
-/** What a name before `after` can be whose folder comes after it: as `a` for `a-b`. */
+/** Returns the possible names that sort before `after` while their folder sorts after it, such as `a` for `a-b`. */
 function namesWithFolderAfter(after: string): string[] {
   const [segment = ""] = after.slice(0, MAX_PATH_LENGTH).split("/", 1);
   const ends = Array.from(segment, (_, end) => end).filter((end) => end > 0 && (segment[end] ?? "") < "/");
@@ -267,7 +276,7 @@ function ownPath(prefix: string): string {
   return prefix.slice(0, -1);
 }
 
-/** The first text after everything that begins with `prefix`: `0` follows the slash. */
+/** Returns the first text after all that begin with `prefix`: `0` is the character after the slash. */
 function endOf(prefix: string): string {
   return prefix === "" ? END : `${ownPath(prefix)}0`;
 }

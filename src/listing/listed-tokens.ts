@@ -9,22 +9,24 @@ import type { Ending } from "./inventory/shard/ended.ts";
 import type { InventoryStore } from "./inventory/shard/inventory-store.ts";
 import type { TreeSize } from "./inventory/shard/tree-size.ts";
 
-/** What the list of tokens needs of the shard around it. */
+/** Dependencies of the list of tokens on its shard. */
 interface ListedTokensDeps {
   readonly env: ListingEnv;
   readonly inventory: InventoryStore;
   /** Id of the object. */
   readonly object: string;
-  /** True for an accessor whose place is this shard. */
+  /** True for an accessor that belongs to this shard. */
   readonly isOwn: (accessor: string) => boolean;
-  /** Notified of tokens that are listed now, or end at another time. */
+  /** Called with the tokens that were added or changed. */
   readonly changed: (entries: readonly InventoryEntry[]) => void;
 }
 
-/** A token that tidy found missing on the list, as its tree sends it; with its path alone by 1.0.0-rc.1. */
+/**
+ * A token that tidy found missing on the list, as its tree sends it. A tree that runs 1.0.0-rc.1 sends no whole entry.
+ */
 export type RelistedToken = InventoryEntry | Pick<InventoryEntry, "accessor" | "path">;
 
-/** Which tokens a shard lists: those of its inventory. */
+/** The list of tokens of a shard: those of its inventory. */
 export class ListedTokens {
   readonly #shard: ListedTokensDeps;
 
@@ -32,15 +34,15 @@ export class ListedTokens {
     this.#shard = shard;
   }
 
-  /** Keeps what trees publish. One of `changed` that is not on the list, or not any more, is left out. */
+  /** Stores the updates of trees. Tokens of `changed` that are not listed are ignored. */
   put(made: readonly InventoryEntry[], changed: readonly InventoryEntry[], sizes: readonly TreeSize[] = []): void {
     this.#shard.inventory.put({ made, changed, sizes });
     this.#shard.changed([...made, ...changed]);
   }
 
   /**
-   * Lists those of `tokens` that are not listed. Returns how many that were. A tree that still runs the code of the release before sends
-   * less than an entry: its tokens are left to a later run of tidy.
+   * Lists those of `tokens` that are not listed, and returns their number. A tree that still runs 1.0.0-rc.1 sends no
+   * whole entries: its tokens are left to a later run of tidy.
    */
   relist(tokens: readonly RelistedToken[]): number {
     const missing = tokens.flatMap((token) =>
@@ -51,8 +53,8 @@ export class ListedTokens {
   }
 
   /**
-   * Drops tokens from the list and, if `keeps`, keeps how they ended: of one that is named by its accessor alone, the way in which it
-   * ended is not known. Safe to repeat.
+   * Removes tokens from the list and, if `keeps`, stores how they ended. How a token ended that is named by its
+   * accessor alone is not known: it is stored as found by tidy at `now` (ms), if it was listed. Safe to repeat.
    */
   remove(tokens: readonly (string | Ending)[], keeps: boolean, now: number): void {
     const accessors = tokens.map((token) => (typeof token === "string" ? token : token.accessor));
@@ -66,7 +68,7 @@ export class ListedTokens {
     });
   }
 
-  /** What is listed after `after`, at most `limit` tokens in order, for tidy to compare with their trees. */
+  /** Returns at most `limit` listed tokens after `after`, in order, for tidy to compare with their trees. */
   claims(after: string, limit: number): ListedClaim[] {
     const { inventory, isOwn } = this.#shard;
     return inventory
@@ -75,10 +77,10 @@ export class ListedTokens {
   }
 
   /**
-   * Corrects entries that differ from their trees, which are asked: a tree that crashes right after an answer publishes
-   * nothing of it. Safe to repeat.
+   * Corrects entries that differ from their trees, by reading them from the trees. Safe to repeat.
    *
-   * @param wrong those of which the inventory has what no tree has published: that is reported as tampering.
+   * @param stale accessors of outdated entries: a tree that crashes right after an answer does not publish the change.
+   * @param wrong accessors of entries that no tree can have published: they are reported as tampering.
    */
   async describeAnew(stale: readonly string[], wrong: readonly string[]): Promise<void> {
     const { env, inventory, object, isOwn } = this.#shard;
@@ -95,8 +97,8 @@ export class ListedTokens {
 }
 
 /**
- * Asks the trees of these accessors what the inventory keeps of them. Of a token that is not alive nothing comes, and nothing
- * from a tree that fails: the next tidy run asks it again.
+ * Reads the entries of these accessors from their trees. There is none for a token that is not alive, or when its tree
+ * fails: the next tidy run calls the tree again.
  */
 async function describeListed(env: ListingEnv, accessors: readonly string[]): Promise<InventoryEntry[]> {
   const places = accessors.flatMap((accessor) => decodeStoredId(accessor) ?? []);
@@ -109,7 +111,7 @@ async function describeListed(env: ListingEnv, accessors: readonly string[]): Pr
       return [];
     }
   });
-  // A row is named by its whole accessor: another row of that number is another token.
+  // Trees are asked by row number. A row whose whole accessor differs is another token.
   const wanted = new Set(accessors);
   return described.flat().filter(({ accessor }) => wanted.has(accessor));
 }

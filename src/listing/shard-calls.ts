@@ -1,4 +1,4 @@
-/** A call that was not answered for so long (ms) never will be: the object that made it is gone. */
+/** Age (ms) at which an unanswered call counts as lost: the object that made it is gone. */
 export const LOST_CALL_MS = 10_000;
 
 interface Call<T> {
@@ -7,8 +7,8 @@ interface Call<T> {
 }
 
 /**
- * The calls of one isolate that shards have not answered: one to a shard at a time, so that nothing older overtakes. What a call
- * that failed or was lost carried is put back by the queue that made it.
+ * The calls of one isolate to the shards that are in flight: one to each shard at a time, so that an older update never
+ * arrives after a newer one. The content of a failed or lost call is put back into the queue that made it.
  */
 export class ShardCalls<T> {
   readonly #calls = new Map<number, Call<T>>();
@@ -18,29 +18,29 @@ export class ShardCalls<T> {
     this.#putBack = putBack;
   }
 
-  /** True when no shard is being called. */
+  /** True when no call is in flight. */
   get isEmpty(): boolean {
     return this.#calls.size === 0;
   }
 
-  /** True while the shard is being called. */
+  /** True while a call to the shard is in flight. */
   has(shard: number): boolean {
     return this.#calls.has(shard);
   }
 
-  /** What the call to the shard carries, if it is being called. */
+  /** Returns the content of the call to the shard, while one is in flight. */
   carriedTo(shard: number): T | undefined {
     return this.#calls.get(shard)?.carried;
   }
 
-  /** Gives up the calls that were lost. `now` in ms. */
+  /** Gives up lost calls and puts back their content. `now` in ms. */
   giveUpLost(now: number): void {
     for (const [shard, { carried, since }] of this.#calls) if (since < now - LOST_CALL_MS) this.#fail(shard, carried);
   }
 
   /**
-   * Makes a call to a shard that is not being called. `now` in ms. True when the shard answered, false when the call had been
-   * given up by then. Rejects as the call does.
+   * Makes a call to a shard without a call in flight. `now` in ms. Returns true when the shard answered, false when the
+   * call was given up before that. Rejects when the call does.
    */
   async make(shard: number, carried: T, now: number, call: () => Promise<void>): Promise<boolean> {
     const own = { carried, since: now };

@@ -9,40 +9,51 @@ import { NEVER } from "../inventory/order.ts";
 import type { Ending } from "../inventory/shard/ended.ts";
 import { type TokenRowOfShard, tokenOf } from "../inventory/shard/tables.ts";
 
-/** Tokens that one turn looks at. */
+/** Tokens that one turn reads. */
 const PAGE = 100;
-/** So long after its end (ms) a token is asked for: trees with an alarm have often ended it by then, and ends of that time go together. */
+/**
+ * Delay between the expiry of a token and the call to its tree (ms). Trees with an alarm have often ended it by then,
+ * and tokens that expire within this time share a turn.
+ */
 const ASK_AFTER_MS = 1_000;
-/** Pause between two turns (ms), so that ends of a second go together; and while there is more to ask for than one turn takes. */
+/**
+ * Pause between two turns (ms), so that tokens that expire within a second share one; shorter while more are due than
+ * one turn reads.
+ */
 const PAUSE_MS = 1_000;
 const SHORT_PAUSE_MS = 100;
-/** What a walk has passed and is still listed is looked at again after this time (ms). */
+/** Tokens that the walk has passed and that are still listed are read again after this time (ms). */
 const ROUND_MS = 60_000;
-/** A tree that does not answer in this time (ms) is asked again later. */
+/** A tree that does not answer within this time (ms) is called again later. */
 const ANSWER_MS = 10_000;
-/** Pause before a tree that has not ended its token is asked again (ms): it doubles from the first to the last. */
+/**
+ * First and longest pause before a tree that has not ended its token is called again (ms). The pause doubles each time.
+ */
 const FIRST_PAUSE_MS = ROUND_MS;
 const LAST_PAUSE_MS = 3_600_000;
-/** Tokens of which the walk remembers not to ask for them for a while. */
+/** Maximum number of tokens whose pauses the walk remembers. */
 const MAX_WAITING = 10_000;
 
-/** What a tree answers to a shard that asks for the end of its only token. */
+/** Answer of a tree to a shard that asks it to end its only token. */
 export type SingleTokenEnd =
-  /** It is not there any more. `isFree`: the tree can be handed out again. `end`: how it ended; null: it had gone before. */
+  /**
+   * The token is gone. `isFree`: the tree can be allocated again. `end`: how it ended; null: it was gone before the
+   * call.
+   */
   | { readonly kind: "gone"; readonly isFree: boolean; readonly end: EndRecord | null }
-  /** Its end is another one than the shard knows, or has not come by the clock of the tree. */
+  /** The token has another expiry than the shard knows, or has not expired by the clock of the tree. */
   | { readonly kind: "alive"; readonly entry: InventoryEntry }
-  /** The tree is at work on it, and takes it off the list itself. */
+  /** The tree ends the token itself and then removes it from the list. */
   | { readonly kind: "ending" };
 
-/** Asks the tree of a token for its end. */
+/** Asks the tree of a token to end it. */
 export type AskEnd = (place: TokenAddress) => Promise<SingleTokenEnd>;
 
-/** What came of a turn. */
+/** Result of a turn. */
 export interface EndedTokens {
-  /** Tokens that are no more. */
+  /** Tokens that no longer exist, with how they ended. */
   readonly gone: readonly Ending[];
-  /** Ids of those of their trees that can be handed out again. */
+  /** Ids of those of their trees that can be allocated again. */
   readonly free: readonly string[];
 }
 
@@ -54,21 +65,24 @@ interface Place {
 type Row = TokenRowOfShard & { ends: number };
 
 /**
- * The walk of a shard over its tokens in the order of their ends: it asks trees of one token for theirs, so that such a tree needs no
- * alarm. Where the walk is stays in memory: after a restart it begins again, and asks again what was asked.
+ * The walk of a shard over its tokens in the order of expiry. It asks single-token trees to end their expired token, so
+ * that such a tree needs no alarm. The position is only kept in memory: after a restart the walk starts again and
+ * repeats its calls.
  */
 export class SingleTokenWalk {
   readonly #sql: Sql;
   readonly #askEnd: AskEnd;
-  /** Up to here everything was asked in this round; null: nothing. */
+  /** The last token that this round has processed; null: none. */
   #passed: Place | null = null;
-  /** True when the last turn came to the end of what is due: only then a new round begins, so that each gets there. */
+  /**
+   * True when the last turn reached the last due token. A new round starts only then, so that every round gets there.
+   */
   #isThrough = true;
-  /** True when tokens that this round has passed were still listed. */
+  /** True when tokens that this round has processed are still listed. */
   #hasLeft = false;
-  /** When the next round begins (ms); null: nothing that was passed is listed. */
+  /** When the next round starts (ms); null: no processed token is still listed. */
   #roundAt: number | null = null;
-  /** Tokens whose trees are not asked before `at` (ms), by accessor. */
+  /** Tokens whose trees are not called before `at` (ms), with the last pause (ms), by accessor. */
   readonly #waiting = new Map<string, { readonly at: number; readonly pause: number }>();
 
   constructor(sql: Sql, askEnd: AskEnd) {
@@ -76,7 +90,10 @@ export class SingleTokenWalk {
     this.#askEnd = askEnd;
   }
 
-  /** Notes tokens that are listed now, or end at another time. Returns when the walk has work with them (ms), or null. */
+  /**
+   * Notes tokens that were added to the list or have another expiry. Returns when the walk is due for them (ms), or
+   * null.
+   */
   listed(entries: readonly InventoryEntry[]): number | null {
     const first = earliest(...entries.filter(isSingle).map(({ expiresAt }) => expiresAt));
     if (first === null) return null;
@@ -85,7 +102,7 @@ export class SingleTokenWalk {
     return at;
   }
 
-  /** When the walk goes on (ms); null: no token here has an end. Reads one row. */
+  /** Returns when the next turn is due (ms); null when no token of the shard expires. Reads one row. */
   nextAt(now: number): number | null {
     if (this.#isThrough && this.#hasLeft) this.#roundAt ??= now + ROUND_MS;
     const soonest = now + (this.#isThrough ? PAUSE_MS : SHORT_PAUSE_MS);
@@ -96,9 +113,10 @@ export class SingleTokenWalk {
   }
 
   /**
-   * Does one turn: asks trees of one token whose end has come. None of them keeps the others waiting for long.
+   * Performs one turn: calls the single-token trees whose token has expired. Calls have a time limit, so that no tree
+   * delays the others for long.
    *
-   * @param corrected called with what a tree says of a token that has not ended.
+   * @param corrected called with the entry of a token that has not ended, from its tree.
    */
   async turn(now: number, corrected: (entry: InventoryEntry) => void): Promise<EndedTokens> {
     this.#beginRound(now);
@@ -117,13 +135,13 @@ export class SingleTokenWalk {
       const end = await this.#ask(place);
       if (end.kind === "gone") {
         this.#waiting.delete(accessor);
-        // One that had gone before was asked for because its end had come.
+        // Without a record it counts as expired: its tree was called because its expiry had passed.
         const lost: EndRecord = { ...UNASKED, at: expiresAt ?? now, how: "expired", cause: accessor };
         gone.push({ accessor, end: end.end ?? lost });
         if (end.isFree) free.push(place.treeId);
         return;
       }
-      // At once: what the tree publishes after this answer must not be overwritten.
+      // Applied at once, so that it does not overwrite what the tree publishes after this answer.
       if (end.kind === "alive") corrected(end.entry);
       if (end.kind === "ending" || (end.entry.expiresAt ?? NEVER) <= until) this.#leaveAlone(accessor, now);
       else this.#waiting.delete(accessor);
@@ -133,7 +151,7 @@ export class SingleTokenWalk {
   }
 
   #beginRound(now: number): void {
-    // What was passed by a clock that was ahead has not ended.
+    // The clock was ahead during the last turn: tokens that were processed by it have not expired yet.
     const wasAhead = this.#passed !== null && this.#passed.ends > now - ASK_AFTER_MS;
     if (wasAhead) this.#waiting.clear();
     const isTime = this.#isThrough && this.#roundAt !== null && this.#roundAt <= now;

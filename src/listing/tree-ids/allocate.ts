@@ -5,18 +5,23 @@ import { generationAt } from "../accessor-shard-number.ts";
 import type { ListingEnv } from "../env.ts";
 import { noteAllocated, shardWithFreed } from "./tree-pool.ts";
 
-/** An id for a new tree, and the shard that handed it out; null: none did. */
+/** An id for a new tree, and the number of the shard that allocated it; null: none did. */
 export interface AllocatedTree {
   readonly treeId: string;
   readonly allocatedBy: number | null;
 }
 
-/** Ids that one call asks for: so many that they last for a while, and no more than will be used. */
+/**
+ * Smallest and largest number of ids of one call. It doubles while ids are used up quickly, so that few are left
+ * unused.
+ */
 const FEWEST = 4;
 const MOST = 64;
-/** Ids are used for so long after they were allocated (ms); some time later the shard asks their trees. */
+/** Time after its allocation in which an id may be used (ms). Some time later the shard calls the tree. */
 const GOOD_FOR_MS = 30_000;
-/** While a request asks for ids, others ask for one each (ms). */
+/**
+ * While a request fetches several ids, others fetch one each: for at most this time (ms), as the request may be lost.
+ */
 const ASKING_MS = 1000;
 
 /** Ids that this isolate has not used yet, with the time of their allocation (ms). */
@@ -25,14 +30,15 @@ let last = { count: FEWEST, at: 0 };
 let askingSince = 0;
 let turn = Math.floor(Math.random() * 2 ** 16);
 
-/** An id for a tree that there never was, and that no shard knows. */
+/** Generates an id for a new tree. No shard knows it. */
 export function unpooledTree(env: ListingEnv): AllocatedTree {
   return { treeId: newTreeId(env), allocatedBy: null };
 }
 
 /**
- * An id for a new tree. Usually one that this isolate has; a shard hands out many at once and remembers them, so that a tree of
- * which nothing is published is not lost. While the shard does not answer it is an id that no shard knows, and the tree looks after itself.
+ * Returns an id for a new tree, usually one that this isolate has in stock. A shard allocates many ids at once and
+ * records them, so that it finds a tree whose first token was never published. While the shard does not answer, the id
+ * is one that no shard knows, and the tree itself delivers the update.
  */
 export async function allocateTree(env: ListingEnv): Promise<AllocatedTree> {
   const now = currentTime();

@@ -5,7 +5,7 @@ import { columnOf, type Migration, type Sql, storedJson, Tables } from "../../st
 import { rowGeneratedAt } from "../../token/ids.ts";
 import type { StartedTree } from "../updates/update-queue.ts";
 
-/** Ids of trees that a shard handed out: a row for those that were handed out together. */
+/** Allocated ids of trees: a row for each batch that was allocated together. */
 export const ALLOCATED_TREES_SQL = `
   CREATE TABLE allocated_trees (id INTEGER PRIMARY KEY, at INTEGER NOT NULL, trees TEXT NOT NULL);
 `;
@@ -18,24 +18,27 @@ export const FREE_TREES_MIGRATIONS: readonly Migration[] = [
   },
 ];
 
-/** Freed trees of which a shard remembers that they came last. An object sleeps some ten seconds after its last call. */
+/**
+ * Most recently freed trees that a shard remembers. An object is evicted from memory some ten seconds after its last
+ * call.
+ */
 const MAX_LATEST = 1000;
-/** So long after an id was allocated (ms) its tree is asked, unless its first token is listed. */
+/** Delay between the allocation of an id and the call to its tree (ms), unless its first token is listed by then. */
 const ASK_AFTER_MS = 60_000;
-/** Pause between two alarms that ask trees (ms). */
+/** Pause between two alarms that call trees (ms). */
 const ASK_PAUSE_MS = 1000;
-/** Trees that one alarm asks. */
+/** Number of called trees after which an alarm takes no further batch. */
 const ASK_STEP = 60;
 
-/** What the pool needs of the shard around it. */
+/** Dependencies of the pool on its shard. */
 interface PoolDeps {
   readonly shardNumber: () => number;
   readonly newTreeId: () => string;
-  /** Asks a tree whether it was ever used; its token is listed then. True when the tree can be allocated again. */
+  /** Calls a tree, which has its first token listed if it has one. True when the tree can be allocated again. */
   readonly ask: (treeId: string) => Promise<boolean>;
 }
 
-/** Ids that were handed out together at `at` (ms). `trees`: those whose first token is not known to be listed. */
+/** Ids that were allocated together at `at` (ms). `trees`: those whose first token is not known to be listed. */
 interface Batch {
   readonly id: number;
   readonly at: number;
@@ -43,46 +46,48 @@ interface Batch {
 }
 
 /**
- * Ids of trees that one shard hands out. It keeps those of freed trees, which are handed out first, and notes those that it handed out
- * together in one row, until a shard lists the first token of each of the trees, or all were asked. So a tree whose token was never published,
- * as the process ended before, is known here, and can be asked. Which trees of a batch have started is kept in memory: a shard that has
- * slept asks some more of them, which costs less than a row for each tree.
+ * The ids of trees that one shard allocates. Ids of freed trees are allocated first. A batch of allocated ids is one
+ * row, which is kept until the first token of each of its trees is listed, or all of the trees were called. So a tree
+ * whose token was never published, because the process ended before, is known here and can be called. Which trees of a
+ * batch have a listed token is only kept in memory: a shard that was evicted calls more trees than needed, which costs
+ * less than a row for each tree.
  *
- * That an id is here does not make its tree free: the tree itself decides, in one step, whether it is taken.
+ * An id in the pool does not guarantee that its tree is free: the tree itself decides, in one step, whether it is
+ * taken.
  */
 export class TreePool {
   readonly #sql: Sql;
   readonly #free: Tables;
   readonly #shard: PoolDeps;
-  /** Those of the freed trees that came last, the latest at the end: most likely still awake. */
+  /** The most recently freed trees, the latest at the end: their objects are most likely still in memory. */
   #latest: string[] = [];
-  /** Batches that were handed out since this shard is awake, by id. */
+  /** Batches that were allocated since this object started, by id. */
   readonly #known = new Map<number, Batch>();
-  /** The last of them that has the tree. */
+  /** The latest of these batches with a tree, by the id of the tree. */
   readonly #batchOf = new Map<string, Batch>();
-  /** When trees are asked next (ms); null: none waits. Their rows are not read before. */
+  /** When trees are called next (ms); null: no batch is left. The rows are not read before that time. */
   #askAt: number | null = null;
 
-  /** @param sql has the table of allocated ids. @param storage gets a table of freed trees with the first of them. */
+  /** @param sql contains the table of allocated ids. @param storage the first freed tree creates a table in it. */
   constructor(sql: Sql, storage: SqlStorage, shard: PoolDeps) {
     this.#sql = sql;
     this.#free = new Tables(storage, FREE_TREES_MIGRATIONS, "free_trees");
     this.#shard = shard;
   }
 
-  /** When the alarm has work here (ms), or null. */
+  /** When the alarm is next due (ms), or null. */
   get nextDueAt(): number | null {
     return this.#askAt;
   }
 
-  /** Reads when the id that waits longest was handed out. Needed after a wake-up. */
+  /** Reads `nextDueAt` from the oldest batch. Needed after a start of the object. */
   refresh(): void {
     const [first] = this.#sql.exec<{ at: number | null }>("SELECT MIN(at) AS at FROM allocated_trees").toArray();
     const oldest = first?.at ?? null;
     this.#askAt = oldest === null ? null : Math.max(currentTime() + ASK_PAUSE_MS, oldest + ASK_AFTER_MS);
   }
 
-  /** Allocates ids: those of freed trees while there are any, fewer than `count` if need be. */
+  /** Allocates `count` ids. While there are freed trees it allocates theirs, even if they are fewer than `count`. */
   allocate(count: number): string[] {
     const freed = this.#takeFreed(count);
     const trees = freed.length > 0 ? freed : Array.from({ length: count }, this.#shard.newTreeId);
@@ -92,12 +97,15 @@ export class TreePool {
     return trees;
   }
 
-  /** Ids that were handed out, and whose first token is not known to be listed. */
+  /** Returns the allocated ids of trees whose first token is not known to be listed. */
   allocated(): string[] {
     return this.#batches(Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER).flatMap(({ trees }) => [...trees]);
   }
 
-  /** The first tokens of these trees are listed. An id that was handed out again since is not meant. Safe to repeat. */
+  /**
+   * Notes that the first tokens of these trees are listed. An id that was allocated again since is ignored. Safe to
+   * repeat.
+   */
   started(trees: readonly StartedTree[]): void {
     for (const { tree, row } of trees) {
       const batch = this.#batchOf.get(tree);
@@ -106,7 +114,7 @@ export class TreePool {
     }
   }
 
-  /** Nothing is left in these trees: they are allocated again. Safe to repeat. */
+  /** Adds the ids of empty trees to the pool, so that they are allocated again. Safe to repeat. */
   release(trees: readonly string[]): void {
     for (const tree of trees) {
       const isNew = this.#free.exec("INSERT OR IGNORE INTO free_trees (tree) VALUES (?)", tree).rowsWritten > 0;
@@ -117,7 +125,9 @@ export class TreePool {
     }
   }
 
-  /** Asks trees that were allocated a while ago whether they were ever used: what is alive there is listed then. */
+  /**
+   * Calls trees that were allocated `ASK_AFTER_MS` ago and have no listed token: what is alive there is then listed.
+   */
   async askDue(): Promise<void> {
     if (this.#askAt === null || this.#askAt > currentTime()) return;
     let asked = 0;
@@ -129,7 +139,7 @@ export class TreePool {
     this.refresh();
   }
 
-  /** Asks the trees of a batch. Those that do not answer are asked again later. */
+  /** Calls the trees of a batch. Those that do not answer become a new batch, so that they are called again later. */
   async #askAll({ id, trees }: Batch): Promise<void> {
     const silent: string[] = [];
     await inGroups([...trees], async (treeId) => {
@@ -146,8 +156,8 @@ export class TreePool {
   }
 
   /**
-   * Takes at most `limit` ids of freed trees. Those that were freed last come first: a tree that has just ended is awake, and to wake
-   * one costs more than its first token.
+   * Takes at most `limit` ids of freed trees, the most recently freed first: their objects are still in memory, and
+   * starting an object costs more than its first token.
    */
   #takeFreed(limit: number): string[] {
     const latest = this.#latest.splice(-limit);
@@ -156,12 +166,12 @@ export class TreePool {
     return missing === 0 ? taken : [...taken, ...this.#delete("SELECT tree FROM free_trees LIMIT ?", missing)];
   }
 
-  /** Deletes ids of freed trees that a query gives. */
+  /** Deletes the ids of freed trees that a query selects, and returns them. */
   #delete(query: string, value: string | number): string[] {
     return columnOf(this.#free, `DELETE FROM free_trees WHERE tree IN (${query}) RETURNING tree`, value);
   }
 
-  /** Notes that ids are handed out together at `now` (ms). */
+  /** Stores ids that are allocated together at `now` (ms) as a batch. */
   #note(trees: readonly string[], now: number): void {
     const row = this.#sql.exec<{ id: number }>(
       "INSERT INTO allocated_trees (at, trees) VALUES (?, ?) RETURNING id",
@@ -171,13 +181,13 @@ export class TreePool {
     const batch = { id: row.one().id, at: now, trees: new Set(trees) };
     this.#known.set(batch.id, batch);
     for (const tree of trees) {
-      // Handed out again: the life before is over.
+      // The id is allocated again, so its earlier batch need not call the tree.
       this.#settle(tree);
       this.#batchOf.set(tree, batch);
     }
   }
 
-  /** Nothing more is to be asked of a tree. */
+  /** Removes a tree from its batch, because it need not be called. */
   #settle(tree: string): void {
     const batch = this.#batchOf.get(tree);
     if (!batch) return;
@@ -191,7 +201,7 @@ export class TreePool {
     this.#sql.exec("DELETE FROM allocated_trees WHERE id = ?", id);
   }
 
-  /** Batches that were handed out at `until` (ms) or before, at most `limit` of them. */
+  /** Returns at most `limit` batches that were allocated at `until` (ms) or before, the oldest first. */
   #batches(until: number, limit: number): Batch[] {
     const query = "SELECT id, at, trees FROM allocated_trees WHERE at <= ? ORDER BY id LIMIT ?";
     const rows = this.#sql.exec<{ id: number; at: number; trees: string }>(query, until, limit).toArray();
@@ -202,28 +212,28 @@ export class TreePool {
 }
 
 /*
- * Which shards have freed trees to allocate. Only where one process serves everything are trees taken again, and there the shards and
- * their callers share one isolate. A hint: what a shard has is in its storage.
+ * Which shards have freed trees to allocate. Trees are used again only where one process serves everything. There the
+ * shards and their callers share one isolate. This is a hint: the storage of a shard decides.
  */
 
-/** Freed trees that shards were given and that are not allocated again, by shard. The shard that was given one last is at the end. */
+/** Number of freed trees that are not allocated again, by shard. The shard that received one last is at the end. */
 const freed = new Map<number, number>();
 
-/** A shard was given the id of a freed tree. */
+/** Notes that a shard received the id of a freed tree. */
 function noteFreed(shard: number): void {
   const before = freed.get(shard) ?? 0;
   freed.delete(shard);
   freed.set(shard, before + 1);
 }
 
-/** At most `count` ids are allocated by a shard. */
+/** Notes that a shard allocates at most `count` ids. */
 export function noteAllocated(shard: number, count: number): void {
   const left = (freed.get(shard) ?? 0) - count;
   if (left > 0) freed.set(shard, left);
   else freed.delete(shard);
 }
 
-/** The shard that was given a freed tree last, of those that may have some; undefined: none is known. */
+/** Returns the shard that received a freed tree last, of those that may have one; undefined when none is known. */
 export function shardWithFreed(): number | undefined {
   return [...freed.keys()].at(-1);
 }

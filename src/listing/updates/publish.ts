@@ -7,43 +7,49 @@ import type { TreeSize } from "../inventory/shard/tree-size.ts";
 import { CALL_DELAY_MS, RETRY_MS } from "./delays.ts";
 import { UpdateQueue } from "./update-queue.ts";
 
-/** How long a caller that needs the shards to know everything waits for calls of others (ms). */
+/** Maximum time that `publishPending` waits for calls in flight of other callers (ms). */
 const MAX_WAIT_MS = 5000;
 const LOOK_MS = 5;
 
-/** Of all trees that run in this isolate. Lost with it: what must not be lost is known by what trees and shards store. */
+/**
+ * Updates of all trees in this isolate. They are lost with it; trees and shards store what is needed to publish them
+ * again.
+ */
 const QUEUE = new UpdateQueue();
 const TIMER = new SoonestTimer();
 
-/** A token was made. @param allocatedBy the shard that handed out the id of the tree, for its first token; else null. */
+/**
+ * Queues the update for a new token. @param allocatedBy the shard that allocated the tree, for its first token; else
+ * null.
+ */
 export function publishNewToken(env: ListingEnv, entry: InventoryEntry, allocatedBy: number | null): void {
   QUEUE.created(entry, allocatedBy);
   sendIn(env, CALL_DELAY_MS);
 }
 
-/** Something about a token has changed. */
+/** Queues the update for a changed token. */
 export function publishChange(env: ListingEnv, entry: InventoryEntry): void {
   QUEUE.changed(entry);
   sendIn(env, CALL_DELAY_MS);
 }
 
-/** A tree has another size. */
+/** Queues the update for a changed size of a tree. */
 export function publishTreeSize(env: ListingEnv, size: TreeSize): void {
   QUEUE.sized(size);
   sendIn(env, CALL_DELAY_MS);
 }
 
-/** True while the shard may not know of a token that was made or changed. */
+/** True while an update of the token is pending: its shard may not know that it was created or changed. */
 export function isOnItsWay(accessor: string): boolean {
   return QUEUE.isOnItsWay(accessor);
 }
 
-/** Cancels pending updates of these tokens, which are about to go: none arrives after the answer. */
+/** Cancels pending updates of these tokens, which are about to be removed: none arrives once this returns. */
 export function cancelUpdatesOf(accessors: readonly string[]): Promise<void> {
   return QUEUE.takeBack(accessors);
 }
 
-/** Sends all pending updates now. From the answer on the shards know it, unless one of them does not answer. */
+/** Sends all pending updates now. Once this returns the shards have them, unless one of them does not answer. */
 export async function publishPending(env: ListingEnv): Promise<void> {
   for (let waited = 0; waited < MAX_WAIT_MS; waited += LOOK_MS) {
     if (!(await send(env)) || QUEUE.isQuiet) return;
@@ -51,7 +57,7 @@ export async function publishPending(env: ListingEnv): Promise<void> {
   }
 }
 
-/** False when a shard did not answer: its updates are sent again later. */
+/** Sends pending updates. Returns false when a shard did not answer: its updates are sent again later. */
 async function send(env: ListingEnv): Promise<boolean> {
   try {
     await QUEUE.send(async (shard, updates) => accessorShard(env, shard).applyUpdates(updates), currentTime());

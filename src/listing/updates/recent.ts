@@ -5,15 +5,15 @@ import type { ListingEnv } from "../env.ts";
 import { FRESHNESS_MS } from "./delays.ts";
 import { publishPending } from "./publish.ts";
 
-/** Trees that one listing asks to publish their updates, where they can be in other isolates. */
+/** Maximum number of trees that one listing calls to publish their updates, where they can be in other isolates. */
 const MAX_ASKED = 64;
 
-/** Trees in which this isolate changed something, by id, and when (ms); the oldest first. */
+/** Trees that requests of this isolate changed recently, by id, with the time of the change (ms); the oldest first. */
 const recent = new Map<string, number>();
 /** Trees of this isolate with updates to publish. */
 const waiting = new Set<string>();
 
-/** Notes that a token was made or renewed in a tree by a request of this isolate. `now` in ms. */
+/** Notes that a request of this isolate created or renewed a token in a tree. `now` in ms. */
 export function noteChange(treeId: string, now: number): void {
   recent.delete(treeId);
   recent.set(treeId, now);
@@ -23,15 +23,17 @@ export function noteChange(treeId: string, now: number): void {
   }
 }
 
-/** A tree of this isolate has updates that a client may look for, or (`false`) has published them. */
+/**
+ * Notes that a tree of this isolate has updates that a client may look for, or (`false`) that it has published them.
+ */
 export function noteWaiting(treeId: string, waits: boolean): void {
   if (waits) waiting.add(treeId);
   else waiting.delete(treeId);
 }
 
 /**
- * Makes trees in which this isolate just changed something publish their updates, so that a client finds what it made. Where one
- * process serves everything, all trees with updates publish them.
+ * Has the trees that this isolate changed recently publish their updates, so that a client finds what it created. Where
+ * one process serves everything, all trees with updates publish them. `now` in ms.
  */
 export async function publishRecent(env: ListingEnv, now: number): Promise<void> {
   const changed = [...recent].filter(([, at]) => at >= now - FRESHNESS_MS).map(([treeId]) => treeId);

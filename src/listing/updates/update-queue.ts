@@ -6,42 +6,44 @@ import type { TreeSize } from "../inventory/shard/tree-size.ts";
 import { LOST_CALL_MS, ShardCalls } from "../shard-calls.ts";
 import { CALL_DELAY_MS, HELD_BACK_MS, MAX_UPDATE_DELAY_MS } from "./delays.ts";
 
-/** Between two looks whether a call of another object is over (ms). */
+/** Interval at which the end of another object's call is checked (ms). */
 const LOOK_MS = 5;
 
-/** The updates that one call brings to a shard of the list of accessors. */
+/** Updates in one call to a shard of the list of accessors. */
 export interface ShardUpdates {
-  /** New tokens: listed from now on, with what the inventory keeps of them. */
+  /** Entries of new tokens, which the shard adds to the list. */
   readonly made: readonly InventoryEntry[];
-  /** Tokens of which something has changed. One that is not listed, or not any more, is left out. */
+  /** Entries of changed tokens. The shard ignores tokens that are not listed. */
   readonly changed: readonly InventoryEntry[];
-  /** Of trees whose oldest token the shard has. */
+  /** Sizes of trees whose oldest token is in the shard. */
   readonly sizes: readonly TreeSize[];
-  /** Trees whose ids this shard handed out, and whose first token is on the list of one of the shards. */
+  /** Trees whose ids this shard allocated, and whose first token some shard has listed, or which ended before that. */
   readonly started: readonly StartedTree[];
 }
 
-/** A tree that was started, and the row of its first token. */
+/** A tree with a first token, and the row of that token. */
 export interface StartedTree {
   readonly tree: string;
   readonly row: number;
 }
 
-/** Calls one shard. Rejects when it may not have the updates. */
+/** Sends updates to one shard. Rejects when the shard may not have them. */
 export type Deliver = (shard: number, updates: ShardUpdates) => Promise<void>;
 
-/** A new token, and the shard that handed out the id of its tree; null when it is not the first of a tree, or none did. */
+/**
+ * A new token. `allocatedBy`: the shard that allocated its tree; null when it is not the first token, or no shard did.
+ */
 interface Made {
   readonly entry: InventoryEntry;
   readonly allocatedBy: number | null;
 }
 
-/** What waits for one shard. */
+/** Pending updates for one shard. */
 class Waiting {
   readonly made = new Map<string, Made>();
   readonly changed = new Map<string, InventoryEntry>();
   readonly sizes = new Map<string, TreeSize>();
-  /** By accessor. */
+  /** By the accessor of the first token. */
   readonly started = new Map<string, StartedTree>();
 
   has(accessor: string): boolean {
@@ -50,19 +52,19 @@ class Waiting {
 }
 
 /**
- * Updates of the trees of one isolate for the shards: those of many trees go with one call, and of each token only the
- * newest.
+ * Queue of the updates of all trees of one isolate. One call to a shard carries the updates of many trees, and of each
+ * token only the newest.
  */
 export class UpdateQueue {
   readonly #waiting = new Map<number, Waiting>();
   readonly #calls = new ShardCalls<Waiting>((shard, updates) => this.#putBack(shard, updates));
 
-  /** A token was made. */
+  /** Queues the update for a new token. */
   created(entry: InventoryEntry, allocatedBy: number | null): void {
     this.#of(accessorShardNumber(entry.accessor)).made.set(entry.accessor, { entry, allocatedBy });
   }
 
-  /** Something about a token has changed. */
+  /** Queues the update for a changed token. */
   changed(entry: InventoryEntry): void {
     const waiting = this.#of(accessorShardNumber(entry.accessor));
     const made = waiting.made.get(entry.accessor);
@@ -70,38 +72,38 @@ export class UpdateQueue {
     else waiting.changed.set(entry.accessor, entry);
   }
 
-  /** A tree has another size. */
+  /** Queues the update for a changed size of a tree. */
   sized(size: TreeSize): void {
     this.#of(accessorShardNumber(size.root)).sizes.set(size.root, size);
   }
 
-  /** True while the shard may not have heard of a token that was made or changed. */
+  /** True while an update of the token is pending: its shard may not know that it was created or changed. */
   isOnItsWay(accessor: string): boolean {
     const shard = accessorShardNumber(accessor);
     return (this.#waiting.get(shard)?.has(accessor) || this.#calls.carriedTo(shard)?.has(accessor)) ?? false;
   }
 
-  /** True when nothing waits but what can wait for other updates. */
+  /** True when no call is in flight and only low-priority updates are pending. */
   get isQuiet(): boolean {
     if (!this.#calls.isEmpty) return false;
     return this.#isPatient;
   }
 
-  /** After a sending: in how many ms the next one is due at the latest; null: nothing waits. */
+  /** Maximum delay until the next call of `send()` (ms), read after one; null when nothing is pending. */
   get nextSendIn(): number | null {
     if (this.#waiting.size === 0) return null;
     if (this.#isPatient) return MAX_UPDATE_DELAY_MS;
     return [...this.#waiting.keys()].some((shard) => this.#calls.has(shard)) ? HELD_BACK_MS : CALL_DELAY_MS;
   }
 
-  /** Sends everything that waits, except to shards that are being called: what waits for those is left. `now` in ms. */
+  /** Sends all pending updates. Those for shards with a call in flight stay pending. `now` in ms. */
   async send(deliver: Deliver, now: number): Promise<void> {
     this.#calls.giveUpLost(now);
     const shards = [...this.#waiting.keys()].filter((shard) => !this.#calls.has(shard));
     await Promise.all(shards.map((shard) => this.#sendTo(shard, deliver, now)));
   }
 
-  /** Cancels pending updates of these tokens, which are about to go: none arrives after the answer. */
+  /** Cancels pending updates of these tokens, which are about to be removed: none arrives once this returns. */
   async takeBack(accessors: readonly string[]): Promise<void> {
     for (const accessor of accessors) {
       const shard = accessorShardNumber(accessor);
@@ -116,7 +118,7 @@ export class UpdateQueue {
     }
   }
 
-  /** True when what waits can wait for other updates. */
+  /** True when only low-priority updates are pending: those about started trees. */
   get #isPatient(): boolean {
     return [...this.#waiting.values()].every(({ made, changed, sizes }) => made.size + changed.size + sizes.size === 0);
   }
@@ -135,7 +137,7 @@ export class UpdateQueue {
     if (answered) for (const made of updates.made.values()) this.#noteStarted(made);
   }
 
-  /** Puts updates back, behind what came since. */
+  /** Puts the updates of a failed call back into the queue. Newer updates of the same tokens take precedence. */
   #putBack(shard: number, updates: Waiting): void {
     const waiting = this.#of(shard);
     for (const [accessor, made] of updates.made) {
