@@ -5,7 +5,7 @@ import { auditCaller } from "./audit-record.ts";
 import { callerRecord, identify } from "./caller.ts";
 import type { RequestContext } from "./route.ts";
 
-/** What the policies of a request's token grant, for an open endpoint that shows more to callers with one. null without a good token. */
+/** Returns the ACL of a request's token, for an open endpoint that shows more with one. null without a valid token. */
 export async function aclOfRequest(
   { env, request }: Pick<RequestContext, "env" | "request">,
   installation: Installation,

@@ -18,10 +18,10 @@ import { QUOTA_EXCEEDED, toWire, UNKNOWN_FIELDS } from "../wire/failure.ts";
 import type { AuthReply, Reply } from "../wire/reply.ts";
 import { type Caller, callerAccessor, callerRecord } from "./caller.ts";
 
-/** What is known of a request so far. */
+/** Facts about a request that its audit lines show. */
 export interface AuditSubject {
   readonly operation: AuditLine["operation"];
-  /** Without a token in it; "" as long as it is not known what serves it. */
+  /** Path without any token in it; "" until the route is known. */
   readonly path: string;
   readonly clientAddress: string | null;
   /** The token that was sent, "" for none. */
@@ -31,18 +31,18 @@ export interface AuditSubject {
   readonly notes: AuditNotes;
 }
 
-/** How a request ended. */
+/** Outcome of a request. */
 export interface AuditEnd {
   readonly status: number;
   readonly result: Result<unknown>;
-  /** The answer, where it can hand out a token. */
+  /** The answer; null for one that can't contain a token. */
   readonly reply: Reply | null;
 }
 
 /**
- * The audit log of one request, over HTTP or RPC: one line before the request changes anything or issues a token, and
- * one when it is answered. Facts are added as they become known, so that the last line can be written wherever the
- * request ends.
+ * The audit log of one request, over HTTP or RPC: a request line before it changes anything or issues a token, and a
+ * response line when it is answered. Facts are added as they become known, so that the response line can be written
+ * wherever the request ends.
  */
 export class AuditRecord {
   readonly #via: AuditLine["via"];
@@ -50,7 +50,7 @@ export class AuditRecord {
   readonly #arrivedAt = currentTime();
   readonly #subject: { -readonly [name in keyof AuditSubject]: AuditSubject[name] };
   #installation: Installation | null = null;
-  /** The line before the act: handed over, it is written only for a token that is good. */
+  /** State of the request line. "handed over": the code that authenticates the token writes it if the token is good. */
   #firstLine: "none" | "handed over" | "written" = "none";
 
   constructor(via: AuditLine["via"], id: string, subject: AuditSubject) {
@@ -59,37 +59,43 @@ export class AuditRecord {
     this.#subject = { ...subject };
   }
 
-  /** Takes what is known by now. */
+  /** Adds facts about the request. The first installation that is given stays. */
   learn(subject: Partial<AuditSubject>, installation: Installation | null = null): void {
     Object.assign(this.#subject, subject);
     this.#installation ??= installation;
   }
 
-  /** False as long as it is not known what serves the path. */
+  /** False until the route of the request is known. */
   get hasPath(): boolean {
     return this.#subject.path !== "";
   }
 
-  /** The role of its mount that a login asked for; "" when it named none, or none that exists. */
+  /** The role that a login named; "" when it named none, or one that does not exist on its mount. */
   get role(): string {
     const { role = "", roleExists = false } = this.#subject.notes;
     return roleExists ? role : "";
   }
 
-  /** Writes the line before a request without a token acts. Call it where nothing but the act itself can fail any more. */
+  /**
+   * Writes the request line at once, without the caller. For a request that acts before a token is authenticated, or
+   * without one: an open endpoint, a login, a call over RPC. Call it directly before the handler.
+   */
   async begin(): Promise<void> {
     writeAuditLine(await this.firstLine());
     this.#firstLine = "written";
   }
 
-  /** The line before the request acts, for the code that finds the caller's token good and knows whose it is. */
+  /**
+   * Returns the request line of a request with a token. The code that authenticates the token adds the caller to it and
+   * writes it. It is not written for an invalid token.
+   */
   async firstLine(): Promise<AuditLine> {
     this.#firstLine = "handed over";
     const known = await this.#known(false);
     return { type: "request", time: formatRfc3339(currentTime()), ...known, ...(await this.#data()) };
   }
 
-  /** Writes the last line. */
+  /** Writes the response line. */
   async end({ status, result, reply }: AuditEnd): Promise<void> {
     const now = currentTime();
     const error = firstError(result, this.#subject.data);
@@ -138,9 +144,12 @@ export class AuditRecord {
     return { data: await auditData(installation, data, plain) };
   }
 
-  /** True when the last line has to have the fields. What comes without a good token may be of any size, and proves nothing. */
+  /**
+   * True when the response line must have the fields, since no request line has them. The fields of a read without a
+   * valid token are not logged: they prove nothing, and anyone can send many of them.
+   */
   #lacksData(isGood: boolean): boolean {
-    // A line that was handed over for a token that was not good is not written.
+    // A request line that was handed over is not written when the token is invalid.
     return this.#firstLine === "none" ? isGood : this.#firstLine === "handed over" && !isGood;
   }
 
@@ -148,7 +157,7 @@ export class AuditRecord {
     const { issuedTeamToken, targetAccessor } = this.#subject.notes;
     if (issuedTeamToken) return { auth: issuedTeamToken };
     const handedOut = reply?.kind === "auth" || reply?.kind === "wrapped" ? reply.auth : undefined;
-    // The answer to a renewal describes the token that the request was about.
+    // The answer to a renewal describes the token that was renewed, which is not a new one.
     const isNew = handedOut !== undefined && handedOut.accessor !== targetAccessor;
     const auth = isNew && { auth: await this.#issuedToken(handedOut) };
     if (reply?.kind !== "wrapped") return auth || undefined;
@@ -176,7 +185,7 @@ export class AuditRecord {
   }
 }
 
-/** The mount of a path: that of an auth method, or the first segment. */
+/** Returns the mount of a path: an auth mount, or the first segment; null when no mount serves the path. */
 function mountOfPath(installation: Installation, path: string): string | null {
   const method = methodAt(installation, path);
   if (method) return `auth/${method.path}`;
@@ -190,7 +199,10 @@ function methodAt(installation: Installation, path: string): Mount | undefined {
 
 const FIXED_MOUNTS: ReadonlySet<string> = new Set(["sys", "identity", "cubbyhole"]);
 
-/** The error message for the log. Those of three failures have the path or names of fields in them, which stay out of it. */
+/**
+ * Returns the error message for the log; undefined for a success. The messages of three failures contain the path or
+ * names of fields that the client sent. Fixed texts replace them.
+ */
 function firstError(result: Result<unknown>, data: AuditSubject["data"]): string | undefined {
   if (result.ok) return undefined;
   if (result.error.code === "no_route") return "no handler for route";
@@ -200,7 +212,7 @@ function firstError(result: Result<unknown>, data: AuditSubject["data"]): string
   return first === undefined ? undefined : auditMessage(first, data);
 }
 
-/** What the audit log says about the token of a caller. */
+/** Returns what the audit log says about the token of a caller. */
 export function auditCaller(caller: Caller): AuditAuth {
   return auditAuth(callerRecord(caller), callerAccessor(caller), caller.kind);
 }

@@ -14,23 +14,23 @@ import { authorizeBatch, type Caller, type ParsedToken } from "./caller.ts";
 import { runKnown } from "./known-caller.ts";
 import { authorizeTeam } from "./team-caller.ts";
 
-/** A caller whose token is good and whose policies allow the request. */
+/** An authorized request: the token is valid and its policies allow the request. */
 export interface AuthorizedCall {
   readonly caller: Caller;
   readonly verdict: Verdict;
-  /** What was asked of the caller's own tree in the same hop; null when nothing was. */
+  /** The action that was performed in the hop that authenticated the caller; null for none. */
   readonly action: CallerAction | null;
-  /** What came of the action. */
+  /** Outcome of the action; null without one. */
   readonly outcome: Result<Outcome> | null;
 }
 
-/** A call that is refused, with the caller when its token was good: for the audit log, which says who was refused. */
+/** A refused call. `caller` is set when the token was valid: the audit log then says whom the policies refused. */
 export interface RefusedCall {
   readonly failure: Failure;
   readonly caller: Caller | null;
 }
 
-/** A token and what is asked for with it. */
+/** A request and its token. */
 export interface CallRequest extends Call {
   readonly presented: ParsedToken;
   /** The audit line of a request that may change something; null for one that only reads. */
@@ -38,11 +38,11 @@ export interface CallRequest extends Call {
 }
 
 /**
- * Authenticates the caller and evaluates its policies. Counts one use. For a service token its tree does both, and performs
- * an action in the same hop. `line` is written where the token is
- * accepted, before anything is changed.
+ * Authenticates the caller, evaluates its policies and counts one use. For a service token its tree does this and
+ * performs the action in the same hop, unless `runKnown` can do it in the Worker. `line` is written where the token is
+ * accepted, before anything changes.
  *
- * @param nextAction the action.
+ * @param nextAction makes the action. Called once, and only for a service token.
  */
 export async function authorizeCall(
   env: Env,

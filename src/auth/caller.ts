@@ -21,19 +21,19 @@ import type { GroveRequest } from "../wire/request.ts";
 import { readCustomId } from "./custom-id-tokens.ts";
 import { authenticateTeam, type TeamCaller } from "./team-caller.ts";
 
-/** A token that a client sent, parsed: it is genuine, but nothing says yet that it is alive. */
+/** A parsed token of a request. This installation issued it; whether it is alive is not known yet. */
 export type ParsedToken =
   | { readonly kind: "service"; readonly text: string; readonly credential: TokenCredential }
   | { readonly kind: "batch"; readonly text: string; readonly token: BatchToken }
   | { readonly kind: "team"; readonly text: string; readonly credential: TeamCredential };
 
-/** Who makes a request, after its token was found good. */
+/** The authenticated caller of a request. */
 export type Caller =
   | { readonly kind: "service"; readonly token: TokenView }
   | { readonly kind: "batch"; readonly token: BatchToken }
   | TeamCaller;
 
-/** What is fixed about the caller's token. */
+/** Returns the record of the caller's token: its immutable properties. */
 export function callerRecord(caller: Caller): TokenRecord {
   switch (caller.kind) {
     case "service":
@@ -45,7 +45,7 @@ export function callerRecord(caller: Caller): TokenRecord {
   }
 }
 
-/** The identifier of the caller's token for others: its accessor, the id of a team token, "" for a batch token. */
+/** Returns the public identifier of the caller's token: the accessor, the id of a team token, "" for a batch token. */
 export function callerAccessor(caller: Caller): string {
   switch (caller.kind) {
     case "service":
@@ -57,20 +57,20 @@ export function callerAccessor(caller: Caller): string {
   }
 }
 
-/** Who asks, and with what, for the record of what the request ends. */
+/** Returns the request that is stored with the tokens it ends: the caller, the id of the request, and its path. */
 export function endRequestOf(caller: Caller, { id, path }: Pick<GroveRequest, "id" | "path">): EndRequest {
   return { by: askerOf(caller), request: id, path: auditPath(path).slice(0, MAX_KEPT_PATH), job: "" };
 }
 
-/** Who a caller is, for the record of what it ends. */
+/** Returns the caller as it is stored with the tokens that it ends. */
 export function askerOf(caller: Caller): Asker {
   const { displayName, entityId } = callerRecord(caller);
   return { accessor: callerAccessor(caller), displayName, entityId };
 }
 
 /**
- * Reads a token text. Whatever this installation did not make is refused here, from what the isolate knows, before any
- * object is asked.
+ * Parses a token. Returns null for a text that this installation did not issue. A wrong tag or seal, and a custom id
+ * that the filter does not contain, are refused without a call to an object.
  */
 export async function readToken(env: Env, installation: Installation, text: string): Promise<ParsedToken | null> {
   if (!isGenerated(text)) {
@@ -81,12 +81,12 @@ export async function readToken(env: Env, installation: Installation, text: stri
   const known = cache.get(text);
   if (known) return known;
   const read = await readGenerated(installation.keys, text);
-  // Only genuine tokens are cached: garbage must not evict them.
+  // Only genuine tokens are cached: forged texts must not evict them.
   if (read) cache.set(text, read, text.length);
   return read;
 }
 
-/** Tokens that were read with the keys of an installation. What a token says never changes; whether it is alive is not here. */
+/** Parsed tokens, by the keys that verified them. The content of a token never changes. Liveness is not cached here. */
 const TOKENS_READ = new WeakMap<Keys, GenerationalCache<string, ParsedToken>>();
 
 function tokensRead(keys: Keys): GenerationalCache<string, ParsedToken> {
@@ -97,7 +97,7 @@ function tokensRead(keys: Keys): GenerationalCache<string, ParsedToken> {
   return cache;
 }
 
-/** True for the shapes that generated tokens have. What is in such a token proves itself, and never changes. */
+/** True when the text has the form of a generated token. The tag or seal in such a token authenticates its content. */
 export function isGenerated(text: string): boolean {
   return text.startsWith(BATCH_PREFIX) || text.startsWith(SERVICE_PREFIX) || looksLikeTeamToken(text);
 }
@@ -115,7 +115,7 @@ async function readGenerated(keys: Keys, text: string): Promise<ParsedToken | nu
   return credential && { kind: "team", text, credential };
 }
 
-/** True when a batch token is good at `now` (ms): in time, above the watermarks, and its parent, if it has one, alive. */
+/** True when a batch token is valid at `now` (ms): not expired, not ended by a watermark, its parent (if any) alive. */
 export async function isBatchAlive(
   env: Env,
   installation: Installation,
@@ -130,10 +130,9 @@ export async function isBatchAlive(
 }
 
 /**
- * The holder of a token that is valid now, without counting a use. For endpoints that need no token but show more with
- * one.
+ * Returns the caller of a token. Counts no use. For endpoints that need no token but show more with one.
  *
- * @returns null for every token that can't be used.
+ * @returns null for a token that is not valid now, or not from this address.
  */
 export async function identify(
   env: Env,
@@ -146,7 +145,7 @@ export async function identify(
   return caller && addressAllowed(callerRecord(caller).boundCidrs, clientAddress) ? caller : null;
 }
 
-/** Who holds a token that was read, if it is good now. Counts no use. */
+/** Returns the caller of a parsed token; null when it is not valid now. Counts no use and checks no bound networks. */
 export async function callerOf(env: Env, installation: Installation, presented: ParsedToken): Promise<Caller | null> {
   if (presented.kind === "batch") {
     const alive = await isBatchAlive(env, installation, presented.token, currentTime());
@@ -161,9 +160,11 @@ export async function callerOf(env: Env, installation: Installation, presented: 
 }
 
 /**
- * Decides about a request of a batch token in the Worker: without a call to an object when the token is an orphan.
+ * Authorizes a request with a batch token in the Worker. No tree is called when the token is an orphan or this isolate
+ * knows that its parent is alive.
  *
- * @returns as `decide`.
+ * @returns the caller with the verdict of `decide`: null when the policies refuse the request. A failure when the token
+ *   can't be used.
  */
 export async function authorizeBatch(
   env: Env,

@@ -8,15 +8,15 @@ import { customIdHashes, type TokenCredential } from "../token/ids.ts";
 import { couldBeCustomId } from "../token/rules/custom-id.ts";
 import { customIdsOf } from "../tree/custom-ids.ts";
 
-/** Tokens with chosen ids in one generation of the copies of an isolate. */
+/** Maximum number of custom ids in one generation of the isolate's cache. */
 const MAX_FOUND = 1024;
 
-/** Where tokens are, by their ids, as this isolate found them. Whether one is alive is not here. */
+/** Addresses of tokens by custom id, as this isolate read them from the directory. Liveness is not cached here. */
 const found = new IsolateCopy<string, TokenCredential>(MAX_FOUND);
 
 /**
- * Reads a token id that root chose: what the filter lets through is looked up in the directory, and remembered for
- * POLICY_CACHE_SECONDS. Null for an id that no token has.
+ * Reads a custom id. An id that the filter may contain is looked up in the directory, and a hit is cached for
+ * POLICY_CACHE_SECONDS. Returns null for an id that no token has.
  */
 export async function readCustomId(
   env: Env,
@@ -37,7 +37,7 @@ async function findCustomId(env: Env, installation: Installation, text: string):
   return undefined;
 }
 
-/** Forgets where the token with this id is: it is given to another one. */
+/** Drops the cached address of a custom id. Called when another token gets the id. */
 export function forgetCustomId(text: string): void {
   found.forget(text);
 }

@@ -15,10 +15,10 @@ import { decideTeam } from "./team-caller.ts";
 
 type Context = CallContext<unknown, unknown>;
 
-/** A token that is good, or why there is none. */
+/** The caller of a valid token, or why the token is not valid. "unknown": this installation did not issue it. */
 export type Subject = { readonly caller: Caller } | { readonly end: TokenEnd | "unknown" };
 
-/** Who holds a token. Counts no use. "unknown" for a text that this installation did not make. */
+/** Returns the caller of a token, or why the token is not valid. Counts no use. */
 export async function subjectOfToken(context: Context, text: string): Promise<Subject> {
   const { env, installation } = context;
   const presented = await readToken(env, installation, text.trim());
@@ -28,7 +28,7 @@ export async function subjectOfToken(context: Context, text: string): Promise<Su
   return caller ? { caller } : { end: presented.kind === "batch" ? endOfBatch(context, presented) : "gone" };
 }
 
-/** Who holds the token of an accessor. Counts no use. */
+/** Returns the caller of the token with this accessor, or why the token is not valid. Counts no use. */
 export async function subjectOfAccessor(context: Context, accessor: string): Promise<Subject> {
   const found = await accessorTarget(context, accessor);
   return found ? storedSubject(context, found) : { end: "unknown" };
@@ -40,24 +40,24 @@ async function storedSubject(context: Context, { treeId, target }: NamedTarget):
   return { end: (await treeOf(context.env, treeId)?.endOf(target)) ?? "gone" };
 }
 
-/** Nothing is stored of a batch token: what is not in its text is that of its parent. */
+/** A batch token is not stored. If neither its expiry nor a watermark has ended it, its parent has. */
 function endOfBatch({ installation }: Context, { token }: Extract<ParsedToken, { kind: "batch" }>): TokenEnd {
   if (token.expiresAt <= currentTime()) return "expired";
   return isEnded(installation.watermarks, "all", token.record) ? "ended_together" : "parent_ended";
 }
 
-/** A decision about a request of a token that is good, with what it came from. */
+/** A decision about a request with a valid token, and its reasons. */
 export interface ExplainedDecision {
-  /** As of `decide`. */
+  /** As `decide` returns it. */
   readonly decided: Result<Verdict | null>;
-  /** What the entity adds; a failure when it is disabled or gone. */
+  /** The entity of the token; null without one. A failure when the entity is disabled or deleted. */
   readonly entity: Result<EntityView | null>;
-  /** What the rules came to; null where none was asked. */
+  /** The decisive step of the policy evaluation; null when no rule was evaluated, as for the root policy. */
   readonly step: Step | null;
   readonly acl: Acl;
 }
 
-/** Decides as about a request that the token makes, by the same rule, and keeps what it looked at. Changes nothing. */
+/** Decides about a request with the same functions as for a real one, and returns the reasons. Changes nothing. */
 export async function explainDecision(
   { env, installation }: Pick<Context, "env" | "installation">,
   caller: Caller,
@@ -78,7 +78,7 @@ export async function explainDecision(
   return { decided, entity, step: decisiveStep(steps, allowed), acl };
 }
 
-/** The names of all policies that decide about a token: its own and those of its entity. */
+/** Returns the sorted names of all policies of a token: its own and those of its entity. */
 export function policiesOfDecision(caller: Caller, { entity }: Pick<ExplainedDecision, "entity">): readonly string[] {
   const added = entity.ok ? (entity.value?.policies ?? []) : [];
   return [...new Set([...callerRecord(caller).policies, ...added])].sort();

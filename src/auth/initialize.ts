@@ -15,17 +15,17 @@ import { sealToken } from "../tree/token-rows.ts";
 const ALREADY_INITIALIZED = invalid("Grove is already initialized");
 
 /**
- * Makes the key ring and the first root token of a new installation, once.
+ * Creates the key ring and the first root token of a new installation, once.
  *
- * The token is written before the key ring: after a crash in between there are no keys that would make the token good,
- * and the next call starts over. Of two calls at once the one that stores its key ring wins.
+ * The token is written before the key ring. After a crash in between there are no keys with which the token would be
+ * valid, and the next call starts over. Of two concurrent calls, the one that stores its key ring first wins.
  *
- * @param loaded what the isolate knows: an installation, or that there is none.
+ * @param loaded the installation as this isolate knows it. Only "uninitialized" lets the call continue.
  * @param rootId "" for a generated root token, else the id that it gets (development only).
  * @returns the root token.
  */
 export async function initialize(env: Env, loaded: Result<Installation>, rootId: string): Promise<Result<string>> {
-  // Anybody may call this: once the installation exists it must cost nothing, above all no new tree for each call.
+  // Clients without a token may call this. Once the installation exists, a call must cost nothing, above all no tree.
   if (loaded.ok) return err(ALREADY_INITIALIZED);
   if (loaded.error.code !== "uninitialized") return loaded;
   const sealKey = parseSealKey(env.GROVE_SEAL_KEY ?? "");
@@ -38,7 +38,7 @@ export async function initialize(env: Env, loaded: Result<Installation>, rootId:
   const ids = await newTokenIds(keys, treeId, now, rootId || undefined);
   const customId = rootId === "" ? null : (await customIdHashes(keys, rootId, now))[0];
   const spec = rootToken(now, customId?.directoryKey ?? null);
-  // The tree can't make the seal: the keys are stored later.
+  // The tree can't compute the seal of the row: the keys are stored later.
   const seal = sealToken(keys.rows, treeId, { ...ids, recordJson: JSON.stringify(spec.record) });
   const created = await tree.create(spec, { ...ids, seal }, null);
   if (!created.ok) return created;
@@ -58,20 +58,25 @@ export async function initialize(env: Env, loaded: Result<Installation>, rootId:
 }
 
 /**
- * The installation as this isolate knows it, see `loadInstallation`. In development one that does not exist yet is initialised
- * with the root token of the configuration.
+ * Returns the installation as this isolate knows it, see `loadInstallation`. With GROVE_DEV_ROOT_TOKEN (development
+ * only), it first initialises an installation that does not exist yet, with that root token.
  */
 export async function openInstallation(env: Env): Promise<Result<Installation>> {
   const loaded = await loadInstallation(env);
   if (!env.GROVE_DEV_ROOT_TOKEN || loaded.ok || loaded.error.code !== "uninitialized") return loaded;
   const problem = checkCustomId(env.GROVE_DEV_ROOT_TOKEN);
   if (problem) return err({ code: "sealed", message: `GROVE_DEV_ROOT_TOKEN can't be used: ${problem}` });
-  // A concurrent request may have initialised the installation first, which is as good.
+  // The result is ignored: a concurrent request may have initialised the installation first.
   await initialize(env, loaded, env.GROVE_DEV_ROOT_TOKEN);
   return loadInstallation(env);
 }
 
-/** A root token, made at `now` (ms). @param customIdKey key in the directory of custom ids, or null. */
+/**
+ * Returns the specification of a root token that never expires.
+ *
+ * @param now time of creation (ms).
+ * @param customIdKey key of its id in the directory of custom ids; null for a generated id.
+ */
 export function rootToken(now: number, customIdKey: string | null): TokenSpec {
   return {
     type: "service",

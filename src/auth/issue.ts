@@ -23,7 +23,7 @@ import type { AuthReply } from "../wire/reply.ts";
 import { forgetCustomId } from "./custom-id-tokens.ts";
 import { authOfBatch, authOfToken } from "./render.ts";
 
-/** Longest time between reserving a custom id and writing its token, with a wide margin. */
+/** Maximum time (ms) between the reservation of a custom id and the write of its token, with a wide margin. */
 const RESERVATION_MS = 60_000;
 
 /** Messages of the reference's auth/token/create. */
@@ -32,10 +32,10 @@ const PARENT_GONE = invalid("parent token not found");
 const NO_ROW = unavailable("the token could not be stored; try again");
 
 /**
- * Makes a token that the rules allow and that its creator's tree did not make in the step that allowed it: a batch token,
- * the first token of a new tree, or a child for which something outside the tree came first.
+ * Issues a planned token that the creator's tree did not write when it authorized the request: a batch token, the first
+ * token of a new tree, or a child that needs a write outside the tree first (a custom id, the entity of an alias).
  *
- * @param creator the parent, unless it is an orphan.
+ * @param creator the token that creates it: its parent, unless it is an orphan. null for a login or a root token.
  * @param customId "" for a generated token.
  */
 export async function issue(
@@ -56,14 +56,14 @@ export async function issue(
   return started.ok ? ok(authOfToken(started.value.token, started.value.ids.token)) : started;
 }
 
-/** A custom id that is taken in the directory for an address before a token is written there. */
+/** A custom id. The directory reserves it for an address before the token is written there. */
 interface CustomId {
   readonly text: string;
   reserve(address: TokenAddress): Promise<Result<null>>;
   release(address: TokenAddress): Promise<void>;
 }
 
-/** Creates a child in the tree of its parent. Generates another row number when the first one is taken. */
+/** Creates a child in the tree of its parent. Retries with a new row number when the tree has taken that number. */
 async function addChild(
   env: Env,
   installation: Installation,
@@ -86,7 +86,7 @@ async function addChild(
   return err(NO_ROW);
 }
 
-/** One attempt to write a child; with `above` it failed, and the next needs a greater row. */
+/** Tries to write a child. With `above` the row was taken, and the next attempt needs a greater row number. */
 async function insert(
   env: Env,
   spec: TokenSpec,
@@ -100,15 +100,16 @@ async function insert(
   return inserted.value.kind === "created" ? ok(authOfToken(inserted.value.token, ids.token)) : err(PARENT_GONE);
 }
 
-/** The location hint for the tree of an orphan: that of its spec, or of the token mount when no login made it. */
+/** Returns the location hint for the tree of an orphan: the spec's, or the token mount's when no login creates it. */
 function locationOf(installation: Installation, spec: TokenSpec): LocationHint | undefined {
   return spec.location ?? (spec.record.login ? undefined : installation.mountAt("token/")?.config.locationHint);
 }
 
 /**
- * The directory takes the id first, so two creations of one id can't both succeed; then every isolate learns to ask the
- * directory; then the tree writes the token. After a crash in between the id leads to a row that does not exist, which
- * the next creation of the same id finds out and replaces.
+ * Issues a token with a custom id. First the directory reserves the id, so two creations of one id can't both succeed.
+ * Then the id is added to the filter, without which isolates do not look it up in the directory. Then the tree writes
+ * the token. After a crash in between, the entry leads to a row that does not exist, and the next creation with the
+ * same id replaces it.
  */
 async function issueWithCustomId(
   env: Env,
@@ -118,7 +119,7 @@ async function issueWithCustomId(
   customId: string,
 ): Promise<Result<AuthReply>> {
   const [{ filterKey, directoryKey }, ...older] = await customIdHashes(installation.keys, customId, currentTime());
-  // A token with this id may still be stored under the hash of an older term.
+  // A token with this id may be stored under a hash with a key of an older term.
   for (const hash of older) {
     if (mayContain(installation.customIdFilter, hash.filterKey) && (await leadsToLiveToken(env, hash.directoryKey))) {
       return err(DUPLICATE_ID);
@@ -137,7 +138,7 @@ async function issueWithCustomId(
   if (parent) return addChild(env, installation, keyed, parent, { text: customId, reserve, release });
   let reserved: TokenAddress | null = null;
   const prepare = async (address: TokenAddress) => {
-    // The tree before was taken.
+    // The tree of the previous attempt was taken.
     if (reserved) await release(reserved);
     reserved = address;
     const done = await reserve(address);
@@ -146,20 +147,21 @@ async function issueWithCustomId(
   const location = locationOf(installation, spec);
   const started = await startTree(env, installation.keys, keyed, { customId, prepare, location });
   if (started.ok) return ok(authOfToken(started.value.token, customId));
-  // Else the client that tries again would be refused: the id would count as taken for a minute.
+  // Otherwise a retry of the client would be refused: the id would count as taken for RESERVATION_MS.
   if (reserved) await release(reserved);
   return started;
 }
 
-/** True when the directory has the key and its token is alive. */
+/** True when the directory has the key and the token at its address is alive. */
 async function leadsToLiveToken(env: Env, key: string): Promise<boolean> {
   const held = await customIdsOf(env, key).find(key);
   return held !== null && (await treeOf(env, held.treeId)?.rowStatus(held.row)) === "alive";
 }
 
 /**
- * Takes the directory entry. An entry gives way when its tree says that the token has ended. A row that is not there may
- * still be on its way from a creation at the same moment, so it has to be of some age to count as left by a crash.
+ * Reserves the directory entry; false when a token holds it. An existing entry is replaced when its tree reports that
+ * the token has ended. A row that is absent may still be written by a concurrent creation, so it counts as left behind
+ * by a crash only after RESERVATION_MS.
  */
 async function takeEntry(env: Env, key: string, address: TokenAddress): Promise<boolean> {
   const directory = customIdsOf(env, key);

@@ -12,10 +12,10 @@ import { isMadeElsewhere, planChild } from "../token/rules/create.ts";
 import { knownToken } from "../tree/known-tokens.ts";
 
 /**
- * Answers in place of the caller's tree, for a token that it has made known to this isolate and an action that changes
- * nothing in the tree. As the tree does it: the entity, the policies, then the action.
+ * Answers in place of the caller's tree, if the tree has published the token to this isolate and the action changes
+ * nothing in the tree. The order is that of the tree: entity, policies, action.
  *
- * @returns null when the tree has to be asked.
+ * @returns null when the tree must be called.
  */
 export async function runKnown(
   env: Env,
@@ -40,7 +40,7 @@ export async function runKnown(
   });
 }
 
-/** True for what the Worker can do without the tree, as far as the request shows. */
+/** True when the request alone does not rule out that the Worker can perform the action without the tree. */
 function isReadOnly(action: CallerAction): boolean {
   if (action.kind === "lookup") return action.target.by === "self" || action.target.by === "token";
   if (action.kind !== "create") return false;

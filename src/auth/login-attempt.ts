@@ -19,41 +19,41 @@ import { policyWarnings } from "./policy-warning.ts";
 import { noteRefusal, type RefusalStub } from "./refused/report.ts";
 import type { LoginContext, PresentedContext } from "./route.ts";
 
-/** The checks that end the logins of every method, in words. */
+/** Descriptions of the last checks of a login, common to all methods. */
 export const LAST_CHECKS = {
   entity: "The entity of the holder is not disabled.",
   token: "The role and the mount can give a token.",
 } as const;
 
-/** A login under way, or the explanation of one. `Name` are the checks of the method. */
+/** A login in progress, or the explanation of one. `Name` is the union of the names of the method's checks. */
 export interface LoginAttempt<Name extends string = keyof typeof LAST_CHECKS> {
   readonly env: Env;
   readonly installation: Installation;
   readonly mount: Mount;
   /** null when the proxy in front did not send it. */
   readonly clientAddress: string | null;
-  /** For the audit log: the role that is asked for, and who is proved to ask. */
+  /** For the audit log: the role that the login names, and the identity that it proved. */
   readonly notes: AuditNotes;
   readonly checks: LoginChecks<Name>;
 }
 
-/** A client that a method has verified: what it is known by, and the token that it gets. */
+/** A client that a method has verified: the alias of its entity, and the token that it gets. */
 export interface VerifiedClient {
   readonly alias: Omit<LoginAlias, "mountAccessor">;
   readonly token: Omit<Login, "entityId">;
 }
 
-/** The field that both methods have in explanations of logins. */
+/** The field that `explain/login` of every method has. */
 export const EXPLAINED_ADDRESS = {
   client_address: sent(text()).describe("The address that the login comes from; that of this request unless sent"),
 };
 
-/** Why an address can't be explained, or null. */
+/** Returns the problem with the address field of an explanation, or null. */
 export function addressProblem({ client_address: address = "" }: { readonly client_address?: string | undefined }) {
   return address.length > MAX_ADDRESS_LENGTH ? "client_address is no address" : null;
 }
 
-/** The token that an explained login would get. */
+/** Shape of the token that an explained login would get. */
 const PLANNED_TOKEN_SHAPE = {
   token_policies: ["string"],
   "identity_policies?": ["string"],
@@ -61,16 +61,16 @@ const PLANNED_TOKEN_SHAPE = {
   expiration_time: "string | null",
 } as const satisfies Shape;
 
-/** What `explain/login` of every method answers. */
+/** Shape of the answer to `explain/login` of every method. */
 export const EXPLANATION_SHAPE = { allowed: "boolean", checks: CHECKS_SHAPE, "token?": PLANNED_TOKEN_SHAPE } as const;
 
-/** A token that a login would get, and what its answer would warn of. */
+/** The token that a login would get, and the warnings of its answer. */
 interface PlannedToken {
   readonly token: Record<string, unknown>;
   readonly warnings: readonly string[];
 }
 
-/** The login of a request. `words` are the checks of the method. */
+/** Starts the login of a request. @param words description of each check of the method. */
 export function loginAttempt<Name extends string>(
   context: LoginContext<unknown>,
   words: Readonly<Record<Name, string>>,
@@ -80,7 +80,10 @@ export function loginAttempt<Name extends string>(
   return { env, installation, mount: mountOf(context), clientAddress, notes, checks: new LoginChecks(words, false) };
 }
 
-/** A login that a request asks to have explained. The audit log notes no identity: here another caller asks about one. */
+/**
+ * Starts the explanation of a login. Its notes do not reach the audit log: the identity that is explained is not that
+ * of the caller.
+ */
 export function explainedAttempt<Name extends string>(
   context: PresentedContext<{ readonly client_address: string | undefined }>,
   words: Readonly<Record<Name, string>>,
@@ -96,7 +99,7 @@ export interface IssuedLogin {
   readonly warnings: readonly string[];
 }
 
-/** Plans the token of a login that an auth method has verified, or says why there can be none. Writes nothing. */
+/** Plans the token of a verified login, or returns why there can be none. Writes nothing. */
 function planIssue(installation: Installation, mount: Mount, login: Login): Result<LoginPlan> {
   if (JSON.stringify([login.metadata, login.internal]).length > MAX_META_LENGTH) {
     return refuse("the metadata of the login is too large");
@@ -105,11 +108,10 @@ function planIssue(installation: Installation, mount: Mount, login: Login): Resu
 }
 
 /**
- * Gives a token to a holder that an auth method has verified: the method's last step, so that nothing is issued by one that
- * failed.
+ * Issues the token of a verified login. It is the last step of a method, so a login that fails issues nothing.
  *
- * A mount that was disabled meanwhile issues nothing. The token is made as of what was known when the login began: a watermark
- * that was made since ends it, also when this isolate has not heard of it yet.
+ * A mount that was disabled or moved since the login began issues nothing. The token records the newest watermark that
+ * was known when the login began. A later watermark therefore ends it, even one that this isolate has not read yet.
  */
 export async function issueLogin(
   env: Env,
@@ -130,7 +132,7 @@ export async function issueLogin(
 }
 
 /**
- * Gives a verified client its token: the last step of every login.
+ * Issues the token of a verified client: the last step of every login.
  *
  * @returns "permission_denied" when an operator has disabled the entity of the client.
  */
@@ -146,9 +148,9 @@ export async function issueToken(
 }
 
 /**
- * Makes the checks of the last step and gives the token that would be made. Makes nothing.
+ * Makes the checks of the last step and returns the token that a login would get. Writes nothing.
  *
- * @param shown what the checks compare, as it is shown.
+ * @param shown values that the checks compare, in the form for the answer.
  */
 export async function planToken(
   { env, installation, mount, checks }: LoginAttempt,
@@ -165,9 +167,9 @@ export async function planToken(
 }
 
 /**
- * Answers a login. One that is refused is kept for operators.
+ * Answers a login. A refused login is recorded for operators (`explain/refused`).
  *
- * @param proofs the checks of which one proves who the client is.
+ * @param proofs names of checks; a login that passed one of them has proved its identity.
  */
 export function answerLogin<Name extends string>(
   attempt: LoginAttempt<Name>,
@@ -183,7 +185,7 @@ export function answerLogin<Name extends string>(
   return issued;
 }
 
-/** Answers what the checks of a login came to. @param more what the method says beside it. */
+/** Answers the explanation of a login. @param more further data of the method. */
 export function answerExplanation(
   checks: readonly Check[],
   planned: Result<PlannedToken>,
@@ -194,9 +196,9 @@ export function answerExplanation(
 }
 
 /**
- * The token of a plan. Times in RFC 3339; null for a token that does not end.
+ * Returns the token of a plan for the answer. `expiration_time` is RFC 3339; null for a token that does not expire.
  *
- * @param identityPolicies of the entity that the login would find.
+ * @param identityPolicies policies of the entity that the login would get.
  */
 function renderPlannedToken(
   installation: Installation,

@@ -1,15 +1,15 @@
 import { type Failure, ok, type Result } from "../base/result.ts";
 import type { Shape } from "../wire/shape.ts";
 
-/** What a check compares. */
+/** The values that a check compares. */
 export interface Compared {
-  /** What the role or the mount asks for; empty where it asks for nothing. */
+  /** The values that the role or the mount accepts; empty when it does not restrict them. */
   readonly bound?: readonly string[];
-  /** What the client has, if that is known. */
+  /** The client's value; null or absent when it is not known. */
   readonly actual?: string | null;
 }
 
-/** A check of a login as it was made. `assumed`: the claim was taken as true, since there is no proof to check. */
+/** The result of a check of a login. `assumed`: an explanation took the claim as true, since no proof was sent. */
 export interface Check {
   readonly name: string;
   /** The check in words. */
@@ -17,11 +17,11 @@ export interface Check {
   readonly outcome: "passed" | "failed" | "assumed" | "not_reached";
   readonly bound: readonly string[];
   readonly actual: string | null;
-  /** What the login would be answered, when the check failed. */
+  /** The error message of the login, when the check failed; else null. */
   readonly message: string | null;
 }
 
-/** The checks of a login, as `explain/login` of every method answers them. */
+/** Shape of the checks in the answer to `explain/login` of every method. */
 export const CHECKS_SHAPE = [
   {
     name: "string",
@@ -33,39 +33,39 @@ export const CHECKS_SHAPE = [
   },
 ] as const satisfies Shape;
 
-/** Where the rules of a login record each check as they make it. `Name` are the checks of the method. */
+/** Records the checks of one login as they are made. `Name` is the union of the names of the method's checks. */
 export class LoginChecks<Name extends string> {
   readonly #words: Readonly<Record<Name, string>>;
   readonly #made = new Map<string, Check>();
   #failed: Check | null = null;
   /**
-   * A login ends with the first check that fails, so that nothing more is done for a client that is refused. An explanation goes on
-   * while there is something to check.
+   * False for a login: it ends with the first check that fails, so that a refused client causes no more work. True for
+   * an explanation, which goes on with the checks that can still be made.
    */
   readonly goesOn: boolean;
 
-  /** @param words each check in words. */
+  /** @param words description of each check. */
   constructor(words: Readonly<Record<Name, string>>, goesOn: boolean) {
     this.#words = words;
     this.goesOn = goesOn;
   }
 
-  /** The first check that failed. */
+  /** The first check that failed; null when none has. */
   get failed(): Check | null {
     return this.#failed;
   }
 
-  /** Whether a check was made and passed. */
+  /** True when the check was made and passed. */
   hasPassed(name: Name): boolean {
     return this.#made.get(name)?.outcome === "passed";
   }
 
-  /** Records a check that was made. Returns its result. */
+  /** Records a check that was made, and returns its result unchanged. */
   record<T>(name: Name, compared: Compared, result: Result<T>): Result<T> {
     return this.recordNamed(name, this.#words[name], compared, result);
   }
 
-  /** The same for a check that the settings of a role name. */
+  /** Like `record`, for a check whose name comes from the settings of a role. */
   recordNamed<T>(
     name: string,
     description: string,
@@ -79,13 +79,13 @@ export class LoginChecks<Name extends string> {
     return result;
   }
 
-  /** Records a check that can't be made, since there is only a claim. Returns the claim. */
+  /** Records a check that can't be made because only a claim was sent. Returns the claim. */
   assume<T>(name: Name, actual: string | null, claim: T): Result<T> {
     this.#made.set(name, { ...this.#unmade(name), outcome: "assumed", actual });
     return ok(claim);
   }
 
-  /** The checks that were made, and after them those of `order` in this order, be they made or not reached. */
+  /** Lists the checks: first those that are not in `order`, then those of `order`, whether they were made or not. */
   list(order: readonly Name[]): Check[] {
     const ordered: readonly string[] = order;
     const others = [...this.#made.values()].filter(({ name }) => !ordered.includes(name));
@@ -98,7 +98,7 @@ export class LoginChecks<Name extends string> {
   }
 }
 
-/** What a refused login would be answered, in words. */
+/** Returns the error message of a refused login. */
 function failureText(failure: Failure): string {
   return "message" in failure ? failure.message : failure.code.replaceAll("_", " ");
 }

@@ -5,33 +5,34 @@ import { issuerOf, type Mount, type MountTtl, mountTtl } from "../system/mount.t
 import type { TokenView } from "../token/record.ts";
 import type { RenewTerms } from "../token/rules/renew.ts";
 
-/** The check of an auth method when a token that it issued is renewed. */
+/** Input of an auth method's check when a token that it issued is renewed. */
 export interface LoginRenewal {
   readonly env: Env;
   readonly installation: Installation;
   readonly mount: Mount;
   readonly token: TokenView;
-  /** What the method kept in the token at the login. */
+  /** Data that the method stored in the token at the login. */
   readonly internal: Readonly<Record<string, string>>;
 }
 
-/** Auth methods by their type, as far as requests at any path need them. */
+/** Auth methods by their type, reduced to what requests outside of their mounts need. */
 export type LoginRenewers = ReadonlyMap<string, LoginRenewer>;
 
+/** The part of an auth method that requests outside of its mounts need. */
 export interface LoginRenewer {
-  /** Names of the roles of a mount that give tokens this policy. */
+  /** Returns the names of the roles of a mount whose tokens get this policy. */
   rolesGiving(env: Env, mount: Mount, policy: string): Promise<readonly string[]>;
-  /** Checks whether the login would still be allowed. Runs in the Worker. Returns the current terms, or the refusal. */
+  /** Checks whether the login would still be allowed. Runs in the Worker. Returns the current terms, or a refusal. */
   renew(renewal: LoginRenewal): Promise<Result<RenewTerms>>;
 }
 
-/** The terms of a renewal and the lifetimes of the mount that they stand under. */
+/** The terms of a renewal, and the TTLs of the mount that limit them. */
 export interface LoginTerms {
   readonly terms: RenewTerms;
   readonly mount: MountTtl;
 }
 
-/** Asks the method that issued `token` for the terms of a renewal. */
+/** Returns the renewal terms of the method that issued `token`. A refusal when its mount was disabled or moved. */
 export async function loginTerms(
   {
     env,

@@ -11,20 +11,20 @@ export interface AuthMethod extends LoginRenewer {
   readonly type: string;
   /** Its endpoints, by the path below a mount. Logins are among them. */
   readonly routes: readonly Route[];
-  /** Deletes all that the method stored for a mount, which is disabled and will not be used again. Safe to repeat. */
+  /** Deletes everything that the method stored for a mount, after the mount was disabled. Safe to repeat. */
   erase(env: Env, mount: Pick<Mount, "uuid">): Promise<void>;
 }
 
 /** Auth methods by their type. */
 export type AuthMethods = ReadonlyMap<string, AuthMethod>;
 
-/** The part of a request's context that says at which mount it arrived. */
+/** The part of a request's context that identifies its auth mount. */
 export interface AtMount {
   readonly request: Pick<GroveRequest, "path">;
   readonly installation: Installation;
 }
 
-/** The auth mount that a request is for. Only for the routes of an auth method, which have one. */
+/** Returns the auth mount of a request to a route of an auth method. @throws when no mount serves its path: a bug. */
 export function mountOf({ request, installation }: AtMount): Mount {
   const mount = installation.mountServing(request.path.slice("auth/".length));
   if (!mount) throw new Error("a route of an auth method has a mount");

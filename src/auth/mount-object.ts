@@ -6,28 +6,29 @@ import { GroveObject } from "../system/grove-object.ts";
 import { type Refusal, timeToWait, withRefusals } from "./refused/refusals.ts";
 
 /**
- * The object of a mount of an auth method, which keeps the mount's refused logins besides. Anybody can have logins refused, so the one
- * row that holds them is written once in `INTERVAL_MS` at most; an object that ends in between forgets what came since. A mount that
- * has neither configuration nor role keeps none: what was erased does not come back.
+ * The object of an auth mount. It also stores the mount's refused logins, in one row. Anyone can cause refused logins,
+ * so the row is written at most once per `INTERVAL_MS`; an object that is evicted in between loses the later ones. An
+ * object without tables (nothing written yet, or erased) stores none: a refused login must not bring back an erased
+ * mount.
  */
 export abstract class MountObject<Env extends SystemEnv> extends GroveObject<Env> {
   /** The row of the refused logins. */
   protected abstract readonly refused: Setting<readonly Refusal[]>;
   readonly #timer = new SoonestTimer();
-  /** As stored, with what waits to be; null before the first use. */
+  /** The stored refusals and those that are not written yet; null before the first use. */
   #refusals: readonly Refusal[] | null = null;
   #writtenAt = Number.NEGATIVE_INFINITY;
 
-  /** Keeps refused logins, with what is known of earlier ones. */
+  /** Adds refused logins to the earlier ones. */
   async addRefusals(more: readonly Refusal[]): Promise<void> {
     this.#refusals = withRefusals(await this.refusals(), more);
     const wait = timeToWait(this.#writtenAt, currentTime());
     if (wait === 0) return this.#write();
-    // What is lost because the keys can't be opened now, the next refusal writes.
+    // A write fails while the keys can't be opened. The refusals stay in memory, and the next one writes them.
     this.#timer.in(wait, () => void this.#write().catch(() => undefined));
   }
 
-  /** The logins that were refused lately. */
+  /** Returns the recent refused logins. */
   async refusals(): Promise<readonly Refusal[]> {
     await this.keys.open();
     this.#refusals ??= this.refused.read() ?? [];

@@ -2,14 +2,14 @@ import { currentTime } from "../base/clock.ts";
 import { normalizePolicyNames } from "../policy/name.ts";
 import type { Installation } from "../system/installation.ts";
 
-/** Policies that one warning names. */
+/** Maximum number of policies that one warning names. */
 const MAX_NAMED = 10;
 
 /**
- * Warns of a login whose token may do nothing but what `default` allows; nothing where a policy besides it exists. The usual
- * cause is a policy that a role names and that does not exist.
+ * Returns a warning when a login gives no existing policy besides `default`, else nothing. The usual cause is a role
+ * with the name of a policy that does not exist.
  *
- * @param policies of the token and of its entity.
+ * @param policies names of the policies of the token and of its entity.
  */
 export function policyWarnings(installation: Installation, policies: readonly string[]): readonly string[] {
   const others = policies.filter((name) => name !== "default");
@@ -19,10 +19,10 @@ export function policyWarnings(installation: Installation, policies: readonly st
 }
 
 /**
- * Warns of a role that was written with names of policies that do not exist. Its tokens have the names all the same, which grant
- * nothing until the policies are made.
+ * Returns a warning when a role was written with policies that do not exist, else nothing. Tokens of the role get these
+ * policies anyway; they grant nothing until they are created.
  *
- * @param sent the names of the write.
+ * @param sent names of policies in the write.
  */
 export function absentPolicyWarnings(installation: Installation, sent: readonly string[]): readonly string[] {
   const now = currentTime();

@@ -7,20 +7,20 @@ import { type Answered, type CallContext, type Route, simpleRoute } from "./rout
 import { dataAnswer, KEYS, NO_CONTENT, type RouteDescription } from "./route-description.ts";
 
 type Described = Pick<RouteDescription, "summary" | "operationId" | "parameters">;
-/** Most names in one answer. */
+/** Maximum number of names in one answer. */
 const MAX_NAMES = 10_000;
 
 const CUT = `There are more than ${MAX_NAMES} names; ask for the next ones with after=<the last name of this answer>`;
 
-/** A list of names in order. */
+/** Declares a list of names in order. */
 interface DeclaredList extends Described {
-  /** At most `limit` names after `after`. */
+  /** Returns at most `limit` names after `after`, in order. */
   names(context: CallContext, after: string, limit: number): Promise<string[]>;
 }
 
 /**
- * An endpoint that lists names in order. The next page begins after the last name of the previous one, so a list that
- * changes meanwhile is neither skipped nor repeated.
+ * Defines an endpoint that lists names in order. A page begins after the last name of the previous one: if the list
+ * changes between two pages, no other name is skipped or repeated.
  */
 export function listRoute(path: string, { names, ...description }: DeclaredList): Route {
   return simpleRoute("list", path, {
@@ -38,14 +38,14 @@ export function listRoute(path: string, { names, ...description }: DeclaredList)
   });
 }
 
-/** A record that is shown. */
+/** Declares a record that is read. */
 interface DeclaredRecord<T> extends Described {
   readonly view: View<T>;
-  /** null when there is no record: a 404. */
+  /** Returns the record; null when there is none, which answers 404. */
   read(context: CallContext): Promise<T | null>;
 }
 
-/** An endpoint that shows a record. */
+/** Defines an endpoint that shows a record. */
 export function showRoute<T>(path: string, { view, read, ...description }: DeclaredRecord<T>): Route {
   return readRoute(path, {
     ...description,
@@ -57,7 +57,7 @@ export function showRoute<T>(path: string, { view, read, ...description }: Decla
   });
 }
 
-/** An endpoint that is read, takes no fields, and makes its answer itself. */
+/** Defines an endpoint that is read, takes no fields, and makes its answer itself. */
 export function readRoute(
   path: string,
   declared: RouteDescription & { handle(context: CallContext): Answered },
@@ -65,13 +65,13 @@ export function readRoute(
   return simpleRoute("read", path, { ...declared, input: NO_FIELDS });
 }
 
-/** A record that is deleted. */
+/** Declares a record that is deleted. */
 interface DeclaredRemoval extends Described {
   /** Safe to repeat. */
   remove(context: CallContext): Promise<unknown>;
 }
 
-/** An endpoint that deletes a record. */
+/** Defines an endpoint that deletes a record. */
 export function removeRoute(path: string, { remove, ...description }: DeclaredRemoval): Route {
   return simpleRoute("delete", path, {
     ...description,

@@ -16,12 +16,12 @@ import { isBatchAlive, readToken } from "./caller.ts";
 
 const NO_HOLDER = invalid("token not found");
 
-/** Characters of the JSON that an engine keeps in a lease. */
+/** Maximum length, in characters, of the JSON that an engine stores with a lease. */
 const MAX_DATA_LENGTH = 8192;
 
 /** A lease to register. Durations in seconds, 0: not set. */
 export interface LeaseRegistration {
-  /** The token that shall hold the lease; "" when `accessor` names it. */
+  /** The token that holds the lease; "" when `accessor` names it. */
   readonly token: string;
   readonly accessor: string;
   /** The path that made the secret, without slashes at its ends. */
@@ -29,16 +29,16 @@ export interface LeaseRegistration {
   readonly ttl: number;
   readonly maxTtl: number;
   readonly renewable: boolean;
-  /** Where the revocation is sent: an https URL, or `service://BINDING/path`. */
+  /** Target of the revocation: an https URL, or `service://BINDING/path`. */
   readonly target: string;
-  /** Sent with the revocation; null for nothing. */
+  /** Data that are sent with the revocation; null for none. */
   readonly data: Readonly<Record<string, unknown>> | null;
 }
 
 /**
- * Registers a lease for a token. When the token or the lease ends, its endpoint is asked to revoke the secret. A batch
- * token is not stored, so its leases are stored with its parent and end with either; a batch token without a parent
- * cannot hold leases. After any failure there is no lease, and the engine must revoke the secret itself.
+ * Registers a lease for a token. When the token or the lease ends, the target is called to revoke the secret. A batch
+ * token is not stored, so its leases are stored with its parent and end with either of the two. A batch token without a
+ * parent can't hold leases. After any failure there is no lease, and the engine must revoke the secret itself.
  */
 export async function registerLease(
   env: Env,
@@ -56,7 +56,7 @@ export async function registerLease(
   const found = await findHolder(env, installation, registration);
   if (!found.ok) return found;
   const { treeId, holder } = found.value;
-  // Its tag was checked: it is an accessor of this installation and no text of the client's.
+  // The tag of the accessor was verified, so the audit log gets no arbitrary text of the client.
   if (registration.accessor !== "") notes.targetAccessor = registration.accessor;
   const tree = treeOf(env, treeId);
   if (!tree) return err(NO_HOLDER);

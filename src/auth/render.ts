@@ -7,27 +7,27 @@ import { view } from "../wire/view.ts";
 import type { Caller } from "./caller.ts";
 
 /**
- * What a look-up shows of a service token.
+ * Returns the data of a look-up of a service token.
  *
- * @param id the token as the caller sent it; "" where it is unknown or not shown.
+ * @param id the token text as the caller sent it; "" where it is unknown or not shown.
  * @param now ms.
  */
 export function lookupToken(token: TokenView, id: string, now: number): Record<string, unknown> {
   return LOOKUP.show({ record: token, token: { ...token, type: "service" }, id, now });
 }
 
-/** What a look-up shows of a batch token. `now` in ms. */
+/** Returns the data of a look-up of a batch token. `now` in ms. */
 export function lookupBatch({ record, expiresAt, parent }: BatchToken, id: string, now: number) {
   return LOOKUP.show({ record, token: { ...UNSTORED, expiresAt, orphan: parent === null, type: "batch" }, id, now });
 }
 
-/** What a look-up shows of the token of a team. `now` in ms. */
+/** Returns the data of a look-up of a team token. `now` in ms. */
 export function lookupTeam({ record, token }: Extract<Caller, { kind: "team" }>, id: string, now: number) {
   const { expiresAt } = token;
   return LOOKUP.show({ record, token: { ...UNSTORED, expiresAt, orphan: true, type: "team" }, id, now });
 }
 
-/** The `auth` part for a service token. `clientToken` is "" where the endpoint does not give the token. */
+/** Returns the `auth` part of an answer for a service token. `clientToken`: "" where the endpoint does not show it. */
 export function authOfToken(token: TokenView, clientToken: string): AuthReply {
   return {
     ...authOfRecord(token, clientToken),
@@ -38,7 +38,7 @@ export function authOfToken(token: TokenView, clientToken: string): AuthReply {
   };
 }
 
-/** The `auth` part for a new batch token. */
+/** Returns the `auth` part of an answer for a new batch token. */
 export function authOfBatch(record: TokenRecord, orphan: boolean, clientToken: string): AuthReply {
   return {
     ...authOfRecord(record, clientToken),
@@ -49,7 +49,7 @@ export function authOfBatch(record: TokenRecord, orphan: boolean, clientToken: s
   };
 }
 
-/** What a look-up shows of a token besides its record. */
+/** Properties of a token that a look-up shows besides its record. */
 interface TokenState
   extends Pick<TokenView, "accessor" | "leased" | "orphan" | "renewable" | "renewedAt" | "usesLeft"> {
   readonly type: "service" | "batch" | "team";
@@ -57,10 +57,10 @@ interface TokenState
   readonly expiresAt: number | null;
 }
 
-/** Of tokens without a row in a tree. */
+/** State of tokens without a row in a tree. */
 const UNSTORED = { accessor: "", leased: true, renewable: false, renewedAt: null, usesLeft: 0 } as const;
 
-/** A token that is looked up. */
+/** Input of the view of a look-up. */
 interface LookedUp {
   readonly record: TokenRecord;
   readonly token: TokenState;
@@ -69,7 +69,7 @@ interface LookedUp {
   readonly now: number;
 }
 
-/** The fields in the order of the wire, which spares most look-ups the sorting. */
+/** Fields in the order of the answer (alphabetical). Most answers then need no sorting. */
 const LOOKUP = view<LookedUp>({
   accessor: ["string", ({ token }) => token.accessor],
   "bound_cidrs?": [["string"], ({ record }) => (record.boundCidrs.length > 0 ? record.boundCidrs : undefined)],
@@ -101,7 +101,7 @@ const LOOKUP = view<LookedUp>({
   type: ["string", ({ token }) => token.type],
 });
 
-/** The shape of a look-up, with what the entity of the token adds. */
+/** Shape of the data of a look-up, with the policies of the token's entity. */
 export const LOOKUP_SHAPE = { ...LOOKUP.shape, "identity_policies?": ["string"] } as const satisfies Shape;
 
 function authOfRecord(record: TokenRecord, clientToken: string) {

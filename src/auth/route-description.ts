@@ -3,22 +3,22 @@ import type { FieldSchema } from "../wire/fields.ts";
 import type { Shape } from "../wire/shape.ts";
 
 /**
- * What a description of the interface says about an endpoint: the OpenAPI document, `path-help` and docs/api.md are made of
- * it. No behaviour depends on it.
+ * Documentation of an endpoint. The OpenAPI document, `path-help` and docs/api.md are generated from it. No behaviour
+ * depends on it.
  */
 export interface RouteDescription {
   /** One line: what the endpoint does. */
   readonly summary: string;
   /**
-   * The name of the endpoint in generated clients, in kebab case: that of the reference where it has the endpoint. By
+   * The name of the endpoint in generated clients, in kebab case: the reference's where it has the endpoint. By
    * operation where a route serves several.
    */
   readonly operationId: string | Readonly<Partial<Record<Operation, string>>>;
-  /** What the names in the path stand for. A name that is a field as well is described there. */
+  /** Descriptions of the path parameters. A parameter that is also a field is described at the field. */
   readonly parameters?: Readonly<Record<string, string>>;
-  /** The fields of an endpoint whose schema does not list them. Of JSON:API: the query, or the attributes of a write. */
+  /** Fields that the schema of the endpoint does not list. For JSON:API: the query, or the attributes of a write. */
   readonly fields?: Readonly<Record<string, FieldDescription>>;
-  /** What it answers when it succeeds: one, or one for each status. By operation where these differ. */
+  /** The answers to a request that succeeds: one, or one for each status. By operation where these differ. */
   readonly answers: Answer | readonly Answer[] | Readonly<Partial<Record<Operation, Answer | readonly Answer[]>>>;
 }
 
@@ -34,26 +34,26 @@ export type Answer =
   | { readonly kind: "empty" }
   /** 202 without a body. */
   | { readonly kind: "accepted" }
-  /** 200, the envelope with these data; `injected` where the data stand beside the envelope as well. */
+  /** 200, the envelope with these data. `injected`: the keys of the data are at the top level as well. */
   | { readonly kind: "data"; readonly data: Shape; readonly injected?: boolean }
   /** 200, the envelope with a token. */
   | { readonly kind: "auth" }
-  /** 200, the envelope with a token for the answer that was put away. */
+  /** 200, the envelope with a wrapping token. */
   | { readonly kind: "wrapped" }
-  /** The envelope, whose data are not described; 200 unless said. */
+  /** The envelope, whose data are not described. `status` is 200 unless given. */
   | { readonly kind: "envelope"; readonly status?: number }
   /** A body of its own, without the envelope. */
   | { readonly kind: "plain"; readonly status: number; readonly body: Shape; readonly mediaType?: string };
 
 /** 204. */
 export const NO_CONTENT: Answer = { kind: "empty" };
-/** 202: what was asked for goes on by itself. */
+/** 202: the server continues the operation after the answer. */
 export const ACCEPTED: Answer = { kind: "accepted" };
-/** A token that was given or renewed. */
+/** A token that was issued or renewed. */
 export const AUTH: Answer = { kind: "auth" };
 /** The envelope without data. */
 export const ENVELOPE: Answer = { kind: "envelope" };
-/** 202: what was asked for was begun, as the warnings say. */
+/** 202: the operation was started; the warnings say so. */
 export const BEGUN: Answer = { kind: "envelope", status: 202 };
 /** 204, or an envelope with warnings. */
 export const DONE_OR_WARNED: readonly Answer[] = [NO_CONTENT, ENVELOPE];
@@ -65,7 +65,7 @@ export function dataAnswer(shape: Shape): Answer {
   return { kind: "data", data: shape };
 }
 
-/** Data in the envelope and beside it. */
+/** Data in the envelope, with their keys at the top level as well. */
 export function injectedAnswer(shape: Shape): Answer {
   return { kind: "data", data: shape, injected: true };
 }
@@ -75,7 +75,7 @@ export function plainAnswer(body: Shape, status = 200): Answer {
   return { kind: "plain", status, body };
 }
 
-/** The descriptions of the fields of a schema, for a route that does not read them by it. */
+/** Returns the descriptions of the fields of a schema, for a route that does not read its input with that schema. */
 export function describeFields({ entries }: FieldSchema<unknown>): Readonly<Record<string, FieldDescription>> {
   return Object.fromEntries(entries.map(([name, { kind, description }]) => [name, { shape: kind.shape, description }]));
 }

@@ -15,61 +15,61 @@ import type { RouteDescription } from "./route-description.ts";
 /** The fields of a request, by name, as they were sent. */
 type SentData = Readonly<Record<string, unknown>>;
 
-/** What every handler has at hand. */
+/** Context of every handler. */
 export interface RequestContext {
   readonly env: Env;
   readonly request: GroveRequest;
   /** Named parts of the path. */
   readonly params: Readonly<Record<string, string>>;
-  /** The part of the path that the mount's routes see. */
+  /** The path below the mount, which routes are matched against. */
   readonly mountPath: string;
 }
 
-/** A request to an open endpoint, which can't assume that the service is initialised. */
+/** A request to an open endpoint. The service may be sealed or not initialised. */
 export interface OpenContext extends RequestContext {
-  /** The installation, or why there is none to work with. */
+  /** The installation, or why it can't be used: for example "sealed" or "uninitialized". */
   readonly loaded: Result<Installation>;
 }
 
 /** A request to an installation that is initialised and not sealed. */
 export interface ReadyContext extends RequestContext {
   readonly installation: Installation;
-  /** The auth methods that there are, by type of mount. */
+  /** All auth methods, by type of mount. */
   readonly methods: LoginRenewers;
 }
 
-/** A request whose token was read but not yet found good. */
+/** A request whose token was parsed. Whether the token is alive is not known yet. */
 export interface TokenContext extends ReadyContext {
   readonly presented: ParsedToken;
 }
 
-/** The same, with its fields. */
+/** A `TokenContext` with the fields of the request. */
 export interface PresentedContext<F> extends TokenContext {
   readonly fields: F;
 }
 
-/** The same, with what the route made of its input. */
+/** A `PresentedContext` with what `prepare` of the route returned. */
 export interface PreparedContext<F, P> extends PresentedContext<F> {
   readonly prepared: P;
 }
 
-/** A request that the caller's policies allow. */
+/** An authorized request: the token is valid and its policies allow the request. */
 export interface CallContext<F = unknown, P = unknown> extends PreparedContext<F, P>, AuthorizedCall {}
 
-/** What a handler gives: the answer, or why there is none. */
+/** Result of a handler: the answer, or a failure. */
 export type Answered = Promise<Result<Reply>>;
 
-/** A request to log in, with its fields. It is not authorised. */
+/** A login with its fields. It has no caller, and no policies are evaluated. */
 export interface LoginContext<F> extends ReadyContext {
   readonly fields: F;
 }
 
 interface RouteBase {
   readonly operations: readonly Operation[];
-  /** Relative to the mount; `:name` is a segment, `:name{.+}` the rest. */
+  /** Relative to the mount. `:name` matches one segment, `:name{.+}` the rest of the path. */
   readonly path: string;
   readonly description: RouteDescription;
-  /** The name of a field as clients see it, where that is not the schema's. */
+  /** Returns the name of a field as clients see it, where it differs from the schema's. */
   readonly fieldName?: (name: string) => string;
 }
 
@@ -82,54 +82,61 @@ export interface OpenRoute extends RouteBase {
 /** An endpoint for callers with a token whose policies allow it. */
 export interface TokenRoute extends RouteBase {
   readonly access: "token";
-  /** What the body or query may hold. */
+  /** Schema of the body or query. */
   readonly fields: FieldSchema<unknown>;
-  /** True when the path can hold a token, which then must not reach the audit line. */
+  /** True when the path can contain a token. The audit line then has the pattern of the path. */
   readonly secretPath?: boolean;
   /**
-   * The one path below the mount that policies are evaluated for, where several requests mean the same: else a rule for
-   * `admin` would not hold for `Admin`, nor one for `create/admin` for the role that a body names.
+   * Returns the path below the mount for which policies are evaluated. Set it where several spellings mean the same
+   * resource. Without it, a client could avoid a rule for `admin` with `Admin`, or a rule for `create/admin` by naming
+   * the role in the body.
    */
   readonly canonicalPath?: (mountPath: string, data: SentData) => string;
   /**
-   * Another path of the same thing that policies can name as well, if there is one. It may ask an object that exists: the
-   * token was read, but not yet found good.
+   * Returns a second path of the same resource that policies can name as well; null when there is none. It runs before
+   * the token is authenticated, so it may read from an existing object, but must not create one.
    */
   readonly alternatePath?: (
     context: Pick<ReadyContext, "env" | "installation">,
     path: string,
   ) => Promise<string | null>;
-  /** The path below the mount whose quota counts its requests, where that is another: a client that calls both is counted once. */
+  /**
+   * The path below the mount whose rate limit counts the requests of this route, when it is not the route's own: both
+   * routes then share one limit.
+   */
   readonly countsAs?: string;
-  /** True when a write needs `create` or `update` depending on what exists; the handler or the action checks which. */
+  /**
+   * True when a write needs `create` for a new resource and `update` for an existing one. The handler or the action
+   * checks which of them the verdict grants.
+   */
   readonly createsOrUpdates?: boolean;
-  /** Answers without a token, where the deployment allows that; null where it does not. */
+  /** Returns a handler that needs no token, if the deployment allows that for this endpoint; else null. */
   readonly openHandler?: (env: Env) => OpenRoute["handle"] | null;
-  /** The failure for a caller without a good token or without the right, where it is not "permission denied". */
+  /** Returns the failure that replaces a refusal of the caller ("permission denied"); null keeps that refusal. */
   refusal?(request: GroveRequest): Failure | null;
-  /** Reads the input. Runs before the caller is authorised, so it neither writes nor wakes an object. */
+  /** Reads the input. Runs before the caller is authorised, so it must neither write nor call an object. */
   open(context: TokenContext, data: SentData): Promise<Result<OpenedCall>>;
 }
 
-/** A request whose input was read, with what the route does next. */
+/** A request whose input was read, with the next steps of the route. */
 export interface OpenedCall {
   readonly sent: SentNames;
-  /** The action for the hop that authenticates; null when there is nothing to do there. */
+  /** Returns the action for the hop that authenticates the caller; null for none. */
   action(): Promise<CallerAction | null>;
   /** Answers, after the policies allowed the request. */
   handle(authorized: AuthorizedCall): Answered;
 }
 
-/** The endpoint of an auth method that gives a token to a client that proves what the method asks for. A token is not looked at. */
+/** The login endpoint of an auth method, where a client gets a token for a proof. A token in the request is ignored. */
 export interface LoginRoute extends RouteBase {
   readonly access: "login";
-  /** What the body may hold. */
+  /** Schema of the body. */
   readonly fields: FieldSchema<unknown>;
   /** Reads the input. */
   open(context: ReadyContext, data: SentData): Result<OpenedLogin>;
 }
 
-/** A request to log in whose input was read. */
+/** A login whose input was read. */
 export interface OpenedLogin {
   readonly sent: SentNames;
   handle(): Answered;
@@ -137,20 +144,20 @@ export interface OpenedLogin {
 
 export type Route = OpenRoute | LoginRoute | TokenRoute;
 
-/** An endpoint that takes fields: what is said of it, and what its body or query may hold. */
+/** An endpoint that takes fields: its description, and the schema of its body or query. */
 interface Declared<F> extends RouteDescription {
   readonly input: FieldSchema<F>;
 }
 
-/** An endpoint for callers with a token. `F` are its fields, `P` what it makes of them. */
+/** An endpoint for callers with a token. `F` is the type of its fields, `P` that of the result of `prepare`. */
 interface DeclaredToken<F, P>
   extends Declared<F>,
     Pick<TokenRoute, "canonicalPath" | "countsAs" | "createsOrUpdates" | "openHandler" | "refusal" | "secretPath"> {
-  /** Checks the input. Runs before the caller is authorised, so it may neither write nor wake an object. */
+  /** Checks the input. Runs before the caller is authorised, so it must neither write nor call an object. */
   prepare(context: PresentedContext<F>): Promise<Result<P>>;
   /**
-   * An action for the caller's own tree, performed in the hop that authenticates, after the policies allowed the request.
-   * null when there is nothing to do there.
+   * Returns an action for the caller's own tree; null for none. The tree performs it in the hop that authenticates the
+   * caller, after the policies allowed the request.
    */
   action?(context: PreparedContext<F, P>): Promise<CallerAction | null>;
   handle(context: CallContext<F, P>): Answered;
@@ -182,7 +189,7 @@ export function tokenRoute<F, P>(operations: Operations, path: string, declared:
         async handle(authorized) {
           const { limit } = authorized.verdict;
           if (limit === null) return handle({ ...ready, ...authorized });
-          // A page has the size that the policies allow, whatever the client asks for. Here no list can forget it.
+          // Policies limit the page size of lists. Applied here, the limit holds for every list route.
           const limited = readFields(input, { ...data, limit });
           return limited.ok ? handle({ ...ready, ...authorized, fields: limited.value.values }) : limited;
         },
@@ -191,7 +198,7 @@ export function tokenRoute<F, P>(operations: Operations, path: string, declared:
   };
 }
 
-/** Defines an endpoint for callers with a token that needs nothing but the policies' consent. */
+/** Defines an endpoint for callers with a token that needs no preparation and no action: only the policies decide. */
 export function simpleRoute<F>(
   operations: Operations,
   path: string,
@@ -209,7 +216,7 @@ export function openRoute(
   return { access: "open", operations: listOf(operations), path, description, handle };
 }
 
-/** Defines the endpoint of an auth method where tokens are got. */
+/** Defines the login endpoint of an auth method. */
 export function loginRoute<F>(
   path: string,
   { input, handle, ...description }: Declared<F> & { handle(context: LoginContext<F>): Answered },
@@ -229,7 +236,7 @@ export function loginRoute<F>(
   };
 }
 
-/** `routes`, with policies evaluated for the canonical form of their paths. */
+/** Returns `routes` with policies evaluated for the canonical form of their paths. See `TokenRoute.canonicalPath`. */
 export function withCanonicalPath(
   canonicalPath: NonNullable<TokenRoute["canonicalPath"]>,
   routes: readonly Route[],
@@ -237,7 +244,7 @@ export function withCanonicalPath(
   return routes.map((route) => (route.access === "token" ? { ...route, canonicalPath } : route));
 }
 
-/** `routes`, with policies evaluated for an alternate path of each as well. */
+/** Returns `routes` with policies evaluated for an alternate path as well. See `TokenRoute.alternatePath`. */
 export function withAlternatePath(
   alternatePath: NonNullable<TokenRoute["alternatePath"]>,
   routes: readonly Route[],
@@ -245,7 +252,7 @@ export function withAlternatePath(
   return routes.map((route) => (route.access === "token" ? { ...route, alternatePath } : route));
 }
 
-/** `routes`, with what the names in their paths stand for. What a route itself says of a name holds. */
+/** Returns `routes` with descriptions of their path parameters. A description in the route itself takes precedence. */
 export function withParameters(
   parameters: NonNullable<RouteDescription["parameters"]>,
   routes: readonly Route[],

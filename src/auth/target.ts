@@ -11,21 +11,21 @@ import type { GroveRequest } from "../wire/request.ts";
 import { askerOf, callerOf, type ParsedToken, readToken } from "./caller.ts";
 import type { CallContext, PresentedContext } from "./route.ts";
 
-/** A token that a request is about, and what to do with it, in the tree where it lives. */
+/** An action on a token that a request names, and the tree that stores the token. */
 export interface TargetedAction {
   readonly treeId: string;
   readonly action: TargetAction;
 }
 
-/** A token that no tree stores: it can be neither revoked nor renewed, and nothing is left of it when it has ended. */
+/** A token that no tree stores. The token endpoints can neither revoke nor renew it. It leaves no row when it ends. */
 export interface UnstoredToken {
   readonly unstored: Exclude<ParsedToken, { readonly kind: "service" }>;
 }
 
-/** What there is to do about the token that a request names; null: nothing, there is no such token. */
+/** The token that a request names, with the action for it; null when there is no such token. */
 export type NamedToken<T extends TargetedAction = TargetedAction> = T | UnstoredToken | null;
 
-/** What a request about an unstored token ends in: `refusal` while the token is good, and `notFound` afterwards. */
+/** Answers a request about an unstored token: `refusal` while the token is valid, `notFound` afterwards. */
 export async function refuseWhileAlive<T>(
   { env, installation }: Pick<PresentedContext<unknown>, "env" | "installation">,
   { unstored }: UnstoredToken,
@@ -36,9 +36,9 @@ export async function refuseWhileAlive<T>(
 }
 
 /**
- * Reads the token that a body names.
+ * Parses the token that a body names.
  *
- * @returns null for a string that this installation did not make; "forbidden" for something that is not a string.
+ * @returns null for a string that this installation did not issue; "forbidden" for a value that is not a string.
  */
 export async function readTargetToken(
   context: PresentedContext<unknown>,
@@ -48,19 +48,19 @@ export async function readTargetToken(
   return ok(await readToken(context.env, context.installation, value.trim()));
 }
 
-/** A token that a request names by its text or its accessor, and the tree where it lives. */
+/** A token that a request names by its text or its accessor, and the tree that stores it. */
 export interface NamedTarget {
   readonly treeId: string;
   readonly target: Exclude<Target, { readonly by: "self" }>;
 }
 
-/** The target of a service token. */
+/** Returns the target of a service token. */
 export function tokenTarget(presented: Extract<ParsedToken, { kind: "service" }>): NamedTarget {
   const { treeId, row, verifier } = presented.credential;
   return { treeId, target: { by: "token", row, verifier } };
 }
 
-/** The target of an accessor, or null for a string that this installation did not make. */
+/** Returns the target of an accessor; null for a string that this installation did not issue. */
 export async function accessorTarget(
   context: PresentedContext<unknown>,
   accessor: string,
@@ -69,24 +69,27 @@ export async function accessorTarget(
   return read && { treeId: read.treeId, target: { by: "accessor", row: read.row, tail: read.tail } };
 }
 
-/** The look-up of a token in its tree. */
+/** Returns the action that looks up a token in its tree. */
 export function lookUpOf({ treeId, target }: NamedTarget): TargetedAction {
   return { treeId, action: { kind: "lookup", target } };
 }
 
-/** The action, when it is about a token in the caller's own tree and can ride on the caller's hop; else null. */
+/** Returns the action if its token is in the caller's own tree, so that the caller's hop can perform it; else null. */
 export function inCallersTree(context: PresentedContext<unknown>, targeted: NamedToken): TargetAction | null {
   const { presented } = context;
   if (!targeted || "unstored" in targeted || presented.kind !== "service") return null;
   return presented.credential.treeId === targeted.treeId ? targeted.action : null;
 }
 
-/** The request that asks for the end of a token; by whom is added where the caller is known. */
+/** Returns the record of the request that ends a token. The caller is added where it is known. */
 export function askedBy({ id, path }: Pick<GroveRequest, "id" | "path">): EndRequest {
   return { ...UNASKED, request: id, path };
 }
 
-/** What came of the action: in the caller's hop, from what this isolate knows, or now in the tree of the target. */
+/**
+ * Returns the outcome of the action. The caller's hop has performed it, or this isolate can answer from a published
+ * token, or the tree of the target performs it now.
+ */
 export async function outcomeOf(
   context: CallContext<unknown, unknown>,
   targeted: TargetedAction,
@@ -100,7 +103,7 @@ export async function outcomeOf(
   return outcome;
 }
 
-/** The outcome of a look-up of a token that its tree has made known to this isolate; null: the tree has to be asked. */
+/** Returns the outcome of a look-up from a token that its tree published to this isolate; null: call the tree. */
 function knownOutcome(
   { installation }: Pick<PresentedContext<unknown>, "installation">,
   { treeId, action }: TargetedAction,
@@ -110,12 +113,12 @@ function knownOutcome(
   return token && ok({ kind: "token", token });
 }
 
-/** The action for a tree that does not know the caller. */
+/** Returns the action with the caller added, for a tree that did not authenticate it. */
 function ofCaller({ caller }: CallContext<unknown, unknown>, { action }: TargetedAction): TargetAction {
   return "asked" in action ? { ...action, asked: { ...action.asked, by: askerOf(caller) } } : action;
 }
 
-/** Puts the token that a request was about on record. */
+/** Notes the accessor of the target for the audit log. */
 function noteTarget(notes: AuditNotes, outcome: Outcome): void {
   if (outcome.kind === "revoked") notes.targetAccessor = outcome.accessor;
   else if ("token" in outcome) notes.targetAccessor = outcome.token.accessor;

@@ -21,19 +21,19 @@ export interface TeamCaller extends TeamWithToken {
   readonly record: TokenRecord;
 }
 
-/** Paths that every team token may use: look-ups of itself and of its team. */
+/** Verdict on the paths that every team token may read: its own look-up and that of its team. */
 const OWN_READ: Verdict = { ...REFUSED, allowed: true };
 
 /**
- * The rules for the token of the owners team in its organization. No sudo: the policies of a team can only be set by
- * others.
+ * Verdict for the token of the owners team in its organization. Without sudo, which setting a team's policies needs:
+ * otherwise the owners could give their own token any policy.
  */
 const MANAGE: Verdict = { ...OWN_READ, create: true, update: true };
 
 /**
- * The team of a token, if the token is good now.
+ * Authenticates a team token. Returns null when it is not valid now.
  *
- * @param purpose a "use" counts for the time of the last use, a "look-up" by somebody else does not.
+ * @param purpose "use" updates the token's time of last use; "look-up" (by another caller) does not.
  */
 export async function authenticateTeam(
   env: Env,
@@ -47,8 +47,8 @@ export async function authenticateTeam(
 }
 
 /**
- * Authorises a request by a team token. It has the policies of the team and no others, and may besides look at itself and
- * its team; the owners' may manage their organization.
+ * Authorises a request with a team token. The token has the policies of its team and no others. It may also read itself
+ * and its team, and the owners' token may manage the organization.
  */
 export async function authorizeTeam(
   env: Env,
@@ -62,7 +62,7 @@ export async function authorizeTeam(
   return decided.ok ? ok({ caller, verdict: decided.value }) : decided;
 }
 
-/** Decides about a request of a team token that was found good. See `decide`. */
+/** Decides about a request with a valid team token. See `decide`. */
 export function decideTeam(
   installation: Installation,
   caller: TeamCaller,
@@ -75,13 +75,13 @@ export function decideTeam(
   return decide(caller.record, { access, clientAddress: null }, facts, trace);
 }
 
-/** True when a `deny` in a policy of the team decides about the path. */
+/** True when a rule with `deny` in a policy of the team decides about the path. */
 function isDeniedToTeam(installation: Installation, { team }: TeamCaller, access: AccessRequest): boolean {
   const now = currentTime();
   return isDenied(installation.aclFor(team.tokenPolicies, null, now), access, now);
 }
 
-/** What other Workers learn about a team token. Times in ms since 1970. */
+/** A team token as other Workers see it. Times in ms since 1970. */
 export interface TeamTokenInfo {
   readonly teamId: string;
   readonly teamName: string;
@@ -89,11 +89,11 @@ export interface TeamTokenInfo {
   readonly tokenId: string;
   readonly policies: readonly string[];
   readonly createdAt: number;
-  /** null: never. */
+  /** null: it never expires. */
   readonly expiresAt: number | null;
 }
 
-/** The team of a team token; null for every string that is not a valid one. Counts as a use of the token. */
+/** Looks up a team token for another Worker; null when it is not a valid one. Updates the time of its last use. */
 export async function lookupTeamToken(
   env: Env,
   installation: Installation,
@@ -129,12 +129,12 @@ function looksAtItself({ team, token }: TeamCaller, { operation, path }: AccessR
   return own.includes(path);
 }
 
-/** What the audit log says about the token of a team. */
+/** Returns what the audit log says about the token of a team. */
 export function auditTeamToken(found: TeamWithToken): AuditAuth {
   return auditAuth(tokenRecordOf(found), found.token.tokenId, "team");
 }
 
-/** The token in the terms of all other tokens. */
+/** Returns the token as a `TokenRecord`, so that code for all tokens can use it. */
 function tokenRecordOf({ team, token }: TeamWithToken): TokenRecord {
   return {
     ...PLAIN_RECORD,

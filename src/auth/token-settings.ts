@@ -9,10 +9,13 @@ import type { ViewFields } from "../wire/view.ts";
 
 const TOKEN_TYPES = ["default", "service", "batch", "default-service", "default-batch"] as const;
 
-/** `service` and `batch` decide; the others give what a mount that is not tuned to one kind uses. */
+/**
+ * Token type of a role. A mount that is tuned to one type overrides it. A login can't ask for a type, so
+ * `default-service` acts as `service`, and `default-batch` as `batch`.
+ */
 export type RoleTokenType = (typeof TOKEN_TYPES)[number];
 
-/** The fields of a role about the tokens of its logins; undefined when not sent. Durations in seconds, possibly negative. */
+/** Token fields of a role; undefined when not sent. Durations in seconds, possibly negative. */
 export const TOKEN_FIELDS = {
   token_ttl: sentDuration().describe("How long tokens live"),
   token_max_ttl: sentDuration().describe("How long tokens live at most"),
@@ -30,13 +33,13 @@ export const TOKEN_FIELDS = {
   period: deprecated(sentDuration()).describe("Older name of `token_period`"),
 };
 
-/** The fields, parsed but not validated. */
+/** The token fields, parsed but not validated. */
 export type TokenFields = Values<typeof TOKEN_FIELDS>;
 
-/** Settings that also have a deprecated name, without `token_`. */
+/** Settings with a deprecated name, which lacks the prefix `token_`. */
 export type RenamedField = "policies" | "ttl" | "max_ttl" | "period";
 
-/** What a role says about the tokens of its logins. Durations in seconds; 0: not set. */
+/** Token settings of a role. Durations in seconds; 0: not set. */
 export interface TokenSettings {
   readonly ttl: number;
   readonly maxTtl: number;
@@ -52,11 +55,11 @@ export interface TokenSettings {
   /** Binds a token to the address that logged in. */
   readonly strictlyBindIp: boolean;
   readonly type: RoleTokenType;
-  /** Settings whose last write used the deprecated name: reads show them under both names. */
+  /** Settings whose last write used the deprecated name. Reads show them under both names. */
   readonly shownByOldName: readonly RenamedField[];
 }
 
-/** The settings of a role that says nothing about its tokens. */
+/** Token settings of a role that was written without any. */
 export const DEFAULT_TOKEN_SETTINGS: TokenSettings = {
   ttl: 0,
   maxTtl: 0,
@@ -71,7 +74,7 @@ export const DEFAULT_TOKEN_SETTINGS: TokenSettings = {
   shownByOldName: [],
 };
 
-/** The settings after a write, with what its writer should know. */
+/** The settings after a write, and the warnings for its writer. */
 export interface TokenSettingsChange {
   readonly settings: TokenSettings;
   readonly warnings: readonly string[];
@@ -80,8 +83,8 @@ export interface TokenSettingsChange {
 /**
  * Applies a write to the token settings of a role.
  *
- * The new name of a setting wins over its deprecated one; a write by the new name alone ends the showing of the old.
- * Messages are the reference's (token fields of a role).
+ * The new name of a setting takes precedence over the deprecated one. After a write that uses the new name alone, reads
+ * no longer show the deprecated name. Messages are the reference's (token fields of a role).
  *
  * @returns the settings, or the message of the first rule that refuses.
  */
@@ -120,7 +123,7 @@ export function changeTokenSettings(
   return ok({ settings, warnings });
 }
 
-/** What a read of a role shows of its token settings. */
+/** Fields of the token settings in a read of a role. */
 export const TOKEN_SETTINGS: ViewFields<TokenSettings> = {
   token_bound_cidrs: [["string"], (settings) => settings.boundCidrs],
   token_explicit_max_ttl: ["integer", (settings) => settings.explicitMaxTtl],
@@ -182,7 +185,10 @@ function readType(sent: string | undefined): RoleTokenType | undefined {
   return TOKEN_TYPES.find((type) => type === (sent === "" ? "default" : sent));
 }
 
-/** The networks that a token is tied to, if the role takes a login from this address. */
+/**
+ * Returns the networks that the token of a login is bound to. A failure when the role does not accept logins from this
+ * address, or must bind the token to an address that is not known.
+ */
 export function bindAddress(token: TokenSettings, clientAddress: string | null): Result<readonly string[]> {
   if (!addressAllowed(token.boundCidrs, clientAddress)) return err(DENIED);
   if (!token.strictlyBindIp) return ok(token.boundCidrs);
@@ -190,17 +196,17 @@ export function bindAddress(token: TokenSettings, clientAddress: string | null):
   return own.ok && !own.value.includes("/") ? ok([own.value]) : err(DENIED);
 }
 
-/** The part of a login's token that its role decides. */
+/** The part of a login's token that the role decides. */
 export type TokenTerms = Omit<Login, "displayName" | "metadata" | "entityId" | "internal">;
 
-/** The token that a role gives, tied to these networks. */
+/** Returns the terms of a token of a role, bound to these networks. */
 export function tokenTerms({ type, ...token }: TokenSettings, boundCidrs: readonly string[]): TokenTerms {
   const { policies, noDefaultPolicy, ttl, maxTtl, period, explicitMaxTtl, numUses } = token;
   const tokenType = tokenTypeOf(type);
   return { policies, noDefaultPolicy, tokenType, ttl, maxTtl, period, explicitMaxTtl, numUses, boundCidrs };
 }
 
-/** A login cannot ask for a token type, so the default of the role decides. */
+/** A login can't ask for a token type, so the default of the role is the type. */
 function tokenTypeOf(type: RoleTokenType): Login["tokenType"] {
   switch (type) {
     case "default":

@@ -12,10 +12,11 @@ import type { WrapInfo } from "../wire/reply.ts";
 import { accessorInside, RESPONSE_PATH, type StoredAnswer, valueOfAnswer } from "../wire/stored-answer.ts";
 
 /**
- * Puts a finished answer into the cubbyhole of a new single-use token.
+ * Wraps an answer: stores it, sealed, in the cubbyhole of a new single-use token.
  *
  * @param ttl seconds.
- * @param creationPath the path of the request, without anything secret in it.
+ * @param creationPath the path of the request, without secrets.
+ * @returns a refusal (400) when the answer is too large.
  */
 export async function wrapAnswer(
   env: Env,

@@ -1,36 +1,36 @@
 import { view } from "../../wire/view.ts";
 
-/** Refused logins of one role by one check. Nothing of a credential is in it. */
+/** The refused logins of one role by one check. Contains nothing of a credential. */
 export interface Refusal {
-  /** A role that exists; null where the login named none of these. */
+  /** Name of an existing role; null when the login named none, or one that does not exist. */
   readonly role: string | null;
   /** The check that failed. */
   readonly check: string;
   /** The check in words. */
   readonly description: string;
-  /** True when the client had proved who it is: only clients of the issuer or the cloud can cause these. */
+  /** True when the client had proved its identity: only clients of the issuer or the cloud can cause such refusals. */
   readonly proven: boolean;
   readonly count: number;
   /** ms; so is `lastAt`. */
   readonly firstAt: number;
   readonly lastAt: number;
-  /** Of the last one; null when the proxy in front did not send it. */
+  /** Client address of the last one; null when the proxy in front did not send it. */
   readonly lastAddress: string | null;
 }
 
-/** Most rows of a mount. */
+/** Maximum number of rows of a mount. */
 export const MAX_REFUSALS = 50;
-/** Shortest time between two writes of the rows of a mount, and between two calls of an isolate that report refusals of it. */
+/** Minimum time (ms) between two writes of a mount's rows, and between two reports of an isolate about a mount. */
 export const INTERVAL_MS = 5_000;
 
-/** How long the next write or report has to wait (ms). @param lastAt of the one before (ms), `-Infinity` for none. */
+/** Returns the delay (ms) of the next write or report. @param lastAt time (ms) of the last one; `-Infinity` for none. */
 export function timeToWait(lastAt: number, now: number): number {
   return Math.min(Math.max(lastAt + INTERVAL_MS - now, 0), INTERVAL_MS);
 }
 
 /**
- * Adds refusals to those that are known: one row for each role and check. Of too many rows those go whose client had proved nothing, and
- * of these the oldest: a stranger can't drive out what clients with a good proof left.
+ * Adds refusals to the known ones: one row for each role, check and `proven`. Above `MAX_REFUSALS` rows, unproven rows
+ * are dropped first, the oldest of them first: a client without a proof can't evict the rows of clients that had one.
  */
 export function withRefusals(known: readonly Refusal[], more: readonly Refusal[]): readonly Refusal[] {
   const rows = new Map<string, Refusal>();
@@ -48,7 +48,7 @@ function joined(before: Refusal | undefined, one: Refusal): Refusal {
   return { ...last, count: before.count + one.count, firstAt: Math.min(before.firstAt, one.firstAt) };
 }
 
-/** Refused logins as clients of their mount know the checks. */
+/** Refused logins, with the names of checks in the vocabulary of their mount. */
 interface NamedRefusals {
   readonly refusals: readonly Refusal[];
   readonly nameOf: (check: string) => string;
@@ -64,7 +64,7 @@ const REFUSAL_VIEW = view<Refusal>({
   last_address: ["string | null", (refusal) => refusal.lastAddress],
 });
 
-/** A list of refused logins, the last first. */
+/** Refused logins in the answer, the most recent first. */
 export const REFUSALS_VIEW = view<NamedRefusals>({
   refused: [
     [REFUSAL_VIEW.shape],

@@ -5,7 +5,7 @@ import type { Mount } from "../../system/mount.ts";
 import type { GroveRequest } from "../../wire/request.ts";
 import { INTERVAL_MS, type Refusal, timeToWait, withRefusals } from "./refusals.ts";
 
-/** The object of a mount, which keeps its refused logins. */
+/** The object of a mount, which stores its refused logins. */
 export interface RefusalStub {
   addRefusals(more: readonly Refusal[]): Promise<void>;
   refusals(): Promise<readonly Refusal[]>;
@@ -14,28 +14,29 @@ export interface RefusalStub {
 /** The check that refused a login. */
 export type FailedCheck = Pick<Refusal, "check" | "description" | "proven">;
 
-/** What an isolate has gathered for a mount. */
+/** The refusals of a mount that this isolate has collected and not reported yet. */
 interface Gathered {
   refusals: readonly Refusal[];
-  /** When it reported last, and when it will (ms). */
+  /** Time (ms) of the last report, and of the pending one; `-Infinity` for none. */
   reportedAt: number;
   dueAt: number;
 }
 
-/** Mounts in one generation. */
+/** Maximum number of mounts in one generation of the cache. */
 const MAX_MOUNTS = 1_000;
-/** Longest name of a check that is kept, and longest address: both come from rows and headers without such a bound. */
+/** Maximum length of the name of a check and of an address. Their sources (roles, headers) have no such bound. */
 const MAX_TEXT = 128;
-/** The same for what a check says. */
+/** Maximum length of the description of a check. */
 const MAX_DESCRIPTION = 256;
-/** A report that is so late (ms) has ended with the request that was to make it. */
+/** A pending report that is this late (ms) was cancelled with the request that scheduled it. */
 const LOST_MS = 1_000;
 
 const gathered = new GenerationalCache<string, Gathered>(MAX_MOUNTS);
 
 /**
- * Keeps a refused login of a mount. Costs its client no time. Anybody can have logins refused, so this isolate gathers them and calls the
- * mount's object once in `INTERVAL_MS` at most; refusals of the last moments before an isolate ends are lost.
+ * Records a refused login of a mount. The client does not wait for it. Anyone can cause refused logins, so this isolate
+ * collects them and calls the mount's object at most once per `INTERVAL_MS`. Refusals that an isolate has not reported
+ * when it ends are lost.
  */
 export function noteRefusal(
   { notes, clientAddress }: Pick<GroveRequest, "notes" | "clientAddress">,
@@ -63,13 +64,13 @@ export function noteRefusal(
   waitUntil(sleep(wait).then(() => report(here, stub)));
 }
 
-/** The refused logins of a mount, with those that this isolate has gathered. */
+/** Returns the refused logins of a mount, including those that this isolate has not reported yet. */
 export async function readRefusals({ uuid }: Pick<Mount, "uuid">, stub: RefusalStub): Promise<readonly Refusal[]> {
   await report(gatheredFor(uuid), stub);
   return stub.refusals();
 }
 
-/** Reports what was gathered. What can't be reported now goes with the next report. */
+/** Reports the collected refusals. If the call fails, the next report contains them. */
 async function report(here: Gathered, stub: RefusalStub): Promise<void> {
   const { refusals } = here;
   here.dueAt = Number.NEGATIVE_INFINITY;

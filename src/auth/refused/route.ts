@@ -7,9 +7,10 @@ import { REFUSALS_VIEW } from "./refusals.ts";
 import { type RefusalStub, readRefusals } from "./report.ts";
 
 /**
- * `explain/refused` of an auth method: the logins that its mount refused lately.
+ * Defines `explain/refused` of an auth method: the recent refused logins of its mount.
  *
- * @param stubAt the object that keeps them. @param nameOf a check, as clients of the mount call it.
+ * @param stubAt returns the object that stores them.
+ * @param nameOf returns the name of a check in the vocabulary of the mount.
  */
 export function refusedRoute(
   stubAt: (env: Env, mount: Mount) => RefusalStub,
