@@ -9,7 +9,7 @@ import { resolveTemplates, type TemplateContext } from "./template.ts";
 import type { Refusal, Trace } from "./trace.ts";
 
 /**
- * What a request wants to do. `create_or_update` is a write whose target may or may not exist; `help` is open to every
+ * The operation of a request. `create_or_update` is a write whose target may or may not exist; `help` is open to every
  * valid token; `head` is granted by no rule.
  */
 export type Operation =
@@ -24,36 +24,36 @@ export type Operation =
   | "help"
   | "head";
 
-/** A request, as far as policies look at it. */
+/** The properties of a request that policies check. */
 export interface AccessRequest {
   readonly operation: Operation;
   /** Without the base path `/v1/`. The path of a list or scan ends in `/`. */
   readonly path: string;
-  /** Another path of the same thing, whose rules grant as well. Of other spellings (`spellings.ts`) only `deny` counts. */
+  /** Second path of the resource, whose rules grant as well. Rules of other spellings (`spellings.ts`) only deny. */
   readonly alternatePath?: string;
-  /** Fields of the body or of the query; of a list or scan only `limit` is looked at. */
+  /** Fields of the body or of the query. For a list or scan only `limit` is checked. */
   readonly data?: Readonly<Record<string, unknown>>;
-  /** Seconds; absent when the answer is not asked for wrapped. */
+  /** TTL in seconds of the requested response wrapping; absent without wrapping. */
   readonly wrapTtlSeconds?: number;
 }
 
-/** What the policies say about one request. */
+/** The decision of the policies about one request. */
 export interface Verdict {
   readonly allowed: boolean;
   readonly isRoot: boolean;
-  /** The deciding rule has `sudo`, whether or not it allows the operation. */
+  /** True when the deciding rule has `sudo`, whether or not it allows the operation. */
   readonly sudo: boolean;
-  /** Of a write: may it create? */
+  /** For a write: true when it may create its target. */
   readonly create: boolean;
-  /** Of a write: may it change what is there? */
+  /** For a write: true when it may change an existing target. */
   readonly update: boolean;
-  /** Of a list or scan: the `limit` to use in place of the one in the request, 0 for none; null to leave that as it is. */
+  /** For a list or scan: the `limit` that replaces that of the request, 0 for none; null keeps that of the request. */
   readonly limit: number | null;
-  /** The policies whose rules gave the capability that was needed. */
+  /** Names of the policies whose rules grant a capability that the operation needs. */
   readonly grantedBy: readonly string[];
 }
 
-/** The verdict where no rule allows the operation. */
+/** The verdict when no rule allows the operation. */
 export const REFUSED: Verdict = {
   allowed: false,
   isRoot: false,
@@ -74,7 +74,7 @@ const ROOT: Verdict = {
   grantedBy: ["root"],
 };
 
-/** What an operation needs: one of these. */
+/** The capabilities of which an operation needs at least one. */
 export const NEEDED: Readonly<Record<Operation, readonly Capability[]>> = {
   read: ["read"],
   list: ["list"],
@@ -88,18 +88,18 @@ export const NEEDED: Readonly<Record<Operation, readonly Capability[]>> = {
   head: [],
 };
 
-/** Of an operation that is no listing. */
+/** Page limit of an operation that is not a listing. */
 const NO_PAGE = ok(null);
 
-/** The rules of a set of policies, ready to be asked. Make it with `compileAcl`. */
+/** The compiled rules of a set of policies. Made by `compileAcl`. */
 export class Acl {
   /** True for the root policy: everything is allowed. */
   readonly isRoot: boolean;
-  /** True when one of the rules denies. */
+  /** True when at least one rule has `deny`. */
   readonly deniesAnything: boolean;
   readonly #rules: readonly SourcedRule[];
   #index = new RuleIndex([]);
-  /** The index is right from the first to the second moment, in ms, both included. */
+  /** `#index` is valid from `#validFrom` to `#validUntil`, in ms, both included. */
   #validFrom = Number.POSITIVE_INFINITY;
   #validUntil = Number.NEGATIVE_INFINITY;
 
@@ -110,9 +110,9 @@ export class Acl {
   }
 
   /**
-   * Evaluates the rules for a request at the moment `now` (ms). Protected paths, which need `sudo` too, are up to `evaluateAcl`.
+   * Evaluates the rules for a request at `now` (ms). Does not require `sudo` on protected paths: `evaluateAcl` does.
    *
-   * @param trace receives what decided, unless no rule was asked.
+   * @param trace receives the deciding step. Not called when no rule is evaluated: for root and for `help`.
    */
   check(request: AccessRequest, now: number, trace?: Trace): Verdict {
     const { operation } = request;
@@ -142,36 +142,36 @@ export class Acl {
   }
 
   /**
-   * What a caller may do on `path` at the moment `now` (ms): sorted capabilities, `["root"]` or `["deny"]`. Evaluated as a
-   * listing, so that `a/` falls back to the rule for `a`; limits on parameters and wrapping do not count.
+   * The capabilities of a caller on `path` at `now` (ms): a sorted list, `["root"]` or `["deny"]`. Evaluated as a
+   * listing, so that `a/` falls back to the rule for `a`. Limits on parameters and wrapping are ignored.
    */
   capabilities(path: string, now: number): string[] {
     if (this.isRoot) return ["root"];
     return listCapabilities(this.find(path, true, now));
   }
 
-  /** What decides about `path` at the moment `now` (ms), if that is a `deny`, else null. Evaluated as a listing, like `capabilities`. */
+  /** The grant that decides about `path` at `now` (ms) if it denies, else null. Evaluated as in `capabilities`. */
   denial(path: string, now: number): Grant | null {
     const grant = this.deniesAnything ? this.find(path, true, now) : null;
     return grant?.capabilities.has("deny") ? grant : null;
   }
 
-  /** What the rules of the path that decide about `path` at the moment `now` (ms) grant together; null where no rule matches. */
+  /** The grant that decides about `path` at `now` (ms); null when no rule matches. */
   find(path: string, listing: boolean, now: number): Grant | null {
     return this.#indexAt(now).find(withoutLeadingSlashes(path), listing) ?? null;
   }
 
-  /** These rules and those of one policy more. */
+  /** Returns an ACL with these rules and those of one more policy. */
   with({ name, rules }: NamedPolicy): Acl {
     return new Acl(this.isRoot, [...this.#rules, ...rules.map((rule) => sourced(name, rule, rule.path))]);
   }
 
-  /** True when anything is granted on the mount at `mountPath` (which ends in `/`) or below it. */
+  /** True when anything is granted on the mount at `mountPath` (which ends in `/`) or below it at `now` (ms). */
   grantsAnythingUnder(mountPath: string, now: number): boolean {
     return this.isRoot || this.#indexAt(now).grantsAnythingUnder(mountPath);
   }
 
-  /** Every grant at the moment `now` (ms). Empty for root, which needs none. */
+  /** Every grant at `now` (ms). Empty for root, which needs none. */
   grants(now: number): readonly Grant[] {
     return this.#indexAt(now).grants;
   }
@@ -220,7 +220,7 @@ function withoutLeadingSlashes(path: string): string {
   return start === 0 ? path : path.slice(start);
 }
 
-/** Why what decides about the path of a request refuses it; null when it permits it. */
+/** Reason why the deciding grant refuses a request; null when it permits the request. */
 function refusalOf(
   grant: Grant | null,
   { operation, data = {}, wrapTtlSeconds }: AccessRequest,
@@ -235,7 +235,7 @@ function refusalOf(
   return operation === "delete" ? null : parameterRefusal(grant.parameters, data);
 }
 
-/** With either limit set, the answer must be asked for wrapped, and for a time within both. */
+/** True when neither limit is set, or the request asks for response wrapping with a TTL within both. */
 function wrappingPermits(grant: Grant, wrapTtlSeconds: number | undefined): boolean {
   const { minWrappingTtlSeconds: min, maxWrappingTtlSeconds: max } = grant;
   if (min === null && max === null) return true;

@@ -22,7 +22,7 @@ const KEYS = [
   "list_scan_response_keys_filter_path",
 ];
 
-/** What the older setting `policy` stands for. */
+/** The capabilities that the values of the deprecated setting `policy` stand for. */
 const OLD_POLICIES: ReadonlyMap<string, readonly Capability[]> = new Map([
   ["deny", ["deny"]],
   ["read", ["read", "list"]],
@@ -31,8 +31,10 @@ const OLD_POLICIES: ReadonlyMap<string, readonly Capability[]> = new Map([
 ]);
 
 /**
- * Reads the block of one path. Mistakes go to `problems`; the rule is of no use then. `at` is where the path stands.
- * A block that denies keeps nothing but that.
+ * Reads the block of one path. Mistakes are added to `problems`; the returned rule must not be used then. A block with
+ * `deny` keeps only that and its expiry.
+ *
+ * @param at offset of the path in the text.
  */
 export function readBlock(writtenPath: string, at: number, block: SyntaxObject, problems: Problems): PathRule {
   const path = writtenPath.startsWith("/") ? writtenPath.slice(1) : writtenPath;

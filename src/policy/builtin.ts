@@ -76,20 +76,20 @@ path "sys/wrapping/unwrap" {
 }
 `;
 
-/** Why the policy `name` (normalised) can't be written; null when it can. The message is the reference's (sys/policies/acl). */
+/** Message that refuses a write of the policy `name` (normalised), or null. From the reference, sys/policies/acl. */
 export function policyWriteRefusal(name: string): string | null {
   return isFixed(name) ? `cannot update ${JSON.stringify(name)} policy` : null;
 }
 
-/** Why the policy `name` (normalised) can't be deleted; null when it can. The message is the reference's (sys/policies/acl). */
+/** Message that refuses to delete the policy `name` (normalised), or null. From the reference, sys/policies/acl. */
 export function policyDeleteRefusal(name: string): string | null {
   if (name === DEFAULT_POLICY) return "cannot delete default policy";
   return isFixed(name) ? `cannot delete ${JSON.stringify(name)} policy` : null;
 }
 
 /**
- * Why `names` (normalised) can't all be given to a token; null when they can. Who may give `root` is not checked here.
- * The message is the reference's (sys/policies/acl).
+ * Message that refuses to assign `names` (normalised) to a token, or null. Does not check who may assign `root`. From
+ * the reference, sys/policies/acl.
  */
 export function policyAssignRefusal(names: readonly string[]): string | null {
   return names.includes(RESPONSE_WRAPPING_POLICY)

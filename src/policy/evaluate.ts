@@ -4,11 +4,11 @@ import { otherSpellings } from "./spellings.ts";
 import type { Trace } from "./trace.ts";
 
 /**
- * Evaluates an ACL for a request at the moment `now` (ms): the capability of its operation, the limits of the deciding rule, and on a
- * protected path `sudo` as well. Where there is an alternate path, what is granted on either is granted. `deny` on any
- * spelling of the path refuses.
+ * Evaluates an ACL for a request at `now` (ms): the capability of its operation, the limits of the deciding rule, and
+ * on a protected path `sudo` as well. With an alternate path, the request is granted what is granted on either path. A
+ * `deny` on any spelling of the path refuses.
  *
- * @param trace receives the steps, of which `decisiveStep` chooses.
+ * @param trace receives the steps. `decisiveStep` selects one of them.
  */
 export function evaluateAcl(acl: Acl, request: AccessRequest, now: number, trace?: Trace): Verdict {
   const { alternatePath } = request;
@@ -28,7 +28,7 @@ export function evaluateAcl(acl: Acl, request: AccessRequest, now: number, trace
   };
 }
 
-/** True when a rule with `deny` decides about a path of the request, in whatever spelling, at the moment `now` (ms). */
+/** True when a rule with `deny` decides about the path, its alternate or another spelling of the path at `now` (ms). */
 export function isDenied(
   acl: Acl,
   { path, alternatePath, data = {} }: Pick<AccessRequest, "path" | "data"> & { alternatePath?: string | undefined },
@@ -44,7 +44,7 @@ export function isDenied(
   });
 }
 
-/** What a caller may do on a path and its alternate, if there is one, as `Acl.capabilities` gives it for one. */
+/** The capabilities of a caller on a path and its alternate path together, in the form of `Acl.capabilities`. */
 export function capabilitiesOf(acl: Acl, path: string, alternatePath: string | undefined, now: number): string[] {
   if (isDenied(acl, { path, alternatePath }, now)) return ["deny"];
   const own = acl.capabilities(path, now);

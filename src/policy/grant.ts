@@ -10,24 +10,24 @@ export interface SourcedRule {
   readonly writtenPath: string;
 }
 
-/** What all rules of one path, from one policy or several, grant together. */
+/** The merged rules of one path, from one policy or several. */
 export interface Grant {
   readonly pattern: Pattern;
   readonly capabilities: ReadonlySet<Capability>;
-  /** The rules that add up to this; those that deny, when one of them does. */
+  /** The rules that were merged; only those with `deny` when there is one. */
   readonly sources: readonly SourcedRule[];
   /** Seconds; null when there is no limit. */
   readonly minWrappingTtlSeconds: number | null;
   /** Seconds; null when there is no limit. */
   readonly maxWrappingTtlSeconds: number | null;
   readonly parameters: ParameterLimits;
-  /** Entries of a page; null when there is no limit. */
+  /** Maximum number of entries of a page; null when there is no limit. */
   readonly paginationLimit: number | null;
 }
 
 /**
- * Joins the rules of one path, in the order of their policies. Capabilities add up, except that any deny erases
- * everything; of two limits the smaller holds, of each kind by itself, so that a minimum may end up above a maximum.
+ * Merges the rules of one path, in the order of their policies. Capabilities are united, but a `deny` overrides
+ * everything. Of the limits of each kind the smallest applies, so that a minimum may end up above a maximum.
  */
 export function mergeRules(pattern: Pattern, sources: readonly SourcedRule[]): Grant {
   const denying = sources.filter(({ rule }) => rule.capabilities.includes("deny"));

@@ -27,12 +27,12 @@ const SIMPLE_ESCAPES: Readonly<Record<string, string>> = {
 
 /**
  * Splits HCL text into tokens. Every regular expression here is sticky and without nested repetition, so that the
- * whole takes time in proportion to the text.
+ * lexer takes linear time.
  */
 export class HclLexer {
   readonly #text: string;
   #at = 0;
-  /** Set when `next` returned null. */
+  /** The error; set when `next` has returned null. */
   problem: Problem | null = null;
 
   constructor(text: string) {
@@ -107,7 +107,7 @@ export class HclLexer {
     }
   }
 
-  /** `<<END` to a line that holds only `END`; with `<<-END` the indentation of that line is taken from every line. */
+  /** `<<END` to a line that has only `END`. With `<<-END` the indentation of that line is removed from every line. */
   #heredoc(): Token | null {
     const at = this.#at;
     const opening = this.#take(HEREDOC_START);

@@ -102,7 +102,7 @@ class HclParser {
     }
   }
 
-  /** Items up to and including `]`; a comma after the last one is fine. */
+  /** Items up to and including `]`; a trailing comma is allowed. */
   #items(depth: number): SyntaxValue[] | null {
     const items: SyntaxValue[] = [];
     while (true) {

@@ -1,22 +1,22 @@
-/** Names that an answer has of one kind. */
+/** Maximum number of names of one kind in an answer. */
 const MAX_NAMES = 100;
 
-/** Who names a policy, of one kind. */
+/** The objects of one kind, such as roles, groups or teams, that name a policy. */
 export interface PolicyHolders {
-  /** How many were found. */
+  /** Number of holders that were found. */
   readonly count: number;
-  /** True when not all of the kind were looked at: there may be more than `count`. */
+  /** True when not all of the kind were searched: there may be more than `count`. */
   readonly more: boolean;
-  /** The first of them. */
+  /** The names of the first holders. */
   readonly names: readonly string[];
 }
 
-/** The holders with these names, of which some are kept. @param more see `PolicyHolders`. */
+/** Makes a result of these names, of which it keeps the first `MAX_NAMES`. @param more see `PolicyHolders`. */
 export function holdersOf(names: readonly string[], more = false): PolicyHolders {
   return { count: names.length, more, names: names.slice(0, MAX_NAMES) };
 }
 
-/** Holders that were found in several places. */
+/** Joins the holders that were found in several places. */
 export function joinedHolders(found: readonly PolicyHolders[], more = false): PolicyHolders {
   return {
     count: found.reduce((sum, { count }) => sum + count, 0),

@@ -2,14 +2,14 @@ import { err, ok, type Result } from "../base/result.ts";
 import { MAX_POLICY_DEPTH, type Problem, type SyntaxEntry, type SyntaxObject, type SyntaxValue } from "./syntax.ts";
 
 const SPACE = /[ \t\r\n]*/y;
-/** A string without its last quote: every character from the blank on, except the quote and the backslash, or an escape. */
+/** A string without its closing quote: escapes, and characters from U+0020 on except quote and backslash. */
 const STRING = /"(?:[ !#-[\]-\uffff]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*/y;
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const WORD = /true|false|null/y;
 
 /**
- * Reads a policy written as JSON. Unlike `JSON.parse` it keeps every entry of a repeated key, since a repeated path
- * adds up and must not hide an earlier `deny`, and it knows where things stand.
+ * Reads a policy written as JSON. Unlike `JSON.parse` it keeps every entry of a repeated key: blocks of the same path
+ * are merged, and a later one must not hide an earlier `deny`. It also keeps the offsets of values, for messages.
  *
  * @returns the object, or the first problem.
  */

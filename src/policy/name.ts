@@ -1,31 +1,31 @@
 import { hasUnprintable } from "../base/name.ts";
-/** The policy that allows everything; a list of names that holds it is exactly this one. */
+/** The policy that allows everything. A normalised list of names that contains it contains no other name. */
 export const ROOT_POLICY = "root";
 
 /** Longest name of a policy, in characters. */
 export const MAX_POLICY_NAME_LENGTH = 256;
 
 /**
- * The one spelling of a policy name: no blanks around it, lower case. Every name goes through here before it is stored
- * or compared; else ` ROOT` would be a name that no check knows and that a later step turns into `root`.
+ * Normalises a policy name: removes blanks around it and makes it lower case. Every name is normalised before it is
+ * stored or compared. Otherwise ` ROOT` would pass the checks for `root`, and a later step would turn it into `root`.
  */
 export function normalizePolicyName(name: string): string {
   return name.trim().toLowerCase();
 }
 
-/** A list of policy names in its one form: normalised, without empty names and repeats, sorted, `root` alone. */
+/** Normalises a list of policy names: normalised names, sorted, unique, none of them empty, and `root` alone. */
 export function normalizePolicyNames(names: readonly string[]): string[] {
   const unique = new Set(names.map(normalizePolicyName));
   unique.delete("");
   return unique.has(ROOT_POLICY) ? [ROOT_POLICY] : [...unique].sort();
 }
 
-/** True when one of `names`, in whatever spelling, is the root policy. */
+/** True when one of `names`, normalised or not, is the root policy. */
 export function namesRoot(names: readonly string[]): boolean {
   return names.some((name) => normalizePolicyName(name) === ROOT_POLICY);
 }
 
-/** Why `name`, already normalised, can't be the name of a policy, as a phrase for the client; null when it can. */
+/** Message for the client that refuses `name` (normalised) as the name of a policy, or null. */
 export function policyNameProblem(name: string): string | null {
   if (name === "") return "policy name must not be empty";
   if (name.length > MAX_POLICY_NAME_LENGTH) {

@@ -3,13 +3,16 @@ import { err, ok, type Result } from "../base/result.ts";
 const WHOLE_NUMBER = /^[+-]?\d{1,15}$/;
 
 /**
- * The `limit` that a listing has to use, or a refusal.
+ * Returns the `limit` that a listing has to use, or a refusal.
  *
- * A rule with a largest page caps callers that send no limit, unless the rule requires one: then such a caller, which
- * would take the first page for the whole list, is refused. 0 and `max` ask for as much as is allowed and get that;
- * more than the cap, a negative number or something else is refused. Without a cap `max` means no limit.
+ * A rule with a largest page limits callers that send no limit to that page. If the rule requires `limit`, such a
+ * caller is refused, as it would take the first page for the whole list. 0 and `max` ask for the largest page that is
+ * allowed. A limit above the largest page, a negative number and any other value are refused. Without a largest page
+ * `max` means no limit.
  *
- * @returns the limit, 0 for none, or null when the request's own stands.
+ * @param largestPage maximum number of entries of a page; null without a maximum.
+ * @param required names of the parameters that the rule requires.
+ * @returns the limit, 0 for none, or null to use the limit of the request.
  */
 export function pageLimit(
   largestPage: number | null,

@@ -5,19 +5,19 @@ import type { ParameterRule, ParameterValue } from "./rule.ts";
 /** Names (lower case, `*` for every name) and their values; an empty list means any value. */
 export type ParameterMap = ReadonlyMap<string, readonly ParameterValue[]>;
 
-/** Items of a list that are compared with denied values; no field takes more, so a longer one is refused unread. */
+/** Maximum number of list items that are compared with denied values. No field takes more: a longer list is refused. */
 const MAX_ITEMS = 1000;
 
-/** What the rules of one path together say about the fields of a request. */
+/** The limits of the merged rules of one path on the fields of a request. */
 export interface ParameterLimits {
-  /** Null: the rule has no such list. */
+  /** null, as for `denied`: no rule has such a list. */
   readonly allowed: ParameterMap | null;
   readonly denied: ParameterMap | null;
   /** Lower case. */
   readonly required: readonly string[];
 }
 
-/** A parameter that is missing though required, denied, or not among the allowed ones. `name` is `*` where every one is denied. */
+/** A parameter that is required and missing, denied, or not allowed. `name` is `*` when every parameter is denied. */
 export interface ParameterRefusal {
   readonly kind: "parameter";
   readonly problem: "required" | "denied" | "not_allowed";
@@ -25,8 +25,8 @@ export interface ParameterRefusal {
 }
 
 /**
- * Adds the parameter list of another rule of the same path to `merged`: the values of a name in both are put together,
- * newer first, and an empty list, which means any value, wins on either side.
+ * Merges the parameter list of another rule of the same path into `merged`. The values of a name in both are joined,
+ * newer first. An empty list, which means any value, overrides the other one.
  */
 export function addParameters(merged: Map<string, readonly ParameterValue[]>, newer: readonly ParameterRule[]): void {
   for (const { name, values } of newer) {
@@ -36,7 +36,7 @@ export function addParameters(merged: Map<string, readonly ParameterValue[]>, ne
   }
 }
 
-/** Why `limits` refuse a request with these fields; null when they let it through. A denied field decides before an allowed one. */
+/** Reason why `limits` refuse a request with these fields, or null. Denied fields are checked before allowed ones. */
 export function parameterRefusal(
   limits: ParameterLimits,
   data: Readonly<Record<string, unknown>>,
@@ -68,9 +68,9 @@ function listed(value: unknown, values: readonly ParameterValue[]): boolean {
 }
 
 /**
- * True when a field's `value` is what the policy names. Types must be equal: the string "1" is not the number 1, which
- * equals the number 1 of a JSON body, so that a denied number is refused. Two strings match by a leading or trailing `*`
- * in a pattern of two or more characters; a lone `*` is literal.
+ * True when a field's `value` matches a value in the policy. Types must be equal: the string "1" does not match the
+ * number 1. The number 1 of a policy matches the number 1 of a JSON body, so that a denied number is refused. Two
+ * strings match by a leading or trailing `*` in a pattern of two or more characters; a single `*` is literal.
  */
 function valueMatches(pattern: ParameterValue, value: unknown): boolean {
   if (typeof pattern === "string") return typeof value === "string" && textMatches(pattern, value);
@@ -78,17 +78,18 @@ function valueMatches(pattern: ParameterValue, value: unknown): boolean {
 }
 
 /**
- * True when some field could read `value` as one of the `denied` values. Fields take one thing in many spellings: a list as
- * text with commas, pairs as `name=value`, a flag as `"1"`, a duration in seconds, a name in any case, and null for none of
- * it. A denied value is denied in all of them, whatever the type of the field; so a rule denies rather more than its author
- * wrote. Allowed values are compared by `valueMatches`.
+ * True when some type of field could read `value` as one of the `denied` values. Fields accept one value in many
+ * spellings: a list as text with commas, pairs as `name=value`, a flag as `"1"`, a duration in seconds, a name in any
+ * case, and null for the zero value. A denied value is denied in every spelling and for every type of field, so that
+ * another spelling does not evade the rule. So a rule may deny more than its author wrote. Allowed values are compared
+ * by `valueMatches`.
  */
 function isDenied(value: unknown, denied: readonly ParameterValue[]): boolean {
   if (listed(value, denied)) return true;
   const items = itemsOf(value);
   if (items.length > MAX_ITEMS) return true;
   const parts = items.map(readingOf);
-  // A text is also one thing as a whole, and a value without items is none of it.
+  // A text is also compared as a whole. A value without items is compared as the zero value.
   const whole = typeof value === "string" || parts.length === 0 ? [readingOf(value)] : [];
   return denied.some((pattern) => {
     if (typeof pattern !== "object" || pattern === null) {
@@ -100,10 +101,10 @@ function isDenied(value: unknown, denied: readonly ParameterValue[]): boolean {
   });
 }
 
-/** What a scalar could be to a field. */
+/** The readings of a value by the types of fields that take a scalar. */
 interface Reading {
   readonly value: unknown;
-  /** In lower case; "" for null and an empty list, which are the zero value of every field; null for what is no scalar. */
+  /** Lower case. "" for null and an empty list, the zero value of every field; null for a value that is not scalar. */
   readonly text: string | null;
   readonly flag: boolean | null;
   /** A number, or the seconds of a duration. */
@@ -125,7 +126,7 @@ function isScalar(value: unknown): value is string | number | boolean {
   return typeof value === "string" || typeof value === "number" || typeof value === "boolean";
 }
 
-/** A value as a list, by every field that could read it: the items of an array, the pairs of an object, the parts of a text. */
+/** The items of a value as list fields read it: items of an array, pairs of an object, parts of a text with commas. */
 function itemsOf(value: unknown): readonly unknown[] {
   if (Array.isArray(value)) return value.map(asPair);
   if (typeof value === "string") return value.split(",", MAX_ITEMS + 1).map(asPair);
@@ -133,7 +134,7 @@ function itemsOf(value: unknown): readonly unknown[] {
   return Object.entries(value ?? {}).map(([name, item]) => pairOf(name, item));
 }
 
-/** A pair as fields read it: blanks around its name and its value do not count. */
+/** Normalises a pair as fields do: removes blanks around its name and its value. */
 function asPair(item: unknown): unknown {
   const [, name, value] = typeof item === "string" ? (/^([^=]+)=(.*)$/s.exec(item) ?? []) : [];
   return name === undefined ? item : pairOf(name.trim(), value?.trim());
@@ -145,7 +146,7 @@ function pairOf(name: string, value: unknown): unknown {
   return isScalar(value) || value === null ? `${name}=${value ?? ""}` : { [name]: value };
 }
 
-/** True for lists of the same items in any order. Empty items count for nothing, as in fields. */
+/** True for lists of the same items in any order. Empty items are ignored, as in fields. */
 function sameItems(denied: readonly Reading[], sent: readonly Reading[]): boolean {
   const wanted = denied.filter(isSomething);
   const given = sent.filter(isSomething);
@@ -176,7 +177,7 @@ function textMatches(pattern: string, text: string): boolean {
   return pattern === text;
 }
 
-/** Deep equality, type for type. The depth is bounded by that of `expected`, which the policy parser limits. */
+/** Deep equality with equal types. The depth is bounded by that of `expected`, which the policy parser limits. */
 function sameValue(expected: unknown, value: unknown): boolean {
   if (expected === null || typeof expected !== "object") return expected === value;
   if (value === null || typeof value !== "object") return false;

@@ -18,8 +18,8 @@ import {
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
 /**
- * The policy text itself: clients may send it in standard base64. A string that could be base64 but does not hold UTF-8
- * is taken as it is; decoding twice is harmless.
+ * Decodes a policy text that a client sent in standard base64. Returns any other text unchanged, also base64 that does
+ * not decode to UTF-8. Decoding twice is harmless.
  */
 export function decodePolicyText(text: string): string {
   const joined = text.replace(/[\r\n]/g, "");
@@ -36,10 +36,11 @@ export type { PathRule } from "./rule.ts";
 export { MAX_POLICY_LENGTH, type PolicyParseError } from "./syntax.ts";
 
 /**
- * Reads a policy text, HCL or JSON, either also in base64. Several mistakes are reported at once; line and column are those
- * of the first. Blocks that have expired at `now` (ms) are left out.
+ * Reads a policy text, HCL or JSON, either also in base64. Several mistakes are reported at once; line and column are
+ * those of the first. Blocks that have expired at `now` (ms) are left out.
  *
- * A setting that would restrict access and is not supported is a mistake: leaving it out would grant more than was meant.
+ * A setting that would restrict access and is not supported is a mistake: leaving it out would grant more than was
+ * meant.
  */
 export function parsePolicy(text: string, now: number): Result<PathRule[], PolicyParseError> {
   if (text.length > MAX_POLICY_LENGTH) {
@@ -54,14 +55,14 @@ export function parsePolicy(text: string, now: number): Result<PathRule[], Polic
   return error ? err(error) : ok(rules.filter(({ expiresAt }) => expiresAt === undefined || now <= expiresAt));
 }
 
-/** The rules of a policy that Grove itself has. */
+/** Parses a built-in policy. @throws when it does not parse. */
 export function builtinRules(text: string): readonly PathRule[] {
   const parsed = parsePolicy(text, 0);
   if (!parsed.ok) throw new Error("a built-in policy does not parse");
   return parsed.value;
 }
 
-/** A parse error as clients get it. */
+/** The message of a parse error for clients. */
 export function policyErrorText({ message, line, column }: PolicyParseError): string {
   return `failed to parse policy: ${message} (line ${line}, column ${column})`;
 }

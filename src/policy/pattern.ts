@@ -1,21 +1,21 @@
-/** The path of a rule, taken apart. */
+/** The parsed path of a rule. */
 export interface Pattern {
   /**
-   * `exact` matches one path, `prefix` everything that begins with `text`, `segments` has `+` in the place of at least
-   * one whole segment.
+   * `exact` matches one path, `prefix` every path that begins with `text`. `segments` has at least one whole segment
+   * `+`, which matches any segment.
    */
   readonly kind: "exact" | "prefix" | "segments";
-  /** The path without its last `*`. */
+  /** The path without its trailing `*`. */
   readonly text: string;
   /** True when the path ended in `*`: anything may follow `text`. */
   readonly open: boolean;
-  /** Where in `text` the first `+` stands, also one inside a segment; its length when no whole segment is `+`. */
+  /** Offset of the first `+` in `text`, even inside a segment; the length of `text` when no whole segment is `+`. */
   readonly firstWildcard: number;
-  /** How many segments are `+`. */
+  /** Number of whole segments `+`. */
   readonly wildcards: number;
 }
 
-/** Reads the path of a rule. A `+` or `*` elsewhere than as a whole segment or as the last character is literal. */
+/** Parses the path of a rule. A `+` inside a segment, and a `*` that is not the last character, are literal. */
 export function parsePattern(path: string): Pattern {
   const open = path.endsWith("*");
   const text = open ? path.slice(0, -1) : path;
@@ -25,14 +25,15 @@ export function parsePattern(path: string): Pattern {
   return { kind, text, open, firstWildcard, wildcards };
 }
 
-/** `+*` could mean one segment or any number of them; it is refused instead of guessed. */
+/** True when the path contains `+*`, which is ambiguous: it could mean one segment or any number of segments. */
 export function hasForbiddenWildcards(path: string): boolean {
   return path.includes("+*");
 }
 
 /**
- * Which of two patterns decides when both match a path and neither is exact: the one whose first wildcard comes later;
- * then one that is not open; then fewer `+`; then the longer text; then the lexicographically larger one.
+ * True when `a` takes precedence over `b` if both match a path and neither is exact. The pattern whose first wildcard
+ * comes later wins; then one that is not open; then fewer `+`; then the longer text; then the lexicographically larger
+ * one.
  */
 export function decidesBefore(a: Pattern, b: Pattern): boolean {
   if (a.firstWildcard !== b.firstWildcard) return a.firstWildcard > b.firstWildcard;

@@ -1,6 +1,6 @@
 import type { Operation } from "./acl.ts";
 
-/** Paths that need the `sudo` capability besides that of the operation; a last `*` stands for anything that follows. */
+/** Paths that need the `sudo` capability besides that of the operation. A trailing `*` stands for any text. */
 const PROTECTED_PATHS = [
   "auth/token/accessors*",
   "sys/auth/*",
@@ -38,8 +38,8 @@ const EXACT = new Set(PROTECTED_PATHS.filter((path) => !path.endsWith("*")));
 const PREFIXES = PROTECTED_PATHS.filter((path) => path.endsWith("*")).map((path) => path.slice(0, -1));
 
 /**
- * True when `path` (without the base path `/v1/`) is one of the paths that only a caller with `sudo` may use. A listing
- * asks for `a/` where the path is `a`, so a trailing slash makes no difference to an exact path. Help is open to all.
+ * True when `path` (without the base path `/v1/`) is one of the paths that only a caller with `sudo` may use. The path
+ * of a listing of `a` is `a/`, so its trailing slash is ignored for exact paths. Help never needs `sudo`.
  */
 export function requiresSudo(operation: Operation, path: string): boolean {
   if (operation === "help") return false;

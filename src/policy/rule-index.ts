@@ -5,14 +5,14 @@ import { decidesBefore, type Pattern, parsePattern } from "./pattern.ts";
 interface Node<T> {
   readonly literals: Map<string, Node<T>>;
   wildcard: Node<T> | null;
-  /** The rule whose last segment ends here. */
+  /** The rule without `*` that ends at this node. */
   closed: T | null;
-  /** Rules with a last `*`: what the segment after this node has to begin with. */
+  /** Rules that end in `*`, by the prefix of the segment after this node. */
   readonly open: Map<string, T>;
   openIndex: PrefixIndex<T> | null;
 }
 
-/** Rules with `+` segments, as a tree of segments: a look-up visits only rules that match as far as it has read. */
+/** A trie of the rules with `+` segments. A look-up visits only nodes that match the path so far. */
 class SegmentTrie<T> {
   readonly #root: Node<T> = emptyNode();
   #size = 0;
@@ -29,8 +29,8 @@ class SegmentTrie<T> {
   }
 
   /**
-   * Calls `found` for rules that match `path`: every closed one, and of the open ones at one place in the tree the
-   * longest, which decides before the others. Keeps its own stack, since a path may have very many segments.
+   * Calls `found` for rules that match `path`: every rule without `*`, and for each node the longest rule with `*`,
+   * which decides before the node's others. Uses an explicit stack, since a path may have very many segments.
    */
   match(path: string, found: (value: T) => void): void {
     if (this.#size === 0) return;
@@ -101,9 +101,9 @@ export class RuleIndex {
   }
 
   /**
-   * The one grant that decides about `path`, or undefined when no rule matches. An exact rule goes before all others.
-   * For a listing (`listing`) a rule without the trailing slash counts too, after the rules with it: a rule for what is
-   * below a folder must not be dodged by listing the folder.
+   * The one grant that decides about `path`, or undefined when no rule matches. An exact rule takes precedence over
+   * patterns. A listing (`listing`) also tries the path without its trailing slash, in each case after the path with
+   * the slash. So a listing of a folder does not evade a rule for the paths below the folder.
    */
   find(path: string, listing: boolean): Grant | undefined {
     const bare = listing && path.endsWith("/") ? path.slice(0, -1) : null;
@@ -123,7 +123,7 @@ export class RuleIndex {
     return best;
   }
 
-  /** True when something is granted on the mount at `mountPath` (which ends in `/`) or by a rule for a path below it. */
+  /** True when anything is granted on the mount at `mountPath` (which ends in `/`), or by a rule for paths below it. */
   grantsAnythingUnder(mountPath: string): boolean {
     const onMount = this.find(mountPath, true);
     if (onMount && grantsAnything(onMount)) return true;
@@ -131,7 +131,7 @@ export class RuleIndex {
   }
 }
 
-/** True when the rule is about the mount itself, without its slash, or about a path below it. */
+/** True when the rule is for the path of the mount without its slash, or for a path below the mount. */
 function reachesUnder(pattern: Pattern, mountPath: string): boolean {
   const segments = pattern.text.split("/");
   const mount = mountPath.split("/").slice(0, -1);

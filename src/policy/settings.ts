@@ -4,22 +4,22 @@ import { addParameters } from "./parameters.ts";
 import type { ParameterRule, ParameterValue } from "./rule.ts";
 import { objectsOf, type Problems, type SyntaxEntry, type SyntaxObject, type SyntaxValue } from "./syntax.ts";
 
-/** A setting that was given, and where its value stands. */
+/** The value of a setting, with its offset in the text. */
 export interface Setting<T> {
   readonly value: T;
   readonly at: number;
 }
 
 /**
- * The settings of one block, read with a type. A repeated key adds to a list or an object; of other values the last
- * one holds. A value of the wrong type is reported in `problems` and counts as absent.
+ * Reads the settings of one block by type. The lists or objects of a repeated key are merged; of other values the last
+ * one applies. A value of the wrong type is reported in `problems` and counts as absent.
  */
 export class Settings {
   readonly #block: SyntaxObject;
   readonly #context: string;
   readonly #problems: Problems;
 
-  /** `context` goes before every message. */
+  /** @param context prefix of every message. */
   constructor(block: SyntaxObject, context: string, problems: Problems) {
     this.#block = block;
     this.#context = context;
@@ -46,11 +46,12 @@ export class Settings {
     }
   }
 
+  /** A string; null when absent. */
   text(key: string): Setting<string> | null {
     return this.#last(key, `${key} must be a string`, (value) => (value.kind === "string" ? value.value : null));
   }
 
-  /** A whole number from 0, as a number or as a string. */
+  /** A whole number, not negative, given as a number or as a string; null when absent. */
   count(key: string): Setting<number> | null {
     return this.#last(key, `${key} must be a whole number, not negative`, (value) => {
       const number = value.kind === "string" && /^\d{1,15}$/.test(value.value) ? Number(value.value) : numberOf(value);
@@ -58,7 +59,7 @@ export class Settings {
     });
   }
 
-  /** Seconds from 0, as a number or as a duration like `5m`. */
+  /** Seconds, not negative, given as a number or as a duration like `5m`; null when absent. */
   duration(key: string): Setting<number> | null {
     return this.#last(key, `${key} must be a duration in seconds or like 5m, not negative`, (value) => {
       const text = value.kind === "string" ? value.value : String(numberOf(value) ?? "x");
@@ -67,7 +68,7 @@ export class Settings {
     });
   }
 
-  /** The moment `expiration`, in ms since 1970. */
+  /** The setting `expiration` in ms since 1970; null when absent. */
   expiration(): Setting<number> | null {
     const problem = "invalid expiration time: neither RFC 3339 nor seconds since 1970";
     return this.#last("expiration", problem, (value) =>
@@ -75,7 +76,7 @@ export class Settings {
     );
   }
 
-  /** Texts of all lists under `key`. */
+  /** The strings of all lists under `key`. */
   texts(key: string): Setting<string>[] {
     return this.#given(key).flatMap(({ value, at }) => {
       const items = value.kind === "list" ? value.items : [];

@@ -1,9 +1,9 @@
 /**
- * Paths that ask for the same thing, in every way that this server or the reference has for it. `*` stands for what
- * follows or stands between; a path with a slash at its end is one of a list, which is asked for with or without it.
+ * Groups of paths of the same resource: all spellings that this server or the reference has for it. `*` stands for any
+ * text. A path with a trailing slash is that of a list, which clients request with or without the slash.
  *
- * A rule for one spelling grants nothing at another, but its `deny` holds there: else a policy that denies `sys/policies/acl/x`
- * has left `sys/policy/x` open.
+ * A rule for one spelling grants nothing at another one, but its `deny` applies there. Otherwise a policy that denies
+ * `sys/policies/acl/x` would leave `sys/policy/x` open.
  */
 export const SPELLINGS: readonly (readonly string[])[] = [
   ["sys/policies/acl/", "sys/policy/"],
@@ -18,7 +18,7 @@ export const SPELLINGS: readonly (readonly string[])[] = [
   ["sys/leases/revoke-prefix/*", "sys/revoke-prefix/*"],
   ["sys/leases/revoke-force/*", "sys/revoke-force/*"],
   ["teams/team-*/authentication-token", "authentication-tokens/team-*"],
-  // Of a mount of the cloud method, also below its `tidy/` and `config/tidy/`.
+  // Paths of a mount of the cloud method, also those below its `tidy/` and `config/tidy/`.
   ["auth/*/identity-accesslist/", "auth/*/identity-whitelist/"],
   ["auth/*/identity-accesslist/*", "auth/*/identity-whitelist/*"],
   ["auth/*/roletag-denylist/", "auth/*/roletag-blacklist/"],
@@ -26,7 +26,7 @@ export const SPELLINGS: readonly (readonly string[])[] = [
   ["auth/*/roles/", "auth/*/role/"],
 ];
 
-/** Paths whose last part, what is asked about, can be in a field of the body instead. */
+/** Paths whose last part, which names the lease or token, can be in a field of the body instead. */
 export const NAMED_IN_BODY: readonly { readonly path: string; readonly field: string }[] = [
   { path: "sys/leases/renew", field: "lease_id" },
   { path: "sys/leases/revoke", field: "lease_id" },
@@ -34,14 +34,14 @@ export const NAMED_IN_BODY: readonly { readonly path: string; readonly field: st
   { path: "auth/token/revoke-orphan", field: "token" },
 ];
 
-/** Paths that do all that another one does, and more: what is denied there is denied here. */
+/** Paths whose operation includes that of another path: a `deny` at `than` also applies to `path`. */
 export const WIDER: readonly { readonly path: string; readonly than: string }[] = [
   { path: "sys/leases/revoke-force/*", than: "sys/leases/revoke-prefix/*" },
   { path: "sys/policies/detailed/acl/", than: "sys/policies/acl/" },
   { path: "sys/policies/detailed/acl/*", than: "sys/policies/acl/*" },
 ];
 
-/** A path to recognise, and what else to look at then: templates with what stood for `*` in their order. */
+/** A pattern and the templates of the other paths to check when it matches. Each `*` takes the next matched text. */
 interface Rule {
   readonly pattern: RegExp;
   readonly others: readonly string[];
@@ -53,14 +53,15 @@ const RULES: readonly Rule[] = [
 ];
 
 /**
- * Every other path that asks for what a request asks for.
+ * All other paths of the resource that a request names.
  *
- * @param path without the base path, in canonical form; of a list with a slash at its end.
+ * @param path without the base path, in canonical form; that of a list has a trailing slash.
  * @param data fields of the request.
  */
 export function otherSpellings(path: string, data: Readonly<Record<string, unknown>>): readonly string[] {
   const found = new Set([path, ...inBody(path, data)]);
-  // A set goes on to what is added meanwhile: a wider path has the spellings of the one that it contains.
+  // The iteration of a set includes entries that are added meanwhile: a wider path also gets the spellings of the path
+  // that it includes.
   for (const each of found) {
     for (const { pattern, others } of RULES) {
       const match = pattern.exec(each);
@@ -80,7 +81,7 @@ function inBody(path: string, data: Readonly<Record<string, unknown>>): string[]
   return [];
 }
 
-/** Matches the paths of a template, with a group for each `*`. */
+/** A pattern that matches the paths of a template, with a capture group for each `*`. */
 function patternOf(template: string): RegExp {
   const isList = template.endsWith("/");
   const text = isList ? template.slice(0, -1) : template;

@@ -7,7 +7,7 @@ import { parsePattern } from "./pattern.ts";
 import { CAPABILITIES, type Capability, type ParameterRule, type PathRule } from "./rule.ts";
 import { decisiveStep, type Step } from "./trace.ts";
 
-/** Rules as the text of a policy, in HCL. A null in the value of a parameter has no form there; the text does not parse then. */
+/** Prints rules as a policy in HCL. HCL has no null: with one in the value of a parameter the text does not parse. */
 export function printRules(rules: readonly PathRule[]): string {
   return rules.map(printRule).join("\n");
 }
@@ -40,18 +40,21 @@ function literal(value: unknown): string {
     .join(", ")} }`;
 }
 
-/** Changes to the rule that are tried. Each answers one refusal, of which there is one for each parameter at most. */
+/** Maximum number of changes to the suggested rule. Each removes one refusal. There is at most one per parameter. */
 const MAX_ATTEMPTS = 100;
 const LISTING: readonly Capability[] = ["list", "scan"];
 
 /**
- * A policy that allows a refused request if it is added to the others of the token: a rule for the path alone. Where the
- * rule that decides now is for more paths, the new one takes its place on this path: it repeats what holds there, with the
- * least change. So nothing is taken from the token, and no other path is given. A `sudo` that is missing makes every capability
- * of the path usable. The values of parameters are not repeated: a parameter is allowed with any value.
+ * Returns a policy that allows a refused request when it is added to the other policies of the token. Its rules are for
+ * the path of the request and, where needed, for the listing of that path. If the deciding rule covers more paths, the
+ * new rule replaces it on this path: it repeats the grant with the least change. So the token loses nothing and gets
+ * access to no other path.
+ *
+ * A missing `sudo` is added to an existing rule for this exact path, and so makes all its capabilities usable. The
+ * values of the request's parameters are not in the text: a parameter is allowed with any value.
  *
  * @param now ms.
- * @returns the text in HCL; null where no added policy helps, as against a `deny` on the path itself.
+ * @returns the text in HCL; null when no added policy helps, for example against a `deny` on the path itself.
  */
 export function suggestPolicy(acl: Acl, request: AccessRequest, now: number): string | null {
   const path = request.path.replace(/^\/+/, "");
@@ -67,13 +70,13 @@ export function suggestPolicy(acl: Acl, request: AccessRequest, now: number): st
   return null;
 }
 
-/** The text, if it means what the rules that it was printed from do. */
+/** Returns the text if its parsed rules allow the request; otherwise null. */
 function readable(text: string, acl: Acl, request: AccessRequest, now: number): string | null {
   const rules = parsePolicy(text, now);
   return rules.ok && !refusalBy(acl, rules.value, request, now) ? text : null;
 }
 
-/** What still refuses the request where these rules are added; null when it is allowed. */
+/** The step that still refuses the request when these rules are added; null when the request is allowed. */
 function refusalBy(acl: Acl, rules: readonly PathRule[], request: AccessRequest, now: number): Step | null {
   const steps: Step[] = [];
   const { allowed } = evaluateAcl(acl.with({ name: "", rules }), request, now, (step) => steps.push(step));
@@ -81,8 +84,8 @@ function refusalBy(acl: Acl, rules: readonly PathRule[], request: AccessRequest,
 }
 
 /**
- * Rules that change nothing when they are added: one for the path, and one for its listing where that is decided by a rule
- * of its own, which the first would go before.
+ * Returns rules that change no decision when they are added: one for the path, and one for its listing when another
+ * rule decides about the listing. The first rule would take precedence over that one.
  */
 function rulesAt(
   acl: Acl,
@@ -111,11 +114,11 @@ function isFor({ pattern }: Grant, path: string): boolean {
   return pattern.kind === "exact" && pattern.text === path;
 }
 
-/** What a grant gives, as a rule for one path. It ends with the first of the rules that the grant comes from. */
+/** Repeats a grant as a rule for one path. It expires with the first of the rules that the grant is merged from. */
 function ruleOf(path: string, grant: Grant | null, isKept: (capability: Capability) => boolean): PathRule {
   if (!grant) return { path, capabilities: [] };
   const { minWrappingTtlSeconds: min, maxWrappingTtlSeconds: max, paginationLimit, parameters } = grant;
-  // Rules of several policies may together ask for more than they allow: then they give nothing, and no text says so.
+  // Merged rules may have a minimum wrapping TTL above the maximum. They grant nothing then, and no text can say so.
   if (min !== null && max !== null && max < min) return { path, capabilities: [] };
   const ends = grant.sources.flatMap(({ rule }) => rule.expiresAt ?? []);
   const given = CAPABILITIES.filter((one) => one !== "deny" && grant.capabilities.has(one) && isKept(one));
@@ -136,14 +139,14 @@ function listOf(map: ParameterMap): ParameterRule[] {
   return [...map].map(([name, values]) => ({ name, values }));
 }
 
-/** The rule without what refused the request; null where that is not in it. */
+/** Changes the rule so that it no longer refuses the request; null when the refusal does not come from this rule. */
 function amended(rule: PathRule, { refusal, grant }: Step, request: AccessRequest): PathRule | null {
   switch (refusal?.kind) {
     case "no_rule":
     case "capability":
       return refusal.missing.length > 0 ? withCapabilities(rule, refusal.missing) : null;
     case "sudo":
-      // What was granted here without `sudo` was of no use, and must not become so.
+      // Capabilities that were granted here without `sudo` had no effect, and must not get one.
       return withCapabilities({ ...rule, capabilities: [] }, ["sudo", ...refusal.needed]);
     case "wrapping":
       return amendedWrapping(rule, grant, request.wrapTtlSeconds);

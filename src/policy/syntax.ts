@@ -1,10 +1,10 @@
 /** Longest policy text, in characters. */
 export const MAX_POLICY_LENGTH = 256 * 1024;
 
-/** How deep objects and lists of a policy may be nested; the deepest that means anything is about 6. */
+/** Maximum nesting of objects and lists in a policy. A policy needs about 6 levels at most. */
 export const MAX_POLICY_DEPTH = 32;
 
-/** A value in a policy text, and where it begins. Both syntaxes are read into this. */
+/** A value in a policy text, with its offset. Both syntaxes, HCL and JSON, are parsed into this form. */
 export type SyntaxValue =
   | { readonly kind: "string"; readonly value: string; readonly at: number }
   | { readonly kind: "number"; readonly value: number; readonly at: number }
@@ -13,7 +13,7 @@ export type SyntaxValue =
   | { readonly kind: "list"; readonly items: readonly SyntaxValue[]; readonly at: number }
   | SyntaxObject;
 
-/** An object or block, in the order of the text; a key may come more than once. The labels of a block are nested objects. */
+/** An object or block. Entries are in the order of the text; keys may repeat. Labels of a block are nested objects. */
 export interface SyntaxObject {
   readonly kind: "object";
   readonly entries: readonly SyntaxEntry[];
@@ -23,7 +23,7 @@ export interface SyntaxObject {
 export interface SyntaxEntry {
   readonly key: string;
   readonly value: SyntaxValue;
-  /** Where the key begins, as an offset into the text. */
+  /** Offset of the key in the text. */
   readonly at: number;
 }
 
@@ -35,7 +35,7 @@ export function objectsOf(value: SyntaxValue): SyntaxObject[] | null {
   return objects.length === value.items.length ? objects : null;
 }
 
-/** What is wrong with a text, at an offset into it. */
+/** A mistake in a text, with its offset. */
 export interface Problem {
   readonly message: string;
   readonly at: number;
@@ -55,21 +55,21 @@ export function lineAt(text: string, at: number): number {
   return line;
 }
 
-/** Says where in `text` a problem is. */
+/** Converts the offset of a problem in `text` to line and column. */
 export function locate(text: string, { message, at }: Problem): PolicyParseError {
   const lineStart = at === 0 ? 0 : text.lastIndexOf("\n", at - 1) + 1;
   return { message, line: lineAt(text, at), column: [...text.slice(lineStart, at)].length + 1 };
 }
 
-/** A text of the policy for use in a message: quoted, and cut when it is long. */
+/** Quotes a text of the policy for a message. A text of more than 128 characters is truncated. */
 export function quote(text: string): string {
   return JSON.stringify(text.length > 128 ? `${text.slice(0, 128)}...` : text);
 }
 
-/** A string full of mistakes gets an answer of bounded length, in bounded time. */
+/** Maximum number of reported mistakes. It bounds the length of the answer and the time to make it. */
 const MAX_PROBLEMS = 5;
 
-/** Collects what is wrong with the meaning of a policy text, so that its author sees several mistakes at once. */
+/** Collects semantic mistakes of a policy text, so that its author sees several at once. */
 export class Problems {
   readonly #source: string;
   readonly #found: Problem[] = [];
@@ -82,14 +82,14 @@ export class Problems {
     if (this.#found.length < MAX_PROBLEMS) this.#found.push({ message, at });
   }
 
-  /** A key that means nothing here; `context` goes before the message. */
+  /** Adds an unknown key. @param context prefix of the message. */
   addInvalidKey(context: string, key: string, at: number): void {
     if (this.#found.length < MAX_PROBLEMS) {
       this.add(`${context}invalid key ${quote(key)} on line ${lineAt(this.#source, at)}`, at);
     }
   }
 
-  /** All messages in one, at the place of the first; null when there is none. */
+  /** Joins all messages into one error at the position of the first; null without a message. */
   toError(): PolicyParseError | null {
     const inOrder = this.#found.toSorted((a, b) => a.at - b.at);
     const [first] = inOrder;

@@ -1,7 +1,7 @@
 import { parseDuration } from "../base/duration.ts";
 import type { NamedPolicy, PathRule } from "./rule.ts";
 
-/** Who makes a request, as far as templates in rule paths look at it. Plain data. */
+/** The properties of a caller that templates in rule paths can read. Plain data. */
 export interface TemplateContext {
   /** ms since 1970, for `time.now`. */
   readonly now: number;
@@ -31,12 +31,12 @@ export interface TemplateGroup {
   readonly metadata: Readonly<Record<string, string>>;
 }
 
-/** True when some rule holds a template, so that a compiled ACL is good for one identity only. */
+/** True when some rule has a template, so that a compiled ACL is valid for one entity only. */
 export function usesTemplates(policies: readonly { readonly rules: readonly PathRule[] }[]): boolean {
   return policies.some(({ rules }) => rules.some((rule) => rule.path.includes("{{")));
 }
 
-/** True when some rule holds a template of the time, so that a compiled ACL is good for one moment only. */
+/** True when some rule has a template that reads the time, so that a compiled ACL is valid for one moment only. */
 export function usesClock(policies: readonly { readonly rules: readonly PathRule[] }[]): boolean {
   return policies.some(({ rules }) => rules.some((rule) => /\{\{\s*time\./.test(rule.path)));
 }
@@ -48,11 +48,11 @@ export function hasBalancedBraces(path: string): boolean {
 }
 
 /**
- * Puts values in the place of the templates of a path.
+ * Replaces the templates of a path by their values.
  *
- * A value is set by the editors of an identity and is often chosen by its owner: one that holds `/` would reach
- * another folder, one that holds `*` or `+` many of them. Unless the policy allows such values, they count as missing.
- * Values are inserted once and never read as templates themselves.
+ * A value is set by the editors of an identity and is often chosen by its owner. A value with `/` would reach another
+ * folder, and one with `*` or `+` many folders. Unless the policy allows such values, they count as missing. Values are
+ * inserted once and never read as templates themselves.
  *
  * @returns the path, or null when a value is missing, empty or not allowed: the rule then does not exist.
  */

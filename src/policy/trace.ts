@@ -6,22 +6,22 @@ import type { Capability } from "./rule.ts";
 export type Refusal =
   /** No rule matches the path. */
   | { readonly kind: "no_rule"; readonly missing: readonly Capability[] }
-  /** The rule of the path gives none of the capabilities in `missing`, of which one would do. */
+  /** The rule of the path has none of the capabilities in `missing`, of which one is enough. */
   | { readonly kind: "capability"; readonly missing: readonly Capability[] }
   /** A rule with `deny` decides. */
   | { readonly kind: "deny" }
-  /** The path is protected, and its rule lacks `sudo`; it gives one of `needed`. */
+  /** The path is protected, and its rule lacks `sudo`. It has one of `needed`. */
   | { readonly kind: "sudo"; readonly needed: readonly Capability[] }
-  /** The answer has to be asked for wrapped, for a time that the rule names. */
+  /** The request must ask for response wrapping, with a TTL within the limits of the rule. */
   | { readonly kind: "wrapping" }
   /** The rule limits the page of a list, and the `limit` that was sent is not within it. */
   | { readonly kind: "page" }
   | ParameterRefusal;
 
-/** What one path of a request came to in a decision. */
+/** The evaluation of one path of a request, as a step of a decision. */
 export interface Step {
   readonly path: string;
-  /** What decided there; null where no rule matches. */
+  /** The grant that decided; null when no rule matches. */
   readonly grant: Grant | null;
   /** null: the rules permit the request on this path. */
   readonly refusal: Refusal | null;
@@ -30,10 +30,10 @@ export interface Step {
 /** Receives the steps of a decision while it is made. */
 export type Trace = (step: Step) => void;
 
-/** The step that a decision came from; null where no rule was asked, as for the root policy. */
+/** The step that a decision follows from; null when no rule was evaluated, as for the root policy. */
 export function decisiveStep(steps: readonly Step[], allowed: boolean): Step | null {
   const last = steps.at(-1) ?? null;
   if (allowed) return steps.findLast(({ refusal }) => refusal === null) ?? null;
-  // A deny on any spelling ends the decision; otherwise the path itself counts before its alternate.
+  // A deny on any spelling ends the decision. Otherwise the refusal of the path itself comes before its alternate's.
   return last?.refusal?.kind === "deny" ? last : (steps.find(({ refusal }) => refusal !== null) ?? null);
 }

@@ -3,7 +3,7 @@ import { type Grant, listCapabilities } from "./grant.ts";
 import type { ParameterMap } from "./parameters.ts";
 import type { ParameterValue } from "./rule.ts";
 
-/** What a user interface learns about one path; keys as on the wire. */
+/** The grant of one path in the answer of `sys/internal/ui/resultant-acl`; keys as on the wire. */
 export interface PathSummary {
   readonly capabilities: readonly string[];
   readonly min_wrapping_ttl?: number;
@@ -13,7 +13,7 @@ export interface PathSummary {
   readonly required_parameters?: readonly string[];
 }
 
-/** All that a caller may do, as `sys/internal/ui/resultant-acl` answers. */
+/** All grants of a caller, as in the answer of `sys/internal/ui/resultant-acl`. */
 export type ResultantAcl =
   | { readonly root: true }
   | {
@@ -22,7 +22,7 @@ export type ResultantAcl =
       readonly glob_paths: Readonly<Record<string, PathSummary>>;
     };
 
-/** Lists the rules that hold at `now` (ms) by path; of a prefix rule without its `*`. Rules with `+` are left out. */
+/** Lists the rules valid at `now` (ms) by path. Prefix rules are without their `*`. Leaves out rules with `+`. */
 export function resultantAcl(acl: Acl, now: number): ResultantAcl {
   if (acl.isRoot) return { root: true };
   const grants = acl.grants(now);

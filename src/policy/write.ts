@@ -3,8 +3,8 @@ import { parseDuration } from "../base/duration.ts";
 import { err, ok, type Result } from "../base/result.ts";
 
 /**
- * Why a write may not go ahead, when writers agree on versions; null when it may. `cas` is the version that the writer
- * has seen, -1 for "none yet"; it must be given when the stored policy or this write asks for it.
+ * Message that refuses a write by its check-and-set version, or null. `cas` is the version that the writer has seen, -1
+ * for no policy yet. It must be given when `casRequired` is set in the stored policy or in this write.
  * Messages are the reference's (sys/policies/acl).
  */
 export function checkAndSetProblem(
@@ -19,8 +19,8 @@ export function checkAndSetProblem(
 }
 
 /**
- * When a policy expires, from the fields `expiration` (a moment) and `ttl` (a duration from `now`, ms), of which at most
- * one may be given. Texts; empty counts as absent. Messages are the reference's (sys/policies/acl).
+ * Computes the expiry of a policy from the fields `expiration` (a time) and `ttl` (a duration from `now`, ms), of which
+ * at most one may be given. An empty text counts as absent. Messages are the reference's (sys/policies/acl).
  *
  * @returns ms since 1970, null for never, or a message for the client.
  */

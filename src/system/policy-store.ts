@@ -110,7 +110,7 @@ const ALIVE = "(expires_at IS NULL OR expires_at >= ?)";
 /** The policies for isolates. */
 export interface PoliciesForIsolates {
   readonly policies: readonly PolicyRules[];
-  /** Names of policies that were tampered with. A token with one is granted nothing: its rules may have had a `deny`. */
+  /** Names of policies that were tampered with. A token with one is granted nothing: its rules may have denied. */
   readonly tampered: readonly string[];
 }
 
