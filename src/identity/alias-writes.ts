@@ -8,17 +8,18 @@ import type { EntityShard } from "./shard/entity-shard.ts";
 import { drawAliasId, drawEntityId, entityPrefixOf, firstAliasId, shardOfAlias } from "./shard/place.ts";
 import { homeOf, shardAt, shardOfId } from "./stubs.ts";
 
-/** How often a name is followed that operators lead elsewhere meanwhile. */
+/** Maximum number of attempts to follow the name of an alias while other writes change where it leads. */
 const MAX_ATTEMPTS = 5;
 
-/** The refusal of a login or a write that met an alias which is being changed, too often. */
+/** Refusal of a login or a write after too many concurrent changes of its alias. */
 const ALIAS_IS_CHANGING = unavailable("the alias is being changed; try again");
 
 /**
- * The entity that has an alias, made with it when none has. One call, or two when the entity is not in the shard that the name of
- * the alias leads to. A pointer to an entity that does not have the alias, or is gone, was left behind by a crash.
+ * Returns the entity that has an alias, and creates it with the alias when there is none. Takes one call, or two when
+ * the entity is not in the shard that the name of the alias leads to. A pointer to an entity that does not have the
+ * alias, or was deleted, was left behind by a crash, and is replaced.
  *
- * @param newId for a new entity, of that shard.
+ * @param newId id for a new entity, in that shard.
  * @param now ms.
  */
 export async function entityOfAlias(
@@ -45,12 +46,12 @@ export async function entityOfAlias(
 const SECOND_ALIAS = invalid("Alias already exists for requested entity and mount accessor");
 const NAME_TAKEN = invalid("alias with combination of mount accessor and name already exists");
 
-/** The alias that a write created or changed; null when nothing changed. */
+/** The alias that a write created or changed; null when it changed nothing. */
 type WrittenAlias = Pick<AliasRecord, "id" | "entityId"> | null;
 
 /**
- * Creates or changes an alias. Without an id, the alias with this name on this mount is meant. Messages are the reference's
- * (identity/entity-alias).
+ * Creates or changes an alias. Without an id, the write is for the alias with this name on this mount. Messages are the
+ * reference's (identity/entity-alias).
  *
  * @param now ms.
  */
@@ -78,18 +79,18 @@ export async function writeAlias(
   return put(env, { ...fields, id: drawAliasId(entityId), entityId }, null);
 }
 
-/** Deletes an alias. Safe to repeat: a pointer that a crash leaves leads to an entity without the alias, and so to none. */
+/** Deletes an alias. Safe to repeat: a pointer that a crash leaves behind leads to an entity without the alias. */
 export async function deleteAlias(env: IdentityEnv, id: string): Promise<void> {
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
     const alias = await readAlias(env, id);
-    // Another write can have moved it since.
+    // Another write may have moved the alias since it was read.
     const isDropped = alias && (await homeOf(env, alias.entityId)?.dropAlias(alias.entityId, id));
     if (alias && isDropped) await releaseAlias(env, alias);
     if (!alias || isDropped) return;
   }
 }
 
-/** Drops the pointers to an alias that its entity does not have any more. Safe to repeat. */
+/** Deletes the pointers to an alias after its entity has lost it. Safe to repeat. */
 export async function releaseAlias(env: IdentityEnv, alias: AliasRecord): Promise<void> {
   const { id, entityId } = alias;
   await shardAt(env, alias).releaseAlias(alias, entityId);
@@ -109,11 +110,11 @@ async function addWithEntity(
   if (!made.ok) return made;
   const entityId = made.value.entity.id;
   if (entityId === newId) return ok({ id: firstAliasId(newId), entityId });
-  // A login or another write was faster: now there is an alias to change.
+  // A concurrent login or write created the alias first, so this write changes it.
   return writeAlias(env, null, write, now);
 }
 
-/** Changes what is given of an alias; it may move to another name, mount or entity that is free for it. */
+/** Changes the given fields of an alias. It can move to another name, mount or entity that is free. */
 async function changeAlias(
   env: IdentityEnv,
   alias: AliasRecord,
@@ -138,12 +139,17 @@ async function changeAlias(
 }
 
 /**
- * Gives an entity an alias. Its home and the shard that the name leads to have to agree, and each step leaves a state that is true
- * of the time before or after: the home reserves the alias, hidden; the name leads to the entity; the home has the alias. The old
- * places follow. An alias that is reserved counts from the moment that the name leads to it, so a crash after the second step
- * is mended by the next login, and one before it by the next write.
+ * Gives an entity an alias. The entity's shard (its home) and the shard of the name must agree. There are three steps,
+ * and after each of them readers see the state before the write or after it:
  *
- * @param before the alias as it was; null for a new one.
+ * 1. the home reserves the alias, hidden;
+ * 2. the shard of the name writes a pointer to the entity;
+ * 3. the home activates the alias. Then the previous places of the alias are cleaned up.
+ *
+ * A reserved alias is valid as soon as the pointer leads to its entity. After a crash that follows the second step, the
+ * next login activates it. After an earlier crash, the next write replaces the reservation.
+ *
+ * @param before the previous state of the alias; null for a new one.
  */
 async function put(env: IdentityEnv, alias: AliasRecord, before: AliasRecord | null): Promise<Result<WrittenAlias>> {
   const { id, entityId, ...fields } = alias;
@@ -168,7 +174,7 @@ async function put(env: IdentityEnv, alias: AliasRecord, before: AliasRecord | n
   return ok({ id, entityId });
 }
 
-/** Makes a name lead to an entity, unless it leads to another one that has the alias. */
+/** Makes the name of an alias lead to an entity. False when it leads to another entity that has the alias. */
 async function claim(
   env: IdentityEnv,
   shard: DurableObjectStub<EntityShard>,
@@ -187,7 +193,7 @@ async function claim(
   return false;
 }
 
-/** True for an alias of the entity for which its id was chosen. */
+/** True when the alias still belongs to the entity for which its id was generated. */
 function isNative({ id, entityId }: AliasRecord): boolean {
   return entityPrefixOf(id) === entityPrefixOf(entityId);
 }

@@ -10,7 +10,10 @@ import type { EntityShard } from "./shard/entity-shard.ts";
 import { firstIdAfter, firstShardFrom, type ListOrder, shardOfEntity, shardOfName } from "./shard/place.ts";
 import { entityShard, homeOf, identityOf, shardAt, shardOfId } from "./stubs.ts";
 
-/** Reads entities and aliases: an id says which shard has them, the name of an alias leads there, and the directory has names. */
+/**
+ * Reads entities and aliases. Ids contain the number of their shard, the name of an alias hashes to one, and the
+ * directory stores the names that operators gave.
+ */
 
 /** How a request names an entity to look up. */
 export type EntityKey =
@@ -18,7 +21,7 @@ export type EntityKey =
   | { readonly aliasId: string }
   | { readonly aliasName: string; readonly mountAccessor: string };
 
-/** The entity with this id, name or alias, with its groups. null when there is none. */
+/** Returns the entity with this id, name or alias, with its groups; null when there is none. */
 export async function readEntity(env: IdentityEnv, key: EntityKey): Promise<EntityRecord | null> {
   const entity = await findEntity(env, key);
   if (!entity || entity.directGroupIds.length === 0) return entity;
@@ -32,7 +35,10 @@ export async function readEntity(env: IdentityEnv, key: EntityKey): Promise<Enti
   };
 }
 
-/** The same with the groups as the entity's shard names them: some may be gone, and those that these are in are absent. */
+/**
+ * Like `readEntity`, but with the groups as the entity's shard lists them: deleted groups may be among them, inherited
+ * groups are missing.
+ */
 export async function findEntity(env: IdentityEnv, key: EntityKey): Promise<EntityRecord | null> {
   if ("name" in key) return findByName(env, key.name);
   if ("id" in key) return (await homeOf(env, key.id)?.readEntity(key.id)) ?? null;
@@ -54,7 +60,7 @@ async function findByName(env: IdentityEnv, name: string): Promise<EntityRecord 
   return id === null ? null : findEntity(env, { id });
 }
 
-/** At most `limit` entities after the id `after`, with their aliases and without all groups. */
+/** Returns at most `limit` entities after the id `after`, with their aliases, and groups as in `findEntity`. */
 export async function listEntities(env: IdentityEnv, after: string, limit: number): Promise<EntityRecord[]> {
   return listShards(env, "id", after, limit, async (shard, first) => {
     const entities = await shard.listEntities("id", first, limit + 1);
@@ -62,7 +68,7 @@ export async function listEntities(env: IdentityEnv, after: string, limit: numbe
   });
 }
 
-/** At most `limit` names of entities after `after`. */
+/** Returns at most `limit` names of entities after `after`, generated and given ones in one order. */
 export async function listEntityNames(
   env: IdentityEnv,
   after: string,
@@ -80,7 +86,7 @@ export async function listEntityNames(
   return [...names, ...generated].slice(0, limit).map((name) => ({ name }));
 }
 
-/** How many entities there are, counted up to `most`. */
+/** Counts the entities, up to `most`. */
 export async function countEntities(env: IdentityEnv, most: number): Promise<number> {
   let count = 0;
   for (const shard of await identityOf(env).shards()) {
@@ -90,13 +96,13 @@ export async function countEntities(env: IdentityEnv, most: number): Promise<num
   return count;
 }
 
-/** The entities that give their tokens this policy by themselves. Each shard is asked, and looks at a bounded number. */
+/** Returns the entities that have this policy themselves. Calls every shard; each searches a bounded number of rows. */
 export async function entitiesGiving(env: IdentityEnv, policy: string): Promise<PolicyHolders> {
   const shards = await identityOf(env).shards();
   return joinedHolders(await inGroups(shards, (shard) => entityShard(env, shard).withPolicy(policy)));
 }
 
-/** Those of the ids that no entity has. */
+/** Returns the ids that no entity has. */
 export async function missingEntities(env: IdentityEnv, ids: readonly string[]): Promise<string[]> {
   const found = await inGroups([...Map.groupBy(ids, shardOfEntity)], async ([shard, here]) =>
     shard === null ? [] : entityShard(env, shard).existing(here),
@@ -105,32 +111,32 @@ export async function missingEntities(env: IdentityEnv, ids: readonly string[]):
   return ids.filter((id) => !existing.has(id));
 }
 
-/** The alias with this id, or null. */
+/** Returns the alias with this id, or null. */
 export async function readAlias(env: IdentityEnv, id: string): Promise<AliasRecord | null> {
   return resolved(env, (await shardOfId(env, id)?.readAlias(id)) ?? null);
 }
 
-/** The alias with this name on its mount, or null. */
+/** Returns the alias with this name on its mount, or null. */
 export async function findAlias(env: IdentityEnv, place: AliasPlace): Promise<AliasRecord | null> {
   const holder = await shardAt(env, place).aliasHolder(place);
   return (holder && (await homeOf(env, holder.entityId)?.aliasAt(holder.entityId, place))) ?? null;
 }
 
-/** At most `limit` aliases after the id `after`. */
+/** Returns at most `limit` aliases after the id `after`. */
 export async function listAliases(env: IdentityEnv, after: string, limit: number): Promise<AliasRecord[]> {
   const aliases = await listShards(env, "aliasId", after, limit, (shard) => shard.listAliases(after, limit));
   const found = await inGroups(aliases, (alias) => resolved(env, alias));
   return found.filter((alias) => alias !== null);
 }
 
-/** An alias wherever it is by now. */
+/** Returns an alias, read from the entity to which it was moved if it was. */
 async function resolved(env: IdentityEnv, alias: AliasOrMoved | null): Promise<AliasRecord | null> {
   if (!alias || !("movedTo" in alias)) return alias;
   const entity = await findEntity(env, { id: alias.movedTo });
   return entity?.aliases.find(({ id }) => id === alias.id) ?? null;
 }
 
-/** At most `limit` entries of shards, which follow each other as the ids that they draw do. */
+/** Returns at most `limit` entries of all shards in the order of ids. Ids begin with the number of their shard. */
 async function listShards<T>(
   env: IdentityEnv,
   order: ListOrder,
@@ -151,14 +157,15 @@ async function listShards<T>(
   return found.slice(0, limit);
 }
 
-/** Entities that a search finds at most. */
+/** Maximum number of entities that a search returns. */
 export const MAX_FOUND_ENTITIES = 1000;
-/** So many digits of an id are looked for in ids. */
+/** A text that is also searched for in ids: 8 to 32 hex digits, or a generated name. */
 const ID_PART = /^(?:entity_)?([0-9a-f]{8,32})(?:\.root)?$/;
 
 /**
- * Ids of the entities that have `text` as a part of their names, of the names of their aliases, or of their ids, in any case. null when
- * they may be more than `MAX_FOUND_ENTITIES`. Asks every shard that has entities: names are in no index by their parts.
+ * Returns the ids of the entities that have `text` in their names, the names of their aliases, or their ids, without
+ * regard to case. null when there may be more than `MAX_FOUND_ENTITIES`. Calls every shard that has entities, since no
+ * index finds parts of names.
  */
 export async function searchEntities(env: IdentityEnv, text: string): Promise<string[] | null> {
   const key = nameKey(text);
@@ -170,7 +177,7 @@ export async function searchEntities(env: IdentityEnv, text: string): Promise<st
   );
   const possible = new Set(lists.flat());
   if (named.length + possible.size > MAX_FOUND_ENTITIES) return null;
-  // What only a pointer says of an alias counts for nothing.
+  // A pointer alone proves no alias: the entity's shard must confirm it.
   const found = await inGroups([...Map.groupBy(possible, shardOfEntity)], async ([shard, ids]) =>
     shard === null ? [] : entityShard(env, shard).havingPart(ids, part),
   );

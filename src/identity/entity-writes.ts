@@ -8,7 +8,7 @@ import type { EntityWrite, GroupWrite, Written } from "./model.ts";
 import { drawEntityId, drawShard, nameOfEntity, shardOfEntity } from "./shard/place.ts";
 import { entityShard, homeOf, identityOf } from "./stubs.ts";
 
-/** How often a name is tried that others take and leave meanwhile. */
+/** Maximum number of attempts to get a name that concurrent writes take and release. */
 const MAX_ATTEMPTS = 5;
 
 const NAME_IS_CHANGING = unavailable("the name is being changed; try again");
@@ -16,12 +16,12 @@ const NAME_TAKEN = invalid("entity name is already in use");
 const ENTITY_NOT_FOUND = invalid("entity not found from id");
 
 /**
- * Creates or changes an entity. With an id it must exist; a name finds the entity that has it. Messages are the reference's
- * (identity/entity).
+ * Creates or changes an entity. With an id the entity must exist. Without one, the name selects an existing entity.
+ * Messages are the reference's (identity/entity).
  *
- * Its home has it, the directory its name. A new entity is at its home before it gets its name: so a name never leads to an
- * entity that is still to come, and one that leads nowhere was left behind by a deletion. A name is decided before anything else
- * is changed, so that a refusal changes nothing.
+ * The entity's shard (its home) stores the entity, the directory its name. A new entity is stored before it is named. A
+ * name without an entity was therefore left behind by a deletion, and can be reused. For an existing entity the name is
+ * decided before anything else is written, so that a refusal changes nothing.
  *
  * @param now ms.
  */
@@ -56,12 +56,12 @@ async function createEntity(
   const { name } = write;
   if (name === null) return ok({ id, name: nameOfEntity(id), created: true });
   if ((await nameEntity(env, id, name)) === id) return ok({ id, name, created: true });
-  // Another write gave the name away meanwhile: this write is about the entity that has the name now.
+  // A concurrent write took the name, so this write is for the entity that has it now.
   await deleteEntities(env, [{ id }]);
   return attempt < MAX_ATTEMPTS ? writeEntity(env, null, write, now, attempt + 1) : err(NAME_IS_CHANGING);
 }
 
-/** Gives an entity a name, unless another one has it. @returns the id of the entity that has it. */
+/** Gives an entity a name, unless another entity has it. @returns the id of the entity that has the name. */
 async function nameEntity(env: IdentityEnv, id: string, name: string): Promise<string> {
   const holder = await identityOf(env).nameEntity(id, name, null);
   const isTaken = holder === id || (await findEntity(env, { id: holder })) !== null;
@@ -69,8 +69,9 @@ async function nameEntity(env: IdentityEnv, id: string, name: string): Promise<s
 }
 
 /**
- * Deletes entities with their aliases. Safe to repeat. At their homes first, so that their tokens are refused whatever follows: what
- * a crash leaves of them in the directory, or of pointers to them, leads to nothing and makes way for others.
+ * Deletes entities with their aliases. Safe to repeat. Their shards come first, so that their tokens are refused even
+ * after a crash. Entries in the directory and pointers that a crash leaves behind lead to no entity, and other entities
+ * can replace them.
  */
 export async function deleteEntities(env: IdentityEnv, keys: readonly IdOrName[]): Promise<void> {
   const named = await inGroups(keys, async (key) => ("id" in key ? key.id : idOfName(env, key.name)));
@@ -82,13 +83,13 @@ export async function deleteEntities(env: IdentityEnv, keys: readonly IdOrName[]
   await identityOf(env).forgetEntities(ids);
 }
 
-/** The id of the entity with a name, also when the entity is gone. */
+/** Returns the id of the entity with a name, also when the entity is deleted. */
 async function idOfName(env: IdentityEnv, name: string): Promise<string | null> {
   return (await findEntity(env, { name }))?.id ?? identityOf(env).entityOfName(name);
 }
 
 /**
- * Creates or changes a group whose members exist, see `Identity.writeGroup`.
+ * Creates or changes a group, see `Identity.writeGroup`. Checks first that its members exist.
  *
  * @param now ms.
  */

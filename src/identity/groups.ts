@@ -8,10 +8,11 @@ import type { AllGroups, EntityState, EntityView, GroupState } from "./model.ts"
 import { identityOf } from "./stubs.ts";
 
 /**
- * An entity as requests need it.
+ * Returns an entity as requests need it.
  *
- * @param groups all of them; null for an entity that is in none.
- * @returns null when one that it is in was tampered with: without it, what its policies deny would be granted by others.
+ * @param groups all groups; null for an entity that is in none.
+ * @returns null when a group of the entity was tampered with. Its policies could deny what others grant, so the entity
+ *   can't be used without them.
  */
 export function entityView(state: EntityState, groups: Groups | null): EntityView | null {
   const { revision, disabled, policies, entity, groupIds } = state;
@@ -28,13 +29,13 @@ export function entityView(state: EntityState, groups: Groups | null): EntityVie
   );
 }
 
-/** The policies of an entity with those of the groups that it is in; null when one of these was tampered with. */
+/** Returns the policies of an entity and of its groups; null when one of the groups was tampered with. */
 export function policiesWith(own: readonly string[], above: readonly GroupState[]): readonly string[] | null {
   if (above.some(({ tampered }) => tampered)) return null;
   return normalizePolicyNames([...own, ...above.flatMap(({ policies }) => policies)]);
 }
 
-/** All groups of one state. */
+/** All groups at one revision. */
 export class Groups {
   readonly revision: number;
   readonly #byId: ReadonlyMap<string, GroupState>;
@@ -49,7 +50,7 @@ export class Groups {
     );
   }
 
-  /** Those of the groups that exist, with all that they are in. Ends also if groups should form a circle. */
+  /** Returns the groups of `ids` that exist and all groups above them. Terminates even if groups form a cycle. */
   above(ids: readonly string[]): GroupState[] {
     const found = new Map<string, GroupState>();
     for (let level = ids; level.length > 0; ) {
@@ -60,19 +61,19 @@ export class Groups {
     return [...found.values()];
   }
 
-  /** Names of those that give their members this policy. */
+  /** Returns the names of the groups that have this policy. */
   giving(policy: string): string[] {
     return [...this.#byId.values()].filter(({ policies }) => policies.includes(policy)).map(({ group }) => group.name);
   }
 
-  /** True when an entity in these groups is in exactly those external ones of a mount that the mount knows by these names. */
+  /** True when, of the external groups of a mount, `groupIds` has exactly those whose alias is one of `names`. */
   areThoseOf(mountAccessor: string, names: readonly string[], groupIds: readonly string[]): boolean {
     const named = this.#named(mountAccessor, names);
     const ofMount = groupIds.filter((id) => this.#isOf(mountAccessor, id));
     return ofMount.length === named.size && ofMount.every((id) => named.has(id));
   }
 
-  /** The groups of an entity in `groupIds` after a login at a mount that says it is in these. */
+  /** Returns the group ids of an entity after a login at a mount whose method names these groups. */
   afterLogin(mountAccessor: string, names: readonly string[], groupIds: readonly string[]): string[] {
     return [...groupIds.filter((id) => !this.#isOf(mountAccessor, id)), ...this.#named(mountAccessor, names)];
   }
@@ -90,10 +91,10 @@ function aliasKey(mountAccessor: string, name: string): string {
   return JSON.stringify([mountAccessor, nameKey(name)]);
 }
 
-/** All groups as this isolate knows them, under one key. */
+/** This isolate's copy of all groups, under one key. */
 const copies = new IsolateCopy<"groups", Groups>(1);
 
-/** All groups, no older than `maxAgeMs`: POLICY_CACHE_SECONDS unless given. */
+/** Returns all groups, no older than `maxAgeMs` (default: POLICY_CACHE_SECONDS). */
 export async function loadGroups(env: IdentityEnv, maxAgeMs = snapshotMaxAgeMs(env)): Promise<Groups> {
   const read = async () => {
     const before = copies.copied("groups")?.value;
@@ -105,7 +106,7 @@ export async function loadGroups(env: IdentityEnv, maxAgeMs = snapshotMaxAgeMs(e
   return groups;
 }
 
-/** Makes this isolate read all groups anew. */
+/** Drops this isolate's copy of the groups. */
 export function forgetGroups(): void {
   copies.clear();
 }

@@ -12,28 +12,29 @@ import { drawEntityId, shardOfAlias } from "./shard/place.ts";
 import { beginReading, forgetEntity, freshState, learnEntity, loadState, loadView } from "./standing.ts";
 import { identityOf } from "./stubs.ts";
 
-/** Aliases in one generation of those whose entities an isolate remembers. */
+/** Maximum number of aliases in one generation of the isolate's cache of their entity ids. */
 const MAX_ALIASES = 1024;
-/** Whom a login is for: the name that the auth mount knows the holder by. */
+/** The alias of a login: the name by which the auth mount knows the client. */
 export interface LoginAlias {
   /** Accessor of the mount. */
   readonly mountAccessor: string;
   /** Compared without regard to case. */
   readonly aliasName: string;
-  /** What the method says about the holder, for templates; null when it says nothing. */
+  /** Metadata of the client from the method, for policy templates; null when the method gives none. */
   readonly metadata: Metadata | null;
-  /** Names of the groups that the method says the holder is in; absent when it knows no groups. */
+  /** Names of the client's groups from the method; absent when the method has no groups. */
   readonly groups?: readonly string[];
 }
 
-/** The ids of the entities of aliases. Whether one still has the alias, its copy says. */
+/** Ids of entities by alias. An entry may be stale: the copy of the entity shows whether it still has the alias. */
 const holders = new GenerationalCache<string, string>(MAX_ALIASES);
 
 /**
- * The entity of the client that logged in, made at its first login. Its id goes on the token. An isolate that knows the entity, no
- * older than POLICY_CACHE_SECONDS, makes no call when the login would change nothing of it.
+ * Returns the entity of a client that logs in, and creates it at the first login. The token gets the id of the entity.
+ * No call is made when this isolate has a copy of the entity (at most POLICY_CACHE_SECONDS old) and the login changes
+ * nothing in it.
  *
- * @returns "permission_denied" when the entity is disabled, or something of it was tampered with.
+ * @returns "permission_denied" when the entity is disabled, or when its row or that of a group was tampered with.
  */
 export async function entityForLogin(env: IdentityEnv, alias: LoginAlias): Promise<Result<EntityView>> {
   const known = freshForLogin(env, alias);
@@ -44,18 +45,18 @@ export async function entityForLogin(env: IdentityEnv, alias: LoginAlias): Promi
   return view && !view.disabled ? ok(view) : err(DENIED);
 }
 
-/** The entity that a login would find. */
+/** The entity that a login would get. */
 export interface FoundEntity {
-  /** null when the login would make it. */
+  /** null when the login would create it. */
   readonly id: string | null;
-  /** What it adds to those of the token, with its groups as the login would leave them. */
+  /** Policies of the entity and of its groups, with the group memberships after the login. */
   readonly policies: readonly string[];
 }
 
 /**
- * What a login by the alias would find. Changes nothing.
+ * Returns the entity that a login with the alias would get, for an explanation. Creates and changes none.
  *
- * @returns "permission_denied" when the entity is disabled, or a group of it was tampered with.
+ * @returns "permission_denied" when the entity is disabled, or one of its groups was tampered with.
  */
 export async function findEntityForLogin(
   env: IdentityEnv,
@@ -70,7 +71,7 @@ export async function findEntityForLogin(
   return policies ? ok({ id: found?.id ?? null, policies }) : err(DENIED);
 }
 
-/** The entity of the alias as this isolate knows it; null when it has to be asked for, or the login would change the alias. */
+/** Returns this isolate's copy of the alias's entity; null without a fresh copy, or if the login changes the alias. */
 function freshForLogin(env: IdentityEnv, { mountAccessor, aliasName, metadata }: LoginAlias): EntityState | null {
   const holder = holders.get(keyOf({ mountAccessor, name: aliasName }));
   const state = holder === undefined ? null : freshState(env, holder);
@@ -79,7 +80,7 @@ function freshForLogin(env: IdentityEnv, { mountAccessor, aliasName, metadata }:
   return metadata === null || sameMetadata(held.metadata, metadata) ? state : null;
 }
 
-/** Asks the shards for the entity, and remembers it. */
+/** Reads or creates the entity in the shards, and caches it. */
 async function askForEntity(
   env: IdentityEnv,
   { mountAccessor, aliasName, metadata }: LoginAlias,
@@ -94,7 +95,7 @@ async function askForEntity(
   return found;
 }
 
-/** The entity after it was made a member of the external groups that the method names, and of no other ones of the mount. */
+/** Sets the entity's external groups of the mount to those that the method names. null when the entity is deleted. */
 async function withLoginGroups(
   env: IdentityEnv,
   state: EntityState,

@@ -3,7 +3,7 @@ import type { TemplateEntity, TemplateGroup } from "../policy/template.ts";
 /** Text values by name. */
 export type Metadata = Readonly<Record<string, string>>;
 
-/** A user or a machine that tokens are made for, whatever method it logs in with. Times in ms. */
+/** A user or machine for which tokens are issued, independent of the auth method of its logins. Times in ms. */
 export interface EntityRecord {
   readonly id: string;
   /** As sent; unique without regard to case. */
@@ -11,13 +11,13 @@ export interface EntityRecord {
   readonly metadata: Metadata;
   /** Normalised; never `root`. */
   readonly policies: readonly string[];
-  /** True: its tokens are refused, but live on. */
+  /** True: its tokens are refused, but not revoked. */
   readonly disabled: boolean;
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly aliases: readonly AliasRecord[];
   readonly directGroupIds: readonly string[];
-  /** Groups that it is in through other groups only. */
+  /** Groups that it is a member of only through other groups. */
   readonly inheritedGroupIds: readonly string[];
 }
 
@@ -28,12 +28,12 @@ export interface AliasPlace {
   readonly name: string;
 }
 
-/** The name that an auth mount knows an entity by, as it is kept with its entity. Times in ms. */
+/** The name by which an auth mount knows an entity, as stored with the entity. Times in ms. */
 export interface EntityAlias extends AliasPlace {
   readonly id: string;
-  /** What the auth method said at the last login. */
+  /** From the auth method, at the last login. */
   readonly metadata: Metadata;
-  /** What an operator wrote. */
+  /** From an operator. */
   readonly customMetadata: Metadata;
   readonly createdAt: number;
   readonly updatedAt: number;
@@ -44,19 +44,19 @@ export interface AliasRecord extends EntityAlias {
   readonly entityId: string;
 }
 
-/** What is said of an alias: by the auth method at a login (null for nothing), and by an operator. */
+/** Metadata of an alias: from the auth method at a login (null when it gives none), and from an operator. */
 export interface SaidOfAlias {
   readonly metadata: Metadata | null;
   readonly customMetadata: Metadata;
 }
 
-/** A group whose members operators write. */
+/** A group whose members are set by operators. */
 export const INTERNAL_GROUP = "internal";
-/** A group whose members an auth mount names at their logins. */
+/** A group whose members are set by an auth mount, at the logins of its entities. */
 export const EXTERNAL_GROUP = "external";
 export type GroupType = typeof INTERNAL_GROUP | typeof EXTERNAL_GROUP;
 
-/** The name that an auth mount knows an external group by. Times in ms. */
+/** The name by which an auth mount knows an external group. Times in ms. */
 export interface GroupAliasRecord extends AliasPlace {
   readonly id: string;
   readonly groupId: string;
@@ -66,7 +66,7 @@ export interface GroupAliasRecord extends AliasPlace {
 
 /** Fields of a write of a group alias. */
 export interface GroupAliasWrite extends AliasPlace {
-  /** null keeps the group, or makes one for a new alias. */
+  /** null keeps the group, or creates one for a new alias. */
   readonly groupId: string | null;
 }
 
@@ -74,7 +74,7 @@ export interface GroupAliasWrite extends AliasPlace {
 export interface GroupRecord {
   readonly id: string;
   readonly type: GroupType;
-  /** Of an external group, if it has one. */
+  /** Alias of an external group; null without one. */
   readonly alias: GroupAliasRecord | null;
   /** As sent; unique without regard to case. */
   readonly name: string;
@@ -88,41 +88,41 @@ export interface GroupRecord {
   readonly parentGroupIds: readonly string[];
 }
 
-/** What requests need of an entity, without what its groups add. */
+/** The data of an entity that requests need, without the policies of its groups. */
 export interface EntityState {
-  /** Another one after every change of the entity, its aliases or the groups that it is in itself. */
+  /** Changes with every change of the entity, its aliases or its direct groups. */
   readonly revision: string;
   readonly disabled: boolean;
-  /** Its own; normalised, never `root`. */
+  /** Policies of the entity itself; normalised, never `root`. */
   readonly policies: readonly string[];
   readonly entity: TemplateEntity;
-  /** Ids of the groups that it is in itself. */
+  /** Ids of its direct groups. */
   readonly groupIds: readonly string[];
 }
 
-/** What requests need of a group: it without its members. */
+/** The data of a group that requests need: all but its members. */
 export interface GroupState {
   readonly group: TemplateGroup;
   /** Normalised; never `root`. */
   readonly policies: readonly string[];
-  /** Ids of the groups that it is in itself. */
+  /** Ids of the groups that have it as a direct member. */
   readonly parentIds: readonly string[];
-  /** Of an external group, if it has one. */
+  /** Alias of an external group; null without one. */
   readonly alias: AliasPlace | null;
-  /** True when something of it was tampered with: then what it adds to its members is unknown, and the rest is empty. */
+  /** True when its row, or one about its parents, was tampered with: name and policies are unknown, and empty here. */
   readonly tampered: boolean;
 }
 
 /** All groups. */
 export interface AllGroups {
-  /** Another one after every change of what is here. */
+  /** Changes with every change of this data. */
   readonly revision: number;
   readonly groups: readonly GroupState[];
 }
 
-/** An entity as requests need it: what it adds to the policies of a token, and the values of templates. */
+/** An entity as requests need it: the policies that it adds to a token, and the values for policy templates. */
 export interface EntityView {
-  /** Another one after every change of the entity, its aliases or the groups. */
+  /** Changes with every change of the entity, its aliases or the groups. */
   readonly revision: string;
   readonly disabled: boolean;
   /** Of the entity and all its groups; sorted, without repeats. */
@@ -131,7 +131,7 @@ export interface EntityView {
   readonly groups: readonly TemplateGroup[];
 }
 
-/** Fields of a write; null keeps what is there. */
+/** Fields of a write of an entity; null keeps the stored value. */
 export interface EntityWrite {
   readonly name: string | null;
   readonly metadata: Metadata | null;
@@ -139,7 +139,7 @@ export interface EntityWrite {
   readonly disabled: boolean | null;
 }
 
-/** Fields of a write; null keeps what is there. */
+/** Fields of a write of an alias; null keeps the stored value. */
 export interface AliasWrite {
   readonly name: string | null;
   readonly mountAccessor: string | null;
@@ -147,7 +147,7 @@ export interface AliasWrite {
   readonly customMetadata: Metadata | null;
 }
 
-/** Fields of a write; null keeps what is there. */
+/** Fields of a write of a group; null keeps the stored value. */
 export interface GroupWrite {
   readonly name: string | null;
   readonly type: GroupType | null;
@@ -157,16 +157,16 @@ export interface GroupWrite {
   readonly memberGroupIds: readonly string[] | null;
 }
 
-/** What the directory decides about an entity, and its shard has a copy of. */
+/** The data about an entity that the directory decides. The entity's shard stores a copy. */
 export interface DirectoryEntry {
   readonly entityId: string;
-  /** null for one that no operator has named. */
+  /** Name that an operator gave it; null for none. */
   readonly name: string | null;
-  /** Ids of the groups that it is in itself; null when a row about it was tampered with: then they are unknown. */
+  /** Ids of its direct groups; null when they are unknown, because a row about the entity was tampered with. */
   readonly groupIds: readonly string[] | null;
 }
 
-/** What came of a write of an entity or a group. */
+/** Result of a write of an entity or a group. */
 export interface Written {
   readonly id: string;
   readonly name: string;

@@ -4,22 +4,22 @@ import { randomBytes, toHex } from "../crypto/bytes.ts";
 import { namesRoot, normalizePolicyNames, policyNameProblem, ROOT_POLICY } from "../policy/name.ts";
 import type { Metadata } from "./model.ts";
 
-/** Characters of a name of an entity, an alias or a group. */
+/** Maximum length of the name of an entity, an alias or a group. */
 const MAX_NAME_LENGTH = 512;
-/** Policies of one entity or group. */
+/** Maximum number of policies of one entity or group. */
 const MAX_POLICIES = 256;
-/** Entries of metadata, and characters of their names and values. */
+/** Limits of metadata: number of entries, and length of their names and values. */
 const MAX_METADATA = { entries: 64, nameLength: 128, valueLength: 512 };
 
-/** Why `name` can't be a name of `what`, or null. */
+/** Returns the problem with the name of a `what` ("entity", "alias", "group"), or null. */
 export function nameProblem(what: string, name: string): string | null {
   if (name.length > MAX_NAME_LENGTH) return `${what} name must not be longer than ${MAX_NAME_LENGTH} characters`;
   return hasUnprintable(name) ? `${what} name must not contain control characters` : null;
 }
 
 /**
- * The policies of an entity or a group in their one form. `root` is refused in every spelling that would become `root`
- * anywhere: a caller that can edit an entity must not be able to make it root (CVE-2024-9180, CVE-2025-54996).
+ * Normalises the policies of an entity or a group. Every spelling that is normalised to `root` anywhere is refused: a
+ * caller that can edit an entity must not be able to make it root (CVE-2024-9180, CVE-2025-54996).
  *
  * @param sent null when absent.
  */
@@ -32,12 +32,12 @@ export function identityPolicies(sent: readonly string[] | null): Result<string[
   return problem ? refuse(problem) : ok(policies);
 }
 
-/** Policies as stored. No write accepts `root`: this filter is a second line of defence. */
+/** Returns stored policies without `root`. No write accepts `root`; this filter is a second line of defence. */
 export function usablePolicies(stored: readonly string[]): string[] {
   return normalizePolicyNames(stored.filter((name) => name !== ROOT_POLICY));
 }
 
-/** Why `metadata` can't be stored, or null. */
+/** Returns the problem with `metadata`, or null. `field` is its name in the message. */
 export function metadataProblem(field: string, metadata: Metadata | null): string | null {
   const entries = Object.entries(metadata ?? {});
   const { entries: most, nameLength, valueLength } = MAX_METADATA;
@@ -48,7 +48,7 @@ export function metadataProblem(field: string, metadata: Metadata | null): strin
   return fits ? null : `${field} must have names of 1 to ${nameLength} and values of up to ${valueLength} characters`;
 }
 
-/** A name for a group that was made without one. */
+/** Generates a name for a group that was created without one. */
 export function generatedGroupName(): string {
   return `group_${toHex(randomBytes(8))}.root`;
 }

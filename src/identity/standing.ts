@@ -11,65 +11,68 @@ import { entityView, forgetGroups, type Groups, loadGroups } from "./groups.ts";
 import type { EntityState, EntityView } from "./model.ts";
 import { homeOf } from "./stubs.ts";
 
-/** Characters of the entities in one generation of the copies of an isolate, as JSON. */
+/** Maximum size (characters of JSON) of the entities in one generation of an isolate's copies. */
 const MAX_ENTITY_CHARACTERS = 2 ** 20;
 
-/** Entities as this isolate knows them; null: there is none (any more). */
+/** This isolate's copies of entities, by id. null: the entity does not exist (any more). */
 const copies = new IsolateCopy<string, EntityState | null>(
   MAX_ENTITY_CHARACTERS,
   (a, b) => a?.revision === b?.revision,
   (state) => JSON.stringify(state).length,
 );
-/** What was made of them and of the groups of a revision, -1 for an entity that is in none. */
+/** Views that were made of these copies, with the revision of the groups in them; -1 for an entity without groups. */
 const views = new WeakMap<EntityState, { readonly groupsRevision: number; readonly view: EntityView | null }>();
 
-/** The entity with its groups, both no older than POLICY_CACHE_SECONDS; null when there is none (any more). */
+/**
+ * Returns the entity with its groups, both no older than POLICY_CACHE_SECONDS. null when it does not exist (any more),
+ * or when its row or that of one of its groups was tampered with.
+ */
 export async function loadEntity(env: IdentityEnv, id: string): Promise<EntityView | null> {
   const state = await loadState(env, id);
   return state && loadView(env, state);
 }
 
-/** The entity without what its groups add, no older than POLICY_CACHE_SECONDS; null when there is none (any more). */
+/** Returns the entity without its groups' policies, no older than POLICY_CACHE_SECONDS; null as for `loadEntity`. */
 export async function loadState(env: IdentityEnv, id: string): Promise<EntityState | null> {
   const read = async () => (await homeOf(env, id)?.entity(id)) ?? null;
   return (await copies.load(id, snapshotMaxAgeMs(env), read, waitUntil)) ?? null;
 }
 
-/** The same if this isolate knows it without asking, else null. */
+/** Returns the entity from this isolate's copy without any call; null when the copy is absent or too old. */
 export function freshState(env: IdentityEnv, id: string): EntityState | null {
   return copies.find(id, snapshotMaxAgeMs(env)) ?? null;
 }
 
-/** Adds what its groups add to an entity; null when one of these was tampered with. */
+/** Adds the groups and their policies to an entity; null when one of the groups was tampered with. */
 export async function loadView(env: IdentityEnv, state: EntityState): Promise<EntityView | null> {
   return viewOf(state, state.groupIds.length === 0 ? null : await loadGroups(env));
 }
 
-/** Call it before an entity is asked for by something else than its id. */
+/** Begins a read of an entity by another key than its id. Call it before the read; `learnEntity` takes the result. */
 export function beginReading(): Reading {
   return copies.begin();
 }
 
-/** Keeps an entity that was asked for by something else than its id, so that the next request that needs it makes no call. */
+/** Caches an entity that was read by another key than its id, so that the next request for it makes no call. */
 export function learnEntity(state: EntityState, reading: Reading): void {
   copies.keep(state.entity.id, state, reading);
 }
 
-/** Makes this isolate read an entity anew. */
+/** Drops this isolate's copy of an entity. */
 export function forgetEntity(id: string): void {
   copies.forget(id);
 }
 
-/** Makes this isolate read every entity and every group anew. Called after every own write, so that the writer sees it at once. */
+/** Drops this isolate's copies of all entities and groups. Called after a write, so that the writer sees it at once. */
 export function forgetEntities(): void {
   copies.clear();
   forgetGroups();
 }
 
 /**
- * What the entity of a token adds to it: null for a token without an entity, which costs nothing.
+ * Returns the entity of a token, as `loadEntity`. null for a token without an entity, which needs no call.
  *
- * @returns "unauthenticated" when the entity is disabled or gone.
+ * @returns "unauthenticated" when the entity is disabled or deleted.
  */
 export async function loadActiveEntity(env: IdentityEnv, entityId: string): Promise<Result<EntityView | null>> {
   if (entityId === "") return ok(null);
@@ -77,7 +80,7 @@ export async function loadActiveEntity(env: IdentityEnv, entityId: string): Prom
   return view && !view.disabled ? ok(view) : err(UNAUTHENTICATED);
 }
 
-/** The policies that answers show beside those of a token; none without an entity. */
+/** Returns the policies of a token's entity for `identity_policies` in answers; none without an entity. */
 export async function policiesOfEntity(env: IdentityEnv, entityId: string): Promise<readonly string[]> {
   return entityId === "" ? [] : ((await loadEntity(env, entityId))?.policies ?? []);
 }
@@ -91,13 +94,13 @@ function viewOf(state: EntityState, groups: Groups | null): EntityView | null {
   return view;
 }
 
-/** The policies of a token and, while it has one, of its entity. */
+/** The properties of a token that its ACL is made of. */
 interface TokenPolicies {
   readonly policies: readonly string[];
   readonly entityId: string;
 }
 
-/** The rules that hold now for a token. A refusal when its entity is disabled or gone. */
+/** Returns the current ACL of a token. "unauthenticated" when its entity is disabled or deleted. */
 export async function aclOfToken(
   env: IdentityEnv,
   installation: Installation,
@@ -108,9 +111,9 @@ export async function aclOfToken(
 }
 
 /**
- * The rules of a token and of its entity.
+ * Returns the ACL of a token with the policies of its entity.
  *
- * @param entity what the entity adds, as `loadActiveEntity` gives it; null without one.
+ * @param entity as `loadActiveEntity` returns it; null without one.
  * @param now ms.
  */
 export function aclOf(

@@ -23,7 +23,7 @@ export const MAX_REFUSALS = 50;
 /** Minimum time (ms) between two writes of a mount's rows, and between two reports of an isolate about a mount. */
 export const INTERVAL_MS = 5_000;
 
-/** Returns the delay (ms) of the next write or report. @param lastAt time (ms) of the last one; `-Infinity` for none. */
+/** Returns the delay (ms) of the next write or report. @param lastAt time (ms) of the last one, or `-Infinity`. */
 export function timeToWait(lastAt: number, now: number): number {
   return Math.min(Math.max(lastAt + INTERVAL_MS - now, 0), INTERVAL_MS);
 }

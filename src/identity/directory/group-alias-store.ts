@@ -22,8 +22,8 @@ const SHAPE: TableShape = {
 };
 
 /**
- * The table of the names that auth mounts know external groups by, at most one for each group. Rows that were tampered with
- * count as absent.
+ * The table of group aliases: the names by which auth mounts know external groups, at most one for each group. Tampered
+ * rows count as absent.
  */
 export class GroupAliasStore {
   readonly #sql: Sql;
@@ -38,7 +38,7 @@ export class GroupAliasStore {
     return this.#read("WHERE id = ?", id)[0] ?? null;
   }
 
-  /** The alias with this name on this mount, whatever the case of the name. */
+  /** Returns the alias with this name on this mount, without regard to case. */
   byName(mountAccessor: string, name: string): GroupAliasRecord | null {
     return this.#read("WHERE mount_accessor = ? AND name_key = ?", mountAccessor, nameKey(name))[0] ?? null;
   }
@@ -47,24 +47,24 @@ export class GroupAliasStore {
     return this.#read("WHERE group_id = ?", groupId)[0] ?? null;
   }
 
-  /** All of them. */
+  /** Returns all group aliases. */
   all(): GroupAliasRecord[] {
     return this.#read("");
   }
 
-  /** At most `limit` after the id `after`. */
+  /** Returns at most `limit` group aliases after the id `after`. */
   list(after: string, limit: number): GroupAliasRecord[] {
     return this.#read("WHERE id > ? ORDER BY id LIMIT ?", after, limit);
   }
 
-  /** The groups that a mount knows by these names. */
+  /** Returns the ids of the groups that have an alias with one of these names on the mount. */
   groupIdsOf(mountAccessor: string, names: readonly string[]): string[] {
     const keys = JSON.stringify(names.map(nameKey));
     const named = "WHERE mount_accessor = ? AND name_key IN (SELECT value FROM json_each(?))";
     return this.#read(named, mountAccessor, keys).map(({ groupId }) => groupId);
   }
 
-  /** The groups that an entity is in because a mount named them at a login. */
+  /** Returns the ids of the groups of an entity that have an alias on the mount. */
   groupIdsOfMember(mountAccessor: string, entityId: string): string[] {
     const rows = this.#sql.exec<WithSeal<GroupAliasRow>>(
       `SELECT a.* FROM group_entities e JOIN group_aliases a ON a.group_id = e.group_id
@@ -75,7 +75,7 @@ export class GroupAliasStore {
     return this.#sealed.admitted(rows.toArray()).map(({ group_id }) => group_id);
   }
 
-  /** Creates or replaces an alias. A group has one, and a name on a mount is one group's: the other ones are dropped. */
+  /** Creates or replaces an alias. Other aliases of its group, or with its name on its mount, are deleted. */
   write(alias: GroupAliasRecord): void {
     const { id, groupId, mountAccessor, name } = alias;
     const name_key = nameKey(name);

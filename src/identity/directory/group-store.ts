@@ -17,9 +17,9 @@ export interface GroupRow extends Record<string, SqlStorageValue> {
   type: GroupType;
 }
 
-/** Characters of all groups together, without their members: every isolate has a copy of them. */
+/** Maximum size (characters) of all groups together, without their members. Every isolate has a copy of them. */
 export const MAX_GROUP_CHARACTERS = 2 ** 22;
-/** Characters that the ids in a row take. */
+/** Characters that are charged for the ids in a row. */
 const CHARACTERS_OF_IDS = 128;
 
 const SHAPE: TableShape = {
@@ -29,31 +29,31 @@ const SHAPE: TableShape = {
   sealed: ["name", "name_key", "metadata", "policies", "type"],
 };
 
-/** The tables of groups and their members. Rows that were tampered with count as absent. */
+/** The tables of groups and their members. Tampered rows count as absent, unless a method says otherwise. */
 export class GroupStore {
   readonly #sql: Sql;
   readonly #sealed: SealedTable<GroupRow>;
   readonly members: MembershipStore;
 
-  /** @param onMemberChange is called when an entity joins or leaves a group. */
+  /** @param onMemberChange called when an entity joins or leaves a group. */
   constructor(sql: Sql, seals: RowSeals, onMemberChange: (entityId: string) => void) {
     this.#sql = sql;
     this.#sealed = new SealedTable(sql, seals, SHAPE);
     this.members = new MembershipStore(sql, seals, onMemberChange);
   }
 
-  /** Another one after every change of a group or of a group in a group, but not of entities in groups. */
+  /** Returns the revision. It changes with every change of a group or of its member groups, not of its entities. */
   revision(): number {
     const [revision = 0] = columnOf<number>(this.#sql, "SELECT groups_revision FROM state");
     return revision;
   }
 
-  /** Draws another revision. */
+  /** Sets a new random revision. */
   noteChange(): void {
     this.#sql.exec(`UPDATE state SET groups_revision = ${RANDOM_REVISION}`);
   }
 
-  /** True when all groups may have so many characters more. */
+  /** True when all groups together may grow by this many characters. */
   hasRoomFor(characters: number): boolean {
     const query = `SELECT (SELECT COALESCE(SUM(LENGTH(name) + LENGTH(metadata) + LENGTH(policies) + ?1), 0) FROM groups)
       + (SELECT COALESCE(SUM(LENGTH(name) + ?1), 0) FROM group_aliases)
@@ -70,19 +70,19 @@ export class GroupStore {
     return this.#sealed.list("WHERE name_key = ?", nameKey(name))[0] ?? null;
   }
 
-  /** The id of the group with this name, also when it was tampered with. */
+  /** Returns the id of the group with this name, also when its row was tampered with. */
   idOfName(name: string): string | null {
     return columnOf<string>(this.#sql, "SELECT id FROM groups WHERE name_key = ?", nameKey(name))[0] ?? null;
   }
 
-  /** At most `limit` after `after`, which is an id or a name like the order. */
+  /** Returns at most `limit` groups after `after`, which is an id or a name as `order` says. */
   list(order: "id" | "name", after: string, limit: number): GroupRow[] {
     const column = order === "id" ? "id" : "name_key";
     const from = order === "id" ? after : nameKey(after);
     return this.#sealed.list(`WHERE ${column} > ? ORDER BY ${column} LIMIT ?`, from, limit);
   }
 
-  /** All groups as requests need them. @param aliases of external groups, by their ids. */
+  /** Returns all groups as requests need them, tampered ones marked. @param aliases by the id of their group. */
   states(aliases: ReadonlyMap<string, AliasPlace>): GroupState[] {
     const { parents, tampered } = this.members.groupsInGroups();
     const rows = this.#sql.exec<WithSeal<GroupRow>>("SELECT * FROM groups").toArray();
@@ -104,7 +104,7 @@ export class GroupStore {
     return columnOf<number>(this.#sql, query, JSON.stringify(ids))[0] === new Set(ids).size;
   }
 
-  /** Creates the group, or changes what is given of it. */
+  /** Creates the group, or changes the given fields of it. `now` in ms. */
   write(id: string, name: string, type: GroupType, write: Omit<GroupWrite, "name" | "type">, now: number): void {
     const before = this.byId(id);
     const row: GroupRow = {
@@ -117,7 +117,7 @@ export class GroupStore {
       updated_at: now,
       type: before?.type ?? type,
     };
-    // Another one of this name can only be one that was tampered with.
+    // The caller found no valid row with this name, so another row with it was tampered with.
     this.#sql.exec("DELETE FROM groups WHERE name_key = ? AND id <> ?", row.name_key, id);
     this.#sealed.put(row);
     if (write.memberEntityIds) this.members.replaceEntities(id, write.memberEntityIds);
@@ -156,22 +156,22 @@ const GROUP_MEMBER: TableShape = {
   sealed: [],
 };
 
-/** Groups in groups. */
+/** Memberships of groups in groups. */
 interface GroupsInGroups {
-  /** The ids of the groups that a group is in itself, by its id; those that are in none are absent. */
+  /** Ids of the direct parents of each group, by the id of the group. A group without parents is absent. */
   readonly parents: ReadonlyMap<string, readonly string[]>;
-  /** Ids of the groups whose parents are unknown: a row that says so was tampered with. */
+  /** Ids of the groups whose parents are unknown, because one of the rows was tampered with. */
   readonly tampered: ReadonlySet<string>;
 }
 
-/** The tables of who is in which group: a row each, with a seal. Rows that were tampered with count as absent. */
+/** The tables of group members: a sealed row for each membership. Tampered rows count as absent in lists. */
 class MembershipStore {
   readonly #sql: Sql;
   readonly #entities: SealedTable<EntityMember>;
   readonly #groups: SealedTable<GroupMember>;
   readonly #onChange: (entityId: string) => void;
 
-  /** @param onChange is called when an entity joins or leaves a group. */
+  /** @param onChange called when an entity joins or leaves a group. */
   constructor(sql: Sql, seals: RowSeals, onChange: (entityId: string) => void) {
     this.#sql = sql;
     this.#onChange = onChange;
@@ -179,13 +179,13 @@ class MembershipStore {
     this.#groups = new SealedTable(sql, seals, GROUP_MEMBER);
   }
 
-  /** Ids of the groups that an entity is in itself, sorted; null when a row that says so was tampered with: then they are unknown. */
+  /** Returns the sorted ids of an entity's direct groups; null when one of these rows was tampered with. */
   ofEntity(entityId: string): string[] | null {
     const { good, tampered } = this.#entities.judged("WHERE entity_id = ? ORDER BY group_id", entityId);
     return tampered.length > 0 ? null : good.map(({ group_id }) => group_id);
   }
 
-  /** All groups that are in groups. */
+  /** Returns all memberships of groups in groups. */
   groupsInGroups(): GroupsInGroups {
     const parents = new Map<string, string[]>();
     const tampered = new Set<string>();
@@ -196,25 +196,25 @@ class MembershipStore {
     return { parents, tampered };
   }
 
-  /** Ids of the entities in a group, sorted. */
+  /** Returns the sorted ids of the entities in a group. */
   entitiesOf(groupId: string): string[] {
     const members = this.#entities.list("WHERE group_id = ? ORDER BY entity_id", groupId);
     return members.map(({ entity_id }) => entity_id);
   }
 
-  /** Ids of the groups in a group, sorted. */
+  /** Returns the sorted ids of the groups in a group. */
   groupsOf(groupId: string): string[] {
     const members = this.#groups.list("WHERE group_id = ? ORDER BY member_id", groupId);
     return members.map(({ member_id }) => member_id);
   }
 
-  /** Ids of the groups that a group is in, sorted. */
+  /** Returns the sorted ids of the direct parents of a group. */
   parentsOf(groupId: string): string[] {
     const parents = this.#groups.list("WHERE member_id = ? ORDER BY group_id", groupId);
     return parents.map(({ group_id }) => group_id);
   }
 
-  /** True when `id` is one of `groups` or a member of them, directly or through others. */
+  /** True when `id` is one of `groups`, or a member of one of them, directly or through other groups. */
   isPartOf(id: string, groups: readonly string[]): boolean {
     const found = this.#sql.exec(
       `WITH RECURSIVE down (id) AS (
@@ -239,7 +239,7 @@ class MembershipStore {
     this.#entities.delete(entityId, groupId);
   }
 
-  /** Makes these the entities in a group. Rows that stay are left alone. */
+  /** Replaces the entities in a group. Rows of entities that stay are not rewritten. */
   replaceEntities(groupId: string, entityIds: readonly string[]): void {
     const { good, tampered } = this.#entities.judged("WHERE group_id = ?", groupId);
     const before = new Set(good.map(({ entity_id }) => entity_id));
@@ -250,20 +250,20 @@ class MembershipStore {
     for (const entityId of after) if (!before.has(entityId)) this.addEntity(groupId, entityId);
   }
 
-  /** Makes these the groups in a group. */
+  /** Replaces the groups in a group. */
   replaceGroups(groupId: string, memberIds: readonly string[]): void {
     this.#sql.exec("DELETE FROM group_groups WHERE group_id = ?", groupId);
     for (const memberId of memberIds) this.#groups.put({ member_id: memberId, group_id: groupId });
   }
 
-  /** Takes an entity that is gone out of its groups. */
+  /** Removes a deleted entity from its groups. */
   forgetEntity(entityId: string): void {
     this.#sql.exec("DELETE FROM group_entities WHERE entity_id = ?", entityId);
   }
 
   /**
-   * Takes everything out of a group that is gone, and it out of its groups. The shards of its members may go on to name it: a group
-   * that does not exist adds nothing, and no other one gets its id.
+   * Removes all members of a deleted group, and the group from its parents. The shards of its members are not notified
+   * and may still list its id. That is harmless: a group that does not exist adds nothing, and ids are not reused.
    */
   forgetGroup(groupId: string): void {
     this.#sql.exec("DELETE FROM group_entities WHERE group_id = ?", groupId);

@@ -11,12 +11,12 @@ import { generatedGroupName } from "../rules.ts";
 import type { GroupAliasStore } from "./group-alias-store.ts";
 import { type GroupStore, MAX_GROUP_CHARACTERS } from "./group-store.ts";
 
-/** The refusal of a write for which there is no room. */
+/** Refusal of a write that exceeds the total size of all groups. */
 const TOO_MANY = invalid(`all groups must not have more than ${MAX_GROUP_CHARACTERS} characters together`);
 
 /**
- * Creates or changes a group. With an id it must exist; a name finds the group that has it. Messages are the reference's
- * (identity/group).
+ * Creates or changes a group. With an id the group must exist. Without one, the name selects an existing group.
+ * Messages are the reference's (identity/group).
  *
  * @param now ms.
  */
@@ -49,11 +49,11 @@ export function writeGroup(groups: GroupStore, id: string | null, write: GroupWr
 }
 
 /**
- * Creates a group alias, with a new external group when none is named, or changes the one with the id. Messages are the reference's
- * (identity/group-alias).
+ * Creates a group alias, with a new external group when none is given, or changes the alias with the id. Messages are
+ * the reference's (identity/group-alias).
  *
  * @param now ms.
- * @returns null when nothing changes.
+ * @returns null when the write changes nothing.
  */
 export function writeGroupAlias(
   groups: GroupStore,

@@ -19,7 +19,7 @@ import { writeGroup, writeGroupAlias } from "./group-writes.ts";
 import { NameStore } from "./name-store.ts";
 import { Outbox } from "./outbox.ts";
 
-/** The schema of the directory. Names are kept as sent, and as keys in lower case for comparing. */
+/** The schema of the directory. Names are stored as sent, and in lower case (`name_key`) for comparison. */
 export const IDENTITY_MIGRATIONS: readonly Migration[] = [
   {
     version: 1,
@@ -79,50 +79,51 @@ export const IDENTITY_MIGRATIONS: readonly Migration[] = [
 export type IdOrName = { readonly id: string } | { readonly name: string };
 
 /**
- * The directory of an installation: what has to be compared across all entities. It decides the names that operators give to
- * entities, all groups and who is in them, each in one transaction, and sends what it decided about an entity to the entity's
- * home. Requests read groups here, through their isolate's copy, and entities at their homes.
+ * The directory of an installation: data that must be consistent across all entities. It decides about the names that
+ * operators give to entities, about groups, and about the members of groups, each change in one transaction. It sends
+ * the name and groups of a changed entity to the entity's shard. Requests read groups from here, through the copy of
+ * their isolate, and entities from their shards.
  */
 export class Identity extends GroveObject<IdentityEnv> {
   readonly #names = new NameStore(this.tables, this.seals);
   readonly #groups = new GroupStore(this.tables, this.seals, (entityId) => void this.#changed.add(entityId));
   readonly #groupAliases = new GroupAliasStore(this.tables, this.seals);
   readonly #outbox = new Outbox(this.env, this.ctx.storage, (entityId) => this.#entryOf(entityId));
-  /** Entities about which the change that is being made decides something. */
+  /** Ids of the entities whose name or groups the current transaction changes. */
   readonly #changed = new Set<string>();
 
   constructor(ctx: DurableObjectState, env: IdentityEnv) {
     super(ctx, env, IDENTITY_MIGRATIONS);
   }
 
-  /** Sends what a crash or an outage kept from being sent. */
+  /** Sends the entries that a crash or an outage has left in the outbox. */
   override async alarm(): Promise<void> {
     if (!this.tables.exist) return;
     await this.keys.openForAlarm();
     await this.#outbox.retry();
   }
 
-  /** Lists a shard of entities that is about to write. Safe to repeat. */
+  /** Registers a shard of entities before its first write. Safe to repeat. */
   admitShard(number: number): void {
     this.tables.exec("INSERT OR IGNORE INTO entity_shards (number) VALUES (?)", number);
   }
 
-  /** Numbers of the shards of entities that have ever written, in order. Lists and counts ask these alone. */
+  /** Returns the sorted numbers of the shards that have ever written. Lists and counts call only these. */
   shards(): number[] {
     return columnOf(this.tables, "SELECT number FROM entity_shards ORDER BY number");
   }
 
-  /** The id of the entity that an operator gave this name; null when there is none. */
+  /** Returns the id of the entity to which an operator gave this name; null when there is none. */
   async entityOfName(name: string): Promise<string | null> {
     await this.keys.open();
     return this.#names.entityOf(name);
   }
 
   /**
-   * Gives an entity a name, unless another one has it.
+   * Gives an entity a name, unless another entity has it.
    *
-   * @param insteadOf an entity that the caller found gone: it has no name any more.
-   * @returns the id of the entity that has the name now.
+   * @param insteadOf an entity that the caller found deleted: it is removed from the names and groups first.
+   * @returns the id of the entity that has the name after the call.
    */
   async nameEntity(entityId: string, name: string, insteadOf: string | null): Promise<string> {
     return this.#change(() => {
@@ -135,19 +136,19 @@ export class Identity extends GroveObject<IdentityEnv> {
     });
   }
 
-  /** At most `limit` names that operators gave to entities, after `after`, in their order. */
+  /** Returns at most `limit` names that operators gave to entities, after `after`, in order. */
   async listNames(after: string, limit: number): Promise<string[]> {
     await this.keys.open();
     return this.#names.list(after, limit);
   }
 
-  /** At most `limit` ids of entities that operators gave names of which `key` is a part. Reads all names. */
+  /** Returns at most `limit` ids of entities whose given names contain `key` (lower case). Reads all names. */
   async searchNames(key: string, limit: number): Promise<string[]> {
     await this.keys.open();
     return this.#names.search(key, limit);
   }
 
-  /** Takes entities that are gone out of the names and the groups. Safe to repeat. */
+  /** Removes deleted entities from the names and the groups. Safe to repeat. */
   async forgetEntities(entityIds: readonly string[]): Promise<void> {
     if (!this.tables.exist) return;
     await this.#change(() => {
@@ -155,7 +156,7 @@ export class Identity extends GroveObject<IdentityEnv> {
     });
   }
 
-  /** All groups as requests need them; null when the caller knows them as of this revision. */
+  /** Returns all groups as requests need them; null when the revision `known` of the caller is current. */
   async allGroups(known: number | null): Promise<AllGroups | null> {
     await this.keys.open();
     if (!this.tables.exist) return known === 0 ? null : { revision: 0, groups: [] };
@@ -165,7 +166,7 @@ export class Identity extends GroveObject<IdentityEnv> {
     return { revision, groups: this.#groups.states(aliases) };
   }
 
-  /** Makes an entity a member of exactly those external groups of a mount that the mount's method named at its login. */
+  /** Replaces an entity's external groups of a mount by those with these alias names. Called at a login. */
   async setLoginGroups(entityId: string, mountAccessor: string, names: readonly string[]): Promise<void> {
     await this.#change(() => {
       const previous = new Set(this.#groupAliases.groupIdsOfMember(mountAccessor, entityId));
@@ -176,16 +177,16 @@ export class Identity extends GroveObject<IdentityEnv> {
   }
 
   /**
-   * Creates or changes a group. With an id it must exist; a name finds the group that has it.
+   * Creates or changes a group. With an id the group must exist. Without one, the name selects an existing group.
    *
-   * @param write its entities exist.
+   * @param write the caller has checked that its entities exist.
    * @param now ms.
    */
   async writeGroup(id: string | null, write: GroupWrite, now: number): Promise<Result<Written>> {
     return this.#change(() => writeGroup(this.#groups, id, write, now));
   }
 
-  /** The group with this id or name, with its members and parents. null when there is none. */
+  /** Returns the group with this id or name, with its members and parents; null when there is none. */
   async readGroup(key: IdOrName): Promise<GroupRecord | null> {
     await this.keys.open();
     const row = "id" in key ? this.#groups.byId(key.id) : this.#groups.byName(key.name);
@@ -203,17 +204,17 @@ export class Identity extends GroveObject<IdentityEnv> {
     });
   }
 
-  /** At most `limit` groups after `after`, an id or a name. */
+  /** Returns at most `limit` groups after `after`, which is an id or a name as `order` says. */
   async listGroups(order: "id" | "name", after: string, limit: number): Promise<GroupRecord[]> {
     await this.keys.open();
     return this.#groups.list(order, after, limit).map((row) => this.#groupRecord(row));
   }
 
   /**
-   * Creates a group alias, with a new external group when none is named, or changes the one with the id.
+   * Creates a group alias, with a new external group when none is given, or changes the alias with the id.
    *
    * @param now ms.
-   * @returns null when nothing changes.
+   * @returns null when the write changes nothing.
    */
   async writeGroupAlias(
     id: string | null,
@@ -223,7 +224,7 @@ export class Identity extends GroveObject<IdentityEnv> {
     return this.#change(() => writeGroupAlias(this.#groups, this.#groupAliases, id, write, now));
   }
 
-  /** A group alias by its id, or by its name on a mount; null when there is none. */
+  /** Returns a group alias by its id, or by its name on a mount; null when there is none. */
   async readGroupAlias(key: { readonly id: string } | AliasPlace): Promise<GroupAliasRecord | null> {
     await this.keys.open();
     return "id" in key ? this.#groupAliases.byId(key.id) : this.#groupAliases.byName(key.mountAccessor, key.name);
@@ -240,13 +241,13 @@ export class Identity extends GroveObject<IdentityEnv> {
     });
   }
 
-  /** At most `limit` group aliases after the id `after`. */
+  /** Returns at most `limit` group aliases after the id `after`. */
   async listGroupAliases(after: string, limit: number): Promise<GroupAliasRecord[]> {
     await this.keys.open();
     return this.#groupAliases.list(after, limit);
   }
 
-  /** Makes a change in one transaction, and sends to the homes of entities what it decided about them. */
+  /** Makes a change in one transaction, then sends the entries of changed entities to their shards. */
   async #change<T>(write: () => T): Promise<T> {
     await this.keys.open();
     this.tables.create();

@@ -17,7 +17,7 @@ const SHAPE: TableShape = {
   sealed: ["name", "name_key"],
 };
 
-/** The table of the names that operators gave to entities. Rows that were tampered with count as absent. */
+/** The table of the names that operators gave to entities. Tampered rows count as absent, except in `nameOf`. */
 export class NameStore {
   readonly #sql: Sql;
   readonly #sealed: SealedTable<NameRow>;
@@ -27,29 +27,29 @@ export class NameStore {
     this.#sealed = new SealedTable(sql, seals, SHAPE);
   }
 
-  /** The id of the entity with this name, whatever its case; null when none has it. */
+  /** Returns the id of the entity with this name, without regard to case; null when there is none. */
   entityOf(name: string): string | null {
     return this.#sealed.list("WHERE name_key = ?", nameKey(name))[0]?.entity_id ?? null;
   }
 
-  /** The name of an entity; null when it has none. "tampered": this installation did not write the row. */
+  /** Returns the name of an entity; null when it has none. "tampered": this installation did not write the row. */
   nameOf(entityId: string): string | "tampered" | null {
     const { good, tampered } = this.#sealed.judged("WHERE entity_id = ?", entityId);
     return tampered.length > 0 ? "tampered" : (good[0]?.name ?? null);
   }
 
-  /** At most `limit` names after `after`, in their order. */
+  /** Returns at most `limit` names after `after`, in order. */
   list(after: string, limit: number): string[] {
     const names = this.#sealed.list("WHERE name_key > ? ORDER BY name_key LIMIT ?", nameKey(after), limit);
     return names.map(({ name }) => name);
   }
 
-  /** At most `limit` ids of entities of whose names `key` is a part. */
+  /** Returns at most `limit` ids of entities whose names contain `key` (lower case). */
   search(key: string, limit: number): string[] {
     return this.#sealed.list("WHERE instr(name_key, ?) > 0 LIMIT ?", key, limit).map(({ entity_id }) => entity_id);
   }
 
-  /** Gives an entity a name instead of the one that it has. Another row of this name can only be one that was tampered with: it goes. */
+  /** Replaces the name of an entity. Another row with this name can only be a tampered one, which is deleted. */
   write(entityId: string, name: string): void {
     const name_key = nameKey(name);
     this.#sql.exec("DELETE FROM entity_names WHERE name_key = ? AND entity_id <> ?", name_key, entityId);

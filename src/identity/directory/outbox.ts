@@ -6,15 +6,16 @@ import type { DirectoryEntry } from "../model.ts";
 import { shardOfEntity } from "../shard/place.ts";
 import { entityShard } from "../stubs.ts";
 
-/** Entities that are sent at once. */
+/** Maximum number of entities in one round of calls. */
 const BATCH = 1_000;
-/** How long (ms) after a change the alarm sends what was not sent. */
+/** Delay (ms) of the alarm that sends pending entries after a change or a failed retry. */
 const RETRY_MS = 10_000;
 
 /**
- * Sends what the directory decides about entities to their shards. A change is noted in the transaction that makes it; its answer
- * waits until the shards have it. After a crash in between, or when a shard does not answer, the alarm sends it. An entry
- * is sent whole and with a version, so entries may arrive twice or in any order.
+ * Sends the directory's data about entities to their shards. Changed entities are queued in the transaction of the
+ * change, and the answer to the change waits until their shards have them. After a crash in between, or when a shard
+ * does not answer, the alarm sends them. An entry is complete and has a version, so entries may arrive twice and in any
+ * order.
  */
 export class Outbox {
   readonly #env: IdentityEnv;
@@ -27,7 +28,7 @@ export class Outbox {
     this.#entryOf = entryOf;
   }
 
-  /** Notes in the transaction of a change that the shards of these entities must be notified. */
+  /** Queues these entities. Call it in the transaction of the change. */
   note(entityIds: Iterable<string>): void {
     const { sql } = this.#storage;
     let version: number | null = null;
@@ -38,7 +39,7 @@ export class Outbox {
     if (version !== null) void this.#storage.setAlarm(currentTime() + RETRY_MS);
   }
 
-  /** Sends all that was noted. @throws when a shard does not answer. */
+  /** Sends all queued entities. @throws when a shard does not answer. */
   async send(): Promise<void> {
     for (let ids = this.#unsent(); ids.length > 0; ids = this.#unsent()) {
       const byShard = [...Map.groupBy(ids, shardOfEntity)];
@@ -46,7 +47,7 @@ export class Outbox {
     }
   }
 
-  /** Sends what a crash or an outage kept from being sent, and tries again later when it can't. */
+  /** Sends all queued entities. On a failure, sets the alarm for another attempt. */
   async retry(): Promise<void> {
     try {
       await this.send();
@@ -62,7 +63,7 @@ export class Outbox {
     if (shard !== null) {
       await entityShard(this.#env, shard).putDirectoryEntries(entityIds.map(this.#entryOf), version);
     }
-    // What has changed meanwhile stays.
+    // An entity that changed during the call has a greater version and stays queued.
     const ids = JSON.stringify(entityIds);
     sql.exec("DELETE FROM unsent WHERE entity_id IN (SELECT value FROM json_each(?)) AND version <= ?", ids, version);
   }
@@ -71,7 +72,7 @@ export class Outbox {
     return columnOf(this.#storage.sql, "SELECT entity_id FROM unsent LIMIT ?", BATCH);
   }
 
-  /** Grows, and is never below the time in ms: an object that is restored repeats none. */
+  /** Returns a version above the last one and not below the time in ms, so that a restored object repeats none. */
   #nextVersion(): number {
     const statement = "UPDATE state SET version = max(version + 1, ?) RETURNING version";
     const [version = 0] = columnOf<number>(this.#storage.sql, statement, currentTime());

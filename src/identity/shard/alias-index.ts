@@ -5,39 +5,39 @@ import { recordOf } from "./entity.ts";
 import type { EntityStore, FoundEntity } from "./entity-store.ts";
 import { entityPrefixOf } from "./place.ts";
 
-/** The entity that the shard of an alias's name leads to. Whether it has the alias, only its own shard says. */
+/** The entity that the name of an alias leads to. Only the entity's own shard knows whether it has the alias. */
 export interface Holder {
   readonly entityId: string;
-  /** Drawn anew with every write of the pointer; null when the entity is in the same shard, and needs none. */
+  /** Random value of the last write of the pointer (compare-and-swap); null when the entity was found without one. */
   readonly claim: string | null;
 }
 
-/** A part of a name that is looked for. */
+/** A search text: a part of a name or of an id. */
 export interface NamePart {
-  /** In the form in which names are compared. */
+  /** As `nameKey` returns it: the form in which names are compared. */
   readonly key: string;
-  /** Digits of an id, without dashes; null for a text that is no part of one. */
+  /** Hex digits of an id, without dashes; null for a text that can't be a part of an id. */
   readonly id: string | null;
 }
 
-/** An alias, or where it is by now. */
+/** An alias, or the entity to which it was moved. */
 export type AliasOrMoved = AliasRecord | MovedAlias;
 
-/** An alias that an operator has moved to another entity than the one for which its id was drawn. */
+/** An alias that an operator moved. Its id was generated for its first entity; `movedTo` is the entity that has it. */
 interface MovedAlias {
   readonly id: string;
   readonly movedTo: string;
 }
 
-/** Pointers by the ids of moved aliases have this in place of a mount: no mount has such an accessor. */
+/** Mount accessor of pointers that are keyed by the id of a moved alias. No mount has an empty accessor. */
 export const BY_ALIAS_ID = "";
 
-/** Entities that are read at once. */
+/** Number of entities that one query reads. */
 const PAGE = 100;
 
 /**
- * Which entities the names of aliases lead to, in the shard that the names say. An alias holds when its name leads to an entity
- * which has it: what only one of the two says counts for nothing. So the pointers need no seals.
+ * The index of aliases in the shard that their names lead to. An alias is valid only when its name leads to an entity
+ * and that entity's row has the alias. A pointer alone proves nothing, so pointers need no seals.
  */
 export class AliasIndex {
   readonly #sql: Sql;
@@ -48,22 +48,23 @@ export class AliasIndex {
     this.#entities = entities;
   }
 
-  /** What a login by the alias finds: the entity itself when it is here, else who may have the alias. */
+  /** Returns the entity itself when this shard finds it by the alias, else the entity that its pointer leads to. */
   find(place: AliasPlace): FoundEntity | Holder {
     return this.#entities.byAlias(place) ?? this.#pointer(place);
   }
 
-  /** Who may have the alias; null when it is free. */
+  /** Returns the entity that may have the alias; null when the name leads to none. */
   holder(place: AliasPlace): Holder | null {
     const entityId = this.#entities.idByAlias(place);
     return entityId === null ? this.#pointer(place) : { entityId, claim: null };
   }
 
   /**
-   * Makes the name of an alias lead to an entity, unless it leads to another one.
+   * Makes the name of an alias lead to an entity, unless it leads to another entity.
    *
-   * @param instead of whom: a holder that the caller has seen, and found not to have the alias or to give it away.
-   * @returns null when it does now, else the holder.
+   * @param instead a holder that may be replaced: the caller found that it does not have the alias, or moves the alias
+   *   away from it. It is replaced only if its claim is unchanged.
+   * @returns null on success, else the current holder.
    */
   claim(place: AliasPlace, entityId: string, instead: Holder | null): Holder | null {
     const holder = this.holder(place);
@@ -76,26 +77,26 @@ export class AliasIndex {
     return null;
   }
 
-  /** Makes the name of an alias lead nowhere if it leads to the entity by a pointer. Safe to repeat. */
+  /** Deletes the pointer from the name of an alias to the entity, if there is one. Safe to repeat. */
   release({ mountAccessor, name }: AliasPlace, entityId: string): void {
     const statement = "DELETE FROM pointers WHERE alias_mount = ? AND alias_key = ? AND entity_id = ?";
     this.#sql.exec(statement, mountAccessor, nameKey(name), entityId);
   }
 
-  /** Drops the pointer that `instead` is. @returns false when it is another one by now. */
+  /** Deletes the pointer if its claim is still that of the holder. @returns false when it was replaced or deleted. */
   drop({ mountAccessor, name }: AliasPlace, { claim }: Holder): boolean {
     const statement = "DELETE FROM pointers WHERE alias_mount = ? AND alias_key = ? AND claim = ?";
     return this.#sql.exec(statement, mountAccessor, nameKey(name), claim).rowsWritten > 0;
   }
 
-  /** At most `limit` ids of entities that may have an alias with the part in its name, or have it in their ids. */
+  /** Returns at most `limit` ids of entities that have the part in their ids, or may have it in an alias name. */
   search({ key, id }: NamePart, limit: number): string[] {
     const query = `SELECT id FROM entities WHERE instr(alias_key, ?1) > 0 OR instr(replace(id, '-', ''), ?2) > 0
       UNION SELECT entity_id FROM pointers WHERE alias_mount <> '' AND instr(alias_key, ?1) > 0 LIMIT ?3`;
     return columnOf(this.#sql, query, key, id, limit);
   }
 
-  /** Those of the entities that have the part in their ids, or in the names of their aliases. */
+  /** Filters entities of this shard: those that have the part in their ids, or in the names of their aliases. */
   havingPart(ids: readonly string[], { key, id: digits }: NamePart): string[] {
     return ids.filter((id) => {
       const found = this.#entities.byId(id);
@@ -105,7 +106,7 @@ export class AliasIndex {
     });
   }
 
-  /** The alias with an id that this shard drew; null when there is none. */
+  /** Returns the alias with an id that was generated for an entity of this shard; null when there is none. */
   byId(id: string): AliasOrMoved | null {
     const prefix = entityPrefixOf(id);
     for (const entity of this.#entities.list(prefix, PAGE)) {
@@ -117,7 +118,7 @@ export class AliasIndex {
     return pointer && { id, movedTo: pointer.entityId };
   }
 
-  /** At most `limit` aliases with ids that this shard drew, after the id `after`, in their order. */
+  /** Returns at most `limit` aliases after the id `after`, in order, with ids generated for entities of this shard. */
   list(after: string, limit: number): AliasOrMoved[] {
     const own: AliasRecord[] = [];
     for (let first = entityPrefixOf(after); own.length < limit; ) {
@@ -126,7 +127,7 @@ export class AliasIndex {
       own.push(...aliases.filter(({ id, entityId }) => id > after && entityPrefixOf(id) === entityPrefixOf(entityId)));
       const last = page.at(-1);
       if (!last || page.length < PAGE) break;
-      // The least text after it.
+      // The least text that is greater than the last id.
       first = `${last.id}\0`;
     }
     const query = `SELECT alias_key AS id, entity_id AS movedTo FROM pointers
@@ -142,7 +143,7 @@ export class AliasIndex {
     );
   }
 
-  /** Makes the entity that was found by the name need a pointer. One that was tampered with goes: it is of no use to anybody. */
+  /** Removes the entity with this alias from the index, so that a pointer can replace it. Deletes a tampered row. */
   #dropFromEntities(place: AliasPlace): void {
     const found = this.#entities.byAlias(place);
     const id = this.#entities.idByAlias(place);

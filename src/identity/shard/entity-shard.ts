@@ -37,15 +37,15 @@ import { firstAliasId, shardOfAlias, shardOfEntity } from "./place.ts";
 
 const TOO_LARGE = invalid(`the aliases of an entity must not have more than ${MAX_ALIAS_CHARACTERS} characters`);
 
-/** Entities that a search without an index looks at: a few ms of the object's thread. */
+/** Maximum number of rows that a search without an index reads: a few ms of the object's thread. */
 const MAX_SEARCHED = 5000;
 
 const NOTHING = { metadata: null, policies: null, disabled: null } as const;
 
 /**
- * One of the objects that are the home of all entities. An entity is in the shard that its id begins with; one that a login makes
- * is in the shard that the name of its alias leads to, so that a first login is one transaction in one object. To other
- * aliases the shards of their names have pointers.
+ * One of the objects that store the entities. The id of an entity begins with the number of its shard, which is its
+ * home. A login creates its entity in the shard that the name of the alias leads to, so that a first login is one
+ * transaction in one object. For other aliases, the shard of the name has a pointer to the entity.
  */
 export class EntityShard extends GroveObject<IdentityEnv> {
   readonly #entities = new EntityStore(this.tables, this.seals);
@@ -56,13 +56,13 @@ export class EntityShard extends GroveObject<IdentityEnv> {
   }
 
   /**
-   * The entity that the name of an alias leads to, made with the alias when it leads nowhere.
+   * Returns the entity that the name of an alias leads to, after a login. Creates it with the alias when there is none.
    *
-   * @param newId for a new entity, of this shard.
-   * @param instead a holder that the caller has found not to have the alias: it counts as none.
+   * @param newId id for a new entity, in this shard.
+   * @param instead a holder that the caller found not to have the alias. Its pointer is deleted first.
    * @param now ms.
-   * @returns who holds the alias when a pointer leads to it; "permission_denied" when the entity was tampered with: to make a new
-   * one would be a way around what it denies.
+   * @returns `holder` when the name leads to the entity by a pointer: call `logInto` of its shard. "permission_denied"
+   *   when the entity was tampered with, since a new entity would bypass what its policies deny.
    */
   async logIn(
     place: AliasPlace,
@@ -90,9 +90,11 @@ export class EntityShard extends GroveObject<IdentityEnv> {
   }
 
   /**
-   * The entity that a pointer leads to, after a login by the alias; null when it does not have the alias.
+   * Returns the entity that a pointer leads to, after a login with the alias; null when it does not have the alias.
    *
-   * @param metadata as for `logIn`, like what is returned. `now` in ms.
+   * @param metadata from the auth method; null when it gives none.
+   * @param now ms.
+   * @returns "permission_denied" as for `logIn`.
    */
   async logInto(
     id: string,
@@ -105,37 +107,37 @@ export class EntityShard extends GroveObject<IdentityEnv> {
     return found ? this.#logIn(found, place, metadata, now) : ok(null);
   }
 
-  /** An entity as requests need it; null when there is none (any more) or it was tampered with. */
+  /** Returns an entity as requests need it; null when it does not exist (any more) or was tampered with. */
   async entity(id: string): Promise<EntityState | null> {
     const found = await this.#good(id);
     return found && stateOf(found);
   }
 
-  /** An entity by its id, or null. */
+  /** Returns an entity by its id, or null. */
   async readEntity(id: string): Promise<EntityRecord | null> {
     const found = await this.#good(id);
     return found && recordOf(found.entity);
   }
 
-  /** At most `limit` entities with ids from `first` on, in their order; in the order "name" those that no operator has named. */
+  /** Returns at most `limit` entities with ids from `first` on, by id; for the order "name" only unnamed ones. */
   async listEntities(order: "id" | "name", first: string, limit: number): Promise<EntityRecord[]> {
     await this.keys.open();
     const entities = order === "id" ? this.#entities.list(first, limit) : this.#entities.listUnnamed(first, limit);
     return entities.map(recordOf);
   }
 
-  /** How many entities there are, counted up to `most`. */
+  /** Counts the entities, up to `most`. */
   countEntities(most: number): number {
     return this.#entities.count(most);
   }
 
-  /** Those of the ids that entities have. */
+  /** Returns those of the ids that belong to entities. */
   async existing(ids: readonly string[]): Promise<string[]> {
     await this.keys.open();
     return ids.filter((id) => isGood(this.#entities.byId(id)));
   }
 
-  /** Makes an entity without an alias. `id` is drawn for it, of this shard. `now` in ms. */
+  /** Creates an entity without an alias. `id` is a new one, in this shard. `now` in ms. */
   async createEntity(id: string, write: Omit<EntityWrite, "name">, now: number): Promise<void> {
     await this.#openForWrite(shardOfEntity(id) ?? 0);
     this.#entities.insert(newEntity(id, write, null, now), null);
@@ -148,7 +150,7 @@ export class EntityShard extends GroveObject<IdentityEnv> {
     return found !== null;
   }
 
-  /** Deletes entities, also those that were tampered with. Safe to repeat. @returns the aliases that they had. */
+  /** Deletes entities, also tampered ones. Safe to repeat. @returns their aliases, reserved ones included. */
   async deleteEntities(ids: readonly string[]): Promise<AliasRecord[]> {
     await this.keys.open();
     return ids.flatMap((id) => {
@@ -160,7 +162,7 @@ export class EntityShard extends GroveObject<IdentityEnv> {
     });
   }
 
-  /** Takes over what the directory says about entities, unless it has said something newer. Safe to repeat. */
+  /** Stores the directory's entries about entities, unless the shard has a newer version. Safe to repeat. */
   async putDirectoryEntries(entries: readonly DirectoryEntry[], version: number): Promise<void> {
     await this.keys.open();
     for (const { entityId, name, groupIds } of entries) {
@@ -171,12 +173,15 @@ export class EntityShard extends GroveObject<IdentityEnv> {
     }
   }
 
-  /** Who may have an alias, in the shard that its name leads to. */
+  /** Returns the entity that may have an alias. Call it in the shard that the name of the alias leads to. */
   aliasHolder(place: AliasPlace): Holder | null {
     return this.#index.holder(place);
   }
 
-  /** The alias of an entity to which its name leads, see `followed`; null when the entity does not have it. */
+  /**
+   * Returns an alias whose name leads to this entity; null when the entity does not have it. Activates a reserved
+   * alias, see `followed`.
+   */
   async aliasAt(entityId: string, place: AliasPlace): Promise<AliasRecord | null> {
     const found = await this.#good(entityId);
     const entity = found && followed(found.entity, place);
@@ -186,23 +191,24 @@ export class EntityShard extends GroveObject<IdentityEnv> {
     return alias && aliasRecord(entity, alias);
   }
 
-  /** The alias with an id that this shard drew; null when there is none. */
+  /** Returns the alias with an id that was generated for an entity of this shard; null when there is none. */
   async readAlias(id: string): Promise<AliasOrMoved | null> {
     await this.keys.open();
     return this.#index.byId(id);
   }
 
-  /** At most `limit` aliases with ids that this shard drew, after the id `after`, in their order. */
+  /** Returns at most `limit` aliases after the id `after`, in order. See `AliasIndex.list`. */
   async listAliases(after: string, limit: number): Promise<AliasOrMoved[]> {
     await this.keys.open();
     return this.#index.list(after, limit);
   }
 
   /**
-   * The first of three steps by which an entity gets an alias: keeps it, hidden, until `activateAlias`.
+   * First of the three steps that give an entity an alias: stores it as reserved, hidden until `activateAlias`.
    *
-   * @param instead the name under which the entity has the alias until then; null for one that it does not have.
-   * @returns "changed" when there is no such entity, or it does not have the alias so; "another" when it has another one on the mount.
+   * @param instead the place of the alias that it replaces, if the entity has the alias already; else null.
+   * @returns "changed" when the entity does not exist, or no longer has the alias at `instead`; "another" when it has
+   *   another alias on the mount. A refusal (400) when the aliases become too large.
    */
   async reserveAlias(
     entityId: string,
@@ -218,13 +224,13 @@ export class EntityShard extends GroveObject<IdentityEnv> {
     return written.ok ? ok("reserved") : written;
   }
 
-  /** The second step, in the shard that the name of the alias leads to; see `AliasIndex.claim`. */
+  /** Second step, in the shard that the name of the alias leads to; see `AliasIndex.claim`. */
   async claimAlias(place: AliasPlace, entityId: string, instead: Holder | null): Promise<Holder | null> {
     await this.#openForWrite(shardOfAlias(place));
     return this.#index.claim(place, entityId, instead);
   }
 
-  /** The third step: the alias is the entity's from now on. @returns false when it is not reserved any more. Safe to repeat. */
+  /** Third step: activates the reserved alias. Safe to repeat. @returns false when it is not reserved any more. */
   async activateAlias(entityId: string, aliasId: string): Promise<boolean> {
     const found = await this.#good(entityId);
     if (!found) return false;
@@ -233,7 +239,7 @@ export class EntityShard extends GroveObject<IdentityEnv> {
     return entity !== null || found.entity.aliases.some(({ id }) => id === aliasId);
   }
 
-  /** Takes an alias from an entity, whether it has it or it is reserved. @returns false when it has not. */
+  /** Removes an alias, active or reserved, from an entity. @returns false when the entity does not have it. */
   async dropAlias(entityId: string, aliasId: string): Promise<boolean> {
     const found = await this.#good(entityId);
     if (found) this.#entities.update(found, withoutAlias(found.entity, aliasId));
@@ -246,12 +252,12 @@ export class EntityShard extends GroveObject<IdentityEnv> {
     if (found) this.#entities.update(found, withoutReserved(found.entity, aliasId));
   }
 
-  /** Drops the pointer from the name of an alias to an entity, in the shard that the name leads to. Safe to repeat. */
+  /** Deletes the pointer from an alias name to an entity, in the shard that the name leads to. Safe to repeat. */
   releaseAlias(place: AliasPlace, entityId: string): void {
     this.#index.release(place, entityId);
   }
 
-  /** The entities with this policy in themselves, among the first of a bounded number. */
+  /** Returns the entities that have this policy themselves, among the first `MAX_SEARCHED`. */
   async withPolicy(policy: string): Promise<PolicyHolders> {
     await this.keys.open();
     const found = this.#entities.withPolicy(policy, MAX_SEARCHED);
@@ -262,12 +268,12 @@ export class EntityShard extends GroveObject<IdentityEnv> {
     );
   }
 
-  /** At most `limit` ids of entities that may have the part in the name of an alias which leads here. Reads all names. */
+  /** Returns at most `limit` ids of entities for `AliasIndex.search`. Reads all names. */
   searchAliases(part: NamePart, limit: number): string[] {
     return this.#index.search(part, limit);
   }
 
-  /** Those of the ids for which the shard has an entity with the part: see `AliasIndex.havingPart`. */
+  /** Returns those of the ids whose entities have the part: see `AliasIndex.havingPart`. */
   async havingPart(ids: readonly string[], part: NamePart): Promise<string[]> {
     await this.keys.open();
     return this.#index.havingPart(ids, part);
@@ -294,7 +300,7 @@ export class EntityShard extends GroveObject<IdentityEnv> {
     return isGood(found) ? found : null;
   }
 
-  /** Lists this shard in the directory before its first row. */
+  /** Opens the keys, and registers this shard in the directory before its first row. */
   async #openForWrite(number: number): Promise<void> {
     await this.keys.open();
     if (!this.tables.exist) await identityOf(this.env).admitShard(number);

@@ -35,26 +35,26 @@ export const ENTITY_SHARD_MIGRATIONS: readonly Migration[] = [
 
 interface Columns extends Record<string, SqlStorageValue> {
   id: string;
-  /** The alias by whose name this shard finds the entity; null when its aliases are found by pointers only. */
+  /** Mount of the alias that is in this shard's index; null when the entity is found by pointers only. */
   alias_mount: string | null;
-  /** In lower case. */
+  /** Name of that alias in lower case. */
   alias_key: string | null;
   /** As in `Entity`. */
   name: string | null;
-  /** The rest of `Entity`, as JSON. */
+  /** The other fields of `Entity`, as JSON. */
   content: string;
   directory_version: number;
   revision: number;
 }
 
-/** An entity with what its shard notes beside it. */
+/** An entity with the metadata of its row. */
 export interface StoredEntity {
   readonly entity: Entity;
-  /** The alias by whose name this shard finds it without a pointer; null for none. */
+  /** The alias by which this shard finds it without a pointer; null for none. */
   readonly indexed: AliasPlace | null;
-  /** Of what the directory said last about it. */
+  /** Version of the last directory entry that was stored; 0 before the first. */
   readonly directoryVersion: number;
-  /** Another one after every change. */
+  /** Random; changes with every write of the row. */
   readonly revision: number;
 }
 
@@ -68,7 +68,7 @@ const SHAPE: TableShape = {
   sealed: ["alias_mount", "alias_key", "name", "content", "directory_version"],
 };
 
-/** The table of the entities of a shard: a row each, with all that is known of it, so that requests read one row. */
+/** The table of the entities of a shard. A row has all data of its entity, so that a request reads one row. */
 export class EntityStore {
   readonly #sql: Sql;
   readonly #sealed: SealedTable<Columns>;
@@ -82,34 +82,34 @@ export class EntityStore {
     return this.#one("WHERE id = ?", id);
   }
 
-  /** The entity that is found by the name of an alias without a pointer. */
+  /** Returns the entity that the index finds by an alias, without a pointer. */
   byAlias({ mountAccessor, name }: AliasPlace): FoundEntity {
-    // Without the limit SQLite looks at the next row too: a unique index of columns that can be null does not end a search.
+    // Without LIMIT SQLite reads one row more: a unique index on nullable columns does not end a search at its match.
     return this.#one("WHERE alias_mount = ? AND alias_key = ? LIMIT 1", mountAccessor, nameKey(name));
   }
 
-  /** The id of that entity, also when its row was tampered with. */
+  /** Returns the id of the entity that `byAlias` finds, also when its row was tampered with. */
   idByAlias({ mountAccessor, name }: AliasPlace): string | null {
     const query = "SELECT id FROM entities WHERE alias_mount = ? AND alias_key = ? LIMIT 1";
     return columnOf<string>(this.#sql, query, mountAccessor, nameKey(name))[0] ?? null;
   }
 
-  /** At most `limit` with ids from `first` on, in their order. */
+  /** Returns at most `limit` entities with ids from `first` on, in order. */
   list(first: string, limit: number): Entity[] {
     return this.#sealed.list("WHERE id >= ? ORDER BY id LIMIT ?", first, limit).map(entityOf);
   }
 
-  /** Those of them that no operator has named. */
+  /** Like `list`, for entities that no operator has named. */
   listUnnamed(first: string, limit: number): Entity[] {
     return this.#sealed.list("WHERE id >= ? AND name IS NULL ORDER BY id LIMIT ?", first, limit).map(entityOf);
   }
 
-  /** How many there are, counted up to `most`: each costs the reading of a row. */
+  /** Counts the entities, up to `most`: each costs the read of one row. */
   count(most: number): number {
     return columnOf<number>(this.#sql, "SELECT COUNT(*) FROM (SELECT 1 FROM entities LIMIT ?)", most)[0] ?? 0;
   }
 
-  /** Those with this policy among the first `most`. */
+  /** Returns the entities with this policy among the first `most`. */
   withPolicy(policy: string, most: number): Entity[] {
     const query = "SELECT * FROM (SELECT * FROM entities ORDER BY id LIMIT ?) WHERE instr(content, ?) > 0";
     const rows = this.#sql.exec<WithSeal<Columns>>(query, most, JSON.stringify(policy));
@@ -117,7 +117,7 @@ export class EntityStore {
     return entities.filter(({ policies }) => policies.includes(policy));
   }
 
-  /** Adds an entity. @param indexed the alias by whose name this shard shall find it. */
+  /** Adds an entity. @param indexed the alias for the index of this shard; null for none. */
   insert(entity: Entity, indexed: AliasPlace | null): StoredEntity {
     const row = columnsOf(entity, indexed, 0);
     const { id, alias_mount: mount, alias_key: key, name, content } = row;
@@ -128,25 +128,25 @@ export class EntityStore {
     return { entity, indexed, directoryVersion: 0, revision };
   }
 
-  /** Stores what became of an entity. This shard finds it by the name of an alias as long as it has this one. */
+  /** Stores a changed entity. It stays in the index as long as it has the indexed alias. */
   update({ indexed, ...before }: StoredEntity, entity: Entity, version = before.directoryVersion): StoredEntity {
     const isIndexed = indexed !== null && entity.aliases.some((alias) => isSamePlace(alias, indexed));
     if (indexed && !isIndexed) this.#dropFromIndex(entity.id);
     return this.#write(entity, isIndexed ? indexed : null, version);
   }
 
-  /** Makes this shard find an entity by pointers only. */
+  /** Removes an entity from the index: from then on it is found by pointers only. */
   removeFromIndex({ entity, directoryVersion }: StoredEntity): void {
     this.#dropFromIndex(entity.id);
     this.#write(entity, null, directoryVersion);
   }
 
-  /** Deletes an entity, also one that was tampered with. */
+  /** Deletes an entity, also a tampered one. */
   delete(id: string): void {
     this.#sealed.delete(id);
   }
 
-  /** Apart from `#write`, which so leaves the index alone. */
+  /** A statement of its own, so that `#write` does not write the columns of the index. */
   #dropFromIndex(id: string): void {
     this.#sql.exec("UPDATE entities SET alias_mount = NULL, alias_key = NULL WHERE id = ?", id);
   }

@@ -12,27 +12,27 @@ import type {
 import { usablePolicies } from "../rules.ts";
 import { nameOfEntity } from "./place.ts";
 
-/** Characters of the aliases of an entity together: all of it is one row, and a row of the platform has 2 MB at most. */
+/** Maximum size (characters of JSON) of an entity's aliases. An entity is one row, and the platform's limit is 2 MB. */
 export const MAX_ALIAS_CHARACTERS = 2 ** 18;
 
-/** An entity as its shard has it. Times in ms. */
+/** An entity as its shard stores it. Times in ms. */
 export interface Entity {
   readonly id: string;
-  /** null for one that no operator has named. The directory decides it, as it does the groups. */
+  /** Name that an operator gave it; null for none. The directory decides about the name and the groups. */
   readonly name: string | null;
   readonly metadata: Metadata;
   readonly policies: readonly string[];
   readonly disabled: boolean;
   readonly aliases: readonly EntityAlias[];
-  /** Aliases that it gets as soon as the shards of their names point to it: at most one on a mount. They are never shown. */
+  /** Aliases that become active when their names lead to this entity; at most one for each mount. Never shown. */
   readonly reserved: readonly EntityAlias[];
-  /** Ids of the groups that it is in itself; some may be gone. null when the directory does not know them for certain. */
+  /** Ids of its direct groups; some may be deleted. null when the directory's rows about it were tampered with. */
   readonly groupIds: readonly string[] | null;
   readonly createdAt: number;
   readonly updatedAt: number;
 }
 
-/** A new entity. `now` in ms. */
+/** Returns a new entity. `now` in ms. */
 export function newEntity(
   id: string,
   { metadata, policies, disabled }: Omit<EntityWrite, "name">,
@@ -53,7 +53,7 @@ export function newEntity(
   };
 }
 
-/** An entity with what an operator's write says about it. `now` in ms. */
+/** Returns an entity with the fields of an operator's write. `now` in ms. */
 export function changedEntity(entity: Entity, write: Omit<EntityWrite, "name">, now: number): Entity {
   return {
     ...entity,
@@ -64,24 +64,24 @@ export function changedEntity(entity: Entity, write: Omit<EntityWrite, "name">, 
   };
 }
 
-/** True when two names of a mount are the same. */
+/** True for the same mount and the same name, without regard to case. */
 export function isSamePlace(one: AliasPlace, other: AliasPlace): boolean {
   return one.mountAccessor === other.mountAccessor && nameKey(one.name) === nameKey(other.name);
 }
 
-/** The alias of an entity with this name, or the one that is reserved for it. */
+/** Returns the active or reserved alias of an entity with this name on this mount; null when there is none. */
 export function aliasAt({ aliases, reserved }: Entity, place: AliasPlace): EntityAlias | null {
   return [...aliases, ...reserved].find((alias) => isSamePlace(alias, place)) ?? null;
 }
 
-/** An entity for which an alias is reserved, new or in place of what this is now; null when it has another alias on the mount. */
+/** Returns an entity with a reserved alias, new or a change of an active one; null if it has another on the mount. */
 export function withReserved(entity: Entity, alias: EntityAlias): Entity | null {
   const isOnMount = ({ mountAccessor }: EntityAlias) => mountAccessor === alias.mountAccessor;
   if (entity.aliases.some((other) => isOnMount(other) && other.id !== alias.id)) return null;
   return { ...entity, reserved: [...entity.reserved.filter((other) => !isOnMount(other)), alias] };
 }
 
-/** An entity that has the alias which was reserved for it, instead of what this was before; null when none is reserved. */
+/** Returns an entity with a reserved alias activated, in place of its earlier state; null when it is not reserved. */
 export function withActivated(entity: Entity, aliasId: string): Entity | null {
   const alias = entity.reserved.find(({ id }) => id === aliasId);
   if (!alias) return null;
@@ -89,19 +89,19 @@ export function withActivated(entity: Entity, aliasId: string): Entity | null {
   return { ...entity, aliases: [...aliases, alias], reserved };
 }
 
-/** An entity without an alias. */
+/** Returns an entity without an alias, active or reserved. */
 export function withoutAlias(entity: Entity, aliasId: string): Entity {
   return { ...withoutReserved(entity, aliasId), aliases: entity.aliases.filter(({ id }) => id !== aliasId) };
 }
 
-/** An entity for which an alias is not reserved any more. */
+/** Returns an entity without a reserved alias. */
 export function withoutReserved(entity: Entity, aliasId: string): Entity {
   return { ...entity, reserved: entity.reserved.filter(({ id }) => id !== aliasId) };
 }
 
 /**
- * An entity when somebody came to it by the name of an alias; null when it does not have the alias. One that is reserved becomes its
- * own: the name leads here by now.
+ * Returns an entity that was reached by the name of an alias; null when it does not have the alias. A reserved alias is
+ * activated, since its name leads to this entity now.
  */
 export function followed(entity: Entity, place: AliasPlace): Entity | null {
   if (entity.aliases.some((alias) => isSamePlace(alias, place))) return entity;
@@ -110,9 +110,9 @@ export function followed(entity: Entity, place: AliasPlace): Entity | null {
 }
 
 /**
- * The same after a login, which may say something new about the holder.
+ * Like `followed`, for a login, which can change the metadata of the alias.
  *
- * @param metadata null when the method says nothing.
+ * @param metadata from the auth method; null when it gives none.
  * @param now ms.
  */
 export function afterLogin(entity: Entity, place: AliasPlace, metadata: Metadata | null, now: number): Entity | null {
@@ -123,13 +123,13 @@ export function afterLogin(entity: Entity, place: AliasPlace, metadata: Metadata
   return { ...own, aliases: own.aliases.map((other) => (other.id === alias.id ? changed : other)) };
 }
 
-/** True when both hold the same names with the same values. */
+/** True when both have the same names with the same values. */
 export function sameMetadata(a: Metadata, b: Metadata): boolean {
   const names = Object.keys(a);
   return names.length === Object.keys(b).length && names.every((name) => Object.hasOwn(b, name) && a[name] === b[name]);
 }
 
-/** An entity as operators read it; its groups are those that it is in itself, and some of them may be gone. */
+/** Returns an entity as operators read it. Only direct groups are listed, and some of them may be deleted. */
 export function recordOf(entity: Entity): EntityRecord {
   const { reserved: _, groupIds, ...shown } = entity;
   const byAge = (a: EntityAlias, b: EntityAlias) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1);
@@ -142,12 +142,12 @@ export function recordOf(entity: Entity): EntityRecord {
   };
 }
 
-/** An alias as operators read it. */
+/** Returns an alias as operators read it. */
 export function aliasRecord({ id }: Entity, alias: EntityAlias): AliasRecord {
   return { ...alias, entityId: id };
 }
 
-/** An entity as requests need it; null when its groups are unknown: without one, what its policies deny would be granted. */
+/** Returns an entity as requests need it; null when its groups are unknown, since their policies can have a `deny`. */
 export function stateOf({
   entity,
   revision,
@@ -170,7 +170,7 @@ export function stateOf({
   };
 }
 
-/** True when the aliases of an entity are larger than its row may hold. */
+/** True when the aliases of an entity exceed `MAX_ALIAS_CHARACTERS`. */
 export function isTooLarge({ aliases, reserved }: Entity): boolean {
   return JSON.stringify([aliases, reserved]).length > MAX_ALIAS_CHARACTERS;
 }

@@ -1,20 +1,20 @@
 import { nameKey } from "../../base/name.ts";
 import type { AliasPlace } from "../model.ts";
 
-/** How many objects share all entities. */
+/** Number of shards of entities. */
 export const ENTITY_SHARDS = 256;
 
-/** Ids of entities: UUIDs of version 8 that begin with the number of the shard. */
+/** Ids of entities: UUIDs of version 8 that begin with the number of the shard, in hex. */
 const ENTITY_ID = /^([0-9a-f]{2})[0-9a-f]{6}-[0-9a-f]{4}-8[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}$/;
-/** Names of entities that no operator has named: the first twenty digits of their ids. */
+/** Generated names of entities that no operator has named. They contain the first twenty digits of the id. */
 const NAME = /^entity_([0-9a-f]{2})[0-9a-f]{10}8[0-9a-f]{3}a[0-9a-f]{3}\.root$/;
-/** Where an id says whether it is that of an entity (`a`) or of an alias (`b`). Before it, both have the same digits. */
+/** Index of the digit that is `a` in ids of entities and `b` in those of aliases. The digits before it are the same. */
 const KIND_AT = 19;
-/** Characters of an id that the name of an unnamed entity has. */
+/** Number of characters of the id (with dashes) that a generated name is made of. */
 const NAMED = 23;
 const NAME_PREFIX = "entity_";
 
-/** The shard that the name of an alias leads to. The same for all spellings of a name. */
+/** Returns the shard that the name of an alias leads to. The same for all spellings of a name. */
 export function shardOfAlias({ mountAccessor, name }: AliasPlace): number {
   // FNV-1a, folded to a byte.
   let hash = 0x811c9dc5;
@@ -24,58 +24,58 @@ export function shardOfAlias({ mountAccessor, name }: AliasPlace): number {
   return (hash ^ (hash >>> 8) ^ (hash >>> 16) ^ (hash >>> 24)) & (ENTITY_SHARDS - 1);
 }
 
-/** The shard of an entity; null for an id that no entity can have. */
+/** Returns the shard of an entity; null for an id that no entity can have. */
 export function shardOfEntity(id: string): number | null {
   return numberIn(ENTITY_ID.exec(id));
 }
 
-/** The shard that may have an unnamed entity which is called so; null for other names. */
+/** Returns the shard of the entity with a generated name; null for a name of another form. */
 export function shardOfName(name: string): number | null {
   return numberIn(NAME.exec(nameKey(name)));
 }
 
-/** A shard for an entity that no login makes. */
+/** Chooses a random shard, for an entity that no login creates. */
 export function drawShard(): number {
   return Number.parseInt(crypto.randomUUID().slice(0, 2), 16);
 }
 
-/** A new id for an entity of a shard. */
+/** Generates an id for an entity of a shard. */
 export function drawEntityId(shard: number): string {
   const uuid = crypto.randomUUID();
   return `${hex(shard)}${uuid.slice(2, 14)}8${uuid.slice(15, KIND_AT)}a${uuid.slice(KIND_AT + 1)}`;
 }
 
-/** The id of the alias that an entity is made with. */
+/** Returns the id of the alias with which an entity is created. */
 export function firstAliasId(entityId: string): string {
   return `${entityId.slice(0, KIND_AT)}b${entityId.slice(KIND_AT + 1)}`;
 }
 
-/** A new id for a further alias of an entity. It begins as the entity's does, so that it says which shard has it. */
+/** Generates an id for a further alias of an entity. It begins like the entity's id, and so contains the shard. */
 export function drawAliasId(entityId: string): string {
   return `${entityId.slice(0, KIND_AT)}b${crypto.randomUUID().slice(KIND_AT + 1)}`;
 }
 
-/** What the id of the entity begins with for which the id of an alias was drawn. The alias may have moved to another one since. */
+/** Returns the prefix of the id of the entity for which an alias id was generated. The alias may have moved since. */
 export function entityPrefixOf(aliasId: string): string {
   return aliasId.slice(0, KIND_AT);
 }
 
-/** The shard of the entity for which the id of an alias was drawn; null for an id that no alias can have. */
+/** Returns the shard of the entity for which an alias id was generated; null for an id that no alias can have. */
 export function shardOfAliasId(id: string): number | null {
   return id[KIND_AT] === "b" ? shardOfEntity(`${entityPrefixOf(id)}a${id.slice(KIND_AT + 1)}`) : null;
 }
 
-/** The name of an entity that no operator has named. */
+/** Returns the generated name of an entity that no operator has named. */
 export function nameOfEntity(id: string): string {
   return `${NAME_PREFIX}${id.slice(0, NAMED).replaceAll("-", "")}.root`;
 }
 
-/** What lists of entities are ordered by. All three orders are that of the ids; by name, only unnamed ones are. */
+/** Order of a list of entities. Each is the order of the ids: "name" is for entities with generated names only. */
 export type ListOrder = "id" | "name" | "aliasId";
 
 /**
- * The least id that an entry after `after` can have; entries at it have to be compared one by one. null when nothing comes after
- * it.
+ * Returns a lower bound for the ids of entries after `after`; null when no entry can follow. An entry with this id may
+ * be `after` itself, so the caller must compare each entry.
  */
 export function firstIdAfter(order: ListOrder, after: string): string | null {
   if (order === "aliasId") return entityPrefixOf(after);
@@ -85,7 +85,7 @@ export function firstIdAfter(order: ListOrder, after: string): string | null {
   return withDashes(key.slice(NAME_PREFIX.length));
 }
 
-/** The first shard that can have ids from `first` on; null when none can. */
+/** Returns the first shard that can have ids from `first` on; null when none can. */
 export function firstShardFrom(first: string): number | null {
   for (let shard = 0; shard < ENTITY_SHARDS; shard++) if (hex(shard) >= first.slice(0, 2)) return shard;
   return null;
