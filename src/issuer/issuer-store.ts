@@ -49,7 +49,7 @@ interface VersionRow extends Record<string, SqlStorageValue> {
 
 type VersionState = "signing" | "next" | "retired";
 
-/** A named key: its settings, and when it is rotated next (ms). */
+/** A named key: its settings, and the time (ms) of its next rotation. */
 export interface NamedKey {
   readonly name: string;
   readonly config: KeyConfig;
@@ -66,7 +66,7 @@ const VERSION: TableShape = {
   values: ({ public_key, private_key }) => blobsOf([public_key, private_key]),
 };
 
-/** Tables of the issuer. Times in ms. Rows that were tampered with count as absent. */
+/** The tables of the issuer. Times in ms. Tampered rows count as absent. */
 export class IssuerStore {
   readonly #sql: Sql;
   readonly #issuer: SealedTable<IssuerRow>;
@@ -82,7 +82,7 @@ export class IssuerStore {
     this.roles = new SealedValues(sql, seals, "roles", "issuer role");
   }
 
-  /** The configured issuer, and the revision of what is published; both "" before the first write. Null when it was tampered with. */
+  /** Returns the configured issuer and the revision; both "" before the first write. null when it was tampered with. */
   issuer(): { readonly url: string; readonly revision: string } | null {
     const row = this.#issuer.find(1);
     return row ?? (this.#issuer.count() === 0 ? { url: "", revision: "" } : null);
@@ -93,8 +93,8 @@ export class IssuerStore {
   }
 
   /**
-   * Makes isolates read the published keys again. The revision is random each time: a counter would repeat its values
-   * after a restore.
+   * Changes the revision, so that isolates read the published keys again. The revision is random: a counter would
+   * repeat its values after a restore.
    */
   changed(): void {
     const issuer = this.issuer();
@@ -106,7 +106,7 @@ export class IssuerStore {
     return row && keyOfRow(row);
   }
 
-  /** All keys, by name. */
+  /** Returns all keys, sorted by name. */
   keys(): NamedKey[] {
     return this.#keys.list("ORDER BY name").map(keyOfRow);
   }
@@ -115,7 +115,7 @@ export class IssuerStore {
     this.#keys.put({ name, config: JSON.stringify(config), next_rotation: nextRotation });
   }
 
-  /** Deletes the key with all its versions: nothing that it signed verifies any more. */
+  /** Deletes a key with all its versions: the tokens that it signed no longer verify. */
   deleteKey(name: string): void {
     this.#sql.exec("DELETE FROM key_versions WHERE name = ?", name);
     this.#keys.delete(name);
@@ -126,14 +126,14 @@ export class IssuerStore {
     this.#versions.put({ kid, name, state, public_key, private_key, expires_at: null });
   }
 
-  /** Ends the signing of a key's present version; its public half stays until `expiresAt`. */
+  /** Retires the signing version of a key: deletes its private half and publishes its public half until `expiresAt`. */
   retire(name: string, expiresAt: number): void {
     for (const version of this.#versionsOf(name, "signing")) {
       this.#versions.put({ ...version, state: "retired", private_key: null, expires_at: expiresAt });
     }
   }
 
-  /** The announced next version signs from now on. */
+  /** Makes the "next" version of a key its signing version. */
   promote(name: string): void {
     for (const version of this.#versionsOf(name, "next")) this.#versions.put({ ...version, state: "signing" });
   }
@@ -142,7 +142,7 @@ export class IssuerStore {
     this.#sql.exec("DELETE FROM key_versions WHERE name = ? AND state = 'next'", name);
   }
 
-  /** Drops public halves that nothing valid was signed with. */
+  /** Deletes versions whose verification TTL is over. @returns true when there were any. */
   dropExpired(now: number): boolean {
     return this.#sql.exec("DELETE FROM key_versions WHERE expires_at <= ?", now).rowsWritten > 0;
   }
@@ -151,25 +151,25 @@ export class IssuerStore {
     return this.#versions.count("WHERE name = ? AND state = 'retired'", name);
   }
 
-  /** The private half that signs now. */
+  /** Returns the private half of the signing version; null without one. */
   signing(name: string): SealedKey | null {
     const [version] = this.#versionsOf(name, "signing");
     return version?.private_key ? { kid: version.kid, sealed: new Uint8Array(version.private_key) } : null;
   }
 
-  /** All public halves, those of coming versions included. */
+  /** Returns the public halves of all versions, "next" ones included. */
   publicKeys(): SealedKey[] {
     const versions = this.#versions.list("ORDER BY kid");
     return versions.map(({ kid, public_key }) => ({ kid, sealed: new Uint8Array(public_key) }));
   }
 
-  /** When the first public half is to be dropped (ms), or null. */
+  /** Returns when the first retired version expires (ms), or null. */
   firstExpiry(): number | null {
     const first = "SELECT expires_at FROM key_versions WHERE expires_at IS NOT NULL ORDER BY expires_at LIMIT 1";
     return this.#sql.exec<{ expires_at: number }>(first).toArray()[0]?.expires_at ?? null;
   }
 
-  /** Names of the roles that sign with a key, and seconds of their longest-lived tokens. */
+  /** Returns the names of the roles that use a key, and their longest token TTL (seconds). */
   rolesOf(key: string): { readonly names: string[]; readonly longestTtl: number } {
     const rows = this.#sql
       .exec<{ name: string; ttl: number }>(

@@ -4,14 +4,14 @@ import type { Keys } from "../crypto/key-ring.ts";
 import { openText, sealText } from "../crypto/sealed-data.ts";
 import type { SealedKey, SealedKeyPair, SigningAlgorithm } from "./model.ts";
 
-/** Imported private keys in one generation of the cache of an isolate. */
+/** Maximum number of imported private keys in one generation of the isolate's cache. */
 const MAX_IMPORTED = 32;
 const RSA_BITS = 2048;
 
-/** Imported private keys by key id: importing one takes longer than signing with it. */
+/** Imported private keys by key id. An import takes longer than a signature. */
 const imported = new GenerationalCache<string, CryptoKey>(MAX_IMPORTED);
 
-/** Makes a key pair and seals both halves for its key id. */
+/** Generates a key pair and seals both halves for its key id. */
 export async function newKeyPair(keys: Keys, algorithm: SigningAlgorithm): Promise<SealedKeyPair> {
   const pair = await generateKeyPair(algorithm, { extractable: true, modulusLength: RSA_BITS });
   const kid = crypto.randomUUID();
@@ -23,7 +23,7 @@ export async function newKeyPair(keys: Keys, algorithm: SigningAlgorithm): Promi
   return { kid, publicKey, privateKey };
 }
 
-/** The key that signs. Throws when the sealed value is not this key's: the storage was tampered with. */
+/** Returns the private key. @throws when the sealed value is not that of this key id: the storage was tampered with. */
 export async function openSigningKey(keys: Keys, { kid, sealed }: SealedKey): Promise<CryptoKey> {
   const known = imported.get(kid);
   if (known) return known;
@@ -33,7 +33,7 @@ export async function openSigningKey(keys: Keys, { kid, sealed }: SealedKey): Pr
   return key;
 }
 
-/** The public half as it is published. Throws like `openSigningKey`. */
+/** Returns the public half for publication. @throws like `openSigningKey`. */
 export function openPublicKey(keys: Keys, { kid, sealed }: SealedKey): Promise<JWK> {
   return open(keys, publicContext(kid), sealed);
 }

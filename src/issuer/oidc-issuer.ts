@@ -18,14 +18,14 @@ import {
 } from "./model.ts";
 import { planKey, planRole, verificationTtlProblem } from "./rules.ts";
 
-/** Every isolate reads all public keys: these bounds keep that small. */
+/** Limits on the number of keys. Every isolate reads all public keys, so their total size must be small. */
 const MAX_KEYS = 100;
 const MAX_RETIRED_VERSIONS = 50;
 const MAX_ROLES = 10_000;
-/** Pause before the next try of a rotation that failed, for example while the service is sealed. */
+/** Delay (ms) before a failed rotation is tried again, for example while the service is sealed. */
 const RETRY_MS = 30_000;
 
-/** What is published while the issuer is not what was configured: nothing that verifies. */
+/** Published while the row of the issuer's configuration is tampered with: no keys, so no token verifies. */
 const TAMPERED: PublishedKeys = { revision: "tampered", issuer: "", keys: [], shortestRotation: null };
 
 /** The first version of a key and the one that follows it. */
@@ -34,15 +34,15 @@ export interface FirstVersions {
   readonly next: SealedKeyPair;
 }
 
-/** "needs_versions": the write makes a key, or changes its algorithm, and brought no new versions; nothing was written. */
+/** "needs_versions": the write creates a key or changes its algorithm, but has no new versions. Nothing was written. */
 export type KeyWritten = "written" | "needs_versions";
 
 /**
- * The OpenID issuer of the installation: named signing keys, which it rotates by its alarm, and the roles whose tokens they
+ * The OpenID issuer of the installation: named signing keys, which its alarm rotates, and the roles whose tokens they
  * sign. It has a private key in clear text only while it generates one.
  *
- * A version is published as "next" for a whole rotation period before it signs, so that verifiers know it in time,
- * and for the verification TTL after its last signature.
+ * A version is published as "next" for a whole rotation period before it signs, so that verifiers know it in time, and
+ * for the verification TTL after its last signature. An operator can rotate a key earlier (`rotateKey`).
  */
 export class OidcIssuer extends GroveObject<IssuerEnv> {
   readonly #store: IssuerStore;
@@ -62,7 +62,7 @@ export class OidcIssuer extends GroveObject<IssuerEnv> {
     });
   }
 
-  /** The published keys and issuer; null when the revision `known` of the caller is current. */
+  /** Returns the published keys and issuer; null when the revision `known` of the caller is current. */
   async published(known: string | null): Promise<PublishedKeys | null> {
     await this.keys.open();
     const issuer = this.#store.issuer();
@@ -78,7 +78,7 @@ export class OidcIssuer extends GroveObject<IssuerEnv> {
     };
   }
 
-  /** The issuer as configured; "" when it is not. */
+  /** Returns the configured issuer; "" for none. */
   async readIssuer(): Promise<string> {
     await this.keys.open();
     return this.#store.issuer()?.url ?? "";
@@ -91,10 +91,10 @@ export class OidcIssuer extends GroveObject<IssuerEnv> {
   }
 
   /**
-   * Makes or changes a key.
+   * Creates or changes a key.
    *
-   * @param versions for a new key, or another algorithm; made by the caller, since objects don't hold up their requests
-   *   with the making of keys.
+   * @param versions needed for a new key or another algorithm; else null. The caller generates them, because generating
+   *   keys in the object would delay its other requests.
    * @param now ms.
    */
   async writeKey(
@@ -131,13 +131,13 @@ export class OidcIssuer extends GroveObject<IssuerEnv> {
     return ok("written");
   }
 
-  /** The settings of a key, or null. */
+  /** Returns the settings of a key, or null. */
   async readKey(name: string): Promise<KeyConfig | null> {
     await this.keys.open();
     return this.#store.key(name)?.config ?? null;
   }
 
-  /** Names of all keys, sorted. */
+  /** Returns the sorted names of all keys. */
   async listKeys(): Promise<string[]> {
     await this.keys.open();
     return this.#store.keys().map(({ name }) => name);
@@ -156,10 +156,10 @@ export class OidcIssuer extends GroveObject<IssuerEnv> {
   }
 
   /**
-   * Lets the next version of a key sign from now on.
+   * Rotates a key: its next version signs from now on.
    *
-   * @param next the version after that one.
-   * @param verificationTtl seconds that the version which signed until now is still published; null: as configured.
+   * @param next the new "next" version.
+   * @param verificationTtl seconds for which the previous signing version stays published; null: as configured.
    * @param now ms.
    */
   async rotateKey(
@@ -184,18 +184,18 @@ export class OidcIssuer extends GroveObject<IssuerEnv> {
     return ok(null);
   }
 
-  /** The settings of a role, or null. */
+  /** Returns the settings of a role, or null. */
   async readRole(name: string): Promise<IssuerRole | null> {
     await this.keys.open();
     return this.#store.roles.read(name);
   }
 
-  /** Names of all roles, sorted. */
+  /** Returns the sorted names of all roles. */
   listRoles(): string[] {
     return this.#store.roles.names("", MAX_ROLES);
   }
 
-  /** Makes or changes a role. Its key must exist; its template was checked by the caller. */
+  /** Creates or changes a role. Its key must exist. The caller has checked its template. */
   async writeRole(name: string, write: RoleWrite, newClientId: string): Promise<Result<null>> {
     await this.keys.open();
     const existing = this.#store.roles.read(name);
@@ -216,7 +216,7 @@ export class OidcIssuer extends GroveObject<IssuerEnv> {
     this.#store.roles.delete(name);
   }
 
-  /** What signs a token of the role `name` now; null when there is no such role. */
+  /** Returns a role and its current signing key; null when the role or its key does not exist. */
   async signerOfRole(name: string): Promise<{ readonly role: IssuerRole; readonly signer: Signer } | null> {
     await this.keys.open();
     const role = this.#store.roles.read(name);
@@ -224,7 +224,7 @@ export class OidcIssuer extends GroveObject<IssuerEnv> {
     return role && signer ? { role, signer } : null;
   }
 
-  /** What signs with the key `name` now; null when there is no such key. */
+  /** Returns the current signing version of a key; null when there is no such key. */
   async signerOfKey(name: string): Promise<Signer | null> {
     await this.keys.open();
     return this.#signer(name);
@@ -237,7 +237,7 @@ export class OidcIssuer extends GroveObject<IssuerEnv> {
     return signing && issuer ? { issuer: issuer.url, key: key.config, signing } : null;
   }
 
-  /** A key whose rotation fails, for example while the service is sealed, signs on until a later try. */
+  /** Rotates the keys that are due. If that fails, for example while sealed, the old versions sign until a retry. */
   async #rotateDue(): Promise<void> {
     const loaded = await loadInstallation(this.env);
     if (!loaded.ok) throw new Error("the keys of the installation can't be opened");
@@ -245,7 +245,7 @@ export class OidcIssuer extends GroveObject<IssuerEnv> {
       const before = this.#store.key(name);
       if (!before || before.nextRotation > currentTime()) continue;
       const next = await newKeyPair(loaded.value.keys, before.config.algorithm);
-      // Other requests may have run meanwhile: a rotation, a deletion or a change of the algorithm may have come first.
+      // Other requests may have run during the await: they may have rotated, deleted or changed the key.
       const key = this.#store.key(name);
       const now = currentTime();
       if (!key || key.nextRotation > now || key.config.algorithm !== before.config.algorithm) continue;
@@ -271,7 +271,7 @@ function firstOf(times: readonly number[]): number | null {
   return times.length > 0 ? Math.min(...times) : null;
 }
 
-/** The issuer of the installation. */
+/** Returns the issuer of the installation. */
 export function issuerOf(env: IssuerEnv): DurableObjectStub<OidcIssuer> {
   return within(env, env.OIDC_ISSUER).getByName("issuer");
 }

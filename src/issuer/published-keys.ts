@@ -6,17 +6,17 @@ import type { IssuerEnv } from "./env.ts";
 import { openPublicKey } from "./key-pair.ts";
 import { issuerOf } from "./oidc-issuer.ts";
 
-/** What an isolate knows of the issuer. */
+/** The published data of the issuer, as an isolate caches them. */
 export interface KnownIssuer {
-  /** As configured; "" when it is not. */
+  /** As configured; "" for none. */
   readonly issuer: string;
   readonly jwks: { readonly keys: readonly JWK[] };
-  /** Seconds that others may keep the keys. */
+  /** Seconds for which verifiers may cache the keys (Cache-Control). */
   readonly maxAge: number;
 }
 
 const MAX_AGE_SECONDS = 3600;
-/** A new version is announced a whole rotation before it signs; copies may be this part of that time old. */
+/** A new version is published a rotation period before it signs. Verifiers may cache the keys for this share of it. */
 const ROTATIONS_KEPT = 0.25;
 
 interface Copy {
@@ -24,17 +24,17 @@ interface Copy {
   readonly revision: string;
 }
 
-/** What this isolate knows, under one key. */
+/** This isolate's copy, under one key. */
 const copies = new IsolateCopy<"issuer", Copy>(1, (one, other) => one.revision === other.revision);
 
-/** The issuer's public keys as this isolate knows them, no older than POLICY_CACHE_SECONDS: usually without a call. */
+/** Returns the issuer's public keys, no older than POLICY_CACHE_SECONDS: usually without a call. */
 export async function loadPublishedKeys(env: IssuerEnv, installation: Installation): Promise<KnownIssuer> {
   const copy = await copies.load("issuer", snapshotMaxAgeMs(env), () => read(env, installation));
   if (!copy) throw new Error("the issuer answered nothing to an isolate that knows nothing");
   return copy.known;
 }
 
-/** Makes this isolate read the keys again. Called after every own write, so that the writer sees it at once. */
+/** Drops this isolate's copy of the keys. Called after each of its writes, so that the writer sees it at once. */
 export function forgetPublishedKeys(): void {
   copies.clear();
 }

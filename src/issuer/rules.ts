@@ -5,12 +5,12 @@ import { type IssuerRole, type KeyConfig, type KeyWrite, type RoleWrite, SIGNING
 
 const DAY_SECONDS = 86_400;
 const MIN_ROTATION_SECONDS = 60;
-/** The reference's bound of the time that a public half outlives the key's use. */
+/** Maximum verification TTL, in rotation periods. The bound is the reference's. */
 const MAX_VERIFICATION_ROTATIONS = 10;
-/** An alarm must be able to stand for it. */
+/** Maximum rotation period: an alarm must be able to be set for it. */
 const MAX_ROTATION_SECONDS = 10 * 366 * DAY_SECONDS;
 
-/** The settings of a key unless its first write says otherwise. */
+/** Default settings of a new key. */
 export const NEW_KEY: KeyConfig = {
   algorithm: "RS256",
   rotationPeriod: DAY_SECONDS,
@@ -23,7 +23,7 @@ const MAX_CLIENT_ID_LENGTH = 256;
 const MAX_CLIENT_IDS = 1000;
 const MAX_TEMPLATE_LENGTH = 16_384;
 
-/** Why `name` can't name a key or a role, or null. The form of names is the reference's. */
+/** Returns the problem with the name of a key or a role, or null. The form of names is the reference's. */
 export function issuerNameProblem(name: string): string | null {
   if (name.length > MAX_NAME_LENGTH) return `the name must not be longer than ${MAX_NAME_LENGTH} characters`;
   return isName(name)
@@ -32,11 +32,11 @@ export function issuerNameProblem(name: string): string | null {
 }
 
 /**
- * The settings of a key after a write.
+ * Returns the settings of a key after a write.
  *
  * @param existing null for a new key.
- * @param longestRoleTtl seconds of the longest-lived token that a role makes with the key; 0 without a role.
- * @returns messages as the reference words them (identity/oidc/key).
+ * @param longestRoleTtl longest token TTL (seconds) of the roles that use the key; 0 without a role.
+ * @returns the settings, or a refusal (400). Messages are the reference's (identity/oidc/key).
  */
 export function planKey(existing: KeyConfig | null, write: KeyWrite, longestRoleTtl: number): Result<KeyConfig> {
   const before = existing ?? NEW_KEY;
@@ -64,14 +64,14 @@ export function planKey(existing: KeyConfig | null, write: KeyWrite, longestRole
   return problem ? refuse(problem) : ok(key);
 }
 
-/** Why `ttl` (seconds) can't be the verification TTL of a key, or null. */
+/** Returns the problem with a verification TTL, or null. Both times in seconds. */
 export function verificationTtlProblem(ttl: number, rotationPeriod: number): string | null {
   if (ttl < 0) return "verification_ttl cannot be negative";
   const isTooLong = ttl > MAX_VERIFICATION_ROTATIONS * rotationPeriod;
   return isTooLong ? `verification_ttl cannot be longer than ${MAX_VERIFICATION_ROTATIONS}x rotation_period` : null;
 }
 
-/** The settings of a role after a write; the template was checked before. */
+/** Returns the settings of a role after a write, or a refusal (400). The caller has checked the template. */
 export function planRole(existing: IssuerRole | null, write: RoleWrite, newClientId: string): Result<IssuerRole> {
   const role: IssuerRole = {
     key: write.key ?? existing?.key ?? "",
@@ -89,14 +89,14 @@ export function planRole(existing: IssuerRole | null, write: RoleWrite, newClien
   return problem ? refuse(problem) : ok(role);
 }
 
-/** True when the key lists the client id, or all of them. No client may sign when none is listed. */
+/** True when the key allows the client id, or all ids. An empty list allows none. */
 export function maySign(key: KeyConfig, clientId: string): boolean {
   return key.allowedClientIds.includes("*") || key.allowedClientIds.includes(clientId);
 }
 
 /**
- * Reads the issuer that an operator configures: a scheme, a host and an optional port, nothing else, since the rest of the
- * URL is this service's. "" takes it back.
+ * Reads the issuer that an operator configures: a scheme, a host and an optional port. It has no path, since this
+ * service appends its own. "" removes the configured issuer.
  */
 export function readIssuer(text: string): Result<string> {
   if (text === "") return ok("");

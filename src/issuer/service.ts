@@ -9,7 +9,7 @@ import { forgetPublishedKeys } from "./published-keys.ts";
 import { NEW_KEY } from "./rules.ts";
 import { pluginIssuerUrl, signToken } from "./tokens.ts";
 
-/** Writes a key, and generates key pairs for it when it needs them, which is the slow part. */
+/** Writes a key. Generates key pairs, which is slow, only when the object answers that it needs them. */
 export async function writeSigningKey(
   env: IssuerEnv,
   keys: Keys,
@@ -34,7 +34,7 @@ export async function ensureDefaultKey(env: IssuerEnv, keys: Keys): Promise<Resu
   return writeSigningKey(env, keys, DEFAULT_KEY, write);
 }
 
-/** What a token that stands for an auth mount says. */
+/** The content of a token for an auth mount. */
 export interface MountToken {
   readonly mountAccessor: string;
   readonly audience: string;
@@ -45,8 +45,8 @@ export interface MountToken {
 }
 
 /**
- * Signs a token with which an auth mount proves to a cloud who it is: the subject is `plugin-identity:root:auth:` and the
- * accessor of the mount, as Vault's workload identity federation has it.
+ * Signs a token with which an auth mount proves its identity to a cloud. The subject is `plugin-identity:root:auth:`
+ * and the accessor of the mount, as in Vault's workload identity federation.
  */
 export async function signMountToken(env: IssuerEnv, keys: Keys, token: MountToken): Promise<Result<string>> {
   if (token.key === DEFAULT_KEY) {

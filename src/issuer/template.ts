@@ -5,7 +5,7 @@ import type { TemplateAlias } from "../policy/template.ts";
 import { isObject } from "../wire/fields.ts";
 import { parseJsonObject } from "../wire/json.ts";
 
-/** Claims that a template can't set: they decide who a token is for and how long. */
+/** Claims that a template can't set: the issuer sets them, and verifiers decide by them. */
 const RESERVED_CLAIMS: ReadonlySet<string> = new Set([
   ...["iss", "sub", "aud", "exp", "iat", "nbf", "jti", "namespace", "nonce", "auth_time", "at_hash", "c_hash"],
 ]);
@@ -21,8 +21,8 @@ const NO_OBSERVER: EntityView = {
 const NO_ALIAS: TemplateAlias = { id: "", name: "", metadata: {}, customMetadata: {} };
 
 /**
- * Why `template` can't be the template of a role, or null. It must be a JSON object with expressions in the place of values or
- * of keys, and set no reserved claim. What a key with an expression becomes is judged when a token is signed.
+ * Returns the problem with the template of a role, or null. A template is a JSON object with expressions in the place
+ * of values or of keys, and sets no reserved claim. A key that is an expression is checked when a token is signed.
  */
 export function templateProblem(template: string): string | null {
   if (template === "") return null;
@@ -31,12 +31,13 @@ export function templateProblem(template: string): string | null {
 }
 
 /**
- * The claims of a template for an entity. An expression is a value or a key by itself, never a part of a text: an owner who
- * chooses a name with a quote in it must not be able to add a claim, nor one who is named like a claim to set it.
+ * Returns the claims of a template for an entity. An expression is a whole value or a whole key, never a part of a
+ * text, and is replaced after the JSON was parsed. Otherwise an entity with a quote in its name could inject a claim.
+ * Keys are checked after the replacement, so that an entity that is named like a claim can't set that claim.
  *
  * @param now ms.
- * @returns a message for operators when the template has an unknown expression, gives no JSON object, or sets a claim that it
- * must not.
+ * @returns a message for operators when the template has an unknown expression, gives no JSON object, or sets a
+ *   reserved claim.
  */
 export function claimsFromTemplate(
   template: string,
@@ -52,7 +53,7 @@ export function claimsFromTemplate(
   });
   if (unknown) return err("error parsing template: no value could be found for one of the template directives");
   const parsed = marked.trimStart().startsWith("{") ? parseJsonObject(marked) : err("");
-  // Its own message would quote the values.
+  // The message of the JSON parser is not returned: it would quote values of the entity.
   if (!parsed.ok) return err(NO_OBJECT);
   const claims = withValues(parsed.value, values);
   if (!claims.ok) return claims;
@@ -61,12 +62,12 @@ export function claimsFromTemplate(
   return err(`top level key "${reserved}" not allowed. Restricted keys: ${[...RESERVED_CLAIMS].join(", ")}`);
 }
 
-/** Begins the text that stands for an expression while the JSON is parsed; its number follows. */
+/** Prefix of the placeholder of an expression while the JSON is parsed; the index of its value follows. */
 const MARK = "\ue000";
 
 const NO_OBJECT = "error parsing template JSON: it must be an object, with expressions outside of quotes only";
 
-/** The object with `values` in the place of their marks, each of which it must have once. */
+/** Replaces the placeholders in parsed JSON by `values`. Each placeholder must occur exactly once. */
 function withValues(json: Record<string, unknown>, values: readonly Value[]): Result<Record<string, unknown>, string> {
   let used = 0;
   const problems: string[] = [];
@@ -93,13 +94,13 @@ function withValues(json: Record<string, unknown>, values: readonly Value[]): Re
   const filled = fillObject(json);
   const [problem] = problems;
   if (problem !== undefined) return err(problem);
-  // A mark that was not met stood under a key that comes twice; one that was met twice was written as text.
+  // A placeholder is missing when JSON dropped a repeated key. It is found twice when the template itself contains one.
   return used === values.length ? ok(filled) : err(NO_OBJECT);
 }
 
 type Value = string | number | readonly string[] | Readonly<Record<string, string>>;
 
-/** undefined for an expression that does not exist. A value that an entity lacks is "" or {}. */
+/** Returns the value of an expression; undefined for an unknown one. A value that the entity lacks is "" or {}. */
 function directiveValue(expression: string, { entity, groups }: EntityView, now: number): Value | undefined {
   const selector = afterPrefix(expression, "identity.entity.");
   if (selector === null) return timeValue(expression, now);
@@ -122,7 +123,7 @@ function aliasValue(field: string, alias: TemplateAlias): Value | undefined {
   return mapValue("custom_metadata", field, alias.customMetadata) ?? mapValue("metadata", field, alias.metadata);
 }
 
-/** The map itself as `name`, one of its values as `name.key`. */
+/** Returns the map for the field `name`, and one of its values for `name.key`. */
 function mapValue(name: string, field: string, map: Readonly<Record<string, string>>): Value | undefined {
   if (field === name) return map;
   const key = afterPrefix(field, `${name}.`);
@@ -130,7 +131,7 @@ function mapValue(name: string, field: string, map: Readonly<Record<string, stri
   return (Object.hasOwn(map, key) ? map[key] : undefined) ?? "";
 }
 
-/** Seconds since 1970, moved by a duration: `time.now`, `time.now.plus.1h`, `time.now.minus.30m`. */
+/** Returns seconds since 1970, with an offset: `time.now`, `time.now.plus.1h`, `time.now.minus.30m`. */
 function timeValue(expression: string, now: number): number | undefined {
   const seconds = Math.floor(now / 1000);
   if (expression === "time.now") return seconds;

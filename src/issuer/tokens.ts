@@ -5,43 +5,44 @@ import { openSigningKey } from "./key-pair.ts";
 import { SIGNING_ALGORITHMS, type Signer } from "./model.ts";
 import type { KnownIssuer } from "./published-keys.ts";
 
-/** The path of the issuer on every name that this service has. */
+/** Path of the issuer, for every host name of this service. */
 const ISSUER_PATH = "/v1/identity/oidc";
 /**
- * The issuer of tokens for auth mounts, a separate one: a client that may get a token of a role must not be able to
- * impersonate a mount.
+ * Path of the issuer of tokens for auth mounts. It is a separate issuer: a client that may get a token of a role must
+ * not be able to impersonate a mount.
  */
 const PLUGIN_ISSUER_PATH = `${ISSUER_PATH}/plugins`;
 
-/** The one namespace there is, as the reference writes it into claims. */
+/** The only namespace, as the reference writes it into claims. */
 const NAMESPACE = "root";
 
 /**
- * The `iss` of tokens for entities.
+ * Returns the `iss` of tokens for entities.
  *
- * @param configured "" when no issuer is configured: then it is the name by which the service was called.
+ * @param configured the configured issuer; "" for none, then the origin of `baseUrl` is used.
+ * @param baseUrl URL by which the client called the service.
  */
 export function issuerUrl(configured: string, baseUrl: string): string {
   return `${configured || new URL(baseUrl).origin}${ISSUER_PATH}`;
 }
 
-/** The `iss` of tokens for auth mounts. */
+/** Returns the `iss` of tokens for auth mounts. */
 export function pluginIssuerUrl(configured: string): string {
   return `${configured}${PLUGIN_ISSUER_PATH}`;
 }
 
-/** What a token says. */
+/** The content of a token. */
 export interface TokenContent {
   readonly issuer: string;
   readonly subject: string;
   readonly audience: string;
   /** Seconds. */
   readonly ttl: number;
-  /** Further claims; those above win. */
+  /** Further claims. They can't replace those above. */
   readonly claims: Readonly<Record<string, unknown>>;
 }
 
-/** Signs a token. `now` in ms. */
+/** Signs a token. `now` in ms. @throws when the signing key was tampered with. */
 export async function signToken(keys: Keys, signer: Signer, content: TokenContent, now: number): Promise<string> {
   const seconds = Math.floor(now / 1000);
   return new SignJWT({ ...content.claims, namespace: NAMESPACE })
@@ -59,7 +60,7 @@ export async function signToken(keys: Keys, signer: Signer, content: TokenConten
  *
  * @param clientId the audience that it must have; "" for any.
  * @param now ms.
- * @returns its claims, or why it is no good, in the reference's words (identity/oidc/introspect).
+ * @returns its claims, or why it is invalid, in the reference's words (identity/oidc/introspect).
  */
 export async function verifyToken(
   known: KnownIssuer,

@@ -1,4 +1,4 @@
-/** Events that are counted where they happen, with the names of their labels. */
+/** Events that code counts where they happen, with the names of their labels. */
 const EVENTS = {
   cloud_call: ["service", "result"],
   login: ["mount", "role", "result"],
@@ -7,23 +7,23 @@ const EVENTS = {
   lease_revocation: ["result"],
 } as const;
 
-/** A kind of event. */
+/** Name of an event. */
 export type EventName = keyof typeof EVENTS;
 
-/** How often an event happened with one set of labels. */
+/** Number of times an event happened with one set of label values. */
 export interface EventFigure {
   readonly labels: Readonly<Record<string, string>>;
   readonly count: number;
 }
 
-/** Sets of labels of one event: mounts and roles are as many as operators write. */
+/** Maximum number of sets of label values of one event. Operators can create any number of mounts and roles. */
 const MAX_SETS = 1000;
-/** Stands for labels beyond that. */
+/** Label value for events beyond `MAX_SETS`. */
 const OTHER = "other";
 
 const counts = new Map<EventName, Map<string, number>>();
 
-/** Counts events in this isolate. `values` of the labels, in the order of their names. */
+/** Counts events in this isolate. @param values of the labels, in the order of their names. */
 export function countEvent(event: EventName, values: readonly string[], times = 1): void {
   let sets = counts.get(event);
   if (!sets) {
@@ -35,7 +35,7 @@ export function countEvent(event: EventName, values: readonly string[], times = 
   sets.set(key, (sets.get(key) ?? 0) + times);
 }
 
-/** How often an event happened in this isolate. */
+/** Returns how often an event happened in this isolate, for each set of label values. */
 export function eventFigures(event: EventName): EventFigure[] {
   return [...(counts.get(event) ?? [])].map(([key, count]) => {
     const values = key.split("\n");

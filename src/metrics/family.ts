@@ -1,12 +1,12 @@
-/** One number of a family. */
+/** One sample of a metric family. */
 export interface Sample {
-  /** In a histogram or a summary: the suffix of the family's name. */
+  /** Suffix of the family's name, in a histogram or a summary. */
   readonly suffix?: "_bucket" | "_sum" | "_count";
   readonly labels?: Readonly<Record<string, string>>;
   readonly value: number;
 }
 
-/** Numbers of one kind. */
+/** A metric family of Prometheus. */
 export interface Family {
   readonly name: string;
   readonly help: string;
@@ -14,12 +14,12 @@ export interface Family {
   readonly samples: readonly Sample[];
 }
 
-/** A family with one number, or with none where it is not known. */
+/** Returns a family with one sample, or with none when `value` is null (not known). */
 export function single(type: Family["type"], name: string, help: string, value: number | null): Family {
   return { name, help, type, samples: value === null ? [] : [{ value }] };
 }
 
-/** The exposition format of Prometheus, version 0.0.4. */
+/** Writes families in the exposition format of Prometheus, version 0.0.4. */
 export function prometheusText(families: readonly Family[]): string {
   return families
     .filter(({ samples }) => samples.length > 0)
@@ -32,7 +32,7 @@ export function prometheusText(families: readonly Family[]): string {
     .join("");
 }
 
-/** The same for programs, in the shape that the reference answers without a format. */
+/** Returns families as JSON, in the shape of the reference's answer without `format`. */
 export function metricsObject(families: readonly Family[], timestamp: string): Record<string, unknown> {
   const of = (type: Family["type"]) => families.filter((family) => family.type === type);
   return {
@@ -67,7 +67,7 @@ function keyOf({ labels = {} }: Sample): string {
   return JSON.stringify(labels);
 }
 
-/** The reference's names have dots between their first parts. */
+/** Returns a name as in the reference's JSON: with dots after its first two parts. */
 function dotted(name: string): string {
   return name.replace(/^(vault|grove)_([a-z]+)_/, "$1.$2.");
 }

@@ -4,7 +4,7 @@ import { BUCKETS, type RequestFigure, requestFigures, requestsInFlight } from ".
 
 const TOKEN = "auth/token/";
 
-/** Operations on tokens that dashboards of the reference know, by the beginnings of their endpoints. */
+/** Metrics of token operations that dashboards for the reference use, with patterns for their endpoints. */
 const TOKEN_OPERATIONS: readonly (readonly [name: string, help: string, routes: RegExp])[] = [
   ["vault_token_create", "Creations of tokens (ms).", /^create/],
   ["vault_token_lookup", "Look-ups of tokens (ms).", /^lookup/],
@@ -13,7 +13,7 @@ const TOKEN_OPERATIONS: readonly (readonly [name: string, help: string, routes: 
   ["vault_token_revoke_tree", "Revocations of a token with all below it (ms).", /^revoke(?!-orphan)/],
 ];
 
-/** What this isolate has counted since it began. */
+/** Returns the metrics that this isolate has counted since it started. */
 export function isolateFamilies(): Family[] {
   const figures = requestFigures();
   const logins = figures.filter(({ route, mount }) => mount.startsWith("auth/") && route === `${mount}login`);
@@ -32,7 +32,7 @@ export function isolateFamilies(): Family[] {
     single("gauge", "grove_http_requests_in_flight", "Requests that are not answered yet.", requestsInFlight()),
     single("counter", "grove_rate_limited_total", "Requests that a quota refused.", countOf(figures, 429)),
     single("counter", "grove_http_failures_total", "Requests that ended in a fault (500).", countOf(figures, 500)),
-    // The log has one place, the console, which takes every line.
+    // The audit log has one device, the console, which accepts every line.
     single("counter", "vault_audit_log_request_failure", "Lines of the audit log that could not be written.", 0),
     counted("grove_logins_total", "Logins by mount, role and result.", "login"),
     counted("grove_cloud_calls_total", "Calls to the cloud by service and result.", "cloud_call"),
@@ -54,7 +54,7 @@ function summary(name: string, help: string, figures: readonly RequestFigure[]):
   };
 }
 
-/** `vault_route_<operation>_<mount>`, as the reference names them. */
+/** Returns a summary for each operation and mount: `vault_route_<operation>_<mount>`, as the reference names it. */
 function routeSummaries(figures: readonly RequestFigure[]): Family[] {
   const served = figures.filter(({ route }) => route !== "");
   const groups = Map.groupBy(served, ({ operation, mount }) => `${operation}_${mount.replace(/\//g, "-")}`);
@@ -92,7 +92,7 @@ function counted(name: string, help: string, event: Parameters<typeof eventFigur
   };
 }
 
-/** Sweeps under way: the begin of one counts 1, its end counts -1. */
+/** Returns the number of sweeps in progress: the start of a sweep counts 1, its end -1. */
 function sweepsRunning(): number {
   return eventFigures("sweep").reduce((sum, { count }) => sum + count, 0);
 }

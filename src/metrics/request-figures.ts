@@ -1,38 +1,38 @@
-/** Upper ends of the buckets of latencies, in seconds. */
+/** Upper bounds of the latency buckets, in seconds. */
 export const BUCKETS: readonly number[] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const BUCKETS_MS = BUCKETS.map((seconds) => seconds * 1000);
 
-/** What requests are counted by. */
+/** The labels by which requests are counted. */
 export interface RequestKind {
-  /** The path of the endpoint with the names of its parameters: it holds nothing that a client chose. "" where none serves it. */
+  /** Path pattern of the endpoint, which contains no text of a client; "" when no endpoint serves the request. */
   readonly route: string;
-  /** Path of the mount that it belongs to, with a slash at the end; "" where none serves it. */
+  /** Path of the endpoint's mount, with a slash at the end; "" when no endpoint serves the request. */
   readonly mount: string;
   readonly operation: string;
   readonly status: number;
 }
 
-/** The answered requests of one kind. */
+/** Counts of the answered requests of one kind. */
 export interface RequestFigure extends RequestKind {
   count: number;
-  /** ms. */
+  /** Sum of the latencies (ms). */
   sum: number;
-  /** Answers in each bucket of latency, not cumulative. The last bucket has those that took longer. */
+  /** Answers in each latency bucket, not cumulative. The last bucket is for answers above all bounds. */
   readonly buckets: number[];
 }
 
-/** Kinds that are counted by themselves. Endpoints, mounts and statuses are few; this only bounds the memory. */
+/** Maximum number of kinds; further ones are not counted. Endpoints, mounts and statuses are few: it bounds memory. */
 const MAX_KINDS = 4000;
 
 const figures = new Map<string, RequestFigure>();
 let inFlight = 0;
 
-/** Notes that a request arrived in this isolate. */
+/** Counts a request that arrived in this isolate. */
 export function noteArrival(): void {
   inFlight++;
 }
 
-/** Counts a request that is answered. `ms` from its arrival to its answer. */
+/** Counts an answered request. @param ms time from its arrival to its answer. */
 export function noteAnswer(kind: RequestKind, ms: number): void {
   inFlight--;
   const key = `${kind.route}\n${kind.operation}\n${kind.status}`;
@@ -49,17 +49,17 @@ export function noteAnswer(kind: RequestKind, ms: number): void {
   figure.buckets[bucket] = (figure.buckets[bucket] ?? 0) + 1;
 }
 
-/** The requests that this isolate has answered, by kind. */
+/** Returns the counts of the requests that this isolate has answered, by kind. */
 export function requestFigures(): readonly RequestFigure[] {
   return [...figures.values()];
 }
 
-/** The requests that this isolate has not answered yet. */
+/** Returns the number of requests that this isolate has not answered yet. */
 export function requestsInFlight(): number {
   return inFlight;
 }
 
-/** A point for Analytics Engine: one for each answered request, sampled by the platform when there are many. */
+/** Returns a data point for Analytics Engine. One is written for each answered request; the platform samples them. */
 export function dataPoint({ route, mount, operation, status }: RequestKind, ms: number): AnalyticsEngineDataPoint {
   return { indexes: [route.slice(0, 96)], blobs: [route, mount, operation, String(status)], doubles: [ms] };
 }

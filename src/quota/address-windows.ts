@@ -1,38 +1,38 @@
 import { GenerationalCache } from "../base/generational-cache.ts";
 import type { RateLimit } from "./quota.ts";
 
-/** What became of one request under a limit. */
+/** Result of counting one request under a limit. */
 export interface Counted {
   readonly allowed: boolean;
-  /** Requests in an interval. */
+  /** Allowed requests in an interval. */
   readonly limit: number;
-  /** Requests that are left in this one. */
+  /** Requests that are left in this interval. */
   readonly remaining: number;
-  /** ms until there are as many again: until the next interval, or the end of a block. */
+  /** Time (ms) until the full limit is available again: at the next interval, or at the end of a block. */
   readonly resetMs: number;
-  /** True for the first refusal in an interval or block: the ones after it say nothing new. */
+  /** True for the first refusal in an interval or block. Later ones need not be logged: they add no information. */
   readonly first: boolean;
 }
 
 /** The requests of one client in its current interval. Times in ms. */
 interface Window {
-  /** An interval begins with the first request of a client. */
+  /** Start of the interval; the first one starts with the first request of the client. */
   startedAt: number;
   used: number;
-  /** 0 for none. */
+  /** End of the block; 0 for none. */
   blockedUntil: number;
   refused: boolean;
 }
 
 /**
- * The requests that clients sent under limits, in the memory of this isolate. The number of clients is bounded: when there are
- * more at once, those that sent nothing for the longest time are forgotten. A client with that many addresses has a limit for
- * each of them anyway.
+ * Request counts of clients under limits, in the memory of this isolate. The number of clients is bounded: above it,
+ * those that sent nothing for the longest time are dropped. An attacker with that many addresses gains nothing by this,
+ * since each address has a limit of its own anyway.
  */
 export class AddressWindows {
   readonly #windows: GenerationalCache<string, Window>;
 
-  /** @param most clients that are remembered; at least half of them are. */
+  /** @param most maximum number of clients. The most recent half of that number always stays. */
   constructor(most: number) {
     this.#windows = new GenerationalCache(most / 2);
   }
@@ -40,9 +40,9 @@ export class AddressWindows {
   /**
    * Counts a request.
    *
-   * @param key of a limit and a client together.
+   * @param key identifies the limit and the client together.
    * @param now ms.
-   * @param weight 0 for a request that uses up nothing, but is refused as any other.
+   * @param weight 0 for a request that is not counted, but is refused like others when the limit is used up.
    */
   count(key: string, limit: RateLimit, now: number, weight: 0 | 1 = 1): Counted {
     const window = this.#current(key, limit, now);
@@ -55,13 +55,13 @@ export class AddressWindows {
     return { allowed, limit: most, remaining: most - window.used, resetMs, first };
   }
 
-  /** Notes that a request was refused for another reason. True for the first refusal, as in `Counted`. */
+  /** Notes that a request was refused for another reason. Returns true for the first refusal, as in `Counted`. */
   refuse(key: string): boolean {
     const window = this.#windows.get(key);
     return window !== undefined && noteRefusal(window);
   }
 
-  /** The window of a client at `now`, a new one when there is none or its interval is over. */
+  /** Returns the window of a client at `now` (ms), a new one when there is none or its interval is over. */
   #current(key: string, { interval }: RateLimit, now: number): Window {
     const known = this.#windows.get(key);
     if (known && isCurrent(known, interval * 1000, now)) return known;
@@ -71,19 +71,19 @@ export class AddressWindows {
   }
 }
 
-/** True the first time. */
+/** Marks the window as refused. Returns true the first time. */
 function noteRefusal(window: Window): boolean {
   const first = !window.refused;
   window.refused = true;
   return first;
 }
 
-/** A clock that went back begins again. A client that is blocked stays so beyond its interval. */
+/** True while the window counts. It ends when the clock was set back. A block can extend it beyond its interval. */
 function isCurrent({ startedAt, blockedUntil }: Window, intervalMs: number, now: number): boolean {
   return now >= startedAt && (now < startedAt + intervalMs || now < blockedUntil);
 }
 
-/** Intervals of a client follow each other without gaps. */
+/** Returns the start of the interval at `now`. Intervals of a client follow each other without gaps. */
 function startOf(known: Window | undefined, intervalMs: number, now: number): number {
   if (!known || now < known.startedAt) return now;
   return now - ((now - known.startedAt) % intervalMs);

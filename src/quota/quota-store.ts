@@ -24,15 +24,14 @@ interface ConfigRow extends Record<string, SqlStorageValue> {
 const QUOTAS: TableShape = { table: "rate_limit_quotas", kind: "rate limit quota", key: ["name"], sealed: ["quota"] };
 const CONFIG: TableShape = { table: "quota_config", kind: "quota setting", key: ["id"], sealed: ["config"] };
 
-/** The quotas that operators wrote, and what holds for all of them. Rows that were tampered with count as absent. */
+/** The quotas of operators, and their common configuration. Tampered rows count as absent. */
 export class QuotaStore {
   readonly #sql: SqlStorage;
   readonly #sealed: SealedTable<QuotaRow>;
-  /** The same of what holds for all of them. */
   readonly #sealedConfig: SealedTable<ConfigRow>;
   readonly #changed: () => void;
 
-  /** @param changed is called in the transaction of each change. */
+  /** @param changed called in the transaction of each change. */
   constructor(sql: SqlStorage, seals: RowSeals, changed: () => void) {
     this.#sql = sql;
     this.#changed = changed;
@@ -40,12 +39,12 @@ export class QuotaStore {
     this.#sealedConfig = new SealedTable(sql, seals, CONFIG);
   }
 
-  /** All quotas, by name. */
+  /** Returns all quotas, sorted by name. */
   all(): RateLimitQuota[] {
     return this.#sealed.list("ORDER BY name").map(({ quota }) => storedJson<RateLimitQuota>(quota));
   }
 
-  /** Makes or replaces a quota; a 400 says why it can't be. */
+  /** Creates or replaces a quota. A refusal (400) when it is not valid. */
   write(write: QuotaWrite, places: readonly QuotaPlace[]): Result<null> {
     const others = this.all().filter(({ name }) => name !== write.name);
     const [revision = 0] = columnOf<number>(this.#sql, `SELECT ${RANDOM_REVISION}`);
@@ -61,12 +60,12 @@ export class QuotaStore {
     this.#changed();
   }
 
-  /** Deletes the quotas of a mount that is gone. */
+  /** Deletes the quotas of a removed mount. */
   deleteOfMount(mountPath: string): void {
     for (const quota of this.all()) if (quota.mountPath === mountPath) this.delete(quota.name);
   }
 
-  /** Lets the quotas of a mount follow it to another place. */
+  /** Changes the path in the quotas of a mount that was moved. */
   moveMount(from: string, to: string): void {
     for (const quota of this.all()) if (quota.mountPath === from) this.#put({ ...quota, mountPath: to });
   }
@@ -76,7 +75,7 @@ export class QuotaStore {
     return row ? storedJson<QuotaConfig>(row.config) : DEFAULT_QUOTA_CONFIG;
   }
 
-  /** Replaces the configuration; a 400 says why it can't be. */
+  /** Replaces the configuration. A refusal (400) when it is not valid. */
   configure(config: QuotaConfig): Result<null> {
     const checked = checkQuotaConfig(config);
     if (!checked.ok) return refuse(checked.error);

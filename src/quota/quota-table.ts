@@ -3,15 +3,15 @@ import type { QuotaConfig, RateLimitQuota } from "./quota.ts";
 
 /** The quotas of one mount, or of the whole installation. */
 interface MountQuotas {
-  /** Of all requests. */
+  /** For all requests of the mount. */
   readonly all: RateLimitQuota | null;
   readonly byRole: ReadonlyMap<string, RateLimitQuota>;
   readonly bySuffix: ReadonlyMap<string, RateLimitQuota>;
-  /** By the path before the asterisk. */
+  /** By the path without the asterisk. */
   readonly byPrefix: PrefixIndex<RateLimitQuota>;
 }
 
-/** Which quota counts for a request: the most specific, in the reference's order. Made once for each copy of the quotas. */
+/** Finds the most specific quota of a request, in the reference's order. Built once for each copy of the quotas. */
 export class QuotaTable {
   readonly config: QuotaConfig;
   readonly #byMount: ReadonlyMap<string, MountQuotas>;
@@ -27,23 +27,23 @@ export class QuotaTable {
       .sort((a, b) => b.prefix.length - a.prefix.length);
   }
 
-  /** True while no quota was written. */
+  /** True when there is no quota. */
   get isEmpty(): boolean {
     return this.#byMount.size === 0;
   }
 
-  /** True when the quota of a login at this mount can depend on its role, which its body says. */
+  /** True when the quota of a login at this mount can depend on its role, which is in the body. */
   hasRoles(mountPath: string): boolean {
     return (this.#byMount.get(mountPath)?.byRole.size ?? 0) > 0;
   }
 
   /**
-   * The quota that counts: of the role, of the path, of the longest beginning of the path, of the mount, or of the whole
-   * installation.
+   * Returns the quota of a request: for its role, its path, the longest prefix of its path, its mount, or the whole
+   * installation, in this order; null when none applies.
    *
-   * @param mountPath of the mount that serves the request, "" for none.
-   * @param suffix path below it.
-   * @param role of a login, "" for none.
+   * @param mountPath path of the mount that serves the request, "" for none.
+   * @param suffix path below the mount.
+   * @param role role of a login, "" for none.
    */
   find(mountPath: string, suffix: string, role: string): RateLimitQuota | null {
     const ofMount = this.#byMount.get(mountPath);
@@ -51,7 +51,7 @@ export class QuotaTable {
     return found ?? this.#byMount.get("")?.all ?? null;
   }
 
-  /** True when no quota counts for a path. The longest beginning that the configuration names decides. */
+  /** True when a path is exempt from limits. The longest prefix in the configuration decides. */
   isExempt(path: string): boolean {
     const longest = this.#exempt.find(({ prefix }) => path.startsWith(prefix));
     return longest !== undefined && !longest.counted;

@@ -1,39 +1,39 @@
-/** How many requests of one kind each client address may send in a while. */
+/** A rate limit for each client: an IPv4 address, or the /64 network of an IPv6 address (`clientNetwork`). */
 export interface RateLimit {
-  /** Requests in an interval. Counted in whole ones: 7.7 is 8, and 0.2 is 1. */
+  /** Requests in an interval. Rounded to a whole number of at least 1 when requests are counted. */
   readonly rate: number;
   /** Seconds. */
   readonly interval: number;
-  /** Seconds that an address is refused for once it sent more; 0: until its interval is over. */
+  /** Seconds for which a client is refused after it exceeded the rate; 0: until its interval is over. */
   readonly blockInterval: number;
 }
 
-/** A limit that an operator wrote, with the requests that it is for. */
+/** A rate limit of an operator, and the requests that it applies to. */
 export interface RateLimitQuota extends RateLimit {
   readonly name: string;
   /** The mount with a slash at the end, as in `auth/aws/`; "" for the whole installation. */
   readonly mountPath: string;
-  /** The path below the mount, "" for all; an asterisk at its end stands for any rest. */
+  /** The path below the mount, "" for all; an asterisk at its end matches any rest. */
   readonly pathSuffix: string;
-  /** Logins of this role only; "" for every request. */
+  /** Applies to logins of this role only; "" for every request. */
   readonly role: string;
-  /** Kept for clients: there are no namespaces that could inherit. */
+  /** Stored for clients, without effect: there are no namespaces that could inherit a quota. */
   readonly inheritable: boolean;
-  /** Another one after every write: counting begins again then. */
+  /** Changes with every write of the quota, which restarts the counts. */
   readonly revision: number;
 }
 
-/** What holds for all quotas. */
+/** Configuration of all quotas. */
 export interface QuotaConfig {
-  /** Beginnings of paths that no quota counts; one that starts with "!" is counted although a shorter one is exempt. */
+  /** Prefixes of exempt paths. A prefix with "!" before it is counted, although a shorter one is exempt. */
   readonly exemptPaths: readonly string[];
-  /** Every refusal is on record; otherwise the first of each address and interval. */
+  /** True: the audit log has every refusal. False: the first one of each client and interval. */
   readonly auditLogging: boolean;
-  /** Answers say what is left. */
+  /** True: answers have headers with the limit and the remaining requests. */
   readonly responseHeaders: boolean;
 }
 
-/** The reference's: what load balancers and operators in need ask for. */
+/** The reference's default: paths that load balancers use, and operators in an emergency, are exempt. */
 export const DEFAULT_QUOTA_CONFIG: QuotaConfig = {
   exemptPaths: [
     "sys/generate-recovery-token/attempt",
@@ -48,8 +48,8 @@ export const DEFAULT_QUOTA_CONFIG: QuotaConfig = {
   responseHeaders: false,
 };
 
-/** The limit of logins that have no quota: enough for a fleet behind one address that starts at once and retries on request. */
+/** Limit of logins without a quota. A fleet behind one address can start at once and retry when it is asked to. */
 export const LOGIN_LIMIT: RateLimit = { rate: 1000, interval: 10, blockInterval: 0 };
 
-/** Calls that the init token alone protects: to initialise, and to generate a root token. */
+/** Limit of calls that only the init token protects: to initialise, to restore, and to generate a root token. */
 export const INIT_LIMIT: RateLimit = { rate: 10, interval: 60, blockInterval: 0 };

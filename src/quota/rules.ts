@@ -7,15 +7,15 @@ export interface QuotaWrite {
   readonly path: string;
   readonly role: string;
   readonly rate: number;
-  /** Seconds; 0: one. */
+  /** Seconds; 0 means 1. */
   readonly interval: number;
   /** Seconds. */
   readonly blockInterval: number;
-  /** undefined: true for the whole installation, as the reference has it. */
+  /** undefined: true for a quota of the whole installation, else false, as in the reference. */
   readonly inheritable: boolean | undefined;
 }
 
-/** A place that a quota can be for. */
+/** A mount that a quota can be for. */
 export interface QuotaPlace {
   /** With a slash at the end, as in `auth/aws/`. */
   readonly path: string;
@@ -23,10 +23,10 @@ export interface QuotaPlace {
   readonly hasRoles: boolean;
 }
 
-/** Every isolate is sent all of them. */
+/** Maximum number of quotas: every isolate has a copy of all of them. */
 const MAX_QUOTAS = 500;
 const MAX_RATE = 1_000_000_000;
-/** At most a day: operators who lock themselves out get in again by then. */
+/** Maximum interval and block (seconds): one day, so that operators who block themselves get access again. */
 const MAX_SECONDS = 24 * 3600;
 const MAX_NAME_LENGTH = 128;
 const MAX_PATH_LENGTH = 512;
@@ -34,11 +34,11 @@ const MAX_ROLE_LENGTH = 512;
 const MAX_EXEMPT_PATHS = 200;
 
 /**
- * The quota that a write makes in the place of whatever has its name. Order of the checks and messages are the reference's;
- * it has no bounds of size.
+ * Returns the quota of a write, which replaces one with its name. The order of the checks and the messages are the
+ * reference's. The bounds on sizes are additions.
  *
- * @param places all mounts
- * @param others quotas of other names
+ * @param places all mounts.
+ * @param others all quotas with other names.
  */
 export function newQuota(
   write: QuotaWrite,
@@ -99,12 +99,12 @@ function isSameTarget(a: Target, b: Target): boolean {
   return a.mountPath === b.mountPath && a.pathSuffix === b.pathSuffix && sameRole(a.role, b.role);
 }
 
-/** Roles of every method are named without regard to case. */
+/** Compares names of roles. In every auth method they are compared without regard to case. */
 function sameRole(a: string, b: string): boolean {
   return a.toLowerCase() === b.toLowerCase();
 }
 
-/** A configuration, or why it is refused. */
+/** Returns the configuration, or why it is refused. */
 export function checkQuotaConfig(config: QuotaConfig): Result<QuotaConfig, string> {
   if (config.exemptPaths.length > MAX_EXEMPT_PATHS) return err(`at most ${MAX_EXEMPT_PATHS} paths can be exempt`);
   if (config.exemptPaths.some((path) => path.length > MAX_PATH_LENGTH)) {
