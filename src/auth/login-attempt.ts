@@ -134,7 +134,7 @@ export async function issueLogin(
 /**
  * Issues the token of a verified client: the last step of every login.
  *
- * @returns "permission_denied" when an operator has disabled the entity of the client.
+ * @returns "permission_denied" when the entity of the client is disabled or was tampered with.
  */
 export async function issueToken(
   { env, installation, mount, checks }: LoginAttempt,

@@ -114,7 +114,7 @@ export interface TokenRoute extends RouteBase {
   readonly openHandler?: (env: Env) => OpenRoute["handle"] | null;
   /** Returns the failure that replaces a refusal of the caller ("permission denied"); null keeps that refusal. */
   refusal?(request: GroveRequest): Failure | null;
-  /** Reads the input. Runs before the caller is authorised, so it must neither write nor call an object. */
+  /** Reads the input. See `DeclaredToken.prepare`. */
   open(context: TokenContext, data: SentData): Promise<Result<OpenedCall>>;
 }
 
@@ -153,7 +153,10 @@ interface Declared<F> extends RouteDescription {
 interface DeclaredToken<F, P>
   extends Declared<F>,
     Pick<TokenRoute, "canonicalPath" | "countsAs" | "createsOrUpdates" | "openHandler" | "refusal" | "secretPath"> {
-  /** Checks the input. Runs before the caller is authorised, so it must neither write nor call an object. */
+  /**
+   * Checks the input. Runs before the caller is authorised, so it must neither write nor wake an object. The only
+   * object that it may read is the directory of custom ids, for a token in the body.
+   */
   prepare(context: PresentedContext<F>): Promise<Result<P>>;
   /**
    * Returns an action for the caller's own tree; null for none. The tree performs it in the hop that authenticates the
