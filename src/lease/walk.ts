@@ -62,7 +62,7 @@ const RETRY_MS = 15_000;
 /** Name of the alarm's duty, and the type of its log lines. */
 const DUTY = "lease walk";
 
-/** Deletes what the auth method of a mount stored for it. Safe to repeat. */
+/** Deletes everything that the auth method of a mount stored for it. Safe to repeat. */
 export type EraseMount = (mount: Pick<Mount, "type" | "uuid">) => Promise<void>;
 
 /**
@@ -149,7 +149,7 @@ export class LeaseScanJob extends GroveObject<LeaseEnv> {
       }
       // Erased already here, because the configuration of the mount may contain secrets.
       if (isAtStart && mount && !isMoving(mount) && !watermark?.lastPass) await this.#erase(mount);
-      // Tokens that were just made may not be on the list yet.
+      // Tokens that were just created may not be listed yet.
       if (isAtStart) await publishRecent(this.env, currentTime());
       // Without a watermark the progress is not shown, so the total is not needed.
       if (isAtStart && watermark && !watermark.lastPass) {

@@ -149,7 +149,7 @@ export class LeaseIndex {
   }
 
   /**
-   * Returns those of these beginnings of ids that leases of secrets have. Each stands for a tree, see `treeBeginning`.
+   * Returns those of these beginnings of ids that leases of secrets have. Each identifies a tree, see `treeBeginning`.
    */
   beginningsOf(beginnings: readonly string[]): string[] {
     if (this.count(1) === 0) return [];

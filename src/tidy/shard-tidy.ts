@@ -74,7 +74,7 @@ export class ShardTidy extends DurableObject<Env> {
     if ((await pendingAlarm(this.ctx.storage, now)) === null) await this.ctx.storage.setAlarm(now);
   }
 
-  /** One step of the check in progress, or of the one that begins. */
+  /** Performs one step of the check in progress, or the first step of a new one. */
   override async alarm(): Promise<void> {
     const began = currentTime();
     try {

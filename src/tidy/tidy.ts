@@ -32,7 +32,7 @@ export interface TidyStatus {
   readonly shards: ShardChecks;
 }
 
-/** Stands in for the checks of the shards when the run has read the accessors itself: they then limit nothing. */
+/** Replaces the result of the checks of the shards when the run has read the accessors itself: it limits nothing. */
 const COVERED_BY_RUN = { since: Number.POSITIVE_INFINITY, tampered: 0, aged: "all", needed: [] } as const;
 
 /**
@@ -69,7 +69,10 @@ export class Tidy extends GroveObject<Env> {
     return this.#begin(FIRST_POSITION);
   }
 
-  /** Starts the checks of the shards, and the hourly run unless a run is in progress. Safe to repeat. */
+  /**
+   * Starts the checks of the shards, has a generation of shards opened if one is full, and starts the hourly run unless
+   * a run is in progress. Safe to repeat.
+   */
   async startHourly(): Promise<void> {
     await this.keys.open();
     await startShardChecks(this.env);

@@ -13,14 +13,19 @@ import { addTally, groupsOf, NO_TALLY, type Tally } from "./tally.ts";
 
 /** Tokens of the list that one step reads. */
 const PAGE = 2000;
-/** Trees that one step asks. What is counted of unfinished ones is stored with the rest: a row has at most 2 MB. */
+/**
+ * Trees that one step calls. The tallies of unfinished trees are stored in the row of the job, which has at most 2 MB.
+ */
 const TREES_AT_ONCE = 12;
 
-/** Once the whole list is read, steps have no time limit until so many tokens are counted. */
+/** Once the whole list is read, steps have no time limit until this many tokens are counted. */
 const MIN_COUNTED = 2000;
-/** No step begins later (ms). */
+/** No step begins later than this after the request (ms). */
 const LAST_STEP_MS = 1000;
-/** A step that is not done by then (ms) is left to the job, which repeats it: an answer comes within two seconds. */
+/**
+ * A step that takes until this time after the request (ms) is left to the job, which repeats it: so the answer takes
+ * two seconds at most.
+ */
 const GIVEN_UP_MS = 1500;
 
 /** Tokens of one tree that the tree still has to count. */
@@ -29,38 +34,41 @@ interface TreeShare {
   readonly accessors: readonly string[];
   /** null: nothing is counted yet. */
   readonly from: CountCursor | null;
-  /** What is counted. */
+  /** Tally of the earlier steps in this tree. */
   readonly tally: Tally;
 }
 
-/** How far the count of what a revocation would end is. Is stored as JSON between steps: a step that is repeated counts nothing twice. */
+/**
+ * State of a count of what a revocation would end. It is stored as JSON between steps: a repeated step counts nothing
+ * twice.
+ */
 export interface CountState {
-  /** The list is read up to here; null: from the beginning. */
+  /** Position up to which the list is read; null: none of it is. */
   readonly after: Position | null;
   /** True when the list was read to its end. */
   readonly isRead: boolean;
-  /** Of the page that was read last. */
+  /** Trees of the last page that are not finished. */
   readonly left: readonly TreeShare[];
-  /** Without what is counted of `left`. */
+  /** Tally without those of `left`. */
   readonly tally: Tally;
 }
 
-/** Before the first step. */
+/** State before the first step. */
 export const NOT_COUNTED: CountState = { after: null, isRead: false, left: [], tally: NO_TALLY };
 
-/** True when nothing is left to count: then the tally is what the revocation would end. */
+/** True when the count is complete: then the tally is what the revocation would end. */
 export function isCounted({ isRead, left }: CountState): boolean {
   return isRead && left.length === 0;
 }
 
-/** How many tokens are counted, those of trees that are not finished included. */
+/** Returns the number of counted tokens, including those of trees that are not finished. */
 export function countedSoFar({ tally, left }: CountState): number {
   return left.reduce((sum, share) => sum + share.tally.total, tally.total);
 }
 
 /**
- * One bounded step of a count. What the list says is enough for a token that has nothing above or below it and no lease; of all
- * others their trees are asked, which know what counts with another.
+ * Performs one bounded step of a count. A token without parent, children and leases is counted by its entry in the
+ * list. For all others their trees are called, which know what is above and below.
  *
  * @param now ms.
  */
@@ -82,10 +90,11 @@ export async function countStep(
 }
 
 /**
- * Counts as far as one request may take. The first step is always waited for: only then is it known how much there is.
+ * Counts as far as the time of one request allows. The first step has no time limit: only its result shows how much
+ * there is.
  *
- * @param step the next step of the count. It changes nothing.
- * @param began when the request came (ms).
+ * @param step performs the next step of the count. It only reads.
+ * @param began arrival of the request (ms).
  * @param maxSteps at least one.
  */
 export async function countWithinRequest(
@@ -104,10 +113,10 @@ export async function countWithinRequest(
 }
 
 /**
- * A step with a time limit. One that is given up may still run beside its repetition by the job: it only reads, and its result
- * is dropped.
+ * Performs a step with a time limit. A step that exceeds it may still run while the job repeats it: it only reads, and
+ * its result is dropped.
  *
- * @returns null when there is no time for the step.
+ * @returns null when the time was not enough for the step.
  */
 async function stepInTime(
   step: (state: CountState) => Promise<CountState>,
@@ -119,17 +128,17 @@ async function stepInTime(
   return stepped === LATE ? null : stepped;
 }
 
-/** True when the list says that a token has nothing above or below it, and no token of its tree is to be spared. */
+/** True when a token has no parent and no children by the list, and no token of its tree is spared. */
 export function isSingle({ parent, children, accessor }: ListedToken, { spare }: Selection): boolean {
   return parent === null && children === 0 && treeIdOf(accessor) !== spare?.treeId;
 }
 
-/** Accessors by the id of their tree. */
+/** Groups accessors by the id of their tree. */
 export function byTree(accessors: readonly string[]): [string, string[]][] {
   return [...Map.groupBy(accessors, treeIdOf)].filter(([treeId]) => treeId !== "");
 }
 
-/** What a selection asks of one tree: about these of its tokens. */
+/** Returns the part of a selection for one tree, with these of its tokens. */
 export function meantInTree(
   { filter, includeRoot, spare }: Selection,
   treeId: string,
@@ -169,7 +178,7 @@ async function listedPage(env: ListingEnv, { filter, accessors }: Selection, aft
   return { tokens: [...found.values()].filter(({ expiresAt }) => (expiresAt ?? now + 1) > now), unlisted, next: null };
 }
 
-/** What the list says of tokens that have nothing above or below them. */
+/** Counts tokens without parent and children by the list alone. */
 async function tallyOf(env: ListingEnv, { includeRoot }: Selection, tokens: readonly ListedToken[]): Promise<Tally> {
   if (tokens.length === 0) return NO_TALLY;
   const loaded = await loadInstallation(env);

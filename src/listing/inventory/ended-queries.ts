@@ -9,39 +9,45 @@ import type { RevocationJob } from "./revocation-job.ts";
 import { revocationsOf } from "./revocations.ts";
 import { type EndedFilter, type EndedToken, LAST_FIRST } from "./shard/ended.ts";
 
-/** Trees note ends by their own clocks: a job's tokens can have ended so much (ms) before its start or after its end. */
+/**
+ * Trees record ends by their own clocks: tokens of a job can have ended this long (ms) before its start or after its
+ * end.
+ */
 const CLOCKS_MS = 60_000;
 
-/** What is kept of a token that has ended; null when that is nothing. */
+/** Returns the record of an ended token; null when none is kept. */
 export async function findEnded(env: ListingEnv, accessor: string): Promise<EndedToken | null> {
   return accessorShard(env, accessorShardNumber(accessor)).findEnded(accessor);
 }
 
-/** All ends that are kept. */
+/** Filter for all records that are kept. */
 export const ALL_ENDED: EndedFilter = { from: 0, to: Number.MAX_SAFE_INTEGER };
 
 /**
- * The tokens that a job ended: between its start and its end, which is what makes them few to look through.
+ * Returns the filter for the tokens that a job ended. It is limited to the time of the job, so that few records are
+ * read.
  *
- * @param run the job; null: it is kept no longer.
+ * @param run the job; null: it is no longer kept.
  */
 export function endedInJob(job: string, run: Pick<RevocationJob, "startedAt" | "finishedAt"> | null): EndedFilter {
   if (!run) return { ...ALL_ENDED, job };
   return { job, from: run.startedAt - CLOCKS_MS, to: (run.finishedAt ?? currentTime()) + CLOCKS_MS };
 }
 
-/** The same by the id of the job alone. */
+/** Returns the filter for the tokens that a job ended, given the id of the job alone. */
 export async function endedByJob(env: ListingEnv, job: string): Promise<EndedFilter> {
   return endedInJob(job, await revocationsOf(env).read(job));
 }
 
-/** The tokens that ended with one, itself included: at the same moment. Null when nothing is kept of it. */
+/**
+ * Returns the filter for the tokens that ended with one, at the same time, itself included. Null when it has no record.
+ */
 export async function endedWith(env: ListingEnv, cause: string): Promise<EndedFilter | null> {
   const ended = await findEnded(env, cause);
   return ended && { cause, from: ended.end.at, to: ended.end.at };
 }
 
-/** A page of what a filter means, the last to end first. Shards look at a bounded number of tokens each, see `pageOfInventory`. */
+/** Returns a page of the ended tokens that match a filter, the last to end first. Bounded like `pageOfInventory`. */
 export async function pageOfEnded(
   env: ListingEnv,
   filter: EndedFilter,
@@ -54,7 +60,7 @@ export async function pageOfEnded(
   return mergePages(pages, LAST_FIRST, limit, ({ end }) => end.at);
 }
 
-/** How many tokens a filter means. */
+/** Counts the ended tokens that match a filter. */
 export async function countEnded(env: ListingEnv, filter: EndedFilter): Promise<number> {
   return (await askShards(env, (shard) => shard.countEnded(filter))).reduce((sum, count) => sum + count, 0);
 }

@@ -2,15 +2,18 @@ import type { JudgedToken } from "../../system/watermarks.ts";
 import { rowGeneratedAt } from "../../token/ids.ts";
 import type { TokenRecord, TokenSpec } from "../../token/record.ts";
 
-/** Texts by name. */
+/** Metadata of a token: values by name. */
 export type Metadata = Readonly<Record<string, string>>;
 
-/** Characters of the metadata of one token, names included, that the inventory keeps: a page has up to a thousand tokens. */
+/**
+ * Maximum length of the stored metadata of one token, in characters, names included: a page has up to a thousand
+ * tokens.
+ */
 const MAX_METADATA = 4096;
-/** Pairs likewise: each may be a row of a list of ids and of a counter. */
+/** Maximum number of stored pairs of one token. Each may need a row of postings and a row of a counter. */
 const MAX_PAIRS = 64;
 
-/** What the inventory keeps of a live service token. Times in ms, durations in seconds. Holds nothing secret. */
+/** Entry of the inventory for a live service token. Times in ms, durations in seconds. Contains nothing secret. */
 export interface InventoryEntry {
   readonly accessor: string;
   /** Accessor of the parent; null for an orphan. */
@@ -40,15 +43,15 @@ export interface InventoryEntry {
   readonly children: number;
   /** False only for the first root token. */
   readonly leased: boolean;
-  /** The newest watermark that its maker knew; absent when there was none. */
+  /** Number of the newest watermark that the creating isolate knew; absent when there was none. */
   readonly watermark?: number;
-  /** What was said of it when it was made: by its maker, or by the login. Bounded; absent when there is none. */
+  /** Metadata set at creation, by the client or by the login. Bounded; absent when there is none. */
   readonly metadata?: Metadata;
-  /** To the hour; null: not known to have been used. */
+  /** Start of the hour of the last use; null: no use is known. */
   readonly lastUsed: number | null;
 }
 
-/** What the inventory keeps of a token that was just made. `parent` is its accessor; null for the first of a tree. */
+/** Returns the entry of a new token. `parent` is the accessor of its parent; null for the first token of a tree. */
 export function newEntry(
   { record, expiresAt }: Pick<TokenSpec, "record" | "expiresAt">,
   accessor: string,
@@ -67,7 +70,7 @@ export function newEntry(
   };
 }
 
-/** The part of an entry that never changes. */
+/** Returns the fields of an entry that never change. */
 export function fixedPart(record: TokenRecord) {
   return {
     mount: record.login?.mount ?? TOKEN_MOUNT,
@@ -85,7 +88,7 @@ export function fixedPart(record: TokenRecord) {
   };
 }
 
-/** The metadata as the inventory has it: the pairs that fit, in their order. */
+/** Returns the pairs of the metadata that fit the bounds of the inventory, in their order. */
 function keptMetadata(meta: Metadata): Pick<InventoryEntry, "metadata"> {
   let room = MAX_METADATA;
   const pairs = Object.entries(meta).slice(0, MAX_PAIRS);
@@ -96,7 +99,7 @@ function keptMetadata(meta: Metadata): Pick<InventoryEntry, "metadata"> {
   return kept.length === 0 ? {} : { metadata: Object.fromEntries(kept) };
 }
 
-/** The same as text, to be compared: of two entries it is equal when all of that is. */
+/** Returns the fields of `fixedPart` as text for comparison: two texts are equal when all of these fields are. */
 export function fixedText(entry: ReturnType<typeof fixedPart>): string {
   const { mount, path, role, displayName, policies, entityId, numUses, period, explicitMaxTtl, leased } = entry;
   const { watermark = null, metadata = {} } = entry;
@@ -117,17 +120,17 @@ export function fixedText(entry: ReturnType<typeof fixedPart>): string {
   return JSON.stringify(fixed);
 }
 
-/** A listed token as its tree is asked about it. */
+/** A listed token, as it is sent to its tree for comparison. */
 export interface ListedClaim {
   readonly accessor: string;
   /**
-   * What the list has of it: the part that never changes, as text, and its end (ms; null: never). "wrong": something that no tree
-   * can have said.
+   * The listed fields: those that never change, as text, and the expiry (ms; null: never). "wrong": an entry that no
+   * tree can have published.
    */
   readonly entry: { readonly fixed: string; readonly expiresAt: number | null } | "wrong";
 }
 
-/** An entry with its place in the order of creation. */
+/** An entry with its position in the order of creation. */
 export interface ListedToken extends InventoryEntry {
   /** Unique in its shard; grows with the time of creation. */
   readonly id: number;
@@ -136,28 +139,28 @@ export interface ListedToken extends InventoryEntry {
 /** The mount of tokens that no auth method issued. Ids of mounts are UUIDs. */
 export const TOKEN_MOUNT = "token";
 
-/** The role that made a token, whatever kind of role it is; "" without one. */
+/** Returns the role that created a token: a token role, or the role of an auth method; "" without one. */
 function roleNameOf({ role, login, meta }: Pick<TokenRecord, "role" | "login" | "meta">): string {
   return role ?? login?.internal.role ?? (login && meta?.role) ?? "";
 }
 
-/** When a listed token was made (ms). */
+/** Returns when a listed token was created (ms). */
 export function createdAtOf({ id }: Pick<ListedToken, "id">): number {
   return rowGeneratedAt(id);
 }
 
-/** What watermarks judge a listed token by. */
+/** Returns the fields of a listed token that watermarks are compared with. */
 export function judged(token: ListedToken): JudgedToken {
   const { path, leased, entityId, watermark } = token;
   return { path, leased, entityId, createdAt: createdAtOf(token), ...(watermark !== undefined && { watermark }) };
 }
 
-/** The path that a token is listed under. */
+/** Returns the path under which a token is listed: "" for a token without a lease. */
 export function listedPath({ leased, path }: InventoryEntry): string {
   return leased ? path : "";
 }
 
-/** The key of the hour that a time (ms) is in, as counters have it. */
+/** Returns the key of the hour of a time (ms), as counters use it. */
 export function hourKey(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 13)}:00:00Z`;
 }

@@ -1,12 +1,12 @@
 import { createdAtOf, type ListedToken, type Metadata } from "./entry.ts";
 import { isFound, type Search } from "./search.ts";
 
-/** Uses are known to the hour (ms). */
+/** Resolution of the last use (ms). */
 const USE_HOUR_MS = 3_600_000;
 
-/** Which tokens are meant: those to which everything that is set applies. Times in ms. */
+/** Conditions on tokens. A token matches when it meets all that are set. Times in ms. */
 export interface TokenFilter {
-  /** As in the entries: the id under which a mount issues. */
+  /** Issuer id of a mount, as in `InventoryEntry`. */
   readonly mount?: string | undefined;
   readonly role?: string | undefined;
   readonly pathPrefix?: string | undefined;
@@ -14,7 +14,7 @@ export interface TokenFilter {
   readonly entityId?: string | undefined;
   readonly displayName?: string | undefined;
   readonly displayNamePrefix?: string | undefined;
-  /** All of these pairs. */
+  /** The token has all of these pairs. */
   readonly metadata?: Metadata | undefined;
   readonly search?: Search | undefined;
   /** Id of the tree. */
@@ -24,18 +24,18 @@ export interface TokenFilter {
   readonly endsAfter?: number | undefined;
   readonly endsBefore?: number | undefined;
   readonly neverEnds?: boolean | undefined;
-  /** Tokens that were made before this moment and not used since. */
+  /** Tokens that were created before this time and not used since. */
   readonly unusedSince?: number | undefined;
   readonly orphan?: boolean | undefined;
 }
 
-/** True when `token` of the tree `tree` is alive by its own end at `now` (ms) and meant by `filter`. */
+/** True when `token` of the tree `tree` has not expired at `now` (ms) and matches `filter`. */
 export function matches(filter: TokenFilter, token: ListedToken, tree: string, now: number): boolean {
   const { expiresAt } = token;
   return (expiresAt === null || expiresAt > now) && isEverMeant(filter, token, tree) && hasChanging(filter, token);
 }
 
-/** True when all that `filter` asks of what never changes about a token applies to `token` of the tree `tree`. */
+/** True when `token` of the tree `tree` meets those conditions of `filter` that are about fields that never change. */
 export function isEverMeant(filter: TokenFilter, token: ListedToken, tree: string): boolean {
   const created = createdAtOf(token);
   return (
@@ -54,7 +54,7 @@ export function isEverMeant(filter: TokenFilter, token: ListedToken, tree: strin
   );
 }
 
-/** undefined: the token's metadata has no such name. */
+/** Returns a value of the token's metadata; undefined when there is no such name. */
 function metadataAt({ metadata = {} }: ListedToken, name: string): string | undefined {
   return Object.hasOwn(metadata, name) ? metadata[name] : undefined;
 }
@@ -63,10 +63,10 @@ function hasChanging(filter: TokenFilter, token: ListedToken): boolean {
   const { expiresAt, lastUsed } = token;
   const { orphan, endsAfter, endsBefore, neverEnds, unusedSince } = filter;
   if (!is(orphan, token.parent === null) || !is(neverEnds, expiresAt === null)) return false;
-  // What never ends does so after every moment.
+  // A token that never expires counts as expiring after every time.
   if (endsAfter !== undefined && expiresAt !== null && expiresAt <= endsAfter) return false;
   if (endsBefore !== undefined && (expiresAt === null || expiresAt >= endsBefore)) return false;
-  // A use was at the end of the hour that is known, at the latest.
+  // Only the hour of the last use is known, so the use may have been at the end of that hour.
   const lastMoment = lastUsed === null ? createdAtOf(token) : lastUsed + USE_HOUR_MS - 1;
   return unusedSince === undefined || lastMoment < unusedSince;
 }

@@ -3,10 +3,13 @@ import type { ListingEnv } from "../env.ts";
 import { addUp, topOf } from "./group-sums.ts";
 import type { EndsQuery, GroupEnds, ShardEnds } from "./shard/group-ends.ts";
 
-/** What ends in all shards, with the groups that have the most tokens, the greatest first: exact. */
+/** Exact numbers of expiring tokens in all shards, with the largest groups, the largest first. */
 export type EndsOfGroups = Omit<ShardEnds, "isWhole">;
 
-/** Which tokens end when, by group, at most `limit` groups. null when they are too many to be read, see `MAX_ENDING`. */
+/**
+ * Counts expiring tokens by time and group, for the `limit` largest groups; null when a shard has more than
+ * `MAX_ENDING`.
+ */
 export async function endsOfGroups(
   env: ListingEnv,
   query: Omit<EndsQuery, "keys">,
@@ -15,7 +18,8 @@ export async function endsOfGroups(
   const first = await askAll(env, { ...query, keys: null });
   if (!first) return null;
   const keys = greatest(first, limit).map(({ key }) => key);
-  // A shard with more groups than it names is asked for those that are shown. Tokens with several policies are not all in the rest.
+  // When a shard does not name all of its groups, all shards are asked again for the groups that are shown. For
+  // policies they are always asked again: a token can be in several groups, so the rest is not the difference of sums.
   const isEnough = query.kind !== "policy" && first.every(({ isWhole }) => isWhole);
   const exact = isEnough ? first : await askAll(env, { ...query, keys });
   if (!exact) return null;

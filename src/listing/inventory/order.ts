@@ -1,6 +1,6 @@
 import type { ListedToken } from "./entry.ts";
 
-/** What tokens are sorted by. */
+/** Property by which tokens are sorted. */
 export type SortKey = "created" | "end";
 
 /** The order of a page. */
@@ -9,14 +9,17 @@ export interface Order {
   readonly descending: boolean;
 }
 
-/** A place in an order. Shards may have tokens with equal keys and ids, so the last part is the number of the shard. */
+/**
+ * A position in an order. Tokens of two shards may have equal keys and ids, so the number of the shard is the last
+ * part.
+ */
 export interface Position {
   readonly key: number;
   readonly id: number;
   readonly shard: number;
 }
 
-/** What one shard is asked for a page of. */
+/** Query for a page of one shard. */
 export interface ShardQuery<Filter> {
   readonly filter: Filter;
   /** The page begins after this; null: at the beginning. */
@@ -29,9 +32,9 @@ export interface ShardQuery<Filter> {
 /** Tokens of one shard in order. */
 export interface ShardPage<Token> {
   readonly tokens: readonly Token[];
-  /** All that is meant up to here is in the page; null: to the end. */
+  /** The page has all matching tokens up to this position; null: up to the end. */
   readonly upTo: Position | null;
-  /** Tokens looked at. */
+  /** Number of tokens that were read. */
   readonly scanned: number;
 }
 
@@ -40,14 +43,14 @@ export interface TokenPage<Token> {
   readonly tokens: readonly Token[];
   /** The next page begins after this; null after the last. */
   readonly next: Position | null;
-  /** Tokens looked at. */
+  /** Number of tokens that were read. */
   readonly scanned: number;
 }
 
-/** The end of a token that never ends, in an order: after every moment that a clock can show. */
+/** Sort key of a token that never expires: after every time that a clock can show. */
 export const NEVER = Number.MAX_SAFE_INTEGER;
 
-/** What a token is sorted by. */
+/** Returns the sort key of a token. */
 export function keyOf(token: Pick<ListedToken, "id" | "expiresAt">, by: SortKey): number {
   return by === "created" ? token.id : (token.expiresAt ?? NEVER);
 }
@@ -58,7 +61,7 @@ export function comparePositions(a: Position, b: Position, { descending }: Order
   return descending ? -ascending : ascending;
 }
 
-/** The first `limit` of some tokens, and the position of the last one when there are more; else null. */
+/** Returns the first `limit` of some tokens. `last`: position of the last of them when there are more; else null. */
 export function firstInOrder<Token>(
   placed: readonly { readonly token: Token; readonly position: Position }[],
   order: Order,
@@ -69,15 +72,15 @@ export function firstInOrder<Token>(
   return { tokens: page.map(({ token }) => token), last };
 }
 
-/** Whole numbers with a point between: key, id and shard. */
+/** The order, then key, id and shard as integers with points between. */
 const CURSOR = /^(c|e)(a|d)(\d{1,16})\.(\d{1,16})\.(\d{1,4})$/;
 
-/** A position as clients get it. It names its order, so that it can't be taken for one of another order. */
+/** Formats a position as a cursor for clients. It contains the order, so that it can't be used with another one. */
 export function cursorText({ by, descending }: Order, { key, id, shard }: Position): string {
   return `${by === "created" ? "c" : "e"}${descending ? "d" : "a"}${key}.${id}.${shard}`;
 }
 
-/** Reads a cursor for `order`. Null for a text that is none, or of another order. */
+/** Parses a cursor for `order`. Returns null for a text that is no cursor, or a cursor of another order. */
 export function readCursor(order: Order, text: string): Position | null {
   const match = CURSOR.exec(text);
   if (!match) return null;

@@ -19,21 +19,22 @@ import {
 import type { TreeSize } from "./shard/tree-size.ts";
 import type { CountKind } from "./terms.ts";
 
-/** Counts of tokens by what they have in common, the greatest groups first. */
+/** Numbers of tokens by group, the largest groups first, and the total. */
 export interface GroupCounts {
   readonly groups: readonly GroupCount[];
   readonly total: number;
 }
 
-/** Groups that an answer has. */
+/** Maximum number of groups in an answer. */
 export const MAX_SHOWN_GROUPS = 1000;
 
-/** Accessors that one call to a shard brings. */
+/** Accessors that one call to a shard returns. */
 const ACCESSORS_AT_ONCE = 1000;
 
 /**
- * Tokens that `filter` means, in order. Every shard looks at a bounded number of them and says how far it came, and the page goes
- * as far as all of them did: it can have fewer tokens than `limit`, or none, although more follow.
+ * Returns a page of the tokens that match `filter`, in order. Every shard reads a bounded number of tokens and returns
+ * the position that it reached. The page ends at the first of these positions: it can have fewer tokens than `limit`,
+ * or none, although more follow.
  *
  * @param after null for the first page.
  * @param now ms.
@@ -53,14 +54,14 @@ export async function pageOfInventory(
 }
 
 /**
- * What a shard is asked for: tokens of one generation can make the whole page, and are spread evenly over its shards. A shard that
- * has more of the page makes it shorter, not wrong.
+ * Returns the limit for the page of one shard. Tokens of one generation can fill the whole page, and are spread evenly
+ * over its shards. A shard with more tokens of the page than its limit makes the page shorter, not wrong.
  */
 export function shareOfShard(limit: number, number: number): number {
   return Math.min(limit, Math.ceil((1.5 * limit) / generationOfShard(number).shards) + 12);
 }
 
-/** The pages of all shards as one. */
+/** Merges the pages of all shards. */
 export function mergePages<T extends { readonly id: number }>(
   pages: readonly ShardPage<T>[],
   order: Order,
@@ -77,7 +78,7 @@ export function mergePages<T extends { readonly id: number }>(
   return { tokens, next: last ?? reached, scanned: pages.reduce((sum, { scanned }) => sum + scanned, 0) };
 }
 
-/** Which of these trees have leases of secrets, by the list of leases: it can name a tree whose last lease has just ended. */
+/** Returns those of these trees that have leases of secrets in the index. The last lease of one may have just ended. */
 export async function treesWithLeases(env: ListingEnv, trees: readonly string[]): Promise<ReadonlySet<string>> {
   if (trees.length === 0) return new Set();
   const byBeginning = new Map(trees.map((tree) => [treeBeginning(tree), tree]));
@@ -85,7 +86,7 @@ export async function treesWithLeases(env: ListingEnv, trees: readonly string[])
   return new Set(found.flat().flatMap((beginning) => byBeginning.get(beginning) ?? []));
 }
 
-/** What the inventory has of these accessors, by accessor. */
+/** Returns the entries of the inventory for these accessors, by accessor. */
 export async function findInInventory(
   env: ListingEnv,
   accessors: readonly string[],
@@ -95,34 +96,34 @@ export async function findInInventory(
   return new Map(found.flat().map((token) => [token.accessor, token]));
 }
 
-/** How many tokens, or trees, each mount has. */
+/** Counts the tokens, or the trees, of each mount. */
 export async function countByMount(env: ListingEnv, of: "tokens" | "trees"): Promise<GroupCount[]> {
   const lists = await askShards(env, (shard) => shard.countMounts(of));
   return topOf(addCounts(lists.flat()), MAX_SHOWN_GROUPS);
 }
 
 /**
- * How many tokens there are by what `kind` says: exact for every group that is shown, and the total of all.
+ * Counts the tokens by groups of one kind, and all of them. The number of every returned group is exact.
  *
- * @param mount counts the tokens of this one alone; null for all.
+ * @param mount only tokens of this mount are counted; null: of all.
  */
 export async function countByGroup(env: ListingEnv, kind: CountKind, mount: string | null): Promise<GroupCounts> {
   const counted = (await countByMount(env, "tokens")).filter(({ key }) => mount === null || key === mount);
   const total = counted.reduce((sum, { count }) => sum + count, 0);
   const mounts = counted.map(({ key }) => key);
   const lists = await askShards(env, (shard) => shard.groups(kind, mounts));
-  // A shard names its own greatest groups; of those that are shown every shard is asked.
+  // A shard returns its own largest groups. For the groups that are shown every shard is asked again.
   const keys = topOf(addCounts(lists.flat()), MAX_SHOWN_GROUPS).map(({ key }) => key);
   const exact = await askShards(env, (shard) => shard.countGroups(kind, mounts, keys));
   return { groups: topOf(addCounts(exact.flat()), MAX_SHOWN_GROUPS), total };
 }
 
-/** How many tokens are listed of each of these entities, by id; of one without tokens nothing is said. */
+/** Counts the listed tokens of each of these entities, by id. Entities without tokens are left out. */
 export async function countOfEntities(env: ListingEnv, ids: readonly string[]): Promise<ReadonlyMap<string, number>> {
   return countOf(env, "entity", ids);
 }
 
-/** How many tokens are listed that have this policy, by themselves or by their role. */
+/** Counts the listed tokens with this policy, whether it was requested or set by their role. */
 export async function countOfPolicy(env: ListingEnv, policy: string): Promise<number> {
   return (await countOf(env, "policy", [policy])).get(policy) ?? 0;
 }
@@ -138,7 +139,7 @@ async function countOf(
   return new Map(addCounts(counts.flat()).map(({ key, count }) => [key, count]));
 }
 
-/** The largest trees of a mount. A tree of one token is not among them. */
+/** Returns the largest trees of a mount, at most `limit`. Trees of one token are left out. */
 export async function largestTrees(env: ListingEnv, mount: string, limit: number): Promise<TreeSize[]> {
   const lists = await askShards(env, (shard) => shard.largestTrees(mount));
   return lists
@@ -148,8 +149,8 @@ export async function largestTrees(env: ListingEnv, mount: string, limit: number
 }
 
 /**
- * At most `limit` accessors after `after`, in order; `limit` 0 means all. With a limit each shard is asked for one page
- * at most, so the cost follows the answer.
+ * Returns at most `limit` accessors after `after`, in order; `limit` 0: all. With a limit each shard is asked for one
+ * page at most, so that the cost depends on the size of the answer.
  */
 export async function listAccessors(env: ListingEnv, after: string, limit: number): Promise<string[]> {
   const lists = await askShards(env, (shard) => listShard(shard, after, limit));

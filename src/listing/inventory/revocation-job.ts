@@ -34,54 +34,56 @@ export const TOKEN_REVOCATION_MIGRATIONS: readonly Migration[] = [
   },
 ];
 
-/** `counting` and `running` are under way. `counted` ends a dry run; `refused` says that there is more than was expected. */
+/**
+ * `counting` and `running` are in progress. `counted`: a dry run has ended. `refused`: the count is above `Expected`.
+ */
 export type JobState = "counting" | "counted" | "refused" | "running" | "done" | "stopped" | "failed";
 
-/** The most that a job may end; null: no limit. */
+/** Maximum numbers of selected tokens (`count`) and of all tokens (`total`) that a job may end; null: no limit. */
 export interface Expected {
   readonly count: number | null;
   readonly total: number | null;
 }
 
 /**
- * A job and where it stands, as far as a list of jobs has it: its size does not depend on how many tokens were named. Times in ms.
- * A token that ended with another one above it in an earlier step is not among the revoked ones, and counts as gone.
+ * A job and its progress, as a list of jobs contains it: the size does not depend on how many tokens were named. Times
+ * in ms. A token that ended in an earlier step, with a token above it, counts as gone and not as revoked.
  */
 export interface ListedJob extends RevokedInTree {
   readonly id: string;
   /** True: it counts, and revokes nothing. */
   readonly dry: boolean;
   readonly state: JobState;
-  /** What the client sent, in JSON, without the accessors. */
+  /** The request of the client as JSON, without the accessors. */
   readonly sent: string;
-  /** How many tokens it named; 0: it sent a filter. */
+  /** Number of tokens that the request names; 0: it has a filter. */
   readonly named: number;
   /** Who asked, and by which request. */
   readonly asked: EndRequest;
   readonly startedAt: number;
   readonly finishedAt: number | null;
   readonly expected: Expected;
-  /** How many tokens are counted by now. */
+  /** Number of tokens that are counted so far. */
   readonly counted: number;
-  /** What there was to end; null while that is counted. */
+  /** Result of the count; null until it is complete. */
   readonly numbers: Omit<Tally, "by"> | null;
-  /** The last steps that failed, and are repeated. */
+  /** Failures in a row of the current step, which is repeated. */
   readonly failures: readonly string[];
 }
 
-/** A job with all that is known of it. */
+/** A job with all of its data. */
 export interface RevocationJob extends ListedJob {
   readonly selection: Selection;
-  /** The numbers by group too. */
+  /** Result of the count, with the groups; null until it is complete. */
   readonly tally: Tally | null;
 }
 
-/** A step as it was planned, before any of it is done. */
+/** The plan of a step, stored before the step is performed. */
 export interface PlannedStep {
   readonly accessors: readonly string[];
   /** The position after it; null at the end. */
   readonly next: string | null;
-  /** What it is to end, by the id of the tree; several of one tree add up. */
+  /** Numbers of tokens that it will end, by tree id. Several items of one tree add up. */
   readonly ends: readonly (readonly [treeId: string, revoked: number, total: number])[];
 }
 
@@ -99,7 +101,7 @@ export interface JobRow extends Record<string, SqlStorageValue> {
   count: string;
   /** JSON of a `Position`, or the number of accessors that are done. */
   position: string | null;
-  /** JSON of the `PlannedStep` that is under way. */
+  /** JSON of the `PlannedStep` in progress. */
   step: string | null;
   revoked: number;
   total: number;
@@ -109,7 +111,7 @@ export interface JobRow extends Record<string, SqlStorageValue> {
   failures: string;
 }
 
-/** The job of a row. */
+/** Reads a job from its row. */
 export function jobOf(row: JobRow): RevocationJob {
   const selection = storedJson<Selection>(row.selection);
   const count = storedJson<CountState>(row.count);
@@ -117,7 +119,7 @@ export function jobOf(row: JobRow): RevocationJob {
   return { ...partsOf(row, selection, count), selection, tally };
 }
 
-/** The job of a row, as a list has it. */
+/** Reads a job from its row, as a list contains it. */
 export function listedJobOf(row: JobRow): ListedJob {
   return partsOf(row, storedJson<Selection>(row.selection), storedJson<CountState>(row.count));
 }
@@ -146,7 +148,7 @@ function partsOf(row: JobRow, { sent, accessors, asked }: Selection, count: Coun
   };
 }
 
-/** Which number is larger than it may be; null: none. */
+/** Returns the limit that the count exceeds; null: none. */
 export function grownBeyond({ count, total }: Expected, tally: Tally): "expected_count" | "expected_total" | null {
   if (count !== null && tally.matched > count) return "expected_count";
   return total !== null && tally.total > total ? "expected_total" : null;

@@ -25,23 +25,24 @@ import {
 } from "./revocation-job.ts";
 import { isRoot, madeUntil, type RevokedInTree, type Selection } from "./selection.ts";
 
-/** What the alarm does, and the type of its log lines. */
+/** Name of the alarm's duty, and the type of its log lines. */
 const DUTY = "token revocation";
-/** Tokens that one step revokes: with a call to a tree for each, far below the platform's limit of calls. */
+/** Tokens that one step revokes. With a call to a tree for each it stays far below the platform's limit of calls. */
 export const STEP = 200;
-/** Pause between two steps (ms), so that requests come in between. */
+/** Pause between two steps (ms), in which requests are served. */
 const PAUSE_MS = 5;
 /** Pause after a step that failed (ms). */
 const RETRY_MS = 5000;
-/** Jobs that are kept. */
+/** Number of the newest jobs that are kept, of revocations and of dry runs each. */
 const KEPT_JOBS = 100;
 /** Steps in a row that may fail before a job is given up. */
 const MAX_FAILURES = 20;
 
 /**
- * Counts and revokes many tokens, a step at a time, one job after the other, counts first. Where a job stands is in its row,
- * written after each step. What a step is to end is written before it: a step that a crash repeats finds its tokens dead, and counts
- * them all the same. Tokens that are made after the start are not meant.
+ * Counts and revokes many tokens in steps, one job after the other; jobs that count come first. The position of a job
+ * is in its row, written after each step. What a step will end is written before it: a step that is repeated after a
+ * crash finds its tokens dead, and still counts them. Tokens that are created after the start of a job do not match its
+ * filter.
  */
 export class TokenRevocations extends GroveObject<ListingEnv> {
   constructor(ctx: DurableObjectState, env: ListingEnv) {
@@ -55,10 +56,10 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
   }
 
   /**
-   * Starts a job and answers with its id. From the answer on it happens, whatever fails meanwhile.
+   * Starts a job and returns its id. The job is durable once this returns.
    *
-   * @param count what is counted of it by now. When that is all, it is no more than `expected`.
-   * @param expected the most that the job may end; null: it counts, and ends nothing.
+   * @param count state of its count so far. The caller has checked that a complete count is not above `expected`.
+   * @param expected limits of what the job may end; null: a dry run, which only counts.
    */
   async start(selection: Selection, count: CountState, expected: Expected | null): Promise<string> {
     const id = crypto.randomUUID();
@@ -90,9 +91,9 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
     return id;
   }
 
-  /** All revocations that are kept, the newest first. Dry runs are found by their ids alone. */
+  /** Returns all kept revocations, the newest first. Dry runs are only found by their ids. */
   list(): ListedJob[] {
-    // A row can be much larger than what is listed of it: they are read one by one.
+    // A row can be much larger than the listed job, so rows are read one by one.
     return Array.from(this.tables.exec<JobRow>("SELECT * FROM jobs WHERE dry = 0 ORDER BY number DESC"), (row) =>
       listedJobOf(row),
     );
@@ -105,8 +106,9 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
   }
 
   /**
-   * Stops a job that is running, after the step that it is at: until that is done, also when it has to be repeated, the job has not
-   * finished. A step that is only planned is not begun. What is revoked stays so. Null when there is no such job.
+   * Stops a running job after its current step. Until that step is done, even if it has to be repeated, the job has not
+   * finished. A step whose plan is not stored yet is not performed. Revoked tokens stay revoked. Returns null when
+   * there is no such job.
    */
   stop(id: string): RevocationJob | null {
     const row = this.#find(id);
@@ -117,7 +119,7 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
     return this.read(id);
   }
 
-  /** One step of the oldest job that is running. */
+  /** Performs one step of the next job. */
   async #goOn(): Promise<void> {
     const job = this.#next();
     if (!job) return;
@@ -146,7 +148,7 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
     const repeated = job.step === null ? null : storedJson<PlannedStep>(job.step);
     const step = repeated ?? (await this.#plan(selection, job.position));
     if (!repeated) {
-      // A job that was stopped during the plan has finished: the answer to stop() says so.
+      // A job that was stopped while the step was planned has finished, and the answer to stop() said so.
       if (this.#find(job.id)?.state !== "running") return;
       this.tables.exec("UPDATE jobs SET step = ? WHERE id = ?", JSON.stringify(step), job.id);
     }
@@ -168,7 +170,7 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
     else if (state === "running" && step.next === null) this.#end(job.id, "done");
   }
 
-  /** The tokens of the next step, and what it is to end. */
+  /** Plans the next step: its tokens, and how many it will end in each tree. */
   async #plan(selection: Selection, position: string | null): Promise<PlannedStep> {
     const { accessors, listed, next } = await this.#nextTokens(selection, position);
     const singles = listed.filter((token) => isSingle(token, selection));
@@ -183,7 +185,7 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
     return { accessors, next, ends: [...asked, ...ends] };
   }
 
-  /** The tokens of the next step, what the list has of them, and the position after them; null at the end. */
+  /** Returns the tokens of the next step, their entries in the list, and the position after them; null at the end. */
   async #nextTokens(
     { filter, accessors }: Selection,
     position: string | null,
@@ -205,11 +207,15 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
     };
   }
 
-  /** @param repeated true when the step was begun before: tokens that have ended since then ended with it. */
+  /**
+   * Performs a step.
+   *
+   * @param repeated true when the step was started before: tokens that have ended since its plan count as ended by it.
+   */
   async #revoke(selection: Selection, { accessors, ends }: PlannedStep, repeated: boolean): Promise<RevokedInTree> {
     const mark = ([treeId, of]: [string, string[]]) => this.#revokeInTree(selection, treeId, of, false);
     const sweep = async ([treeId]: [string, string[]], { revoked, gone }: RevokedInTree): Promise<void> => {
-      // The first attempt may have died before it swept what it ended; until that is swept, the receipt lacks it.
+      // The first attempt may have failed before the sweep. The receipt lacks the tokens until they are swept.
       if (revoked > 0 || (repeated && gone > 0)) await treeAt(this.env, treeId).sweep();
     };
     const trees = byTree(accessors);
@@ -239,9 +245,12 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
     return treeAt(this.env, treeId).revokeFiltered(request);
   }
 
-  /** The step is repeated; a job that fails again and again is given up. Messages of errors are in the log alone. */
+  /**
+   * Records a failed step, which is repeated. After `MAX_FAILURES` in a row the job is given up. Errors are only in the
+   * log.
+   */
   #failed({ id, failures: before }: JobRow): void {
-    // One that was stopped during the step has finished, and its failure changes nothing.
+    // A job that was stopped during the step may have finished. Then its failure changes nothing.
     const row = this.#find(id);
     if (!row || !isUnderWay(row)) return;
     const failures = [...storedJson<string[]>(before), `${new Date(currentTime()).toISOString()}: a step failed`];
@@ -254,7 +263,7 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
   }
 
   #next(): JobRow | null {
-    // Somebody waits for a count, and it is short.
+    // A client waits for a count, and a count is short.
     const first = (where: string) =>
       this.tables.exec<JobRow>(`SELECT * FROM jobs WHERE ${where} ORDER BY number LIMIT 1`).toArray()[0] ?? null;
     return first("state = 'counting'") ?? first("finished_at IS NULL");
@@ -265,7 +274,7 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
   }
 }
 
-/** The jobs of this installation. */
+/** Returns the stub of the object with the jobs of this installation. */
 export function revocationsOf(env: ListingEnv): DurableObjectStub<TokenRevocations> {
   return within(env, env.TOKEN_REVOCATIONS).getByName("revocations");
 }
@@ -274,7 +283,7 @@ function isUnderWay({ finished_at }: JobRow): boolean {
   return finished_at === null;
 }
 
-/** What a step is to end in each tree. A tree of several orphans is in the plan with each of them. */
+/** Returns what a step will end in each tree. The plan has one item for each orphan of a tree with several. */
 function endsByTree(
   ends: PlannedStep["ends"],
 ): ReadonlyMap<string, { readonly revoked: number; readonly total: number }> {
@@ -286,7 +295,10 @@ function endsByTree(
   return byTree;
 }
 
-/** What a step has done in a tree whose answer to the first attempt may be lost: then its tokens had ended already. */
+/**
+ * Corrects the answer of a tree to a repeated step. Tokens that the first attempt ended are gone now, but count as
+ * revoked.
+ */
 function withLostAnswer(answer: RevokedInTree, plan: { revoked: number; total: number }): RevokedInTree {
   const lost = Math.min(answer.gone, plan.revoked - answer.revoked);
   if (lost <= 0) return answer;

@@ -1,24 +1,30 @@
 import type { InventoryEntry } from "./entry.ts";
 
-/** A text that is looked for in what is known of tokens. */
+/** A text to search for in the entries of tokens. */
 export interface Search {
-  /** Characters: `MIN_SEARCH` to `MAX_SEARCH`. */
+  /** `MIN_SEARCH` to `MAX_SEARCH` characters. */
   readonly text: string;
-  /** Ids of the entities of whose names, or of whose aliases' names, it is a part. */
+  /** Ids of the entities whose name, or the name of an alias of theirs, contains the text. */
   readonly entities: readonly string[];
 }
 
-/** Fewer characters are in no index. */
+/** Minimum length of a search in characters: the index has sequences of three. */
 export const MIN_SEARCH = 3;
 export const MAX_SEARCH = 128;
-/** Characters of each text that are searched. */
+/** Length (characters) to which pairs of metadata are cut off for the search. */
 const MAX_SEARCHED = 256;
-/** The beginning of an accessor, in its own case. Shorter ones would begin accessors by chance. */
+/** A text that may be the beginning of an accessor; case matters. Shorter texts would match accessors by chance. */
 const ACCESSOR_BEGINNING = /^[\w-]{8,}$/;
-/** Any part of one. To find it all accessors are read, so a word of which all letters are of one case is not taken for it. */
+/**
+ * A text that may be a part of an accessor. To find it all accessors are read, so words with letters of one case are
+ * excluded.
+ */
 const ACCESSOR_PART = /^(?=.*[a-z])(?=.*[A-Z])[\w-]{8,83}$/;
 
-/** True when the text is a part of a name, role, path or pair of metadata of a token, in any case, or of its accessor. */
+/**
+ * True when the search finds a token: by its entity, in its name, role, path or a pair of metadata (ignoring case), or
+ * in its accessor.
+ */
 export function isFound({ text, entities }: Search, token: InventoryEntry): boolean {
   return (
     entities.includes(token.entityId) ||
@@ -28,30 +34,30 @@ export function isFound({ text, entities }: Search, token: InventoryEntry): bool
   );
 }
 
-/** True when `text` is a part of `searched` in any case. */
+/** True when `searched` contains `text`, ignoring case. */
 export function hasPart(searched: string, text: string): boolean {
   return lowered(searched).includes(lowered(text));
 }
 
-/** True for a text that accessors may begin with, or be. */
+/** True for a text that may be an accessor, or the beginning of one. */
 export function isAccessorBeginning(text: string): boolean {
   return ACCESSOR_BEGINNING.test(text);
 }
 
-/** True for a text that is looked for in the middle and at the end of accessors too. */
+/** True for a text that is also searched for in the middle and at the end of accessors. */
 export function isAccessorPart(text: string): boolean {
   return ACCESSOR_PART.test(text);
 }
 
-/** The form in which texts are compared. */
+/** Returns the form in which texts are compared: lower case, and well-formed Unicode. */
 export function lowered(text: string): string {
   return text.toLowerCase().toWellFormed();
 }
 
-/** The kinds of texts that a search looks in. */
+/** Kinds of the texts that a search covers. */
 const SEARCHED_KINDS = ["role", "name", "path", "meta"] as const;
 
-/** What a search looks in, by kind. */
+/** Returns the texts of a token that a search covers, with their kinds. */
 export function searchedTexts({
   role,
   displayName,
@@ -69,12 +75,12 @@ export function searchedTexts({
   ];
 }
 
-/** A pair of metadata as it is searched. */
+/** Formats a pair of metadata for the search, cut off to `MAX_SEARCHED` characters. */
 export function pairText(name: string, value: string): string {
   return `${name}=${value}`.slice(0, MAX_SEARCHED).toWellFormed();
 }
 
-/** The text of a term that a search looks in; null for another one. */
+/** Returns the text of a term if a search covers it; else null. */
 export function textOfTerm(term: string): string | null {
   const kind = SEARCHED_KINDS.find((one) => term.startsWith(`${one}:`));
   return kind === undefined ? null : term.slice(kind.length + 1);

@@ -5,79 +5,80 @@ import type { ListedToken } from "./entry.ts";
 import type { TokenFilter } from "./filter.ts";
 import type { Tally } from "./tally.ts";
 
-/** The tokens that a revocation means. */
+/** The tokens that are selected for a revocation. */
 export interface Selection {
   /** As the client sent it, in JSON. */
   readonly sent: string;
-  /** The tokens, by a filter or by name. */
+  /** Selects tokens by a filter; null: `accessors` names them. */
   readonly filter: TokenFilter | null;
   readonly accessors: readonly string[] | null;
   readonly includeRoot: boolean;
-  /** The token that stays, with all above it; null: none. */
+  /** The token that is not revoked, nor any token above it; null: none. */
   readonly spare: TokenAddress | null;
-  /** Who asks; the job is named by its start. */
+  /** Origin of the request. The start of the job adds the id of the job. */
   readonly asked: EndRequest;
 }
 
-/** The selection without tokens that are made after `now` (ms). Safe to repeat. */
+/** Returns the selection without tokens that are created after `now` (ms), for a filter. Safe to repeat. */
 export function madeUntil(selection: Selection, now: number): Selection {
   const { filter } = selection;
   if (filter === null) return selection;
   return { ...selection, filter: { ...filter, createdBefore: Math.min(filter.createdBefore ?? now + 1, now + 1) } };
 }
 
-/** True for a root token: a revocation leaves it out unless it is to take root tokens. */
+/** True for a root token. A revocation does not end it unless `includeRoot` is set. */
 export function isRoot({ policies }: Pick<ListedToken, "policies">): boolean {
   return policies.includes(ROOT_POLICY);
 }
 
-/** Tokens of one tree that are to be revoked. */
+/** Tokens of one tree that are selected for a revocation. */
 export interface MeantInTree {
   readonly tokens: readonly RowAndTail[];
-  /** By which the list found them: the tree judges it by its own rows. null: they were named. */
+  /** The filter by which the list found them. The tree checks it against its own rows. null: they were named. */
   readonly filter: TokenFilter | null;
-  /** False: root tokens stay. */
+  /** False: root tokens are not revoked. */
   readonly includeRoot: boolean;
-  /** A token of the tree that stays, and so must all above it; null: none. */
+  /** Row of the token that is not revoked, nor any token above it; null: none. */
   readonly spare: number | null;
 }
 
-/** How far the count in a tree is. */
+/** Position of a count in a tree. */
 export interface CountCursor {
-  /** Position among the tokens that are meant. */
+  /** Index in the selected tokens. */
   readonly at: number;
-  /** The last row that was counted below that one; null: it was not looked at yet. */
+  /** The last row that was counted below that token; null: the token is not counted yet. */
   readonly row: number | null;
 }
 
-/** What one bounded step has counted in a tree. */
+/** Result of one bounded step of a count in a tree. */
 export interface CountedInTree {
   readonly tally: Tally;
-  /** True when the count began anew: what earlier steps counted in this tree is void. */
+  /** True when the count was restarted: the results of earlier steps in this tree are discarded. */
   readonly anew: boolean;
   /** Where to go on; null at the end. */
   readonly next: CountCursor | null;
 }
 
+/** Request to a tree to revoke selected tokens. */
 export interface RevokeInTree extends MeantInTree {
-  /** True: nothing is revoked, the answer says what would be. */
+  /** True: nothing is revoked. The answer has the numbers of what would be. */
   readonly dry: boolean;
-  /** Who asked, and the job. */
+  /** Origin of the request, with the id of the job. */
   readonly asked: EndRequest;
-  /** True: the caller has the tree swept afterwards. False: its alarm does it at once. */
+  /** True: the caller has the tree sweep afterwards. False: the alarm of the tree sweeps at once. */
   readonly sweptByCaller: boolean;
 }
 
-/** What became of them. */
+/** Result of a revocation of selected tokens: numbers of tokens. */
 export interface RevokedInTree {
-  /** Tokens that were meant and alive until now. */
+  /** Selected tokens that were alive until now. */
   readonly revoked: number;
-  /** Those and everything below them that was alive until now. */
+  /** Those, and all tokens below them that were alive until now. */
   readonly total: number;
-  /** Had ended before, often with another one that was revoked. */
+  /** Selected tokens that had ended before, often with a revoked token above them. */
   readonly gone: number;
-  /** Root tokens, and the one to be spared with what it hangs on. */
+  /** Root tokens, and the spared token with those above it. */
   readonly spared: number;
-  /** Are not meant by the filter, whatever the list says of them. */
+  /** Tokens that the list found but that do not match the filter by the rows of their tree. */
   readonly mismatched: number;
 }

@@ -1,43 +1,46 @@
 import type { InventoryEntry } from "./entry.ts";
 import { addCounts, type GroupCount } from "./group-sums.ts";
 
-/** What the tokens of a revocation are counted by. */
+/** Properties by which the tokens of a revocation are counted. */
 export const GROUPINGS = ["mount", "role", "owner"] as const;
 export type Grouping = (typeof GROUPINGS)[number];
 
-/** Groups that a count keeps of each kind: who names tokens could otherwise make it as large as the list. */
+/**
+ * Maximum number of groups of each kind. Clients choose their names, and could otherwise make a count as large as the
+ * list.
+ */
 export const MAX_GROUPS = 300;
-/** The key of the metadata that names whose a token is. */
+/** Name of the metadata whose value is the owner of a token. */
 const OWNER_KEY = "owner";
-/** Characters of the name of a group. */
+/** Maximum length of the name of a group, in characters. */
 const MAX_NAME = 100;
 
 /** Numbers of tokens by one of their properties. */
 export interface Groups {
   readonly named: readonly GroupCount[];
-  /** Tokens of groups that were met when enough were kept, or whose names are too long. */
+  /** Number of tokens in groups beyond the first `MAX_GROUPS`, or with names that are too long. */
   readonly other: number;
 }
 
-/** What a revocation would end, or a part of it. Parts add up. */
+/** Numbers of what a revocation would end, or of a part of it. Parts can be added. */
 export interface Tally {
-  /** Tokens that are meant, each once. */
+  /** Selected tokens, each counted once. */
   readonly matched: number;
-  /** They and everything below them, each once. */
+  /** Selected tokens and all tokens below them, each counted once. */
   readonly total: number;
-  /** Leases of secrets that those have; `more` when one call of a tree met more than it counts. */
+  /** Leases of secrets that all of them hold. `more`: a tree had more in one call than it counts. */
   readonly leases: { readonly count: number; readonly more: boolean };
-  /** Of the total. */
+  /** The total by property. */
   readonly by: Readonly<Record<Grouping, Groups>>;
-  /** Root tokens that stay. */
+  /** Root tokens that are not revoked. */
   readonly root: number;
-  /** The caller's token and those above it, which stay. */
+  /** The caller's token and those above it, which are not revoked. */
   readonly self: number;
 }
 
 const NO_GROUPS: Groups = { named: [], other: 0 };
 
-/** Nothing counted yet. */
+/** Tally before anything is counted. */
 export const NO_TALLY: Tally = {
   matched: 0,
   total: 0,
@@ -47,10 +50,10 @@ export const NO_TALLY: Tally = {
   self: 0,
 };
 
-/** What tokens are grouped by. */
+/** Fields by which tokens are grouped. */
 export type GroupedToken = Pick<InventoryEntry, "mount" | "role" | "entityId" | "metadata">;
 
-/** The groups of some tokens. */
+/** Counts some tokens by each property. */
 export function groupsOf(tokens: readonly GroupedToken[]): Tally["by"] {
   const of = (keyOf: (token: GroupedToken) => string): Groups =>
     bounded(addCounts(tokens.map((token) => ({ key: keyOf(token), count: 1 }))));
@@ -61,7 +64,7 @@ export function groupsOf(tokens: readonly GroupedToken[]): Tally["by"] {
   };
 }
 
-/** Two parts as one. */
+/** Adds two parts of a tally. */
 export function addTally(a: Tally, b: Tally): Tally {
   return {
     matched: a.matched + b.matched,
@@ -77,7 +80,7 @@ export function addTally(a: Tally, b: Tally): Tally {
   };
 }
 
-/** A group that is kept once stays, so that its number is exact. */
+/** Adds groups. A group that is named in `a` stays named, so that its number is exact. */
 function addGroups(a: Groups, b: Groups): Groups {
   const kept = bounded(addCounts([...a.named, ...b.named]));
   return { named: kept.named, other: a.other + b.other + kept.other };

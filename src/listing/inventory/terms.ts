@@ -2,7 +2,7 @@ import { hourKey, type InventoryEntry } from "./entry.ts";
 import type { TokenFilter } from "./filter.ts";
 import { pairText, searchedTexts } from "./search.ts";
 
-/** What tokens are counted by. `first`: one token of each tree, by mount. `ended`: those that have ended, of jobs and others. */
+/** Kinds of counters. `first`: the first token of each tree, by mount. `ended`: ended tokens, by jobs and others. */
 const COUNT_KINDS = [
   "mount",
   "role",
@@ -15,32 +15,32 @@ const COUNT_KINDS = [
   "ended",
 ] as const;
 
-/** What trees can be grouped by: what their first tokens have. */
+/** Properties of the first token by which trees can be grouped. */
 export type TreeGrouping = "mount" | "name" | "role" | `metadata.${string}`;
 
-/** `trees`: one token of each tree, by something else than the mount. */
+/** All kinds of counters. `trees`: the first token of each tree, by another property than the mount. */
 export type CountKind = (typeof COUNT_KINDS)[number] | `metadata.${string}` | `trees.${TreeGrouping}`;
 
-/** Groups of tokens that a reader can choose. */
+/** Properties by which a client can group tokens. */
 export type GroupKind = TreeGrouping | "entity" | "policy";
 
-/** Characters by which values of metadata are counted. */
+/** Length (characters) to which values of metadata are cut off as keys of counters. */
 const MAX_KEY = 256;
 
-/** A counter: of the tokens of one mount that have something in common. */
+/** Key of a counter: it counts the tokens of one mount that have a property in common. */
 export interface CountKey {
   readonly kind: CountKind;
   readonly mount: string;
   readonly key: string;
 }
 
-/** The hour of end of a token that never ends. */
+/** Key of the hour of expiry for tokens that never expire. */
 export const NEVER_KEY = "never";
 
-/** Nearly every token has this policy: an index of those that do would be the list of all. */
+/** The policy without postings. Nearly every token has it, so its postings would name nearly all tokens. */
 const UNINDEXED_POLICY = "default";
 
-/** The texts that a token is found by, besides its tree: that is in its accessor. */
+/** Returns the terms of a token in the postings. The tree is not among them, because the accessor contains it. */
 export function termsOf(entry: InventoryEntry): string[] {
   const terms = [`mount:${entry.mount}`];
   if (entry.entityId !== "") terms.push(`entity:${entry.entityId}`);
@@ -49,7 +49,7 @@ export function termsOf(entry: InventoryEntry): string[] {
   return terms;
 }
 
-/** The counters that a token adds one to. */
+/** Returns the counters that count a token. `createdAt` in ms. */
 export function countsOf(entry: InventoryEntry, createdAt: number): CountKey[] {
   const { mount, expiresAt, first, metadata = {} } = entry;
   const groupings: TreeGrouping[] = ["mount", "name", "role"];
@@ -60,19 +60,19 @@ export function countsOf(entry: InventoryEntry, createdAt: number): CountKey[] {
     { kind: "end_hour", mount, key: expiresAt === null ? NEVER_KEY : hourKey(expiresAt) },
   ];
   for (const kind of kinds) for (const key of groupKeysOf(entry, kind)) counts.push({ kind, mount, key });
-  // Of a tree too, by its first token.
+  // The first token also counts its tree.
   for (const kind of first ? groupings : []) {
     for (const key of groupKeysOf(entry, kind)) counts.push({ kind: treesKind(kind), mount, key });
   }
   return counts;
 }
 
-/** The kind of the counters of trees by `grouping`. */
+/** Returns the kind of the counters of trees by `grouping`. */
 export function treesKind(grouping: TreeGrouping): CountKind {
   return grouping === "mount" ? "first" : `trees.${grouping}`;
 }
 
-/** What a token is counted by under a kind of group; a token has several policies. */
+/** Returns the keys of the groups of one kind that a token is in: several for policies, else one or none. */
 export function groupKeysOf(entry: InventoryEntry, kind: GroupKind): readonly string[] {
   switch (kind) {
     case "mount":
@@ -93,14 +93,14 @@ export function groupKeysOf(entry: InventoryEntry, kind: GroupKind): readonly st
   }
 }
 
-/** Terms that every token meant by a filter has: `end` is set for a range of terms. */
+/** A term, or a range of terms, of which every token that matches a filter has one. */
 export interface TermRange {
   readonly term: string;
-  /** The range goes up to this term; absent: the one term alone. */
+  /** Exclusive end of the range; absent: the range is the one term. */
   readonly end?: string;
 }
 
-/** Ways to find the tokens of a filter by their terms. */
+/** Returns the terms and ranges of terms by each of which the tokens of a filter can be found. */
 export function rangesOf(filter: TokenFilter): TermRange[] {
   const exact = (name: string, value: string | undefined): TermRange[] =>
     value === undefined || value === "" ? [] : [{ term: `${name}:${value}` }];

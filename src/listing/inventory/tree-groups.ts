@@ -4,7 +4,7 @@ import { addUp, topOf } from "./group-sums.ts";
 import type { TreeGroup, WantedTreeGroups } from "./shard/tree-groups.ts";
 import type { TreeGrouping } from "./terms.ts";
 
-/** Trees and all of their tokens. */
+/** Number of trees, and number of all of their tokens (`count`). */
 export interface Trees {
   readonly trees: number;
   readonly count: number;
@@ -15,7 +15,10 @@ export interface GroupOfTrees extends Trees {
   readonly key: string;
 }
 
-/** The greatest groups of trees of each of some mounts, at most `limit` of each: exact for every group that is named. null: too many trees. */
+/**
+ * Returns the largest groups of trees of each of these mounts, at most `limit` of each. The numbers of every returned
+ * group are exact. null: there are too many trees to read.
+ */
 export async function greatestTreeGroups(
   env: ListingEnv,
   grouping: TreeGrouping,
@@ -28,7 +31,7 @@ export async function greatestTreeGroups(
     mounts.map((mount) => ({ mount, keys: null })),
   );
   if (!first) return null;
-  // A shard names its own greatest groups; of those that are shown every shard is asked.
+  // A shard returns its own largest groups. For the groups that are shown every shard is asked again.
   const wanted = [...byMount(first)].map(([mount, groups]) => ({
     mount,
     keys: greatest(groups, limit).map(({ key }) => key),
@@ -37,7 +40,10 @@ export async function greatestTreeGroups(
   return exact && new Map([...byMount(exact)].map(([mount, of]) => [mount, greatest(of, limit)]));
 }
 
-/** How many trees begin with a token of each of these groups, and how many tokens those have, by key. null: too many trees. */
+/**
+ * Counts the trees whose first token is in each of these groups, and their tokens, by key. null: too many trees to
+ * read.
+ */
 export async function treesOfGroups(
   env: ListingEnv,
   grouping: TreeGrouping,
@@ -49,7 +55,7 @@ export async function treesOfGroups(
   return found && new Map(allOf(found).map((group) => [group.key, group]));
 }
 
-/** How many trees each mount has, and how many tokens those have. null: too many trees. */
+/** Counts the trees of each mount, and their tokens. null: there are too many trees to read. */
 export async function treesOfMounts(
   env: ListingEnv,
   mounts: readonly string[],

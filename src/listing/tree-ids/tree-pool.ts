@@ -109,7 +109,7 @@ export class TreePool {
   started(trees: readonly StartedTree[]): void {
     for (const { tree, row } of trees) {
       const batch = this.#batchOf.get(tree);
-      // The clock of the isolate that made the token may be behind.
+      // The clock of the isolate that created the token may be behind.
       if (batch && batch.at <= rowGeneratedAt(row) + isolates().clockSkewMs) this.#settle(tree);
     }
   }

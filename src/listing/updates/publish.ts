@@ -19,8 +19,9 @@ const QUEUE = new UpdateQueue();
 const TIMER = new SoonestTimer();
 
 /**
- * Queues the update for a new token. @param allocatedBy the shard that allocated the tree, for its first token; else
- * null.
+ * Queues the update for a new token.
+ *
+ * @param allocatedBy number of the shard that allocated the tree, for its first token; else null.
  */
 export function publishNewToken(env: ListingEnv, entry: InventoryEntry, allocatedBy: number | null): void {
   QUEUE.created(entry, allocatedBy);

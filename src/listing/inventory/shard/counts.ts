@@ -2,20 +2,23 @@ import type { Sql } from "../../../storage/tables.ts";
 import type { GroupCount } from "../group-sums.ts";
 import type { CountKey, CountKind } from "../terms.ts";
 
-/** A counter and by how much it changes. */
+/** A counter and the number `n` that is added to it. */
 export interface CountDelta extends CountKey {
   readonly n: number;
 }
 
-/** Changes that the table of counters does not have yet. */
+/** Changes that are not written to the table of counters yet. */
 interface PendingCounts {
   readonly counts: Iterable<CountDelta>;
 }
 
-/** Groups that one shard names. */
+/** Maximum number of groups that one shard returns. */
 const MAX_GROUPS = 1000;
 
-/** Counters of one shard, kept with every change, so that reading them does not depend on how many tokens there are. */
+/**
+ * Counters of one shard. Every change updates them, so that the cost of reading does not depend on the number of
+ * tokens.
+ */
 export class InventoryCounts {
   readonly #sql: Sql;
   readonly #pending: PendingCounts;
@@ -25,13 +28,13 @@ export class InventoryCounts {
     this.#pending = pending;
   }
 
-  /** The mounts that have tokens here, or (`first`) trees, with their numbers. */
+  /** Returns the mounts that have tokens here, or (`first`) trees, with their numbers. */
   mounts(kind: "mount" | "first"): GroupCount[] {
     const stored = this.#groups(kind, "ORDER BY mount LIMIT ?", MAX_GROUPS);
     return withDeltas(stored, this.#deltas(kind)).slice(0, MAX_GROUPS);
   }
 
-  /** The greatest groups of a kind among the tokens of a mount, at most `MAX_GROUPS`. */
+  /** Returns the largest groups of a kind among the tokens of a mount, at most `MAX_GROUPS`. */
   greatest(kind: CountKind, mount: string): GroupCount[] {
     const deltas = this.#deltas(kind, mount);
     const stored = [...this.#greatestStored(kind, mount), ...this.#stored(kind, mount, [...deltas.keys()])];
@@ -40,7 +43,7 @@ export class InventoryCounts {
       .slice(0, MAX_GROUPS);
   }
 
-  /** How many tokens of a mount are in each of some groups; those without a token are left out. */
+  /** Counts the tokens of a mount in each of some groups. Groups without a token are left out. */
   of(kind: CountKind, mount: string, keys: readonly string[]): GroupCount[] {
     const wanted = new Set(keys);
     const deltas = new Map([...this.#deltas(kind, mount)].filter(([key]) => wanted.has(key)));
@@ -58,7 +61,7 @@ export class InventoryCounts {
     return this.#groups(kind, "AND mount = ? AND key IN (SELECT value FROM json_each(?))", mount, JSON.stringify(keys));
   }
 
-  /** What is not in the table yet, by key. */
+  /** Returns the pending changes, by key. */
   #deltas(kind: CountKind, mount?: string): ReadonlyMap<string, number> {
     const deltas = [...this.#pending.counts].filter(
       (delta) => delta.kind === kind && (mount === undefined || delta.mount === mount),
@@ -72,7 +75,7 @@ export class InventoryCounts {
   }
 }
 
-/** Writes changes of counters; one that comes to nothing goes. */
+/** Writes changes of counters. A counter that reaches zero is deleted. */
 export function writeCounts(sql: Sql, deltas: Iterable<CountDelta>): void {
   for (const { kind, mount, key, n } of deltas) {
     const emptied = "DELETE FROM counts WHERE kind = ? AND mount = ? AND key = ? AND n <= ?";
@@ -83,7 +86,7 @@ export function writeCounts(sql: Sql, deltas: Iterable<CountDelta>): void {
   }
 }
 
-/** Groups with what is not in the table yet. One can be named twice. */
+/** Returns groups with the pending changes added. `stored` can contain a group twice. */
 function withDeltas(stored: readonly GroupCount[], deltas: ReadonlyMap<string, number>): GroupCount[] {
   const counts = new Map(stored.map(({ key, count }) => [key, count]));
   for (const [key, n] of deltas) counts.set(key, (counts.get(key) ?? 0) + n);

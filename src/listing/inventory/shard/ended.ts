@@ -10,8 +10,8 @@ import type { Pending } from "./pending.ts";
 import { findPlace, type TokenRowOfShard } from "./tables.ts";
 
 /**
- * The table of tokens that have ended. The id is the first free one from the number of the token's row on, so that an accessor leads
- * to it without an index. `of_job` is 1 for tokens that a job revoked: they have a bound of their own.
+ * The table of ended tokens. The id is the first free one from the token's row number on, so that a token is found by
+ * its accessor without an index. `of_job` is 1 for tokens that a job revoked: their number has a bound of its own.
  */
 export const ENDED_SQL = `
   CREATE TABLE ended (
@@ -21,30 +21,30 @@ export const ENDED_SQL = `
   CREATE INDEX ended_by_time ON ended (of_job, at);
 `;
 
-/** A token that has ended. */
+/** A token that has ended, and how it ended. */
 export interface Ending {
   readonly accessor: string;
   readonly end: EndRecord;
-  /** What the inventory would keep of it; absent where it has the token. */
+  /** Its entry, from its tree; absent when the inventory has the token. */
   readonly entry?: InventoryEntry;
 }
 
-/** A token that has ended, as it is kept for some time. */
+/** Record of an ended token, which is kept for some time. */
 export interface EndedToken {
   /** Unique in its shard. */
   readonly id: number;
-  /** What the inventory had of it; names are empty when it knew nothing. Its id is the number of its row. */
+  /** Its last entry, with empty names when there was none. Its id is its row number. */
   readonly token: ListedToken;
   readonly end: EndRecord;
 }
 
-/** Which of them are meant. */
+/** Conditions on ended tokens. */
 export interface EndedFilter {
   /** Only those of this job. */
   readonly job?: string;
   /** Only those that ended with this token, itself included. */
   readonly cause?: string;
-  /** Ended at or after, and at or before (ms). */
+  /** Ended at `from` or later, and at `to` or earlier (ms). */
   readonly from: number;
   readonly to: number;
 }
@@ -52,17 +52,17 @@ export interface EndedFilter {
 /** A page of the tokens of one shard that have ended. */
 export type EndedQuery = ShardQuery<EndedFilter>;
 
-/** The last first. */
+/** Order of pages: the last to end first. */
 export const LAST_FIRST: Order = { by: "end", descending: true };
 
-/** Rows that one page looks at. */
+/** Maximum number of rows that one page reads. */
 const MAX_SCANNED = 2000;
-/** Rows of one step of the clean-up. */
+/** Maximum number of rows of each class that one step of the clean-up deletes. */
 const STEP = 500;
-/** Ends of an hour (ms) are forgotten together. */
+/** Records of an hour (ms) are deleted together. */
 const PAUSE_MS = 3_600_000;
 
-/** What is known of a token that ended before the list heard of it, and whose tree says nothing. */
+/** Entry of a token that ended before it was listed, and whose tree sent no entry. */
 const UNKNOWN: Omit<InventoryEntry, "accessor"> = {
   ...{ parent: null, first: false, leased: true, mount: "", path: "", role: "", displayName: "", policies: [] },
   ...{ entityId: "", expiresAt: null, renewedAt: null, numUses: 0, usesLeft: 0, period: 0, explicitMaxTtl: 0 },
@@ -75,18 +75,18 @@ type Stored = Omit<EndRecord, "at">;
 
 const COLUMNS = "id, accessor, at, how, entry";
 
-/** The tokens of one shard that have ended lately. None of it decides about access. */
+/** Records of the recently ended tokens of one shard. No decision about access uses them. */
 export class EndedTokens {
   readonly #sql: Sql;
   readonly #pending: Pending;
   readonly #counts: InventoryCounts;
   readonly #most: Readonly<Record<Class, number>>;
-  /** How many are kept; null before they were read. */
+  /** Number of records of each class; null before they were read. */
   #kept: Record<Class, number> | null = null;
-  /** No token that is kept ended before this (ms); null: none is kept. Undefined before it was read. */
+  /** No recorded token ended before this time (ms); null: there is no record. Undefined before it was read. */
   #oldest: number | null | undefined;
 
-  /** @param most tokens that are kept. */
+  /** @param most maximum number of records of each class. */
   constructor(sql: Sql, pending: Pending, counts: InventoryCounts, most: Readonly<Record<Class, number>> = MAX_ENDED) {
     this.#sql = sql;
     this.#pending = pending;
@@ -95,14 +95,15 @@ export class EndedTokens {
   }
 
   /**
-   * Keeps tokens that leave the inventory; one that is kept stays as it is. Belongs to the transaction of their removal.
+   * Stores records of tokens that leave the inventory; an existing record is not changed. It is part of the transaction
+   * of their removal.
    *
-   * @param rows what the inventory had of those that were in it.
+   * @param rows the rows of those that were in the inventory.
    */
   add(endings: readonly Ending[], rows: readonly TokenRowOfShard[]): void {
     const entries = new Map(rows.map(({ accessor, entry }) => [accessor, entry]));
     for (const { accessor, end, entry } of endings) {
-      // None when the token is kept, or nothing is free near its place.
+      // null when the token has a record, or no id is free for it.
       const { free: id } = findPlace<Row>(this.#sql, "ended", COLUMNS, accessor);
       if (id === null) continue;
       const { at, ...stored } = end;
@@ -128,18 +129,18 @@ export class EndedTokens {
     }
   }
 
-  /** The token with this accessor, when it ended at `from` (ms) or later. */
+  /** Returns the record of the token with this accessor; null when there is none, or it ended before `from` (ms). */
   find(accessor: string, from: number): EndedToken | null {
     const { known } = findPlace<Row>(this.#sql, "ended", COLUMNS, accessor);
     return known && known.at >= from ? endedOf(known) : null;
   }
 
-  /** At most `limit` of the tokens that the filter means, the last first. Looks at a bounded number of them. */
+  /** Returns at most `limit` records that match the filter, the last to end first. Reads a bounded number of rows. */
   page({ filter, after, shard, limit }: EndedQuery): ShardPage<EndedToken> {
     const tokens: EndedToken[] = [];
     let upTo: Position | null = null;
     let scanned = 0;
-    // Rows are read one after the other, so that those are not read that the page has no room for.
+    // Rows are read lazily, so that none is read after the page is full.
     for (const row of this.#lastFirst(filter, after)) {
       const position = { key: row.at, id: row.id, shard };
       if (after !== null && comparePositions(position, after, LAST_FIRST) <= 0) continue;
@@ -152,20 +153,20 @@ export class EndedTokens {
     return { tokens, upTo: scanned < MAX_SCANNED ? null : upTo, scanned };
   }
 
-  /** How many tokens the filter means. */
+  /** Counts the records that match the filter. */
   count({ job = "", cause = "", from, to }: EndedFilter): number {
     const query = `SELECT COUNT(*) FROM ended WHERE of_job IN (0, 1) AND of_job >= ? AND at BETWEEN ? AND ?
       AND ? IN ('', job) AND ? IN ('', cause)`;
     return columnOf<number>(this.#sql, query, job === "" ? 0 : 1, from, to, job, cause)[0] ?? 0;
   }
 
-  /** When the clean-up has work (ms); null: nothing is kept. @param keep ms. */
+  /** Returns when the clean-up is due (ms); null: there is no record. @param keep how long records are kept (ms). */
   nextDueAt(keep: number, now: number): number | null {
     if (this.#oldest === undefined) this.#oldest = this.#readOldest();
     return this.#oldest === null ? null : Math.max(now, this.#oldest + keep + PAUSE_MS);
   }
 
-  /** One step of the clean-up: forgets some of the tokens that ended before `before` (ms). */
+  /** Performs one step of the clean-up: deletes some records of tokens that ended before `before` (ms). */
   forget(before: number): void {
     if (this.#oldest === undefined) this.#oldest = this.#readOldest();
     if (this.#oldest === null || this.#oldest >= before) return;
@@ -187,10 +188,13 @@ export class EndedTokens {
     if (gone.length > 0) this.#count(ofJob, -gone.length);
   }
 
-  /** Both kinds in the order of their ends: each comes from the index in that order, and the two are merged as they are read. */
+  /**
+   * Returns the rows of both classes, the last to end first. The index has each class in that order; both are merged
+   * lazily.
+   */
   #lastFirst({ job, from, to }: EndedFilter, after: Position | null): Iterable<Row> {
     const [at, id] = after !== null && after.key <= to ? [after.key, after.id] : [to, Number.MAX_SAFE_INTEGER];
-    // Many can have ended at one moment: the place among those is in the index too.
+    // Many tokens can end at one time. The position among them is in the index too.
     const atOnce = `SELECT ${COLUMNS} FROM ended WHERE of_job = ? AND at = ? AND at >= ? AND id <= ?`;
     const earlier = `SELECT ${COLUMNS} FROM ended WHERE of_job = ? AND at < ? AND at >= ?`;
     const kinds = job === undefined ? [0, 1] : [1];

@@ -3,43 +3,48 @@ import type { InventoryEntry } from "../entry.ts";
 import type { GroupCount } from "../group-sums.ts";
 import { type GroupKind, groupKeysOf } from "../terms.ts";
 
-/** Tokens that end in the time of one question, in one shard. Each is read. */
+/** Maximum number of expiring tokens in the time of one query, in one shard. Each of them is read. */
 export const MAX_ENDING = 100_000;
-/** Groups that one shard names. */
+/** Maximum number of groups that one shard returns. */
 const MAX_NAMED = 1000;
 
-/** A time that is divided into parts, of which each token that ends is counted. Times in ms. */
+/** A time span divided into parts, in which expiring tokens are counted. Times in ms. */
 export interface EndsQuery {
   readonly kind: GroupKind;
   /** Only tokens of this mount; null: of all. */
   readonly mount: string | null;
   readonly from: number;
-  /** Of a part. */
+  /** Length of a part. */
   readonly step: number;
   readonly parts: number;
-  /** What has ended by now is not counted. */
+  /** Tokens that have expired by this time are not counted. */
   readonly now: number;
-  /** The groups that are asked for; null: those with the most tokens. */
+  /** The requested groups; null: those with the most tokens. */
   readonly keys: readonly string[] | null;
 }
 
-/** A group and how many of its tokens end in each part. */
+/** A group and the number of its tokens that expire in each part. */
 export interface GroupEnds extends GroupCount {
   readonly parts: readonly number[];
 }
 
-/** What ends in one shard. */
+/** Result of an `EndsQuery` in one shard. */
 export interface ShardEnds {
-  /** All tokens that end in each part. */
+  /** Number of all tokens that expire in each part. */
   readonly all: readonly number[];
   readonly groups: readonly GroupEnds[];
-  /** True when every group is named. */
+  /** True when `groups` has every group that was requested or found. */
   readonly isWhole: boolean;
-  /** Tokens that are in none of the groups that were asked for. */
+  /**
+   * Number of tokens in each part that are in none of the requested groups. If no groups were requested: in no group.
+   */
   readonly other: readonly number[];
 }
 
-/** Counts by group which tokens of a shard end when, from the index of ends: reads each of those tokens. null when they are too many. */
+/**
+ * Counts the expiring tokens of a shard by part and group. Reads each of these tokens. null when they are more than
+ * `MAX_ENDING`.
+ */
 export function endsByGroup(sql: Sql, { kind, mount, from, step, parts, now, keys }: EndsQuery): ShardEnds | null {
   const asked = keys && new Set(keys);
   const all = zeros(parts);

@@ -17,43 +17,44 @@ import { Pending } from "./pending.ts";
 import { findPlace, ID_PROBES, type TokenRowOfShard, tokenOf } from "./tables.ts";
 import { classOfSize, MAX_TREES, type TreeSize } from "./tree-size.ts";
 
-/** So many tokens are deleted one by one. */
+/** Up to this number tokens are deleted one by one. */
 const FEW = 16;
-/** Trees that are read to find the largest ones: those of one class are in no order. */
+/** Number of trees that are read to find the largest ones: trees of one size class are not ordered in the index. */
 const READ_TREES = 2 * MAX_TREES;
 
-/** Updates of a shard. */
+/** Updates of the inventory of a shard. */
 export interface InventoryUpdate {
   /** New tokens. */
   readonly made?: readonly InventoryEntry[];
-  /** Tokens of which something has changed. One that is not kept, or not any more, is left out. */
+  /** Changed tokens. Those that are not in the inventory are ignored. */
   readonly changed?: readonly InventoryEntry[];
   readonly sizes?: readonly TreeSize[];
 }
 
 type KnownRow = TokenRowOfShard & { tree_size: number | null };
 
-/** A row with all that can be compared, and how many its accessor has. */
+/** A row with all columns that are checked, and the number of rows with its accessor. */
 type ClaimedRow = TokenRowOfShard & { path: string; ends: number; rows: number };
 
-/** A row with the place that it has, or would have. */
+/** The id that a token has, or would get, and its row if there is one. */
 interface Place {
   readonly id: number;
   readonly known: KnownRow | null;
 }
 
-/** The inventory of one shard: a row for each token that pages are read from, the ids that terms have, and counters. */
+/** The inventory of one shard: a row for each token, from which pages are read, postings of terms, and counters. */
 export class InventoryStore {
   readonly #sql: Sql;
   readonly #pending: Pending;
   readonly pages: ShardPages;
   readonly counts: InventoryCounts;
-  /** What has ended lately. */
+  /** Records of recently ended tokens. */
   readonly ended: EndedTokens;
 
   /**
-   * @param batch changes of tokens that lists of ids and counters are written for together; absent: as many as fit a row.
-   * @param most tokens that are kept after their end.
+   * @param batch number of changes of tokens that are written to postings and counters together; absent: the default of
+   * `Pending`.
+   * @param most maximum numbers of ended tokens that are kept; absent: `MAX_ENDED`.
    */
   constructor(sql: Sql, batch?: number, most?: Readonly<Record<"job" | "other", number>>) {
     this.#sql = sql;
@@ -63,7 +64,7 @@ export class InventoryStore {
     this.ended = new EndedTokens(sql, this.#pending, this.counts, most);
   }
 
-  /** Keeps what is known of tokens now, and of trees whose oldest token is here. Safe to repeat. */
+  /** Stores updates of tokens, and sizes of trees whose oldest token is here. Safe to repeat. */
   put({ made = [], changed = [], sizes = [] }: InventoryUpdate): void {
     const sizeOf = new Map(sizes.map(({ root, count }) => [root, count]));
     const isNew = new Set(made);
@@ -82,9 +83,9 @@ export class InventoryStore {
   }
 
   /**
-   * Forgets tokens, and keeps how they ended. Safe to repeat.
+   * Deletes tokens, and stores how they ended. Safe to repeat.
    *
-   * @param endingsOf what is to be kept, of the tokens that were here; absent: nothing.
+   * @param endingsOf returns the ends to store, given the deleted rows; absent: none is stored.
    */
   remove(
     accessors: readonly string[],
@@ -98,14 +99,14 @@ export class InventoryStore {
   }
 
   /**
-   * Replaces tampered rows by what the trees say of their tokens. A token that was taken off
-   * meanwhile stays off. The counters stay: they had the tokens before.
+   * Replaces tampered rows by the entries that their trees have. A token that was removed meanwhile is not added again.
+   * Counters stay as they are, because they have counted the tokens before.
    */
   replace(entries: readonly InventoryEntry[]): void {
     for (const entry of entries) {
       const { id, known } = this.#place(entry.accessor);
       const token: ListedToken = { ...entry, lastUsed: entry.lastUsed ?? lastUseIn(known), id };
-      // One that was moved away from its place can be found by its accessor alone.
+      // A row that was moved to another id is only found by its accessor.
       const moved = this.#sql.exec("DELETE FROM inventory WHERE accessor = ? AND id <> ?", entry.accessor, id);
       if (!known && moved.rowsWritten === 0) continue;
       if (known) this.#set(id, { path: listedPath(entry), ends: keyOf(token, "end"), entry: textOf(token) });
@@ -115,22 +116,22 @@ export class InventoryStore {
     this.#pending.write();
   }
 
-  /** Drops rows of tokens that are not this shard's, wherever they are. */
+  /** Deletes rows of tokens that do not belong to this shard, at any id. */
   discard(accessors: readonly string[]): void {
     if (accessors.length === 0) return;
     const statement = "DELETE FROM inventory WHERE accessor IN (SELECT value FROM json_each(?))";
     this.#sql.exec(statement, JSON.stringify(accessors));
   }
 
-  /** At most `limit` accessors after `after`, in order. */
+  /** Returns at most `limit` accessors after `after`, in order. */
   list(after: string, limit: number): string[] {
     const query = "SELECT accessor FROM inventory WHERE accessor > ? ORDER BY accessor LIMIT ?";
     return columnOf(this.#sql, query, after, limit);
   }
 
-  /** The first accessors that are listed of trees, at most `limit`, one of each, in order: those of trees after that of `after`. */
+  /** Returns the first listed accessor of each tree after the tree of `after`, in order: at most `limit`. */
   treesAfter(after: string, limit: number): string[] {
-    // From tree to tree by the index: "~" comes after all characters of an accessor.
+    // Jumps from tree to tree in the index: "~" sorts after all characters of an accessor.
     const query = `WITH RECURSIVE firsts (a) AS (
         SELECT MIN(accessor) FROM inventory WHERE accessor > ?
         UNION ALL
@@ -141,7 +142,7 @@ export class InventoryStore {
     return columnOf(this.#sql, query, after === "" ? "" : `${treePartOf(after)}~`, limit);
   }
 
-  /** What is kept of the tokens after `after`, in the order of accessors, for their trees to compare: at most `limit` tokens. */
+  /** Returns at most `limit` tokens after the accessor `after`, in order, for their trees to compare. */
   claims(after: string, limit: number): ListedClaim[] {
     const query = `SELECT id, accessor, path, ends, entry, COUNT(*) AS rows FROM inventory
       WHERE accessor > ? GROUP BY accessor ORDER BY accessor LIMIT ?`;
@@ -149,7 +150,7 @@ export class InventoryStore {
     return rows.map((row) => ({ accessor: row.accessor, entry: claimIn(row) }));
   }
 
-  /** What is kept of the tokens with these accessors. */
+  /** Returns the listed tokens with these accessors. */
   find(accessors: readonly string[]): ListedToken[] {
     return accessors.flatMap((accessor) => {
       const known = this.#find(accessor);
@@ -157,12 +158,15 @@ export class InventoryStore {
     });
   }
 
-  /** True for a token that is kept. */
+  /** True for a listed token. */
   has(accessor: string): boolean {
     return this.#find(accessor) !== null;
   }
 
-  /** The largest trees whose first token is of a mount, at most `MAX_TREES`. Of about equal ones any are named. */
+  /**
+   * Returns the largest trees whose first token is of a mount, at most `MAX_TREES`. Trees of one size class are chosen
+   * arbitrarily.
+   */
   largestTrees(mount: string): TreeSize[] {
     const query = `SELECT accessor AS root, tree_size AS count FROM inventory
       WHERE tree_mount = ? ORDER BY tree_class DESC LIMIT ?`;
@@ -194,7 +198,7 @@ export class InventoryStore {
 
   #update(known: KnownRow, entry: InventoryEntry, size: number | undefined): void {
     const before = tokenOf(known);
-    // A tree that was away does not know of uses before.
+    // A tree that was evicted from memory does not know earlier uses.
     const token: ListedToken = { ...entry, lastUsed: entry.lastUsed ?? before.lastUsed ?? null, id: known.id };
     const text = textOf(token);
     this.#set(known.id, {
@@ -202,12 +206,12 @@ export class InventoryStore {
       ...(token.expiresAt !== before.expiresAt && { ends: keyOf(token, "end") }),
       ...(size !== undefined && this.#sizeColumns(known, token.mount, size)),
     });
-    // What a token is found by never changes.
+    // The terms of a token never change.
     const createdAt = createdAtOf(token);
     this.#pending.moved(countsOf(before, createdAt), countsOf(token, createdAt));
   }
 
-  /** The columns that a tree's new size changes. */
+  /** Returns the columns that change with the new size of a tree. */
   #sizeColumns(known: KnownRow, mount: string, count: number): Record<string, SqlStorageValue> {
     const before = known.tree_size ?? 1;
     if (before === count) return {};
@@ -217,7 +221,7 @@ export class InventoryStore {
     return { ...size, tree_class: treeClass, tree_mount: treeClass === null ? null : mount };
   }
 
-  /** Writes columns of a row; an index that none of them is in costs nothing. */
+  /** Writes these columns of a row only, so that indexes of other columns are not written. */
   #set(id: number, columns: Readonly<Record<string, SqlStorageValue>>): void {
     const names = Object.keys(columns);
     if (names.length === 0) return;
@@ -228,12 +232,16 @@ export class InventoryStore {
   #deleteOne(accessor: string): TokenRowOfShard[] {
     const known = this.#find(accessor);
     if (known) this.#sql.exec("DELETE FROM inventory WHERE id = ?", known.id);
-    // A tampered row in another place can be found by its accessor alone. Counters stay: it may say anything.
+    // A tampered row at another id is only found by its accessor. Counters stay as they are: its content is not
+    // trusted.
     else this.#sql.exec("DELETE FROM inventory WHERE accessor = ?", accessor);
     return known ? [known] : [];
   }
 
-  /** One statement for all of them takes a third of the time, and reads more rows: those of the list are counted too. */
+  /**
+   * Deletes tokens with one statement. It takes a third of the time, but reads more rows: those of the JSON list count
+   * too.
+   */
   #delete(accessors: readonly string[]): TokenRowOfShard[] {
     return this.#sql
       .exec<TokenRowOfShard>(
@@ -259,7 +267,9 @@ export class InventoryStore {
   }
 }
 
-/** What an accessor's row says of its token. There is one, in its place, unless the table was tampered with. */
+/**
+ * Returns the claim of an accessor's row. Unless the table was tampered with, there is one row, at an id of the token.
+ */
 function claimIn(row: ClaimedRow): ListedClaim["entry"] {
   const token = row.rows === 1 ? readToken(row) : null;
   if (!token) return "wrong";
@@ -269,7 +279,7 @@ function claimIn(row: ClaimedRow): ListedClaim["entry"] {
   return { fixed: fixedText(token), expiresAt: token.expiresAt };
 }
 
-/** What the token of a row is found and counted by; nothing for a tampered row that can't be read. */
+/** Returns the terms and counters of a row's token; nothing for a tampered row that can't be parsed. */
 function foundBy(row: TokenRowOfShard) {
   try {
     const token = tokenOf(row);
@@ -279,7 +289,7 @@ function foundBy(row: TokenRowOfShard) {
   }
 }
 
-/** What a row says; null when it says nothing that can be read. */
+/** Parses a row; null when it can't be parsed. */
 function readToken(row: TokenRowOfShard): ListedToken | null {
   try {
     return tokenOf(row);
@@ -288,7 +298,7 @@ function readToken(row: TokenRowOfShard): ListedToken | null {
   }
 }
 
-/** The last use that a row says. Only the list knows of uses that are longer ago. */
+/** Returns the last use in a row. Only the list knows uses that the tree has forgotten. */
 function lastUseIn(row: TokenRowOfShard | null): number | null {
   return (row && readToken(row)?.lastUsed) ?? null;
 }

@@ -19,29 +19,38 @@ import { type PendingTerms, Postings } from "./postings.ts";
 import { type TokenRowOfShard as Row, tokenOf } from "./tables.ts";
 import { termsContaining } from "./term-search.ts";
 
-/** So many tokens of a term, of a tree, or of a range of ends, are read all at once and sorted. */
+/** Up to this number the tokens of a term, of a tree, or of a range of expiries are all read and then sorted. */
 const READ_ALL = 300;
-/** Tokens that one page looks at in one shard, whether the filter means them or not. */
+/** Maximum number of tokens that one page reads in one shard, whether they match the filter or not. */
 const MAX_SCANNED = 1000;
-/** Tokens of one tree, or of a search, that are put in order for a page. Where there are more they are looked for among all tokens. */
+/**
+ * Maximum number of tokens of one tree, or of a search, that are sorted for a page. If there are more, all tokens are
+ * scanned.
+ */
 const MAX_SORTED = 5000;
-/** Tokens of a term that are read at once: few at first, as the page may be full soon. */
+/** Tokens that are read at once by their ids: few at first, because the page may be full soon. */
 const FIRST_READ = 32;
 const NEXT_READ = 256;
 
-/** Terms that a search reads the tokens of. Where there are more, many tokens have one: those are looked for among all. */
+/**
+ * Maximum number of terms whose tokens a search reads. If there are more, many tokens have one, and all tokens are
+ * scanned.
+ */
 const MAX_SEARCHED_TERMS = 300;
-/** Tokens of one shard whose accessors a search for a part of one reads. */
+/** Maximum number of tokens of a shard for which a search for a part of an accessor reads all accessors. */
 const MAX_SEARCHED_ACCESSORS = 200_000;
 
-/** A page of the listed tokens of one shard. */
+/** Query for a page of the listed tokens of one shard. */
 export interface PageQuery extends ShardQuery<TokenFilter> {
   readonly order: Order;
   /** ms. */
   readonly now: number;
 }
 
-/** A query with the ids of the tokens that its search may find, in no order; null: they are too many, or it has none. */
+/**
+ * A query with the ids of the tokens that its search may find, unordered; null: they are too many, or there is no
+ * search.
+ */
 interface Query extends PageQuery {
   readonly found: readonly number[] | null;
 }
@@ -62,7 +71,7 @@ export class ShardPages {
     this.#counts = counts;
   }
 
-  /** At most `limit` tokens that the filter means, in order. Looks at a bounded number of tokens, however many there are. */
+  /** Returns at most `limit` tokens that match the filter, in order. Reads a bounded number of tokens. */
   page(query: PageQuery): ShardPage<ListedToken> {
     const few = this.#fewEnds(query) ?? this.#fewOfTree(query.filter) ?? this.#fewOfTerms(query.filter);
     if (few) return sorted(query, few);
@@ -71,13 +80,13 @@ export class ShardPages {
     return this.#walk({ ...query, found });
   }
 
-  /** Tokens in the order of an index, until the page is full or enough were looked at. */
+  /** Scans tokens in the order of an index, until the page is full or `MAX_SCANNED` tokens were read. */
   #walk(query: Query): ShardPage<ListedToken> {
     const { order, limit, shard } = query;
     const tokens: ListedToken[] = [];
     let scanned = 0;
     let last: Position | null = null;
-    // A cursor reads as it goes: what comes after the page is never read.
+    // The SQL cursor is lazy: rows after the page are never read.
     for (const row of order.by === "created" ? this.#byCreation(query) : this.#byEnd(query)) {
       if (scanned >= MAX_SCANNED || tokens.length >= limit) return { tokens, upTo: last, scanned };
       scanned++;
@@ -90,7 +99,7 @@ export class ShardPages {
 
   #byCreation({ filter, order, after, shard, found }: Query): Iterable<Row> {
     const { createdAfter, createdBefore } = filter;
-    // A row with the same id in a later shard still has to come.
+    // The previous page ended at `after`. With `own`, a row of this shard with the same id still follows it.
     const seen = after === null ? null : { id: after.id, own: comesAfter(shard, after, order) };
     let low = createdAfter === undefined ? 0 : firstRowAt(createdAfter + 1);
     let high = createdBefore === undefined ? NEVER : firstRowAt(createdBefore) - 1;
@@ -105,7 +114,7 @@ export class ShardPages {
     }
     const term = rangesOf(filter).find(({ end }) => end === undefined)?.term;
     if (term !== undefined) return this.#rowsOf(this.#postings.ids(term, low, high, order.descending));
-    // The index by end has those that never end together, in the order of their ids.
+    // The index by expiry has the tokens that never expire together, in the order of their ids.
     const ends = filter.neverEnds === true ? `i.ends = ${NEVER} AND` : "";
     const query = `SELECT ${COLUMNS} FROM inventory i WHERE ${ends} i.id BETWEEN ? AND ? ORDER BY i.id ${direction}`;
     return this.#sql.exec<Row>(query, low, high);
@@ -123,19 +132,22 @@ export class ShardPages {
     return this.#sql.exec<Row>(query, key, id, low, high);
   }
 
-  /** The tokens whose end the filter means; null when they are many, or when it says nothing about the end. */
+  /**
+   * Returns the tokens with an expiry in the range of the filter; null when they are many, or when the filter has no
+   * range.
+   */
   #fewEnds({ filter, now }: PageQuery): Row[] | null {
     const { endsAfter, endsBefore, neverEnds } = filter;
     if (endsAfter === undefined && endsBefore === undefined && neverEnds === undefined) return null;
     return this.#few("i.ends BETWEEN ? AND ?", endsOf(filter, now));
   }
 
-  /** The tokens of the tree that the filter means; null when they are many. */
+  /** Returns the tokens of the tree of the filter; null when they are many, or when the filter has no tree. */
   #fewOfTree({ tree }: TokenFilter): Row[] | null {
     return tree === undefined ? null : this.#few(IN_TREE, accessorsOfTree(tree));
   }
 
-  /** The tokens of the first term of the filter that has few; null when all have many. */
+  /** Returns the tokens of the first term of the filter that has few; null when all terms have many. */
   #fewOfTerms(filter: TokenFilter): Row[] | null {
     for (const range of rangesOf(filter)) {
       const ids = this.#postings.fewOf(range, READ_ALL);
@@ -144,7 +156,10 @@ export class ShardPages {
     return null;
   }
 
-  /** Ids of tokens among which are all that the search of a filter finds; null when there is none, or they are many. */
+  /**
+   * Returns ids of tokens that include all that the search of a filter finds; null when they are many, or without a
+   * search.
+   */
   #found({ search }: TokenFilter): number[] | null {
     if (!search) return null;
     const terms = termsContaining(this.#sql, this.#pending, search.text, MAX_SEARCHED_TERMS);
@@ -155,19 +170,22 @@ export class ShardPages {
     return ids && byAccessor && [...new Set([...ids, ...byAccessor])];
   }
 
-  /** Ids of the tokens whose accessors have a part, or begin with it; null when they, or those to look at, are too many. */
+  /**
+   * Returns ids of the tokens whose accessor contains a text, or begins with it; null when they, or the accessors to
+   * read, are too many.
+   */
   #withAccessorPart(text: string): number[] | null {
     if (!isAccessorPart(text)) {
       return isAccessorBeginning(text) ? this.#idsBetween([text, `${text}\u{10ffff}`]) : [];
     }
     const tokens = this.#counts.mounts("mount").reduce((sum, { count }) => sum + count, 0);
     if (tokens > MAX_SEARCHED_ACCESSORS) return null;
-    // The index of accessors has all that is read.
+    // The index of accessors covers the query, so no rows are read.
     const query = "SELECT id FROM inventory INDEXED BY inventory_by_accessor WHERE instr(accessor, ?) > 0";
     return columnOf(this.#sql, query, text);
   }
 
-  /** The rows of an index to which `where` applies; null when they are more than `READ_ALL`. */
+  /** Returns the rows that meet `where`, which an index answers; null when they are more than `READ_ALL`. */
   #few(where: string, values: readonly SqlStorageValue[]): Row[] | null {
     const query = `SELECT COUNT(*) AS n FROM (SELECT 1 FROM inventory i WHERE ${where} LIMIT ${READ_ALL + 1})`;
     const [found] = this.#sql.exec<{ n: number }>(query, ...values).toArray();
@@ -175,20 +193,20 @@ export class ShardPages {
     return this.#sql.exec<Row>(`SELECT ${COLUMNS} FROM inventory i WHERE ${where}`, ...values).toArray();
   }
 
-  /** Ids of the tokens of a tree, in order; null when there are too many to be put in order. */
+  /** Returns the ids of the tokens of a tree, in order; null when there are too many to sort. */
   #idsOfTree(tree: string, low: number, high: number, direction: "ASC" | "DESC"): number[] | null {
     const ids = this.#idsBetween(accessorsOfTree(tree))?.filter((id) => id >= low && id <= high);
     return ids?.sort((a, b) => (direction === "ASC" ? a - b : b - a)) ?? null;
   }
 
-  /** Ids of the tokens with accessors of a range, in no order; null when they are many. */
+  /** Returns the ids of the tokens with accessors in a range, unordered; null when they are more than `MAX_SORTED`. */
   #idsBetween(range: readonly [string, string]): number[] | null {
     const query = `SELECT i.id FROM inventory i WHERE ${IN_TREE} LIMIT ?`;
     const all = columnOf<number>(this.#sql, query, ...range, MAX_SORTED + 1);
     return all.length > MAX_SORTED ? null : all;
   }
 
-  /** The rows with these ids, in their order. Reads as it goes. */
+  /** Yields the rows with these ids, in their order, and reads them lazily. */
   *#rowsOf(ids: Iterable<number>): Iterable<Row> {
     let waiting: number[] = [];
     let atOnce = FIRST_READ;
@@ -220,7 +238,7 @@ function accessorsOfTree(tree: string): [string, string] {
   return [beginning, `${beginning}\u{10ffff}`];
 }
 
-/** A page of rows that are in no order. */
+/** Returns a page from unordered rows. */
 function sorted(query: PageQuery, rows: readonly Row[]): ShardPage<ListedToken> {
   const { order, after, limit, shard } = query;
   const placed = rows
@@ -232,7 +250,7 @@ function sorted(query: PageQuery, rows: readonly Row[]): ShardPage<ListedToken> 
   return { tokens, upTo: last, scanned: rows.length };
 }
 
-/** The first and the last end that a filter means, as the index has them. */
+/** Returns the first and the last expiry that match a filter, as keys of the index. */
 function endsOf({ endsAfter, endsBefore, neverEnds }: TokenFilter, now: number): [number, number] {
   const low = neverEnds ? NEVER : Math.max(now, endsAfter ?? 0) + 1;
   const high = endsBefore !== undefined ? endsBefore - 1 : neverEnds === false ? NEVER - 1 : NEVER;
@@ -243,7 +261,7 @@ function isMeant({ filter, now }: PageQuery, token: ListedToken): boolean {
   return matches(filter, token, filter.tree === undefined ? "" : treeIdOf(token.accessor), now);
 }
 
-/** True when an equal key and id in `shard` still comes after the position. */
+/** True when a token of `shard` with the same key and id comes after the position. */
 function comesAfter(shard: number, { shard: last }: Position, { descending }: Order): boolean {
   return descending ? shard < last : shard > last;
 }

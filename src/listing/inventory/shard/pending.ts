@@ -4,10 +4,10 @@ import { type CountDelta, writeCounts } from "./counts.ts";
 import { hasPostings, type TermDelta, writePostings } from "./postings.ts";
 import { writeSearchedTerm } from "./term-search.ts";
 
-/** So many changes of tokens are written together. */
+/** Number of changes of tokens that are written to postings and counters together. */
 const BATCH = 128;
 
-/** The changes in the form that is stored. */
+/** Stored form of the pending changes. */
 interface Stored {
   readonly changes: number;
   readonly counts: readonly (readonly [kind: CountKey["kind"], mount: string, key: string, n: number])[];
@@ -15,9 +15,9 @@ interface Stored {
 }
 
 /**
- * Changes of counters and of lists of ids of one shard that are not in their tables yet. One row keeps all of them, so that a call
- * about any number of tokens costs one row; tokens that are alike share the rows that a batch of changes is written to.
- * Who reads those tables adds what is here.
+ * Pending changes of one shard: those of counters and postings that are not in their tables yet. One row stores all of
+ * them, so that a call with any number of tokens writes one row. Similar tokens of a batch share the rows that the
+ * batch writes to the tables. Readers of these tables add the pending changes.
  */
 export class Pending {
   readonly #sql: Sql;
@@ -33,17 +33,19 @@ export class Pending {
     this.#batch = batch;
   }
 
+  /** Pending changes of counters. */
   get counts(): Iterable<CountDelta> {
     this.#read();
     return this.#counts.values();
   }
 
+  /** Pending changes of postings, by term. */
   get terms(): ReadonlyMap<string, TermDelta> {
     this.#read();
     return this.#terms;
   }
 
-  /** A token comes into the inventory, or leaves it. */
+  /** Adds a token to the postings of its terms and to its counters (`by` 1), or removes it from them (-1). */
   token(id: number, terms: readonly string[], counters: readonly CountKey[], by: 1 | -1): void {
     this.#read();
     for (const term of terms) this.#changeTerm(term, id, by);
@@ -51,14 +53,14 @@ export class Pending {
     this.#changed();
   }
 
-  /** A counter that costs no place in a batch changes. */
+  /** Changes a counter, without counting as a change of the batch. */
   count(counter: CountKey, by: number): void {
     this.#read();
     this.#count(counter, by);
     this.#isDirty = true;
   }
 
-  /** A token leaves some groups and comes to others. */
+  /** Moves a token from some counters to others. */
   moved(from: readonly CountKey[], to: readonly CountKey[]): void {
     this.#read();
     const names = { from: new Set(from.map(nameOf)), to: new Set(to.map(nameOf)) };
@@ -70,7 +72,10 @@ export class Pending {
     this.#changed();
   }
 
-  /** Stores what has changed since the last time: belongs to the same transaction as the changes of the tokens. */
+  /**
+   * Stores the pending changes, or writes them to the tables when a batch is full. It is part of the transaction of the
+   * tokens' changes.
+   */
   write(): void {
     if (!this.#isDirty) return;
     if (this.#changes >= this.#batch) this.#fold();
@@ -134,7 +139,7 @@ export class Pending {
   }
 }
 
-/** A text that no other counter has. */
+/** Returns a text that is unique for the counter. */
 function nameOf({ kind, mount, key }: CountKey): string {
   return `${kind} ${mount.length} ${mount}${key}`;
 }

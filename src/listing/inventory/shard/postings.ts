@@ -1,16 +1,16 @@
 import type { Sql } from "../../../storage/tables.ts";
 import type { TermRange } from "../terms.ts";
 
-/** Ids of one row at most; a row that would have more becomes several of half as many. */
+/** Maximum number of ids of one row. A row that would have more is split into rows of half as many. */
 const MAX_IDS = 512;
 
-/** Ids that come to the list of a term, and those that leave it. */
+/** Ids that are added to the postings of a term, and ids that are removed from them. */
 export interface TermDelta {
   readonly added: Set<number>;
   readonly gone: Set<number>;
 }
 
-/** Changes that the lists of ids do not have yet, by term. */
+/** Changes that are not written to the postings yet, by term. */
 export interface PendingTerms {
   readonly terms: ReadonlyMap<string, TermDelta>;
 }
@@ -18,8 +18,8 @@ export interface PendingTerms {
 type PostingRow = { first: number; ids: string };
 
 /**
- * For each term the ids of the tokens that have it, in rows of several hundred. A row has the ids from its `first` up to the
- * `first` of the next one.
+ * Postings of one shard: for each term the ids of the tokens that have it, in rows of several hundred ids. A row has
+ * the ids from its `first` up to the `first` of the next one.
  */
 export class Postings {
   readonly #sql: Sql;
@@ -30,7 +30,7 @@ export class Postings {
     this.#pending = pending;
   }
 
-  /** The ids that a term has between `low` and `high`, in order. Reads as it goes. */
+  /** Yields the ids of a term from `low` to `high`, in order, and reads rows lazily. */
   *ids(term: string, low: number, high: number, descending: boolean): Iterable<number> {
     const delta = this.#pending.terms.get(term);
     const order = (a: number, b: number) => (descending ? b - a : a - b);
@@ -47,13 +47,13 @@ export class Postings {
     yield* added.slice(next);
   }
 
-  /** The ids of a range of terms, each once and in no order; null when there may be more than `most`. */
+  /** Returns the ids of a range of terms, each once and unordered; null when there may be more than `most`. */
   fewOf({ term, end }: TermRange, most: number): number[] | null {
     if (end === undefined) return this.#few("term = ?", [term], (one) => one === term, most);
     return this.#few("term >= ? AND term < ?", [term, end], (one) => one >= term && one < end, most);
   }
 
-  /** The same of some terms. */
+  /** Returns the ids of several terms, each once and unordered; null when there may be more than `most`. */
   fewOfAny(terms: readonly string[], most: number): number[] | null {
     const wanted = new Set(terms);
     return this.#few(
@@ -98,12 +98,12 @@ export class Postings {
   }
 }
 
-/** True when tokens have the term, by what is written. */
+/** True when tokens have the term, by the written postings alone. */
 export function hasPostings(sql: Sql, term: string): boolean {
   return sql.exec("SELECT 1 FROM postings WHERE term = ? LIMIT 1", term).toArray().length > 0;
 }
 
-/** Writes changes of the ids of one term: ids that are near each other are in one row. */
+/** Writes changes of the ids of one term. Neighbouring ids share a row. */
 export function writePostings(sql: Sql, term: string, { added, gone }: TermDelta): void {
   const changed = [...added, ...gone].sort((a, b) => a - b);
   for (let at = 0; at < changed.length; ) {
@@ -126,7 +126,7 @@ export function writePostings(sql: Sql, term: string, { added, gone }: TermDelta
   }
 }
 
-/** Writes what a row has now; `first` is null for a new row. */
+/** Writes the ids of a row, and splits or deletes the row if needed. `first` is null for a new row. */
 function writeRow(sql: Sql, term: string, first: number | null, ids: readonly number[]): void {
   if (ids.length === 0) {
     if (first !== null) sql.exec("DELETE FROM postings WHERE term = ? AND first = ?", term, first);
@@ -141,7 +141,7 @@ function writeRow(sql: Sql, term: string, first: number | null, ids: readonly nu
   }
 }
 
-/** The row that has an id if the term has it. */
+/** Returns the row that contains an id if the term has it. */
 function rowCovering(sql: Sql, term: string, id: number): PostingRow | undefined {
   return oneRow(sql, term, "first <= ? ORDER BY first DESC", id);
 }

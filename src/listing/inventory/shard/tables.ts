@@ -3,8 +3,9 @@ import { decodeStoredId } from "../../../token/ids.ts";
 import type { InventoryEntry, ListedToken } from "../entry.ts";
 
 /**
- * One row for each listed token with what the inventory keeps of it. `accessors` is of no use any more. `searched_terms` has each term of `postings` that a search finds, once: its text in lower case by
- * trigrams, which say nothing about where in the text they are. The columns `tree_...` are set for the oldest token of a tree of several.
+ * `inventory` has one row for each listed token. `accessors` is no longer used. `searched_terms` has each term of
+ * `postings` that a search covers, once: its text in lower case, indexed by trigrams without positions. The columns
+ * `tree_...` are set for the oldest token of a tree with several tokens.
  */
 export const INVENTORY_SQL = `
   CREATE TABLE accessors (accessor TEXT PRIMARY KEY, path TEXT NOT NULL) WITHOUT ROWID;
@@ -33,14 +34,14 @@ export const INVENTORY_SQL = `
 `;
 
 /**
- * Ids that a token may have: rows of different trees can have equal numbers, so its id is the first free one from the number of its row
- * on. An accessor leads there without an index.
+ * Number of ids that a token may have. Rows of different trees can have equal numbers, so the id of a token is the
+ * first free one from its row number on. The accessor contains that number, so the row is found without an index.
  */
 export const ID_PROBES = 64;
 
 /**
- * The row that a token has in a table, and the first id that is free for it; null: none, or no id is free. Reads no further than
- * to its row.
+ * Finds the row of a token in a table, or the first free id for it. `known` is null when it has no row; `free` is null
+ * when it has one or no id is free. Reads rows up to its own at most.
  */
 export function findPlace<Row extends { id: number; accessor: string }>(
   sql: Sql,
@@ -63,7 +64,7 @@ export function findPlace<Row extends { id: number; accessor: string }>(
 /** A token in the table of a shard. */
 export type TokenRowOfShard = { id: number; accessor: string; entry: string };
 
-/** What a row says. */
+/** Parses a row. */
 export function tokenOf({ id, accessor, entry }: TokenRowOfShard): ListedToken {
   return { ...storedJson<Omit<InventoryEntry, "accessor">>(entry), accessor, id };
 }

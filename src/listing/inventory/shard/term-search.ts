@@ -3,7 +3,8 @@ import { hasPart, lowered, MIN_SEARCH, textOfTerm } from "../search.ts";
 import type { PendingTerms } from "./postings.ts";
 
 /**
- * The terms of which `text` is a part; null when they may be more than `most`. A shard has few terms where tokens are alike.
+ * Returns the terms that contain `text`; null when they may be more than `most`. A shard whose tokens are similar has
+ * few terms.
  */
 export function termsContaining(sql: Sql, pending: PendingTerms, text: string, most: number): string[] | null {
   const stored = matching(sql, text, most + 1);
@@ -12,7 +13,11 @@ export function termsContaining(sql: Sql, pending: PendingTerms, text: string, m
   return terms.filter((term) => hasPart(textOfTerm(term) ?? "", text));
 }
 
-/** Keeps the list of searched terms in step with the postings. @param isUsed whether a token has the term now. */
+/**
+ * Adds a term to the table of searched terms, or removes it, so that the table has the terms of the postings.
+ *
+ * @param isUsed true when a token has the term now.
+ */
 export function writeSearchedTerm(sql: Sql, term: string, isUsed: boolean): void {
   const text = textOfTerm(term);
   if (text === null || trigramsOf(text).length === 0) return;
@@ -22,17 +27,20 @@ export function writeSearchedTerm(sql: Sql, term: string, isUsed: boolean): void
     sql.exec("INSERT OR REPLACE INTO searched_terms (rowid, text, term) VALUES (?, ?, ?)", place, lowered(text), term);
 }
 
-/** The terms with all trigrams of a text, at most `limit`. */
+/** Returns terms that have all trigrams of a text, at most `limit`. */
 function matching(sql: Sql, text: string, limit: number): string[] {
   const query = "SELECT term FROM searched_terms WHERE searched_terms MATCH ? LIMIT ?";
   const quoted = trigramsOf(text).map((trigram) => `"${trigram.replaceAll('"', '""')}"`);
   return columnOf(sql, query, quoted.join(" AND "), limit);
 }
 
-/** Terms of one hash. A shard has no more of them by chance. */
+/** Maximum number of terms with one hash. By chance a shard does not have more. */
 const PLACES = 4;
 
-/** The id that a term has, or the first free one of its hash: an index of the terms would cost a row each. null: none is free. */
+/**
+ * Returns the id of a term, or the first free one of its hash; null: none is free. An index of terms would cost a row
+ * for each.
+ */
 function placeOf(sql: Sql, term: string): number | null {
   let hash = 0x811c9dc5;
   for (const unit of new TextEncoder().encode(term)) hash = Math.imul(hash ^ unit, 0x01000193);
@@ -46,7 +54,7 @@ function placeOf(sql: Sql, term: string): number | null {
   return free;
 }
 
-/** Each sequence of three characters, once. The tokenizer leaves out the character NUL. */
+/** Returns each sequence of three characters, once. NUL is removed, because the tokenizer leaves it out. */
 function trigramsOf(text: string): string[] {
   const characters = [...lowered(text).replaceAll("\0", "")];
   const trigrams = characters.slice(MIN_SEARCH - 1).map((_, at) => characters.slice(at, at + MIN_SEARCH).join(""));

@@ -3,16 +3,16 @@ import type { InventoryEntry } from "../entry.ts";
 import { groupKeysOf, type TreeGrouping, treesKind } from "../terms.ts";
 import type { InventoryCounts } from "./counts.ts";
 
-/** Trees of several tokens whose groups one shard reads for one answer. */
+/** Maximum number of trees with several tokens that one shard reads for one answer. */
 export const MAX_READ_TREES = 50_000;
 
-/** The groups of trees of one mount that are asked for; null: those that may be the greatest. */
+/** The requested groups of trees of one mount. `keys` null: those that may be the largest. */
 export interface WantedTreeGroups {
   readonly mount: string;
   readonly keys: readonly string[] | null;
 }
 
-/** Trees whose first tokens, of one mount, have something in common. */
+/** A group of trees: their first tokens are of one mount and have a property in common. */
 export interface TreeGroup {
   readonly mount: string;
   readonly key: string;
@@ -22,8 +22,8 @@ export interface TreeGroup {
 }
 
 /**
- * Groups of trees of one shard. How many trees they have is counted; what is below their first tokens is read from the index of
- * trees with several tokens, a row for each. null when those are too many.
+ * Returns groups of trees of one shard. The number of trees comes from the counters. The number of tokens below their
+ * first ones is read from the rows of trees with several tokens; null when those are more than `MAX_READ_TREES`.
  */
 export function treeGroups(
   sql: Sql,
@@ -37,7 +37,7 @@ export function treeGroups(
     const { below, read } = belowByGroup(sql, grouping, mount, left);
     left -= read;
     if (left < 0) return null;
-    // A group is great by many trees or by large ones.
+    // A group can be large by many trees or by large ones.
     const asked = keys ?? [...below.keys(), ...counts.greatest(treesKind(grouping), mount).map(({ key }) => key)];
     const once = [...new Set(asked)];
     const trees = new Map(counts.of(treesKind(grouping), mount, once).map(({ key, count }) => [key, count]));
@@ -46,7 +46,10 @@ export function treeGroups(
   return groups;
 }
 
-/** Tokens below the first ones of trees by group, and how many trees were read: `limit` and one at most. */
+/**
+ * Returns the numbers of tokens below the first ones of trees, by group, and of the trees that were read: at most
+ * `limit` + 1.
+ */
 function belowByGroup(sql: Sql, grouping: TreeGrouping, mount: string, limit: number) {
   const below = new Map<string, number>();
   let read = 0;
