@@ -1,5 +1,5 @@
 import { currentTime } from "../base/clock.ts";
-import { askTreesApart } from "../base/turns/clean-up.ts";
+import { askApart } from "../base/turns/clean-up.ts";
 import type { Env } from "../env.ts";
 import { treeOf } from "../token/find-tree.ts";
 import { addToReport, NO_REPORT, type TidyReport } from "../tree/tidy/report.ts";
@@ -76,7 +76,7 @@ async function askTrees(
   { number, aged }: Pick<TidyRun, "number" | "aged">,
   questions: readonly TreeQuestion[],
 ): Promise<TreeTidyAnswer[]> {
-  const answers = await askTreesApart(questions, (question) => askTree(env, { run: number, aged, ...question }));
+  const answers = await askApart(questions, (question) => askTree(env, { run: number, aged, ...question }));
   return answers.filter((answer) => answer !== null);
 }
 

@@ -3,26 +3,26 @@ import { inGroups, inPool, MAX_PARALLEL_CALLS } from "../parallel.ts";
 import { sweepThreads } from "./threads.ts";
 import type { SweepTurns } from "./turns.ts";
 
-/** So many trees are marked and then swept together: each list gets one call for what goes in all of them. */
+/** Trees that are marked, and then swept together. Each shard of the list gets one call for all of them. */
 const TREES_TOGETHER = 24;
-/** While some are swept, others are marked. */
+/** Groups of trees at work at a time: one is marked while another is swept. */
 const PARTS_AT_ONCE = 2;
 
-/** What is done to each tree, one after the other. */
+/** The two parts of the clean-up of one tree, in their order. */
 export interface CleanUp<T, R> {
-  /** Marks what is dead. Safe to repeat. */
+  /** Marks dead tokens. Safe to repeat. */
   readonly mark: (item: T) => Promise<R>;
-  /** Waits until the tree has swept what was marked. What fails at it is left to the alarm of the tree. */
+  /** Waits until the tree has swept the marked tokens. A failure is logged: the alarm of the tree sweeps again. */
   readonly sweep: (item: T, marked: R) => Promise<void>;
-  /** True when marking waits for somebody who is not one of the objects. */
+  /** True when marking waits for a server outside of Grove. Such a wait must not hold a turn. */
   readonly waitsElsewhere?: boolean;
 }
 
 /**
- * Marks what is dead in each of many trees and waits until that is swept, so that no more than a few sweep at a time, however many
- * there are. Where one thread serves everything, marking takes turns with the pieces of sweeps.
+ * Marks dead tokens in many trees, and waits until they are swept. Only a few trees sweep at a time, however many there
+ * are. Where one thread serves everything, marking takes turns with the pieces of sweeps.
  *
- * @returns what the marking of each item gave, in their order.
+ * @returns the results of `mark`, in the order of the items.
  */
 export async function cleanUpTrees<T, R>(items: readonly T[], work: CleanUp<T, R>): Promise<R[]> {
   const { shared } = sweepThreads();
@@ -35,13 +35,13 @@ export async function cleanUpTrees<T, R>(items: readonly T[], work: CleanUp<T, R
 }
 
 /**
- * Asks each of many trees. Where one thread serves everything, one tree is asked at a time, with a pause after it in which requests are
- * served: several that wake together hold the thread for a tenth of a second. It takes no turn, because a tree may sweep before it
- * answers and takes one for that.
+ * Calls many objects. Where one thread serves everything, it calls one at a time and pauses after each, so that
+ * requests are served: several objects that wake together hold the thread for a tenth of a second. A call takes no
+ * turn: a tree may sweep before it answers, and takes a turn for that.
  *
- * @returns the answers in the order of the items.
+ * @returns the answers, in the order of the items.
  */
-export async function askTreesApart<T, R>(items: readonly T[], ask: (item: T) => Promise<R>): Promise<R[]> {
+export async function askApart<T, R>(items: readonly T[], ask: (item: T) => Promise<R>): Promise<R[]> {
   const { shared } = sweepThreads();
   if (!shared) return inGroups(items, ask);
   const answers: R[] = [];
@@ -56,7 +56,7 @@ export async function askTreesApart<T, R>(items: readonly T[], ask: (item: T) =>
 async function inTurns<T, R>(items: readonly T[], work: CleanUp<T, R>, turns: SweepTurns): Promise<R[]> {
   const done = await inPool(partsOf(items, TREES_TOGETHER), PARTS_AT_ONCE, async (part) => {
     const marked: { item: T; of: R }[] = [];
-    // One in a turn: waking an object and marking what is dead hold the thread for some ms.
+    // One tree in a turn: waking an object and marking its dead tokens hold the thread for some ms.
     for (const item of part) marked.push({ item, of: await turns.piece(() => work.mark(item)) });
     await Promise.all(marked.map(({ item, of }) => sweep(work, item, of)));
     return marked.map(({ of }) => of);

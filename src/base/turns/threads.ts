@@ -1,10 +1,10 @@
 import { SweepTurns } from "./turns.ts";
 
-/** The threads that sweeps of trees run on. */
+/** The threads on which trees are swept. */
 export interface SweepThreads {
-  /** The turns of one more tree. */
+  /** Turns for the sweeps of one tree. */
   turnsOfTree(): SweepTurns;
-  /** The turns of all trees where they have one thread; null where each has its own. */
+  /** Turns of all trees where they share one thread; null where each tree has its own. */
   readonly shared: SweepTurns | null;
 }
 
@@ -18,7 +18,7 @@ export const SHARED_THREAD: SweepThreads = { turnsOfTree: () => TURNS, shared: T
 
 let current = OWN_THREADS;
 
-/** The threads of sweeps in this deployment. */
+/** Returns the threads of sweeps in this deployment. */
 export function sweepThreads(): SweepThreads {
   return current;
 }

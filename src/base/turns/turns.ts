@@ -1,43 +1,45 @@
 import { currentTime, isWithin, sleep } from "../clock.ts";
 import { pauseAfter, REQUESTS_COME_MS, wasBusy } from "./pace.ts";
 
-/** A piece is over after this time (ms), whatever has become of the object that began it. */
+/** Longest time of a piece (ms). After it the next piece begins, because the object of the last one may be gone. */
 const LONGEST_PIECE_MS = 1000;
-/** Between two looks whether it is one's turn (ms). */
-const LOOK_MS = 10;
+/** Interval at which a piece that waits checks whether the thread is free (ms). */
+const POLL_MS = 10;
 /**
- * Trees that sweep by their own alarms at a time. They call each list together: the more of them, the less a tree costs, and the sooner
- * it is handed out again. Each is an object that stays awake.
+ * Trees that sweep by their own alarms at a time. They call each shard of the list together: more trees make each call
+ * cheaper, and free the trees sooner. Each of them is an object in memory.
  */
 const MOST_SWEEPS = 32;
-/** From the alarm of one tree that was put off to that of the next (ms): less than a sweep takes, or those that wait grow in number. */
+/**
+ * Interval between two postponed alarms (ms). It is shorter than a sweep, else the number of waiting trees would grow.
+ */
 const SLOT_MS = 10;
-/** A sweep that has taken no step for so long (ms) has ended with its object. */
+/** A sweep without a step for this long (ms) counts as lost: its object is gone. */
 const LOST_SWEEP_MS = 60_000;
 
 /**
- * Turns of sweeps that share a thread: one piece at a time, and after each a pause in which requests are served. So all sweeps
- * together take no more of the thread than one does.
+ * Turns of the sweeps that share a thread. One piece runs at a time, and a pause for requests follows it. So all sweeps
+ * together take no more of the thread than one sweep does.
  */
 export class SweepTurns {
-  /** Sweeps at work by tree, with the time of their last step (ms). */
+  /** Time of the last step of each running sweep (ms), by tree. */
   readonly #sweeps = new Map<string, number>();
-  /** When the piece under way, or the pause after it, is over (ms). */
+  /** End of the current piece, or of the pause after it (ms). */
   #freeAt = 0;
-  /** How long the thread was held since the last pause (ms). */
+  /** Time for which the thread was held since the last pause (ms). */
   #held = 0;
-  /** True when the last pause ended so late that others had the thread. */
+  /** True when other work held the thread during the last pause. */
   #wasBusy = false;
-  /** When the last request came (ms). */
+  /** Time of the last request (ms). */
   #requestAt = 0;
-  /** The last moment that an alarm was put off to (ms). */
+  /** Time of the latest postponed alarm (ms). */
   #lastSlot = 0;
-  /** When an alarm came last (ms). */
+  /** Time of the last call of `putOffTo` (ms). */
   #askedAt = 0;
 
-  /** Does a piece of a sweep when it is its turn, and then lets others have the thread. */
+  /** Waits for its turn, does a piece of a sweep, and pauses so that other work gets the thread. */
   async piece<T>(work: () => T | Promise<T>): Promise<T> {
-    for (let wait = this.#wait(); wait > 0; wait = this.#wait()) await sleep(Math.min(wait, LOOK_MS));
+    for (let wait = this.#wait(); wait > 0; wait = this.#wait()) await sleep(Math.min(wait, POLL_MS));
     const began = currentTime();
     this.#freeAt = began + LONGEST_PIECE_MS;
     try {
@@ -47,27 +49,29 @@ export class SweepTurns {
     }
   }
 
-  /** A request has come: pieces are followed by longer pauses for some time. */
+  /** Notes a request: pauses are longer, and pieces smaller, for `REQUESTS_COME_MS`. */
   requestCame(): void {
     this.#requestAt = currentTime();
   }
 
-  /** Lets others have the thread, after `heldMs` of work that takes no turn. */
+  /** Pauses after work outside of a turn that held the thread for `heldMs`. */
   async letOthers(heldMs: number): Promise<void> {
-    await sleep(pauseAfter(heldMs, this.#isBusy));
+    await sleep(pauseAfter(heldMs, this.isBusy));
   }
 
-  /** A sweep of a tree takes a step. */
+  /** Notes that the sweep of a tree begins a step. */
   began(tree: string): void {
     this.#sweeps.set(tree, currentTime());
   }
 
-  /** It is over. */
+  /** Notes that the sweep of a tree has ended. */
   ended(tree: string): void {
     this.#sweeps.delete(tree);
   }
 
-  /** When a tree whose alarm has come shall sweep (ms); null: now. Where many are due at once each gets a moment of its own. */
+  /**
+   * Time to which a tree postpones its due sweep (ms); null: it sweeps now. Postponed trees get times `SLOT_MS` apart.
+   */
   putOffTo(): number | null {
     const now = currentTime();
     for (const [tree, at] of this.#sweeps) if (!isWithin(at, LOST_SWEEP_MS, now)) this.#sweeps.delete(tree);
@@ -81,7 +85,7 @@ export class SweepTurns {
 
   async #rest(began: number, ended: number): Promise<void> {
     this.#held += ended - began;
-    const pause = pauseAfter(this.#held, this.#isBusy);
+    const pause = pauseAfter(this.#held, this.isBusy);
     this.#freeAt = ended + pause;
     if (pause === 0) return;
     this.#held = 0;
@@ -89,12 +93,12 @@ export class SweepTurns {
     this.#wasBusy = wasBusy(pause, currentTime() - ended);
   }
 
-  /** True while others want the thread. */
-  get #isBusy(): boolean {
+  /** True while requests arrive, or other work needs the thread. */
+  get isBusy(): boolean {
     return this.#wasBusy || isWithin(this.#requestAt, REQUESTS_COME_MS, currentTime());
   }
 
-  /** How long it is until the thread is free (ms). A clock that went back must not keep anybody waiting. */
+  /** Time until the thread is free (ms). A clock that went back must not block the sweeps. */
   #wait(): number {
     const wait = this.#freeAt - currentTime();
     return wait > LONGEST_PIECE_MS ? 0 : wait;

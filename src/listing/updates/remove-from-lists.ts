@@ -9,33 +9,33 @@ import type { Ending } from "../inventory/shard/ended.ts";
 import { ShardCalls } from "../shard-calls.ts";
 import { cancelUpdatesOf } from "./publish.ts";
 
-/** Accessors that take as long as a commit. */
+/** Cost of one commit, as a number of accessors. */
 const COMMIT = 50;
 
-/** Takes tokens off the list of one shard. Rejects when they may still be on it. */
+/** Removes tokens from the list of one shard. Rejects when they may still be listed. */
 type Remove = (shard: number, tokens: readonly Ending[]) => Promise<void>;
 
-/** By accessor. */
+/** Tokens to remove, by accessor. */
 type Endings = Map<string, Ending>;
 
-/** What sweeps of many trees take off the lists: one call to a shard for all that has come together. */
+/** Pending removals of the sweeps of many trees. One call to a shard removes the tokens of all of them. */
 export class RemovalQueue {
   readonly #waiting = new Map<number, Endings>();
   #additions = 0;
   readonly #calls = new ShardCalls<Endings>((shard, tokens) => this.#putBack(shard, tokens));
 
-  /** These are to go. */
+  /** Queues tokens for removal. */
   add(tokens: readonly Ending[]): void {
     this.#additions++;
     for (const token of tokens) this.#of(accessorShardNumber(token.accessor)).set(token.accessor, token);
   }
 
-  /** How often something was added. */
+  /** Number of calls of `add()`. */
   get additions(): number {
     return this.#additions;
   }
 
-  /** True when the shards have removed all of these. */
+  /** True when the shards have removed all of these accessors. */
   areGone(accessors: readonly string[]): boolean {
     return !accessors.some((accessor) => {
       const shard = accessorShardNumber(accessor);
@@ -44,8 +44,9 @@ export class RemovalQueue {
   }
 
   /**
-   * Some of the shards that have accessors to remove and are not being called: with no more than `most` accessors together, which is
-   * what one call takes at most. A call counts as so many accessors as take the time of its commit. `now` in ms.
+   * Selects shards with pending removals and no call in flight. Their cost together is at most `most`: the number of
+   * accessors, and `COMMIT` for each call. One shard is always selected, as `send` takes at most `most` of its
+   * accessors. `now` is in ms.
    */
   next(most: number, now: number): number[] {
     this.#calls.giveUpLost(now);
@@ -59,7 +60,7 @@ export class RemovalQueue {
     return shards;
   }
 
-  /** Calls a shard with at most so many of the accessors that it has to remove. */
+  /** Calls a shard with at most `most` of its pending accessors. They are pending again when the call fails. */
   async send(shard: number, most: number, remove: Remove, now: number): Promise<void> {
     const waiting = this.#waiting.get(shard);
     if (!waiting || this.#calls.has(shard)) return;
@@ -81,27 +82,35 @@ export class RemovalQueue {
   }
 }
 
-/** A sweep waits for others that have something for the same shards until none has come for so long (ms). */
+/** A sweep waits for removals of other sweeps until none was added for this long (ms): they share the calls. */
 const GATHER_MS = 10;
-/** How long it waits for them at most (ms): shards that are called for a few tokens at a time spend their time on commits. */
+/**
+ * Longest time of that wait (ms). Without a wait each call has few tokens, and the shards spend their time on commits.
+ */
 const MAX_GATHER_MS = 150;
-/** How long it waits for the shards (ms). */
+/** Longest time that a sweep waits for the shards (ms). */
 const MAX_WAIT_MS = 30_000;
-/** Accessors that are taken off in one turn: some ms. */
+/** Accessors removed in one turn. A turn of this size holds the thread for some ms. */
 const PER_TURN = 250;
+/** The same while requests arrive. Smaller turns would consist mostly of their commit. */
+const PER_BUSY_TURN = 50;
 
-/** Of all trees of this process. What is lost with it is taken off again when the sweep is repeated. */
+/** Pending removals of all trees of this process. After a crash the repeated sweep adds them again. */
 const QUEUE = new RemovalQueue();
 
-/** Accessors with which a tree ends that can be taken again: a shard gets its id with the same call. */
+/**
+ * Accessors of the last tokens of trees that can be allocated again. The call that removes one also frees the id of its
+ * tree.
+ */
 const LAST_OF_TREES = new Set<string>();
 
 /**
- * Takes tokens that have ended off the lists, which keep for some time how they did. Safe to repeat. Where one process serves
- * everything, sweeps of many trees that take turns call the shards together.
+ * Removes ended tokens from the lists. The lists keep for some time how a token ended. Safe to repeat. Where one
+ * process serves everything, the sweeps of many trees share the calls to the shards.
  *
- * @param turns null: the sweep takes none, and calls the shards at once.
- * @param areLast true when their tree has no others, and can be taken again: from the answer on a shard hands it out.
+ * @param turns null: the sweep takes no turns, and calls the shards at once.
+ * @param areLast true when the tree has no other token and can be allocated again. A shard may allocate it from its
+ *   answer on.
  * @throws when a shard does not answer.
  */
 export async function removeFromLists(
@@ -111,7 +120,7 @@ export async function removeFromLists(
   areLast: boolean,
 ): Promise<void> {
   const accessors = tokens.map(({ accessor }) => accessor);
-  // What was said about them before must not arrive afterwards.
+  // A pending update must not list a token again after its removal.
   await cancelUpdatesOf(accessors);
   const remove = async (shard: number, of: readonly Ending[]) =>
     accessorShard(env, shard).remove(of, treesThatEnd(of.map(({ accessor }) => accessor)));
@@ -134,11 +143,12 @@ export async function removeFromLists(
 async function sendUntilGone(accessors: readonly string[], remove: Remove, turns: SweepTurns): Promise<void> {
   for (const end = currentTime() + MAX_WAIT_MS; currentTime() < end; ) {
     await gather();
-    // Another sweep may have called them.
+    // Another sweep may have sent these removals.
     while (!QUEUE.areGone(accessors) && QUEUE.next(1, currentTime()).length > 0) {
       await turns.piece(async () => {
         const now = currentTime();
-        await Promise.all(QUEUE.next(PER_TURN, now).map((shard) => QUEUE.send(shard, PER_TURN, remove, now)));
+        const most = turns.isBusy ? PER_BUSY_TURN : PER_TURN;
+        await Promise.all(QUEUE.next(most, now).map((shard) => QUEUE.send(shard, most, remove, now)));
       });
     }
     if (QUEUE.areGone(accessors)) return;

@@ -19,30 +19,33 @@ import { endingOf } from "../unswept-end.ts";
 import type { TreeUpdates } from "../updates/tree-updates.ts";
 import { DeadTokens, deleteVictims, type SweepCandidate } from "./dead-tokens.ts";
 
-/** Tokens of one step, where there are so many: each list is called for some 200 at once, which costs it little more than of a few. */
+/**
+ * Maximum tokens of one step. Each shard of the list is then called for some 200 tokens, which costs little more than a
+ * call for a few.
+ */
 const STEP_ROWS = 3200;
-/** Rows that a piece of planning reads, from indexes alone. */
+/** Rows that a piece of planning reads. It reads indexes only. */
 const PLAN_ROWS = 500;
 /**
- * Steps of one alarm; with its calls to the shards of accessors and of chosen ids below the 1,000 that the platform allows. What
- * is left is the next alarm's.
+ * Maximum steps of one alarm. Their calls to the shards of accessors and of custom ids stay below the 1,000 that the
+ * platform allows. The next alarm does the rest.
  */
 const SWEEP_STEPS = 30;
 
-/** So long after its creation (ms) a token is on the list, unless something failed. */
+/** Time after its creation (ms) from which a token is listed, unless something failed. */
 const LISTED_AFTER_MS = 60_000;
 
-/** What one step did. */
+/** Result of one step. */
 interface SweepStep {
-  /** Tokens that it deleted. */
+  /** Number of deleted tokens. */
   readonly swept: number;
-  /** True when nothing dead was left before it. */
+  /** True when no dead token was left before the step. */
   readonly done: boolean;
-  /** How the token ended that the caller takes off the list; absent when it is still there. */
+  /** How the token ended that the caller removes from the list; absent while its row exists. */
   readonly end?: EndRecord;
 }
 
-/** What the sweep needs of the tree around it. */
+/** Parts of the tree that the sweep uses. */
 interface SweepDeps {
   readonly env: TreeEnv;
   readonly sql: SqlStorage;
@@ -54,14 +57,14 @@ interface SweepDeps {
   readonly end: TreeEnd;
 }
 
-/** Takes what is dead out of a tree, with its traces elsewhere. */
+/** Deletes the dead tokens of a tree, and their entries in other objects. */
 export class TreeSweep {
   readonly #tree: SweepDeps;
   readonly #dead: DeadTokens;
-  /** Rows that the next piece works on. */
+  /** Rows of the next piece. */
   #rows = FIRST_PIECE;
   readonly #turns: SweepTurns;
-  /** Ends with the last run that was asked for. */
+  /** Settles with the run that was requested last. */
   #last: Promise<void> = Promise.resolve();
 
   constructor(tree: SweepDeps) {
@@ -70,29 +73,34 @@ export class TreeSweep {
     this.#dead = new DeadTokens(tree.sql, accessorTexts(tree.treeId), tree.inventory);
   }
 
-  /** When a tree whose alarm has come shall sweep (ms), while many others do; null: now. */
+  /** Time to which a due sweep is postponed because many trees sweep (ms); null: it runs now. */
   putOffTo(): number | null {
     return this.#turns.putOffTo();
   }
 
   /**
-   * As many steps as one alarm takes, with requests served in between. Of several callers each has its turn.
+   * Runs the steps of one alarm. Requests are served between them. Several calls run one after the other.
    *
-   * @returns whether nothing dead is left.
+   * @returns true when no dead token is left.
    */
   run(): Promise<boolean> {
     return this.#inTurn(() => this.#run(this.#turns));
   }
 
   /**
-   * The same for a tree whose only token was ended by a request, as the requests come. Its pieces are too small to share the thread by
-   * turns: waiting for those would take longer than the next tree takes to end, and trees that wait stay in memory.
+   * The same without turns, for a tree with a single token. Its pieces are too small to need a turn. While requests end
+   * many such trees, waiting for turns would take longer than the next tree takes to end, and trees that wait stay in
+   * memory.
    */
   runAtOnce(): Promise<boolean> {
     return this.#inTurn(() => this.#run(null));
   }
 
-  /** One step for a caller that takes the token of this row, the only one, off the list itself: how it ended. null: it is still there. */
+  /**
+   * Runs one step for a caller that removes the only token of the tree, in this row, from the list itself.
+   *
+   * @returns how the token ended; null when its row still exists.
+   */
   stepFor(row: number): Promise<EndRecord | null> {
     return this.#inTurn(async () => {
       const { swept, end = null } = await this.#step(row, this.#turns);
@@ -126,14 +134,14 @@ export class TreeSweep {
     }
   }
 
-  /** One step. Safe to repeat after a crash anywhere in it. */
+  /** Runs one step. Safe to repeat after a crash anywhere in it. */
   step(): Promise<SweepStep> {
     return this.#step(null, this.#turns);
   }
 
   /**
-   * @param delisted row of a token that the caller takes off the list when it is gone; null: none.
-   * @param turns that its pieces take; null: none.
+   * @param delisted row of the token that the caller removes from the list after its deletion; null: none.
+   * @param turns turns for the pieces; null: they take none.
    */
   async #step(delisted: number | null, turns: SweepTurns | null): Promise<SweepStep> {
     const { sql, tokens, cubbyhole, inventory, leases } = this.#tree;
@@ -141,12 +149,13 @@ export class TreeSweep {
     // The tree may have been freed meanwhile.
     if (victims === null || !tokens.isCreated) return { swept: 0, done: true };
     if (victims.length === 0) return { swept: 0, done: false };
-    // A token that holds more leases than one step takes goes with a later one.
+    // A token with more leases than one step ends is deleted by a later step.
     if (!leases.endOfTokens(victims.map(({ row }) => row))) {
       this.#dead.putBack();
       return { swept: 0, done: false };
     }
-    // Traces elsewhere go first: after a crash in between the rows are still here and the step is repeated.
+    // Entries in other objects are removed first: after a crash in between the rows still exist, and the step is
+    // repeated.
     await this.#forgetElsewhere(victims, delisted, turns);
     for (let at = 0; at < victims.length; ) {
       const piece = victims.slice(at, at + this.#rows);
@@ -162,7 +171,7 @@ export class TreeSweep {
     return { swept: victims.length, done: false, ...(end && { end }) };
   }
 
-  /** The tokens that a step deletes; null when nothing dead is left. */
+  /** Finds the tokens that a step deletes; null when no dead token is left. */
   async #find(turns: SweepTurns | null): Promise<SweepCandidate[] | null> {
     const isGone = () => !this.#tree.tokens.isCreated;
     while (this.#dead.isPlanning && !isGone()) await this.#piece(turns, () => this.#dead.planOn(PLAN_ROWS));
@@ -176,7 +185,10 @@ export class TreeSweep {
     return victims;
   }
 
-  /** A piece that holds the thread: its time decides how large the next one is. During a call others are served for an unknown time. */
+  /**
+   * Runs a piece that holds the thread. Its time sets the rows of the next one. Calls to other objects are not timed:
+   * requests run during them.
+   */
   async #piece<T>(turns: SweepTurns | null, work: () => T): Promise<T> {
     const measured = () => {
       const began = currentTime();
@@ -222,10 +234,13 @@ export class TreeSweep {
     );
   }
 
-  /** What the lists keep of a token that has ended. They need not know of one that was just made. */
+  /**
+   * Describes an ended token for the lists. A token that was just created may not be listed yet, so its record is sent
+   * as well.
+   */
   #endingOf({ row, accessor, end }: SweepCandidate): Ending {
     const { tokens } = this.#tree;
-    // One that ended before it was described counts as listed.
+    // `upTo` also passes tokens that ended before they were published. So the age of the token counts as well.
     const mayBeUnlisted = row > (tokens.listing.upTo ?? 0) || rowGeneratedAt(row) > end.at - LISTED_AFTER_MS;
     const token = mayBeUnlisted && end.how !== "never issued" ? tokens.find(row) : null;
     return token ? endingOf(tokens, token, end) : { accessor, end };

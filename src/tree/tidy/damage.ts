@@ -66,10 +66,10 @@ export function compareLists(
 
 type Entry = Exclude<ListedClaim["entry"], string>;
 
-/** At most TIDY_ROWS tokens after the row number `after`, in order. */
-export function tokensAfter(sql: SqlStorage, treeId: string, after: number): TidyRow[] {
+/** At most `limit` tokens after the row number `after`, in order. */
+export function tokensAfter(sql: SqlStorage, treeId: string, after: number, limit: number): TidyRow[] {
   return sql
-    .exec<StoredRow>("SELECT row, accessor FROM tokens WHERE row > ? ORDER BY row LIMIT ?", after, TIDY_ROWS)
+    .exec<StoredRow>("SELECT row, accessor FROM tokens WHERE row > ? ORDER BY row LIMIT ?", after, limit)
     .toArray()
     .map((token) => ({ row: token.row, accessor: accessorOf(treeId, token) }));
 }

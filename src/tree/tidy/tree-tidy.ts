@@ -1,4 +1,6 @@
 import { currentTime } from "../../base/clock.ts";
+import { askApart } from "../../base/turns/clean-up.ts";
+import { sweepThreads } from "../../base/turns/threads.ts";
 import { accessorShard } from "../../listing/accessor-shard.ts";
 import { accessorShardNumber } from "../../listing/accessor-shard-number.ts";
 import { decodeStoredId, rowGeneratedAt } from "../../token/ids.ts";
@@ -15,6 +17,12 @@ import {
 import { termsOfLeaseData, termsOfTokens, termsOfValues } from "./needed-terms.ts";
 import { NO_REPAIRS, type TreeRepairs } from "./report.ts";
 import { SAFETY_AGE_MS, type TidyStep, type TidyStepResult, type TreePosition } from "./step.ts";
+
+/**
+ * Tokens of one step where requests share its thread: they wait some ms for it. Elsewhere a step has `TIDY_ROWS`
+ * tokens, because each step calls all shards of the list.
+ */
+const SHARED_THREAD_TOKENS = 50;
 
 const FIRST_ROWS: TreePosition = { table: "tokens", after: 0 };
 
@@ -48,9 +56,9 @@ function walkOf({ run, aged }: TidyStep): string {
 export class TreeTidy {
   readonly #tree: SharedParts;
   /**
-   * How far the last run is with the rows of this tree, and the terms that it has found to be needed. Several lists may name the tree
-   * in one run, and a caller that crashed repeats its step: what was looked at is not looked at again, but every caller gets all
-   * the terms. Forgotten with the memory of the object: then a caller goes on where it was.
+   * How far the last run is with the rows of this tree, and the terms that it has found to be needed. Several lists may
+   * name the tree in one run, and a caller that crashed repeats its step: what was looked at is not looked at again,
+   * but every caller gets all the terms. Forgotten with the memory of the object: then a caller goes on where it was.
    */
   #progress: WalkProgress | null = null;
 
@@ -95,7 +103,8 @@ export class TreeTidy {
 
   /** @param listed accessors that are known to be on the list. */
   async #tokens(after: number, listed: ReadonlySet<string>): Promise<TableStep> {
-    const tokens = tokensAfter(this.#tree.sql, this.#tree.treeId, after);
+    const limit = sweepThreads().shared ? SHARED_THREAD_TOKENS : TIDY_ROWS;
+    const tokens = tokensAfter(this.#tree.sql, this.#tree.treeId, after, limit);
     const last = tokens.at(-1);
     if (!last) return { repairs: {}, next: { table: "cubbyhole", after: 0 } };
     const orphaned = orphanChildrenOfMissingParents(this.#tree.sql, after, last.row);
@@ -107,7 +116,7 @@ export class TreeTidy {
     );
     const relisted = await this.#relist(unsure);
     const next: TreePosition =
-      tokens.length < TIDY_ROWS ? { table: "cubbyhole", after: 0 } : { table: "tokens", after: last.row };
+      tokens.length < limit ? { table: "cubbyhole", after: 0 } : { table: "tokens", after: last.row };
     return { repairs: { orphaned, relisted, revoked: ended, ...seals }, next };
   }
 
@@ -115,8 +124,8 @@ export class TreeTidy {
   async #relist(unsure: readonly TidyRow[]): Promise<number> {
     const { env, tokens, inventory } = this.#tree;
     const alive = inventory.describe(unsure.map(({ row }) => row));
-    const calls = [...byShard(alive)].map(([shard, of]) => accessorShard(env, shard).relist(of));
-    const relisted = (await Promise.all(calls)).reduce((sum, added) => sum + added, 0);
+    const added = await askApart([...byShard(alive)], ([shard, of]) => accessorShard(env, shard).relist(of));
+    const relisted = added.reduce((sum, count) => sum + count, 0);
     if (relisted > 0) inventory.sizeIsWanted();
     // The sweep had taken these off the list just before they came on it again.
     const gone = unsure.filter(({ row }) => !tokens.exists(row));

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { askTreesApart, cleanUpTrees } from "../../../../src/base/turns/clean-up.ts";
+import { askApart, cleanUpTrees } from "../../../../src/base/turns/clean-up.ts";
 import { OWN_THREADS, SHARED_THREAD, useSweepThreads } from "../../../../src/base/turns/threads.ts";
 
 const TREES = Array.from({ length: 20 }, (_, at) => at);
@@ -10,7 +10,7 @@ afterEach(() => useSweepThreads(OWN_THREADS));
 async function askAll(): Promise<{ answers: number[]; together: number }> {
   let underWay = 0;
   let together = 0;
-  const answers = await askTreesApart(TREES, async (tree) => {
+  const answers = await askApart(TREES, async (tree) => {
     together = Math.max(together, ++underWay);
     await Promise.resolve();
     underWay--;
