@@ -3,16 +3,18 @@ import type { CountCursor, CountedInTree, MeantInTree } from "../listing/invento
 import { type GroupedToken, groupsOf, NO_TALLY, type Tally } from "../listing/inventory/tally.ts";
 import { type MeantDeps, MeantTokens, type Verdict } from "./meant-tokens.ts";
 
-/** Tokens that one step looks at. */
+/** Tokens that one step reads. */
 const STEP = 500;
 /** Leases that one step counts. */
 const MAX_LEASES = 10_000;
 
 /**
- * Counts what a revocation of the tokens would end, one bounded step of it: the topmost of those that are meant, each with all that
- * is below. So every token counts once, whatever the tokens are that one call asks for.
+ * Counts what a revocation would end, in bounded steps. It counts the topmost matching tokens, each with its live
+ * descendants. So every token is counted once, even if several calls name tokens of the same tree.
  *
- * @param lastUses what the list knows of tokens above them, by accessor.
+ * @param from cursor of the previous step; null: the first step.
+ * @param lastUses hour of the last use (ms) that the list has of ancestors, by accessor.
+ * @param now ms.
  */
 export function countMeant(
   tree: MeantDeps,
@@ -27,7 +29,7 @@ export function countMeant(
   const step = new CountStep(tree, now);
   const known = new Map<number, boolean>();
   const begun = from?.row == null ? null : tree.descendants.walk(tokens[from.at]?.row ?? 0, now, from.row);
-  // The row that the last step ended at was swept since.
+  // If the row of the cursor was swept meanwhile, the count starts again.
   const anew = from === null || (from.row !== null && begun === null);
   let at = anew ? 0 : from.at;
   if (begun) {
@@ -46,7 +48,7 @@ export function countMeant(
   return { tally: step.tally(), anew, next: null };
 }
 
-/** What one step has counted. */
+/** The counts of one step. */
 class CountStep {
   readonly #tree: MeantDeps;
   readonly #now: number;
@@ -64,7 +66,7 @@ class CountStep {
     return this.#looked >= STEP;
   }
 
-  /** Notes what becomes of a token that is meant. True when it ends. */
+  /** Counts the verdict on a token. Returns true when it would be revoked. */
   judge(verdict: Verdict): boolean {
     this.#looked++;
     const { matched, root, self } = this.#tally;
@@ -74,7 +76,7 @@ class CountStep {
     return verdict === "taken";
   }
 
-  /** Counts a token and those below it. Returns the last row when the step is full before the end, else null. */
+  /** Counts `top` and the rows of `below`. Returns the last row when the step is full before the end, else null. */
   count(below: Iterable<number>, top?: number): number | null {
     if (top !== undefined) this.#add(top);
     for (const row of below) {

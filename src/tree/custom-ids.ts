@@ -15,24 +15,24 @@ export interface CustomIdEntry extends TokenAddress {
 export const CUSTOM_ID_MIGRATIONS: readonly Migration[] = [
   {
     version: 1,
-    // Keys of 8 bytes: the rest of the hash is what the tree compares, and only the tree shall hold it.
+    // Keys are 8 bytes of the hash. The rest is the verifier that the tree compares, and only the tree may store it.
     description: "key of a custom id -> where the token lives",
     sql: "CREATE TABLE custom_ids (key TEXT PRIMARY KEY, tree_id TEXT NOT NULL, row INTEGER NOT NULL) WITHOUT ROWID",
   },
 ];
 
 /**
- * The directory of token ids that root callers chose: keyed hash of the id -> tree and row. Generated tokens carry their
- * way with them and never come here. Several objects share it by the first digit of the key.
+ * The directory of token ids that root callers chose: keyed hash of the id -> tree and row. Generated tokens contain
+ * their address and are never looked up here. The first digit of the key selects one of several objects.
  *
- * The tree is the authority: an entry whose row is gone is stale and may be replaced.
+ * The tree is the authority: an entry without a row in the tree is stale and may be replaced.
  */
 export class CustomIds extends GroveObject<TreeEnv> {
   constructor(ctx: DurableObjectState, env: TreeEnv) {
     super(ctx, env, CUSTOM_ID_MIGRATIONS);
   }
 
-  /** Where the token with this key lives, or null. */
+  /** The address of the token with this key, or null. */
   find(key: string): TokenAddress | null {
     const query = "SELECT tree_id AS treeId, row FROM custom_ids WHERE key = ?";
     return this.tables.exec<{ treeId: string; row: number }>(query, key).toArray()[0] ?? null;
@@ -45,10 +45,10 @@ export class CustomIds extends GroveObject<TreeEnv> {
   }
 
   /**
-   * Takes `key` for `address`.
+   * Reserves `key` for `address`.
    *
-   * @param replaces the entry that the caller found to be stale; it gives way, any other entry stays.
-   * @returns null when taken, else the address that holds the key.
+   * @param replaces the address of a stale entry that the caller found. Only this entry is replaced.
+   * @returns null when reserved, else the address that has the key.
    */
   reserve(key: string, address: TokenAddress, replaces: TokenAddress | null): TokenAddress | null {
     const held = this.find(key);
@@ -63,9 +63,9 @@ export class CustomIds extends GroveObject<TreeEnv> {
   }
 
   /**
-   * Enters tokens of a backup. Safe to repeat.
+   * Writes entries of a backup. Safe to repeat.
    *
-   * @param replaces true for entries that were made from rows of trees, which hold against those of the directory itself.
+   * @param replaces true for entries made from rows of trees: they replace those from the backup of the directory.
    * @throws unless the installation is being restored.
    */
   async restore(entries: readonly CustomIdEntry[], replaces: boolean): Promise<void> {
@@ -75,7 +75,7 @@ export class CustomIds extends GroveObject<TreeEnv> {
       this.tables.exec(`${insert} INTO custom_ids (key, tree_id, row) VALUES (?, ?, ?)`, key, treeId, row);
   }
 
-  /** Forgets those keys that still lead where the entries say. Safe to repeat. */
+  /** Deletes those entries that still have the given address. Safe to repeat. */
   release(entries: readonly CustomIdEntry[]): void {
     for (const { key, treeId, row } of entries) {
       this.tables.exec("DELETE FROM custom_ids WHERE key = ? AND tree_id = ? AND row = ?", key, treeId, row);

@@ -4,21 +4,22 @@ import { columnOf } from "../storage/tables.ts";
 const READ_AT_ONCE = 100;
 
 const ALIVE = "state = 0 AND (expires_at IS NULL OR expires_at > ?)";
-// Parents have no seal: UNION ends in a forged circle, and UNION ALL would not.
+// The parent column is not sealed: UNION ends in a forged cycle, and UNION ALL would not.
 const BELOW = `WITH RECURSIVE below (row) AS (
     SELECT row FROM tokens WHERE parent = ? AND ${ALIVE}
     UNION SELECT t.row FROM below JOIN tokens t ON t.parent = below.row AND ${ALIVE}
   )`;
 
-/** The children of a token that a walk has yet to read. */
+/** The position of a walk among the children of one token. */
 interface Level {
   readonly parent: number;
-  /** The last child that was read. */
+  /** The last child that was returned; 0: none. */
   last: number;
+  /** Children that were read and not returned yet, the next one at the end. */
   waiting: number[];
 }
 
-/** Finds live tokens below others, by their rows. Times in ms. */
+/** Finds live descendants of tokens, by row. Times in ms. */
 export class Descendants {
   readonly #sql: SqlStorage;
 
@@ -26,25 +27,26 @@ export class Descendants {
     this.#sql = sql;
   }
 
-  /** Live children after the row `after`, in order of creation. */
+  /** At most `limit` live children after the row `after`, in the order of their rows. */
   children(row: number, now: number, after: number, limit: number): number[] {
     const query = `SELECT row FROM tokens WHERE parent = ? AND row > ? AND ${ALIVE} ORDER BY row LIMIT ?`;
     return columnOf(this.#sql, query, row, after, now, limit);
   }
 
-  /** At most `limit` live tokens below, in no order. */
+  /** At most `limit` live descendants, in no particular order. */
   below(row: number, now: number, limit: number): number[] {
     return columnOf(this.#sql, `${BELOW} SELECT row FROM below LIMIT ?`, row, now, now, limit);
   }
 
-  /** How many live tokens are below, counted up to `limit`. Reads one row for each. */
+  /** Number of live descendants, counted up to `limit`. Reads one row for each. */
   count(row: number, now: number, limit: number): number {
     const query = `${BELOW} SELECT COUNT(*) AS n FROM (SELECT 1 FROM below LIMIT ?)`;
     return this.#sql.exec<{ n: number }>(query, row, now, now, limit).one().n;
   }
 
   /**
-   * Live tokens below `top`, each after its parent. Reads as it goes, so that it can end anywhere.
+   * Walks over the live descendants of `top`, each after its parent. Reads lazily, so that the caller can stop
+   * anywhere.
    *
    * @param after the last row of the walk that this one continues; null: from the beginning.
    * @returns null when that row is no longer below `top`.
@@ -63,7 +65,7 @@ export class Descendants {
       if (next === undefined) levels.pop();
       else {
         deepest.last = next;
-        // Each row has one parent, so a circle that can be reached from above leads through the top.
+        // Each row has one parent, so a forged cycle that the walk can reach leads through `top`.
         if (next === top) continue;
         yield next;
         levels.push(level(next, 0));
@@ -71,7 +73,7 @@ export class Descendants {
     }
   }
 
-  /** The levels from `top` down to that of `row`; null when it is not below, or in a forged circle of parents. */
+  /** The levels from `top` down to that of `row`; null when it is not below, or in a forged cycle of parents. */
   #levelsTo(top: number, row: number): Level[] | null {
     const levels: Level[] = [];
     const seen = new Set<number>();

@@ -10,21 +10,21 @@ const MAX_KNOWN_CHARACTERS = 2 ** 23;
 /** Trees with published tokens in one generation. */
 const MAX_KNOWN_TREES = 2 ** 15;
 
-/** What proves that a client holds a token, and where that is stored. */
+/** The address of a token, and the verifier computed from the text that a client sent. */
 interface Credential extends TokenAddress {
   readonly verifier: Uint8Array;
 }
 
 /** Publishes live tokens of one tree to the isolate. */
 export interface TokenPublisher {
-  /** Withdraws all of them. Called in the step that changes what a look-up of any token of the tree shows, or ends one. */
+  /** Withdraws all tokens of the tree. Called in the step that ends a token or changes what a look-up shows. */
   changed(): void;
   /**
    * Publishes a token that was found alive in this step.
    *
    * @param watermarks that the tree has checked it against.
-   * @param aliveUntil when it, or an ancestor of it, expires if nothing changes (ms); null: never. Called only for what is
-   *   published.
+   * @param aliveUntil returns when it, or an ancestor of it, expires if nothing changes (ms); null: never. Called only
+   *   if the token is published.
    */
   found(row: TokenRow, view: TokenView, watermarks: Watermarks, aliveUntil: () => number | null): void;
 }
@@ -32,11 +32,11 @@ export interface TokenPublisher {
 /** The live tokens that the Worker knows without a call to their tree. */
 export interface KnownTokens {
   /**
-   * The token of this row as its tree would show it at `now` (ms) under these watermarks. null says nothing: the tree has to
-   * be asked. Tokens with limited uses or bound to networks are never known.
+   * The token of this row as its tree would show it at `now` (ms) under these watermarks. null does not mean that it is
+   * dead: the caller then asks the tree. Tokens with limited uses or bound to networks are never published.
    */
   find(treeId: string, row: number, watermarks: Watermarks, now: number): KnownToken | null;
-  /** @param sync resolves when everything that the tree wrote before is on disk. */
+  /** The publisher of a tree. @param sync resolves when everything that the tree wrote before is on disk. */
   publisherOf(treeId: string, sync: () => Promise<void>): TokenPublisher;
 }
 
@@ -49,26 +49,27 @@ export interface KnownToken {
 interface Published extends KnownToken {
   /** The tree's mark when this was published. */
   readonly mark: object;
-  /** The watermarks that the tree checked it against. Others may end it, or a token above it. */
+  /** The watermarks that the tree checked it against. Other watermarks may end the token or an ancestor. */
   readonly watermarks: Watermarks;
-  /** ms; null: it ends only by a change of the tree. */
+  /** Expiry of the entry (ms); null: only a change of the tree ends it. */
   readonly until: number | null;
 }
 
-/** On the network a tree runs in another isolate, whose changes this one does not see: nothing is ever known. */
+/** Publishes nothing. For the network, where a tree can run in another isolate, whose changes this one does not see. */
 export const NO_KNOWN_TOKENS: KnownTokens = {
   find: () => null,
   publisherOf: () => ({ changed: () => {}, found: () => {} }),
 };
 
 /**
- * Where one isolate has the Worker and all trees, the Worker reads what a tree published. It holds until the tree changes
- * anything that a look-up shows: the tree withdraws all its tokens in the same step, before any client gets the answer.
+ * Published tokens in the memory of an isolate that runs the Worker and all trees. An entry is valid until the tree
+ * changes anything that a look-up shows: the tree withdraws all its tokens in the same step, before any client gets the
+ * answer.
  */
 class SharedKnownTokens implements KnownTokens {
   /** By tree and row. */
   readonly tokens = new GenerationalCache<string, Published>(MAX_KNOWN_CHARACTERS);
-  /** By tree. A token with another mark than its tree, or whose tree has none, is withdrawn. */
+  /** The current mark of each tree. A token with another mark, or of a tree without one, is withdrawn. */
   readonly marks = new GenerationalCache<string, object>(MAX_KNOWN_TREES);
 
   find(treeId: string, row: number, watermarks: Watermarks, now: number): KnownToken | null {
@@ -86,12 +87,12 @@ class SharedPublisher implements TokenPublisher {
   readonly #known: SharedKnownTokens;
   readonly #treeId: string;
   readonly #sync: () => Promise<void>;
-  /** Changes so far, and those of them that are on disk. */
+  /** Number of changes so far, and of those that are on disk. */
   #changes = 0;
   #durable = 0;
   #syncing = false;
 
-  /** Withdraws what an earlier object of the same tree has published. */
+  /** Withdraws the tokens that a previous instance of the object has published. */
   constructor(known: SharedKnownTokens, treeId: string, sync: () => Promise<void>) {
     this.#known = known;
     this.#treeId = treeId;
@@ -106,7 +107,8 @@ class SharedPublisher implements TokenPublisher {
 
   found(row: TokenRow, view: TokenView, watermarks: Watermarks, aliveUntil: () => number | null): void {
     if (row.uses_left !== 0 || view.boundCidrs.length > 0) return;
-    // The runtime holds back answers about writes that a crash would undo. The Worker alone could not.
+    // The runtime holds back an object's answers until its writes are on disk. It can't hold back the Worker's answers,
+    // so a token is published only after that.
     if (this.#durable !== this.#changes) {
       this.#awaitDisk();
       return;
@@ -143,17 +145,17 @@ export const SHARED_KNOWN_TOKENS: KnownTokens = new SharedKnownTokens();
 
 let current: KnownTokens = NO_KNOWN_TOKENS;
 
-/** The live tokens that this deployment knows. */
+/** The published tokens of this deployment. */
 export function knownTokens(): KnownTokens {
   return current;
 }
 
-/** Chooses what this deployment knows of live tokens. */
+/** Chooses the implementation of `KnownTokens` for this deployment. */
 export function useKnownTokens(chosen: KnownTokens): void {
   current = chosen;
 }
 
-/** A known token whose holder has proved itself; null when the tree has to be asked. */
+/** The published token with this address and verifier; null when the tree has to be asked. */
 export function knownToken(
   { treeId, row, verifier }: Credential,
   watermarks: Watermarks,
@@ -163,7 +165,7 @@ export function knownToken(
   return known && equalBytes(known.verifier, verifier) ? known.view : null;
 }
 
-/** True when the token of this row is known to be alive at `now` (ms). False says nothing. */
+/** True when the token of this row is published as alive at `now` (ms). False does not mean that it is dead. */
 export function isKnownAlive(treeId: string, row: number, watermarks: Watermarks, now: number): boolean {
   return current.find(treeId, row, watermarks, now) !== null;
 }

@@ -7,33 +7,33 @@ import type { SharedParts } from "./shared-parts.ts";
 import type { TokenRow } from "./token-rows.ts";
 import type { TreeStore } from "./tree-store.ts";
 
-/** Ancestors that an answer has: the nearest. */
+/** Maximum number of ancestors in an answer: the nearest ones. */
 const MAX_ANCESTORS = 100;
-/** Descendants, and leases, that are counted. */
+/** Counts of descendants, of leases and of values stop here. */
 export const MAX_COUNTED = 10_000;
-/** Tokens that a picture of a tree has. */
+/** Maximum number of tokens in a picture of a tree. */
 const MAX_PICTURED = 500;
-/** Descendants that are counted for each child in a picture, and for each child of those. */
+/** Counts of the descendants of a child in a picture stop here, and those of a grandchild. */
 const COUNTED_OF_CHILD = 1000;
 const COUNTED_OF_GRANDCHILD = 100;
-/** Descendants that are counted of the children of one page together. */
+/** Maximum number of descendants that are counted for all children of a page together. */
 const COUNTED_OF_PAGE = 100_000;
-/** Leases that are named. */
+/** Maximum number of leases in an answer. */
 const MAX_LEASES = 100;
 
-/** A number of things that may be more: then it is the number that was counted. */
+/** A count that stops at a limit. `more`: there are more than `count`. */
 export interface BoundedCount {
   readonly count: number;
   readonly more: boolean;
 }
 
-/** A token, and how many hang below it. */
+/** A token with the number of its descendants. */
 export interface CountedToken {
   readonly token: ListedToken;
   readonly descendants: BoundedCount;
 }
 
-/** A token of a tree, with what is above it and what a revocation would take along. */
+/** A token of a tree, with its ancestors and with what a revocation would end with it. */
 export interface Lineage {
   readonly token: ListedToken;
   /** The oldest first. */
@@ -48,7 +48,7 @@ export interface Lineage {
   readonly leases: BoundedCount;
   /** The oldest of those that the token itself holds. */
   readonly heldLeases: readonly LeaseView[];
-  /** Values that they keep. */
+  /** Cubbyhole values of the token and its descendants. */
   readonly cubbyhole: { readonly values: number; readonly bytes: number; readonly more: boolean };
 }
 
@@ -56,7 +56,7 @@ export interface Lineage {
 export interface TreePicture {
   readonly token: ListedToken;
   readonly children: readonly PicturedChild[];
-  /** True when a level has more tokens than the picture. */
+  /** True when a level has tokens that are not in the picture. */
   readonly more: boolean;
 }
 
@@ -65,7 +65,7 @@ export interface PicturedChild extends CountedToken {
   readonly children: readonly CountedToken[];
 }
 
-/** Reads who made a token of the tree and what hangs below it. Every answer is bounded, however large the tree is. */
+/** Reads the ancestors and descendants of a token of the tree. Every answer is bounded, however large the tree is. */
 export class TreeLineage {
   readonly #tree: SharedParts;
 
@@ -77,7 +77,8 @@ export class TreeLineage {
    * The lineage of the token in `row`; null when it is not alive.
    *
    * @param tail of its accessor.
-   * @param limit children of the page, those whose row number comes after `after`.
+   * @param limit maximum number of children in the page.
+   * @param after the page begins after this row number.
    */
   of(row: number, tail: Uint8Array, limit: number, after: number): Lineage | null {
     const now = currentTime();
@@ -133,7 +134,7 @@ export class TreeLineage {
     return [...tokens, token].map(({ fixed }) => fixed.accessor);
   }
 
-  /** True when `isOne` is of a token above the one in `row`. `known` keeps what was found, for rows of the same question. */
+  /** True when `isOne` is true for an ancestor of `row`. `known` caches results by row, for the same `isOne`. */
   hasAbove(row: number, isOne: (row: number) => boolean, known: Map<number, boolean>): boolean {
     const passed: number[] = [];
     let found = false;
@@ -142,7 +143,7 @@ export class TreeLineage {
       const above = parentOf(this.#tree.tokens, token, now);
       found = known.get(token.row) ?? (above !== null && isOne(above.row));
       if (found || known.has(token.row)) break;
-      // Also ends in a circle.
+      // Also ends the walk in a forged cycle.
       known.set(token.row, false);
       passed.push(token.row);
       token = above;
@@ -151,7 +152,7 @@ export class TreeLineage {
     return found;
   }
 
-  /** The row of a token and those above it, to the top of the tree: what may not die if the token is to live. */
+  /** The rows of a token and of all its ancestors: if one of them is revoked, the token ends. */
   rowsAbove(row: number): number[] {
     const { tokens } = this.#tree;
     const token = tokens.find(row);
@@ -164,7 +165,7 @@ export class TreeLineage {
     return token && equalBytes(token.fixed.accessorTail, tail) ? token : null;
   }
 
-  /** The nearest ones, the oldest first. */
+  /** The nearest ancestors, the oldest first. */
   #ancestors(token: TokenRow, now: number): { tokens: TokenRow[]; more: boolean } {
     const above: TokenRow[] = [];
     for (const one of withThoseAbove(this.#tree.tokens, token, now)) {
@@ -186,7 +187,7 @@ export class TreeLineage {
   }
 }
 
-/** A token and those above it, to the top of the tree. Parents have no seal: the walk ends in a forged circle, too. */
+/** A token and its ancestors, upwards. The parent column is not sealed: `seen` also ends the walk in a forged cycle. */
 export function* withThoseAbove(tokens: TreeStore, token: TokenRow, now: number): Iterable<TokenRow> {
   const seen = new Set<number>();
   for (let one: TokenRow | null = token; one && !seen.has(one.row); one = parentOf(tokens, one, now)) {

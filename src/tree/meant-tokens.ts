@@ -9,17 +9,18 @@ import type { TreeLineage } from "./lineage.ts";
 import type { SharedParts } from "./shared-parts.ts";
 import type { TokenRow } from "./token-rows.ts";
 
-/** What the judgement needs of the tree around it. */
+/** The parts of the tree that `MeantTokens` uses. */
 export interface MeantDeps extends SharedParts {
   readonly lineage: TreeLineage;
 }
 
-/** What a revocation does with a token: `taken` ends it. */
+/** How a revocation treats a token. "taken" revokes it; "root" and "self" spare it; "mismatched": not in the filter. */
 export type Verdict = "taken" | "gone" | "mismatched" | "root" | "self";
 
 /**
- * Judges which tokens of a tree a revocation means, by the rows of the tree. The list that they were found in has no seals: who
- * writes the storage could otherwise choose what is revoked. Only the hour of the last use is the list's alone.
+ * Decides which tokens of a tree a revocation matches, by the sealed rows of the tree. The list that found them has no
+ * seals: without this check an attacker who can write its storage could choose what is revoked. Only the hour of the
+ * last use is taken from the list, because the tree does not store it.
  */
 export class MeantTokens {
   readonly #tree: MeantDeps;
@@ -32,7 +33,7 @@ export class MeantTokens {
 
   /**
    * @param now ms.
-   * @param lastUses what the list knows of tokens that it was not asked for, by accessor.
+   * @param lastUses hour of the last use (ms) that the list has of ancestors, by accessor.
    */
   constructor(tree: MeantDeps, request: MeantInTree, now: number, lastUses: ReadonlyMap<string, number | null>) {
     this.#tree = tree;
@@ -43,7 +44,7 @@ export class MeantTokens {
     this.#named = new Set(request.filter === null ? request.tokens.map(({ row }) => row) : []);
   }
 
-  /** What becomes of a token that the list has for the revocation. */
+  /** How the revocation treats a token of its request. */
   verdict({ row, tail }: RowAndTail): Verdict {
     const { filter } = this.#request;
     const token = this.#tree.tokens.live(row, this.#now);
@@ -52,7 +53,7 @@ export class MeantTokens {
     return this.#unlessKept(token);
   }
 
-  /** True when the revocation means the token by itself, whether the list was asked for it or not. */
+  /** True when the revocation matches the token itself, whether or not the request contains it. */
   takes(row: number): boolean {
     const known = this.#taken.get(row);
     if (known !== undefined) return known;
@@ -90,7 +91,7 @@ export class MeantTokens {
     return matches(filter, { ...listed, lastUsed }, this.#tree.treeId, this.#now);
   }
 
-  /** What filters ask of a token. Its children are not counted. */
+  /** The fields of a token that filters test. `children` is not counted. */
   #listed(token: TokenRow): ListedToken {
     const { tokens, inventory } = this.#tree;
     const { record, accessor } = token.fixed;
@@ -101,7 +102,7 @@ export class MeantTokens {
   }
 }
 
-/** Revokes the tokens. Synchronous: of what the tree is asked either all is done or nothing. */
+/** Revokes the matching tokens of a request. Synchronous, so that all of them are revoked in one transaction. */
 export function revokeFiltered(
   tree: MeantDeps,
   request: Omit<RevokeInTree, "sweptByCaller">,

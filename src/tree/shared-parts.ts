@@ -7,7 +7,7 @@ import type { TreeKeys } from "./tree-keys.ts";
 import type { TreeStore } from "./tree-store.ts";
 import type { TreeUpdates } from "./updates/tree-updates.ts";
 
-/** What all parts of a tree work with: what it stores, and what it publishes. */
+/** The parts of a tree that the others use: its storage, and what it publishes. */
 export interface SharedParts {
   readonly env: TreeEnv;
   readonly sql: SqlStorage;

@@ -35,12 +35,12 @@ export const TOKEN_MIGRATIONS: readonly Migration[] = [
   },
 ];
 
-/** Its indexes, of no use to a tree of one token: most trees are a login, and never have another. */
+/** Indexes of the table, made with the second token: most trees are one login and never have another token. */
 export const TOKEN_INDEX_MIGRATIONS: readonly Migration[] = [
   {
     version: 1,
     description: "children of a token, tokens by expiry, dead tokens",
-    // Partial: they hold only rows that need them.
+    // Partial indexes: they contain only the rows that are searched by them.
     sql: `
       CREATE INDEX tokens_by_parent ON tokens (parent) WHERE parent IS NOT NULL;
       CREATE INDEX tokens_by_expiry ON tokens (expires_at) WHERE expires_at IS NOT NULL;
@@ -53,8 +53,8 @@ export const TOKEN_INDEX_MIGRATIONS: readonly Migration[] = [
 const VERIFIER_BYTES = 24;
 
 /**
- * The seal of a token's row: over what is fixed when the token is made. What changes (state, uses, end, parent) is not
- * covered: who can write it could as well put back an older row.
+ * Seals the fields of a token's row that never change. Those that change (state, uses, expiry, parent) are not covered:
+ * an attacker who can write them could as well put back an older row with its seal.
  */
 export function sealToken(
   keys: RowKeys,
@@ -78,18 +78,18 @@ type ChangingColumns = {
   granted_ttl: number;
   expires_at: number | null;
   renewed_at: number | null;
-  /** JSON of a `EndRecord`, of a token with a mark. */
+  /** JSON of an `EndRecord`; null without a mark. */
   ended: string | null;
 };
 
 /** All columns. */
 type Columns = ChangingColumns & { verifier: ArrayBuffer; accessor: ArrayBuffer; record: string };
 
-/** What is fixed when a token is made, read. */
+/** The decoded columns of a token that never change. */
 export interface FixedPart {
   readonly verifier: Uint8Array;
   readonly accessorTail: Uint8Array;
-  /** The text that clients know. */
+  /** The accessor as clients know it. */
   readonly accessor: string;
   readonly record: TokenRecord;
 }
@@ -105,7 +105,7 @@ export interface RowValidation {
 export type TokenRow = ChangingColumns & { readonly fixed: FixedPart };
 
 const CHANGING = "row, parent, state, uses_left, granted_ttl, expires_at, renewed_at, ended";
-/** Characters of the records of tokens in use that an object keeps read; there are many objects in one isolate. */
+/** Size of an object's cache of decoded tokens, in characters of their records. One isolate can run many objects. */
 const MAX_FIXED_CHARACTERS = 2 ** 17;
 
 /** Reads the rows of the tokens of one tree, and checks their seals. */
@@ -113,7 +113,7 @@ export class TokenRows {
   readonly #sql: Sql;
   readonly #treeId: string;
   readonly #validation: RowValidation;
-  /** By row. Rows are never used again, so what is kept here stays true. */
+  /** By row. Row numbers are never used again, so an entry stays valid. */
   readonly #fixed = new GenerationalCache<number, FixedPart>(MAX_FIXED_CHARACTERS);
 
   constructor(sql: Sql, treeId: string, validation: RowValidation) {
@@ -122,7 +122,7 @@ export class TokenRows {
     this.#validation = validation;
   }
 
-  /** The row with this number, alive or not. Null also when its seal does not hold: it was written without the keys. */
+  /** The row with this number, alive or not. Null also when its seal is invalid: it was written without the keys. */
   find(row: number): TokenRow | null {
     const fixed = this.#fixed.get(row);
     if (!fixed) return this.#read(row);
@@ -135,20 +135,22 @@ export class TokenRows {
     return this.#sql.exec("SELECT 1 FROM tokens WHERE row = ?", row).toArray().length > 0;
   }
 
-  /** The accessor of the token in this row; null when there is none, or its seal does not hold. Reads nothing for one that was read before. */
+  /** The accessor of the token in this row; null when there is none, or its seal is invalid. Uses the cache. */
   accessorOf(row: number): string | null {
     return (this.#fixed.get(row) ?? this.find(row)?.fixed)?.accessor ?? null;
   }
 
-  /** Remembers a row that is being written: the list asks for a new token within seconds, and neither seal nor record is read again then. */
+  /**
+   * Caches a row that is being written: it is described to the list within seconds, then without a check of its seal.
+   */
   written({ row, verifier, accessorTail, accessor }: NewTokenIds, recordJson: string): void {
     this.#fixed.set(row, { verifier, accessorTail, accessor, record: storedJson(recordJson) }, recordJson.length);
   }
 
   /**
-   * Checks the seals of the rows from `first` to `last`, and seals those again whose seal is of an older term.
+   * Checks the seals of the rows from `first` to `last`, and renews seals of an older key term.
    *
-   * @returns how many were sealed, and how many are forged.
+   * @returns the number of renewed seals, and of forged ones.
    */
   checkSeals(first: number, last: number): { readonly sealed: number; readonly tampered: number } {
     const rows = this.#sql.exec<Columns>("SELECT * FROM tokens WHERE row >= ? AND row <= ?", first, last).toArray();
@@ -160,8 +162,9 @@ export class TokenRows {
   }
 
   /**
-   * The live rows from `first` to `last` that watermarks end, with the first that does. While a watermark is open also those whose seal
-   * does not hold, without one: what hangs below them is refused for as long.
+   * The live rows from `first` to `last` that watermarks end, each with the first watermark that does. While a
+   * watermark is open, rows with a forged seal are included, without a watermark: their descendants are refused during
+   * that time.
    */
   endedByWatermarks(first: number, last: number): { readonly row: number; readonly mark: Watermark | null }[] {
     const watermarks = this.#validation.watermarks();

@@ -41,11 +41,11 @@ import { unsweptEnd } from "./unswept-end.ts";
 const REFUSED = err(UNAUTHENTICATED);
 
 /**
- * A token tree: a token without a parent, and everything created from it. Cascade, use counts and expiry of the tree are
- * each one transaction here.
+ * A token tree: a token without a parent, and all its descendants. The revocation of a subtree, the count of a use and
+ * the check of an expiry are each one transaction.
  *
- * Methods that change something do all their reading and writing without an `await` in between, which makes them one
- * transaction; what they wait for (the installation) comes before.
+ * Methods that change something read and write without an `await` in between, which makes them one transaction. They
+ * wait for the installation before that.
  */
 export class TokenTree extends StoredObject<TreeEnv> {
   protected override readonly takesPages = () => takesPages(this.env);
@@ -59,12 +59,12 @@ export class TokenTree extends StoredObject<TreeEnv> {
   }
 
   /**
-   * Starts the tree with its first token, and what it keeps from the beginning. The list of accessors is notified later, whatever
-   * ends in between. A tree of which nothing is left can be started again: nothing that was issued in its previous life is good.
+   * Starts the tree with its first token and the first values in its cubbyhole. The list of accessors is updated later,
+   * and no crash loses that update. An empty tree can be started again: nothing that was issued before is valid then.
    *
-   * @param allocatedBy the shard that handed out the id of the tree; null: none did.
-   * @returns "taken", with nothing done, when something is left in the tree, or the row may have been a token's before: another id
-   *   has to be allocated.
+   * @param allocatedBy the shard that allocated the id of the tree; null: none did.
+   * @returns "taken", with nothing done, when the tree is not empty, or a deleted token may have had the row number:
+   *   the caller allocates another id. `REVOKED_MEANWHILE` when a watermark ends the token.
    */
   async create(
     spec: TokenSpec,
@@ -81,27 +81,27 @@ export class TokenTree extends StoredObject<TreeEnv> {
     return ok(this.#tree.callers.start(spec, ids, cubbyhole, allocatedBy) ?? "taken");
   }
 
-  /** Ends a tree whose first token, the one in this row, no client will ever have. Safe to repeat. */
+  /** Revokes and sweeps the first token of the tree, in this row, which no client will ever receive. Safe to repeat. */
   async abandon(row: number): Promise<void> {
     await this.#tree.upkeep.abandon(row);
   }
 
-  /** Lists the first token for the shard that allocated the id of this tree. True when the tree can be allocated again. */
+  /** Publishes the first token for the shard that allocated the tree's id. True when the id can be allocated again. */
   async report(): Promise<boolean> {
     return this.#tree.upkeep.report();
   }
 
-  /** Ends the only token of the tree when its time is over. See `TreeUpkeep.endSingleToken`. */
+  /** Ends the only token of the tree when it has expired. See `TreeUpkeep.endSingleToken`. */
   endSingleToken(row: number): Promise<SingleTokenEnd> {
     return this.#opened(({ upkeep }) => upkeep.endSingleToken(row));
   }
 
   /**
-   * Checks the caller's token, counts the use, lets the policies decide and then performs `call.action`: everything that a
-   * request does in its own tree in one call.
+   * Authenticates the caller, counts the use, evaluates the policies and then performs `call.action`: all that a
+   * request does in the tree of its caller, in one call.
    *
-   * @returns the caller with the outcome, also when the policies refuse: then without a verdict. "unauthenticated" for every
-   *   token that can't be used. A failure of the action itself is the inner error: by then the caller is known.
+   * @returns the caller with the outcome. The verdict is null when the policies refuse. "unauthenticated" for every
+   *   token that can't be used. A failure of the action itself is the inner error, because the caller is authenticated.
    */
   async run(call: TreeCall): Promise<Result<TreeAnswer>> {
     const loaded = await loadInstallationSince(this.env, call.watermark);
@@ -114,7 +114,7 @@ export class TokenTree extends StoredObject<TreeEnv> {
     };
     const answer = await findAndDecide(installation, call, source, (decided) => {
       const { caller } = decided.found;
-      // Only the tree knows the token, and the line is to be written before anything is done.
+      // Only the tree knows the token, and the audit line must be written before the request changes anything.
       if (call.line) writeAuditLine({ ...call.line, auth: auditAuth(caller, caller.accessor, "service") });
       return ok(this.#tree.callers.answer(decided, call, installation.watermarks.newest));
     });
@@ -134,15 +134,16 @@ export class TokenTree extends StoredObject<TreeEnv> {
     return outcome;
   }
 
-  /** Why a token of this tree can't be used; null while it is alive. "gone" after the sweep, too. */
+  /** Why a token of this tree can't be used; null while it is alive. "gone" also after the sweep. */
   endOf(target: Exclude<Target, { by: "self" }>): Promise<TokenEnd | null> {
     return this.#opened(({ targets }) => targets.endOf(target, currentTime()));
   }
 
   /**
-   * Writes a token that was planned here before, now that everything outside this tree is ready for it.
+   * Writes a child that a "create" action of this tree has planned, after the Worker has prepared what is outside the
+   * tree, such as the reservation of a custom id.
    *
-   * @returns "not_found" when the parent has died since.
+   * @returns "not_found" when the parent is not alive any more. `REVOKED_MEANWHILE` when a watermark ends the token.
    */
   async insert(spec: TokenSpec, ids: NewTokenIds, parent: number): Promise<Result<Outcome>> {
     await this.#tree.keys.open(spec.record.watermark);
@@ -151,12 +152,12 @@ export class TokenTree extends StoredObject<TreeEnv> {
     return this.#tree.callers.insert(spec, ids, parent, []);
   }
 
-  /** True while the token of this row is alive: what the life of a batch token depends on. */
+  /** True while the token of this row is alive. Asked for the parent of a batch token. */
   isAlive(row: number): Promise<boolean> {
     return this.#opened(({ callers }) => callers.findLive(row, currentTime()) !== null);
   }
 
-  /** What has become of a row: "dead" while it waits for the sweep, "absent" before it is written and after the sweep. */
+  /** The state of a row: "dead" while it waits for the sweep, "absent" before it is written and after the sweep. */
   rowStatus(row: number): Promise<"alive" | "dead" | "absent"> {
     return this.#opened(({ tokens }) => {
       if (!tokens.exists(row)) return "absent";
@@ -164,7 +165,7 @@ export class TokenTree extends StoredObject<TreeEnv> {
     });
   }
 
-  /** What the inventory keeps of those of the rows that are alive. The size of the tree follows by itself. */
+  /** Inventory entries of the live tokens among `rows`. The size of the tree is published separately. */
   describe(rows: readonly number[]): Promise<InventoryEntry[]> {
     return this.#opened(({ tokens, inventory }) => {
       if (tokens.countBelow() > 0) inventory.sizeIsWanted();
@@ -172,12 +173,12 @@ export class TokenTree extends StoredObject<TreeEnv> {
     });
   }
 
-  /** Who made a token of this tree and what hangs below it; null when it is not alive. See `TreeLineage.of`. */
+  /** The ancestors and descendants of a token of this tree; null when it is not alive. See `TreeLineage.of`. */
   lineage(row: number, tail: Uint8Array, limit: number, after: number): Promise<Lineage | null> {
     return this.#opened(({ lineage }) => lineage.of(row, tail, limit, after));
   }
 
-  /** Rows of those of the tokens that are alive. */
+  /** Rows of the live tokens among `tokens`. */
   aliveOf(tokens: readonly RowAndTail[]): Promise<number[]> {
     return this.#opened((tree) => {
       const now = currentTime();
@@ -188,7 +189,7 @@ export class TokenTree extends StoredObject<TreeEnv> {
     });
   }
 
-  /** How a token ended that its tree has not swept yet; null when it is alive, or not here. */
+  /** How a dead token ended that is not swept yet; null when it is alive or not in this tree. */
   unsweptEnd(row: number, tail: Uint8Array): Promise<Ending | null> {
     return this.#opened(({ tokens, keys }) => {
       const token = tokens.find(row);
@@ -208,10 +209,10 @@ export class TokenTree extends StoredObject<TreeEnv> {
     return this.#opened(({ lineage }) => lineage.accessorsFrom(row));
   }
 
-  /** Counts what a revocation of tokens of this tree would end, from `from` on (null: from the beginning). See `countMeant`. */
+  /** Counts a part of what a revocation in this tree would end. `from` null: the first part. See `countMeant`. */
   async countMeant(request: MeantInTree, from: CountCursor | null): Promise<CountedInTree> {
     await this.#tree.keys.open();
-    // The hour of the last use is the list's: of tokens above, only a filter by it makes it worth asking.
+    // Only the list stores the hour of the last use. It is asked about ancestors only if the filter tests that hour.
     const asked = request.filter?.unusedSince === undefined ? [] : this.#accessorsAbove(request.tokens);
     const listed = await findInInventory(this.env, asked);
     const lastUses = new Map([...listed].map(([accessor, { lastUsed }]) => [accessor, lastUsed]));
@@ -234,37 +235,37 @@ export class TokenTree extends StoredObject<TreeEnv> {
     return revoked;
   }
 
-  /** Sweeps what is dead, as far as one alarm does, for a caller who waits so that not too many trees sweep at a time. See `TreeUpkeep.sweep`. */
+  /** Sweeps dead tokens, as many as one alarm would. Returns true when none is left. See `TreeUpkeep.sweep`. */
   async sweep(): Promise<boolean> {
     return this.#tree.upkeep.sweep();
   }
 
-  /** Sends all updates to the lists now: from the answer on the lists have them, unless one does not answer. */
+  /** Sends all pending updates now. Once it returns, the lists have them, unless a shard did not answer. */
   async publishUpdates(): Promise<void> {
     await this.#tree.inventory.publishAll();
   }
 
-  /** Puts all updates into the queue of this isolate, for a caller that sends it. */
+  /** Moves all pending updates into the queue of this isolate, for a caller that sends the queue. */
   async enqueueUpdates(): Promise<void> {
     await this.#tree.inventory.enqueueAll();
   }
 
-  /** Performs an action on a lease of this tree. "not_found" when the lease, or its holder, is not there. */
+  /** Performs an action on a lease of this tree. "not_found" when the lease, or its holder, does not exist. */
   async lease(action: LeaseAction): Promise<Result<LeaseOutcome>> {
     await this.#tree.keys.open();
     return this.#tree.tokens.isCreated ? this.#tree.leases.perform(action) : NOT_FOUND;
   }
 
   /**
-   * Does to leases of this tree, of tokens and of secrets, what a walk over a path prefix is for. Safe to repeat. The caller has
-   * what died of it swept.
+   * Performs the part in this tree of a walk over a path prefix: revokes or checks the leases that it found, of tokens
+   * and of secrets. Safe to repeat. The caller has the tree swept if the answer has `hasDead`.
    */
   async walk(found: FoundInTree, purpose: WalkPurpose): Promise<WalkAnswer> {
     await this.#tree.keys.open(purpose.watermark ?? 0);
     return this.#tree.leases.walk(found, purpose);
   }
 
-  /** Performs one bounded step of a tidy run here. Requests are served between the steps, and within one while it calls a shard. */
+  /** Performs one bounded step of a tidy run in this tree. See `TreeUpkeep.tidy`. */
   tidy(step: TidyStep): Promise<TidyStepResult> {
     return this.#opened(({ tokens, upkeep }) => (tokens.isCreated ? upkeep.tidy(step) : nothingHere(step)));
   }
@@ -276,7 +277,8 @@ export class TokenTree extends StoredObject<TreeEnv> {
   /**
    * Writes pages of a backup, all of them or the next one. See `StoredObject.importPage`.
    *
-   * @returns what the list keeps of the token of a tree of one; null where the tree has itself listed later.
+   * @returns after the last page, the inventory entry of a tree's only token, for the caller to list. null when there
+   *   are more pages, or when the tree itself publishes its tokens later.
    */
   async restore(page: ObjectPage): Promise<Result<InventoryEntry | null, PageRefusal>> {
     const written = await this.importPage(page);
@@ -287,7 +289,7 @@ export class TokenTree extends StoredObject<TreeEnv> {
     return ok(await this.#tree.upkeep.restored());
   }
 
-  /** Gets the keys for seals of rows, and then works with the parts of the tree. */
+  /** Loads the keys for seals of rows, then runs `work` on the parts of the tree. */
   async #opened<T>(work: (tree: TreeParts) => T | Promise<T>): Promise<T> {
     await this.#tree.keys.open();
     return work(this.#tree);

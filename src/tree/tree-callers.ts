@@ -18,7 +18,7 @@ import type { TreeTargets } from "./tree-targets.ts";
 /** Actions that withdraw the published tokens of the tree. */
 const WITHDRAWS: ReadonlySet<CallerAction["kind"]> = new Set(["renew", "revoke", "revoke_orphan"]);
 
-/** A caller of this tree. `row` is null where the token is known and its row is not needed. */
+/** An authenticated caller. `row` is null when its token was found among the published ones and not read. */
 interface FoundCaller {
   readonly row: TokenRow | null;
   readonly caller: TokenView;
@@ -34,7 +34,7 @@ export class TreeCallers {
     this.#targets = targets;
   }
 
-  /** The caller, if its token is alive at `now` (ms) and its holder has proved itself; else null. */
+  /** The caller, if its token is alive at `now` (ms) and the verifier matches; else null. */
   find({ row, verifier, action }: TreeCall, now: number): FoundCaller | null {
     const { treeId, tokens, keys } = this.#tree;
     if (action?.kind === "create") {
@@ -46,7 +46,7 @@ export class TreeCallers {
     return { row: found, caller: tokens.view(found, now) };
   }
 
-  /** The token of a row if it is alive, which counts as a use of it and is published. `now` in ms. */
+  /** The token of a row if it is alive at `now` (ms); else null. Notes the time of its use and publishes it. */
   findLive(row: number, now: number): TokenRow | null {
     const { tokens } = this.#tree;
     const found = tokens.live(row, now);
@@ -54,12 +54,12 @@ export class TreeCallers {
     return found;
   }
 
-  /** Answers a request that was decided: counts the use and performs the action. One step, without an `await`. */
+  /** Counts the use and performs the action of a request after its decision. One step, without an `await`. */
   answer({ found, verdict, now }: Decided<FoundCaller>, call: TreeCall, watermark: number): TreeAnswer {
     const { row, caller } = found;
     const { action } = call;
     if (row) this.#used(row, caller, now, action === null || !WITHDRAWS.has(action.kind));
-    // A use counts as soon as the token was good, also when the policies refuse the request.
+    // A use counts as soon as the token is authenticated, also when the policies refuse the request.
     const usesLeft =
       !row || row.uses_left === 0 ? 0 : this.#tree.tokens.countUse(row.row, row.uses_left, askerOf(caller));
     if (usesLeft < 0) this.#tree.arm();
@@ -70,10 +70,10 @@ export class TreeCallers {
   }
 
   /**
-   * Writes the first token of the tree, and what it keeps from the beginning. The list of accessors is notified later.
+   * Writes the first token of the tree with the first values in its cubbyhole, and queues the update of the lists.
    *
    * @param allocatedBy see `TreeUpdates.started`.
-   * @returns null, with nothing written, when its row is not free.
+   * @returns null, with nothing written, when its row number is taken.
    */
   start(
     spec: TokenSpec,
@@ -89,7 +89,7 @@ export class TreeCallers {
     return this.#viewOf(spec, ids, true);
   }
 
-  /** Writes a token below `parent`, likewise. "row_taken" when its row may have been another's. */
+  /** Writes a child of `parent` and queues the update of the lists. "row_taken" when its row number is taken. */
   insert(spec: TokenSpec, ids: NewTokenIds, parent: number, warnings: readonly string[]): Result<Outcome> {
     const { tokens, inventory, arm } = this.#tree;
     if (!tokens.insert(spec, ids, parent)) return ok({ kind: "row_taken", above: tokens.floor });
@@ -98,7 +98,7 @@ export class TreeCallers {
     return ok({ kind: "created", token: this.#viewOf(spec, ids, false), warnings });
   }
 
-  /** A token that was just written, as it is shown. */
+  /** The view of a token that was just written. */
   #viewOf({ record, expiresAt }: TokenSpec, { row, accessor }: NewTokenIds, orphan: boolean): TokenView {
     return {
       ...record,
@@ -113,12 +113,12 @@ export class TreeCallers {
     };
   }
 
-  /** @param publishes false when the call is about to withdraw what it would publish. */
+  /** Notes the use of a token and publishes it. @param publishes false when the action withdraws published tokens. */
   #used(found: TokenRow, view: TokenView, now: number, publishes: boolean): void {
     const { tokens, inventory, publisher, keys } = this.#tree;
     inventory.used(found.row, now);
     if (!publishes) return;
-    // The tree does not see the uses of a published token, so it is published for no longer than a use is nothing new.
+    // The tree does not see the uses of a published token. It is withdrawn when the first use of the next hour is due.
     const until = () => earliest(tokens.aliveUntil(found, now), inventory.usedUntil(now));
     publisher.found(found, view, keys.watermarks(), until);
   }

@@ -22,7 +22,7 @@ export class TreeKeys implements RowValidation {
 
   readonly watermarks = (): Watermarks => this.#watermarks;
 
-  /** Takes them from this isolate's copy of the installation. @param watermark the newest one that the caller knows. */
+  /** Takes them from this isolate's copy of the installation. @param watermark number of the caller's newest one. */
   async open(watermark = 0): Promise<void> {
     this.use(await mustLoadInstallation(this.#env, watermark));
   }

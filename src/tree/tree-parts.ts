@@ -25,7 +25,8 @@ export type TreeParts = ReturnType<typeof assembleTree>;
 /** Puts the parts of a token tree together. */
 export function assembleTree(storage: DurableObjectStorage, origin: Origin, env: TreeEnv, versions: SchemaVersions) {
   const { sql } = storage;
-  // Tokens, accessors and seals name the tree where it was made, wherever it was restored.
+  // Tokens, accessors and seals contain the id that the tree was created with. The object of a restored tree has
+  // another.
   const treeId = origin.id;
   const arm = () => upkeep.arm();
   const keys = new TreeKeys(env);

@@ -20,14 +20,14 @@ import {
 import { ListingMark } from "./updates/listing-mark.ts";
 
 /**
- * The table of tokens of one tree. Whether a token is alive depends on its ancestors too; asking them is only needed
- * while a dead token has not been swept away, so the store remembers whether there can be one.
+ * The table of tokens of one tree. A token is alive only if its ancestors are. They are read only while a dead token
+ * may wait for the sweep, so the store remembers whether there may be one.
  */
 export class TreeStore {
   readonly #sql: Tables;
   readonly #treeId: string;
   readonly #indexes: Schema;
-  /** Which tokens the list of accessors has. */
+  /** Records which tokens are on the list of accessors. */
   readonly listing: ListingMark;
   readonly #floor: RowFloor;
   readonly #rows: TokenRows;
@@ -35,7 +35,7 @@ export class TreeStore {
   readonly #changed: (row: number) => void;
   readonly #voidViews: () => void;
   readonly #validation: RowValidation;
-  /** True when no token was left, and none has been written since. */
+  /** True when the table was found empty and no token has been written since. */
   #knownEmpty = false;
   /** True while a revoked row may exist. */
   #hasDead = false;
@@ -43,9 +43,10 @@ export class TreeStore {
   #earliestExpiry: number | null = null;
 
   /**
-   * @param changed called when the uses or the end of a token have changed, which others are shown.
-   * @param voidViews called in the step in which a token ends, or a look-up of one begins to show something else, its uses
-   *   and the passing of time excepted. Not called for what watermarks end: a published token names the watermarks that it holds for.
+   * @param changed called with the row when the uses or the expiry of a token change, which the inventory shows.
+   * @param voidViews called in the step that ends a token or changes what a look-up of one shows, except for its uses
+   *   and the passing of time. Not called when a watermark ends tokens: a published token is valid only for the
+   *   watermarks that it was checked against.
    */
   constructor(
     sql: SqlStorage,
@@ -67,12 +68,12 @@ export class TreeStore {
     this.#floor = new RowFloor(sql, versions);
   }
 
-  /** False while there are no tables: in a tree that was never created, or whose storage was deleted. It has no token then. */
+  /** False without tables, and so without tokens: the tree was never created, or its storage was deleted. */
   get isCreated(): boolean {
     return this.#sql.exist;
   }
 
-  /** The storage of the tree was deleted. @param keepsFloor true when row numbers go on above those of the deleted tokens. */
+  /** Resets the store after its storage was deleted. @param keepsFloor true: new rows stay above deleted ones. */
   forget(keepsFloor: boolean): void {
     this.#voidViews();
     this.#sql.forget();
@@ -84,14 +85,14 @@ export class TreeStore {
     if (keepsFloor) this.#floor.keep();
   }
 
-  /** A tree that was freed, or never used, begins with its first token. */
+  /** Prepares for the first token of a tree that is new or was freed. */
   begin(): void {
     this.#hasDead = false;
     this.#earliestExpiry = null;
     this.listing.begin();
   }
 
-  /** Reads what the store remembers. Needed after a wake-up and after a sweep. */
+  /** Reads again what the store remembers of the rows. Needed after a wake-up and after a sweep. */
   refresh(): void {
     if (!this.isCreated) return;
     const { any, dead, earliest } = this.#sql
@@ -110,7 +111,7 @@ export class TreeStore {
     return this.#hasDead;
   }
 
-  /** True when there is no more than one token, and has not been since the first was written. */
+  /** True when the tree has at most one token and has never had a second one since it was started. */
   get isSingle(): boolean {
     return this.listing.upTo === null;
   }
@@ -125,7 +126,7 @@ export class TreeStore {
     return this.#rows.find(row);
   }
 
-  /** The row with this number if its token is alive at `now`, with every ancestor. */
+  /** The row with this number if its token is alive at `now` (ms), with every ancestor; else null. */
   live(row: number, now: number): TokenRow | null {
     const found = this.find(row);
     return found && this.endOf(found, now) === null ? found : null;
@@ -142,8 +143,8 @@ export class TreeStore {
   }
 
   /**
-   * When a token that is alive at `now` expires if nothing changes (ms); null: never. While dead rows wait for the sweep, its ancestors
-   * are read.
+   * Until when (ms) a token that is alive at `now` stays alive if nothing changes; null: for ever. A child gets the
+   * earliest expiry in the tree, which is a lower bound. While dead rows wait for the sweep, its ancestors are read.
    */
   aliveUntil({ parent, expires_at: expiresAt }: TokenRow, now: number): number | null {
     if (parent === null) return expiresAt;
@@ -151,7 +152,7 @@ export class TreeStore {
     return earliest(expiresAt, this.#ancestors.firstExpiry(parent));
   }
 
-  /** A stored token as it is shown, at `now` (ms). */
+  /** The view of a stored token at `now` (ms). */
   view(row: TokenRow, now: number): TokenView {
     return {
       ...row.fixed.record,
@@ -166,7 +167,7 @@ export class TreeStore {
     };
   }
 
-  /** The row of the parent of a token; null when it has none, or one that was revoked without its children. */
+  /** The row of the parent of a token; null when it has none, or when the parent was revoked alone. */
   parentOf({ parent }: TokenRow, now: number): number | null {
     if (parent === null || !this.#mayHaveDead(now)) return parent;
     const [found] = this.#sql.exec<{ state: number }>("SELECT state FROM tokens WHERE row = ?", parent).toArray();
@@ -178,12 +179,12 @@ export class TreeStore {
     return this.#rows.accessorOf(row);
   }
 
-  /** How many tokens hang directly below the token. Reads them all. */
+  /** Number of children of the token. Reads them all. */
   countChildren(row: number): number {
     return this.#sql.exec<{ n: number }>("SELECT COUNT(*) AS n FROM tokens WHERE parent = ?", row).one().n;
   }
 
-  /** How many tokens hang below another. Reads them all. */
+  /** Number of tokens that have a parent. Reads them all. */
   countBelow(): number {
     const query = "SELECT COUNT(*) AS n FROM tokens WHERE parent IS NOT NULL";
     return this.#sql.exec<{ n: number }>(query).toArray()[0]?.n ?? 0;
@@ -199,22 +200,24 @@ export class TreeStore {
     return this.#knownEmpty || this.#sql.exec("SELECT 1 FROM tokens LIMIT 1").toArray().length === 0;
   }
 
-  /** The greatest row number that no new token may have, because a token may have had it. */
+  /** New tokens must have a greater row number than this one: a deleted token may have had any number up to it. */
   get floor(): number {
     return this.#floor.row;
   }
 
-  /** True when the tree has no other tokens than these. */
+  /** True when the tree has no more tokens than `rows`: no others, if these exist. */
   hasOnly(rows: readonly number[]): boolean {
     const found = this.#sql.exec("SELECT 1 FROM tokens LIMIT ?", rows.length + 1).toArray();
     return found.length <= rows.length;
   }
 
   /**
-   * These rows were deleted, in this transaction. Their numbers are not used again.
+   * Raises the row floor for rows that this transaction has deleted, so that their numbers are never used again.
    *
-   * @param now ms. With the last token all numbers up to this moment are used: those of tokens that went before there was a floor.
-   * @param isReused true when an empty tree is handed out again.
+   * @param now ms. When no token is left, the floor rises to this moment: it then also covers tokens that were deleted
+   *   before there was a floor.
+   * @param isReused true when an empty tree is allocated again. Otherwise its storage is deleted, and it needs no
+   *   floor.
    */
   deleted(rows: readonly number[], now: number, isReused: boolean): void {
     const highest = rows.reduce((max, row) => Math.max(max, row), 0);
@@ -230,7 +233,7 @@ export class TreeStore {
   /**
    * Writes a new token.
    *
-   * @returns false, with no token written, when its row is another's, or may have been.
+   * @returns false, with no token written, when another token has, or may have had, the row number.
    */
   insert(spec: TokenSpec, ids: NewTokenIds, parent: number | null): boolean {
     if (ids.row <= this.floor) return false;
@@ -240,7 +243,7 @@ export class TreeStore {
     this.#sql.create();
     if (parent !== null) {
       this.#indexes.create();
-      // Where the row is another's, that one is published again.
+      // If the row number turns out to be taken, the token that has it is published again, which does no harm.
       this.listing.written(ids.row);
     }
     const { rowsWritten } = this.#sql.exec(
@@ -273,7 +276,12 @@ export class TreeStore {
     this.#changed(row);
   }
 
-  /** Counts one use. `left` is what remains before it; the last use turns into -1 and ends the token, which is `by`. */
+  /**
+   * Counts one use and returns the uses left. The last use returns -1 and ends the token.
+   *
+   * @param left uses left before this one.
+   * @param by the token itself, which the mark names.
+   */
   countUse(row: number, left: number, by: Asker): number {
     if (left > 1) {
       this.#sql.exec("UPDATE tokens SET uses_left = ? WHERE row = ?", left - 1, row);
@@ -285,8 +293,8 @@ export class TreeStore {
   }
 
   /**
-   * Marks the token dead, alone or with everything below it: one row, whatever hangs below. The mark says how and by whom, so that
-   * a sweep after a crash still knows.
+   * Marks the token dead, alone or with all its descendants. Writes one row, however many descendants there are. The
+   * mark says how and by whom, so that a sweep after a crash still knows.
    */
   revoke(
     row: number,
@@ -303,10 +311,10 @@ export class TreeStore {
   }
 
   /**
-   * Revokes those rows from `first` to `last` that watermarks end, so that they stay ended when the watermarks are forgotten. See
-   * `TokenRows.endedByWatermarks`.
+   * Revokes those rows from `first` to `last` that watermarks end, so that they stay ended when the watermarks are
+   * forgotten. See `TokenRows.endedByWatermarks`.
    *
-   * @returns how many that were.
+   * @returns the number of revoked rows.
    */
   revokeEnded(first: number, last: number): number {
     const ended = this.#rows.endedByWatermarks(first, last);
@@ -316,10 +324,11 @@ export class TreeStore {
 
   #mark(row: number, state: number, end: Omit<EndRecord, "cause">, usesLeft: number | null = null): void {
     this.#voidViews();
-    // The seal of one that was never issued may be by keys that no installation has.
+    // A token that was never issued may have a seal by keys that were never stored, so its accessor can't be read.
     const cause = end.how === "never issued" ? "" : (this.accessorOf(row) ?? "");
     const text = JSON.stringify({ ...end, cause } satisfies EndRecord);
-    // A wrapping token that asks for its own answer has spent its one use by that: the answer says more.
+    // A wrapping token that unwraps its own answer is already marked as spent: "unwrapped" replaces that, as it says
+    // more.
     const ended = end.how === "unwrapped" ? "?" : "COALESCE(ended, ?)";
     const marked = `state = ?, uses_left = COALESCE(?, uses_left), ended = ${ended}`;
     this.#sql.exec(`UPDATE tokens SET ${marked} WHERE row = ?`, state, usesLeft, text, row);

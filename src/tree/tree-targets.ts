@@ -11,7 +11,7 @@ import { RESPONSE_PATH } from "../wire/stored-answer.ts";
 import type { SharedParts } from "./shared-parts.ts";
 import type { TokenRow } from "./token-rows.ts";
 
-/** What can be done to a token of the tree that a caller names. */
+/** Performs actions on a token of the tree that a caller names. */
 export class TreeTargets {
   readonly #tree: SharedParts;
 
@@ -20,9 +20,10 @@ export class TreeTargets {
   }
 
   /**
-   * Performs an action in one step, without an `await`: of any number of calls at once each sees what the others did.
+   * Performs an action in one step, without an `await`: each of several concurrent calls sees the changes of the
+   * others.
    *
-   * @param callerRow what "self" means; null when no token of this tree asks.
+   * @param callerRow the row for the target "self"; null when the caller is not a token of this tree.
    * @param now ms.
    * @returns "not_found" when the target is not alive.
    */

@@ -13,7 +13,7 @@ import type { TreeTidy } from "./tidy/tree-tidy.ts";
 /** Pause after a step that failed, for example because a shard did not answer. */
 const SWEEP_RETRY_MS = 30_000;
 
-/** A sweep that a caller waits for is the alarm's after this time, should the call have ended in the middle. */
+/** Delay (ms) of the alarm that takes over the sweep when a call that waits for it ends early. */
 const SWEEP_BY_CALLER_MS = 60_000;
 
 /** The parts of a tree that its upkeep works with. */
@@ -25,17 +25,17 @@ interface UpkeepDeps extends SharedParts {
   readonly alarm: EarliestAlarm;
 }
 
-/** What a tree does by itself: it sweeps what is dead, sends what is due, frees itself when it is empty, and sets its alarm. */
+/** Background work of a tree: sweeps dead tokens, sends what is due, frees the empty tree, and sets the alarm. */
 export class TreeUpkeep {
   readonly #tree: UpkeepDeps;
-  /** Steps of tidy runs that are under way. */
+  /** Number of tidy steps in flight. */
   #tidying = 0;
 
   constructor(tree: UpkeepDeps) {
     this.#tree = tree;
   }
 
-  /** The object woke with tokens: its rows say when an alarm that was lost is due. */
+  /** Restores the state in memory after a wake-up with tokens. Sets a lost alarm again: the rows say when it is due. */
   async wake(): Promise<void> {
     this.#refresh();
     this.#tree.single.woke(await this.#tree.alarm.load());
@@ -43,9 +43,9 @@ export class TreeUpkeep {
   }
 
   /**
-   * The tree was restored, and no list has its tokens: they are published again.
+   * Publishes the tokens of a restored tree again, because no list has them.
    *
-   * @returns the entry of the only token of a tree, for a caller that has it listed; null where the alarm does.
+   * @returns the entry of a tree's only token, for the caller to list; null when the alarm publishes the tokens.
    */
   async restored(): Promise<InventoryEntry | null> {
     if (!this.#tree.tokens.isCreated) return null;
@@ -59,7 +59,7 @@ export class TreeUpkeep {
     return entry;
   }
 
-  /** Ends a tree whose first token, the one in this row, no client will ever have. Safe to repeat. */
+  /** Revokes and sweeps the first token of the tree, in this row, which no client will ever receive. Safe to repeat. */
   async abandon(row: number): Promise<void> {
     if (!this.#tree.tokens.exists(row)) return;
     this.#tree.tokens.revoke(row, REVOKED, "never issued");
@@ -69,9 +69,9 @@ export class TreeUpkeep {
   }
 
   /**
-   * Answers the shard that handed out the id of this tree and was not notified of its first token. The token is listed then.
+   * Answers the shard that allocated the id of this tree and has no update of its first token: publishes that token.
    *
-   * @returns true when the tree can be handed out again.
+   * @returns true when the tree is empty and its id can be allocated again.
    */
   async report(): Promise<boolean> {
     this.#tree.single.askedWhile(this.#tree.end.isEmpty);
@@ -82,8 +82,8 @@ export class TreeUpkeep {
   }
 
   /**
-   * Ends the only token of the tree when its time is over, for the shard that has it on its list and takes it off with the answer: no
-   * other call is needed. Safe to repeat: an answer that was lost is given again.
+   * Ends the only token of the tree when it has expired. The caller is the shard that lists the token; it removes the
+   * token from the list with the answer, so no other call is needed. Safe to repeat after a lost answer.
    */
   async endSingleToken(row: number): Promise<SingleTokenEnd> {
     if (!this.#tree.tokens.isCreated) return { kind: "gone", isFree: this.#tree.end.isFree, end: null };
@@ -93,7 +93,7 @@ export class TreeUpkeep {
     }
     const end = this.#tree.tokens.hasOnly([row]) ? await this.#tree.sweep.stepFor(row) : null;
     if (!end && this.#tree.tokens.exists(row)) {
-      // Others are left in the tree, or the token ends in another way than by its time.
+      // Other tokens are left, or the step did not delete this one, for example because a watermark ended it.
       this.#tree.single.listed(false);
       this.arm();
       return { kind: "ending" };
@@ -102,10 +102,10 @@ export class TreeUpkeep {
   }
 
   /**
-   * Sweeps what is dead, as far as one alarm does, for a caller who waits so that not too many trees sweep at a time. Whatever goes
-   * wrong, and what is left, is the alarm's.
+   * Sweeps dead tokens, as many as one alarm would, for a caller that waits in order to bound the number of trees that
+   * sweep at a time. The alarm continues after a failure, and with what is left.
    *
-   * @returns whether nothing dead is left.
+   * @returns true when no dead token is left.
    */
   async sweep(): Promise<boolean> {
     if (!this.#tree.tokens.isCreated) return true;
@@ -122,26 +122,26 @@ export class TreeUpkeep {
   }
 
   /**
-   * Performs one bounded step of a tidy run here: names entries elsewhere that have no token, and repairs the tree's own
-   * rows. Requests are served between the steps, and within one while it talks to the list of accessors.
+   * Performs one bounded step of a tidy run: reports entries of other objects that have no token here, and repairs the
+   * rows of the tree. Requests are served between the steps, and within a step while it waits for a shard.
    */
   async tidy(step: TidyStep): Promise<TidyStepResult> {
     this.#tidying++;
     try {
       const result = await this.#tree.tidy.perform(step);
-      // It may have made orphans, or found rows that were written without the keys.
+      // The step may have made orphans, or found rows that were written without the keys.
       this.#tree.publisher.changed();
       const now = currentTime();
       const due = this.#tree.tokens.nextSweepAt(now);
-      // The list may have dropped the token by now, and then no shard asks for its end.
+      // The list may have removed the expired token by now, and then no shard asks for its end.
       if (due !== null && due <= now) this.#tree.single.listed(false);
       this.arm();
       const { swept } = await this.#tree.sweep.step();
-      // What has expired and was not swept yet must have an alarm coming, whatever became of the last one.
+      // Expired tokens that are not swept yet need an alarm, even if the last one was lost.
       this.#refresh();
       await this.#tree.alarm.load();
       this.arm();
-      // The alarm frees a tree that this has emptied.
+      // If this step has emptied the tree, the alarm frees it.
       if (swept > 0 && this.#tree.end.isEmpty) void this.#tree.alarm.set(currentTime());
       return { ...result, repairs: { ...result.repairs, swept } };
     } finally {
@@ -149,7 +149,7 @@ export class TreeUpkeep {
     }
   }
 
-  /** Sweeps what is dead, step by step, sends what has ended elsewhere, and sets itself again for the next expiry. */
+  /** Sweeps dead tokens, sends revocations of leases and updates of lists, and sets the alarm for what is due next. */
   async alarm(): Promise<void> {
     this.#tree.alarm.rang();
     if (!this.#tree.tokens.isCreated) return;
@@ -165,18 +165,19 @@ export class TreeUpkeep {
       if (this.#tree.inventory.nextDueAt !== null) await this.#tree.inventory.publishAll();
       else if (this.#tree.tokens.isSingle) await this.#listFirst();
     } catch (error) {
-      // The platform gives up after a few retries of its own; the sweep must not: dead rows cost every look-up a walk.
+      // The platform retries an alarm a few times only. The sweep must go on: dead rows make every look-up read
+      // ancestors.
       console.error(JSON.stringify({ type: "sweep", error: String(error) }));
       return this.#tree.alarm.set(currentTime() + SWEEP_RETRY_MS);
     }
     await this.#settle();
   }
 
-  /** After a sweep: frees a tree of which nothing is left, or sets the alarm for what comes next. */
+  /** After a sweep: frees the tree if it is empty, or sets the alarm for what is due next. */
   async #settle(): Promise<void> {
     if (!this.#tree.tokens.isCreated) return;
     if (this.#tree.end.isEmpty) {
-      // Calls that wait for another object come back to the tables.
+      // Calls that wait for another object use the tables again afterwards.
       if (this.#tree.leases.isBusy || this.#tidying > 0) return this.#tree.alarm.set(currentTime() + SWEEP_RETRY_MS);
       await this.#tree.end.free();
     }
@@ -184,12 +185,12 @@ export class TreeUpkeep {
     this.arm();
   }
 
-  /** Has the first token listed. One that is not alive is left to the alarm: no shard asks for it. */
+  /** Publishes the first token. If it is not alive, the tree needs its own alarm, because no shard asks for its end. */
   async #listFirst(): Promise<void> {
     this.#tree.single.listed(await this.#tree.inventory.publishFirst());
   }
 
-  /** Reads what is remembered of the rows. */
+  /** Reads again what the parts remember of the rows. */
   #refresh(): void {
     this.#tree.tokens.refresh();
     this.#tree.leases.store.refresh();
@@ -199,7 +200,7 @@ export class TreeUpkeep {
   /**
    * Sets the alarm for what is due first: the sweep, a lease, or an update that the lists may not have.
    *
-   * @param sweepFrom ms: the sweep need not come earlier.
+   * @param sweepFrom earliest time (ms) of an alarm for the sweep.
    */
   arm(sweepFrom = 0): void {
     if (!this.#tree.tokens.isCreated) return;
@@ -211,7 +212,7 @@ export class TreeUpkeep {
     );
   }
 
-  /** The same where a caller waits for the sweep: the alarm only comes should the call end in the middle. */
+  /** Sets the alarm while a caller waits for the sweep: it takes the sweep over only if that call ends early. */
   armBehindSweep(): void {
     this.arm(currentTime() + SWEEP_BY_CALLER_MS);
   }

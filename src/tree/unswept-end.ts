@@ -7,7 +7,7 @@ import { withThoseAbove } from "./lineage.ts";
 import type { TokenRow } from "./token-rows.ts";
 import type { TreeStore } from "./tree-store.ts";
 
-/** How a token ended that waits for the sweep; null for one that is alive. `now` in ms. */
+/** How a token ended that waits for the sweep; null while it is alive. `now` in ms. */
 export function unsweptEnd(tokens: TreeStore, watermarks: Watermarks, token: TokenRow, now: number): Ending | null {
   const ends: (EndRecord | null)[] = [];
   for (const one of withThoseAbove(tokens, token, now)) {
@@ -19,7 +19,7 @@ export function unsweptEnd(tokens: TreeStore, watermarks: Watermarks, token: Tok
   return end && endingOf(tokens, token, end);
 }
 
-/** A token of the tree that has ended, with what the inventory keeps of one. */
+/** The end of a token of the tree, with its inventory entry. */
 export function endingOf(
   tokens: TreeStore,
   { fixed, parent, expires_at: expiresAt }: TokenRow,

@@ -1,20 +1,20 @@
 import { type Failure, invalid } from "../../base/result.ts";
 
-/** Largest sealed value: what fits into a row of an object's database, with room for the rest of the row. */
+/** Bytes of the largest sealed value with its path: fits into a row of an object's database. */
 export const MAX_VALUE_BYTES = 1_900_000;
 
-/** Values that one token keeps at most. Before each write they are counted, so they are few enough for that. */
+/** Maximum number of values of one token. Bounded because each write counts them. */
 export const MAX_ENTRIES = 1_000;
-/** Bytes of all of them, sealed, with their paths. An object holds a whole tree of tokens and 10 GB. */
+/** Maximum bytes of all sealed values of one token, with their paths. A whole tree of tokens shares 10 GB. */
 export const MAX_BYTES = 16 * 1024 * 1024;
 
-/** What a token keeps besides the value that is being written. */
+/** Number and bytes of the values of a token, without the value that is being written. */
 export interface OtherEntries {
   readonly entries: number;
   readonly bytes: number;
 }
 
-/** Why a value can't be kept, or null. `bytes` is what it and its path take. */
+/** Why a value can't be stored (a 400), or null. `bytes`: size of the sealed value and its path. */
 export function cubbyholeProblem(others: OtherEntries, bytes: number): Failure | null {
   if (bytes > MAX_VALUE_BYTES) return invalid("the value is too large to be kept");
   if (others.entries >= MAX_ENTRIES) return invalid(`a token can keep at most ${MAX_ENTRIES} values in its cubbyhole`);

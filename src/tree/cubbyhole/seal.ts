@@ -13,7 +13,7 @@ export function sealValue(
   return sealText(keys, context(owner, path), JSON.stringify(value));
 }
 
-/** Opens a value that was sealed for this token and path; anything else in its place is damage, and thrown. */
+/** Opens a value that was sealed for this token and path. @throws for anything else: the storage is damaged. */
 export async function openValue(
   keys: Keys,
   owner: TokenAddress,
@@ -25,7 +25,7 @@ export async function openValue(
   return storedJson<Record<string, unknown>>(plain);
 }
 
-/** Binds a value to its token and path: copied to another row or path in the storage it would not open. */
+/** Binds a value to its token and path: a copy at another row or path in the storage does not open. */
 function context({ treeId, row }: TokenAddress, path: string): string {
   return `cubbyhole ${treeId} ${row} ${path}`;
 }

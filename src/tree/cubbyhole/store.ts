@@ -35,7 +35,7 @@ export class CubbyholeStore {
     return this.#tables.exec("SELECT 1 FROM cubbyhole LIMIT 1").toArray().length === 0;
   }
 
-  /** The storage of the tree is being deleted. */
+  /** Resets the store while the storage of the tree is deleted. */
   forget(): void {
     this.#tables.forget();
   }
@@ -47,7 +47,7 @@ export class CubbyholeStore {
     return value ? new Uint8Array(value) : null;
   }
 
-  /** How much the token `row` keeps besides what is at `path`. Reads as many rows as there are. */
+  /** Number and bytes of the values of the token `row`, without the one at `path`. Reads all of them. */
   others(row: number, path: string): OtherEntries {
     const [others] = this.#tables
       .exec<{ entries: number; bytes: number }>(
@@ -60,7 +60,7 @@ export class CubbyholeStore {
     return others ?? { entries: 0, bytes: 0 };
   }
 
-  /** How much these tokens keep together, by at most `limit` values. */
+  /** Number and bytes of the values of these tokens, of at most `limit` values. `more`: there are others. */
   sizeOf(rows: readonly number[], limit: number): { values: number; bytes: number; more: boolean } {
     const [size] = this.#tables
       .exec<{ n: number; bytes: number }>(
@@ -92,8 +92,9 @@ export class CubbyholeStore {
   }
 
   /**
-   * The names one level below `prefix` (which is "" or ends with a slash), folders with a slash at the end, sorted, at
-   * most `limit` after `after`. Cost follows the number of names in the answer: each folder is skipped as a whole.
+   * The names one level below `prefix` (which is "" or ends with a slash), sorted, at most `limit` after `after`.
+   * Folders end with a slash. The cost is proportional to the number of names in the answer, because each folder is
+   * skipped.
    */
   list(row: number, prefix: string, after: string, limit: number): string[] {
     const keys: string[] = [];
