@@ -9,9 +9,9 @@ export const ROW_FLOOR_MIGRATIONS: readonly Migration[] = [
 ];
 
 /**
- * The row number up to which a tree writes no token. What was issued under the number of a deleted token (batch tokens, leases,
- * sealed values) names that number alone, so it must never be another token's: not when the clock is set back, and not after the
- * tree was freed and taken again.
+ * The row number up to which a tree writes no token. Batch tokens, leases and sealed values identify their token in the
+ * tree by its row number alone. So the number of a deleted token must never become another token's: not when the clock
+ * is set back, and not after the tree was freed and allocated again.
  *
  * Invariant: the number of every token that was deleted is at or below the floor.
  */
@@ -24,7 +24,7 @@ export class RowFloor {
     this.#row = this.#tables.exec<{ row: number }>("SELECT row FROM row_floor").toArray()[0]?.row ?? 0;
   }
 
-  /** The greatest number that is not to be used; 0 in a tree that has deleted nothing. */
+  /** The greatest number that must not be used; 0 in a tree that has deleted nothing. */
   get row(): number {
     return this.#row;
   }
@@ -36,7 +36,7 @@ export class RowFloor {
     this.#row = row;
   }
 
-  /** The storage of the tree was deleted, and the tree is to be taken again: the floor is written again. */
+  /** Writes the floor again after the storage of the tree was deleted, for a tree that will be allocated again. */
   keep(): void {
     const row = this.#row;
     this.#row = 0;

@@ -17,17 +17,17 @@ export interface FirstToken {
   readonly ids: NewTokenIds;
 }
 
-/** What has to be done before a tree is started. */
+/** Options of `startTree`. */
 export interface BeforeStart {
-  /** The text of the token when root chose it. */
+  /** The text of the token, if root chose it. */
   readonly customId?: string;
-  /** Called before the token is written, with its place; a failure ends the start. Its values are the first in the cubbyhole. */
+  /** Called with the token's address before it is written. Returns the first values in its cubbyhole, or a failure. */
   readonly prepare?: (place: TokenAddress) => Promise<Result<readonly CubbyholeValue[]>>;
-  /** Where the platform shall put the tree; absent: near the Worker that creates it. */
+  /** Location hint for the tree; absent: near the Worker that creates it. */
   readonly location?: LocationHint | undefined;
 }
 
-/** From this attempt on the tree is a new one. */
+/** The first attempt with the id of a tree that was never used. */
 const FIRST_NEW_TREE_ATTEMPT = 3;
 
 const NOT_STORED: Failure = {
@@ -37,8 +37,11 @@ const NOT_STORED: Failure = {
 };
 
 /**
- * Starts a tree with its first token. Its id says nothing, so no object wakes but this one. Where the trees that were allocated are not
- * free, a new one is made: while the clock is set back none that was freed later can be had.
+ * Starts a tree with its first token. No other object wakes, because the id of the tree is not derived from a name.
+ * When allocated trees are not free, it uses a tree that was never used: while the clock is set back, a tree that was
+ * freed at a later time refuses new tokens.
+ *
+ * @returns a failure of `prepare` or of `TokenTree.create`, or a 503 when no attempt succeeded.
  */
 export async function startTree(
   env: TreeEnv,
@@ -61,7 +64,7 @@ export async function startTree(
   return err(NOT_STORED);
 }
 
-/** A refusal of the platform as a failure: nothing was written, so the caller can undo what came before. */
+/** Returns a refusal of the platform as a failure. Nothing was written, so the caller can undo its earlier steps. */
 async function unlessRefused<T>(create: () => Promise<Result<T>>): Promise<Result<T>> {
   try {
     return await create();

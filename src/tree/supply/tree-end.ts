@@ -6,20 +6,20 @@ import type { Origin } from "../../storage/origin.ts";
 import { firstRowAt } from "../../token/ids.ts";
 import type { SharedParts } from "../shared-parts.ts";
 
-/** A freed tree whose database was larger than this (bytes) loses it; a smaller one is kept for the next token. */
+/** Maximum size (bytes) of a database that a freed tree keeps for the next token. A larger one is deleted. */
 const MAX_KEPT_BYTES = 262_144;
-/** A clock that is set back by more than this (ms) was wrong before. */
+/** A row floor further in the future than this (ms) shows that the clock was wrong when it was written. */
 const CLOCK_MS = 86_400_000;
 
-/** The end of a tree: its id goes back to a shard, or its storage is deleted. */
+/** Frees an empty tree: returns its id to a shard, or deletes its storage. */
 export class TreeEnd {
   readonly #tree: SharedParts;
   readonly #storage: DurableObjectStorage;
   readonly #origin: Origin;
   readonly #alarm: EarliestAlarm;
-  /** Bytes: the most that were in use before a sweep, since the object woke. What is deleted makes the file no smaller. */
+  /** Largest size (bytes) before a sweep since the object woke. Deleting rows does not make the file smaller. */
   #greatestSize = 0;
-  /** True when the id of the tree was given to a shard. */
+  /** True when a shard has the id of the tree in its pool, or gets it with a call that is in flight. */
   #isOffered = false;
 
   constructor(tree: SharedParts, storage: DurableObjectStorage, origin: Origin, alarm: EarliestAlarm) {
@@ -29,12 +29,15 @@ export class TreeEnd {
     this.#alarm = alarm;
   }
 
-  /** True when the file shall become smaller before the tree is taken again. That of a restored tree has the id that its rows are sealed for. */
+  /**
+   * True when the file must be emptied before the tree is allocated again. Never for a restored tree, whose file stores
+   * the id that its rows are sealed for.
+   */
   get isFileTooLarge(): boolean {
     return this.#greatestSize > MAX_KEPT_BYTES && this.#origin.restored === null;
   }
 
-  /** Rows are about to be deleted. */
+  /** Notes the size of the database before rows are deleted. */
   deletes(): void {
     this.#greatestSize = Math.max(this.#greatestSize, this.#tree.sql.databaseSize);
   }
@@ -45,24 +48,25 @@ export class TreeEnd {
     return tokens.isEmpty && cubbyhole.isEmpty && leases.store.isEmpty;
   }
 
-  /** False when the tree was freed in the far future, by a clock that was wrong then: every creation would find its row taken. */
+  /** False when a wrong clock has put the row floor far into the future: every creation would be refused. */
   get isUsable(): boolean {
     return this.#tree.tokens.floor < firstRowAt(currentTime() + CLOCK_MS);
   }
 
-  /** True when the tree is empty and its id can be handed out again. */
+  /** True when the tree is empty and its id can be allocated again. */
   get isFree(): boolean {
     return treeReuse().reuses && this.isEmpty && this.isUsable;
   }
 
-  /** The tree starts with a first token. */
+  /** Notes that the tree gets a first token: its id has to be returned to a shard when it is freed. */
   taken(): void {
     this.#isOffered = false;
   }
 
   /**
-   * True when these are the last tokens of a tree that is reused: its id then goes to a shard with the call that takes them off
-   * the list, before their rows are deleted. Until then `create` returns "taken".
+   * True when these are the last tokens of a tree that is reused. The call that removes them from the list then also
+   * gives the id of the tree to a shard, before their rows are deleted. Until they are deleted `create` returns
+   * "taken".
    */
   offersWith(rows: readonly number[]): boolean {
     const { tokens, leases } = this.#tree;
@@ -70,7 +74,7 @@ export class TreeEnd {
     return this.#isOffered;
   }
 
-  /** The answer of a call gives the id to the shard that asked, if the tree is empty after `work`. Returns whether it does. */
+  /** Runs `work`. True when the tree is free then: the answer of the call gives its id to the shard that asked. */
   async offersByAnswer(work: () => Promise<void>): Promise<boolean> {
     this.#isOffered = true;
     await work();
@@ -78,13 +82,13 @@ export class TreeEnd {
     return this.isFree;
   }
 
-  /** Frees the tree, which is empty. Each login makes a tree: without this, their number grew for ever. */
+  /** Frees the tree, which is empty. Each login makes a tree, so without this their number would grow for ever. */
   async free(): Promise<void> {
     this.#tree.inventory.forget();
     await treeReuse().free(this);
   }
 
-  /** Deletes the storage of the tree. @param keepsFloor true when row numbers go on above those of the deleted tokens. */
+  /** Deletes the storage of the tree. @param keepsFloor true: new rows stay above those of deleted tokens. */
   async deleteStorage(keepsFloor: boolean): Promise<void> {
     const { tokens, cubbyhole, leases } = this.#tree;
     const deleted = this.#storage.deleteAll();
@@ -97,7 +101,7 @@ export class TreeEnd {
     await deleted;
   }
 
-  /** Gives the id of the tree to a shard, which hands it out again, unless one has it. */
+  /** Returns the id of the tree to the pool of a shard, which allocates it again, unless a shard has it already. */
   async giveBack(): Promise<void> {
     if (this.#isOffered) return;
     this.#isOffered = true;
@@ -106,16 +110,17 @@ export class TreeEnd {
   }
 }
 
-/** What becomes of trees of which nothing is left. */
+/** How a deployment frees empty trees. */
 export interface TreeReuse {
-  /** True when the id of an empty tree is handed out again. */
+  /** True when the id of an empty tree is allocated again. */
   readonly reuses: boolean;
-  /** True when a tree is handed out again with its file: its id can be offered before its last rows are deleted. */
+  /** True when a tree keeps its file: its id can be offered before its last rows are deleted. */
   keepsFile(tree: TreeEnd): boolean;
+  /** Frees an empty tree. */
   free(tree: TreeEnd): Promise<void>;
 }
 
-/** An object without storage costs nothing on the network, and the next tree is made near the client that asks for it. */
+/** Deletes empty trees. On the network an object without storage costs nothing, and a new tree is near its client. */
 export const DELETED_TREES: TreeReuse = {
   reuses: false,
   keepsFile: () => false,
@@ -123,8 +128,8 @@ export const DELETED_TREES: TreeReuse = {
 };
 
 /**
- * In one process a freed tree keeps its file and its id goes to the pool of a shard: the next login neither makes a file nor waits
- * for the disk as a new object does, and the number of files stays bounded.
+ * Reuses empty trees, in one process: a freed tree keeps its file, and its id is returned to the pool of a shard. The
+ * next login neither makes a file nor waits for the disk as a new object does, and the number of files stays bounded.
  */
 export const REUSED_TREES: TreeReuse = {
   reuses: true,
@@ -137,12 +142,12 @@ export const REUSED_TREES: TreeReuse = {
 
 let current = DELETED_TREES;
 
-/** What becomes of empty trees in this deployment. */
+/** How this deployment frees empty trees. */
 export function treeReuse(): TreeReuse {
   return current;
 }
 
-/** Chooses what becomes of empty trees in this deployment. */
+/** Chooses how this deployment frees empty trees. */
 export function useTreeReuse(chosen: TreeReuse): void {
   current = chosen;
 }

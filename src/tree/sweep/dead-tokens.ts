@@ -5,20 +5,20 @@ import { LIVE, REVOKED, REVOKED_ALONE } from "../../token/state.ts";
 import { CUSTOM_ID_KEY } from "../token-rows.ts";
 import { HAS_CHILDREN, SweepPlan } from "./plan.ts";
 
-/** Dead tokens that are read at first: those of a wide tree are found below the first of them. */
+/** Dead tokens that the first query reads. In a wide tree, the other dead tokens are found below the first of these. */
 const FIRST_LOOK = 32;
 
 /** Notified of what a step of the sweep does to tokens that it does not delete. */
 export interface SweepObserver {
-  /** Live tokens have no parent any more. */
+  /** Live tokens became orphans. */
   freed(rows: readonly number[]): void;
-  /** So many dead tokens were cut off from their parents. */
+  /** `count` dead tokens were detached from their parents. */
   cutOff(count: number): void;
 }
 
 const NO_OBSERVER: SweepObserver = { freed: () => {}, cutOff: () => {} };
 
-/** A dead token with nothing below it when it is its turn: its traces elsewhere go first, then its row. */
+/** A dead token to delete: in the order of candidates it has no child left. Its entries elsewhere go before its row. */
 export interface SweepCandidate {
   readonly row: number;
   readonly parent: number | null;
@@ -29,7 +29,7 @@ export interface SweepCandidate {
   readonly end: EndRecord;
 }
 
-/** The accessor of a row, by what the row has of it. */
+/** Builds the accessor of a row from the tail that the row stores. */
 type AccessorOf = (row: number, tail: Uint8Array) => string;
 
 type FoundRow = {
@@ -43,17 +43,17 @@ type FoundRow = {
 };
 type DeadRow = FoundRow & { has_children: number };
 
-/** Nearly no token has a chosen id: to read a record costs more than to look for the word in it. */
+/** Very few tokens have a custom id, and a search for the word costs less than parsing the JSON of every record. */
 const COLUMNS = `t.row, t.parent, t.state, t.accessor, t.expires_at, t.ended,
   CASE WHEN instr(t.record, '"customIdKey"') > 0 THEN ${CUSTOM_ID_KEY} END AS custom_id_key`;
 
-/** Finds what is dead in a tree, in bounded pieces. Much of it follows a plan. */
+/** Finds the dead tokens of a tree, in bounded pieces. When there are many, it makes a plan first. */
 export class DeadTokens {
   readonly #sql: SqlStorage;
   readonly #accessorOf: AccessorOf;
   readonly #observer: SweepObserver;
   readonly #plan: SweepPlan;
-  /** Planned tokens that were named since `next`. */
+  /** Number of planned tokens returned since the last `next`. */
   #named = 0;
 
   constructor(sql: SqlStorage, accessorOf: AccessorOf, observer: SweepObserver = NO_OBSERVER) {
@@ -63,46 +63,50 @@ export class DeadTokens {
     this.#plan = new SweepPlan(sql);
   }
 
-  /** True while there is planning to be done before `next`. */
+  /** True while the plan is being made: `planOn` comes before `next`. */
   get isPlanning(): boolean {
     return this.#plan.isBeingMade;
   }
 
-  /** Does a piece of the planning, which reads about `limit` rows. */
+  /** Makes a piece of the plan, which reads about `limit` rows. */
   planOn(limit: number): void {
     cutOff(this.#sql, this.#plan.look(limit), null, this.#observer);
   }
 
-  /** What is to be deleted next, at most about `limit` tokens. What it named before is deleted, or put back. See `nextVictims`. */
+  /**
+   * Returns the tokens to delete next, at most about `limit`; null when no dead token is left. The caller has deleted
+   * or put back those of the previous call. See `nextVictims`.
+   */
   next(now: number, limit: number): SweepCandidate[] | null {
     this.#named = 0;
     const planned = this.more(now, limit);
     if (planned.length > 0) return planned;
     this.#plan.forget();
     const victims = nextVictims(this.#sql, now, limit, this.#accessorOf, this.#observer);
-    // The others of a full piece were cut off. What is left may be much.
+    // A full piece has victims, and tokens that were detached instead. After a full one much may be left: plan the
+    // rest.
     if (victims && 2 * victims.length >= limit) this.#plan.begin();
     return victims;
   }
 
-  /** More that can be deleted together with what was named, as far as it is planned. */
+  /** Returns more planned tokens, to delete together with those returned since `next`. Empty: none is planned. */
   more(now: number, limit: number): SweepCandidate[] {
     for (let rows = this.#plan.take(limit); rows.length > 0; rows = this.#plan.take(limit)) {
       this.#named += rows.length;
       const victims = this.#read(rows, now);
-      // A step of a tidy run may have been faster.
+      // A step of a tidy run may have deleted them already.
       if (victims.length > 0) return victims;
     }
     return [];
   }
 
-  /** Those named since `next` are still there. */
+  /** Returns the tokens of `next` and `more` to the plan, because they were not deleted. */
   putBack(): void {
     this.#plan.putBack(this.#named);
     this.#named = 0;
   }
 
-  /** Nothing is left here. */
+  /** Drops the plan, when no dead token is left. */
   forget(): void {
     this.#named = 0;
     this.#plan.forget();
@@ -115,7 +119,7 @@ export class DeadTokens {
         JSON.stringify(rows),
       )
       .toArray();
-    // One without a mark of its own was planned as a child of one that has it.
+    // A token without a mark of its own was planned as the child of a marked one.
     const parents = new Set(found.flatMap(({ state, parent }) => (state === LIVE && parent !== null ? [parent] : [])));
     const marks = new Map([...parents].map((parent) => [parent, markIn(this.#sql, parent)]));
     return found.map((dead) => {
@@ -128,14 +132,16 @@ export class DeadTokens {
 }
 
 /**
- * Takes the next step of the sweep: marks and detaches at most about `limit` rows, and names at most about as many
- * that can be deleted now.
+ * Takes the next step of the sweep: marks and detaches at most about `limit` rows, and returns at most about as many
+ * tokens that can be deleted now.
  *
- * A dead token with children is never deleted before them, so at any crash everything below it still finds its dead
- * ancestor. All of a subtree that fits the limit is named from the bottom up. Of a larger one, tokens with children of their own get
- * the mark themselves and are cut off; leaves are named at once, so the usual wide tree is swept without a second write per token.
+ * A dead token with children is never deleted before them, so after any crash its descendants still have a dead
+ * ancestor. A subtree that fits the limit is returned whole, from the bottom up. In a larger one, tokens with children
+ * of their own are marked themselves and detached. Leaves are returned at once, so the usual wide tree is swept without
+ * a second write per token.
  *
- * @returns what to delete, in this order, possibly nothing yet when rows were only cut loose; null when nothing dead is left.
+ * @param now ms.
+ * @returns the tokens to delete, in this order; none when rows were only detached; null when no dead token is left.
  */
 export function nextVictims(
   sql: SqlStorage,
@@ -158,7 +164,7 @@ export function nextVictims(
       const named = new Map([[dead.row, top]]);
       for (const one of below) {
         const text = accessorIn(one, accessorOf);
-        // Level by level: what is above has its end by now.
+        // `below` is ordered by level, so the end of the parent is known by now.
         const above = (one.parent === null ? null : named.get(one.parent)?.end) ?? top.end;
         named.set(one.row, victimOf(one, text, endOf(one, text, above, now), true));
       }
@@ -168,7 +174,7 @@ export function nextVictims(
   return victims.size > 0 || progress > 0 ? [...victims.values()] : null;
 }
 
-/** Deletes `victims`. Returns those that were still there: a step of a tidy run may have been faster. */
+/** Deletes `victims`. Returns those that still existed: a step of a tidy run may have deleted others. */
 export function deleteVictims<T extends Pick<SweepCandidate, "row">>(sql: SqlStorage, victims: readonly T[]): T[] {
   const rows = JSON.stringify(victims.map((victim) => victim.row));
   const deleted = sql.exec("DELETE FROM tokens WHERE row IN (SELECT value FROM json_each(?)) RETURNING row", rows);
@@ -176,7 +182,7 @@ export function deleteVictims<T extends Pick<SweepCandidate, "row">>(sql: SqlSto
   return victims.filter(({ row }) => gone.has(row));
 }
 
-/** A few rows where some have children, below which there may be more than enough. */
+/** Reads dead rows. Reads only a few if one of them has children: there may be enough dead tokens below it. */
 function deadRows(sql: SqlStorage, now: number, limit: number): DeadRow[] {
   const first = readDead(sql, now, Math.min(limit, FIRST_LOOK));
   const isEnough = first.length < FIRST_LOOK || first.some(({ has_children }) => has_children !== 0);
@@ -209,7 +215,7 @@ function freeChildren(sql: SqlStorage, parent: number, limit: number, observer: 
   return freed.length;
 }
 
-/** A dead token and the topmost ones below it, with what each of them is as a candidate. */
+/** A dead token and its topmost descendants, with the candidate of each. */
 interface Subtree {
   readonly dead: DeadRow;
   readonly below: readonly DeadRow[];
@@ -230,7 +236,7 @@ function takeSubtree(
   };
   const isWhole = below.length < limit && !below.some(keepsChildren);
   if (isWhole) {
-    // From the bottom up: whatever is left of it after a crash still hangs below the dead token.
+    // From the bottom up: what is left of the subtree after a crash still has the dead token above it.
     for (const token of below.toReversed()) take(token);
     take(dead);
     return 0;
@@ -241,7 +247,7 @@ function takeSubtree(
     else inner.push(token.row);
   }
   const mark = JSON.stringify(named.get(dead.row)?.end ?? null);
-  // What is planned must be dead whatever the clock shows.
+  // A planned token must stay dead if the clock is set back, so an expired token above it gets a mark.
   if (dead.state === LIVE && below.length >= limit) {
     sql.exec("UPDATE tokens SET state = ?, ended = ? WHERE row = ?", REVOKED, mark, dead.row);
   }
@@ -249,9 +255,9 @@ function takeSubtree(
 }
 
 /**
- * Gives the mark to dead tokens with children, and cuts them off from their parents. Returns how many they are.
+ * Marks dead tokens with children as revoked, and detaches them from their parents. Returns their number.
  *
- * @param mark JSON of the end of what is above them; null: each takes that of its parent.
+ * @param mark JSON of the end of their dead ancestor; null: each takes the mark of its parent.
  */
 function cutOff(sql: SqlStorage, inner: readonly number[], mark: string | null, observer: SweepObserver): number {
   if (inner.length === 0) return 0;
@@ -266,8 +272,8 @@ function cutOff(sql: SqlStorage, inner: readonly number[], mark: string | null, 
 }
 
 /**
- * Level by level, each parent with what is left of the limit: a recursive query reads all children of every token on its
- * way before it gives the first of them, which for ten thousand children is most of a second.
+ * Reads the topmost descendants level by level, with what is left of the limit for each parent. A recursive query would
+ * read all children of every token on its way before it returns one: most of a second for ten thousand children.
  */
 function topmostBelow(sql: SqlStorage, dead: number, limit: number): DeadRow[] {
   const found: DeadRow[] = [];
@@ -289,7 +295,7 @@ function topmostBelow(sql: SqlStorage, dead: number, limit: number): DeadRow[] {
   return found;
 }
 
-/** True for a token that is revoked alone: what hangs below it lives on, and is freed first. */
+/** True for a token with children that was revoked alone: they live on, and become orphans before it is deleted. */
 function keepsChildren({ state, has_children }: DeadRow): boolean {
   return state === REVOKED_ALONE && has_children !== 0;
 }
@@ -303,7 +309,7 @@ function accessorIn({ row, accessor }: FoundRow, accessorOf: AccessorOf): string
   return accessorOf(row, new Uint8Array(accessor));
 }
 
-/** How a dead token ended. @param above how the one above it did; null: it is the topmost that is dead. */
+/** How a dead token ended. @param above the end of its dead parent; null: no ancestor is dead. */
 function endOf({ ended, expires_at }: FoundRow, accessor: string, above: EndRecord | null, now: number): EndRecord {
   const own = ended === null ? null : storedJson<EndRecord>(ended);
   const end = earliestEnd([own, above, expiry(expires_at, accessor, now)]);

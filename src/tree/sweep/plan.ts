@@ -1,14 +1,14 @@
 import { REVOKED } from "../../token/state.ts";
 
 /**
- * Dead tokens that a plan has at most, about: 4 MiB of row numbers, sorted in 40 ms. Of a larger tree a plan has the children of
- * some parents only; when those stand far apart, each deletion writes a page of its own.
+ * Approximate maximum of dead tokens in a plan: 4 MiB of row numbers, sorted in 40 ms. The plan of a larger tree has
+ * the children of some parents only; when their rows are far apart, each deletion writes a page of its own.
  */
 const MAX_PLANNED = 2 ** 19;
-/** Revoked tokens that are read at once. */
+/** Revoked tokens that one query reads. */
 const READ_AT_ONCE = 32;
 
-/** Row numbers have more than 32 bits. */
+/** An empty plan. Row numbers have more than 32 bits, so they are stored as doubles. */
 const NONE = new Float64Array();
 
 interface DeadRow extends Record<string, SqlStorageValue> {
@@ -20,30 +20,31 @@ interface DeadRow extends Record<string, SqlStorageValue> {
 export const HAS_CHILDREN = "EXISTS (SELECT 1 FROM tokens c WHERE c.parent = t.row) AS has_children";
 
 /**
- * The order in which a sweep deletes many tokens without children: that of their rows, so that pages of the table and of the lists
- * are written once. A plan has tokens that were revoked with all below them, and children of such ones: they are dead
- * whatever the clock shows, and nothing can come to hang below them. It is memory only: what it has and is not deleted is found again.
+ * The order in which a sweep deletes many tokens without children: that of their rows, so that pages of the table and
+ * of the lists are written once. A plan has tokens that were revoked with their descendants, and children of such
+ * tokens. They stay dead if the clock is set back, and no child can be created below them. The plan is in memory only:
+ * tokens that were planned and not deleted are found again.
  */
 export class SweepPlan {
   readonly #sql: SqlStorage;
-  /** Those found so far, while the plan is made. */
+  /** Rows found so far, while the plan is being made. */
   #found: number[] = [];
   #rows = NONE;
-  /** So many of them were taken. */
+  /** Number of `#rows` that were taken. */
   #taken = 0;
   #isBeingMade = false;
-  /** Revoked tokens that were read and not looked at. */
+  /** Revoked tokens that were read and are not processed yet. */
   #revoked: DeadRow[] = [];
-  /** The last one of them. */
+  /** Row of the last revoked token that was processed. */
   #last = 0;
-  /** Whose children are being read, and the last one of them that was; null: of no token. */
+  /** The token whose children are being read, and the last child that was read; null: none. */
   #parent: { readonly row: number; readonly after: number } | null = null;
 
   constructor(sql: SqlStorage) {
     this.#sql = sql;
   }
 
-  /** True while it takes more looks until rows can be taken. */
+  /** True while the plan needs more calls of `look` before rows can be taken. */
   get isBeingMade(): boolean {
     return this.#isBeingMade;
   }
@@ -54,7 +55,7 @@ export class SweepPlan {
     this.#isBeingMade = true;
   }
 
-  /** Drops what is planned: in an object that stays awake it would stay in memory. */
+  /** Drops the plan, which would stay in memory as long as the object is awake. */
   forget(): void {
     this.#found = [];
     this.#rows = NONE;
@@ -72,16 +73,17 @@ export class SweepPlan {
     return rows;
   }
 
-  /** So many of those that were taken last are to be taken again. */
+  /** Puts back the last `count` rows that were taken. */
   putBack(count: number): void {
     this.#taken -= count;
   }
 
   /**
-   * Looks for more of what is dead.
+   * Adds more dead tokens to the plan.
    *
-   * @param limit rows that it reads, about.
-   * @returns tokens with children below a dead one: the caller gives them the mark and cuts them off, and they are looked at in turn.
+   * @param limit approximate number of rows that it reads.
+   * @returns rows of children of a dead token that have children themselves. The caller marks and detaches them, and a
+   *   later look processes them as revoked tokens.
    */
   look(limit: number): number[] {
     const inner: number[] = [];
@@ -92,7 +94,7 @@ export class SweepPlan {
     return inner;
   }
 
-  /** False when there are no more revoked tokens. */
+  /** Processes the next revoked token. False when there is none. */
   #lookAtNext(): boolean {
     if (this.#revoked.length === 0) this.#revoked = this.#read();
     const next = this.#revoked.shift();
@@ -113,7 +115,7 @@ export class SweepPlan {
   }
 
   #read(): DeadRow[] {
-    // The index has rows whose state is not 0 alone, and SQLite does not conclude that by itself.
+    // The index is partial: `state <> 0`. SQLite uses it only if the query repeats that condition.
     const query = `SELECT row, ${HAS_CHILDREN} FROM tokens t
       WHERE state = ${REVOKED} AND state <> 0 AND row > ? ORDER BY row LIMIT ?`;
     return this.#sql.exec<DeadRow>(query, this.#last, READ_AT_ONCE).toArray();
@@ -123,7 +125,7 @@ export class SweepPlan {
     this.#isBeingMade = false;
     this.#revoked = [];
     const sorted = Float64Array.from(this.#found).sort();
-    // A token that was revoked before its parent was found twice.
+    // A token that was revoked itself, and is the child of a revoked one, was found twice.
     this.#rows = sorted.filter((row, at) => row !== sorted[at - 1]);
     this.#found = [];
   }

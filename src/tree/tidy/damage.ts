@@ -6,7 +6,7 @@ import type { TokenRecord } from "../../token/record.ts";
 import { CUSTOM_ID_KEY } from "../token-rows.ts";
 import type { TidyStep, TidyStepResult } from "./step.ts";
 
-/** Rows that one step looks at: a few ms, so that requests to the tree wait no longer than that. */
+/** Rows that one step reads: it takes a few ms, and requests to the tree wait no longer than that. */
 export const TIDY_ROWS = 200;
 
 /** A token of the tree, alive or not. */
@@ -21,7 +21,7 @@ interface StoredRow extends Record<string, SqlStorageValue> {
   custom_id_key: string | null;
 }
 
-/** A token as what is listed of it is compared with it. */
+/** The columns of a token that its list entry is compared with. */
 interface ComparedRow extends StoredRow {
   expires_at: number | null;
   record: string;
@@ -34,7 +34,7 @@ const COLUMNS = `row, accessor, ${CUSTOM_ID_KEY} AS custom_id_key`;
 
 /**
  * Compares the lists with the rows of the tree: entries without a row, and entries that differ from their row. A row
- * that is dead counts: the sweep has it.
+ * that is dead counts as existing: the sweep removes its entries.
  */
 export function compareLists(
   sql: SqlStorage,
@@ -74,7 +74,7 @@ export function tokensAfter(sql: SqlStorage, treeId: string, after: number, limi
     .map((token) => ({ row: token.row, accessor: accessorOf(treeId, token) }));
 }
 
-/** Makes orphans of the tokens after `after` and up to `last` whose parent has no row. Returns how many. */
+/** Makes orphans of the tokens after `after` and up to `last` whose parent has no row. Returns their number. */
 export function orphanChildrenOfMissingParents(sql: SqlStorage, after: number, last: number): number {
   return sql
     .exec(
@@ -88,23 +88,25 @@ export function orphanChildrenOfMissingParents(sql: SqlStorage, after: number, l
     .toArray().length;
 }
 
-/** What one step did to things that tokens own, and the owner after which the next goes on; null at the end. */
+/** One step over a table of things that tokens own: how many it removed, and after which owner the next one starts. */
 export interface OwnersStep {
   readonly done: number;
   readonly next: number | null;
 }
 
-/** Where the rows of a table name the token that they belong to. */
+/** Tables of things that tokens own: the column with the row of the token, and the condition of rows to check. */
 const OWNED = {
   cubbyhole: { owner: "row", where: "TRUE" },
   leases: { owner: "token", where: `state = ${HELD}` },
 } as const;
 
 /**
- * Looks at the next TIDY_ROWS owners after the row number `after` of a table of things that tokens own, and hands those
- * that are no token to `act`. From owner to owner by the index: what is between is not read.
+ * Checks the next TIDY_ROWS owners after the row number `after` in a table of things that tokens own, and passes those
+ * without a token to `act`. Seeks from owner to owner in the index, without a read of the rows in between.
  *
- * @param act deals with at most TIDY_ROWS things of these owners and returns how many; so many mean that there may be more.
+ * @param act removes at most TIDY_ROWS things of these owners and returns how many. If it is TIDY_ROWS, there may be
+ *   more, and the next step checks the same owners again.
+ * @returns `next` is null at the end of the table.
  */
 export function forMissingOwners(
   sql: SqlStorage,
@@ -134,12 +136,12 @@ export function forMissingOwners(
   return { done, next: owners.length === TIDY_ROWS ? (owners.at(-1)?.row ?? null) : null };
 }
 
-/** A table of what tokens own is made with its first row. */
+/** True when the table exists: it is created with its first row. */
 export function isMade(sql: SqlStorage, table: keyof typeof OWNED): boolean {
   return sql.exec("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", table).toArray().length > 0;
 }
 
-/** Deletes at most TIDY_ROWS cubbyhole entries of `owners`. Returns how many. */
+/** Deletes at most TIDY_ROWS cubbyhole entries of `owners`. Returns their number. */
 export function dropEntries(sql: SqlStorage, owners: readonly number[]): number {
   return sql
     .exec(

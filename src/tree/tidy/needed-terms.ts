@@ -3,13 +3,15 @@ import { firstRowAt } from "../../token/ids.ts";
 import { isMade, TIDY_ROWS } from "./damage.ts";
 import type { TreePosition } from "./step.ts";
 
-/** Terms of keys that something in a part of the tree needs, and where the next step goes on; null at the end of the table. */
+/** Key terms that rows of a table need, and where the next step continues; null at the end of the table. */
 export interface NeededTerms {
   readonly terms: readonly number[];
   readonly next: TreePosition | null;
 }
 
-/** Those of `aged` in whose time a token of the tree was made: its text is hashed under one of them. By the key of the table. */
+/**
+ * The terms of `aged` in which a token of the tree was made: its text is hashed under that term. By the primary key.
+ */
 export function termsOfTokens(sql: SqlStorage, aged: readonly AgedTerm[]): number[] {
   return aged
     .filter(
@@ -49,7 +51,7 @@ export function termsOfLeaseData(sql: SqlStorage, from: TreePosition): NeededTer
   return { terms: termsOf(rows), next: last ? { table: "lease data", after: last.row } : null };
 }
 
-/** Of what `sealText` made, the first two bytes name the term. */
+/** Reads the terms of texts that `sealText` has sealed: the first two bytes. */
 function termsOf(rows: readonly { readonly head: ArrayBuffer | null }[]): number[] {
   const terms = rows.flatMap(({ head }) => (head ? [new DataView(head).getUint16(0)] : []));
   return [...new Set(terms)];

@@ -8,29 +8,29 @@ export interface TreeRepairs {
   readonly revoked: number;
   /** Live tokens whose parent is gone. */
   readonly orphaned: number;
-  /** Cubbyhole entries of no token. */
+  /** Cubbyhole entries that belonged to no token. */
   readonly cubbyholeEntries: number;
-  /** Leases of secrets of no token. */
+  /** Leases of secrets that belonged to no token. */
   readonly leasesEnded: number;
-  /** Rows that got a seal, or one of a newer term. */
+  /** Rows whose seal was renewed with a newer key term. */
   readonly sealed: number;
-  /** Rows whose seal does not hold: they were written without the keys. They are refused, and stay for an investigation. */
+  /** Rows with an invalid seal: they were written without the keys. They are refused, and stay for an investigation. */
   readonly tampered: number;
 }
 
-/** What a tidy run has looked at and repaired so far. */
+/** What a tidy run has checked and repaired so far, in numbers. */
 export interface TidyReport extends TreeRepairs {
   readonly accessorsExamined: number;
-  /** Accessors of no token. */
+  /** Accessors that belonged to no token. */
   readonly accessorsRemoved: number;
   readonly customIdsExamined: number;
-  /** Entries in the directory of custom ids of no token. */
+  /** Entries in the directory of custom ids that belonged to no token. */
   readonly customIdsRemoved: number;
   /** Steps in trees. */
   readonly treeSteps: number;
-  /** Trees that did not answer; the next run comes to them again. */
+  /** Trees that did not answer; the next run checks them again. */
   readonly failures: number;
-  /** Terms of keys that nothing needs any more. */
+  /** Deleted key terms, which nothing needed any more. */
   readonly termsDropped: number;
 }
 
@@ -58,7 +58,7 @@ export const NO_REPORT: TidyReport = {
   termsDropped: 0,
 };
 
-/** `report` with what was done since. */
+/** Returns `report` with the numbers of `more` added. */
 export function addToReport(report: TidyReport, more: Partial<TidyReport>): TidyReport {
   const sum: { -readonly [Name in keyof TidyReport]: number } = { ...report };
   for (const name of Object.keys(NO_REPORT) as (keyof TidyReport)[]) sum[name] += more[name] ?? 0;

@@ -3,15 +3,15 @@ import type { ListedClaim } from "../../listing/inventory/entry.ts";
 import type { CustomIdEntry } from "../custom-ids.ts";
 import type { TreeRepairs } from "./report.ts";
 
-/** Where in its own rows a tree goes on tidying: after this row number of a table. */
+/** Cursor of a tidy run in the rows of a tree: it continues after this row number of a table. */
 export interface TreePosition {
   readonly table: "tokens" | "cubbyhole" | "leases" | "values" | "lease data";
   readonly after: number;
-  /** Of the value that was read last, where one token has several. */
+  /** Path of the value that was read last, because one token can have several. */
   readonly path?: string;
 }
 
-/** An entry of the directory of custom ids, as its tree is asked about it. */
+/** An entry of the directory of custom ids that its tree checks. */
 export type CustomIdClaim = Omit<CustomIdEntry, "treeId">;
 
 /** One bounded step of a tidy run in a tree. */
@@ -20,10 +20,10 @@ export interface TidyStep {
   readonly run: number;
   /** null in the first step. */
   readonly from: TreePosition | null;
-  /** What is listed as a token of this tree. */
+  /** List entries that name a token of this tree. */
   readonly accessors: readonly ListedClaim[];
   readonly customIds: readonly CustomIdClaim[];
-  /** Terms of keys that may go when nothing needs them. Their values are only looked for when there are such terms. */
+  /** Key terms to delete if nothing needs them. Without any, the sealed values of the tree are not read. */
   readonly aged: readonly AgedTerm[];
 }
 
@@ -32,19 +32,19 @@ export interface TidyStepResult {
   /** Listed accessors without a token. */
   readonly goneAccessors: readonly string[];
   readonly goneCustomIds: readonly CustomIdClaim[];
-  /** Listed accessors whose entry has another end. */
+  /** Listed accessors whose entry has another expiry. */
   readonly staleEntries: readonly string[];
-  /** Those whose entry differs in what never changes: the list was tampered with. */
+  /** Listed accessors whose entry differs in fields that never change: the list was tampered with. */
   readonly wrongEntries: readonly string[];
   readonly repairs: TreeRepairs;
   /** Those of the aged terms that something here needs. */
   readonly terms: readonly number[];
-  /** Where the next step goes on; null when the tree is done. */
+  /** Where the next step continues; null when the tree is done. */
   readonly next: TreePosition | null;
 }
 
 /**
- * How old the row number of a token must be for tidy to check it, in ms. A creation writes the token and its entries
- * elsewhere side by side, in any order; one that is still at it must not look like damage.
+ * Minimum age (ms) of the row number of a token that tidy checks. A creation writes the token and its entries in other
+ * objects at the same time, in any order; a creation in flight must not look like damage.
  */
 export const SAFETY_AGE_MS = 600_000;

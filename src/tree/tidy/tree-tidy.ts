@@ -26,24 +26,24 @@ const SHARED_THREAD_TOKENS = 50;
 
 const FIRST_ROWS: TreePosition = { table: "tokens", after: 0 };
 
-/** What a step did to one table. */
+/** The result of a step on one table. */
 interface TableStep {
   readonly repairs: Partial<TreeRepairs>;
-  /** Terms of keys that something in it needs. */
+  /** Key terms that its rows need. */
   readonly terms?: readonly number[];
   readonly next: TreePosition | null;
 }
 
-/** How far a walk through all rows is. */
+/** The progress of a run in all rows of the tree. */
 interface WalkProgress {
-  /** The run, and what it looks for. */
+  /** The run and its aged terms, as JSON. */
   readonly of: string;
   /** null at the end. */
   readonly next: TreePosition | null;
   readonly terms: ReadonlySet<number>;
 }
 
-/** A wrong entry may be in the place of another shard, which then has none. */
+/** Accessors that are listed. A "wrong" entry does not count: it may be in another shard than the token's. */
 function listedOf({ accessors }: TidyStep): ReadonlySet<string> {
   return new Set(accessors.filter(({ entry }) => entry !== "wrong").map(({ accessor }) => accessor));
 }
@@ -56,9 +56,9 @@ function walkOf({ run, aged }: TidyStep): string {
 export class TreeTidy {
   readonly #tree: SharedParts;
   /**
-   * How far the last run is with the rows of this tree, and the terms that it has found to be needed. Several lists may
-   * name the tree in one run, and a caller that crashed repeats its step: what was looked at is not looked at again,
-   * but every caller gets all the terms. Forgotten with the memory of the object: then a caller goes on where it was.
+   * The progress of the last run in the rows of this tree, with the key terms that they need. Several shards may list
+   * the tree in one run, and a caller repeats its step after a crash: rows are checked once, but every caller gets all
+   * terms. In memory only: after a restart of the object, a caller continues from its own cursor.
    */
   #progress: WalkProgress | null = null;
 
@@ -66,7 +66,7 @@ export class TreeTidy {
     this.#tree = tree;
   }
 
-  /** Performs one step: a batch of one table, the tables one after the other. */
+  /** Performs one step: a batch of rows of one table. The tables follow one after the other. */
   async perform(step: TidyStep): Promise<TidyStepResult> {
     const found = compareLists(
       this.#tree.sql,
@@ -76,7 +76,7 @@ export class TreeTidy {
     );
     const known = this.#progress?.of === walkOf(step) ? this.#progress : null;
     if (known?.next === null) return { ...found, repairs: NO_REPAIRS, terms: [...known.terms], next: null };
-    // The first step looks for tokens in all of the table: an index finds them.
+    // The first step searches the whole table of tokens at once, by its primary key.
     const before = known?.terms ?? (step.from === null ? termsOfTokens(this.#tree.sql, step.aged) : []);
     const { repairs, terms = [], next } = await this.#batch(step, known?.next ?? step.from ?? FIRST_ROWS);
     const all = new Set([...before, ...terms]);
@@ -120,14 +120,14 @@ export class TreeTidy {
     return { repairs: { orphaned, relisted, revoked: ended, ...seals }, next };
   }
 
-  /** Lists those of the tokens that are alive and not listed. Returns how many that were. */
+  /** Lists those of the tokens that are alive and not on their list. Returns the number of listed tokens. */
   async #relist(unsure: readonly TidyRow[]): Promise<number> {
     const { env, tokens, inventory } = this.#tree;
     const alive = inventory.describe(unsure.map(({ row }) => row));
     const added = await askApart([...byShard(alive)], ([shard, of]) => accessorShard(env, shard).relist(of));
     const relisted = added.reduce((sum, count) => sum + count, 0);
     if (relisted > 0) inventory.sizeIsWanted();
-    // The sweep had taken these off the list just before they came on it again.
+    // The sweep has deleted these meanwhile, and `relist` may have put them on the list again after their removal.
     const gone = unsure.filter(({ row }) => !tokens.exists(row));
     await Promise.all(
       [...byShard(gone)].map(([shard, of]) => accessorShard(env, shard).remove(of.map(({ accessor }) => accessor))),
@@ -158,7 +158,7 @@ function byShard<T extends { readonly accessor: string }>(tokens: readonly T[]):
   return Map.groupBy(tokens, ({ accessor }) => accessorShardNumber(accessor));
 }
 
-/** The answer of a tree that was never created, or whose storage is lost: nothing that is listed exists. */
+/** The result of a tree that was never created, or whose storage is lost: no listed token exists. */
 export function nothingHere({ accessors, customIds }: TidyStep): TidyStepResult {
   const goneAccessors = accessors.map(({ accessor }) => accessor);
   return {

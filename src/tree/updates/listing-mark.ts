@@ -9,8 +9,8 @@ export const LISTING_MARK_MIGRATIONS: readonly Migration[] = [
 ];
 
 /**
- * Up to which row the list of accessors has the tokens of a tree. What comes after it is the outbox of the tree: a row is in
- * it by being written, and one number takes many out of it. There is none in a tree of one token.
+ * The row up to which the list of accessors has all tokens of a tree. The rows above it are the outbox of the tree:
+ * writing a row adds it, and raising the mark removes many at once. A tree of one token has no mark.
  */
 export class ListingMark {
   readonly #sql: SqlStorage;
@@ -28,41 +28,41 @@ export class ListingMark {
     return this.#upTo;
   }
 
-  /** A token is about to be written in this row. */
+  /** Called before a token is written in this row. Keeps the mark below it. */
   written(row: number): void {
     if (this.#upTo === null) {
-      // The shard that handed out the tree knows its first token.
+      // The first token counts as listed: the shard that allocated the tree knows of it.
       this.#mark.exec("INSERT INTO listed (up_to) SELECT COALESCE(MAX(row), 0) FROM tokens");
       this.#upTo = this.#read();
     }
-    // Rows are numbered by many isolates: one can come after a later one.
+    // Isolates number rows independently, so a row can be written after one with a greater number.
     if (this.#upTo !== null && row <= this.#upTo) this.#set(row - 1);
   }
 
-  /** All tokens up to `row` are listed. */
+  /** Raises the mark: all tokens up to `row` are listed. */
   listed(row: number): void {
     if (this.#upTo !== null && row > this.#upTo) this.#set(row);
   }
 
-  /** No list has a token of this tree any more. A tree of one token has no mark. */
+  /** Sets the mark back, because no list has a token of this tree any more. A tree of one token has no mark. */
   listAgain(): void {
     if (this.#upTo !== null) this.#set(0);
   }
 
-  /** Rows after the mark and after `after`: the first ones, at most `limit`. */
+  /** The first rows above both the mark and `after`, at most `limit`. */
   outbox(after: number, limit: number): number[] {
     if (this.#upTo === null) return [];
     const from = Math.max(this.#upTo, after);
     return columnOf(this.#sql, "SELECT row FROM tokens WHERE row > ? ORDER BY row LIMIT ?", from, limit);
   }
 
-  /** The tree begins with its first token, which the shard that handed out the tree knows of. */
+  /** Removes the mark for a new first token, which the shard that allocated the tree knows of. */
   begin(): void {
     if (this.#upTo !== null) this.#mark.exec("DELETE FROM listed");
     this.#upTo = null;
   }
 
-  /** The storage of the tree was deleted. */
+  /** Resets the mark after the storage of the tree was deleted. */
   forget(): void {
     this.#mark.forget();
     this.#upTo = null;

@@ -1,36 +1,36 @@
 import type { InventoryEntry } from "../../listing/inventory/entry.ts";
 
-/** So long after a token was written (ms) the alarm looks whether the shards know of it. */
+/** Delay (ms) from the writing of a token to the alarm that checks whether the shards have it. */
 export const BACKSTOP_MS = 5000;
-/** Tokens that are read at once. */
+/** Maximum number of tokens in a batch. */
 const BATCH = 2000;
-/** Batches that shards may not know: while there are so many, no more are read. */
+/** Maximum number of unconfirmed batches: while there are so many, no further tokens are read. */
 const MAX_BATCHES = 10;
 
-/** What is asked of the tree, and of the queue of its isolate. */
+/** What `NewTokens` uses of the tree, and of the queue of its isolate. */
 interface NewTokensDeps {
-  /** Rows that the stored mark does not say the shards know, greater than `after`: the first ones, at most `limit`. */
+  /** The first rows above both the stored mark and `after`, at most `limit`: the shards may not have them. */
   readonly unlisted: (after: number, limit: number) => readonly number[];
-  /** Stores that the shards know all rows up to this one. */
+  /** Raises the stored mark: the shards have all rows up to this one. */
   readonly listed: (upTo: number) => void;
-  /** What the shards keep of those of the rows that are alive. */
+  /** Inventory entries of the live tokens among the rows. */
   readonly describe: (rows: readonly number[]) => readonly InventoryEntry[];
   /** Puts a new token into the queue. */
   readonly publish: (entry: InventoryEntry) => void;
-  /** True while the shard may not know of a token in the queue. */
+  /** True while an update of the token is pending or in flight: its shard may not have it. */
   readonly isOnItsWay: (accessor: string) => boolean;
 }
 
-/** Tokens that were handed to the queue together: those up to the row `last`. */
+/** Tokens that were queued together: those up to the row `last` that are in no earlier batch. */
 interface Batch {
   readonly accessors: readonly string[];
   last: number;
 }
 
 /**
- * The outbox of a tree: new tokens, from the writing of their rows until the shards know them. Batches follow each other without
- * waiting, so a token is as soon on the list as if it were alone. The stored mark follows: after a crash everything behind it
- * is published again.
+ * The outbox of a tree: new tokens, from the writing of their rows until the shards have confirmed them. A batch does
+ * not wait for the previous one, so a token is listed as soon as if it were alone. The stored mark rises with the
+ * confirmations: after a crash all tokens above it are published again.
  */
 export class NewTokens {
   readonly #deps: NewTokensDeps;
@@ -41,42 +41,43 @@ export class NewTokens {
     this.#deps = deps;
   }
 
-  /** When the alarm looks whether the shards know of all (ms); null: they do. */
+  /** When the alarm checks whether the shards have all tokens (ms); null: they have. */
   get backstopAt(): number | null {
     return this.#backstopAt;
   }
 
-  /** True while shards may not know of what is being published. */
+  /** True while a batch is unconfirmed. */
   get isOnItsWay(): boolean {
     return this.#batches.length > 0;
   }
 
-  /** True when there are new tokens that were not handed over: too many others are on their way. */
+  /** True when a batch is unconfirmed and there are newer tokens that are not queued yet. */
   get isBehind(): boolean {
     return this.isOnItsWay && this.#deps.unlisted(this.#enqueuedUpTo, 1).length > 0;
   }
 
-  /** Goes on with what the previous object had to publish. Returns whether it had something. `now` in ms. */
+  /** Resumes publishing after a restart of the object. Returns true when there are unconfirmed tokens. `now` in ms. */
   refresh(now: number): boolean {
     if (this.#deps.unlisted(0, 1).length === 0) return false;
     this.#backstopAt ??= now + BACKSTOP_MS;
     return true;
   }
 
-  /** The first token of a tree was handed to the queue. `now` in ms. */
+  /** Called after the first token of a tree was queued. `now` in ms. */
   started(row: number, accessor: string, now: number): void {
     this.#batches = [{ accessors: [accessor], last: row }];
     this.#backstopAt = now + BACKSTOP_MS;
   }
 
-  /** A token was written in this row. `now` in ms. */
+  /** Called after a token was written in this row. `now` in ms. */
   written(row: number, now: number): void {
     this.#backstopAt ??= now + BACKSTOP_MS;
-    // Rows are numbered by many isolates: one can come after a later one, and is in none of the batches.
+    // Isolates number rows independently. A row with a lower number than the end of a batch can be written after the
+    // batch, and the confirmation of the batch must not include it.
     for (const batch of this.#batches) batch.last = Math.min(batch.last, row - 1);
   }
 
-  /** Hands new tokens to the queue. Returns their rows. */
+  /** Queues a batch of new tokens. Returns their rows. */
   enqueue(): readonly number[] {
     if (this.#batches.length >= MAX_BATCHES) return [];
     const rows = this.#deps.unlisted(this.#enqueuedUpTo, BATCH);
@@ -88,7 +89,7 @@ export class NewTokens {
     return rows;
   }
 
-  /** Notes what the shards know by now. Returns whether there are tokens to hand over. `now` in ms. */
+  /** Raises the mark for confirmed batches. Returns true when there are tokens to queue. `now` in ms. */
   noteListed(now: number): boolean {
     const firstOnItsWay = this.#batches.findIndex(({ accessors }) => accessors.some(this.#deps.isOnItsWay));
     const known = this.#batches.splice(0, firstOnItsWay < 0 ? this.#batches.length : firstOnItsWay);
@@ -102,12 +103,12 @@ export class NewTokens {
     return isMore;
   }
 
-  /** Publishing has failed for now: the alarm tries again at `at` (ms). */
+  /** Has the alarm retry at `at` (ms) if a batch is still unconfirmed. */
   tryAgainAt(at: number): void {
     if (this.isOnItsWay) this.#backstopAt = at;
   }
 
-  /** The tokens are being deleted. */
+  /** Resets the state when the tree is freed. */
   forget(): void {
     this.#batches = [];
     this.#backstopAt = null;

@@ -19,40 +19,40 @@ import type { TokenRow } from "../token-rows.ts";
 import type { TreeStore } from "../tree-store.ts";
 import { NewTokens } from "./new-tokens.ts";
 
-/** Rounds that telling everything takes at most, while more is written. */
+/** Maximum rounds of `publishAll`, while more tokens are written. */
 const MAX_ROUNDS = 10;
-/** Tokens of which something has changed, that are read at once. */
+/** Maximum number of changed tokens that are read at once. */
 const BATCH = 2000;
 /** Tokens whose number of children is remembered. */
 const COUNTED_PARENTS = 1000;
 
 /** Tokens whose last use is remembered. */
 const REMEMBERED_USES = 10_000;
-/** Uses are published to the hour (ms), and so no more often. */
+/** Resolution of the last use (ms): the uses of a token are published at most once an hour. */
 const USE_HOUR_MS = 3_600_000;
 
-/** What the inventory needs of the tree around it. */
+/** The parts of the tree that `TreeUpdates` uses. */
 interface InventoryDeps {
   readonly env: TreeEnv;
   readonly treeId: string;
   readonly tokens: () => TreeStore;
-  /** Gets the keys for seals of rows, before a token is read. */
+  /** Loads the keys for seals of rows. Called before a token is read. */
   readonly open: () => Promise<void>;
 }
 
 /**
- * Publishes to the lists what becomes of the tokens of one tree, some time after it was answered. New tokens are published until the shards
- * have them, whatever ends in between: which ones that is follows from the rows. Other changes are noted in memory.
+ * Publishes changes of the tokens of one tree to the lists, some time after the answer. New tokens are published until
+ * the shards have them, and no crash loses one: the rows say which are pending. Other changes are kept in memory only.
  */
 export class TreeUpdates implements SweepObserver {
   readonly #tree: InventoryDeps;
-  /** Rows of which something has changed. */
+  /** Rows with changes to publish. */
   #changed = new Set<number>();
-  /** Numbers of children, counted once, or known to be none of a new token, and then kept with every change. */
+  /** Number of children, by row: counted once, or 0 for a new token, and then updated with every change. */
   readonly #children = new GenerationalCache<number, number>(COUNTED_PARENTS);
-  /** The hour in which a token was used last (ms), by row. A use is written nowhere in the tree. */
+  /** The hour in which a token was used last (ms), by row. The tree does not store it. */
   readonly #uses = new GenerationalCache<number, number>(REMEMBERED_USES);
-  /** Tokens below another; null before they were counted. */
+  /** Number of tokens that have a parent; null before they were counted. */
   #below: number | null = null;
   #sizeChanged = false;
   readonly #newTokens: NewTokens;
@@ -74,15 +74,16 @@ export class TreeUpdates implements SweepObserver {
     return this.#newTokens.backstopAt;
   }
 
-  /** Goes on with what the previous object had to publish. */
+  /** Resumes publishing after a restart of the object. */
   refresh(): void {
     if (this.#newTokens.refresh(currentTime())) this.#hasOutbox();
   }
 
   /**
-   * The first token of a tree was written.
+   * Queues the first token of a tree, which was just written.
    *
-   * @param allocatedBy the shard that handed out the id of the tree, and asks for the token should it not be notified. null: none.
+   * @param allocatedBy the shard that allocated the id of the tree: it asks for the token if it gets no update. null:
+   *   no shard did, and the tree checks by itself whether the token is listed.
    */
   started(spec: TokenSpec, ids: NewTokenIds, allocatedBy: number | null): void {
     const entry = newEntry(spec, ids.accessor, null);
@@ -92,7 +93,7 @@ export class TreeUpdates implements SweepObserver {
     this.#lookIn(CONFIRM_DELAY_MS);
   }
 
-  /** A token was written in `row`, below `parent`. */
+  /** Notes that a token was written in `row`, below `parent`. */
   born(row: number, parent: number): void {
     this.#children.set(row, 0, 1);
     this.#addChildren(parent, 1);
@@ -101,14 +102,14 @@ export class TreeUpdates implements SweepObserver {
     this.#hasOutbox();
   }
 
-  /** Its uses, its end or what hangs below it have changed. */
+  /** Notes that the uses, the expiry or the children of a token have changed. */
   changed(row: number): void {
     this.#changed.add(row);
     noteWaiting(this.#tree.treeId, true);
     this.#lookIn(READ_DELAY_MS);
   }
 
-  /** A token was used. The first use of each hour is published. `now` in ms. */
+  /** Notes a use of a token. The first use of each hour is published. `now` in ms. */
   used(row: number, now: number): void {
     if (!tracksLastUse(this.#tree.env) || this.#uses.get(row) === hourOf(now)) return;
     this.#uses.set(row, hourOf(now), 1);
@@ -121,7 +122,7 @@ export class TreeUpdates implements SweepObserver {
     return this.#uses.get(row) ?? null;
   }
 
-  /** Until when (ms) another use of a token that was used at `now` is nothing new; null: for ever. */
+  /** Until when (ms) another use of a token that was used at `now` needs no update; null: for ever. */
   usedUntil(now: number): number | null {
     return tracksLastUse(this.#tree.env) ? hourOf(now) + USE_HOUR_MS : null;
   }
@@ -136,7 +137,7 @@ export class TreeUpdates implements SweepObserver {
     this.#addBelow(-count);
   }
 
-  /** Tokens were deleted. */
+  /** Notes that tokens were deleted. */
   died(tokens: readonly Pick<SweepCandidate, "row" | "parent" | "isBelowDead">[]): void {
     const children = tokens.filter(({ parent }) => parent !== null);
     const ofLiving = children.filter(({ isBelowDead }) => !isBelowDead);
@@ -144,12 +145,12 @@ export class TreeUpdates implements SweepObserver {
       if (parent !== null) this.#addChildren(parent, -of.length);
     }
     if (children.length > 0) this.#addBelow(-children.length);
-    // Trees are counted by their oldest token, and this may have become it.
+    // The inventory counts trees by their oldest token, and this token may have become the oldest.
     const oldest = this.#store.oldest();
     if (oldest !== null && tokens.some(({ row }) => row < oldest)) this.changed(oldest);
   }
 
-  /** The storage of the tree is being deleted. */
+  /** Resets the state when the tree is freed. A pending change of its size is published first. */
   forget(): void {
     if (this.#sizeChanged) this.#publishTreeSize();
     this.#changed.clear();
@@ -159,14 +160,14 @@ export class TreeUpdates implements SweepObserver {
     noteWaiting(this.#tree.treeId, false);
   }
 
-  /** Hands everything to the queue of this isolate. */
+  /** Moves all pending updates into the queue of this isolate. */
   async enqueueAll(): Promise<void> {
     this.#noteListed();
     await this.#read();
     if (this.#newTokens.isBehind) await this.publishAll();
   }
 
-  /** Publishes everything now. From the answer on the shards know it, unless one of them does not answer. */
+  /** Sends all pending updates now. Once it returns, the shards have them, unless one did not answer. */
   async publishAll(): Promise<void> {
     for (let round = 0; round < MAX_ROUNDS; round++) {
       await this.#read();
@@ -176,7 +177,7 @@ export class TreeUpdates implements SweepObserver {
     this.#newTokens.tryAgainAt(currentTime() + RETRY_MS);
   }
 
-  /** What the timer does: publishes what there is, and notes what the shards know. */
+  /** Runs by the timer: queues pending updates, and notes which new tokens the shards have confirmed. */
   async look(): Promise<void> {
     try {
       this.#noteListed();
@@ -188,7 +189,11 @@ export class TreeUpdates implements SweepObserver {
     }
   }
 
-  /** Has the first token listed, whether it is or not. False, with nothing done, when it is not alive. @throws when no shard answers. */
+  /**
+   * Publishes the first token, even if it is listed already. False, with nothing done, when it is not alive.
+   *
+   * @throws when its shard does not answer.
+   */
   async publishFirst(): Promise<boolean> {
     await this.#tree.open();
     const oldest = this.#store.oldest();
@@ -200,7 +205,7 @@ export class TreeUpdates implements SweepObserver {
     return true;
   }
 
-  /** What the inventory keeps of those of the rows that are alive. The keys for seals are open. */
+  /** Inventory entries of the live tokens among `rows`. The caller has loaded the keys for seals. */
   describe(rows: readonly number[]): InventoryEntry[] {
     const tokens = this.#store;
     const now = currentTime();
@@ -211,7 +216,7 @@ export class TreeUpdates implements SweepObserver {
     });
   }
 
-  /** Has the size of the tree published, which the entries of its tokens do not hold. */
+  /** Publishes the size of the tree, which the entries of its tokens do not contain. */
   sizeIsWanted(): void {
     this.#addBelow(0);
   }
@@ -220,13 +225,13 @@ export class TreeUpdates implements SweepObserver {
     return this.#tree.tokens();
   }
 
-  /** There are tokens that the shards may not know. */
+  /** Schedules the publishing of tokens that the shards may not have. */
   #hasOutbox(): void {
     noteWaiting(this.#tree.treeId, true);
     this.#lookIn(READ_DELAY_MS);
   }
 
-  /** Reads what there is to publish, and moves it to the queue of this isolate. */
+  /** Reads the changed tokens, and moves their updates into the queue of this isolate. */
   async #read(): Promise<void> {
     await this.#tree.open();
     const { env } = this.#tree;
@@ -239,7 +244,7 @@ export class TreeUpdates implements SweepObserver {
     if (this.#changed.size === 0 && !this.#newTokens.isBehind) noteWaiting(this.#tree.treeId, false);
   }
 
-  /** Notes what the shards know by now. Returns whether there is more to publish. */
+  /** Notes which new tokens the shards have confirmed. Returns true when there is more to publish. */
   #noteListed(): boolean {
     const isMore = this.#newTokens.noteListed(currentTime());
     if (isMore) this.#hasOutbox();
@@ -250,7 +255,7 @@ export class TreeUpdates implements SweepObserver {
     const tokens = this.#store;
     const oldest = tokens.oldest();
     const root = oldest === null ? undefined : tokens.find(oldest)?.fixed.accessor;
-    // A tree without a token is no more in the inventory than its tokens.
+    // The inventory has no tree without tokens.
     if (root === undefined) return;
     this.#below ??= tokens.countBelow();
     publishTreeSize(this.#tree.env, { root, count: this.#below + 1 });
@@ -273,7 +278,7 @@ export class TreeUpdates implements SweepObserver {
   #countChildren(row: number): number {
     const known = this.#children.get(row);
     const count = known ?? this.#store.countChildren(row);
-    // Of a token without children nothing needs to be remembered.
+    // A token without children needs no entry.
     if (count === 0) this.#children.forget(row);
     else if (known === undefined) this.#children.set(row, count, 1);
     return count;
@@ -296,7 +301,7 @@ export class TreeUpdates implements SweepObserver {
   }
 }
 
-/** True unless the setting turns it off. */
+/** True unless the setting TRACK_LAST_USE is "false". */
 function tracksLastUse(env: Pick<TreeEnv, "TRACK_LAST_USE">): boolean {
   return env.TRACK_LAST_USE !== "false";
 }
