@@ -17,7 +17,7 @@ import { type Installation, installationAgeMs } from "../../system/installation.
 import { tidyOf } from "../../tidy/tidy.ts";
 import { fieldSchema, text } from "../../wire/fields.ts";
 import { dataReply, plainReply } from "../../wire/reply.ts";
-import { byMountPath, mountNames, sumOfCounts } from "./tokens/token-view.ts";
+import { byMountPath, sumOfCounts } from "./tokens/token-view.ts";
 
 /** How long an isolate answers the same figures of the installation, in ms: asking again takes some hundred calls to objects. */
 const MAX_AGE_MS = 30_000;
@@ -83,7 +83,7 @@ async function readFigures(env: Env, installation: Installation): Promise<Instal
   const irrevocable = await countIrrevocable(env);
   const { last } = await tidyOf(env).status();
   return {
-    tokensByMount: byMountPath(byMount, mountNames(installation)),
+    tokensByMount: byMountPath(byMount, installation),
     tokensByPolicy: byPolicy.groups.slice(0, MAX_POLICIES),
     tokensByEnd: byEnd,
     leases: await countLeases(env),

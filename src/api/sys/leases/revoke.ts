@@ -167,7 +167,7 @@ const REVOCATION_VIEW = view<ShownRevocation>({
   "issued_since?": ["string", ({ watermark }) => formatTime(sinceOf(watermark.scope)) ?? undefined],
   time: ["string", ({ watermark }) => formatRfc3339(watermark.madeAt)],
   created_before: ["string | null", ({ watermark }) => formatTime(watermark.createdBefore)],
-  asked_by: ["object | null", ({ watermark: { asked } }) => asked.by && askerObject(asked.by)],
+  asked_by: ["object | null", ({ watermark: { asked } }) => askerObject(asked.by)],
   request_id: ["string", ({ watermark }) => watermark.asked.request],
   request_path: ["string", ({ watermark }) => watermark.asked.path ?? ""],
   clean_up: [

@@ -14,30 +14,35 @@ import {
   findEnded,
   pageOfEnded,
 } from "../../../listing/inventory/ended-queries.ts";
-import { cursorText, type Position, readCursor } from "../../../listing/inventory/order.ts";
+import { cursorText, readCursor } from "../../../listing/inventory/order.ts";
 import { revocationsOf } from "../../../listing/inventory/revocations.ts";
 import { type EndedFilter, type EndedToken, LAST_FIRST } from "../../../listing/inventory/shard/ended.ts";
 import type { Asker } from "../../../system/end-request.ts";
+import type { Installation } from "../../../system/installation.ts";
 import { treeOf } from "../../../token/find-tree.ts";
 import { type AccessorCredential, readAccessor, routedIdText } from "../../../token/ids.ts";
 import { list, strictSchema, text, type Values } from "../../../wire/fields.ts";
-import { PAGE, type Page } from "../../../wire/page.ts";
+import { PAGE } from "../../../wire/page.ts";
 import { dataReply, type Reply } from "../../../wire/reply.ts";
 import { view } from "../../../wire/view.ts";
 import { AFTER, readLimit, TOKEN_PAGE } from "./filter-fields.ts";
-import { type MountName, mountNames, TOKEN_VIEW } from "./token-view.ts";
+import { TOKEN_SHAPE, tokenRenderer } from "./token-view.ts";
 
 /** A token that has ended. */
 interface Ended extends Pick<EndedToken, "end" | "token"> {
-  /** How many others ended with it, where that was counted. */
+  /** Number of other tokens that ended with it; absent where it was not counted. */
   readonly others?: number;
 }
 
 /** The end of a token. */
 export const END_VIEW = view<Ended>({
   at: ["string", ({ end }) => formatRfc3339(end.at)],
-  how: ["string", howItEnded],
-  by: ["object | null", ({ end }) => end.by && askerObject(end.by)],
+  how: [
+    "string",
+    ({ token, end }) =>
+      end.cause === token.accessor ? end.how : `${end.how === "revoked" ? "revoked" : "ended"} with its parent`,
+  ],
+  by: ["object | null", ({ end }) => askerObject(end.by)],
   cause: ["string", ({ end }) => end.cause],
   request_id: ["string", ({ end }) => end.request],
   request_path: ["string", ({ end }) => end.path ?? ""],
@@ -45,93 +50,65 @@ export const END_VIEW = view<Ended>({
   "with?": ["integer", ({ others }) => others],
 });
 
-const FIELDS = strictSchema({
-  job: text().describe("Only tokens that this job revoked."),
-  cause: text().describe("Only tokens that ended with the one that has this accessor, itself included."),
-  ...TOKEN_PAGE,
-});
-type Fields = Values<typeof FIELDS>;
-
-async function listEnded({ env, installation, fields }: CallContext<Fields>): Answered {
-  if (fields.job !== "" && fields.cause !== "") return refuse("job and cause are not given together");
-  const limit = readLimit(fields.limit);
-  if (!limit.ok) return limit;
-  const after = readAfter(fields.after);
-  if (!after.ok) return after;
-  const filter = await filterOf(env, fields);
-  const page = filter ? await pageOfEnded(env, filter, after.value, limit.value) : null;
-  const mounts = mountNames(installation);
-  return ok(
-    dataReply({
-      tokens: (page?.tokens ?? []).map((token) => ({
-        token: TOKEN_VIEW.show({ token: token.token, mounts }),
-        ended: END_VIEW.show(token),
-      })),
-      next: page?.next ? cursorText(LAST_FIRST, page.next) : "",
-      scanned: page?.scanned ?? 0,
-    }),
-  );
+/** The token that made a request, as answers show it. */
+export function askerObject(asker: Asker | null): Record<string, string> | null {
+  return asker && { accessor: asker.accessor, display_name: asker.displayName, entity_id: asker.entityId };
 }
 
-/** Reads the cursor of a page of ended tokens; null for "", the first page. */
-function readAfter(cursor: string): Result<Position | null> {
-  const after = cursor === "" ? null : readCursor(LAST_FIRST, cursor);
-  return after === null && cursor !== "" ? refuse("after is not the cursor of a page") : ok(after);
-}
-
-async function filterOf(env: Env, { job, cause }: Fields): Promise<EndedFilter | null> {
-  if (job !== "") return endedByJob(env, job);
-  return cause === "" ? ALL_ENDED : endedWith(env, cause);
-}
-
-/** What is known of a token that is not alive: kept by the list, or still in its tree, which is about to sweep it. Null: nothing. */
+/**
+ * Answers with the record of a token that is not alive: the list stores it, or its tree until the sweep deletes the
+ * token. Null: there is none.
+ */
 export async function endedReply(
   env: Env,
   { treeId, row, tail }: AccessorCredential,
-  mounts: ReadonlyMap<string, MountName>,
+  installation: Installation,
 ): Promise<Reply | null> {
-  const accessor = routedIdText(treeId, row, tail);
-  const kept = await findEnded(env, accessor);
-  const ended = kept ?? (await unsweptIn(env, treeId, row, tail));
+  const kept = await findEnded(env, routedIdText(treeId, row, tail));
+  const inTree = kept ? null : await treeOf(env, treeId)?.unsweptEnd(row, tail);
+  const ended = kept ?? (inTree?.entry ? { token: { ...inTree.entry, id: row }, end: inTree.end } : null);
   if (!ended) return null;
   const { token, end } = ended;
   const filter = end.job === "" ? { cause: end.cause, from: end.at, to: end.at } : await endedByJob(env, end.job);
   const others = (await countEnded(env, filter)) - (kept ? 1 : 0);
   return dataReply({
-    token: TOKEN_VIEW.show({ token, mounts }),
+    token: tokenRenderer(installation)(token),
     ended: END_VIEW.show({ token, end, others: Math.max(0, others) }),
   });
 }
 
-async function unsweptIn(env: Env, treeId: string, row: number, tail: Uint8Array): Promise<Ended | null> {
-  const found = await treeOf(env, treeId)?.unsweptEnd(row, tail);
-  return found?.entry ? { token: { ...found.entry, id: row }, end: found.end } : null;
-}
+const ENDED_FIELDS = strictSchema({
+  job: text().describe("Only tokens that this job revoked."),
+  cause: text().describe("Only tokens that ended with the one that has this accessor, itself included."),
+  ...TOKEN_PAGE,
+});
 
-function howItEnded({ token, end }: Ended): string {
-  return end.cause === token.accessor ? end.how : `${end.how === "revoked" ? "revoked" : "ended"} with its parent`;
-}
+const RECEIPT_FIELDS = strictSchema({
+  after: AFTER,
+  limit: PAGE.limit.describe(`Accessors of the page: 1 to ${MAX_NAMED_TOKENS}, which is the default.`),
+});
 
-/** The token of a request, as answers show it. */
-export function askerObject({ accessor, displayName, entityId }: Asker): Record<string, string> {
-  return { accessor, display_name: displayName, entity_id: entityId };
-}
+const VERIFY_FIELDS = strictSchema({
+  accessors: list().describe(`Accessors of the tokens, at most ${MAX_NAMED_TOKENS}.`),
+  job: text().describe(`In place of accessors: all tokens that this job ended, ${MAX_NAMED_TOKENS} at a time.`),
+  after: AFTER,
+});
 
-/** What has ended lately, what a revocation of many tokens ended, and the proof that it has. */
+/** Records of ended tokens, the receipt of a revocation of many tokens, and the check that tokens are refused. */
 export const ENDED_TOKEN_ROUTES: readonly Route[] = [
   simpleRoute("read", "sys/tokens/ended", {
-    summary: "Tokens that have ended lately, the last first: when, how and by whom.",
+    summary: "Lists the tokens that ended recently, the last first: when, how and by whose request.",
     operationId: "inventory-read-ended",
     answers: dataAnswer({
-      tokens: [{ token: TOKEN_VIEW.shape, ended: END_VIEW.shape }],
+      tokens: [{ token: TOKEN_SHAPE, ended: END_VIEW.shape }],
       next: "string",
       scanned: "integer",
     }),
-    input: FIELDS,
+    input: ENDED_FIELDS,
     handle: listEnded,
   }),
   simpleRoute("read", "sys/tokens/jobs/:id/receipt", {
-    summary: "Who revoked what with a job, and the accessors of all tokens that it ended, page by page.",
+    summary: "Shows who made the request of a job, and the accessors of all tokens that it ended, page by page.",
     operationId: "inventory-read-receipt",
     parameters: { id: "Id of the job." },
     answers: dataAnswer({
@@ -147,14 +124,11 @@ export const ENDED_TOKEN_ROUTES: readonly Route[] = [
       accessors: ["string"],
       next: "string",
     }),
-    input: strictSchema({
-      after: AFTER,
-      limit: PAGE.limit.describe(`Accessors of the page: 1 to ${MAX_NAMED_TOKENS}, which it has when absent.`),
-    }),
+    input: RECEIPT_FIELDS,
     handle: readReceipt,
   }),
   simpleRoute("update", "sys/tokens/verify-ended", {
-    summary: "Asks the trees of tokens whether each of them is refused.",
+    summary: "Asks the trees of tokens whether each token is refused.",
     operationId: "inventory-verify-ended",
     answers: dataAnswer({
       checked: "integer",
@@ -163,23 +137,32 @@ export const ENDED_TOKEN_ROUTES: readonly Route[] = [
       alive: ["string"],
       next: "string",
     }),
-    input: strictSchema({
-      accessors: list().describe(`Accessors of the tokens, at most ${MAX_NAMED_TOKENS}.`),
-      job: text().describe(`All that this job ended, in place of accessors, ${MAX_NAMED_TOKENS} at a time.`),
-      after: AFTER,
-    }),
+    input: VERIFY_FIELDS,
     handle: verifyEnded,
   }),
 ];
 
-async function readReceipt({ env, params, fields }: CallContext<Page>): Answered {
-  const { after } = fields;
+async function listEnded({ env, installation, fields }: CallContext<Values<typeof ENDED_FIELDS>>): Answered {
+  const { job, cause } = fields;
+  if (job !== "" && cause !== "") return refuse("job and cause are not given together");
+  const limit = readLimit(fields.limit);
+  if (!limit.ok) return limit;
+  const filter = job !== "" ? await endedByJob(env, job) : cause !== "" ? await endedWith(env, cause) : ALL_ENDED;
+  const page = await endedPage(env, filter, fields.after, limit.value);
+  if (!page.ok) return page;
+  const show = tokenRenderer(installation);
+  const { tokens, next, scanned } = page.value;
+  const shown = tokens.map((ended) => ({ token: show(ended.token), ended: END_VIEW.show(ended) }));
+  return ok(dataReply({ tokens: shown, next, scanned }));
+}
+
+async function readReceipt({ env, params, fields }: CallContext<Values<typeof RECEIPT_FIELDS>>): Answered {
   const limit = readLimit(fields.limit, MAX_NAMED_TOKENS, MAX_NAMED_TOKENS);
   if (!limit.ok) return limit;
   const job = await revocationsOf(env).read(params.id ?? "");
   if (!job || job.dry) return NOT_FOUND;
   const filter = endedInJob(job.id, job);
-  const page = await accessorsOf(env, filter, after, limit.value);
+  const page = await endedPage(env, filter, fields.after, limit.value);
   if (!page.ok) return page;
   const isOver = job.finishedAt !== null;
   const { by, request } = job.selection.asked;
@@ -187,65 +170,60 @@ async function readReceipt({ env, params, fields }: CallContext<Page>): Answered
     dataReply({
       job: job.id,
       state: job.state,
-      // Of a token that is counted and not kept, its tree has not swept it yet, or it is kept no longer. Every shard counts all
-      // that the job ended, so the first page alone says it.
-      ...(after === "" && { complete: isOver && (await countEnded(env, filter)) >= job.total }),
-      asked_by: by && askerObject(by),
+      // Incomplete: the tree of a token has not swept it yet, or its record is no longer kept. All shards count the
+      // records for this, so only the first page has it.
+      ...(fields.after === "" && { complete: isOver && (await countEnded(env, filter)) >= job.total }),
+      asked_by: askerObject(by),
       request_id: request,
       started: formatRfc3339(job.startedAt),
       finished: formatTime(job.finishedAt),
       filter: JSON.parse(job.selection.sent),
-      // As the dry run and the job have it: one that ended with another above it in an earlier step is among them.
+      // As in the dry run and in the job: a token that ended with its parent in an earlier step is counted as well.
       numbers: { matched: job.tally?.matched ?? 0, total: job.total },
-      ...page.value,
+      accessors: page.value.tokens.map(({ token }) => token.accessor),
+      next: page.value.next,
     }),
   );
 }
 
-async function accessorsOf(
-  env: Env,
-  filter: EndedFilter,
-  cursor: string,
-  limit: number,
-): Promise<Result<{ accessors: string[]; next: string }>> {
-  const after = readAfter(cursor);
-  if (!after.ok) return after;
-  const { tokens, next } = await pageOfEnded(env, filter, after.value, limit);
-  return ok({
-    accessors: tokens.map(({ token }) => token.accessor),
-    next: next === null ? "" : cursorText(LAST_FIRST, next),
-  });
-}
-
-/** A page of what a job ended. A job that was never there is not found: that nothing of it is alive would read as a proof. */
-async function endedPageOf(
-  env: Env,
-  job: string,
-  after: string,
-): Promise<Result<{ accessors: string[]; next: string }>> {
-  const run = await revocationsOf(env).read(job);
-  const page = await accessorsOf(env, endedInJob(job, run), after, MAX_NAMED_TOKENS);
-  return page.ok && page.value.accessors.length === 0 && !run ? NOT_FOUND : page;
-}
-
-type CheckFields = { readonly accessors: string[]; readonly job: string; readonly after: string };
-
-async function verifyEnded({ env, installation, fields }: CallContext<CheckFields>): Answered {
+async function verifyEnded({ env, installation, fields }: CallContext<Values<typeof VERIFY_FIELDS>>): Answered {
   const { job, after } = fields;
-  const named = [...new Set(fields.accessors)];
-  if ((job !== "") === named.length > 0) return refuse("accessors or a job say which tokens are meant: one of them");
-  if (named.length > MAX_NAMED_TOKENS) return refuse(`accessors are at most ${MAX_NAMED_TOKENS}`);
-  const page = job === "" ? ok({ accessors: named, next: "" }) : await endedPageOf(env, job, after);
-  if (!page.ok) return page;
-  const { accessors, next } = page.value;
+  let accessors = [...new Set(fields.accessors)];
+  let next = "";
+  if ((job !== "") === accessors.length > 0)
+    return refuse("accessors or a job say which tokens are meant: one of them");
+  if (accessors.length > MAX_NAMED_TOKENS) return refuse(`accessors are at most ${MAX_NAMED_TOKENS}`);
+  if (job !== "") {
+    const run = await revocationsOf(env).read(job);
+    const page = await endedPage(env, endedInJob(job, run), after, MAX_NAMED_TOKENS);
+    if (!page.ok) return page;
+    accessors = page.value.tokens.map(({ token }) => token.accessor);
+    next = page.value.next;
+    // An answer without tokens would look like a proof that those of an unknown job are refused.
+    if (!run && accessors.length === 0) return NOT_FOUND;
+  }
   const read = await Promise.all(accessors.map((accessor) => readAccessor(installation.keys, accessor)));
   const places = read.flatMap((place) => place ?? []);
-  const answers = await inGroups([...Map.groupBy(places, ({ treeId }) => treeId)], async ([treeId, of]) => {
+  const answers = await inGroups([...Map.groupBy(places, ({ treeId }) => treeId)], async ([treeId, inTree]) => {
     const rows: readonly number[] =
-      (await treeOf(env, treeId)?.aliveOf(of.map(({ row, tail }) => ({ row, tail })))) ?? [];
-    return of.filter(({ row }) => rows.includes(row)).map(({ row, tail }) => routedIdText(treeId, row, tail));
+      (await treeOf(env, treeId)?.aliveOf(inTree.map(({ row, tail }) => ({ row, tail })))) ?? [];
+    return inTree.filter(({ row }) => rows.includes(row)).map(({ row, tail }) => routedIdText(treeId, row, tail));
   });
   const alive = answers.flat();
   const unknown = accessors.length - places.length;
   return ok(dataReply({ checked: accessors.length, ended: places.length - alive.length, unknown, alive, next }));
+}
+
+/** Reads a page of ended tokens. @param filter null: no token matches. @param cursor "" for the first page. */
+async function endedPage(
+  env: Env,
+  filter: EndedFilter | null,
+  cursor: string,
+  limit: number,
+): Promise<Result<{ tokens: readonly EndedToken[]; next: string; scanned: number }>> {
+  const after = cursor === "" ? null : readCursor(LAST_FIRST, cursor);
+  if (after === null && cursor !== "") return refuse("after is not the cursor of a page");
+  if (!filter) return ok({ tokens: [], next: "", scanned: 0 });
+  const { tokens, next, scanned } = await pageOfEnded(env, filter, after, limit);
+  return ok({ tokens, next: next ? cursorText(LAST_FIRST, next) : "", scanned });
 }

@@ -12,58 +12,54 @@ import { issuerOf } from "../../../system/mount.ts";
 import { Field, flag, isObject, sent, text, time, type Values } from "../../../wire/fields.ts";
 import { PAGE } from "../../../wire/page.ts";
 
-/** Pairs that one filter names. */
+/** Maximum number of pairs of metadata in a filter. */
 const MAX_PAIRS = 32;
 
-/** The fields of a filter. An empty text is as none. */
+/** The fields of a filter. An empty text is the same as an absent field. */
 export const FILTER = {
   mount: text().describe("Path of the auth mount that issued the token."),
-  role: text().describe("Role that made the token, of the token method or of the auth method that issued it."),
-  path_prefix: text().describe("Beginning of the path that made the token."),
+  role: text().describe(
+    "Role by which the token was created: a token role, or a role of the auth method that issued it.",
+  ),
+  path_prefix: text().describe("Beginning of the path of the request that created the token."),
   policy: text().describe("A policy that the token has."),
   entity_id: text().describe("Entity that the token belongs to."),
-  display_name: text().describe("Display name; with * at the end, the beginning of it."),
+  display_name: text().describe("Display name; with * at the end: its beginning."),
   search: text().describe(
-    "Part of the display name, of a pair of metadata, the role, the path that made the token, the name of its entity or of an alias of that, in any case, or of the accessor: 3 to 128 characters.",
+    "3 to 128 characters, in upper or lower case, that are part of: the display name, a name or value of metadata, the role, the path of the request that created the token, the name of its entity or of an alias of that entity, or the accessor.",
   ),
   metadata: new Field(
     { shape: ["string"], format: "kvpairs" },
     readPairs,
-    "A name and value that the token's metadata has, as name=value; may be repeated, and then all have to apply.",
+    "A pair of the token's metadata, as name=value. May be repeated: the token must have all of the pairs.",
   ),
-  type: text().describe("Type of the token: service, the only one that is listed."),
-  created_after: time().describe("The token was made after this moment."),
-  created_before: time().describe("The token was made before this moment."),
-  ends_after: time().describe("The token ends after this moment, or never."),
-  ends_before: time().describe("The token ends before this moment."),
+  type: text().describe("Type of the token: service, the only type that is listed."),
+  created_after: time().describe("The token was created after this time."),
+  created_before: time().describe("The token was created before this time."),
+  ends_after: time().describe("The token ends after this time, or never."),
+  ends_before: time().describe("The token ends before this time."),
   never_ends: sent(flag(false)).describe("Whether the token never ends."),
-  unused_since: time().describe("The token was made before this moment and is not known to have been used since."),
+  unused_since: time().describe("The token was created before this time, and no use of it since then is known."),
   orphan: sent(flag(false)).describe("Whether the token has no parent."),
   tree: text().describe("Id of the tree that the token is in."),
 };
 
-/** The fields, read. */
 type FilterFields = Values<typeof FILTER>;
 
-const TREE_ID = /^[0-9a-f]{64}$/;
-
-/** The filter that the fields say, or why there is none. Asks which entities a search finds. */
-export async function readFilter({
-  env,
-  installation,
-  fields,
-}: CallContext<FilterFields>): Promise<Result<TokenFilter>> {
+/** Reads a filter. For a search it asks which entities have matching names. */
+export async function readFilter(context: CallContext<FilterFields>): Promise<Result<TokenFilter>> {
+  const { env, installation, fields } = context;
   if (fields.type !== "" && fields.type !== "service") return refuse('only tokens of the type "service" are listed');
-  if (fields.tree !== "" && !TREE_ID.test(fields.tree)) return refuse("tree is not the id of a tree");
+  if (!/^([0-9a-f]{64})?$/.test(fields.tree)) return refuse("tree is not the id of a tree");
   const holder = await fieldWithToken(env, installation, fields);
   if (holder !== null) return refuse(`${holder} takes no token: sys/tokens/find takes one in its body`);
-  const mount = fields.mount === "" ? ok(undefined) : readMount(fields.mount, installation);
+  const mount = readMount(fields.mount, installation);
   if (!mount.ok) return mount;
   const search = await readSearch(env, installation, fields.search.trim());
   if (!search.ok) return search;
   const isPrefix = fields.display_name.endsWith("*");
   return ok({
-    mount: mount.value,
+    mount: mount.value ?? undefined,
     role: fields.role || undefined,
     pathPrefix: fields.path_prefix || undefined,
     policy: fields.policy.toLowerCase() || undefined,
@@ -83,12 +79,12 @@ export async function readFilter({
   });
 }
 
-/** No token is shorter, of those that are not chosen by root. */
+/** Generated tokens are not shorter than this, in characters. */
 const MIN_TOKEN = 40;
 
 /**
- * The field whose text has a token of this installation in it; null for none. What is filtered by is in addresses, and is kept and shown
- * with the job of a revocation.
+ * Returns the name of the field that contains a token of this installation; null for none. A filter must not contain
+ * one: it is part of URLs, and a revocation stores and shows it.
  */
 async function fieldWithToken(env: Env, installation: Installation, fields: FilterFields): Promise<string | null> {
   for (const [name, value] of Object.entries(fields)) {
@@ -101,15 +97,19 @@ async function fieldWithToken(env: Env, installation: Installation, fields: Filt
   return null;
 }
 
-/** The id under which the mount at a path issues; the path is with or without `auth/` and the last slash. */
-export function readMount(path: string, installation: Installation): Result<string> {
+/**
+ * Returns the id that the inventory stores for the mount at a path; null for "". The path may begin with `auth/` and
+ * end with a slash.
+ */
+export function readMount(path: string, installation: Installation): Result<string | null> {
+  if (path === "") return ok(null);
   const plain = `${path.replace(/^auth\//, "").replace(/\/$/, "")}/`;
   if (plain === "token/") return ok(TOKEN_MOUNT);
   const mount = installation.mountAt(plain);
   return mount ? ok(issuerOf(mount)) : refuse("no auth method is mounted at the path in mount");
 }
 
-/** What a text searches for; undefined for an empty one. */
+/** Reads a search; undefined for "". */
 async function readSearch(env: Env, installation: Installation, text: string): Promise<Result<Search | undefined>> {
   if (text === "") return ok(undefined);
   const length = text.length > 2 * MAX_SEARCH ? text.length : [...lowered(text)].length;
@@ -117,7 +117,7 @@ async function readSearch(env: Env, installation: Installation, text: string): P
     return refuse(`search has ${MIN_SEARCH} to ${MAX_SEARCH} characters`);
   }
   if (hasUnprintable(text)) return refuse("search has a character that is not seen");
-  // One that root chose is known here alone: elsewhere it could be the name that is meant.
+  // This finds tokens with ids that root chose as well. In other fields such a text may be a name.
   if (await readToken(env, installation, text)) {
     return refuse("search takes no token: sys/tokens/find takes one in its body");
   }
@@ -127,8 +127,8 @@ async function readSearch(env: Env, installation: Installation, text: string): P
 }
 
 /**
- * Pairs as `name=value`, one or a list of them, or an object. undefined when absent or empty. A name with two values is refused: no
- * token has both, and either of them alone would mean more tokens.
+ * Reads pairs: one `name=value`, a list of them, or an object; undefined when absent or empty. A name with two values
+ * is refused: no token has both, and a filter with only one of them would match more tokens.
  */
 function readPairs(value: unknown): Result<Metadata | undefined, string> {
   if (value === undefined || value === null || value === "") return ok(undefined);
@@ -150,16 +150,16 @@ function isPair(pair: readonly unknown[]): pair is readonly [string, string] {
   return pair.length === 2 && pair.every((part) => typeof part === "string") && pair[0] !== "";
 }
 
-/** Where a page of tokens begins. */
-export const AFTER = PAGE.after.describe("The cursor in next of the page before.");
+/** The start of a page of tokens. */
+export const AFTER = PAGE.after.describe("The cursor in next of the previous page.");
 
 /** The fields of a page of tokens. */
 export const TOKEN_PAGE = {
   after: AFTER,
-  limit: PAGE.limit.describe("Tokens of the page: 1 to 1000, 100 when absent."),
+  limit: PAGE.limit.describe("Tokens of the page: 1 to 1000, 100 by default."),
 };
 
-/** How many entries a page has: as many as are asked for, and `otherwise` where nothing is said. */
+/** Returns the number of entries of a page; `otherwise` for 0. */
 export function readLimit(asked: number, max = 1000, otherwise = 100): Result<number> {
   return asked < 0 || asked > max ? refuse(`limit is at most ${max}`) : ok(asked || otherwise);
 }

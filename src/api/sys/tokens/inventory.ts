@@ -15,7 +15,7 @@ import type { Env } from "../../../env.ts";
 import { leaseIdOf } from "../../../lease/record.ts";
 import { judged, type ListedToken } from "../../../listing/inventory/entry.ts";
 import type { TokenFilter } from "../../../listing/inventory/filter.ts";
-import { cursorText, type Order, type Position, readCursor, type TokenPage } from "../../../listing/inventory/order.ts";
+import { cursorText, type Order, type Position, readCursor } from "../../../listing/inventory/order.ts";
 import { findInInventory, pageOfInventory } from "../../../listing/inventory/queries.ts";
 import { FRESHNESS_MS } from "../../../listing/updates/delays.ts";
 import { publishRecent } from "../../../listing/updates/recent.ts";
@@ -27,9 +27,9 @@ import { PAGE, type Page } from "../../../wire/page.ts";
 import { dataReply } from "../../../wire/reply.ts";
 import { END_VIEW, endedReply } from "./ended.ts";
 import { FILTER, readFilter, readLimit, TOKEN_PAGE } from "./filter-fields.ts";
-import { mountNames, TOKEN_VIEW } from "./token-view.ts";
+import { TOKEN_SHAPE, tokenRenderer } from "./token-view.ts";
 
-/** Pages of the index that one request reads at most, while none of them has a token that the filter means. */
+/** Maximum number of pages of the index that one request reads while no token matches the filter. */
 const MAX_ROUNDS = 4;
 
 const ORDERS: Readonly<Record<string, Order>> = {
@@ -45,27 +45,27 @@ const LISTING = strictSchema({
   ...TOKEN_PAGE,
 });
 
-const PAGE_SHAPE = { tokens: [TOKEN_VIEW.shape], next: "string", scanned: "integer", fresh_as_of: "string" } as const;
+const PAGE_SHAPE = { tokens: [TOKEN_SHAPE], next: "string", scanned: "integer", fresh_as_of: "string" } as const;
 
-/** `sys/tokens`: all tokens that there are, page by page. */
+/** The list of all tokens, in both forms: read and list. */
 export const TOKEN_LIST_ROUTES: readonly Route[] = [
   simpleRoute("read", "sys/tokens", {
-    summary: "Tokens by a filter, page by page, with what is known about each.",
+    summary: "Lists tokens by a filter, page by page, with the properties of each.",
     operationId: "inventory-read-tokens",
     answers: dataAnswer(PAGE_SHAPE),
     input: LISTING,
-    handle: async (context) => listed(context, false),
+    handle: (context) => listTokens(context, false),
   }),
   simpleRoute("list", "sys/tokens", {
-    summary: "Accessors of tokens by a filter, page by page, with what is known about each.",
+    summary: "Lists the accessors of tokens by a filter, page by page, with the properties of each token.",
     operationId: "inventory-list-tokens",
-    answers: dataAnswer({ keys: ["string"], key_info: { "*": TOKEN_VIEW.shape }, ...PAGE_SHAPE }),
+    answers: dataAnswer({ keys: ["string"], key_info: { "*": TOKEN_SHAPE }, ...PAGE_SHAPE }),
     input: LISTING,
-    handle: async (context) => listed(context, true),
+    handle: (context) => listTokens(context, true),
   }),
 ];
 
-async function listed(context: CallContext<Values<typeof LISTING>>, withKeys: boolean): Answered {
+async function listTokens(context: CallContext<Values<typeof LISTING>>, withKeys: boolean): Answered {
   const { env, installation, fields } = context;
   const filter = await readFilter(context);
   if (!filter.ok) return filter;
@@ -78,21 +78,24 @@ async function listed(context: CallContext<Values<typeof LISTING>>, withKeys: bo
   const now = currentTime();
   await publishRecent(env, now);
   const page = await firstPage(env, filter.value, order, after, limit.value, now);
-  // What a watermark ended stays in the inventory until it is cleaned up.
+  // The inventory has tokens that a watermark ended until they are cleaned up.
   const found = page.tokens.filter((token) => !isEnded(installation.watermarks, "open", judged(token)));
-  const mounts = mountNames(installation);
-  const tokens = found.map((token) => TOKEN_VIEW.show({ token, mounts }));
-  const data = {
-    ...(withKeys && keysOf(found, tokens)),
-    tokens,
-    next: page.next === null ? "" : cursorText(order, page.next),
-    scanned: page.scanned,
-    fresh_as_of: formatRfc3339(now - FRESHNESS_MS),
-  };
-  return ok(dataReply(data));
+  const tokens = found.map(tokenRenderer(installation));
+  return ok(
+    dataReply({
+      ...(withKeys && {
+        keys: found.map(({ accessor }) => accessor),
+        key_info: Object.fromEntries(found.map(({ accessor }, at) => [accessor, tokens[at]])),
+      }),
+      tokens,
+      next: page.next === null ? "" : cursorText(order, page.next),
+      scanned: page.scanned,
+      fresh_as_of: formatRfc3339(now - FRESHNESS_MS),
+    }),
+  );
 }
 
-/** The first page from `after` on that has a token, or the last one that this request reads. */
+/** Returns the first page after `after` that has a token, or the last page that one request may read. */
 async function firstPage(
   env: Env,
   filter: TokenFilter,
@@ -100,7 +103,7 @@ async function firstPage(
   after: Position | null,
   limit: number,
   now: number,
-): Promise<TokenPage<ListedToken>> {
+) {
   let scanned = 0;
   let from = after;
   for (let round = 1; ; round++) {
@@ -111,30 +114,18 @@ async function firstPage(
   }
 }
 
-function keysOf(tokens: readonly ListedToken[], objects: readonly Record<string, unknown>[]) {
-  return {
-    keys: tokens.map(({ accessor }) => accessor),
-    key_info: Object.fromEntries(tokens.map(({ accessor }, at) => [accessor, objects[at]])),
-  };
-}
-
-const ROW = /^\d{1,16}$/;
-
 const COUNT_SHAPE = { count: "integer", more: "boolean" } as const;
-const NODE_SHAPE = { token: TOKEN_VIEW.shape, descendants: COUNT_SHAPE } as const;
+const NODE_SHAPE = { token: TOKEN_SHAPE, descendants: COUNT_SHAPE } as const;
 
-/**
- * `sys/tokens/find`: which token a text is that somebody has found. It is in the body: an address is seen by others.
- * `sys/tokens/:accessor`: where a token comes from, and what a revocation would take along.
- */
+/** One token: found by its text, and shown with its relatives. */
 export const TOKEN_LINEAGE_ROUTES: readonly Route[] = withParameters({ accessor: "Accessor of the token." }, [
   tokenRoute("update", "sys/tokens/find", {
-    summary: "Which token a token's text, or an accessor, belongs to.",
+    summary: "Shows the token with this text or accessor.",
     operationId: "inventory-find-token",
-    answers: dataAnswer(TOKEN_VIEW.shape),
+    answers: dataAnswer(TOKEN_SHAPE),
     input: strictSchema({
       token: text().describe("The token."),
-      accessor: text().describe("The accessor, in place of the token."),
+      accessor: text().describe("The accessor of the token, in place of the token."),
     }),
     async prepare(context) {
       const { token, accessor } = context.fields;
@@ -151,22 +142,19 @@ export const TOKEN_LINEAGE_ROUTES: readonly Route[] = withParameters({ accessor:
       if (!outcome.ok || outcome.value.kind !== "token") return NOT_FOUND;
       const { row } = outcome.value.token;
       const [entry] = (await treeOf(env, prepared.treeId)?.describe([row])) ?? [];
-      return entry
-        ? ok(dataReply(TOKEN_VIEW.show({ token: { ...entry, id: row }, mounts: mountNames(installation) })))
-        : NOT_FOUND;
+      return entry ? ok(dataReply(tokenRenderer(installation)({ ...entry, id: row }))) : NOT_FOUND;
     },
   }),
 
   simpleRoute("read", "sys/tokens/:accessor", {
-    summary:
-      "A token with its ancestors, its children by page, and what a revocation would take along; or how it ended.",
+    summary: "Shows a token with its ancestors, its children by page, and all that ends with it; or how it ended.",
     operationId: "inventory-read-lineage",
     answers: dataAnswer({
-      token: TOKEN_VIEW.shape,
+      token: TOKEN_SHAPE,
       "ended?": END_VIEW.shape,
-      "ancestors?": [TOKEN_VIEW.shape],
+      "ancestors?": [TOKEN_SHAPE],
       "ancestors_more?": "boolean",
-      "children?": [{ ...TOKEN_VIEW.shape, descendants: COUNT_SHAPE }],
+      "children?": [{ ...TOKEN_SHAPE, descendants: COUNT_SHAPE }],
       "children_next?": "string",
       "descendants?": COUNT_SHAPE,
       "leases?": COUNT_SHAPE,
@@ -174,17 +162,17 @@ export const TOKEN_LINEAGE_ROUTES: readonly Route[] = withParameters({ accessor:
       "cubbyhole?": { values: "integer", bytes: "integer", more: "boolean" },
     }),
     input: fieldSchema({
-      after: PAGE.after.describe("The cursor in children_next of the page before."),
-      limit: PAGE.limit.describe("Children of the page: 1 to 1000, 100 when absent."),
+      after: PAGE.after.describe("The cursor in children_next of the previous page."),
+      limit: PAGE.limit.describe("Children of the page: 1 to 1000, 100 by default."),
     }),
     handle: readLineage,
   }),
 
   readRoute("sys/tokens/:accessor/tree", {
-    summary: "A token with two levels below it, and how many tokens hang below each.",
+    summary: "Shows a token with two levels of descendants, and the number of descendants of each.",
     operationId: "inventory-read-tree",
     answers: dataAnswer({
-      token: TOKEN_VIEW.shape,
+      token: TOKEN_SHAPE,
       children: [{ ...NODE_SHAPE, children: [NODE_SHAPE] }],
       more: "boolean",
     }),
@@ -192,13 +180,13 @@ export const TOKEN_LINEAGE_ROUTES: readonly Route[] = withParameters({ accessor:
       const address = await readAccessor(installation.keys, params.accessor ?? "");
       const found = address && (await treeOf(env, address.treeId)?.picture(address.row, address.tail));
       if (!found) return NOT_FOUND;
-      const mounts = mountNames(installation);
+      const show = tokenRenderer(installation);
       const children = found.children.map(({ token, descendants, children }) => ({
-        token: TOKEN_VIEW.show({ token, mounts }),
+        token: show(token),
         descendants,
-        children: children.map((below) => ({ ...below, token: TOKEN_VIEW.show({ token: below.token, mounts }) })),
+        children: children.map((below) => ({ ...below, token: show(below.token) })),
       }));
-      return ok(dataReply({ token: TOKEN_VIEW.show({ token: found.token, mounts }), children, more: found.more }));
+      return ok(dataReply({ token: show(found.token), children, more: found.more }));
     },
   }),
 ]);
@@ -206,37 +194,28 @@ export const TOKEN_LINEAGE_ROUTES: readonly Route[] = withParameters({ accessor:
 async function readLineage({ env, installation, params, fields }: CallContext<Page>): Answered {
   const limit = readLimit(fields.limit);
   if (!limit.ok) return limit;
-  if (fields.after !== "" && !ROW.test(fields.after)) return refuse("after is not the cursor of a page");
+  if (!/^\d{0,16}$/.test(fields.after)) return refuse("after is not the cursor of a page");
   const address = await readAccessor(installation.keys, params.accessor ?? "");
-  const tree = address && treeOf(env, address.treeId);
-  const found = await tree?.lineage(
-    address?.row ?? 0,
-    address?.tail ?? new Uint8Array(),
-    limit.value,
-    Number(fields.after),
-  );
-  const mounts = mountNames(installation);
+  if (!address) return NOT_FOUND;
+  const { treeId, row, tail } = address;
+  const found = await treeOf(env, treeId)?.lineage(row, tail, limit.value, Number(fields.after));
   if (!found) {
-    const ended = address && (await endedReply(env, address, mounts));
+    const ended = await endedReply(env, address, installation);
     return ended ? ok(ended) : NOT_FOUND;
   }
   const tokens = [found.token, ...found.ancestors, ...found.children.map(({ token }) => token)];
-  const listed = await findInInventory(
-    env,
-    tokens.flatMap(({ accessor, lastUsed }) => (lastUsed === null ? [accessor] : [])),
-  );
-  // A tree keeps the last use in memory alone, and the list has it from then on.
-  const shown = (token: ListedToken) =>
-    TOKEN_VIEW.show({
-      token: { ...token, lastUsed: token.lastUsed ?? listed.get(token.accessor)?.lastUsed ?? null },
-      mounts,
-    });
+  const unused = tokens.flatMap(({ accessor, lastUsed }) => (lastUsed === null ? [accessor] : []));
+  const listed = await findInInventory(env, unused);
+  const render = tokenRenderer(installation);
+  // A tree keeps the time of the last use only in memory. The list stores it.
+  const show = (token: ListedToken) =>
+    render({ ...token, lastUsed: token.lastUsed ?? listed.get(token.accessor)?.lastUsed ?? null });
   return ok(
     dataReply({
-      token: shown(found.token),
-      ancestors: found.ancestors.map(shown),
+      token: show(found.token),
+      ancestors: found.ancestors.map(show),
       ancestors_more: found.ancestorsMore,
-      children: found.children.map(({ token, descendants }) => ({ ...shown(token), descendants })),
+      children: found.children.map(({ token, descendants }) => ({ ...show(token), descendants })),
       children_next: found.next === null ? "" : String(found.next),
       descendants: found.descendants,
       leases: found.leases,

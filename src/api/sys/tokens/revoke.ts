@@ -7,13 +7,7 @@ import { MAX_NAMED_TOKENS } from "../../../base/limits.ts";
 import { NOT_FOUND, ok, type Result, refuse } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
 import { timesOverShards } from "../../../listing/ask-shards.ts";
-import {
-  type CountState,
-  countedSoFar,
-  countStep,
-  countWithinRequest,
-  isCounted,
-} from "../../../listing/inventory/counting.ts";
+import { countedSoFar, countStep, countWithinRequest, isCounted } from "../../../listing/inventory/counting.ts";
 import type { ListedToken } from "../../../listing/inventory/entry.ts";
 import { findInInventory, pageOfInventory } from "../../../listing/inventory/queries.ts";
 import { grownBeyond, type ListedJob, type RevocationJob } from "../../../listing/inventory/revocation-job.ts";
@@ -30,31 +24,28 @@ import type { Shape } from "../../../wire/shape.ts";
 import { fieldsOf, inner, type ViewFields, view } from "../../../wire/view.ts";
 import { askerObject } from "./ended.ts";
 import { FILTER, readFilter } from "./filter-fields.ts";
-import { byMountPath, type MountName, mountNames, TOKEN_VIEW } from "./token-view.ts";
+import { byMountPath, TOKEN_SHAPE, tokenRenderer } from "./token-view.ts";
 
-type Numbers = Omit<Tally, "by">;
-
-const NUMBERS: ViewFields<Numbers> = {
+/** Numbers of what a revocation would end. */
+const NUMBERS: ViewFields<Omit<Tally, "by">> = {
   count: ["integer", (tally) => tally.matched],
   total: ["integer", (tally) => tally.total],
   leases: [{ count: "integer", more: "boolean" }, (tally) => tally.leases],
   skipped: inner({ root: ["integer", (tally) => tally.root], self: ["integer", (tally) => tally.self] }),
 };
-
-/** What a revocation would end, without its groups. */
 const NUMBERS_VIEW = view(NUMBERS);
 
 const GROUPS: Shape = [{ key: "string", count: "integer" }];
 
-/** What a revocation would end, as answers show it: the greatest groups first. */
-const TALLY_VIEW = view<{ readonly tally: Tally; readonly mounts: ReadonlyMap<string, MountName> }>({
+/** The same numbers, also by group, the largest first. */
+const TALLY_VIEW = view<{ readonly tally: Tally; readonly installation: Installation }>({
   ...fieldsOf(({ tally }) => tally, NUMBERS),
   by: inner({
-    mount: [GROUPS, ({ tally, mounts }) => byMountPath(greatestFirst(tally.by.mount), mounts)],
-    // Tokens of other types have no place in a list, and end with the token that they hang on.
+    mount: [GROUPS, ({ tally, installation }) => byMountPath(largestFirst(tally.by.mount), installation)],
+    // Only service tokens are listed. Batch tokens end with their parents.
     type: [GROUPS, ({ tally: { total } }) => (total > 0 ? [{ key: "service", count: total }] : [])],
-    role: [GROUPS, ({ tally }) => greatestFirst(tally.by.role)],
-    owner: [GROUPS, ({ tally }) => greatestFirst(tally.by.owner)],
+    role: [GROUPS, ({ tally }) => largestFirst(tally.by.role)],
+    owner: [GROUPS, ({ tally }) => largestFirst(tally.by.owner)],
   }),
   by_other: [
     { mount: "integer", role: "integer", owner: "integer" },
@@ -62,7 +53,7 @@ const TALLY_VIEW = view<{ readonly tally: Tally; readonly mounts: ReadonlyMap<st
   ],
 });
 
-function greatestFirst({ named }: Groups) {
+function largestFirst({ named }: Groups) {
   return [...named].sort((a, b) => b.count - a.count || (a.key < b.key ? -1 : 1)).filter(({ count }) => count > 0);
 }
 
@@ -72,7 +63,7 @@ const JOB: ViewFields<ListedJob> = {
   dry_run: ["boolean", (job) => job.dry],
   filter: ["object", (job) => JSON.parse(job.sent)],
   named: ["integer", (job) => job.named],
-  asked_by: ["object | null", ({ asked }) => asked.by && askerObject(asked.by)],
+  asked_by: ["object | null", ({ asked }) => askerObject(asked.by)],
   request_id: ["string", ({ asked }) => asked.request],
   started: ["string", (job) => formatRfc3339(job.startedAt)],
   finished: ["string | null", (job) => formatTime(job.finishedAt)],
@@ -85,7 +76,11 @@ const JOB: ViewFields<ListedJob> = {
   ended_before: ["integer", (job) => job.gone],
   spared: ["integer", (job) => job.spared],
   mismatched: ["integer", (job) => job.mismatched],
-  remaining: ["integer | null", remainingOf],
+  remaining: [
+    "integer | null",
+    ({ state, numbers, revoked, gone, mismatched }) =>
+      state === "running" && numbers ? Math.max(0, numbers.matched - (revoked + gone + mismatched)) : null,
+  ],
   failures: [["string"], (job) => job.failures],
 };
 
@@ -94,19 +89,19 @@ const LISTED_JOB_VIEW = view<ListedJob>({
   "preview?": [NUMBERS_VIEW.shape, ({ numbers }) => (numbers ? NUMBERS_VIEW.show(numbers) : undefined)],
 });
 
-const JOB_VIEW = view<{ readonly job: RevocationJob; readonly mounts: ReadonlyMap<string, MountName> }>({
+const JOB_VIEW = view<{ readonly job: RevocationJob; readonly installation: Installation }>({
   ...fieldsOf(({ job }) => job, JOB),
   filter: ["object", ({ job }) => JSON.parse(job.selection.sent)],
   "preview?": [
     TALLY_VIEW.shape,
-    ({ job: { tally }, mounts }) => (tally ? TALLY_VIEW.show({ tally, mounts }) : undefined),
+    ({ job: { tally }, installation }) => (tally ? TALLY_VIEW.show({ tally, installation }) : undefined),
   ],
 });
 
-/** `sys/tokens/jobs`: counts and revocations that go on after their request. */
+/** Counts and revocations that continue after their request. */
 export const TOKEN_JOB_ROUTES: readonly Route[] = withParameters({ id: "Id of the job." }, [
   readRoute("sys/tokens/jobs", {
-    summary: "The last revocations by filter, the newest first.",
+    summary: "Lists the last revocations of many tokens, the newest first.",
     operationId: "inventory-list-jobs",
     answers: dataAnswer({ jobs: [LISTED_JOB_VIEW.shape] }),
     handle: async ({ env }) => {
@@ -115,14 +110,14 @@ export const TOKEN_JOB_ROUTES: readonly Route[] = withParameters({ id: "Id of th
     },
   }),
   readRoute("sys/tokens/jobs/:id", {
-    summary: "How far a revocation is, or the count of a dry run.",
+    summary: "Shows the progress of a revocation, or the count of a dry run.",
     operationId: "inventory-read-job",
     answers: dataAnswer(JOB_VIEW.shape),
     handle: async ({ env, installation, params }) =>
       jobReply(await revocationsOf(env).read(params.id ?? ""), installation),
   }),
   simpleRoute("update", "sys/tokens/jobs/:id/stop", {
-    summary: "Stops a revocation or a count. What is revoked stays so.",
+    summary: "Stops a revocation or a count. Tokens that it revoked stay revoked.",
     operationId: "inventory-stop-job",
     answers: dataAnswer(JOB_VIEW.shape),
     input: NO_FIELDS,
@@ -132,34 +127,30 @@ export const TOKEN_JOB_ROUTES: readonly Route[] = withParameters({ id: "Id of th
 ]);
 
 function jobReply(job: RevocationJob | null, installation: Installation): Result<Reply> {
-  if (!job) return NOT_FOUND;
-  return ok(dataReply(JOB_VIEW.show({ job, mounts: mountNames(installation) })));
+  return job ? ok(dataReply(JOB_VIEW.show({ job, installation }))) : NOT_FOUND;
 }
 
-function remainingOf({ state, numbers, revoked, gone, mismatched }: ListedJob): number | null {
-  return state === "running" && numbers ? Math.max(0, numbers.matched - (revoked + gone + mismatched)) : null;
-}
-
-/** Characters of a filter. It is stored with its job, and a list of jobs has a hundred of them. */
+/** Maximum length of a filter, in characters. Jobs store it, and a list of jobs has a hundred of them. */
 const MAX_FILTER = 16_384;
+/** Number of tokens that a dry run shows. */
 const SAMPLE = 20;
-/** Steps of a count that one request takes, fewer where there are many shards: each asks them all twice, or a few trees. */
+/** Maximum number of steps of a count within one request. A step asks all shards twice, or a few trees. */
 const MAX_STEPS = 24;
 
 const BODY = strictSchema({
   ...FILTER,
-  accessors: list().describe(`Accessors of the tokens, at most ${MAX_NAMED_TOKENS}, in place of a filter.`),
-  dry_run: flag(true).describe("Counts what would be revoked and changes nothing."),
-  expected_count: sent(count()).describe("The count that a dry run answered: when more match, nothing is revoked."),
-  expected_total: sent(count()).describe("The total that a dry run answered: when more would end, nothing is revoked."),
+  accessors: list().describe(`Accessors of the tokens, at most ${MAX_NAMED_TOKENS}, instead of a filter.`),
+  dry_run: flag(true).describe("True: counts what would be revoked, and changes nothing."),
+  expected_count: sent(count()).describe("The count of a dry run: when more tokens match, nothing is revoked."),
+  expected_total: sent(count()).describe("The total of a dry run: when more tokens would end, nothing is revoked."),
   include_root: flag(false).describe("Whether root tokens are revoked as well."),
-  include_self: flag(false).describe("Whether the token of the request, and those above it, are revoked as well."),
+  include_self: flag(false).describe("Whether the token of the request and its ancestors are revoked as well."),
 });
 
-/** `sys/tokens/revoke`: many tokens at once, counted first. */
+/** Revocation of many tokens, which are counted first. */
 export const TOKEN_REVOCATION_ROUTES: readonly Route[] = [
   simpleRoute("update", "sys/tokens/revoke", {
-    summary: "Revokes the tokens of a filter, with what hangs below them; a dry run counts them first.",
+    summary: "Revokes the tokens that match a filter, with their descendants. A dry run only counts them.",
     operationId: "inventory-revoke-tokens",
     answers: dataAnswer({
       "job?": "string",
@@ -167,7 +158,7 @@ export const TOKEN_REVOCATION_ROUTES: readonly Route[] = [
       "counted?": "integer",
       "more?": "boolean",
       ...Object.fromEntries(Object.entries(TALLY_VIEW.shape).map(([name, shape]) => [`${name}?`, shape])),
-      "sample?": [TOKEN_VIEW.shape],
+      "sample?": [TOKEN_SHAPE],
     }),
     input: BODY,
     handle: revoke,
@@ -178,80 +169,69 @@ type RevokeFields = Values<typeof BODY>;
 
 async function revoke(context: CallContext<RevokeFields>): Answered {
   const { env, installation, fields, caller, request } = context;
-  const meant = await readMeant(context);
-  if (!meant.ok) return meant;
-  const { dry_run: dry, expected_count: most, expected_total: mostInAll = null } = fields;
-  if (!dry && most === undefined) return refuse("expected_count is missing: the count of a dry run");
+  const selected = await readSelected(context);
+  if (!selected.ok) return selected;
+  const { dry_run: dry, expected_count: expectedCount, expected_total: expectedTotal = null } = fields;
+  if (!dry && expectedCount === undefined) return refuse("expected_count is missing: the count of a dry run");
   const now = currentTime();
   await publishRecent(env, now);
-  const { accessors } = meant.value;
+  const { accessors } = selected.value;
   const sentFields = { ...selectionOf(request.data), ...(accessors && { accessors }) };
   const spare = fields.include_self ? null : addressOf(caller);
   const asked = endRequestOf(caller, request);
   const selection = madeUntil(
-    { sent: JSON.stringify(sentFields), ...meant.value, includeRoot: fields.include_root, spare, asked },
+    { sent: JSON.stringify(sentFields), ...selected.value, includeRoot: fields.include_root, spare, asked },
     now,
   );
-  const count = await countWithin(env, selection, now);
-  const expected = dry ? null : { count: most ?? null, total: mostInAll };
+  const steps = Math.min(MAX_STEPS, timesOverShards(2));
+  const count = await countWithinRequest((state) => countStep(env, selection, state, now), now, steps);
+  const expected = dry ? null : { count: expectedCount ?? null, total: expectedTotal };
   const { matched, total } = count.tally;
   const noted = { dry_run: dry, fields: Object.keys(sentFields), ...(isCounted(count) && { count: matched, total }) };
   request.notes.revocation = noted;
-  if (!isCounted(count)) {
-    const job = await revocationsOf(env).start(selection, count, expected);
-    request.notes.revocation = { ...noted, job };
-    return ok(dataReply({ job, state: "counting", counted: countedSoFar(count) }));
-  }
-  if (!expected) {
+  if (isCounted(count) && !expected) {
     const sample = await sampleOf(env, selection, now);
-    const mounts = mountNames(installation);
-    return ok(
-      dataReply({
-        ...TALLY_VIEW.show({ tally: count.tally, mounts }),
-        more: false,
-        sample: sample.map((token) => TOKEN_VIEW.show({ token, mounts })),
-      }),
-    );
+    const tally = TALLY_VIEW.show({ tally: count.tally, installation });
+    return ok(dataReply({ ...tally, more: false, sample: sample.map(tokenRenderer(installation)) }));
   }
-  const grown = grownBeyond(expected, count.tally);
+  const grown = isCounted(count) && expected && grownBeyond(expected, count.tally);
   if (grown) {
     return refuse(`${matched} tokens match now, and ${total} would end in all, which is more than ${grown}`);
   }
   const job = await revocationsOf(env).start(selection, count, expected);
   request.notes.revocation = { ...noted, job };
-  return ok(dataReply({ job, state: "running" }));
-}
-
-/** Counts what the selection would end, as far as one request may take. `now` in ms. */
-function countWithin(env: Env, selection: Selection, now: number): Promise<CountState> {
-  const steps = Math.min(MAX_STEPS, timesOverShards(2));
-  return countWithinRequest((state) => countStep(env, selection, state, now), now, steps);
+  return ok(
+    dataReply(isCounted(count) ? { job, state: "running" } : { job, state: "counting", counted: countedSoFar(count) }),
+  );
 }
 
 /**
- * The fields that say which tokens are meant, as they were sent. What the job keeps is shown to its readers, so it is
- * of known names alone: a token that was sent by mistake must not be among them.
+ * Returns the fields that select tokens, as the client sent them. A job stores and shows them, so only fields with
+ * known names are kept: a token that was sent by mistake must not be among them.
  */
 function selectionOf(sentFields: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const kept = [...Object.keys(FILTER), "accessors", "include_root", "include_self"];
   return Object.fromEntries(Object.entries(sentFields).filter(([name]) => kept.includes(name)));
 }
 
-async function readMeant(context: CallContext<RevokeFields>): Promise<Result<Pick<Selection, "filter" | "accessors">>> {
+/** Reads which tokens are selected: a filter, or accessors. */
+async function readSelected(
+  context: CallContext<RevokeFields>,
+): Promise<Result<Pick<Selection, "filter" | "accessors">>> {
   const { installation, fields, request } = context;
-  // A script whose variable has no value sends an empty text, which would narrow nothing.
+  // A script whose variable has no value sends an empty text. Without that condition more tokens would match.
   const empty = Object.keys(FILTER).find((name) => isEmpty(name, request.data[name]));
   if (empty) return refuse(`${empty} is empty: leave it out, or say what it has to be`);
   const { accessors: _, ...words } = selectionOf(request.data);
   if (JSON.stringify(words).length > MAX_FILTER) return refuse(`a filter has at most ${MAX_FILTER} characters`);
   const filter = await readFilter(context);
   if (!filter.ok) return filter;
-  const filters = Object.values(filter.value).some((value) => value !== undefined);
+  const hasFilter = Object.values(filter.value).some((value) => value !== undefined);
   const accessors = [...new Set(fields.accessors)];
-  // An empty list beside a filter is that of a script that found no token.
-  if (filters === (request.data.accessors !== undefined))
+  // An empty list beside a filter is refused as well: it may come from a script that found no token.
+  if (hasFilter === (request.data.accessors !== undefined))
     return refuse("a filter or accessors say which tokens are meant: one of them");
-  if (filters) return ok({ filter: filter.value, accessors: null });
+  if (hasFilter) return ok({ filter: filter.value, accessors: null });
   if (accessors.length === 0) return refuse("accessors is empty: name a token");
   if (accessors.length > MAX_NAMED_TOKENS) return refuse(`accessors are at most ${MAX_NAMED_TOKENS}`);
   const read = await Promise.all(accessors.map((accessor) => readAccessor(installation.keys, accessor)));
@@ -259,13 +239,13 @@ async function readMeant(context: CallContext<RevokeFields>): Promise<Result<Pic
   return ok({ filter: null, accessors });
 }
 
-/** True for a value that narrows nothing; `*` is the beginning of every name. */
+/** True for a value that every token matches. */
 function isEmpty(name: string, value: unknown): boolean {
   const text = typeof value === "string" ? value.trim() : value;
   return text === "" || text === null || (name === "display_name" && text === "*");
 }
 
-/** Some of the tokens that the selection means and that do not stay. */
+/** Returns some of the selected tokens that would be revoked. */
 async function sampleOf(env: Env, selection: Selection, now: number): Promise<ListedToken[]> {
   const { filter, accessors, includeRoot, spare } = selection;
   const kept: string[] = (spare && (await treeOf(env, spare.treeId)?.accessorsFrom(spare.row))) ?? [];
@@ -276,7 +256,7 @@ async function sampleOf(env: Env, selection: Selection, now: number): Promise<Li
   return tokens.filter((token) => (includeRoot || !isRoot(token)) && !kept.includes(token.accessor)).slice(0, SAMPLE);
 }
 
-/** The token that the caller's life hangs on. */
+/** Returns the address of the token with which the caller ends; null for a caller that is in no tree. */
 function addressOf(caller: Caller): TokenAddress | null {
   switch (caller.kind) {
     case "service":

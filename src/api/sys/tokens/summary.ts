@@ -1,10 +1,11 @@
-import { type Route, simpleRoute } from "../../../auth/route.ts";
+import { type Answered, type CallContext, type Route, simpleRoute } from "../../../auth/route.ts";
 import { dataAnswer } from "../../../auth/route-description.ts";
 import { currentTime, formatRfc3339 } from "../../../base/clock.ts";
 import { inGroups } from "../../../base/parallel.ts";
 import { ok, refuse } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
 import { timesOverShards } from "../../../listing/ask-shards.ts";
+import { endsOfGroups } from "../../../listing/inventory/group-ends.ts";
 import type { GroupCount } from "../../../listing/inventory/group-sums.ts";
 import {
   countByGroup,
@@ -13,8 +14,8 @@ import {
   largestTrees,
   MAX_SHOWN_GROUPS,
 } from "../../../listing/inventory/queries.ts";
-import type { TreeSize } from "../../../listing/inventory/shard/tree-size.ts";
-import type { CountKind, GroupKind, TreeGrouping } from "../../../listing/inventory/terms.ts";
+import { MAX_ENDING } from "../../../listing/inventory/shard/group-ends.ts";
+import type { GroupKind, TreeGrouping } from "../../../listing/inventory/terms.ts";
 import {
   greatestTreeGroups,
   type Trees,
@@ -23,88 +24,68 @@ import {
 } from "../../../listing/inventory/tree-groups.ts";
 import { FRESHNESS_MS } from "../../../listing/updates/delays.ts";
 import { publishRecent } from "../../../listing/updates/recent.ts";
-import type { Installation } from "../../../system/installation.ts";
 import { treeIdOf } from "../../../token/ids.ts";
-import { strictSchema, text } from "../../../wire/fields.ts";
+import { count, duration, sent, strictSchema, text, time, type Values } from "../../../wire/fields.ts";
 import { dataReply } from "../../../wire/reply.ts";
 import { readMount } from "./filter-fields.ts";
-import { byMountPath, mountNames, sumOfCounts, TOKEN_VIEW } from "./token-view.ts";
+import { byMountPath, mountPaths, sumOfCounts, TOKEN_SHAPE, tokenRenderer } from "./token-view.ts";
 
-const KINDS: ReadonlyMap<string, GroupKind> = new Map([
+const GROUP_KINDS: ReadonlyMap<string, GroupKind> = new Map([
   ["mount", "mount"],
   ["role", "role"],
   ["policy", "policy"],
   ["entity", "entity"],
   ["display_name", "name"],
 ]);
+/** The values of `group_by`, for descriptions and messages. */
+const GROUP_NAMES = [...GROUP_KINDS.keys(), "metadata.NAME"].join(", ");
+const HOURS = ["end_hour", "created_hour"] as const;
+const SUMMARY_NAMES = `${GROUP_NAMES}, ${HOURS.join(", ")}, tree`;
 
-/** What a reader can group by, in words. */
-export const GROUP_NAMES = [...KINDS.keys(), "metadata.NAME"].join(", ");
-
-/** Groups by the value of a pair of metadata. */
-const METADATA = /^metadata\.(.{1,256})$/s;
-
-/** What tokens are grouped by; null for a name that means nothing. */
-export function readGroupBy(text: string): GroupKind | null {
-  const name = METADATA.exec(text)?.[1];
-  return name === undefined ? (KINDS.get(text) ?? null) : `metadata.${name}`;
+/** Reads `group_by`; null for an unknown value. */
+function readGroupBy(value: string): GroupKind | null {
+  const metadata = /^metadata\.(.{1,256})$/s.exec(value)?.[1];
+  return metadata === undefined ? (GROUP_KINDS.get(value) ?? null) : `metadata.${metadata}`;
 }
 
-/** The same where trees are grouped by what their first tokens have; null where none are. */
+/** Returns how trees are grouped by the same property of their first tokens; null: they are not. */
 function treeGroupingOf(kind: GroupKind | null): TreeGrouping | null {
   return kind === "policy" || kind === "entity" ? null : kind;
 }
 
-/** A mount on the map. `count` is of the tokens that it issued, those of `largest` of all that are in the trees. */
-interface MappedMount {
-  readonly mount: string;
-  readonly count: number;
-  readonly trees: number;
-  readonly largest: readonly { readonly tree: string; readonly root: object; readonly count: number }[];
-  /** Trees that are not named. */
-  readonly restTrees: number;
-}
+const MOUNT = text().describe("Path of an auth mount: only its tokens are counted.");
 
-/**
- * Adds what is in the trees that are not named. How many tokens that are together is known. Of each mount it is known only when
- * no other mount has such trees, or when each of them is a single token, as a tree of one mount holds tokens of others: else it
- * is divided by the number of trees, and said to be an estimate.
- */
-export function withRest(groups: readonly MappedMount[]): Record<string, unknown>[] {
-  const named = sumOfCounts(groups.flatMap(({ largest }) => largest));
-  const total = sumOfCounts(groups);
-  const restTrees = groups.reduce((sum, group) => sum + group.restTrees, 0);
-  const rest = Math.max(restTrees, total - named);
-  const isExact = rest === restTrees || groups.filter((group) => group.restTrees > 0).length === 1;
-  return groups.map(({ restTrees: trees, ...group }) => {
-    const count = trees === 0 ? 0 : Math.round((rest * trees) / restTrees);
-    return { ...group, rest: { trees, count, estimated: trees > 0 && !isExact } };
-  });
-}
+const SUMMARY_FIELDS = strictSchema({
+  group_by: text().describe(`What tokens are grouped by: one of ${SUMMARY_NAMES}.`),
+  mount: MOUNT,
+});
 
-/** Trees that the map names for each mount. */
-const TREES_OF_MOUNT = 200;
-/** Mounts that the map has, the largest first. */
-const MAPPED_MOUNTS = 50;
-/** Mounts whose trees are named: for each of them all shards are asked for those, and then for their first tokens. */
-const mountsWithTrees = () => Math.min(MAPPED_MOUNTS, timesOverShards(2));
+const MAP_FIELDS = strictSchema({
+  group_by: text().describe(
+    "What the trees of each mount are also grouped by: display_name, role, mount or metadata.NAME of their first tokens.",
+  ),
+});
 
-/** Groups of trees that the map names for each mount. */
-const GROUPS_OF_MOUNT = 200;
+const DEFAULT_PARTS = 24;
+const MAX_PARTS = 100;
+const DEFAULT_ENDS_LIMIT = 20;
+const MAX_ENDS_LIMIT = 100;
+const MAX_STEP_SECONDS = 31 * 86_400;
+const HOUR_SECONDS = 3600;
 
-/** What tokens are counted by besides groups. */
-const HOURS: ReadonlyMap<string, CountKind> = new Map([
-  ["end_hour", "end_hour"],
-  ["created_hour", "created_hour"],
-]);
+const ENDS_FIELDS = strictSchema({
+  group_by: text().describe(`What tokens are grouped by: ${GROUP_NAMES}; display_name when absent.`),
+  mount: MOUNT,
+  from: time().describe("Start of the first interval; the start of the current hour when absent."),
+  step: duration().describe("Length of each interval: an hour when absent, at most 31 days."),
+  parts: sent(count()).describe(`Number of intervals: 1 to ${MAX_PARTS}, ${DEFAULT_PARTS} when absent.`),
+  limit: sent(count()).describe(`Number of groups: 1 to ${MAX_ENDS_LIMIT}, ${DEFAULT_ENDS_LIMIT} when absent.`),
+});
 
-const COUNTED_BY = `${GROUP_NAMES}, ${[...HOURS.keys()].join(", ")}, tree`;
-
-/** `sys/tokens/summary` and `sys/tokens/map`: numbers of tokens, from counters that every change keeps. */
+/** Numbers of tokens by group, by tree and by the time of their end. Counters and indexes of the shards give them. */
 export const TOKEN_SUMMARY_ROUTES: readonly Route[] = [
   simpleRoute("read", "sys/tokens/summary", {
-    summary:
-      "Numbers of tokens by mount, role, policy, entity, display name, metadata, tree, or hour of creation or end.",
+    summary: "Counts tokens by mount, role, policy, entity, display name, metadata, tree, or hour of creation or end.",
     operationId: "inventory-count-tokens",
     answers: dataAnswer({
       groups: [{ key: "string", count: "integer", "trees?": "integer", "in_trees?": "integer" }],
@@ -114,40 +95,11 @@ export const TOKEN_SUMMARY_ROUTES: readonly Route[] = [
       "more?": "boolean",
       fresh_as_of: "string",
     }),
-    input: strictSchema({
-      group_by: text().describe(`What is counted by: one of ${COUNTED_BY}.`),
-      mount: text().describe("Path of an auth mount, whose tokens alone are counted."),
-    }),
-    handle: async ({ env, installation, fields }) => {
-      const by = fields.group_by === "" ? "mount" : fields.group_by;
-      const mount = fields.mount === "" ? ok(null) : readMount(fields.mount, installation);
-      if (!mount.ok) return mount;
-      const group = readGroupBy(by);
-      const kind = group ?? HOURS.get(by);
-      if (!kind && by !== "tree") return refuse(`group_by is one of ${COUNTED_BY}`);
-      const now = currentTime();
-      await publishRecent(env, now);
-      const counted = kind ? await countByGroup(env, kind, mount.value) : await countByTree(env, mount.value);
-      const grouping = treeGroupingOf(group);
-      const ofTrees = grouping && (await withTrees(env, grouping, mount.value, counted.groups));
-      const groups = ofTrees?.groups ?? counted.groups;
-      const named = by === "mount" ? byMountPath(groups, mountNames(installation)) : groups;
-      // A token has several policies, so that of those groups there is no rest.
-      const shown = sumOfCounts(counted.groups);
-      const data = {
-        groups: named,
-        total: counted.total,
-        ...(by !== "policy" && { other: Math.max(0, counted.total - shown) }),
-        ...(ofTrees && { other_trees: ofTrees.other }),
-        ...(grouping && !ofTrees && { more: true }),
-        fresh_as_of: formatRfc3339(now - FRESHNESS_MS),
-      };
-      return ok(dataReply(data));
-    },
+    input: SUMMARY_FIELDS,
+    handle: summarize,
   }),
-
   simpleRoute("read", "sys/tokens/map", {
-    summary: "Numbers of tokens and trees by mount, and the largest trees of each.",
+    summary: "Counts tokens and trees by mount, and shows the largest trees of each.",
     operationId: "inventory-read-map",
     answers: dataAnswer({
       groups: [
@@ -155,7 +107,7 @@ export const TOKEN_SUMMARY_ROUTES: readonly Route[] = [
           mount: "string",
           count: "integer",
           trees: "integer",
-          largest: [{ tree: "string", root: TOKEN_VIEW.shape, count: "integer" }],
+          largest: [{ tree: "string", root: TOKEN_SHAPE, count: "integer" }],
           rest: { trees: "integer", count: "integer", estimated: "boolean" },
           "by_group?": [{ key: "string", trees: "integer", count: "integer" }],
           "by_group_other?": { trees: "integer", count: "integer" },
@@ -165,75 +117,168 @@ export const TOKEN_SUMMARY_ROUTES: readonly Route[] = [
       "more?": "boolean",
       fresh_as_of: "string",
     }),
-    input: strictSchema({
-      group_by: text().describe(
-        "What the trees of each mount are grouped by as well: display_name, role, mount or metadata.NAME of their first tokens.",
-      ),
+    input: MAP_FIELDS,
+    handle: mapMounts,
+  }),
+  simpleRoute("read", "sys/tokens/ends", {
+    summary: "Counts the tokens that end in each interval of a time, by group.",
+    operationId: "inventory-count-ends",
+    answers: dataAnswer({
+      from: "string",
+      step: "integer",
+      total: "integer",
+      parts: ["integer"],
+      groups: [{ key: "string", count: "integer", parts: ["integer"] }],
+      other: { count: "integer", parts: ["integer"] },
+      fresh_as_of: "string",
     }),
-    handle: async ({ env, installation, fields }) => {
-      const grouping = treeGroupingOf(readGroupBy(fields.group_by));
-      if (!grouping && fields.group_by !== "")
-        return refuse("group_by is one of display_name, role, mount, metadata.NAME");
-      const now = currentTime();
-      await publishRecent(env, now);
-      const counts = await countByMount(env, "tokens");
-      const trees = new Map((await countByMount(env, "trees")).map(({ key, count }) => [key, count]));
-      const named = new Set(counts.slice(0, mountsWithTrees()));
-      const groups = await inGroups(counts.slice(0, MAPPED_MOUNTS), async (counted) => {
-        const largest = named.has(counted) ? await largestTrees(env, counted.key, TREES_OF_MOUNT) : [];
-        return mapOfMount(env, installation, counted, trees.get(counted.key) ?? 0, largest);
-      });
-      const total = sumOfCounts(counts);
-      const mapped = withRest(groups);
-      const byGroup =
-        grouping &&
-        (await groupsOfMounts(
-          env,
-          grouping,
-          counts.map(({ key }) => key),
-        ));
-      const data = {
-        groups: byGroup ? mapped.map((one, at) => ({ ...one, ...byGroup[at] })) : mapped,
-        total,
-        // A number that does not have all trees would be taken for that of all.
-        ...(grouping && !byGroup && { more: true }),
-        fresh_as_of: formatRfc3339(now - FRESHNESS_MS),
-      };
-      return ok(dataReply(data));
-    },
+    input: ENDS_FIELDS,
+    handle: countEnds,
   }),
 ];
 
-/** The groups with the trees that begin with one of their tokens, and what is in the trees of the others. null: too many trees. */
-async function withTrees(env: Env, grouping: TreeGrouping, mount: string | null, groups: readonly GroupCount[]) {
+async function summarize({ env, installation, fields }: CallContext<Values<typeof SUMMARY_FIELDS>>): Answered {
+  const by = fields.group_by || "mount";
+  const mount = readMount(fields.mount, installation);
+  if (!mount.ok) return mount;
+  const group = readGroupBy(by);
+  const kind = group ?? HOURS.find((hour) => hour === by);
+  if (!kind && by !== "tree") return refuse(`group_by is one of ${SUMMARY_NAMES}`);
+  const now = currentTime();
+  await publishRecent(env, now);
+  const counted = kind ? await countByGroup(env, kind, mount.value) : await countByTree(env, mount.value);
+  const grouping = treeGroupingOf(group);
+  const withTrees = grouping && (await countTrees(env, grouping, mount.value, counted.groups));
+  const groups = withTrees?.groups ?? counted.groups;
+  return ok(
+    dataReply({
+      groups: by === "mount" ? byMountPath(groups, installation) : groups,
+      total: counted.total,
+      // A token is in the groups of all its policies: the difference would not be the number of other tokens.
+      ...(by !== "policy" && { other: Math.max(0, counted.total - sumOfCounts(counted.groups)) }),
+      ...(withTrees && { other_trees: withTrees.other }),
+      ...(grouping && !withTrees && { more: true }),
+      fresh_as_of: formatRfc3339(now - FRESHNESS_MS),
+    }),
+  );
+}
+
+/**
+ * Adds to each group the trees whose first token is in it (`trees`) and the tokens of these trees (`in_trees`), and
+ * counts the other trees. null: there are too many trees to read.
+ */
+async function countTrees(env: Env, grouping: TreeGrouping, mount: string | null, groups: readonly GroupCount[]) {
   const mounts = (await countByMount(env, "tokens")).map(({ key }) => key).filter((key) => (mount ?? key) === key);
   const keys = groups.map(({ key }) => key);
   const found = await treesOfGroups(env, grouping, mounts, keys);
   const ofMounts = found && (await treesOfMounts(env, mounts));
   if (!ofMounts) return null;
-  const all = sumOfTrees([...ofMounts.values()]);
-  const named = sumOfTrees([...found.values()]);
   return {
     groups: groups.map((group) => {
       const { trees, count: inTrees } = found.get(group.key) ?? NO_TREES;
       return { ...group, trees, in_trees: inTrees };
     }),
-    other: { trees: Math.max(0, all.trees - named.trees), count: Math.max(0, all.count - named.count) },
+    other: treesBeside(sumOfTrees([...ofMounts.values()]), [...found.values()]),
   };
 }
 
-/** The groups of the trees of each mount, in the order of the mounts. null: too many trees. */
-async function groupsOfMounts(env: Env, grouping: TreeGrouping, all: readonly string[]) {
-  const mounts = all.slice(0, MAPPED_MOUNTS);
-  const groups = await greatestTreeGroups(env, grouping, mounts, GROUPS_OF_MOUNT);
+/** Counts the tokens of the largest trees. Trees of one token are left out: there may be as many as tokens. */
+async function countByTree(env: Env, mount: string | null): Promise<{ groups: GroupCount[]; total: number }> {
+  const counts = (await countByMount(env, "tokens")).filter(({ key }) => mount === null || key === mount);
+  const trees = await inGroups(counts.slice(0, mountsWithTrees()), ({ key }) =>
+    largestTrees(env, key, MAX_SHOWN_GROUPS),
+  );
+  const largest = trees.flat().sort((a, b) => b.count - a.count);
+  const groups = largest.slice(0, MAX_SHOWN_GROUPS).map(({ root, count }) => ({ key: treeIdOf(root), count }));
+  return { groups, total: sumOfCounts(counts) };
+}
+
+/** Maximum number of mounts on the map. The largest are shown. */
+const MAPPED_MOUNTS = 50;
+/** Maximum number of trees, and of groups of trees, that the map shows of each mount. */
+const SHOWN_OF_MOUNT = 200;
+
+/** Number of mounts whose largest trees are shown. For each, all shards are asked for the trees and for their first tokens. */
+function mountsWithTrees(): number {
+  return Math.min(MAPPED_MOUNTS, timesOverShards(2));
+}
+
+async function mapMounts({ env, installation, fields }: CallContext<Values<typeof MAP_FIELDS>>): Answered {
+  const grouping = treeGroupingOf(readGroupBy(fields.group_by));
+  if (!grouping && fields.group_by !== "") return refuse("group_by is one of display_name, role, mount, metadata.NAME");
+  const now = currentTime();
+  await publishRecent(env, now);
+  const counts = await countByMount(env, "tokens");
+  const treesByMount = new Map((await countByMount(env, "trees")).map(({ key, count }) => [key, count]));
+  const shownMounts = counts.slice(0, MAPPED_MOUNTS);
+  const withTrees = new Set(counts.slice(0, mountsWithTrees()));
+  const show = tokenRenderer(installation);
+  const pathOf = mountPaths(installation);
+  const groups = await inGroups(shownMounts, async (counted): Promise<MappedMount> => {
+    const { key: mount, count } = counted;
+    const trees = withTrees.has(counted) ? await largestTrees(env, mount, SHOWN_OF_MOUNT) : [];
+    const tokens = await findInInventory(
+      env,
+      trees.map(({ root }) => root),
+    );
+    // The first token of a tree may have ended meanwhile. Its tree is then one of the rest.
+    const largest = trees.flatMap(({ root, count }) => {
+      const token = tokens.get(root);
+      return token ? [{ tree: treeIdOf(root), root: show(token), count }] : [];
+    });
+    const all = treesByMount.get(mount) ?? 0;
+    return { mount: pathOf(mount), count, trees: all, largest, restTrees: Math.max(0, all - largest.length) };
+  });
+  const mapped = withRest(groups);
+  const mounts = shownMounts.map(({ key }) => key);
+  const byGroup = grouping && (await groupsOfMounts(env, grouping, mounts));
+  return ok(
+    dataReply({
+      groups: byGroup ? mapped.map((one, at) => ({ ...one, ...byGroup[at] })) : mapped,
+      total: sumOfCounts(counts),
+      // Groups of only some of the trees would be mistaken for those of all trees.
+      ...(grouping && !byGroup && { more: true }),
+      fresh_as_of: formatRfc3339(now - FRESHNESS_MS),
+    }),
+  );
+}
+
+/** A mount on the map. */
+interface MappedMount {
+  readonly mount: string;
+  /** Tokens that the mount issued. */
+  readonly count: number;
+  readonly trees: number;
+  /** Its largest trees; `count` includes tokens of other mounts. */
+  readonly largest: readonly { readonly tree: string; readonly root: object; readonly count: number }[];
+  /** Number of trees that are not in `largest`. */
+  readonly restTrees: number;
+}
+
+/**
+ * Adds the number of tokens in the trees that are not listed in `largest`. The sum over all mounts is exact. The number
+ * for a mount is exact when no other mount has such trees, or when each of these trees is a single token. Otherwise the
+ * sum is divided by the numbers of trees, and marked as an estimate: a tree of one mount can hold tokens of others.
+ */
+export function withRest(groups: readonly MappedMount[]): Record<string, unknown>[] {
+  const inLargest = sumOfCounts(groups.flatMap(({ largest }) => largest));
+  const restTrees = groups.reduce((sum, group) => sum + group.restTrees, 0);
+  const rest = Math.max(restTrees, sumOfCounts(groups) - inLargest);
+  const isExact = rest === restTrees || groups.filter((group) => group.restTrees > 0).length === 1;
+  return groups.map(({ restTrees: trees, ...group }) => {
+    const count = trees === 0 ? 0 : Math.round((rest * trees) / restTrees);
+    return { ...group, rest: { trees, count, estimated: trees > 0 && !isExact } };
+  });
+}
+
+/** Returns the groups of the trees of each mount, in the order of the mounts. null: there are too many trees to read. */
+async function groupsOfMounts(env: Env, grouping: TreeGrouping, mounts: readonly string[]) {
+  const groups = await greatestTreeGroups(env, grouping, mounts, SHOWN_OF_MOUNT);
   const trees = groups && (await treesOfMounts(env, mounts));
   if (!trees) return null;
   return mounts.map((mount) => {
-    const named = groups.get(mount) ?? [];
-    const all = trees.get(mount) ?? NO_TREES;
-    const { trees: few, count } = sumOfTrees(named);
-    const other = { trees: Math.max(0, all.trees - few), count: Math.max(0, all.count - count) };
-    return { by_group: named, by_group_other: other };
+    const shown = groups.get(mount) ?? [];
+    return { by_group: shown, by_group_other: treesBeside(trees.get(mount) ?? NO_TREES, shown) };
   });
 }
 
@@ -243,42 +288,41 @@ function sumOfTrees(all: readonly Trees[]): Trees {
   return all.reduce((sum, { trees, count }) => ({ trees: sum.trees + trees, count: sum.count + count }), NO_TREES);
 }
 
-async function mapOfMount(
-  env: Env,
-  installation: Installation,
-  { key: mount, count }: GroupCount,
-  trees: number,
-  largest: readonly TreeSize[],
-): Promise<MappedMount> {
-  const mounts = mountNames(installation);
-  const roots = await findInInventory(
-    env,
-    largest.map(({ root }) => root),
-  );
-  // A first token can have ended since the largest trees were asked for: then its tree is one of the rest.
-  const named = largest.flatMap(({ root, count }) => {
-    const token = roots.get(root);
-    return token ? [{ tree: treeIdOf(root), root: TOKEN_VIEW.show({ token, mounts }), count }] : [];
-  });
-  return {
-    mount: mounts.get(mount)?.path ?? mount,
-    count,
-    trees,
-    largest: named,
-    restTrees: Math.max(0, trees - named.length),
-  };
+/** Returns the numbers of `all` without those of `shown`. */
+function treesBeside(all: Trees, shown: readonly Trees[]): Trees {
+  const { trees, count } = sumOfTrees(shown);
+  return { trees: Math.max(0, all.trees - trees), count: Math.max(0, all.count - count) };
 }
 
-/** The largest trees. A tree of one token is not named: there may be as many as tokens. */
-async function countByTree(env: Env, mount: string | null): Promise<{ groups: GroupCount[]; total: number }> {
-  const counts = (await countByMount(env, "tokens")).filter(({ key }) => mount === null || key === mount);
-  const lists = await inGroups(counts.slice(0, mountsWithTrees()), ({ key }) =>
-    largestTrees(env, key, MAX_SHOWN_GROUPS),
+async function countEnds({ env, installation, fields }: CallContext<Values<typeof ENDS_FIELDS>>): Answered {
+  const kind = readGroupBy(fields.group_by || "display_name");
+  if (!kind) return refuse(`group_by is one of ${GROUP_NAMES}`);
+  const mount = readMount(fields.mount, installation);
+  if (!mount.ok) return mount;
+  const { parts = 0, limit = 0 } = fields;
+  if (fields.step < 0 || fields.step > MAX_STEP_SECONDS) return refuse("step is at most 31 days");
+  if (parts > MAX_PARTS) return refuse(`parts is at most ${MAX_PARTS}`);
+  if (limit > MAX_ENDS_LIMIT) return refuse(`limit is at most ${MAX_ENDS_LIMIT}`);
+  const now = currentTime();
+  const from = fields.from ?? now - (now % (HOUR_SECONDS * 1000));
+  const step = fields.step || HOUR_SECONDS;
+  await publishRecent(env, now);
+  const query = { kind, mount: mount.value, from, step: step * 1000, parts: parts || DEFAULT_PARTS, now };
+  const ends = await endsOfGroups(env, query, limit || DEFAULT_ENDS_LIMIT);
+  if (!ends) return refuse(`more than ${MAX_ENDING} tokens of a shard end in this time: ask for a shorter one`);
+  return ok(
+    dataReply({
+      from: formatRfc3339(from),
+      step,
+      total: sumOf(ends.all),
+      parts: ends.all,
+      groups: kind === "mount" ? byMountPath(ends.groups, installation) : ends.groups,
+      other: { count: sumOf(ends.other), parts: ends.other },
+      fresh_as_of: formatRfc3339(now - FRESHNESS_MS),
+    }),
   );
-  const groups = lists
-    .flat()
-    .sort((a, b) => b.count - a.count)
-    .slice(0, MAX_SHOWN_GROUPS)
-    .map(({ root, count }) => ({ key: treeIdOf(root), count }));
-  return { groups, total: sumOfCounts(counts) };
+}
+
+function sumOf(parts: readonly number[]): number {
+  return parts.reduce((sum, one) => sum + one, 0);
 }

@@ -5,44 +5,46 @@ import { issuerOf } from "../../../system/mount.ts";
 import { treeIdOf } from "../../../token/ids.ts";
 import { view } from "../../../wire/view.ts";
 
-/** What a mount is called in answers. */
-export interface MountName {
-  /** With `auth/` and a slash at the end. */
-  readonly path: string;
-  /** "" for a mount that is no more. */
-  readonly accessor: string;
-}
+/** The path (`auth/<path>/`) and the accessor of each mount, by the id that the inventory stores for it. */
+type MountNames = ReadonlyMap<string, { readonly path: string; readonly accessor: string }>;
 
-/** Names the mounts of the installation by the ids that the inventory has. */
-export function mountNames(installation: Installation): ReadonlyMap<string, MountName> {
+function mountNames({ mounts }: Installation): MountNames {
   return new Map(
-    installation.mounts.map((mount) => [
+    mounts.map((mount) => [
       mount.path === "token/" ? TOKEN_MOUNT : issuerOf(mount),
       { path: `auth/${mount.path}`, accessor: mount.accessor },
     ]),
   );
 }
 
-/** Groups by mount, under the paths of the mounts. One of a mount that is no more keeps its id. */
-export function byMountPath<G extends { readonly key: string }>(
-  groups: readonly G[],
-  mounts: ReadonlyMap<string, MountName>,
-): G[] {
-  return groups.map((group) => ({ ...group, key: mounts.get(group.key)?.path ?? group.key }));
+/** Returns the function that gives the path of a mount for its id; for a mount that was disabled, the id. */
+export function mountPaths(installation: Installation): (id: string) => string {
+  const mounts = mountNames(installation);
+  return (id) => mounts.get(id)?.path ?? id;
 }
 
-/** How many tokens the groups have together. */
+/** Replaces the ids of mounts in the keys of groups by their paths. */
+export function byMountPath<G extends { readonly key: string }>(groups: readonly G[], installation: Installation): G[] {
+  const pathOf = mountPaths(installation);
+  return groups.map((group) => ({ ...group, key: pathOf(group.key) }));
+}
+
+/** Returns the number of tokens in all groups together. */
 export function sumOfCounts(groups: readonly { readonly count: number }[]): number {
   return groups.reduce((sum, { count }) => sum + count, 0);
 }
 
-/** A token as the inventory shows it. Nothing of it lets anybody use the token. */
-export const TOKEN_VIEW = view<{ readonly token: ListedToken; readonly mounts: ReadonlyMap<string, MountName> }>({
+/** A token as the inventory shows it. It contains nothing with which the token could be used. */
+const TOKEN_VIEW = view<{ readonly token: ListedToken; readonly mounts: MountNames }>({
   accessor: ["string", ({ token }) => token.accessor],
   display_name: ["string", ({ token }) => token.displayName],
   path: ["string", ({ token }) => token.path],
   role: ["string", ({ token }) => token.role],
-  mount: ["string", ({ token, mounts }) => mounts.get(token.mount)?.path ?? folderOf(token.path)],
+  // The mount of a token may be disabled: the path of its login tells where it was.
+  mount: [
+    "string",
+    ({ token, mounts }) => mounts.get(token.mount)?.path ?? token.path.slice(0, token.path.lastIndexOf("/") + 1),
+  ],
   mount_accessor: ["string", ({ token, mounts }) => mounts.get(token.mount)?.accessor ?? ""],
   type: ["string", () => "service"],
   policies: [["string"], ({ token }) => token.policies],
@@ -62,7 +64,11 @@ export const TOKEN_VIEW = view<{ readonly token: ListedToken; readonly mounts: R
   tree: ["string", ({ token }) => treeIdOf(token.accessor)],
 });
 
-/** The path of a login without its last segment: where a mount was that is no more. */
-function folderOf(path: string): string {
-  return path.slice(0, path.lastIndexOf("/") + 1);
+/** The shape of a token in answers. */
+export const TOKEN_SHAPE = TOKEN_VIEW.shape;
+
+/** Returns the function that shows a token in answers. */
+export function tokenRenderer(installation: Installation): (token: ListedToken) => Record<string, unknown> {
+  const mounts = mountNames(installation);
+  return (token) => TOKEN_VIEW.show({ token, mounts });
 }
