@@ -1,33 +1,29 @@
 import { err, ok, type Result } from "../base/result.ts";
 import { toHex } from "../crypto/bytes.ts";
 
-/** The text of a part as it is stored: gzip. */
+/** Compresses the text of a part with gzip. */
 export async function compress(text: string): Promise<Uint8Array<ArrayBuffer>> {
   const stream = new Blob([text]).stream().pipeThrough(new CompressionStream("gzip"));
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
 /**
- * The text of a part.
+ * Decompresses the text of a part.
  *
- * @param maxBytes of it: a short file can stand for a very long text.
- * @returns what is wrong with it.
+ * @param maxBytes maximum size of the text: a short file can expand to a very long text.
+ * @returns the problem as an error.
  */
 export async function decompress(bytes: Uint8Array<ArrayBuffer>, maxBytes: number): Promise<Result<string, string>> {
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  const reader: ReadableStreamDefaultReader<Uint8Array> = stream.getReader();
+  const stream: ReadableStream<Uint8Array> = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
   let text = "";
   let size = 0;
   try {
-    for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
-      size += piece.value.byteLength;
-      if (size > maxBytes) {
-        // Else the rest is decompressed for nothing.
-        await reader.cancel();
-        return err("it is larger than a part can be");
-      }
-      text += decoder.decode(piece.value, { stream: true });
+    // The return from the loop cancels the stream.
+    for await (const piece of stream) {
+      size += piece.byteLength;
+      if (size > maxBytes) return err("it is larger than a part can be");
+      text += decoder.decode(piece, { stream: true });
     }
     return ok(text + decoder.decode());
   } catch {

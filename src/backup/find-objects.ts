@@ -13,41 +13,64 @@ import { organizationDirectory, organizationNamed, organizationObjectName, teamO
 import { treeAt } from "../token/find-tree.ts";
 import { decodeStoredId } from "../token/ids.ts";
 import { CUSTOM_ID_SHARDS, customIdsName } from "../tree/custom-ids.ts";
-import { beginningOf, keyOf, keyOfTree, NAMED_CLASSES, type ObjectPlace, type SavedClass } from "./object-keys.ts";
+import { beginningOf, keyOf, keyOfTree, NAMED_CLASSES, type NamedClass, type ObjectPlace } from "./object-keys.ts";
 
-/** Teams and organizations that one call brings. */
+/** Maximum number of teams or organizations that one call returns. */
 const PAGE = 200;
 
-/** An object as backups call it. */
+/** The methods of an object that a backup and a restore call. */
 export interface SavedObject {
   exportPage(from: PagePosition | null, maxCharacters: number): Promise<PageRead | "changed" | null>;
   importPage(page: ObjectPage): Promise<Result<null, PageRefusal>>;
   restart(): Promise<void>;
 }
 
-const OBJECTS: Readonly<Record<SavedClass, (env: Env, name: string) => SavedObject>> = {
-  TokenTree: treeAt,
-  CustomIds: (env, name) => within(env, env.CUSTOM_IDS).getByName(name),
-  Team: (env, name) => within(env, env.TEAM).getByName(name),
-  Organization: (env, name) => within(env, env.ORGANIZATION).getByName(name),
-  OrganizationDirectory: (env, name) => within(env, env.ORGANIZATION_DIRECTORY).getByName(name),
-  EntityShard: (env, name) => within(env, env.ENTITY_SHARD).getByName(name),
-  Identity: (env, name) => within(env, env.IDENTITY).getByName(name),
-  TokenRoles: (env, name) => within(env, env.TOKEN_ROLES).getByName(name),
-  TokenRevocations: (env, name) => within(env, env.TOKEN_REVOCATIONS).getByName(name),
-  CloudAccessList: (env, name) => within(env, env.CLOUD_ACCESS_LIST).getByName(name),
-  CloudAuth: (env, name) => within(env, env.CLOUD_AUTH).getByName(name),
-  JwtAuth: (env, name) => within(env, env.JWT_AUTH).getByName(name),
-  OidcIssuer: (env, name) => within(env, env.OIDC_ISSUER).getByName(name),
-  System: (env, name) => within(env, env.SYSTEM).getByName(name),
+interface Namespace {
+  jurisdiction(jurisdiction: DurableObjectJurisdiction): Namespace;
+  getByName(name: string): SavedObject;
+}
+
+/** The objects of a class: their namespace, and the names of those that may have stored something. */
+interface NamedObjects {
+  readonly in: (env: Env) => Namespace;
+  readonly names: (env: Env, installation: Installation) => readonly string[] | Promise<readonly string[]>;
+}
+
+/** A mount has one object of this name, in the class of its method. The object of another class has stored nothing. */
+const mountNames: NamedObjects["names"] = (_, { mounts }) => mounts.map(({ uuid }) => uuid);
+
+const OBJECTS: Readonly<Record<NamedClass, NamedObjects>> = {
+  CustomIds: {
+    in: (env) => env.CUSTOM_IDS,
+    names: () => Array.from({ length: CUSTOM_ID_SHARDS }, (_, n) => customIdsName(n)),
+  },
+  Team: { in: (env) => env.TEAM, names: teamNames },
+  Organization: {
+    in: (env) => env.ORGANIZATION,
+    names: async (env) => (await organizations(env)).map(organizationObjectName),
+  },
+  OrganizationDirectory: { in: (env) => env.ORGANIZATION_DIRECTORY, names: () => ["organizations"] },
+  EntityShard: {
+    in: (env) => env.ENTITY_SHARD,
+    names: async (env) => (await identityOf(env).shards()).map(entityShardName),
+  },
+  Identity: { in: (env) => env.IDENTITY, names: () => ["identity"] },
+  TokenRoles: { in: (env) => env.TOKEN_ROLES, names: () => ["token"] },
+  TokenRevocations: { in: (env) => env.TOKEN_REVOCATIONS, names: () => ["revocations"] },
+  CloudAccessList: { in: (env) => env.CLOUD_ACCESS_LIST, names: (_, { mounts }) => mounts.flatMap(accessShardNames) },
+  CloudAuth: { in: (env) => env.CLOUD_AUTH, names: mountNames },
+  JwtAuth: { in: (env) => env.JWT_AUTH, names: mountNames },
+  OidcIssuer: { in: (env) => env.OIDC_ISSUER, names: () => ["issuer"] },
+  System: { in: (env) => env.SYSTEM, names: () => ["system"] },
 };
 
 /** The object at a place. */
 export function objectAt(env: Env, { className, name }: ObjectPlace): SavedObject {
-  return OBJECTS[className](env, name);
+  if (className === "TokenTree") return treeAt(env, name);
+  return within(env, OBJECTS[className].in(env)).getByName(name);
 }
 
-/** Keys of the objects after `after`, at most `limit`, in order. Some of them may have stored nothing. */
+/** Keys of the objects after `after`, at most `limit`, in order. Some of these objects may have stored nothing. */
 export async function objectsAfter(
   env: Env,
   installation: Installation,
@@ -57,95 +80,60 @@ export async function objectsAfter(
   const keys = after < beginningOf(NAMED_CLASSES[0]) ? await treesAfter(env, after, limit) : [];
   for (const className of NAMED_CLASSES) {
     if (keys.length >= limit) break;
-    // No object of an earlier class comes after it.
+    // All objects of the class come before `after`.
     if (after.slice(0, 1) > beginningOf(className).slice(0, 1)) continue;
-    const names = await namesOf(env, installation, className);
-    keys.push(
-      ...names
-        .map((name) => keyOf(className, name))
-        .filter((key) => key > after)
-        .sort(),
-    );
+    const names = await OBJECTS[className].names(env, installation);
+    const found = names.map((name) => keyOf(className, name)).filter((key) => key > after);
+    keys.push(...found.sort());
   }
   return keys.slice(0, limit);
 }
 
 /**
- * Trees are known by what is listed of their tokens; one whose first token is not listed yet, by the shard that handed out its id.
- * That is asked before: it forgets an id once the token is listed.
+ * Trees are found by their listed tokens. A tree whose first token is not listed yet is found by the shard that
+ * allocated its id. The shards are asked for allocated ids first, because they forget an id once its token is listed.
  */
 async function treesAfter(env: Env, after: string, limit: number): Promise<string[]> {
   const shards = shardNumbers().map((number) => accessorShard(env, number));
-  const begun = await inGroups(shards, (shard) => shard.allocatedTrees());
+  const allocated = await inGroups(shards, (shard) => shard.allocatedTrees());
   const from = after.slice(beginningOf("TokenTree").length);
   const listed = await inGroups(shards, (shard) => shard.treesAfter(from, limit));
   const ids = listed.flat().flatMap((accessor) => decodeStoredId(accessor)?.treeId ?? []);
-  const keys = [...ids, ...begun.flat()].map(keyOfTree).filter((key) => key > after);
+  const keys = [...ids, ...allocated.flat()].map(keyOfTree).filter((key) => key > after);
   return [...new Set(keys)].sort().slice(0, limit);
 }
 
-async function namesOf(env: Env, installation: Installation, className: SavedClass): Promise<string[]> {
-  switch (className) {
-    case "TokenTree":
-      return [];
-    case "CustomIds":
-      return Array.from({ length: CUSTOM_ID_SHARDS }, (_, number) => customIdsName(number));
-    case "Team":
-      return teamNames(env);
-    case "Organization":
-      return (await organizationNames(env)).map(organizationObjectName);
-    case "OrganizationDirectory":
-      return ["organizations"];
-    case "EntityShard":
-      return (await identityOf(env).shards()).map(entityShardName);
-    case "Identity":
-      return ["identity"];
-    case "TokenRoles":
-      return ["token"];
-    case "TokenRevocations":
-      return ["revocations"];
-    case "CloudAccessList":
-      return installation.mounts.flatMap(accessShardNames);
-    case "CloudAuth":
-    case "JwtAuth":
-      // Of a mount's objects only that of its method has anything.
-      return installation.mounts.map(({ uuid }) => uuid);
-    case "OidcIssuer":
-      return ["issuer"];
-    case "System":
-      return ["system"];
-  }
-}
-
-async function organizationNames(env: Env): Promise<string[]> {
-  const organizations = await allOf(async (after) => organizationDirectory(env).after(after, PAGE));
-  return organizations.map(({ name }) => name);
+/** Names of all organizations. */
+async function organizations(env: Env): Promise<string[]> {
+  const directory = organizationDirectory(env);
+  return allPages(async (after) => {
+    const { items, next } = await directory.after(after, PAGE);
+    return { names: items.map(({ name }) => name), next };
+  });
 }
 
 async function teamNames(env: Env): Promise<string[]> {
   const names: string[] = [];
-  for (const name of await organizationNames(env)) {
-    const routes = await allOf(async (after) => {
-      const { routes: items, next } = await organizationNamed(env, name).teamRoutes(after, PAGE);
-      return { items, next };
+  for (const organization of await organizations(env)) {
+    const stub = organizationNamed(env, organization);
+    const teams = await allPages(async (after) => {
+      const { routes, next } = await stub.teamRoutes(after, PAGE);
+      return { names: routes.map(teamObjectName), next };
     });
-    names.push(...routes.map(teamObjectName));
+    names.push(...teams);
   }
   return names;
 }
 
-/** Some items of a list, and the row to go on after; null at the end. */
-interface Page<T> {
-  readonly items: readonly T[];
-  readonly next: number | null;
-}
-
-async function allOf<T>(read: (after: number) => Promise<Page<T>>): Promise<T[]> {
-  const items: T[] = [];
+/** Reads all pages of a list. `next` is the row after which the next page begins; null at the end. */
+async function allPages(
+  read: (after: number) => Promise<{ readonly names: readonly string[]; readonly next: number | null }>,
+): Promise<string[]> {
+  const all: string[] = [];
   for (let after: number | null = 0; after !== null; ) {
-    const page: Page<T> = await read(after);
-    items.push(...page.items);
-    after = page.next;
+    const { names, next }: Awaited<ReturnType<typeof read>> = await read(after);
+    all.push(...names);
+    after = next;
   }
-  return items;
+  return all;
 }

@@ -7,104 +7,94 @@ import { publishRecent } from "../listing/updates/recent.ts";
 import type { Installation } from "../system/installation.ts";
 import { systemOf } from "../system/system.ts";
 import { compress, sha256Of } from "./compress.ts";
-import { MAX_PARTS, type Part, type Position } from "./part.ts";
+import { MAX_PARTS, readPosition } from "./part.ts";
 import { readPart } from "./read-part.ts";
-import { nameOfRun, readRun, sealOfBackup, sealOfPart, versionsOf } from "./seals.ts";
+import { type BackupStart, nameOfRun, readRun, sealOfBackup, sealOfPart, versionsOf } from "./seals.ts";
 
-/** The form of backups that this release makes. */
-export const FORMAT = 1;
+/** Version of the format of backups. */
+const FORMAT = 1;
 
-const RESTLESS_RETRY_SECONDS = 10;
-
-/** How long parts are made for a run (ms): a backup is of one time. */
+/** Maximum duration of a run (ms). */
 const MAX_RUN_MS = 24 * 3_600_000;
+const CHANGING_OBJECT_RETRY_SECONDS = 10;
+
 const UNKNOWN_RUN = invalid("run is none that this server has named");
 const TOO_MANY_PARTS = invalid(`a backup has at most ${MAX_PARTS} parts`);
 
-/** A part that was made. */
-export interface MadePart {
+/** Identifies the part of a run that a client asks for. */
+export interface PartRequest {
+  /** "" for a new run. */
   readonly run: string;
   readonly number: number;
-  readonly next: Position | null;
-  /** Of its text, in hex. */
+  /** Where the part begins: `next` of the previous part; "" for the first part. */
+  readonly position: string;
+  /** A position at which the part ends at the latest; "" for none. */
+  readonly until: string;
+  /** SHA-256 of a part that the client has; "" for none. */
+  readonly known: string;
+}
+
+/** A part, as clients and manifests describe it. */
+export interface ListedPart {
+  readonly number: number;
+  readonly position: string;
+  /** Where the next part begins; null for the last part. */
+  readonly next: string | null;
+  /** Of the part before compression, in hex. */
   readonly sha256: string;
   readonly seal: string;
   /** True for the rows of the System object, which are restored first. */
-  readonly isFirst: boolean;
-  readonly objects: number;
-  readonly rows: number;
-  /** Compressed; null when the caller has it already. */
-  readonly bytes: Uint8Array<ArrayBuffer> | null;
-}
-
-/** A part as clients and manifests name it. */
-export interface ListedPart {
-  readonly number: number;
-  /** Where it begins. */
-  readonly position: string;
-  /** Where the next one begins; null: it is the last. */
-  readonly next: string | null;
-  readonly sha256: string;
-  readonly seal: string;
   readonly restored_first: boolean;
   readonly objects: number;
   readonly rows: number;
 }
 
-/** A part for a manifest. @param position where it begins, as `readPosition` reads it. */
-export function listedPart(
-  { number, next, sha256, seal, isFirst, objects, rows }: MadePart,
-  position: string,
-): ListedPart {
-  return { number, position, next: next && JSON.stringify(next), sha256, seal, restored_first: isFirst, objects, rows };
-}
-
-/** Which part is wanted. */
-export interface WantedPart {
-  /** "" for a new run. */
+/** A part with its content. */
+export interface MadePart {
   readonly run: string;
-  readonly number: number;
-  readonly from: Position;
-  /** See `readPart`. */
-  readonly until: string;
-  /** SHA-256 of a part that the caller has; "" for none. */
-  readonly known: string;
+  readonly part: ListedPart;
+  /** Compressed; null when the client has it already. */
+  readonly bytes: Uint8Array<ArrayBuffer> | null;
 }
 
-/** Reads and seals the next part of a backup. Safe to repeat: what changed meanwhile is in it as it is then. */
+/** Reads and seals a part of a backup. Safe to repeat: a repeat returns the current state of the objects. */
 export async function makePart(
   env: Env,
   installation: Installation,
-  { run: given, number, from, until, known }: WantedPart,
+  { run: given, number, position, until, known }: PartRequest,
 ): Promise<Result<MadePart>> {
+  const from = readPosition(position);
+  const last = readPosition(until);
+  if (!from || !last) return refuse("position is none that this server has answered");
   const now = currentTime();
-  const begun = given === "" ? ok(null) : await readBegun(installation, given, now);
-  if (!begun.ok) return begun;
+  const started = given === "" ? ok(null) : await readStart(installation, given, now);
+  if (!started.ok) return started;
   if (number >= MAX_PARTS) return err(TOO_MANY_PARTS);
-  // What was answered before the run is in it.
+  // The backup has everything that was answered before its run.
   if (number === 0) await publishRecent(env, now);
   const run = given || (await nameOfRun(installation.keys, now));
-  const read = await readPart(env, installation, from, until);
+  const read = await readPart(env, installation, from, last.after);
   if (!read.ok) {
-    return err(unavailable(`an object changed each time that it was read: ${read.error.key}`, RESTLESS_RETRY_SECONDS));
+    const message = `an object changed each time that it was read: ${read.error}`;
+    return err(unavailable(message, CHANGING_OBJECT_RETRY_SECONDS));
   }
   const { part, rows, next } = read.value;
   const text = JSON.stringify(part);
   const sha256 = await sha256Of(text);
-  return ok({
-    run,
+  const listed: ListedPart = {
     number,
-    next,
+    position,
+    next: next && JSON.stringify(next),
     sha256,
     seal: toBase64(await sealOfPart(installation.keys, { run, number }, sha256)),
-    isFirst: isSystemPart(part),
+    restored_first: part.objects.some(({ className }) => className === "System"),
     objects: part.objects.length,
     rows,
-    bytes: known === sha256 ? null : await compress(text),
-  });
+  };
+  return ok({ run, part: listed, bytes: known === sha256 ? null : await compress(text) });
 }
 
-/** A backup of which all parts are made, as its manifest begins. */
+/** The head of the manifest of a backup. */
 export interface SealedBackup {
   readonly format: number;
   readonly run: string;
@@ -115,26 +105,25 @@ export interface SealedBackup {
   readonly cluster_id: string;
   /** Version of the seal key that wraps the key ring. */
   readonly seal_key_version: number;
-  /** Wrapped. */
+  /** The wrapped key ring. */
   readonly key_ring: string;
   readonly seal: string;
 }
 
-/** Seals a backup whose parts are all made. */
+/** Seals a backup when all its parts are made. */
 export async function sealBackup(
   env: Env,
   installation: Installation,
   run: string,
   parts: number,
 ): Promise<Result<SealedBackup>> {
-  const begun = await readBegun(installation, run, currentTime());
-  if (!begun.ok) return begun;
+  const started = await readStart(installation, run, currentTime());
+  if (!started.ok) return started;
   if (parts < 1) return refuse("parts must be the number of parts of the run");
   if (parts > MAX_PARTS) return err(TOO_MANY_PARTS);
-  const { began, terms } = begun.value;
-  // A row that was sealed under a key that is gone would be refused.
-  const now = versionsOf(installation.keys);
-  if (!terms.every((term) => now.includes(term)))
+  // A restore would refuse a row whose seal is of a dropped key.
+  const versions = versionsOf(installation.keys);
+  if (!started.value.terms.every((term) => versions.includes(term)))
     return refuse("old keys were dropped while the backup was made: begin again");
   const keyRing = await systemOf(env).sealedKeyRing();
   if (keyRing === null) return err({ code: "uninitialized" });
@@ -142,7 +131,7 @@ export async function sealBackup(
     format: FORMAT,
     run,
     parts,
-    started_at: formatRfc3339(began),
+    started_at: formatRfc3339(started.value.began),
     finished_at: formatRfc3339(currentTime()),
     release: groveVersion(env),
     cluster_id: installation.clusterId,
@@ -152,17 +141,9 @@ export async function sealBackup(
   });
 }
 
-/** A run that is under way at `now` (ms). */
-async function readBegun(
-  { keys }: Installation,
-  name: string,
-  now: number,
-): Promise<Result<NonNullable<Awaited<ReturnType<typeof readRun>>>>> {
-  const run = await readRun(keys, name);
-  if (!run) return err(UNKNOWN_RUN);
-  return now - run.began < MAX_RUN_MS ? ok(run) : refuse("the run began more than a day ago: begin again");
-}
-
-function isSystemPart({ objects }: Part): boolean {
-  return objects.some(({ className }) => className === "System");
+/** Reads the name of a run and checks its age. `now` in ms. */
+async function readStart({ keys }: Installation, name: string, now: number): Promise<Result<BackupStart>> {
+  const start = await readRun(keys, name);
+  if (!start) return err(UNKNOWN_RUN);
+  return now - start.began < MAX_RUN_MS ? ok(start) : refuse("the run began more than a day ago: begin again");
 }

@@ -2,9 +2,9 @@ import { fromBase64Url } from "../crypto/bytes.ts";
 import { ADDRESS_BYTES, readAddress, routedIdText } from "../token/ids.ts";
 
 /**
- * The classes beside trees, which come first, in the order in which a backup reads them: what refers to others comes before them, so
- * that no row of the backup names something that is not in it. The System object is the last: its watermarks, keys and policies are
- * not older than anything else.
+ * The classes of objects in a backup, in the order in which it reads them after the trees. A class that refers to another
+ * one comes before it, so that no row of the backup names an object that is missing. The System object is the last: its
+ * watermarks, keys and policies are as new as everything else, or newer.
  */
 export const NAMED_CLASSES = [
   "CustomIds",
@@ -21,33 +21,33 @@ export const NAMED_CLASSES = [
   "OidcIssuer",
   "System",
 ] as const;
+export type NamedClass = (typeof NAMED_CLASSES)[number];
+
 const ORDER = ["TokenTree", ...NAMED_CLASSES] as const;
 export type SavedClass = (typeof ORDER)[number];
 
-/** Where an object is: a tree by its id, all others by their names. */
+/** Identifies an object: a tree by its id, any other object by its name. */
 export interface ObjectPlace {
   readonly className: SavedClass;
   readonly name: string;
 }
 
-const LETTERS = new Map<string, string>(ORDER.map((className, at) => [className, String.fromCharCode(97 + at)]));
-
-/** The key of an object: a backup reads objects in the order of their keys. */
+/** The key of an object: a letter for its class, and its name. A backup reads objects in the order of their keys. */
 export function keyOf(className: SavedClass, name: string): string {
-  return `${LETTERS.get(className)} ${name}`;
+  return `${String.fromCharCode(97 + ORDER.indexOf(className))} ${name}`;
 }
 
-/** The key of a tree: trees are read in the order in which their accessors are listed. */
+/** The key of a tree. Trees are in the order in which their accessors are listed. */
 export function keyOfTree(treeId: string): string {
   return keyOf("TokenTree", routedIdText(treeId, 0, new Uint8Array()));
 }
 
-/** What all keys of a class begin with, which is no key itself. */
+/** The prefix of all keys of a class. It is no key itself. */
 export function beginningOf(className: SavedClass): string {
   return keyOf(className, "");
 }
 
-/** The object with this key; null when it is no key. */
+/** The object with this key; null for a text that is no key. */
 export function placeOf(key: string): ObjectPlace | null {
   const className = ORDER.find((one) => key.startsWith(beginningOf(one)));
   if (!className) return null;
@@ -57,12 +57,7 @@ export function placeOf(key: string): ObjectPlace | null {
   return address?.length === ADDRESS_BYTES ? { className, name: readAddress(address).treeId } : null;
 }
 
-/** True for the key of the System object. */
-export function isSystem(key: string): boolean {
-  return key.startsWith(beginningOf("System"));
-}
-
-/** True for the name of a class that backups hold. */
+/** True for the name of a class that is in backups. */
 export function isSavedClass(className: unknown): className is SavedClass {
   return ORDER.some((one) => one === className);
 }

@@ -2,40 +2,39 @@ import { isPageValue, type ObjectPage, type PagePosition } from "../storage/obje
 import { isObject } from "../wire/fields.ts";
 import { type ObjectPlace, placeOf } from "./object-keys.ts";
 
-/** Characters of the objects in a part, unless one of them is larger. */
+/** Characters of the objects in a part. One larger object can exceed it. */
 export const PART_CHARACTERS = 1_048_576;
-/** Characters of an object that are read in one moment; a larger one is read in pages. */
+/** Characters of an object that are read at once. A larger object is read in pages. */
 export const PAGE_CHARACTERS = 8 * 1_048_576;
 
-/** Parts that a backup can have. */
+/** Maximum number of parts of a backup. */
 export const MAX_PARTS = 100_000;
 
-/** A page of an object, as a part has it. Trees of one form have the same SQL: it is in the part once. */
+/** A page of an object in a part. Many objects have the same schema, so a part has each schema once. */
 export interface SavedPage extends ObjectPlace, Omit<ObjectPage, "schema"> {
-  /** Its number among the texts of the part; null after the first page. */
+  /** Index in `schemas` of the part; null for all but the first page of an object. */
   readonly schema: number | null;
 }
 
-/** A part of a backup, before it is compressed. */
+/** A part of a backup, before compression. */
 export interface Part {
   readonly schemas: readonly (readonly string[])[];
   readonly objects: readonly SavedPage[];
 }
 
-/** How far a backup is: objects are read in the order of their keys. */
+/** The position of a backup between two parts. Objects are read in the order of their keys. */
 export interface Position {
-  /** Key of the last object that was read; "" for none. */
+  /** Key of the last object that was read completely; "" for none. */
   readonly after: string;
-  /** The object that comes next, when it is read in pages: its key, and its next page (null: the first). */
+  /** The next object, if it is read in pages: its key, and the position of its next page (null: the first). */
   readonly within: { readonly key: string; readonly page: PagePosition | null; readonly tries: number } | null;
 }
 
-export const FIRST_POSITION: Position = { after: "", within: null };
-
-/** Reads a position that was given out before, from its text; null for another text. Only callers with sudo send one. */
+/** Reads a position that an earlier answer contained; null for another text. Only callers with sudo send one. */
 export function readPosition(text: string): Position | null {
+  if (text === "") return { after: "", within: null };
   try {
-    const read: unknown = text === "" ? FIRST_POSITION : JSON.parse(text);
+    const read: unknown = JSON.parse(text);
     if (!isObject(read) || typeof read.after !== "string") return null;
     const { after, within } = read;
     if (within === null) return { after, within: null };

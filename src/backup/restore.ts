@@ -12,10 +12,9 @@ import { MAX_PARTS, PAGE_CHARACTERS, PART_CHARACTERS, type Part } from "./part.t
 import { proofOf, receiptOf, sealOfBackup, sealOfPart } from "./seals.ts";
 import { writePart } from "./write-part.ts";
 
-/** Bytes of the text of a part. A page can be that much larger by its last row. */
+/** Maximum size of the text of a part in bytes. The last row of a page can exceed the limit of the page. */
 const MAX_PART_BYTES = 4 * (PART_CHARACTERS + PAGE_CHARACTERS);
 
-/** There is an installation already. */
 export const NOT_EMPTY = invalid("a backup is restored into a deployment that was never initialized, and this one was");
 const NOT_RESTORING = invalid("no restore is under way here");
 const NOT_WHOLE = invalid("not all parts of the backup were restored");
@@ -24,29 +23,31 @@ const FOREIGN_RING = invalid(
 );
 const NOT_SEALED = invalid("the seal does not hold: this is not what the server of the backup has made");
 
-/** The head of a backup. */
-export interface BackupHead {
+/** Identifies a backup. The seal covers the other fields. */
+interface SealedRun {
   readonly run: string;
   readonly parts: number;
-  readonly keyRing: string;
   readonly seal: string;
 }
 
 /**
- * Begins to restore a backup into a new deployment, which has the same seal key. Until `finishRestore` it answers nothing else. Safe
- * to repeat.
+ * Begins to restore a backup into a new deployment with the same seal key. Until `finishRestore` the deployment answers
+ * no other requests. Safe to repeat.
  */
-export async function beginRestore(env: Env, { run, parts, keyRing, seal }: BackupHead): Promise<Result<null>> {
+export async function beginRestore(
+  env: Env,
+  { run, parts, seal, keyRing }: SealedRun & { readonly keyRing: string },
+): Promise<Result<null>> {
   const opened = await openKeyRing(env, keyRing);
   if (!opened.ok) return err(FOREIGN_RING);
   const keys = await importKeys(opened.value.ring);
-  if (!isSeal(seal, await sealOfBackup(keys, run, parts))) return err(NOT_SEALED);
+  if (!isEqual(seal, await sealOfBackup(keys, run, parts))) return err(NOT_SEALED);
   if (!(await systemOf(env).beginRestore(run, keyRing))) return err(NOT_EMPTY);
   await refreshInstallation(env);
   return ok(null);
 }
 
-/** A part as its file holds it. */
+/** A part in its file. */
 export interface FiledPart {
   readonly number: number;
   readonly seal: string;
@@ -54,7 +55,7 @@ export interface FiledPart {
   readonly content: string;
 }
 
-/** Restores a part of the backup that is under way. Safe to repeat. Returns the receipt. */
+/** Restores a part of the backup that is being restored. Safe to repeat. Returns the receipt. */
 export async function restorePart(env: Env, { number, seal, content }: FiledPart): Promise<Result<string>> {
   const restoring = await loadRestoring(env);
   if (!restoring.ok) return err(NOT_RESTORING);
@@ -63,46 +64,42 @@ export async function restorePart(env: Env, { number, seal, content }: FiledPart
   if (!bytes) return refuse("part must be base64");
   const text = await decompress(bytes, MAX_PART_BYTES);
   if (!text.ok) return refuse(`the part can't be read: ${text.error}`);
-  const expected = await sealOfPart(keys, { run, number }, await sha256Of(text.value));
-  if (!isSeal(seal, expected)) return err(NOT_SEALED);
-  // The seal says that a server of this installation has written it.
+  if (!isEqual(seal, await sealOfPart(keys, { run, number }, await sha256Of(text.value)))) return err(NOT_SEALED);
+  // The seal shows that a server of this installation wrote the text.
   const part: Part = JSON.parse(text.value);
   const written = await writePart(env, part);
   if (!written.ok) return written;
-  // The rows of the System object say where tokens are listed.
+  // The rows of the System object tell which shards list the tokens of later parts.
   await refreshInstallation(env);
   return ok(toBase64(await receiptOf(keys, { run, number })));
 }
 
-/** What ends a restore. */
-export interface EndOfRestore {
-  readonly run: string;
-  readonly parts: number;
-  /** The seal of the backup. */
-  readonly seal: string;
-  /** All receipts together, see `proofOf`. */
+/** The end of a restore. */
+export interface EndOfRestore extends SealedRun {
+  /** See `proofOf`. */
   readonly proof: string;
   readonly ends: EndsOfRestore;
 }
 
-/** Opens the installation once all parts were restored. Safe to repeat. */
+/** Opens the installation after all parts were restored. Safe to repeat. */
 export async function finishRestore(env: Env, end: EndOfRestore): Promise<Result<null>> {
-  // The answer to an earlier try may have been lost.
+  // Open after an earlier attempt whose answer was lost.
   const open = await loadInstallation(env);
   const restored = open.ok ? open : await loadRestoring(env);
   if (!restored.ok) return err(NOT_RESTORING);
   const { keys, restoring } = restored.value;
-  const isBackup = isSeal(end.seal, await sealOfBackup(keys, end.run, end.parts));
+  const isBackup = isEqual(end.seal, await sealOfBackup(keys, end.run, end.parts));
   if (!isBackup || end.parts > MAX_PARTS) return err(NOT_WHOLE);
-  // The proof takes a hash for each part: of another run none is made.
-  if (restoring !== null && (restoring !== end.run || !isSeal(end.proof, await proofOf(keys, end.run, end.parts))))
+  // The proof costs a hash for each part, so it is not computed for a run that is not being restored.
+  if (restoring !== null && (restoring !== end.run || !isEqual(end.proof, await proofOf(keys, end.run, end.parts))))
     return err(NOT_WHOLE);
   if (!(await systemOf(env).finishRestore(end.run, end.ends, currentTime()))) return err(NOT_RESTORING);
   const loaded = await refreshInstallation(env);
   return loaded.ok ? ok(null) : loaded;
 }
 
-function isSeal(sent: string, seal: Uint8Array): boolean {
+/** True when `sent` is the base64 of `expected`. */
+function isEqual(sent: string, expected: Uint8Array): boolean {
   const bytes = fromBase64(sent);
-  return bytes !== null && equalBytes(bytes, seal);
+  return bytes !== null && equalBytes(bytes, expected);
 }

@@ -1,7 +1,7 @@
 import { listDurableObjectIds, runInDurableObject } from "cloudflare:test";
 import { compress, decompress } from "../../src/backup/compress.ts";
 import type { ListedPart } from "../../src/backup/make.ts";
-import { together } from "../../src/backup/seals.ts";
+import { xor } from "../../src/backup/seals.ts";
 import { fromBase64, toBase64 } from "../../src/crypto/bytes.ts";
 import { forgetInstallation } from "../../src/system/installation.ts";
 import { crash } from "./objects.ts";
@@ -70,7 +70,7 @@ export async function restoreParts({ parts }: Backup): Promise<string> {
   for (const part of parts.toSorted((a, b) => Number(b.restored_first) - Number(a.restored_first))) {
     const answer = await restorePart(part);
     if (answer.status !== 200) throw new Error(`a part was answered ${answer.status}: ${JSON.stringify(answer.body)}`);
-    proof = together(proof, fromBase64(dataOf<{ receipt: string }>(answer).receipt) ?? proof);
+    proof = xor(proof, fromBase64(dataOf<{ receipt: string }>(answer).receipt) ?? proof);
   }
   return toBase64(proof);
 }

@@ -1,13 +1,11 @@
 import { readRoute } from "../../auth/record-routes.ts";
 import { type Answered, type OpenContext, openRoute, type Route, simpleRoute } from "../../auth/route.ts";
 import { dataAnswer, describeFields, NO_CONTENT } from "../../auth/route-description.ts";
-import { backupRunsOf } from "../../backup/bucket/backup-runs.ts";
+import { backupIntervalMs, backupRunsOf, backupsKept } from "../../backup/bucket/backup-runs.ts";
 import { listBackups } from "../../backup/bucket/bucket.ts";
-import { keyOfFile, readPlace } from "../../backup/bucket/place.ts";
 import type { BackupRun } from "../../backup/bucket/run-store.ts";
-import { backupIntervalMs, backupsKept } from "../../backup/bucket/settings.ts";
-import { listedPart, makePart, sealBackup } from "../../backup/make.ts";
-import { readPosition } from "../../backup/part.ts";
+import { makePart, sealBackup } from "../../backup/make.ts";
+import { keyOfFile, readPlace } from "../../backup/names.ts";
 import { beginRestore, finishRestore, NOT_EMPTY, restorePart } from "../../backup/restore.ts";
 import { currentTime, formatRfc3339, formatTime, parseRfc3339 } from "../../base/clock.ts";
 import { err, type Failure, invalid, NOT_FOUND, ok, type Result, refuse } from "../../base/result.ts";
@@ -50,16 +48,13 @@ export const BACKUP_ROUTES: readonly Route[] = [
       known: text().describe("SHA-256 of a part that the client has: it is answered without content."),
     }),
     handle: async ({ env, installation, fields }) => {
-      const { run, number, position, known } = fields;
-      const until = readPosition(fields.until);
-      const from = readPosition(position);
-      if (!from || !until) return refuse("position is none that this server has answered");
-      if (number < 0 || (run === "") !== (number === 0)) return refuse("number must count the parts of a run from 0");
-      const made = await makePart(env, installation, { run, number, from, until: until.after, known });
+      const isFirst = fields.number === 0;
+      if (fields.number < 0 || isFirst !== (fields.run === ""))
+        return refuse("number must count the parts of a run from 0");
+      const made = await makePart(env, installation, fields);
       if (!made.ok) return made;
-      const { bytes } = made.value;
-      const content = bytes && toBase64(bytes);
-      return ok(dataReply({ run: made.value.run, ...listedPart(made.value, position), content }));
+      const { run, part, bytes } = made.value;
+      return ok(dataReply({ run, ...part, content: bytes && toBase64(bytes) }));
     },
   }),
 

@@ -1,33 +1,30 @@
 import { currentTime } from "../../base/clock.ts";
 import { within } from "../../base/location.ts";
 import { logInfo } from "../../base/log.ts";
-import { err, type Failure, ok, type Result } from "../../base/result.ts";
+import { err, ok, type Result } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
 import { GroveObject } from "../../system/grove-object.ts";
 import { type Installation, mustLoadInstallation } from "../../system/installation.ts";
-import { listedPart, makePart, sealBackup } from "../make.ts";
-import { backupName } from "../names.ts";
-import { readPosition } from "../part.ts";
+import { makePart, sealBackup } from "../make.ts";
+import { backupName, manifestKey, partKey } from "../names.ts";
 import { nameOfRun } from "../seals.ts";
-import { deleteOld, missingParts, putFile } from "./bucket.ts";
-import { MANIFEST } from "./place.ts";
+import { deleteOld, missingParts } from "./bucket.ts";
 import { BACKUP_RUN_MIGRATIONS, type BackupRun, RunStore } from "./run-store.ts";
-import { backupIntervalMs, backupsKept } from "./settings.ts";
 
-/** What the alarm does, and the type of its log lines. */
+/** Name of the alarm's duty, and the type of its log lines. */
 const DUTY = "backup";
-/** Pause between two steps (ms), so that requests come in between. */
+/** Pause between two steps (ms), so that requests are served in between. */
 const PAUSE_MS = 25;
-/** Pause after a step that failed (ms), twice as long after each further one. */
+/** Pause after a failed step (ms). It doubles with each further failure. */
 const RETRY_MS = 10_000;
 const MAX_RETRY_MS = 300_000;
-/** A run is given up after so many failures of a step in a row. */
+/** A run fails after so many consecutive failures of a step. */
 const MAX_FAILURES = 10;
-/** A run that is older (ms) is given up: a backup is of one time. */
+/** Maximum duration of a run (ms). */
 const MAX_RUN_MS = 6 * 3_600_000;
-/** The hourly trigger comes a little earlier or later (ms). */
+/** Tolerance for the hourly trigger, which is not exact (ms). */
 const EARLY_MS = 30 * 60_000;
-/** Parts of a backup. Its manifest names all of them, and is written in one piece. */
+/** Maximum number of parts. The manifest lists them all, and is written in one piece. */
 const MAX_PARTS_IN_BUCKET = 50_000;
 
 const NO_BUCKET = "no R2 bucket is bound as BACKUPS";
@@ -36,7 +33,7 @@ const TOO_MANY_PARTS = `it has more than ${MAX_PARTS_IN_BUCKET} parts: make it w
 const STEP_FAILED = "a step failed; the log has the error";
 const PARTS_MISSING = "parts were deleted from the bucket while it was made";
 
-/** What can be read about backups into the bucket. */
+/** Status of the backups in the bucket. */
 export interface BackupRunsStatus {
   readonly running: BackupRun | null;
   readonly last: BackupRun | null;
@@ -44,9 +41,9 @@ export interface BackupRunsStatus {
 }
 
 /**
- * Makes backups of the installation in an R2 bucket. Each step makes one part, as the platform bounds what one invocation may call and
- * how long it may take. Where a run stands is in the rows, so it survives restarts; every step may be repeated. The manifest is written
- * once all parts are there.
+ * Makes backups of the installation in an R2 bucket. Each step makes one part, because the platform limits the calls and the
+ * duration of an invocation. The progress of a run is stored, so it survives restarts; every step may be repeated. The
+ * manifest is written after all parts.
  */
 export class BackupRuns extends GroveObject<Env> {
   readonly #store = new RunStore(this.tables);
@@ -60,7 +57,7 @@ export class BackupRuns extends GroveObject<Env> {
     });
   }
 
-  /** Begins a run when the last one was begun an interval ago, or failed. Sets a lost alarm again. Safe to repeat. */
+  /** Starts a run if the last one failed or started an interval ago. Sets a lost alarm again. Safe to repeat. */
   async startWhenDue(): Promise<void> {
     const last = this.#store.last();
     const next = last && last.state !== "failed" ? last.startedAt + backupIntervalMs(this.env) - EARLY_MS : 0;
@@ -68,7 +65,7 @@ export class BackupRuns extends GroveObject<Env> {
     else if (currentTime() >= next) await this.start();
   }
 
-  /** Begins a run. False when one is in progress. */
+  /** Starts a run. False when one is in progress. */
   async start(): Promise<boolean> {
     const { keys } = await mustLoadInstallation(this.env);
     const now = currentTime();
@@ -80,7 +77,7 @@ export class BackupRuns extends GroveObject<Env> {
     return true;
   }
 
-  /** The run in progress, and how the last ones went. */
+  /** The run in progress, the last run, and the last successful run. */
   status(): BackupRunsStatus {
     return { running: this.#store.running(), last: this.#store.last(), lastGood: this.#store.lastGood() };
   }
@@ -105,7 +102,7 @@ export class BackupRuns extends GroveObject<Env> {
     console.error(JSON.stringify({ type: DUTY, name: run.name, error }));
   }
 
-  /** @returns why the run can't go on. @throws when the step is to be repeated. */
+  /** @returns why the run fails. @throws when the step can be repeated. */
   async #step(run: BackupRun): Promise<Result<null, string>> {
     const bucket = this.env.BACKUPS;
     if (!bucket) return err(NO_BUCKET);
@@ -113,8 +110,8 @@ export class BackupRuns extends GroveObject<Env> {
     if (now - run.startedAt > MAX_RUN_MS) return err(TOO_OLD);
     const installation = await mustLoadInstallation(this.env);
     if (run.state === "deleting") {
-      if (await deleteOld(bucket, installation.clusterId, backupsKept(this.env), now - MAX_RUN_MS))
-        this.#store.done(run);
+      const isDone = await deleteOld(bucket, installation.clusterId, backupsKept(this.env), now - MAX_RUN_MS);
+      if (isDone) this.#store.done(run);
       return ok(null);
     }
     return run.position === null
@@ -125,54 +122,55 @@ export class BackupRuns extends GroveObject<Env> {
   async #makePart(
     bucket: R2Bucket,
     installation: Installation,
-    run: BackupRun,
+    { name, run, parts: number }: BackupRun,
     position: string,
   ): Promise<Result<null, string>> {
-    if (run.parts >= MAX_PARTS_IN_BUCKET) return err(TOO_MANY_PARTS);
-    const from = readPosition(position);
-    if (!from) return err("where it stands can't be read");
-    const wanted = { run: run.run, number: run.parts, from, until: "", known: "" };
-    const made = await makePart(this.env, installation, wanted);
+    if (number >= MAX_PARTS_IN_BUCKET) return err(TOO_MANY_PARTS);
+    const made = await makePart(this.env, installation, { run, number, position, until: "", known: "" });
     if (!made.ok && made.error.code === "unavailable") throw new StepFailure(made.error.message);
-    if (!made.ok) return err(textOf(made.error));
-    const { bytes, sha256 } = made.value;
+    if (!made.ok) return err("message" in made.error ? made.error.message : made.error.code);
+    const { part, bytes } = made.value;
     if (!bytes) throw new Error("a part was made without its content");
-    await putFile(bucket, placeOf(installation, run), sha256, bytes);
-    this.#store.partMade(run, listedPart(made.value, position), bytes.byteLength);
+    await bucket.put(partKey({ clusterId: installation.clusterId, name }, part.sha256), bytes);
+    this.#store.partMade(name, part, bytes.byteLength);
     return ok(null);
   }
 
   async #finish(bucket: R2Bucket, installation: Installation, run: BackupRun): Promise<Result<null, string>> {
-    const place = placeOf(installation, run);
-    const files = this.#store.parts();
-    const missing = await missingParts(
-      bucket,
-      place,
-      files.map(({ sha256 }) => sha256),
-    );
-    if (missing.length > 0 || files.length !== run.parts) return err(PARTS_MISSING);
-    const head = await sealBackup(this.env, installation, run.run, run.parts);
-    if (!head.ok) return err(textOf(head.error));
-    await putFile(bucket, place, MANIFEST, `${JSON.stringify({ ...head.value, files }, null, 1)}\n`);
-    this.#store.whole(run, currentTime());
     const { name, parts, objects, rows, bytes } = run;
+    const place = { clusterId: installation.clusterId, name };
+    const files = this.#store.parts();
+    const hashes = files.map(({ sha256 }) => sha256);
+    const missing = await missingParts(bucket, place, hashes);
+    if (missing.length > 0 || files.length !== parts) return err(PARTS_MISSING);
+    const head = await sealBackup(this.env, installation, run.run, parts);
+    if (!head.ok) return err("message" in head.error ? head.error.message : head.error.code);
+    await bucket.put(manifestKey(place), `${JSON.stringify({ ...head.value, files }, null, 1)}\n`);
+    this.#store.complete(run, currentTime());
     logInfo(this.env, { type: DUTY, name, parts, objects, rows, bytes });
     return ok(null);
   }
 }
 
-/** A step that is repeated, with what operators may read about it. */
+/** A failed step that is repeated. Its message is for operators. */
 class StepFailure extends Error {}
 
-function textOf(failure: Failure): string {
-  return "message" in failure ? failure.message : failure.code;
-}
-
-function placeOf({ clusterId }: Installation, { name }: BackupRun) {
-  return { clusterId, name };
-}
-
-/** The backups into the bucket of this installation. */
+/** The object with the backups of this installation. */
 export function backupRunsOf(env: Env): DurableObjectStub<BackupRuns> {
   return within(env, env.BACKUP_RUNS).getByName("backups");
+}
+
+/** Time (ms) between the starts of two backups in the bucket: BACKUP_INTERVAL_HOURS; a day by default, at most a month. */
+export function backupIntervalMs({ BACKUP_INTERVAL_HOURS: hours }: Pick<Env, "BACKUP_INTERVAL_HOURS">): number {
+  return 3_600_000 * numberWithin(hours, 744, 24);
+}
+
+/** How many backups stay in the bucket: BACKUP_KEEP; 14 by default. */
+export function backupsKept({ BACKUP_KEEP: keep }: Pick<Env, "BACKUP_KEEP">): number {
+  return numberWithin(keep, 400, 14);
+}
+
+function numberWithin(text: string | undefined, max: number, otherwise: number): number {
+  const value = Number(text);
+  return Number.isSafeInteger(value) && value >= 1 && value <= max ? value : otherwise;
 }

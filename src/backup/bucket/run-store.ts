@@ -25,32 +25,32 @@ export const BACKUP_RUN_MIGRATIONS: readonly Migration[] = [
   },
 ];
 
-/** "deleting": it is in the bucket as a whole, and old ones are being deleted. */
+/** State of a run. "deleting": the backup is complete, and old backups are being deleted. */
 export type RunState = "running" | "deleting" | "done" | "failed";
 
 /** A backup into the bucket. Times in ms. */
 export interface BackupRun {
   readonly name: string;
-  /** As `nameOfRun` makes it. */
+  /** See `nameOfRun`. */
   readonly run: string;
   readonly state: RunState;
   readonly startedAt: number;
-  /** null while parts are missing. */
+  /** null until all parts are made. */
   readonly finishedAt: number | null;
-  /** Where the next part begins; null when all parts are there. */
+  /** Where the next part begins; null when all parts are made. */
   readonly position: string | null;
   readonly parts: number;
   readonly objects: number;
   readonly rows: number;
-  /** Of all parts, compressed. */
+  /** Size of all parts after compression. */
   readonly bytes: number;
-  /** Of steps, in a row. */
+  /** Number of consecutive failures of a step. */
   readonly failures: number;
-  /** What went wrong last; null: nothing. */
+  /** The last problem; null for none. */
   readonly error: string | null;
 }
 
-/** What is kept of backups into the bucket: the one in progress, the last one, and the last good one. */
+/** Stores the run in progress with its parts, the last run, and the last successful run. */
 export class RunStore {
   readonly #tables: Tables;
 
@@ -58,22 +58,22 @@ export class RunStore {
     this.#tables = tables;
   }
 
-  /** The one in progress; null: none is. */
+  /** The run in progress, or null. */
   running(): BackupRun | null {
     return this.#newest("state IN ('running', 'deleting')");
   }
 
-  /** The one that was begun last; null: none ever was. */
+  /** The run that started last, or null. */
   last(): BackupRun | null {
     return this.#newest("1");
   }
 
-  /** The last one that is in the bucket as a whole; null: none is. */
+  /** The last run whose backup is complete, or null. */
   lastGood(): BackupRun | null {
     return this.#newest("state IN ('deleting', 'done')");
   }
 
-  /** Begins a run at `now` (ms). */
+  /** Starts a run at `now` (ms). */
   begin(name: string, run: string, now: number): void {
     const good = this.lastGood()?.name ?? "";
     const statement = `INSERT INTO runs (name, run, state, started_at, position, parts, objects, rows, bytes, failures)
@@ -83,8 +83,8 @@ export class RunStore {
     this.#tables.exec("DELETE FROM parts");
   }
 
-  /** Notes a part of a run that is in the bucket. */
-  partMade({ name }: BackupRun, part: ListedPart, bytes: number): void {
+  /** Adds a part that was written to the bucket. @param bytes its size after compression. */
+  partMade(name: string, part: ListedPart, bytes: number): void {
     this.#tables.exec("INSERT INTO parts (number, part) VALUES (?, ?)", part.number, JSON.stringify(part));
     const statement = `UPDATE runs SET position = ?, parts = parts + 1, objects = objects + ?, rows = rows + ?,
       bytes = bytes + ?, failures = 0, error = NULL WHERE name = ?`;
@@ -97,24 +97,24 @@ export class RunStore {
     return parts.map((part) => storedJson<ListedPart>(part));
   }
 
-  /** Notes that a run is in the bucket as a whole, at `now` (ms). */
-  whole({ name }: BackupRun, now: number): void {
+  /** The backup is complete since `now` (ms). */
+  complete({ name }: BackupRun, now: number): void {
     const set = "state = 'deleting', finished_at = ?, failures = 0, error = NULL";
     this.#tables.exec(`UPDATE runs SET ${set} WHERE name = ?`, now, name);
     this.#tables.exec("DELETE FROM parts");
   }
 
-  /** Notes that old runs are deleted too. */
+  /** The old backups are deleted. */
   done({ name }: BackupRun): void {
     this.#tables.exec("UPDATE runs SET state = 'done', failures = 0, error = NULL WHERE name = ?", name);
   }
 
-  /** Notes that a step of a run failed. */
+  /** Counts a failure of a step. */
   stepFailed({ name }: BackupRun, error: string): void {
     this.#tables.exec("UPDATE runs SET failures = failures + 1, error = ? WHERE name = ?", error, name);
   }
 
-  /** Gives a run up at `now` (ms): one that is whole stays so. */
+  /** Ends a run at `now` (ms): as failed, or as done if its backup is complete. */
   giveUp({ name, state }: BackupRun, error: string, now: number): void {
     const ended = state === "deleting" ? "done" : "failed";
     const statement = "UPDATE runs SET state = ?, finished_at = COALESCE(finished_at, ?), error = ? WHERE name = ?";
@@ -123,9 +123,9 @@ export class RunStore {
   }
 
   #newest(condition: string): BackupRun | null {
-    const columns =
-      "name, run, state, started_at AS startedAt, finished_at AS finishedAt, position, parts, objects, rows";
-    const query = `SELECT ${columns}, bytes, failures, error FROM runs WHERE ${condition} ORDER BY name DESC LIMIT 1`;
+    const times = "started_at AS startedAt, finished_at AS finishedAt";
+    const columns = `name, run, state, ${times}, position, parts, objects, rows, bytes, failures, error`;
+    const query = `SELECT ${columns} FROM runs WHERE ${condition} ORDER BY name DESC LIMIT 1`;
     return this.#tables.exec<BackupRun & Record<string, SqlStorageValue>>(query).toArray()[0] ?? null;
   }
 }
