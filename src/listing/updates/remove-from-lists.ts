@@ -6,8 +6,8 @@ import { accessorShard } from "../accessor-shard.ts";
 import { accessorShardNumber } from "../accessor-shard-number.ts";
 import type { ListingEnv } from "../env.ts";
 import type { Ending } from "../inventory/shard/ended.ts";
-import { ShardCalls } from "../shard-calls.ts";
 import { cancelUpdatesOf } from "./publish.ts";
+import { ShardQueue } from "./shard-queue.ts";
 
 /** Cost of one commit, as a number of accessors. */
 const COMMIT = 50;
@@ -15,19 +15,15 @@ const COMMIT = 50;
 /** Removes tokens from the list of one shard. Rejects when they may still be listed. */
 type Remove = (shard: number, tokens: readonly Ending[]) => Promise<void>;
 
-/** Tokens to remove, by accessor. */
-type Endings = Map<string, Ending>;
-
 /** Pending removals of the sweeps of many trees. One call to a shard removes the tokens of all of them. */
 export class RemovalQueue {
-  readonly #waiting = new Map<number, Endings>();
+  readonly #removals = new ShardQueue<Ending>();
   #additions = 0;
-  readonly #calls = new ShardCalls<Endings>((shard, tokens) => this.#putBack(shard, tokens));
 
   /** Queues tokens for removal. */
   add(tokens: readonly Ending[]): void {
     this.#additions++;
-    for (const token of tokens) this.#of(accessorShardNumber(token.accessor)).set(token.accessor, token);
+    for (const token of tokens) this.#removals.add(accessorShardNumber(token.accessor), token.accessor, token);
   }
 
   /** Number of calls of `add()`. */
@@ -37,10 +33,7 @@ export class RemovalQueue {
 
   /** True when the shards have removed all of these accessors. */
   areGone(accessors: readonly string[]): boolean {
-    return !accessors.some((accessor) => {
-      const shard = accessorShardNumber(accessor);
-      return this.#waiting.get(shard)?.has(accessor) || this.#calls.carriedTo(shard)?.has(accessor);
-    });
+    return !accessors.some((accessor) => this.#removals.isPending(accessorShardNumber(accessor), accessor));
   }
 
   /**
@@ -49,11 +42,10 @@ export class RemovalQueue {
    * accessors. `now` is in ms.
    */
   next(most: number, now: number): number[] {
-    this.#calls.giveUpLost(now);
     const shards: number[] = [];
     let sum = 0;
-    for (const [shard, { size }] of this.#waiting) {
-      if (this.#calls.has(shard) || (sum > 0 && sum + size + COMMIT > most)) continue;
+    for (const [shard, size] of this.#removals.ready(now)) {
+      if (sum > 0 && sum + size + COMMIT > most) continue;
       shards.push(shard);
       sum += size + COMMIT;
     }
@@ -62,23 +54,7 @@ export class RemovalQueue {
 
   /** Calls a shard with at most `most` of its pending accessors. They are pending again when the call fails. */
   async send(shard: number, most: number, remove: Remove, now: number): Promise<void> {
-    const waiting = this.#waiting.get(shard);
-    if (!waiting || this.#calls.has(shard)) return;
-    const sent: Endings = new Map([...waiting].slice(0, most));
-    for (const accessor of sent.keys()) waiting.delete(accessor);
-    if (waiting.size === 0) this.#waiting.delete(shard);
-    await this.#calls.make(shard, sent, now, () => remove(shard, [...sent.values()]));
-  }
-
-  #putBack(shard: number, tokens: Endings): void {
-    const waiting = this.#of(shard);
-    for (const [accessor, token] of tokens) waiting.set(accessor, token);
-  }
-
-  #of(shard: number): Endings {
-    const known = this.#waiting.get(shard) ?? new Map<string, Ending>();
-    this.#waiting.set(shard, known);
-    return known;
+    await this.#removals.send(shard, now, (tokens) => remove(shard, tokens), most);
   }
 }
 

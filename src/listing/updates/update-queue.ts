@@ -3,8 +3,8 @@ import { decodeStoredId } from "../../token/ids.ts";
 import { accessorShardNumber } from "../accessor-shard-number.ts";
 import type { InventoryEntry } from "../inventory/entry.ts";
 import type { TreeSize } from "../inventory/shard/tree-size.ts";
-import { LOST_CALL_MS, ShardCalls } from "../shard-calls.ts";
 import { CALL_DELAY_MS, HELD_BACK_MS, MAX_UPDATE_DELAY_MS } from "./delays.ts";
+import { LOST_CALL_MS, ShardQueue } from "./shard-queue.ts";
 
 /** Interval at which the end of another object's call is checked (ms). */
 const LOOK_MS = 5;
@@ -30,134 +30,102 @@ export interface StartedTree {
 /** Sends updates to one shard. Rejects when the shard may not have them. */
 export type Deliver = (shard: number, updates: ShardUpdates) => Promise<void>;
 
-/**
- * A new token. `allocatedBy`: the shard that allocated its tree; null when it is not the first token, or no shard did.
- */
-interface Made {
-  readonly entry: InventoryEntry;
-  readonly allocatedBy: number | null;
-}
+/** A queued update. */
+type Update =
+  /** `allocatedBy`: the shard that allocated the tree; null when it is not the first token, or no shard did. */
+  | { readonly kind: "made"; readonly value: InventoryEntry; readonly allocatedBy: number | null }
+  | { readonly kind: "changed"; readonly value: InventoryEntry }
+  | { readonly kind: "size"; readonly value: TreeSize }
+  | { readonly kind: "started"; readonly value: StartedTree };
 
-/** Pending updates for one shard. */
-class Waiting {
-  readonly made = new Map<string, Made>();
-  readonly changed = new Map<string, InventoryEntry>();
-  readonly sizes = new Map<string, TreeSize>();
-  /** By the accessor of the first token. */
-  readonly started = new Map<string, StartedTree>();
-
-  has(accessor: string): boolean {
-    return this.made.has(accessor) || this.changed.has(accessor);
-  }
-}
+type UpdateOf<K extends Update["kind"]> = Extract<Update, { readonly kind: K }>;
 
 /**
  * Queue of the updates of all trees of one isolate. One call to a shard carries the updates of many trees, and of each
- * token only the newest.
+ * token only the newest. Updates of tokens are queued by accessor.
  */
 export class UpdateQueue {
-  readonly #waiting = new Map<number, Waiting>();
-  readonly #calls = new ShardCalls<Waiting>((shard, updates) => this.#putBack(shard, updates));
+  readonly #updates = new ShardQueue<Update>((older, newer) =>
+    older.kind === "made" && newer.kind === "changed" ? { ...older, value: newer.value } : newer,
+  );
 
   /** Queues the update for a new token. */
   created(entry: InventoryEntry, allocatedBy: number | null): void {
-    this.#of(accessorShardNumber(entry.accessor)).made.set(entry.accessor, { entry, allocatedBy });
+    const { accessor } = entry;
+    this.#updates.add(accessorShardNumber(accessor), accessor, { kind: "made", value: entry, allocatedBy });
   }
 
   /** Queues the update for a changed token. */
   changed(entry: InventoryEntry): void {
-    const waiting = this.#of(accessorShardNumber(entry.accessor));
-    const made = waiting.made.get(entry.accessor);
-    if (made) waiting.made.set(entry.accessor, { ...made, entry });
-    else waiting.changed.set(entry.accessor, entry);
+    this.#updates.add(accessorShardNumber(entry.accessor), entry.accessor, { kind: "changed", value: entry });
   }
 
   /** Queues the update for a changed size of a tree. */
   sized(size: TreeSize): void {
-    this.#of(accessorShardNumber(size.root)).sizes.set(size.root, size);
+    this.#updates.add(accessorShardNumber(size.root), `size ${size.root}`, { kind: "size", value: size });
   }
 
   /** True while an update of the token is pending: its shard may not know that it was created or changed. */
   isOnItsWay(accessor: string): boolean {
-    const shard = accessorShardNumber(accessor);
-    return (this.#waiting.get(shard)?.has(accessor) || this.#calls.carriedTo(shard)?.has(accessor)) ?? false;
+    return this.#updates.isPending(accessorShardNumber(accessor), accessor);
   }
 
-  /** True when no call is in flight and only low-priority updates are pending. */
+  /** True when no call is in flight and only low-priority updates are queued. */
   get isQuiet(): boolean {
-    if (!this.#calls.isEmpty) return false;
-    return this.#isPatient;
+    return !this.#updates.isInFlight() && this.#isPatient;
   }
 
-  /** Maximum delay until the next call of `send()` (ms), read after one; null when nothing is pending. */
+  /** Maximum delay until the next call of `send()` (ms), read after one; null when nothing is queued. */
   get nextSendIn(): number | null {
-    if (this.#waiting.size === 0) return null;
+    const shards = this.#updates.shards();
+    if (shards.length === 0) return null;
     if (this.#isPatient) return MAX_UPDATE_DELAY_MS;
-    return [...this.#waiting.keys()].some((shard) => this.#calls.has(shard)) ? HELD_BACK_MS : CALL_DELAY_MS;
+    return shards.some(([shard]) => this.#updates.isInFlight(shard)) ? HELD_BACK_MS : CALL_DELAY_MS;
   }
 
-  /** Sends all pending updates. Those for shards with a call in flight stay pending. `now` in ms. */
+  /** Sends all queued updates. Those for shards with a call in flight stay queued. `now` in ms. */
   async send(deliver: Deliver, now: number): Promise<void> {
-    this.#calls.giveUpLost(now);
-    const shards = [...this.#waiting.keys()].filter((shard) => !this.#calls.has(shard));
-    await Promise.all(shards.map((shard) => this.#sendTo(shard, deliver, now)));
+    const shards = this.#updates.ready(now);
+    const send = async (shard: number) => {
+      const sent = await this.#updates.send(shard, now, (updates) => deliver(shard, callOf(updates)));
+      for (const made of only("made", sent)) this.#noteStarted(made);
+    };
+    await Promise.all(shards.map(([shard]) => send(shard)));
   }
 
   /** Cancels pending updates of these tokens, which are about to be removed: none arrives once this returns. */
   async takeBack(accessors: readonly string[]): Promise<void> {
     for (const accessor of accessors) {
       const shard = accessorShardNumber(accessor);
-      for (let waited = 0; this.#calls.carriedTo(shard)?.has(accessor) && waited < LOST_CALL_MS; waited += LOOK_MS) {
-        await sleep(LOOK_MS);
-      }
-      const waiting = this.#waiting.get(shard);
-      const made = waiting?.made.get(accessor);
-      if (made) this.#noteStarted(made);
-      waiting?.made.delete(accessor);
-      waiting?.changed.delete(accessor);
+      const isInFlight = () => this.#updates.isInFlight(shard, accessor);
+      for (let waited = 0; isInFlight() && waited < LOST_CALL_MS; waited += LOOK_MS) await sleep(LOOK_MS);
+      const update = this.#updates.cancel(shard, accessor);
+      if (update?.kind === "made") this.#noteStarted(update);
     }
   }
 
-  /** True when only low-priority updates are pending: those about started trees. */
+  /** True when only low-priority updates are queued: those about started trees. */
   get #isPatient(): boolean {
-    return [...this.#waiting.values()].every(({ made, changed, sizes }) => made.size + changed.size + sizes.size === 0);
+    return [...this.#updates.queued()].every(({ kind }) => kind === "started");
   }
 
-  async #sendTo(shard: number, deliver: Deliver, now: number): Promise<void> {
-    const updates = this.#of(shard);
-    this.#waiting.delete(shard);
-    const answered = await this.#calls.make(shard, updates, now, () =>
-      deliver(shard, {
-        made: [...updates.made.values()].map(({ entry }) => entry),
-        changed: [...updates.changed.values()],
-        sizes: [...updates.sizes.values()],
-        started: [...updates.started.values()],
-      }),
-    );
-    if (answered) for (const made of updates.made.values()) this.#noteStarted(made);
-  }
-
-  /** Puts the updates of a failed call back into the queue. Newer updates of the same tokens take precedence. */
-  #putBack(shard: number, updates: Waiting): void {
-    const waiting = this.#of(shard);
-    for (const [accessor, made] of updates.made) {
-      waiting.made.set(accessor, { ...made, entry: waiting.changed.get(accessor) ?? made.entry });
-      waiting.changed.delete(accessor);
-    }
-    for (const [accessor, entry] of updates.changed) if (!waiting.has(accessor)) waiting.changed.set(accessor, entry);
-    for (const [root, size] of updates.sizes) if (!waiting.sizes.has(root)) waiting.sizes.set(root, size);
-    for (const [accessor, tree] of updates.started) waiting.started.set(accessor, tree);
-  }
-
-  #noteStarted({ entry, allocatedBy }: Made): void {
-    const place = decodeStoredId(entry.accessor);
+  #noteStarted({ value: { accessor }, allocatedBy }: UpdateOf<"made">): void {
+    const place = decodeStoredId(accessor);
     if (allocatedBy === null || !place) return;
-    this.#of(allocatedBy).started.set(entry.accessor, { tree: place.treeId, row: place.row });
+    const started = { tree: place.treeId, row: place.row };
+    this.#updates.add(allocatedBy, `started ${accessor}`, { kind: "started", value: started });
   }
+}
 
-  #of(shard: number): Waiting {
-    const known = this.#waiting.get(shard) ?? new Waiting();
-    this.#waiting.set(shard, known);
-    return known;
-  }
+function callOf(updates: readonly Update[]): ShardUpdates {
+  return {
+    made: only("made", updates).map(({ value }) => value),
+    changed: only("changed", updates).map(({ value }) => value),
+    sizes: only("size", updates).map(({ value }) => value),
+    started: only("started", updates).map(({ value }) => value),
+  };
+}
+
+function only<K extends Update["kind"]>(kind: K, updates: readonly Update[]): UpdateOf<K>[] {
+  return updates.filter((update): update is UpdateOf<K> => update.kind === kind);
 }
