@@ -9,9 +9,8 @@ import { pendingAlarm } from "../storage/object-alarm.ts";
 import { type Migration, storedJson, Tables } from "../storage/tables.ts";
 import { mustLoadInstallation } from "../system/installation.ts";
 import { termsToDrop } from "../system/key-rotation.ts";
-import { addToReport, NO_REPORT, type TidyReport } from "../tree/tidy/report.ts";
-import { TREES_PER_STEP, tidyPage, tidyTrees } from "./list-steps.ts";
-import type { StepDone, TidyRun, TreeWork } from "./tidy-store.ts";
+import { NO_REPORT, type TidyReport } from "../tree/tidy/report.ts";
+import { type ListRun, listStep } from "./list-run.ts";
 
 /** The schema of the check of one shard. */
 export const SHARD_TIDY_MIGRATIONS: readonly Migration[] = [
@@ -37,14 +36,8 @@ export interface ShardCheck {
   readonly needed: readonly number[];
 }
 
-/** A check in progress. A tree checks its own rows once for all checks with the same number. */
-interface RunningCheck extends Omit<TidyRun, "finishedAt"> {
-  /** Trees that have not finished. They are continued before the next page. */
-  readonly work: readonly TreeWork[];
-}
-
 interface Progress {
-  readonly running: RunningCheck | null;
+  readonly running: ListRun | null;
   readonly lastNumber: number;
 }
 
@@ -97,18 +90,10 @@ export class ShardTidy extends DurableObject<Env> {
     await mustLoadInstallation(this.env);
     const { shard, progress } = stored;
     const running = progress.running ?? beginCheck(shard, progress, now, await termsToDrop(this.env, now));
-    const { work, position } = running;
-    if (work.length > 0) {
-      const some = work.slice(0, TREES_PER_STEP);
-      const { left, done } = await tidyTrees(this.env, running, some);
-      const after = { ...withDone(running, done), work: [...work.slice(some.length), ...left] };
-      return this.#write(shard, { ...progress, running: after });
-    }
-    if (position) {
-      const { next, left, done } = await tidyPage(this.env, running, position);
-      const isThrough = next === null || next.list !== position.list || next.shard !== shard;
-      const after = { ...withDone(running, done), position: isThrough ? null : next, work: left };
-      return this.#write(shard, { ...progress, running: after });
+    if (running.work.length > 0 || running.position) {
+      const next = await listStep(this.env, running);
+      const isThrough = next.position?.list !== "accessors" || next.position.shard !== shard;
+      return this.#write(shard, { ...progress, running: isThrough ? { ...next, position: null } : next });
     }
     const { number, startedAt, report, needed } = running;
     // Reported before it is recorded here: after a crash in between it is reported again, which changes nothing.
@@ -131,7 +116,7 @@ export class ShardTidy extends DurableObject<Env> {
 /**
  * Returns a check that begins at `now` (ms). The checks of all shards that begin in the same hour have the same number.
  */
-function beginCheck(shard: number, { lastNumber }: Progress, now: number, aged: readonly AgedTerm[]): RunningCheck {
+function beginCheck(shard: number, { lastNumber }: Progress, now: number, aged: readonly AgedTerm[]): ListRun {
   return {
     number: Math.max(Math.floor(now / HOUR_MS), lastNumber + 1),
     startedAt: now,
@@ -140,14 +125,6 @@ function beginCheck(shard: number, { lastNumber }: Progress, now: number, aged: 
     report: NO_REPORT,
     aged,
     needed: [],
-  };
-}
-
-function withDone(check: RunningCheck, { report, needed }: StepDone): RunningCheck {
-  return {
-    ...check,
-    report: addToReport(check.report, report),
-    needed: [...new Set([...check.needed, ...needed])],
   };
 }
 

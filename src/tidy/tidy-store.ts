@@ -1,8 +1,8 @@
 import type { AgedTerm } from "../crypto/key-terms.ts";
 import { type Migration, storedJson, type Tables } from "../storage/tables.ts";
-import { addToReport, NO_REPORT, type TidyReport } from "../tree/tidy/report.ts";
+import { NO_REPORT, type TidyReport } from "../tree/tidy/report.ts";
 import type { TreePosition } from "../tree/tidy/step.ts";
-import type { ListPosition } from "./lists.ts";
+import type { ListPosition, ListRun } from "./list-run.ts";
 
 /** The schema of the coordinator of tidy runs. */
 export const TIDY_MIGRATIONS: readonly Migration[] = [
@@ -24,32 +24,10 @@ export const TIDY_MIGRATIONS: readonly Migration[] = [
   },
 ];
 
-/** A tidy run. Times in ms. */
-export interface TidyRun {
-  readonly number: number;
-  readonly startedAt: number;
-  /** null while it is in progress. */
+/** A tidy run. Its unfinished trees are in a table of their own. */
+export interface TidyRun extends Omit<ListRun, "work"> {
+  /** ms; null while it is in progress. */
   readonly finishedAt: number | null;
-  /** Where the lists are read next; null when all are read. */
-  readonly position: ListPosition | null;
-  readonly report: TidyReport;
-  /** Terms of keys that are dropped at the end when the run finds nothing that needs them. */
-  readonly aged: readonly AgedTerm[];
-  /** Versions of the terms that the run has found to be needed so far. */
-  readonly needed: readonly number[];
-}
-
-/** Findings and repairs of a step. */
-export interface StepDone {
-  readonly report: Partial<TidyReport>;
-  /** Versions of terms that something needs. */
-  readonly needed: readonly number[];
-}
-
-/** A tree that the run has not finished, and the position in its rows. */
-export interface TreeWork {
-  readonly treeId: string;
-  readonly from: TreePosition;
 }
 
 interface RunRow extends Record<string, SqlStorageValue> {
@@ -107,42 +85,31 @@ export class TidyStore {
     this.#tables.exec("UPDATE runs SET finished_at = ?, report = ? WHERE number = ?", now, all, run.number);
   }
 
-  /** Returns at most `limit` trees that are not finished. */
-  treeWork(limit: number): TreeWork[] {
-    return this.#tables
-      .exec<{ tree_id: string; position: string }>("SELECT tree_id, position FROM tree_work LIMIT ?", limit)
+  /** Returns the run in progress with its unfinished trees. */
+  withWork(run: TidyRun): TidyRun & ListRun {
+    const work = this.#tables
+      .exec<{ tree_id: string; position: string }>("SELECT tree_id, position FROM tree_work")
       .toArray()
       .map(({ tree_id, position }) => ({ treeId: tree_id, from: storedJson<TreePosition>(position) }));
+    return { ...run, work };
   }
 
-  /** Stores that a page is done, the position `next`, and the trees of the page that are not finished. */
-  pageDone(run: TidyRun, next: ListPosition | null, left: readonly TreeWork[], done: StepDone): void {
-    this.#tables.exec("UPDATE runs SET position = ? WHERE number = ?", next && JSON.stringify(next), run.number);
-    this.#keep(left);
-    this.#report(run, done);
-  }
-
-  /** Stores that a step is done in each of `trees`, and which of them are not finished (`left`). */
-  treesDone(run: TidyRun, trees: readonly TreeWork[], left: readonly TreeWork[], done: StepDone): void {
-    for (const { treeId } of trees) this.#tables.exec("DELETE FROM tree_work WHERE tree_id = ?", treeId);
-    this.#keep(left);
-    this.#report(run, done);
-  }
-
-  #keep(left: readonly TreeWork[]): void {
-    for (const { treeId, from } of left) {
-      this.#tables.exec(
-        "INSERT OR REPLACE INTO tree_work (tree_id, position) VALUES (?, ?)",
-        treeId,
-        JSON.stringify(from),
-      );
+  /** Stores what a step has changed. */
+  save(before: ListRun, { number, position, report, needed, work }: ListRun): void {
+    this.#tables.exec(
+      "UPDATE runs SET position = ?, report = ?, needed = ? WHERE number = ?",
+      position && JSON.stringify(position),
+      JSON.stringify(report),
+      JSON.stringify(needed),
+      number,
+    );
+    for (const tree of before.work) {
+      if (!work.includes(tree)) this.#tables.exec("DELETE FROM tree_work WHERE tree_id = ?", tree.treeId);
     }
-  }
-
-  #report(run: TidyRun, done: StepDone): void {
-    const report = JSON.stringify(addToReport(run.report, done.report));
-    const needed = JSON.stringify([...new Set([...run.needed, ...done.needed])]);
-    this.#tables.exec("UPDATE runs SET report = ?, needed = ? WHERE number = ?", report, needed, run.number);
+    for (const tree of work.filter((one) => !before.work.includes(one))) {
+      const from = JSON.stringify(tree.from);
+      this.#tables.exec("INSERT INTO tree_work (tree_id, position) VALUES (?, ?)", tree.treeId, from);
+    }
   }
 
   #read(condition: "finished_at IS NULL" | "finished_at IS NOT NULL"): TidyRun | null {

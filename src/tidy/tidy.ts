@@ -12,8 +12,7 @@ import { reconcileTeams } from "../team/reconcile.ts";
 import { addToReport } from "../tree/tidy/report.ts";
 import { SAFETY_AGE_MS } from "../tree/tidy/step.ts";
 import { checkObjects } from "./check-objects.ts";
-import { TREES_PER_STEP, tidyPage, tidyTrees } from "./list-steps.ts";
-import { FIRST_POSITION, FIRST_WITHOUT_ACCESSORS, type ListPosition } from "./lists.ts";
+import { FIRST_POSITION, FIRST_WITHOUT_ACCESSORS, type ListPosition, listStep } from "./list-run.ts";
 import { SHARD_CHECK_MIGRATIONS, ShardCheckStore, type ShardChecks } from "./shard-checks.ts";
 import { type ShardCheck, startShardChecks } from "./shard-tidy.ts";
 import { TIDY_MIGRATIONS, type TidyRun, TidyStore } from "./tidy-store.ts";
@@ -110,17 +109,10 @@ export class Tidy extends GroveObject<Env> {
     return begins;
   }
 
-  /** Performs the next step of `run`. Unfinished trees come before the next page. */
+  /** Performs the next step of `run`. */
   async #step(run: TidyRun): Promise<void> {
-    const work = this.#store.treeWork(TREES_PER_STEP);
-    if (work.length > 0) {
-      const { left, done } = await tidyTrees(this.env, run, work);
-      return this.#store.treesDone(run, work, left, done);
-    }
-    if (run.position) {
-      const { next, left, done } = await tidyPage(this.env, run, run.position);
-      return this.#store.pageDone(run, next, left, done);
-    }
+    const before = this.#store.withWork(run);
+    if (before.work.length > 0 || run.position) return this.#store.save(before, await listStep(this.env, before));
     // The lists of teams and of their tokens come last, so that a failure in them repeats nothing of the above.
     const teams = await reconcileTeams(this.env, run.aged);
     const objects = await checkObjects(this.env);

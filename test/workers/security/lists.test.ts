@@ -3,7 +3,7 @@ import { afterEach, beforeAll, beforeEach, expect, it, vi } from "vitest";
 import { accessorShard } from "../../../src/listing/accessor-shard.ts";
 import { accessorShardNumber } from "../../../src/listing/accessor-shard-number.ts";
 import { revocationsOf, TokenRevocations } from "../../../src/listing/inventory/revocations.ts";
-import { LIST_PAGE } from "../../../src/tidy/lists.ts";
+import { LIST_PAGE } from "../../../src/tidy/list-run.ts";
 import { decodeStoredId } from "../../../src/token/ids.ts";
 import { SAFETY_AGE_MS } from "../../../src/tree/tidy/step.ts";
 import { holdAlarmsOf, ringAlarm } from "../../support/calls.ts";

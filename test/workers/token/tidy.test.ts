@@ -5,7 +5,7 @@ import worker from "../../../src/index.ts";
 import { HELD } from "../../../src/lease/store.ts";
 import { AccessorShard, accessorShard } from "../../../src/listing/accessor-shard.ts";
 import { accessorShardNumber } from "../../../src/listing/accessor-shard-number.ts";
-import { LIST_PAGE } from "../../../src/tidy/lists.ts";
+import { LIST_PAGE } from "../../../src/tidy/list-run.ts";
 import { TIDY_PAUSE_MS, tidyOf } from "../../../src/tidy/tidy.ts";
 import { treeOf } from "../../../src/token/find-tree.ts";
 import { decodeStoredId, routedIdText } from "../../../src/token/ids.ts";

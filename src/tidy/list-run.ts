@@ -1,0 +1,202 @@
+import { currentTime } from "../base/clock.ts";
+import { askApart } from "../base/turns/clean-up.ts";
+import type { AgedTerm } from "../crypto/key-terms.ts";
+import type { Env } from "../env.ts";
+import { accessorShard } from "../listing/accessor-shard.ts";
+import { shardCount } from "../listing/accessor-shard-number.ts";
+import type { ListedClaim } from "../listing/inventory/entry.ts";
+import { treeOf } from "../token/find-tree.ts";
+import { decodeStoredId, rowGeneratedAt } from "../token/ids.ts";
+import { CUSTOM_ID_SHARDS, customIdsShard } from "../tree/custom-ids.ts";
+import { addToReport, type TidyReport } from "../tree/tidy/report.ts";
+import {
+  type CustomIdClaim,
+  SAFETY_AGE_MS,
+  type TidyStep,
+  type TidyStepResult,
+  type TreePosition,
+} from "../tree/tidy/step.ts";
+import { nothingHere } from "../tree/tidy/tree-tidy.ts";
+
+/** Entries of a page. It is also the maximum number of trees that one step calls. */
+export const LIST_PAGE = 100;
+/** Maximum number of trees that one step continues. */
+const TREES_PER_STEP = 24;
+
+/** Where a run reads the lists next. */
+export interface ListPosition {
+  readonly list: "accessors" | "custom_ids";
+  readonly shard: number;
+  /** The last entry that was read. */
+  readonly after: string;
+}
+
+/** Start of a run over everything, and of one that leaves out the accessors. */
+export const FIRST_POSITION: ListPosition = { list: "accessors", shard: 0, after: "" };
+export const FIRST_WITHOUT_ACCESSORS: ListPosition = { list: "custom_ids", shard: 0, after: "" };
+
+/** A tree that a run has not finished, and the position in its rows. */
+export interface TreeWork {
+  readonly treeId: string;
+  readonly from: TreePosition;
+}
+
+/** A run over the lists and the trees that they name, as it is stored between two steps. */
+export interface ListRun {
+  /** A tree checks its own rows once for all runs with the same number. */
+  readonly number: number;
+  /** ms. */
+  readonly startedAt: number;
+  /** null when all lists are read. */
+  readonly position: ListPosition | null;
+  /** Trees of the last page. They are finished before the next page. */
+  readonly work: readonly TreeWork[];
+  readonly report: TidyReport;
+  /** Terms of keys whose use the run looks for. They can be dropped if nothing needs them. */
+  readonly aged: readonly AgedTerm[];
+  /** Versions of the terms that the run has found to be needed so far. */
+  readonly needed: readonly number[];
+}
+
+/** The entries of a page that name one tree. */
+interface Claims {
+  readonly accessors: ListedClaim[];
+  readonly customIds: CustomIdClaim[];
+}
+
+/** A page of a list. */
+interface ListPage {
+  /** The entries, in order. */
+  readonly entries: readonly string[];
+  /** By tree id. Entries that are too new to be checked are left out. */
+  readonly claims: ReadonlyMap<string, Claims>;
+  /** Entries that are not valid accessors, so that no tree can be called. */
+  readonly broken: readonly string[];
+}
+
+/** The answer of one tree. */
+interface TreeAnswer extends TidyStepResult {
+  readonly treeId: string;
+}
+
+/**
+ * Performs the next step of a run: has some unfinished trees continue with their own rows. When there is none, it reads
+ * the next page of a list, has the trees of the page report entries without a token and begin with their own rows, and
+ * repairs the list. Safe to repeat.
+ */
+export async function listStep<Run extends ListRun>(env: Env, run: Run): Promise<Run> {
+  const { work, position } = run;
+  if (work.length > 0) {
+    const some = work.slice(0, TREES_PER_STEP);
+    const questions = some.map((tree) => ({ ...tree, accessors: [], customIds: [] }));
+    const answers = await askTrees(env, run, questions);
+    return withAnswers({ ...run, work: work.slice(TREES_PER_STEP) }, some.length, answers);
+  }
+  if (!position) return run;
+  const list = position.list === "accessors" ? ACCESSORS : CUSTOM_IDS;
+  const page = await list.read(env, position, currentTime());
+  const questions = [...page.claims].map(([treeId, claims]) => ({ treeId, from: null, ...claims }));
+  const answers = await askTrees(env, run, questions);
+  const repairs = await list.repair(env, position.shard, page, answers);
+  const after = withAnswers({ ...run, position: positionAfter(position, page.entries) }, questions.length, answers);
+  return { ...after, report: addToReport(after.report, repairs) };
+}
+
+/** How one kind of list is read and repaired. */
+interface CheckedList {
+  read(env: Env, position: ListPosition, now: number): Promise<ListPage>;
+  /** Removes entries without a token, and corrects those that differ from their trees. Safe to repeat. */
+  repair(env: Env, shard: number, page: ListPage, answers: readonly TreeAnswer[]): Promise<Partial<TidyReport>>;
+}
+
+const ACCESSORS: CheckedList = {
+  async read(env, { shard, after }, now) {
+    const listed = await accessorShard(env, shard).claims(after, LIST_PAGE);
+    const broken: string[] = [];
+    const claims = new Map<string, Claims>();
+    for (const claim of listed) {
+      const route = decodeStoredId(claim.accessor);
+      if (!route) broken.push(claim.accessor);
+      else if (isOld(route.row, now)) claimsOf(claims, route.treeId).accessors.push(claim);
+    }
+    return { entries: listed.map(({ accessor }) => accessor), claims, broken };
+  },
+
+  async repair(env, number, { entries, claims, broken }, answers) {
+    const shard = accessorShard(env, number);
+    const gone = [...broken, ...answers.flatMap(({ goneAccessors }) => goneAccessors)];
+    if (gone.length > 0) await shard.remove(gone);
+    const stale = answers.flatMap(({ staleEntries }) => staleEntries);
+    const claimed = [...claims.values()].flatMap(({ accessors }) => accessors);
+    const listedWrong = claimed.filter(({ entry }) => entry === "wrong").map(({ accessor }) => accessor);
+    const wrong = [...new Set([...listedWrong, ...answers.flatMap(({ wrongEntries }) => wrongEntries)])];
+    if (stale.length + wrong.length > 0) await shard.describeAnew(stale, wrong);
+    return { accessorsExamined: entries.length, accessorsRemoved: gone.length, tampered: wrong.length };
+  },
+};
+
+const CUSTOM_IDS: CheckedList = {
+  async read(env, { shard, after }, now) {
+    const listed = await customIdsShard(env, shard).page(after, LIST_PAGE);
+    const claims = new Map<string, Claims>();
+    for (const { key, treeId, row } of listed) {
+      if (isOld(row, now)) claimsOf(claims, treeId).customIds.push({ key, row });
+    }
+    return { entries: listed.map(({ key }) => key), claims, broken: [] };
+  },
+
+  async repair(env, shard, { entries }, answers) {
+    const gone = answers.flatMap(({ treeId, goneCustomIds }) => goneCustomIds.map((entry) => ({ ...entry, treeId })));
+    // An entry is released only if it still names the checked token: a new token may have taken the id since.
+    await customIdsShard(env, shard).release(gone);
+    return { customIdsExamined: entries.length, customIdsRemoved: gone.length };
+  },
+};
+
+function claimsOf(claims: Map<string, Claims>, treeId: string): Claims {
+  const known = claims.get(treeId) ?? { accessors: [], customIds: [] };
+  claims.set(treeId, known);
+  return known;
+}
+
+function isOld(row: number, now: number): boolean {
+  return rowGeneratedAt(row) < now - SAFETY_AGE_MS;
+}
+
+function positionAfter(position: ListPosition, entries: readonly string[]): ListPosition | null {
+  const last = entries.at(-1);
+  if (last !== undefined && entries.length === LIST_PAGE) return { ...position, after: last };
+  const shards = position.list === "accessors" ? shardCount() : CUSTOM_ID_SHARDS;
+  if (position.shard + 1 < shards) return { ...position, shard: position.shard + 1, after: "" };
+  return position.list === "accessors" ? FIRST_WITHOUT_ACCESSORS : null;
+}
+
+/** Has each tree perform its step. A tree that fails is skipped, so that one broken tree does not stop the run. */
+async function askTrees(
+  env: Env,
+  { number, aged }: ListRun,
+  questions: readonly (Omit<TidyStep, "run" | "aged"> & { readonly treeId: string })[],
+): Promise<TreeAnswer[]> {
+  const answers = await askApart(questions, async ({ treeId, ...question }): Promise<TreeAnswer | null> => {
+    const step = { run: number, aged, ...question };
+    try {
+      const tree = treeOf(env, treeId);
+      return { treeId, ...(tree ? await tree.tidy(step) : nothingHere(step)) };
+    } catch (error) {
+      console.error(JSON.stringify({ type: "tidy", tree: treeId, error: String(error) }));
+      return null;
+    }
+  });
+  return answers.filter((answer) => answer !== null);
+}
+
+/** Adds the answers to a run, of so many trees that were asked. */
+function withAnswers<Run extends ListRun>(run: Run, asked: number, answers: readonly TreeAnswer[]): Run {
+  const steps = addToReport(run.report, { treeSteps: asked, failures: asked - answers.length });
+  return {
+    ...run,
+    work: [...run.work, ...answers.flatMap(({ treeId, next }) => (next ? [{ treeId, from: next }] : []))],
+    report: answers.reduce((sum, { repairs }) => addToReport(sum, repairs), steps),
+    needed: [...new Set([...run.needed, ...answers.flatMap(({ terms }) => terms)])],
+  };
+}
