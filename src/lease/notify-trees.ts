@@ -12,17 +12,14 @@ interface RoutedLease {
 }
 
 /** Result of the call of a walk to one tree. */
-export interface TreeReport {
+interface TreeReport {
   /** False when it did not answer. */
   readonly reached: boolean;
+  /** True when the tree has something to sweep now. */
+  readonly hasDead: boolean;
   /** Leases that the index lists and the tree does not have. */
   readonly unknown: readonly IndexedLease[];
   readonly failure: { readonly lease: IndexedLease; readonly error: string } | null;
-}
-
-interface Marked {
-  readonly report: TreeReport;
-  readonly hasDead: boolean;
 }
 
 /**
@@ -43,37 +40,36 @@ export async function notifyTrees(
     return { lease, route };
   });
   const byTree = Map.groupBy(routed, ({ route }) => route.treeId);
-  const mark = async ([treeId, found]: [string, RoutedLease[]]): Promise<Marked> => {
+  const mark = async ([treeId, found]: [string, RoutedLease[]]): Promise<TreeReport> => {
     const of = (kind: string) =>
       found.filter(({ lease }) => lease.kind === kind).map(({ route: { row, tail } }) => ({ row, tail }));
     try {
       const known = { tokens: of("token"), secrets: of("secret") };
       const answer = await treeOf(env, treeId)?.walk(known, { mode, watermark: watermark?.number ?? null, asked });
-      return answer
-        ? { report: reportOf(found, answer), hasDead: answer.hasDead }
-        : { report: { reached: true, unknown: found.map(({ lease }) => lease), failure: null }, hasDead: false };
+      if (answer) return reportOf(found, answer);
+      return { reached: true, hasDead: false, unknown: found.map(({ lease }) => lease), failure: null };
     } catch (error) {
       console.error(JSON.stringify({ type: "lease walk", tree: treeId, error: String(error) }));
-      return { report: { reached: false, unknown: [], failure: null }, hasDead: false };
+      return { reached: false, hasDead: false, unknown: [], failure: null };
     }
   };
-  const sweep = async ([treeId]: [string, RoutedLease[]], { hasDead }: Marked): Promise<void> => {
+  const sweep = async ([treeId]: [string, RoutedLease[]], { hasDead }: TreeReport): Promise<void> => {
     if (hasDead) await treeOf(env, treeId)?.sweep();
   };
   // Revocations of secrets wait for their targets, which are other services.
   const waitsElsewhere = leases.some(({ kind }) => kind === "secret");
-  const marked = await cleanUpTrees([...byTree], { mark, sweep, waitsElsewhere });
-  return marked.map(({ report }) => report);
+  return cleanUpTrees([...byTree], { mark, sweep, waitsElsewhere });
 }
 
 function reportOf(found: readonly RoutedLease[], answer: WalkAnswer): TreeReport {
   const unknown = found.filter(({ lease, route }) =>
     (lease.kind === "token" ? answer.unknownTokens : answer.unknownSecrets).includes(route.row),
   );
-  const failure = answer.failures[0];
-  const failed = failure && found.find(({ lease, route }) => lease.kind === "secret" && route.row === failure.row);
+  const [failure] = answer.failures;
+  const failed = found.find(({ lease, route }) => lease.kind === "secret" && route.row === failure?.row);
   return {
     reached: true,
+    hasDead: answer.hasDead,
     unknown: unknown.map(({ lease }) => lease),
     failure: failed && failure ? { lease: failed.lease, error: failure.error } : null,
   };

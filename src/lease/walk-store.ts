@@ -21,23 +21,13 @@ export interface WalkWatermark {
 export type ShardPosition = PagePosition | null | "end";
 
 /** A walk in progress. */
-export interface Walk {
+export interface Walk extends WalkJob, Pick<EndJob, "mount" | "asked"> {
   /** Incremented by every start, so that a step of the previous walk does not move the new one. */
   readonly generation: number;
-  readonly mode: WalkMode;
-  readonly prefix: string;
-  readonly mount: LeavingMount | null;
   /** null: the walk covers everything that is listed below the prefix. */
   readonly watermark: WalkWatermark | null;
   /** Number of entries that were listed at the start; null: not counted, or too many to count. */
   readonly total: number | null;
-  readonly progress: WalkPosition;
-  /** Origin of the request, stored with the end of the tokens. */
-  readonly asked: EndRequest;
-}
-
-/** Position of a walk. */
-export interface WalkPosition {
   /** Number of the phase: the tokens of each group of shards are one, then the secrets of each group. */
   readonly phase: number;
   /** Position in each shard of the group; null: all at the start. */
@@ -50,7 +40,7 @@ export interface WalkPosition {
 }
 
 /** The position at which a pass begins. */
-export const PASS_START: WalkPosition = { phase: 0, shards: null, incomplete: false, seen: 0, failure: null };
+export const PASS_START = { phase: 0, shards: null, incomplete: false, seen: 0, failure: null } as const;
 
 export const LEASE_WALK_MIGRATIONS: readonly Migration[] = [
   {
@@ -76,25 +66,19 @@ export const LEASE_WALK_MIGRATIONS: readonly Migration[] = [
   },
 ];
 
+/** `unit` is the phase. The columns of objects and lists are JSON. */
 interface WalkRow extends Record<string, SqlStorageValue> {
   generation: number;
   mode: WalkMode;
   prefix: string;
-  /** JSON of a `LeavingMount`. */
   mount: string | null;
-  /** The phase. */
   unit: number;
-  /** JSON of the positions of shards. */
   position: string | null;
-  /** 1 for true. */
   incomplete: number;
   seen: number;
-  /** JSON of a `WalkFailure`. */
   failure: string | null;
-  /** JSON of a `WalkWatermark`. */
   watermark: string | null;
   total: number | null;
-  /** JSON of an `EndRequest`. */
   asked: string;
 }
 
@@ -109,11 +93,21 @@ export class WalkStore {
   /** Returns the walk; null when none is in progress. */
   read(): Walk | null {
     const row = this.#tables.exec<WalkRow>("SELECT * FROM walk").toArray()[0];
-    return row ? walkOfRow(row) : null;
+    if (!row) return null;
+    const { generation, mode, prefix, total, unit: phase, seen } = row;
+    return {
+      ...{ generation, mode, prefix, total, phase, seen },
+      mount: parsed<LeavingMount>(row.mount),
+      watermark: parsed<WalkWatermark>(row.watermark),
+      shards: parsed<readonly ShardPosition[]>(row.position),
+      incomplete: row.incomplete === 1,
+      failure: parsed<WalkFailure>(row.failure),
+      asked: storedJson<EndRequest>(row.asked),
+    };
   }
 
   /** Stores a new walk, in place of one in progress if there is one. A forced walk stays forced. */
-  start(job: WalkJob & Pick<EndJob, "asked" | "mount">, watermark: WalkWatermark | null): void {
+  start(job: Pick<Walk, "mode" | "prefix" | "mount" | "asked" | "watermark">): void {
     this.#tables.exec(
       `INSERT INTO walk (id, generation, mode, prefix, mount, watermark, asked, unit, incomplete, seen)
        VALUES (1, 1, ?, ?, ?, ?, ?, 0, 0, 0)
@@ -127,52 +121,28 @@ export class WalkStore {
       job.mode,
       job.prefix,
       json(job.mount),
-      json(watermark),
+      json(job.watermark),
       JSON.stringify(job.asked),
     );
   }
 
-  /** Stores a new position, unless the walk was restarted meanwhile. */
-  move({ generation }: Walk, to: WalkPosition): void {
+  /** Stores changes of a walk, unless it was restarted meanwhile. Returns the changed walk. */
+  change(walk: Walk, changes: Partial<Omit<Walk, "generation" | keyof WalkJob | "mount" | "asked">>): Walk {
+    const changed = { ...walk, ...changes };
     this.#tables.exec(
-      "UPDATE walk SET unit = ?, position = ?, incomplete = ?, seen = ?, failure = ? WHERE generation = ?",
-      to.phase,
-      json(to.shards),
-      to.incomplete ? 1 : 0,
-      to.seen,
-      json(to.failure),
-      generation,
+      `UPDATE walk SET unit = ?, position = ?, incomplete = ?, seen = ?, failure = ?, watermark = ?, total = ?
+       WHERE generation = ?`,
+      changed.phase,
+      json(changed.shards),
+      changed.incomplete ? 1 : 0,
+      changed.seen,
+      json(changed.failure),
+      json(changed.watermark),
+      changed.total,
+      walk.generation,
     );
+    return changed;
   }
-
-  /** Stores how many entries the walk covers, unless the walk was restarted meanwhile. */
-  noteTotal({ generation }: Walk, total: number | null): void {
-    this.#tables.exec("UPDATE walk SET total = ? WHERE generation = ?", total, generation);
-  }
-
-  /** Stores the changed watermark, unless the walk was restarted meanwhile. */
-  noteWatermark({ generation }: Walk, watermark: WalkWatermark): void {
-    this.#tables.exec("UPDATE walk SET watermark = ? WHERE generation = ?", json(watermark), generation);
-  }
-}
-
-function walkOfRow(row: WalkRow): Walk {
-  return {
-    generation: row.generation,
-    mode: row.mode,
-    prefix: row.prefix,
-    mount: parsed<LeavingMount>(row.mount),
-    watermark: parsed<WalkWatermark>(row.watermark),
-    total: row.total,
-    asked: storedJson<EndRequest>(row.asked),
-    progress: {
-      phase: row.unit,
-      shards: parsed<readonly ShardPosition[]>(row.position),
-      incomplete: row.incomplete === 1,
-      seen: row.seen,
-      failure: parsed<WalkFailure>(row.failure),
-    },
-  };
 }
 
 function parsed<T>(text: string | null): T | null {

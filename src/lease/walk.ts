@@ -30,7 +30,6 @@ import {
   PASS_START,
   type ShardPosition,
   type Walk,
-  type WalkPosition,
   WalkStore,
   type WalkWatermark,
 } from "./walk-store.ts";
@@ -99,7 +98,7 @@ export class LeaseScanJob extends GroveObject<LeaseEnv> {
    * returns. `asked` is stored with the end of tokens.
    */
   async start(job: WalkJob, asked: EndRequest, waitMs: number): Promise<WalkProgress> {
-    this.#store.start({ ...job, mount: null, asked }, null);
+    this.#store.start({ ...job, mount: null, asked, watermark: null });
     const end = waitMs > 0 ? this.#end(waitMs) : null;
     this.alarms.pause(DUTY, 0);
     await this.alarms.set();
@@ -114,7 +113,8 @@ export class LeaseScanJob extends GroveObject<LeaseEnv> {
    */
   async endTokens({ createdBefore, ...job }: EndJob): Promise<Result<null>> {
     const id = job.mount ? endIdOf(job.mount) : crypto.randomUUID();
-    this.#store.start(job, { id, createdBefore, number: null, knownAt: 0, lastPass: false });
+    const watermark = { id, createdBefore, number: null, knownAt: 0, lastPass: false };
+    this.#store.start({ ...job, watermark });
     this.alarms.pause(DUTY, HEAD_START_MS);
     await this.alarms.set();
     const walk = this.#store.read();
@@ -126,7 +126,7 @@ export class LeaseScanJob extends GroveObject<LeaseEnv> {
   /** Returns the progress of the walk; null when none is in progress. */
   progress(): EndProgress | null {
     const walk = this.#store.read();
-    return walk && { seen: walk.progress.seen, total: walk.total };
+    return walk && { seen: walk.seen, total: walk.total };
   }
 
   /** Starts a walk unless one is in progress. Returns whether it did. */
@@ -141,41 +141,34 @@ export class LeaseScanJob extends GroveObject<LeaseEnv> {
     for (let step = 0; step < STEPS_PER_ALARM; step++) {
       const walk = this.#store.read();
       if (!walk || dueOf(walk) > currentTime()) return;
-      const { mount, watermark, progress } = walk;
-      const isAtStart = isPassStart(progress);
-      if (watermark && watermark.number === null) {
-        await this.#noteWatermark(walk, watermark);
-        continue;
-      }
-      // Erased already here, because the configuration of the mount may contain secrets.
-      if (isAtStart && mount && !isMoving(mount) && !watermark?.lastPass) await this.#erase(mount);
-      // Tokens that were just created may not be listed yet.
-      if (isAtStart) await publishRecent(this.env, currentTime());
-      // Without a watermark the progress is not shown, so the total is not needed.
-      if (isAtStart && watermark && !watermark.lastPass) {
-        this.#store.noteTotal(walk, await countBelow(this.env, walk.prefix));
-      }
-      if (progress.phase < PHASES) {
-        await this.#step(walk);
-        continue;
-      }
-      if (progress.incomplete) {
-        this.#store.move(walk, PASS_START);
+      const { mount, watermark } = walk;
+      if (watermark && watermark.number === null) await this.#noteWatermark(walk, watermark);
+      else if (walk.phase < PHASES) await this.#step(isPassStart(walk) ? await this.#beginPass(walk) : walk);
+      else if (walk.incomplete) {
+        this.#store.change(walk, PASS_START);
         return this.alarms.pause(DUTY, RETRY_MS);
+      } else if (watermark && !watermark.lastPass) {
+        this.#store.change(walk, { ...PASS_START, seen: walk.seen, watermark: { ...watermark, lastPass: true } });
+      } else {
+        // Erased again: a login in flight may have written since.
+        if (mount && !isMoving(mount)) await this.#eraseMount(mount);
+        if (watermark && watermark.number !== null) {
+          await systemOf(this.env).watermarksCleaned(pathScope(walk.prefix), watermark.number, currentTime());
+        }
+        await this.#finish(walk);
       }
-      if (watermark && !watermark.lastPass) {
-        this.#store.noteWatermark(walk, { ...watermark, lastPass: true });
-        this.#store.move(walk, { ...PASS_START, seen: progress.seen });
-        continue;
-      }
-      // Erased again: a login in flight may have written since.
-      if (mount && !isMoving(mount)) await this.#erase(mount);
-      if (watermark && watermark.number !== null) {
-        const scope = pathScope(walk.prefix);
-        await systemOf(this.env).watermarksCleaned(scope, watermark.number, currentTime());
-      }
-      await this.#finish(walk);
     }
+  }
+
+  async #beginPass(walk: Walk): Promise<Walk> {
+    const { mount, watermark } = walk;
+    // Erased already here, because the configuration of the mount may contain secrets.
+    if (mount && !isMoving(mount) && !watermark?.lastPass) await this.#eraseMount(mount);
+    // Tokens that were just created may not be listed yet.
+    await publishRecent(this.env, currentTime());
+    // Without a watermark the progress is not shown, so the total is not needed.
+    if (!watermark || watermark.lastPass) return walk;
+    return this.#store.change(walk, { total: await countBelow(this.env, walk.prefix) });
   }
 
   /** Has the System object create the watermark of a walk, and stores its number. Safe to repeat. */
@@ -183,7 +176,7 @@ export class LeaseScanJob extends GroveObject<LeaseEnv> {
     const made = await this.#makeWatermark(walk);
     if (!made.ok) return;
     const knownAt = currentTime() + maxSnapshotAgeMs(this.env);
-    this.#store.noteWatermark(walk, { ...watermark, number: made.value, knownAt });
+    this.#store.change(walk, { watermark: { ...watermark, number: made.value, knownAt } });
   }
 
   /**
@@ -212,12 +205,11 @@ export class LeaseScanJob extends GroveObject<LeaseEnv> {
 
   /** Processes one page of each shard of a group. */
   async #step(walk: Walk): Promise<void> {
-    const { progress } = walk;
-    const kind = progress.phase < MAX_GROUPS ? "token" : "secret";
-    const shards = shardsOfGroup(progress.phase % MAX_GROUPS);
+    const kind = walk.phase < MAX_GROUPS ? "token" : "secret";
+    const shards = shardsOfGroup(walk.phase % MAX_GROUPS);
     const pages = await Promise.all(
       shards.map((shard, at): Promise<IndexPage> | IndexPage => {
-        const position = progress.shards?.[at] ?? null;
+        const position = walk.shards?.[at] ?? null;
         if (position === "end") return { leases: [], next: null };
         return accessorShard(this.env, shard).leasesBelow(kind, walk.prefix, position, PAGE);
       }),
@@ -239,27 +231,22 @@ export class LeaseScanJob extends GroveObject<LeaseEnv> {
     const failure: WalkFailure | undefined = failed && {
       // Only revocations of secrets fail.
       leaseId: leaseIdOf({ path: failed.lease.path, tail: failed.lease.id }),
-      number: progress.seen + leases.indexOf(failed.lease) + 1,
+      number: walk.seen + leases.indexOf(failed.lease) + 1,
       error: failed.error,
     };
-    this.#store.move(walk, {
-      phase: atEnd ? phaseAfter(progress.phase) : progress.phase,
+    this.#store.change(walk, {
+      phase: atEnd ? phaseAfter(walk.phase) : walk.phase,
       shards: atEnd ? null : next,
-      incomplete: progress.incomplete || answers.some(({ reached }) => !reached),
-      seen: progress.seen + leases.length,
-      failure: progress.failure ?? failure ?? null,
+      incomplete: walk.incomplete || answers.some(({ reached }) => !reached),
+      seen: walk.seen + leases.length,
+      failure: walk.failure ?? failure ?? null,
     });
-  }
-
-  async #erase({ uuid, type }: LeavingMount): Promise<void> {
-    if (type !== undefined) await this.#eraseMount({ uuid, type });
   }
 
   /** Answers the waiting callers and deletes the storage of the object. */
   async #finish(walk: Walk): Promise<void> {
     if (this.#store.read()?.generation !== walk.generation) return;
-    const { failure: met, seen } = walk.progress;
-    const failure = met && { ...met, of: seen };
+    const failure = walk.failure && { ...walk.failure, of: walk.seen };
     for (const answer of this.#waiting) answer({ finished: true, failure });
     this.#waiting.clear();
     await this.wipe();
@@ -279,11 +266,11 @@ export class LeaseScanJob extends GroveObject<LeaseEnv> {
 }
 
 /** Returns when the next step is due (ms). The last pass begins as soon as every isolate knows the watermark. */
-function dueOf({ watermark, progress }: Walk): number {
-  return watermark?.lastPass && isPassStart(progress) ? watermark.knownAt : 0;
+function dueOf(walk: Walk): number {
+  return walk.watermark?.lastPass && isPassStart(walk) ? walk.watermark.knownAt : 0;
 }
 
-function isPassStart({ phase, shards }: WalkPosition): boolean {
+function isPassStart({ phase, shards }: Walk): boolean {
   return phase === 0 && shards === null;
 }
 
