@@ -4,112 +4,85 @@ import type { Sql } from "../../storage/tables.ts";
 import { UNASKED } from "../../system/end-request.ts";
 import type { EndRecord } from "../../token/end-record.ts";
 import { decodeStoredId, type TokenAddress } from "../../token/ids.ts";
-import type { InventoryEntry } from "../inventory/entry.ts";
+import type { InventoryEntry, ListedToken } from "../inventory/entry.ts";
 import { NEVER } from "../inventory/order.ts";
 import type { Ending } from "../inventory/shard/ended.ts";
-import { type TokenRowOfShard, tokenOf } from "../inventory/shard/tables.ts";
+import { findPlace, type TokenRowOfShard, tokenOf } from "../inventory/shard/tables.ts";
 
-/** Tokens that one turn reads. */
+/** Tokens that one turn reads, and tokens that it calls again at most. */
 const PAGE = 100;
 /**
  * Delay between the expiry of a token and the call to its tree (ms). Trees with an alarm have often ended it by then,
  * and tokens that expire within this time share a turn.
  */
 const ASK_AFTER_MS = 1_000;
-/**
- * Pause between two turns (ms), so that tokens that expire within a second share one; shorter while more are due than
- * one turn reads.
- */
+/** Pause between two turns (ms); shorter while more tokens are due than one turn reads. */
 const PAUSE_MS = 1_000;
 const SHORT_PAUSE_MS = 100;
-/** Tokens that the walk has passed and that are still listed are read again after this time (ms). */
-const ROUND_MS = 60_000;
 /** A tree that does not answer within this time (ms) is called again later. */
 const ANSWER_MS = 10_000;
-/**
- * First and longest pause before a tree that has not ended its token is called again (ms). The pause doubles each time.
- */
-const FIRST_PAUSE_MS = ROUND_MS;
+/** Pause before a tree that has not ended its token is called again (ms). It doubles each time, up to the longest. */
+const FIRST_PAUSE_MS = 60_000;
 const LAST_PAUSE_MS = 3_600_000;
-/** Maximum number of tokens whose pauses the walk remembers. */
+/** While so many tokens wait to be called again, the walk reads no others: its memory is bounded. */
 const MAX_WAITING = 10_000;
 
 /** Answer of a tree to a shard that asks it to end its only token. */
 export type SingleTokenEnd =
-  /**
-   * The token is gone. `isFree`: the tree can be allocated again. `end`: how it ended; null: it was gone before the
-   * call.
-   */
+  /** `isFree`: the tree can be allocated again. `end`: how the token ended; null: it was gone before the call. */
   | { readonly kind: "gone"; readonly isFree: boolean; readonly end: EndRecord | null }
   /** The token has another expiry than the shard knows, or has not expired by the clock of the tree. */
   | { readonly kind: "alive"; readonly entry: InventoryEntry }
   /** The tree ends the token itself and then removes it from the list. */
   | { readonly kind: "ending" };
 
-/** Asks the tree of a token to end it. */
-export type AskEnd = (place: TokenAddress) => Promise<SingleTokenEnd>;
-
-/** Result of a turn. */
+/** Result of a turn: tokens that no longer exist, and the ids of those of their trees that can be allocated again. */
 export interface EndedTokens {
-  /** Tokens that no longer exist, with how they ended. */
   readonly gone: readonly Ending[];
-  /** Ids of those of their trees that can be allocated again. */
   readonly free: readonly string[];
-}
-
-interface Place {
-  readonly ends: number;
-  readonly id: number;
 }
 
 type Row = TokenRowOfShard & { ends: number };
 
 /**
  * The walk of a shard over its tokens in the order of expiry. It asks single-token trees to end their expired token, so
- * that such a tree needs no alarm. The position is only kept in memory: after a restart the walk starts again and
- * repeats its calls.
+ * that such a tree needs no alarm. Its state is only kept in memory: after a restart the walk starts again and repeats
+ * its calls.
  */
 export class SingleTokenWalk {
   readonly #sql: Sql;
-  readonly #askEnd: AskEnd;
-  /** The last token that this round has processed; null: none. */
-  #passed: Place | null = null;
-  /**
-   * True when the last turn reached the last due token. A new round starts only then, so that every round gets there.
-   */
+  readonly #askEnd: (place: TokenAddress) => Promise<SingleTokenEnd>;
+  /** The last token that the walk has read; null: none. */
+  #passed: Pick<Row, "id" | "ends"> | null = null;
+  /** True when the last turn reached the last due token. */
   #isThrough = true;
-  /** True when tokens that this round has processed are still listed. */
-  #hasLeft = false;
-  /** When the next round starts (ms); null: no processed token is still listed. */
-  #roundAt: number | null = null;
-  /** Tokens whose trees are not called before `at` (ms), with the last pause (ms), by accessor. */
+  /** Passed tokens whose trees are called at `at` (ms), by accessor, with the pause before that (ms). */
   readonly #waiting = new Map<string, { readonly at: number; readonly pause: number }>();
 
-  constructor(sql: Sql, askEnd: AskEnd) {
+  constructor(sql: Sql, askEnd: (place: TokenAddress) => Promise<SingleTokenEnd>) {
     this.#sql = sql;
     this.#askEnd = askEnd;
   }
 
   /**
-   * Notes tokens that were added to the list or have another expiry. Returns when the walk is due for them (ms), or
-   * null.
+   * Notes tokens that were added to the list or have changed. Returns when the walk is due for them (ms), or null.
    */
   listed(entries: readonly InventoryEntry[]): number | null {
-    const first = earliest(...entries.filter(isSingle).map(({ expiresAt }) => expiresAt));
-    if (first === null) return null;
-    const at = first + ASK_AFTER_MS;
-    if (this.#passed && first <= this.#passed.ends) this.#roundAt = Math.min(this.#roundAt ?? at, at);
-    return at;
+    const dues = entries.filter(isSingle).map(({ accessor, expiresAt }) => {
+      if (expiresAt === null) return null;
+      const at = expiresAt + ASK_AFTER_MS;
+      const isPassed = this.#passed !== null && expiresAt <= this.#passed.ends;
+      if (isPassed && !this.#waiting.has(accessor)) this.#waiting.set(accessor, { at, pause: 0 });
+      return at;
+    });
+    return earliest(...dues);
   }
 
   /** Returns when the next turn is due (ms); null when no token of the shard expires. Reads one row. */
   nextAt(now: number): number | null {
-    if (this.#isThrough && this.#hasLeft) this.#roundAt ??= now + ROUND_MS;
-    const soonest = now + (this.#isThrough ? PAUSE_MS : SHORT_PAUSE_MS);
-    const next = this.#after(this.#passed, NEVER - 1, 1)[0];
-    const dueAt = next ? Math.max(soonest, next.ends + ASK_AFTER_MS) : null;
-    const roundAt = this.#roundAt === null || !this.#isThrough ? null : Math.max(soonest, this.#roundAt);
-    return earliest(dueAt, roundAt);
+    const [next] = this.#after(NEVER - 1, 1);
+    const due = earliest(next ? next.ends + ASK_AFTER_MS : null, ...[...this.#waiting.values()].map(({ at }) => at));
+    return due === null ? null : Math.max(due, now + (this.#isThrough ? PAUSE_MS : SHORT_PAUSE_MS));
   }
 
   /**
@@ -119,17 +92,24 @@ export class SingleTokenWalk {
    * @param corrected called with the entry of a token that has not ended, from its tree.
    */
   async turn(now: number, corrected: (entry: InventoryEntry) => void): Promise<EndedTokens> {
-    this.#beginRound(now);
     const until = now - ASK_AFTER_MS;
-    const rows = this.#after(this.#passed, until, PAGE);
+    // The clock was ahead during an earlier turn: tokens that the walk has passed have not expired yet.
+    if (this.#passed && this.#passed.ends > until) {
+      this.#passed = null;
+      this.#waiting.clear();
+    }
+    const again = [...this.#waiting].filter(([, { at }]) => at <= now).map(([accessor]) => accessor);
+    const rows = this.#after(until, PAGE);
     this.#passed = rows.at(-1) ?? this.#passed;
-    this.#isThrough = rows.length < PAGE;
-    const due = rows
-      .map(tokenOf)
-      .filter((token) => isSingle(token) && (this.#waiting.get(token.accessor)?.at ?? now) <= now);
+    this.#isThrough = rows.length < PAGE && again.length <= PAGE;
+    const due = new Map(rows.map((row) => [row.accessor, tokenOf(row)]));
+    for (const accessor of again.slice(0, PAGE)) {
+      const token = this.#stillDue(accessor, until);
+      if (token) due.set(accessor, token);
+    }
     const gone: Ending[] = [];
     const free: string[] = [];
-    await inPool(due, MAX_PARALLEL_CALLS, async ({ accessor, expiresAt }) => {
+    await inPool([...due.values()].filter(isSingle), MAX_PARALLEL_CALLS, async ({ accessor, expiresAt }) => {
       const place = decodeStoredId(accessor);
       if (!place) return;
       const end = await this.#ask(place);
@@ -143,22 +123,10 @@ export class SingleTokenWalk {
       }
       // Applied at once, so that it does not overwrite what the tree publishes after this answer.
       if (end.kind === "alive") corrected(end.entry);
-      if (end.kind === "ending" || (end.entry.expiresAt ?? NEVER) <= until) this.#leaveAlone(accessor, now);
+      if (end.kind === "ending" || (end.entry.expiresAt ?? NEVER) <= until) this.#wait(accessor, now);
       else this.#waiting.delete(accessor);
     });
-    if (gone.length < rows.length) this.#hasLeft = true;
     return { gone, free };
-  }
-
-  #beginRound(now: number): void {
-    // The clock was ahead during the last turn: tokens that were processed by it have not expired yet.
-    const wasAhead = this.#passed !== null && this.#passed.ends > now - ASK_AFTER_MS;
-    if (wasAhead) this.#waiting.clear();
-    const isTime = this.#isThrough && this.#roundAt !== null && this.#roundAt <= now;
-    if (!wasAhead && !isTime) return;
-    this.#passed = null;
-    this.#hasLeft = false;
-    this.#roundAt = null;
   }
 
   async #ask(place: TokenAddress): Promise<SingleTokenEnd> {
@@ -170,15 +138,24 @@ export class SingleTokenWalk {
     }
   }
 
-  #leaveAlone(accessor: string, now: number): void {
-    const before = this.#waiting.get(accessor)?.pause;
-    const pause = before === undefined ? FIRST_PAUSE_MS : Math.min(LAST_PAUSE_MS, 2 * before);
-    if (this.#waiting.size >= MAX_WAITING) this.#waiting.clear();
+  #wait(accessor: string, now: number): void {
+    const pause = Math.min(LAST_PAUSE_MS, 2 * (this.#waiting.get(accessor)?.pause ?? 0) || FIRST_PAUSE_MS);
     this.#waiting.set(accessor, { at: now + pause, pause });
   }
 
-  #after(place: Place | null, until: number, limit: number): Row[] {
-    const { ends, id } = place ?? { ends: 0, id: 0 };
+  /** Returns a waiting token, unless it has left the list, has other tokens below it, or expires later than `until`. */
+  #stillDue(accessor: string, until: number): ListedToken | null {
+    const { known } = findPlace<TokenRowOfShard>(this.#sql, "inventory", "id, accessor, entry", accessor);
+    const token = known && tokenOf(known);
+    if (token && isSingle(token) && (token.expiresAt ?? NEVER) <= until) return token;
+    this.#waiting.delete(accessor);
+    return null;
+  }
+
+  /** Returns the tokens after the passed ones that expire by `until` (ms), in order. */
+  #after(until: number, limit: number): Row[] {
+    if (this.#waiting.size >= MAX_WAITING) return [];
+    const { ends, id } = this.#passed ?? { ends: 0, id: 0 };
     const where = "(ends, id) > (?, ?) AND ends <= ?";
     const query = `SELECT id, accessor, entry, ends FROM inventory WHERE ${where} ORDER BY ends, id LIMIT ?`;
     return this.#sql.exec<Row>(query, ends, id, until, limit).toArray();
