@@ -1,5 +1,8 @@
 import { type Agent, type IncomingHttpHeaders, request } from "node:http";
 
+/** Longest wait for an answer (ms). */
+const ANSWER_MS = 60_000;
+
 /** A server, and the token of requests to it. */
 export interface Client {
   /** Origin: `http://127.0.0.1:8200`. */
@@ -8,12 +11,12 @@ export interface Client {
   readonly token: string;
 }
 
-/** An object of JSON. */
+/** A JSON object. */
 export interface Json {
   readonly [name: string]: unknown;
 }
 
-/** An answer, read. */
+/** An answer of the server. */
 export interface Reply {
   readonly status: number;
   /** `{}` for an empty body. */
@@ -21,34 +24,28 @@ export interface Reply {
   readonly headers: IncomingHttpHeaders;
 }
 
-/** What a request has besides its method, path and body. */
 export interface SendOptions {
   readonly headers?: Readonly<Record<string, string>>;
-  /** The client's own address; absent: the system chooses. */
-  readonly from?: string;
-  /** Connections that are shared; absent: each request has one of its own. */
+  /** Shared connections; absent: a connection for this request alone. */
   readonly agent?: Agent;
-  /** How long to wait for the answer (ms). */
-  readonly timeoutMs?: number;
 }
 
-/** The base path of the interface of teams; everything else is below `v1/`. */
+/** Base path of the Terraform interface; every other path is below `v1/`. */
 export const TEAMS = "api/v2";
 
-/** Sends one request. `path` is whole but for its first slash. Throws when no answer comes. */
+/** Sends one request. `path` has no leading slash. Throws without an answer. */
 export function send(
   { url, token }: Client,
   method: string,
   path: string,
   body?: unknown,
-  { headers, from, agent, timeoutMs = 60_000 }: SendOptions = {},
+  { headers, agent }: SendOptions = {},
 ): Promise<Reply> {
   return new Promise((resolve, reject) => {
     const options = {
       method,
       agent: agent ?? false,
-      timeout: timeoutMs,
-      ...(from !== undefined && { localAddress: from }),
+      timeout: ANSWER_MS,
       headers: {
         ...(token !== "" && { "X-Vault-Token": token, Authorization: `Bearer ${token}` }),
         ...(path.startsWith(TEAMS) && { "Content-Type": "application/vnd.api+json" }),
@@ -65,32 +62,32 @@ export function send(
         reject(error);
       }
     });
-    sent.on("timeout", () => sent.destroy(new Error(`${path}: no answer in ${timeoutMs} ms`)));
+    sent.on("timeout", () => sent.destroy(new Error(`${path}: no answer in ${ANSWER_MS} ms`)));
     sent.on("error", reject);
     sent.end(body === undefined ? undefined : JSON.stringify(body));
   });
 }
 
-/** The body of an answer that must be a success. */
+/** The body of a successful answer. Throws for any other. */
 export async function ask(client: Client, method: string, path: string, body?: unknown): Promise<Json> {
   const reply = await send(client, method, path, body);
   if (reply.status >= 300) throw new Error(`${method} ${path} answered ${reply.status}: ${JSON.stringify(reply.body)}`);
   return reply.body;
 }
 
-/** The member of an answer that a path of names leads to. */
+/** The member of an answer at a path of names; undefined without one. */
 export function member(json: unknown, ...names: readonly string[]): unknown {
   return names.reduce<unknown>((at, name) => (isObject(at) ? at[name] : undefined), json);
 }
 
-/** The same, when it must be a string. */
+/** As `member`. Throws unless it is a string. */
 export function text(json: unknown, ...names: readonly string[]): string {
   const found = member(json, ...names);
   if (typeof found !== "string") throw new Error(`an answer has no ${names.join(".")}: ${JSON.stringify(json)}`);
   return found;
 }
 
-/** The same, when it must be a list of strings. A list that is not there is empty. */
+/** As `member`, as a list of strings; empty without one. */
 export function texts(json: unknown, ...names: readonly string[]): string[] {
   const found = member(json, ...names);
   return Array.isArray(found) ? found.map(String) : [];
