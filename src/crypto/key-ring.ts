@@ -127,7 +127,8 @@ export async function unsealKeyRing(sealed: string, sealKey: SealKey): Promise<K
   const key = await aesKey(sealKey.bytes, "decrypt");
   try {
     const plain = await crypto.subtle.decrypt(aesParams(nonce, sealKey.version), key, cipher);
-    return JSON.parse(new TextDecoder().decode(plain)) as KeyRing;
+    // The seal key authenticates the text, so it has the form in which `sealKeyRing` wrote it.
+    return JSON.parse(new TextDecoder().decode(plain));
   } catch {
     return null;
   }

@@ -2,6 +2,7 @@ import { exportJWK, generateKeyPair, importJWK, type JWK } from "jose";
 import { GenerationalCache } from "../base/generational-cache.ts";
 import type { Keys } from "../crypto/key-ring.ts";
 import { openText, sealText } from "../crypto/sealed-data.ts";
+import { storedJson } from "../storage/tables.ts";
 import type { SealedKey, SealedKeyPair, SigningAlgorithm } from "./model.ts";
 
 /** Maximum number of imported private keys in one generation of the isolate's cache. */
@@ -49,5 +50,5 @@ function privateContext(kid: string): string {
 async function open(keys: Keys, context: string, sealed: Uint8Array): Promise<JWK> {
   const plain = await openText(keys, context, sealed);
   if (plain === null) throw new Error("a signing key does not open under its own id");
-  return JSON.parse(plain) as JWK;
+  return storedJson<JWK>(plain);
 }

@@ -1,11 +1,11 @@
 import { currentTime } from "../base/clock.ts";
 import { err, ok, type Result } from "../base/result.ts";
 
-/** The platform takes no alarm after 2189, and a token may outlive that. */
+/** The latest alarm (ms). The platform accepts no later one, and a token may expire after it. */
 const LATEST_ALARM_MS = Date.UTC(2189, 0, 1);
-/** An alarm that should have come this long ago (ms) was lost, to a restore or to a fault of the platform. */
+/** An alarm that is overdue by this time (ms) was lost in a restore or by a fault of the platform. */
 const LOST_ALARM_MS = 600_000;
-/** Pause before the next try where nothing can be read now, for example while the service is sealed. */
+/** Delay (ms) of the next alarm while rows can't be read, for example while the service is sealed. */
 const CLOSED_RETRY_MS = 30_000;
 
 const NEVER = Number.POSITIVE_INFINITY;
@@ -13,36 +13,36 @@ const NEVER = Number.POSITIVE_INFINITY;
 /** The part of an object's storage that its alarm needs. */
 type AlarmStorage = Pick<DurableObjectStorage, "getAlarm" | "setAlarm" | "deleteAlarm">;
 
-/** Work that an object does by itself. */
+/** Background work of an object. */
 export interface Duty {
-  /** When it is due (ms); null: not at all. Follows from what is stored, so a restart forgets none. */
+  /** When it is due (ms); null: never. Computed from what is stored, so that it survives a restart. */
   dueAt(): number | null;
   run(): unknown;
-  /** Pause before the next try (ms) after so many failures in a row. */
+  /** Pause before the next try (ms) after this number of failures in a row. */
   pauseMs(failures: number): number;
 }
 
-/** A duty, and how its last tries went. */
+/** A duty with the results of its last tries. */
 interface Tried {
   readonly duty: Duty;
-  /** In a row. */
+  /** Number of failures in a row. */
   failures: number;
-  /** The alarm is not set for it before (ms). */
+  /** The alarm is not set for it before this time (ms). */
   pausedUntil: number;
 }
 
 /**
- * The one alarm of an object: set for the earliest of its duties. A duty that fails is logged under its name, keeps no other
- * waiting, and is tried again for as long as it is due: the platform gives up after some retries of its own.
+ * The alarm of an object, set for the earliest of its duties. A failed duty is logged under its name and does not delay
+ * the others. It is tried again as long as it is due, because the platform stops after a few retries.
  */
 export class ObjectAlarm {
   readonly #storage: AlarmStorage;
   readonly #open: () => Promise<void>;
   readonly #duties = new Map<string, Tried>();
-  /** What the alarm is set for (ms); null: it is not set; undefined: not known. */
+  /** When the alarm is set for (ms); null: it is not set; undefined: unknown. */
   #setFor: number | null | undefined;
 
-  /** @param open gets the keys for what due times are read from. */
+  /** @param open opens the keys of the rows that due times are read from. */
   constructor(storage: AlarmStorage, open: () => Promise<void>) {
     this.#storage = storage;
     this.#open = open;
@@ -54,14 +54,15 @@ export class ObjectAlarm {
   }
 
   /**
-   * Pauses a duty: the alarm is not set for it within the next `ms`. A step of long work calls it before it returns, so that
-   * requests come in between. With 0, for new work, it ends the pause after a failure. `set` follows, or the end of `run`.
+   * Pauses a duty: the alarm is not set for it within the next `ms`. Each step of long work pauses, so that requests
+   * are served between steps. 0 ends the pause after a failure, for new work. Takes effect at `set` or at the end of
+   * `run`.
    */
   pause(name: string, ms: number): void {
     this.#find(name).pausedUntil = currentTime() + ms;
   }
 
-  /** Sets the alarm, or takes it back. To be called after each change of what due times follow from. */
+  /** Sets or deletes the alarm. Called after each change of a due time. */
   async set(): Promise<void> {
     const due = Math.min(...[...this.#duties.values()].map(nextTry));
     const at = due === NEVER ? null : Math.min(Math.max(due, currentTime()), LATEST_ALARM_MS);
@@ -69,25 +70,25 @@ export class ObjectAlarm {
   }
 
   /**
-   * Sets the alarm for `due` (ms), unless it is set for an earlier time. For a change that makes nothing due before, of an object
-   * that restores its alarm: it reads nothing.
+   * Sets the alarm for `due` (ms), unless it is set for an earlier time. Reads no due times. For a change after which
+   * nothing is due before `due`, in an object that calls `restore` at its start.
    */
   async atLatest(due: number): Promise<void> {
     if (due < (this.#setFor ?? NEVER)) await this.#setTo(Math.min(due, LATEST_ALARM_MS));
   }
 
-  /** The whole storage is being deleted, and the alarm with it. */
+  /** Notes that the storage of the object is deleted, with its alarm. */
   forget(): void {
     this.#setFor = null;
   }
 
-  /** Sets an alarm that was lost to a restore, or to a fault of the platform. For the start of the object. */
+  /** Sets the alarm again if it was lost. Called at the start of the object. */
   async restore(): Promise<void> {
     this.#setFor = (await pendingAlarm(this.#storage, currentTime())) ?? undefined;
     if (this.#setFor === undefined && (await this.#opened())) await this.set();
   }
 
-  /** Does what is due. */
+  /** Runs the duties that are due. */
   async run(): Promise<void> {
     this.#setFor = null;
     if (!(await this.#opened())) return;
@@ -100,10 +101,10 @@ export class ObjectAlarm {
   }
 
   /**
-   * Does a duty at once, whether it is due or not. The alarm is set before, so that a crash meanwhile only delays it.
+   * Runs a duty now, whether it is due or not. The alarm is set first, so that a crash only delays the duty.
    *
-   * @param run does it for a caller who needs an answer.
-   * @returns "failed" when the alarm will try it again.
+   * @param run does the work of the duty and returns the answer for the caller.
+   * @returns "failed" when it failed. The alarm will try it again.
    */
   async attempt<T>(name: string, run: () => Promise<T>): Promise<Result<T, "failed">> {
     const tried = this.#find(name);
@@ -120,7 +121,7 @@ export class ObjectAlarm {
     await (at === null ? this.#storage.deleteAlarm() : this.#storage.setAlarm(at));
   }
 
-  /** Gets the keys. Without them the alarm comes again later. */
+  /** Opens the keys. Sets another alarm when that fails. */
   async #opened(): Promise<boolean> {
     try {
       await this.#open();
@@ -156,20 +157,20 @@ function nextTry({ duty, pausedUntil }: Tried): number {
   return Math.max(duty.dueAt() ?? NEVER, pausedUntil);
 }
 
-/** True for an alarm that should have come long ago, and will not come any more. Both in ms. */
+/** True for an alarm that is overdue and will not run any more. Times in ms. */
 function isLost(alarm: number | null, now: number): boolean {
   return alarm !== null && alarm < now - LOST_ALARM_MS;
 }
 
-/** When the alarm of an object comes (ms); null when none is set, or when it was lost and has to be set again. `now` in ms. */
+/** When the alarm of an object is set for (ms); null when it is not set or was lost. `now` in ms. */
 export async function pendingAlarm(storage: Pick<AlarmStorage, "getAlarm">, now: number): Promise<number | null> {
   const alarm = await storage.getAlarm();
   return isLost(alarm, now) ? null : alarm;
 }
 
 /**
- * The one alarm of an object that changes with nearly every call. Moving the alarm later would only cost a row, so it is never moved
- * later: it may ring before anything is due.
+ * The alarm of an object whose due times change with nearly every call. It is never moved later, because each move
+ * writes a row. So it may ring before anything is due.
  */
 export class EarliestAlarm {
   readonly #storage: Pick<AlarmStorage, "getAlarm" | "setAlarm">;
@@ -180,26 +181,26 @@ export class EarliestAlarm {
     this.#storage = storage;
   }
 
-  /** Reads when the alarm is set for. Returns true when it should have rung before, and was lost: then it counts as not set. */
+  /** Reads the time of the alarm. Returns true for an alarm that was lost: it counts as not set. */
   async load(): Promise<boolean> {
     const at = await this.#storage.getAlarm();
     this.#at = isLost(at, currentTime()) ? null : at;
     return this.#at !== at;
   }
 
-  /** The alarm rang. */
+  /** Notes that the alarm rang. */
   rang(): void {
     this.#at = null;
   }
 
-  /** The whole storage is being deleted, and the alarm with it. */
+  /** Notes that the storage of the object is deleted, with its alarm. */
   forget(): void {
     this.#at = null;
   }
 
   /**
-   * Sets the alarm for what is due first, unless it is set for an earlier time. Each setting is a row written, so it takes all
-   * times at once.
+   * Sets the alarm for the earliest of some times, unless it is set for an earlier one. Takes all times at once,
+   * because each setting writes a row.
    *
    * @param dues ms; null: not due.
    */

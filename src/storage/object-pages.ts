@@ -1,10 +1,10 @@
 import { fromBase64, toBase64 } from "../crypto/bytes.ts";
 import { columnOf } from "./tables.ts";
 
-/** A value of a row, as JSON holds it: bytes in base64. */
+/** A value of a row in JSON; `b` has bytes in base64. */
 export type PageValue = string | number | null | { readonly b: string };
 
-/** True for a value of a row. */
+/** True for a valid `PageValue`. */
 export function isPageValue(value: unknown): value is PageValue {
   if (typeof value !== "object" || value === null) return value === null || ["string", "number"].includes(typeof value);
   return "b" in value && typeof value.b === "string" && fromBase64(value.b) !== null;
@@ -17,50 +17,50 @@ export interface TablePage {
   readonly rows: readonly (readonly PageValue[])[];
 }
 
-/** Some of what an object stores: as it is stored, sealed and hashed, and read in one moment with the other pages of the object. */
+/** A part of the rows of an object, as they are stored. All pages of an object show the same state. */
 export interface ObjectPage {
-  /** The id under which its rows are sealed. */
+  /** The object id that the seals of the rows contain. */
   readonly id: string;
   /** Counts from 0. */
   readonly page: number;
-  /** SQL that makes the tables; in the first page alone. */
+  /** SQL that creates the tables; only in the first page. */
   readonly schema: readonly string[];
   readonly tables: readonly TablePage[];
   readonly isLast: boolean;
 }
 
-/** Where the next page of an object begins. */
+/** Position where the next page of an object begins. */
 export interface PagePosition {
   readonly page: number;
   readonly table: string;
-  /** Key of the last row that was read of the table; null: none was. */
+  /** Key of the last row of the table that was read; null for none. */
   readonly after: readonly PageValue[] | null;
-  /** Differs from the mark of the object when it has changed since. */
+  /** The state of the object at the first page. It differs from the current one after any change. */
   readonly mark: string;
 }
 
-/** What a reading brings. */
+/** Result of `readObjectPage`. */
 export interface PageRead {
   readonly page: ObjectPage;
-  /** Characters of the page as JSON, about. */
+  /** Approximate length of the page as JSON, in characters. */
   readonly characters: number;
-  /** null: it was the last page. */
+  /** null after the last page. */
   readonly next: PagePosition | null;
 }
 
-/** What belongs to the place of an object and not to its contents. */
+/** Tables and views that belong to the object itself and not to its contents. */
 const NOT_SAVED = ["origin", "origin_version", "restores", "restores_version"];
 
-/** Which tables and views are of the object itself, for a query of `sqlite_master`. The runtime's own begin with an underscore. */
+/** SQL condition on `sqlite_master` for the contents of an object. Names of the runtime begin with an underscore. */
 const OWN = `sql IS NOT NULL AND substr(name, 1, 1) <> '_' AND substr(name, 1, 7) <> 'sqlite_'
   AND name NOT IN (${NOT_SAVED.map((name) => `'${name}'`).join(", ")})`;
 
 const PRINTABLE_ASCII = /^[ -~]*$/;
 
-/** What a page may hold besides tables and their indexes. */
+/** The statements that the schema of a page may have. */
 const MAKES = /^CREATE (?:TABLE|INDEX|UNIQUE INDEX|VIEW) /i;
 
-/** True when the object has stored nothing. */
+/** True when the object has tables. */
 export function hasTables(sql: SqlStorage): boolean {
   return sql.exec(`SELECT 1 FROM sqlite_master WHERE ${OWN} LIMIT 1`).toArray().length > 0;
 }
@@ -74,11 +74,12 @@ export function dropTables(sql: SqlStorage): void {
 }
 
 /**
- * Reads a page of the object. Synchronous: what is in it was there in one moment.
+ * Reads a page of the object. Synchronous, so the page shows one state.
  *
- * @param mark of the object now. @param from null: the first page.
- * @param maxCharacters of the page as JSON; one row is read in any case.
- * @returns "changed" when something was written since the page before; null for an object without tables.
+ * @param mark the current state of the object, see `PagePosition.mark`.
+ * @param from null for the first page.
+ * @param maxCharacters maximum length of the page as JSON. The page has at least one row.
+ * @returns "changed" when the object has changed since the previous page; null for an object without tables.
  */
 export function readObjectPage(
   sql: SqlStorage,
@@ -96,7 +97,7 @@ export function readObjectPage(
   if (made.length === 0) return null;
   const schema = from ? [] : made.map((one) => one.sql);
   const names = made.filter(({ type }) => type === "table").map(({ name }) => name);
-  // A position that this object has not given out is read as one from before a change.
+  // A position that this object did not return is treated as one before a change.
   if (from && !(names.includes(from.table) && isKeyOf(sql, from.table, from.after))) return "changed";
   const tables: TablePage[] = [];
   const page = from?.page ?? 0;
@@ -114,7 +115,7 @@ export function readObjectPage(
   return { page: { id, page, schema, tables, isLast: true }, characters, next: null };
 }
 
-/** Writes a page into the tables of an object; the first page makes them. Within a transaction. */
+/** Writes a page into the tables of an object. The first page creates them. Called in a transaction. */
 export function writeObjectPage(sql: SqlStorage, page: ObjectPage): void {
   for (const statement of page.schema) {
     if (!MAKES.test(statement)) throw new Error("a backup makes tables and indexes alone");
@@ -131,7 +132,7 @@ interface TableRead {
   readonly columns: readonly string[];
   readonly rows: readonly PageValue[][];
   readonly characters: number;
-  /** False when rows are left. */
+  /** False when rows of the table remain. */
   readonly isWhole: boolean;
   /** Key of the last row. */
   readonly last: readonly PageValue[];
@@ -144,7 +145,7 @@ function readTable(
   maxCharacters: number,
 ): TableRead {
   const key = keyOf(sql, table);
-  // A table without a key has a row or two: it is read at once.
+  // A table without a key has one or two rows and is read at once.
   const keyNames = key.map((name) => `"${name}"`).join(", ");
   const where = after ? `WHERE (${keyNames}) > (${key.map(() => "?").join(", ")})` : "";
   const order = key.length === 0 ? "" : `ORDER BY ${keyNames}`;
@@ -186,7 +187,7 @@ function storedValue(value: PageValue): SqlStorageValue | Uint8Array {
 }
 
 function charactersOf(value: PageValue): number {
-  // A character that is not ASCII has up to three bytes, and an escaped one six, which are compressed to less.
+  // Other characters than printable ASCII count as three: up to three bytes, or six when escaped, which compress well.
   if (typeof value === "string") return (PRINTABLE_ASCII.test(value) ? 1 : 3) * value.length + 3;
   if (typeof value === "object" && value !== null) return value.b.length + 9;
   return 12;

@@ -1,4 +1,4 @@
-import { type Migration, readVersions, Schema, type SchemaVersions } from "./tables.ts";
+import { type Migration, readVersions, type SchemaVersions, Tables } from "./tables.ts";
 
 export const ORIGIN_MIGRATIONS: readonly Migration[] = [
   {
@@ -8,58 +8,47 @@ export const ORIGIN_MIGRATIONS: readonly Migration[] = [
   },
 ];
 
-/** How far an object is restored. */
+/** The progress of the restore of an object. */
 interface Restored {
+  /** Id of the object that wrote the rows. */
   readonly id: string;
-  /** The page that is expected next; null: all pages are here. */
+  /** Number of the next expected page; null: all pages are written. */
   readonly nextPage: number | null;
 }
 
-/**
- * The id under which the rows of an object are sealed: its own, or, for an object that was restored from a backup, the id of the
- * object that wrote them.
- */
+/** The object id that the seals of an object's rows contain: its own, or that of the object it was restored from. */
 export class Origin {
-  readonly #sql: SqlStorage;
   readonly #ownId: string;
-  readonly #schema: Schema;
+  readonly #tables: Tables;
   #restored: Restored | null;
 
-  /** @param versions as `readVersions` gives them: an object with several schemas reads them once. */
+  /** @param versions result of `readVersions`: an object with several schemas reads them once. */
   constructor(sql: SqlStorage, ownId: DurableObjectId, versions: SchemaVersions = readVersions(sql)) {
-    this.#sql = sql;
     this.#ownId = ownId.toString();
-    this.#schema = new Schema(sql, ORIGIN_MIGRATIONS, "origin", versions);
-    this.#restored = this.#schema.exists ? this.#read() : null;
+    this.#tables = new Tables(sql, ORIGIN_MIGRATIONS, "origin", versions);
+    const query = "SELECT id, next_page FROM origin";
+    const [row] = this.#tables.exec<{ id: string; next_page: number | null }>(query).toArray();
+    this.#restored = row ? { id: row.id, nextPage: row.next_page } : null;
   }
 
   get id(): string {
     return this.#restored?.id ?? this.#ownId;
   }
 
-  /** null for an object that is not being restored, and was not. */
+  /** null for an object that was never restored. */
   get restored(): Restored | null {
     return this.#restored;
   }
 
-  /** Notes that a page was written. @param nextPage null: it was the last. */
+  /** Records that a page was written. @param nextPage null: it was the last one. */
   write(id: string, nextPage: number | null): void {
-    this.#schema.create();
-    this.#sql.exec("INSERT OR REPLACE INTO origin (one, id, next_page) VALUES (1, ?, ?)", id, nextPage);
+    this.#tables.exec("INSERT OR REPLACE INTO origin (one, id, next_page) VALUES (1, ?, ?)", id, nextPage);
     this.#restored = { id, nextPage };
   }
 
-  /** The storage of the object was deleted, and the object goes on under the same id. */
+  /** Writes the origin again after the storage of the object was deleted: the object keeps its id. */
   keep(): void {
-    const restored = this.#restored;
-    this.#schema.forget();
-    if (restored) this.write(restored.id, restored.nextPage);
-  }
-
-  #read(): Restored | null {
-    const [row] = this.#sql
-      .exec<{ id: string; next_page: number | null }>("SELECT id, next_page FROM origin")
-      .toArray();
-    return row ? { id: row.id, nextPage: row.next_page } : null;
+    this.#tables.forget();
+    if (this.#restored) this.write(this.#restored.id, this.#restored.nextPage);
   }
 }

@@ -1,29 +1,29 @@
 import { columnOf, type Sql } from "./tables.ts";
 
-/** Which rows of a table a page is of. Its rows are numbered by the column `row`; `name_key` is what is searched. */
+/** The rows of a page. The table has the columns `row`, a unique number, and `name_key`, the text that is searched. */
 export interface PageQuery {
   readonly table: string;
   /** The column to sort by; rows with equal values are sorted by number. */
   readonly order: string;
   readonly reverse?: boolean;
-  /** Text that `name_key` must hold, in its spelling; "" for all rows. */
+  /** Text that `name_key` must contain, in the spelling of `nameKey`; "" for all rows. */
   readonly part: string;
-  /** Rows before the page. */
+  /** Number of rows before the page. */
   readonly offset: number;
-  /** Rows of the page. */
+  /** Maximum number of rows of the page. */
   readonly limit: number;
 }
 
-/** Rows of a page, and how many there are on all pages together. */
+/** The rows of a page, and the number of rows of all pages. */
 export interface RowPage<Row> {
   readonly rows: readonly Row[];
   readonly total: number;
 }
 
 /**
- * Reads a page. It steps over the rows before it, and a search reads every name: of 100,000 names that takes 5 to 35 ms
- * (docs/decisions/0008-names-are-read.md). Only the rows of the page are read from the table itself where an index has
- * `order`, `row` and `name_key`.
+ * Reads a page. The query skips the rows before the page, and a search reads every name. With 100,000 names this takes
+ * 5 to 35 ms (docs/decisions/0008-names-are-read.md). With an index over `order`, `row` and `name_key`, only the rows
+ * of the page are read from the table itself.
  */
 export function readPageOf<Row extends Record<string, SqlStorageValue>>(sql: Sql, query: PageQuery): RowPage<Row> {
   const { table, order, part, offset, limit } = query;

@@ -3,7 +3,7 @@ import { GenerationalCache } from "../base/generational-cache.ts";
 import { equalBytes } from "../crypto/bytes.ts";
 import type { RowKeys, RowPlace, SealedContent, SealedKind, SealVerdict } from "../crypto/row-keys.ts";
 
-/** Characters of rows that an object remembers as checked. */
+/** Size of one generation of the cache of checked rows, in characters. */
 const MAX_CHECKED_CHARACTERS = 2 ** 17;
 
 /** A row with its seal. */
@@ -12,69 +12,87 @@ export interface SealedRow {
   /** Key of the row in its table. */
   readonly row: string | number;
   readonly content: SealedContent;
-  /** As stored; null without one. */
+  /** null: the row has none. */
   readonly seal: ArrayBuffer | null;
 }
+
+/** Stores a seal of the newest term in place of one of an older term. */
+export type RenewSeal = (seal: Uint8Array<ArrayBuffer>) => void;
 
 /** Values of the columns of a primary key. */
 export type RowKey = readonly (string | number)[];
 
-/** What a check of some rows found. */
+/** Result of a check of some rows. */
 export interface CheckedRows {
-  /** Rows that got a seal of a newer term. */
+  /** Number of rows that were sealed again under a newer term. */
   readonly sealed: number;
-  /** Rows whose seal does not hold. */
+  /** Number of rows with an invalid seal. */
   readonly tampered: number;
-  /** Terms of the keys under which values in these rows are sealed: each stays as long as it is needed. */
+  /** Terms of the keys of sealed values in these rows. Such a term must not be dropped. */
   readonly terms: readonly number[];
 }
 
-/** What a check of the next rows of a table found. */
+/** Result of a check of the next rows of a table. */
 export interface CheckedPage extends CheckedRows {
-  /** How many rows that were. */
+  /** Number of checked rows. */
   readonly count: number;
-  /** The key of the last of them; null without any. */
+  /** Key of the last row; null when there was none. */
   readonly last: RowKey | null;
 }
 
-/** A table as a check of all seals sees it. */
-export interface CheckedTable {
-  /** Checks at most `limit` rows after the one with the key `after` (null: from the first), and renews their seals. */
+/** A table whose seals can be checked. */
+interface CheckedTable {
+  /** Checks at most `limit` rows after the key `after` (null: from the first), and renews seals of older terms. */
   checkAfter(after: RowKey | null, limit: number): CheckedPage;
   /** Seals all rows. */
   sealAll(): void;
 }
 
+/** Position where the next step of a check begins. */
+export interface SealPosition {
+  /** Index of the table in the object. */
+  readonly table: number;
+  /** Key of the last checked row. */
+  readonly after: RowKey;
+}
+
+/** Result of one step of a check. */
+export interface SealStep extends CheckedRows {
+  /** null: all rows are checked. */
+  readonly next: SealPosition | null;
+}
+
+/** Number of rows that one step checks. It bounds the time (a few ms) that requests to the object wait. */
+const STEP_ROWS = 200;
+
+/** The result for an object without rows. */
+export const NOTHING_TO_CHECK: SealStep = { sealed: 0, tampered: 0, terms: [], next: null };
+
 /**
- * The seals of the rows of one object, see docs/decisions/0007. Rows that decide about access are written with a seal and
- * admitted by it when they are read.
+ * Makes and checks the seals of the rows of one object (docs/decisions/0007). A row that decides about access is
+ * written with a seal, and is used only if its seal is valid.
  */
 export class RowSeals {
   readonly #object: string;
   readonly #keys: () => RowKeys | null;
   readonly #tables: CheckedTable[] = [];
-  /** Rows whose seal was found good, as text, with the seal. A row with another content or seal is checked again. */
+  /** Seals that were found valid, by the row as text. A row with other content or another seal is checked again. */
   #checked = new GenerationalCache<string, Uint8Array>(MAX_CHECKED_CHARACTERS);
-  /** The keys with which they were checked. */
+  /** The keys with which `#checked` was found valid. */
   #checkedWith: RowKeys | null = null;
 
   /**
    * @param object id of the object.
-   * @param keys null while the installation has no keys: nothing can be sealed, and there is nothing to protect yet.
+   * @param keys returns null while the installation has no keys. Rows get no seal then, and none is required.
    */
   constructor(object: string, keys: () => RowKeys | null) {
     this.#object = object;
     this.#keys = keys;
   }
 
-  /** Adds a table: a check of the object's seals goes through all of them. */
+  /** Adds a table to the checks of all seals. */
   add(table: CheckedTable): void {
     this.#tables.push(table);
-  }
-
-  /** The tables that were added, in that order. */
-  get tables(): readonly CheckedTable[] {
-    return this.#tables;
   }
 
   /** Seals all rows, when the installation gets its keys. */
@@ -82,22 +100,32 @@ export class RowSeals {
     for (const table of this.#tables) table.sealAll();
   }
 
-  /** The seal for a row that is being written. */
+  /** Checks the seals of at most `STEP_ROWS` rows, for tidy. @param from null for the first step. */
+  checkStep(from: SealPosition | null): SealStep {
+    const pages: CheckedPage[] = [];
+    let left = STEP_ROWS;
+    for (const [number, table] of this.#tables.entries()) {
+      if (number < (from?.table ?? 0)) continue;
+      const page = table.checkAfter(number === from?.table ? from.after : null, left);
+      pages.push(page);
+      left -= page.count;
+      if (left === 0 && page.last) return { ...joinedChecks(pages), next: { table: number, after: page.last } };
+    }
+    return { ...joinedChecks(pages), next: null };
+  }
+
+  /** Returns the seal for a row that is being written; null while the installation has no keys. */
   make(kind: SealedKind, row: string | number, content: SealedContent): Uint8Array<ArrayBuffer> | null {
     const keys = this.#keys();
     if (!keys) return null;
     const seal = keys.seal({ kind, object: this.#object, row }, content, currentTime());
-    // What is written is often read next.
+    // A row is often read right after it was written.
     this.#remember(keys, textOf(kind, row, content), seal);
     return seal;
   }
 
-  /**
-   * True when a row that was read may be used. One that may not is reported.
-   *
-   * @param renew stores the new seal of a row whose seal is of an older term.
-   */
-  admit(row: SealedRow, renew: (seal: Uint8Array<ArrayBuffer>) => void): boolean {
+  /** True when a row that was read may be used. Reports a row with an invalid seal. */
+  admit(row: SealedRow, renew: RenewSeal): boolean {
     const keys = this.#keys();
     if (!keys) return true;
     const text = textOf(row.kind, row.row, row.content);
@@ -108,8 +136,8 @@ export class RowSeals {
     return verdict !== "forged";
   }
 
-  /** Checks a row, whatever is remembered of it. Reports and renews like `admit`. */
-  check({ kind, row, content, seal }: SealedRow, renew: (seal: Uint8Array<ArrayBuffer>) => void): SealVerdict {
+  /** Checks a row without the cache. Reports and renews like `admit`. */
+  check({ kind, row, content, seal }: SealedRow, renew: RenewSeal): SealVerdict {
     const keys = this.#keys();
     if (!keys) return "good";
     const place = { kind, object: this.#object, row };
@@ -127,16 +155,25 @@ export class RowSeals {
   }
 }
 
-/** A row as one string, different for every row. */
+/** Adds up the results of several checks. */
+export function joinedChecks(checks: readonly CheckedRows[]): CheckedRows {
+  return {
+    sealed: checks.reduce((sum, { sealed }) => sum + sealed, 0),
+    tampered: checks.reduce((sum, { tampered }) => sum + tampered, 0),
+    terms: [...new Set(checks.flatMap(({ terms }) => terms))],
+  };
+}
+
+/** A row as one text, which differs for every two rows. */
 function textOf(kind: SealedKind, row: string | number, content: SealedContent): string {
   return JSON.stringify([kind, row, ...content]);
 }
 
-/** Rows whose tampering was reported since the isolate began: each is reported once, however often it is asked for. */
+/** Rows that this isolate has reported. Each row is reported once, however often it is read. */
 const reported = new Set<string>();
 const MAX_REPORTED = 10_000;
 
-/** Writes to the log that a row was made or changed by somebody who has no keys. The row is refused. */
+/** Logs that a row was written or changed without the keys. The row is not used. */
 export function reportTampering({ kind, object, row }: RowPlace): void {
   const key = JSON.stringify([kind, object, row]);
   if (reported.has(key) || reported.size >= MAX_REPORTED) return;

@@ -9,21 +9,20 @@ export interface ValueRow extends Record<string, SqlStorageValue> {
   value: string;
 }
 
-/** Makes a table of values, for a migration. */
+/** SQL that creates a table of values, for a migration. */
 export function valuesTable(table: string): string {
   return `CREATE TABLE ${table} (name TEXT PRIMARY KEY, value TEXT NOT NULL, seal BLOB) WITHOUT ROWID;`;
 }
 
-/** A table of JSON values by name, each with a seal. One that was tampered with counts as absent, but for `has`. */
+/** A sealed table of JSON values by name. A value with an invalid seal counts as absent, except for `has`. */
 export class SealedValues<T> {
   protected readonly sql: Sql;
   protected readonly table: string;
   readonly #sealed: SealedTable<ValueRow>;
 
   /**
-   * @param table made with the columns of `valuesTable`; it may have others.
-   * @param kind of its rows.
-   * @param secretsIn the values in the text of a row that `sealText` made.
+   * @param table has the columns of `valuesTable`, and possibly others.
+   * @param secretsIn returns the values in the JSON text of a row that `sealText` encrypted.
    */
   constructor(
     sql: Sql,
@@ -43,33 +42,33 @@ export class SealedValues<T> {
     return row && storedJson<T>(row.value);
   }
 
-  /** True when there is a row, also one that was tampered with. */
+  /** True when there is a row, also one with an invalid seal. */
   has(name: string): boolean {
     return this.sql.exec(`SELECT 1 FROM ${this.table} WHERE name = ?`, name).toArray().length > 0;
   }
 
-  /** @param columns values of the other columns of the table. */
+  /** Creates or replaces a value. @param columns values of the other columns of the table. */
   write(name: string, value: T, columns: Readonly<Record<string, SqlStorageValue>> = {}): void {
     this.#sealed.put({ ...columns, name, value: JSON.stringify(value) });
   }
 
-  /** Safe to repeat. */
+  /** Deletes a value. Safe to repeat. */
   delete(name: string): void {
     this.#sealed.delete(name);
   }
 
-  /** At most `limit` names after `after`, in order. */
+  /** At most `limit` names after `after`, sorted. */
   names(after: string, limit: number): string[] {
     const query = `SELECT name FROM ${this.table} WHERE name > ? ORDER BY name LIMIT ?`;
     return columnOf(this.sql, query, after, limit);
   }
 
-  /** All values, in the order of their names. For tables that are small by a limit of their own. */
+  /** All values, sorted by name. For tables whose number of rows has a limit. */
   values(): T[] {
     return this.#sealed.list("ORDER BY name").map((row) => storedJson<T>(row.value));
   }
 
-  /** Names and values of those whose JSON has `item` somewhere as a text, in the order of their names. Reads the whole table. */
+  /** Names and values whose JSON contains the string `item`, sorted by name. Reads the whole table. */
   holding(item: string): (readonly [name: string, value: T])[] {
     const rows = this.#sealed.list("WHERE instr(value, ?) > 0 ORDER BY name", JSON.stringify(item));
     return rows.map(({ name, value }) => [name, storedJson<T>(value)]);
@@ -80,7 +79,7 @@ export class SealedValues<T> {
   }
 }
 
-/** One value of a table of settings, whose rows have values of different types. */
+/** One row of a table of settings, whose values have different types. */
 export class Setting<T> {
   readonly #rows: SealedTable<ValueRow>;
   readonly #name: string;
@@ -90,13 +89,13 @@ export class Setting<T> {
     this.#name = name;
   }
 
-  /** null when there is none, or when it was tampered with. */
+  /** The value; null without one, or when its seal is invalid. */
   read(): T | null {
     const row = this.#rows.find(this.#name);
     return row && storedJson<T>(row.value);
   }
 
-  /** True when there is a value that was tampered with. */
+  /** True when there is a value with an invalid seal. */
   get isTampered(): boolean {
     return this.read() === null && this.#rows.count("WHERE name = ?", this.#name) > 0;
   }
@@ -105,7 +104,7 @@ export class Setting<T> {
     this.#rows.put({ name: this.#name, value: JSON.stringify(value) });
   }
 
-  /** Safe to repeat. */
+  /** Deletes the value. Safe to repeat. */
   delete(): void {
     this.#rows.delete(this.#name);
   }

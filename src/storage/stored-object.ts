@@ -13,34 +13,34 @@ import {
 import { Origin } from "./origin.ts";
 import { columnOf, readVersions, type SchemaVersions } from "./tables.ts";
 
-/** An object that was restored looks at its rows so much later (ms), and again until the installation serves requests. */
+/** Delay (ms) of the first alarm of a restored object. The alarm repeats until the installation serves requests. */
 const FIRST_ALARM_MS = 30_000;
 
-/** Why a page was not written. */
+/** Reason why a page was not written. */
 export type PageRefusal = "not empty" | "another page is expected";
 
-/** Which objects take pages: those without any, or also one with the rows of a new installation. */
+/** Objects that accept pages: "empty" ones, or also one with the rows of a "new" installation. */
 export type TakesPages = "empty" | "new";
 
 /**
- * A Durable Object whose rows a backup holds. They leave it as they are stored: sealed values and keyed hashes, nothing is opened.
- * What is for its class alone are fields, which no other object can call.
+ * A Durable Object whose rows are part of a backup. Rows are exported as they are stored: sealed values and keyed
+ * hashes. Members that must not be callable over RPC are fields.
  */
 export abstract class StoredObject<Env> extends DurableObject<Env> {
-  /** Where the rows were first written, and so the id that their seals hold for. */
+  /** The object id that the seals of the rows contain. */
   protected readonly origin: Origin;
-  /** Says whether pages may be written. @throws unless the installation is being restored. */
+  /** Tells whether pages may be written. @throws unless the installation is being restored. */
   protected abstract readonly takesPages: () => Promise<TakesPages>;
-  /** Another one with each start of the object, as its count of changes begins again. */
+  /** Differs for each start of the object, because its count of changes starts at 0. */
   readonly #life = crypto.randomUUID();
 
-  /** @param versions as `readVersions` gives them. */
+  /** @param versions result of `readVersions`. */
   constructor(ctx: DurableObjectState, env: Env, versions: SchemaVersions = readVersions(ctx.storage.sql)) {
     super(ctx, env);
     this.origin = new Origin(ctx.storage.sql, ctx.id, versions);
   }
 
-  /** Reads some of what is stored, for a backup. See `readObjectPage`. */
+  /** Reads a page of the rows for a backup. See `readObjectPage`. */
   exportPage(from: PagePosition | null, maxCharacters: number): PageRead | "changed" | null {
     const { sql } = this.ctx.storage;
     const [changes] = columnOf<number>(sql, "SELECT total_changes()");
@@ -48,8 +48,8 @@ export abstract class StoredObject<Env> extends DurableObject<Env> {
   }
 
   /**
-   * Writes a page of a backup. Only an object that holds nothing takes one, and only while the installation is being restored. Safe to
-   * repeat. The object is restarted after its last page.
+   * Writes a page of a backup. Only an empty object accepts pages. The caller restarts the object after its last page.
+   * Safe to repeat.
    *
    * @throws unless the installation is being restored.
    */
@@ -62,7 +62,7 @@ export abstract class StoredObject<Env> extends DurableObject<Env> {
     if (!begins && restored?.nextPage === page.page + 1) return ok(null);
     if (!begins && restored?.nextPage !== page.page) return err("another page is expected");
     this.ctx.storage.transactionSync(() => {
-      // One that had changed was read again from its beginning.
+      // An object that changed during the backup was read again from its first page.
       if (begins) dropTables(this.ctx.storage.sql);
       writeObjectPage(this.ctx.storage.sql, page);
       this.origin.write(page.id, page.isLast ? null : page.page + 1);
@@ -70,13 +70,13 @@ export abstract class StoredObject<Env> extends DurableObject<Env> {
     return ok(null);
   }
 
-  /** Ends this start of the object: the next one reads what is stored, and its alarm comes. The caller gets an error. */
+  /** Restarts the object, so that it reads the restored rows and its alarm runs. The caller gets an error. */
   async restart(): Promise<void> {
     await this.ctx.storage.setAlarm(currentTime() + FIRST_ALARM_MS);
     await this.ctx.storage.sync();
     this.ctx.abort("the object is restored");
   }
 
-  /** Most objects have something to do by themselves, and override this. */
+  /** Does nothing. Objects with background work override it. */
   override alarm(): void | Promise<void> {}
 }

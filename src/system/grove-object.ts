@@ -1,7 +1,6 @@
 import type { RowKeys } from "../crypto/row-keys.ts";
 import { ObjectAlarm } from "../storage/object-alarm.ts";
-import { RowSeals } from "../storage/row-seals.ts";
-import { checkSeals, NOTHING_TO_CHECK, type SealPosition, type SealStep } from "../storage/seal-check.ts";
+import { NOTHING_TO_CHECK, RowSeals, type SealPosition, type SealStep } from "../storage/row-seals.ts";
 import { StoredObject } from "../storage/stored-object.ts";
 import { type Migration, readVersions, Tables } from "../storage/tables.ts";
 import type { SystemEnv } from "./env.ts";
@@ -79,7 +78,7 @@ export abstract class GroveObject<Env extends SystemEnv> extends StoredObject<En
   async checkSeals(from: SealPosition | null): Promise<SealStep> {
     if (!this.tables.exist) return NOTHING_TO_CHECK;
     await this.keys.open();
-    return checkSeals(this.seals.tables, from);
+    return this.seals.checkStep(from);
   }
 
   /** Runs the work of the object that is due. */

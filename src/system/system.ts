@@ -2,10 +2,9 @@ import { within } from "../base/location.ts";
 import { ok, type Result, refuse } from "../base/result.ts";
 import type { QuotaConfig, RateLimitQuota } from "../quota/quota.ts";
 import type { QuotaWrite } from "../quota/rules.ts";
-import { RowSeals } from "../storage/row-seals.ts";
-import { checkSeals, type SealPosition, type SealStep } from "../storage/seal-check.ts";
+import { RowSeals, type SealPosition, type SealStep } from "../storage/row-seals.ts";
 import { StoredObject } from "../storage/stored-object.ts";
-import { Schema } from "../storage/tables.ts";
+import { Tables } from "../storage/tables.ts";
 import { listOpeningLeadMs } from "./copy-age.ts";
 import type { EndRequest } from "./end-request.ts";
 import type { SystemEnv } from "./env.ts";
@@ -44,8 +43,8 @@ export class System extends StoredObject<SystemEnv> {
 
   constructor(ctx: DurableObjectState, env: SystemEnv) {
     super(ctx, env);
-    const schema = new Schema(ctx.storage.sql, SYSTEM_MIGRATIONS);
-    if (schema.exists) return;
+    const schema = new Tables(ctx.storage.sql, SYSTEM_MIGRATIONS);
+    if (schema.exist) return;
     ctx.storage.transactionSync(() => {
       schema.create();
       fillNewInstallation(this.#stores);
@@ -147,7 +146,7 @@ export class System extends StoredObject<SystemEnv> {
   /** Checks the seals of some rows, for tidy. */
   async checkSeals(from: SealPosition | null): Promise<SealStep> {
     await this.#keys.mustOpen();
-    return checkSeals(this.#stores.seals.tables, from);
+    return this.#stores.seals.checkStep(from);
   }
 
   /** Adds the keyed hash of a custom token id to the filter. Isolates look up only ids that the filter matches. */

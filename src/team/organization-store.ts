@@ -107,7 +107,7 @@ export class OrganizationRow {
 
   /** The name and id of the organization, after its end too. */
   identity(): Pick<OrganizationRecord, "name" | "organizationId"> {
-    const { name, organizationId } = JSON.parse(this.#read().record) as OrganizationRecord;
+    const { name, organizationId } = storedJson<OrganizationRecord>(this.#read().record);
     return { name, organizationId };
   }
 

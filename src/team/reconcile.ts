@@ -1,7 +1,6 @@
 import { inGroups } from "../base/parallel.ts";
 import type { AgedTerm } from "../crypto/key-terms.ts";
-import type { CheckedRows } from "../storage/row-seals.ts";
-import { joinedChecks } from "../storage/seal-check.ts";
+import { type CheckedRows, joinedChecks } from "../storage/row-seals.ts";
 import type { TeamEnv } from "./env.ts";
 import { organizationDirectory, organizationNamed, teamAt } from "./find.ts";
 import { teamRoute } from "./ids.ts";

@@ -3,8 +3,7 @@ import { MAX_TEAM_TOKENS } from "../base/limits.ts";
 import { err, NOT_FOUND, ok, type Result, unavailable } from "../base/result.ts";
 import { equalBytes } from "../crypto/bytes.ts";
 import type { AgedTerm } from "../crypto/key-terms.ts";
-import type { CheckedRows } from "../storage/row-seals.ts";
-import { joinedChecks, type SealPosition } from "../storage/seal-check.ts";
+import { type CheckedRows, joinedChecks, type SealPosition } from "../storage/row-seals.ts";
 import { GroveObject } from "../system/grove-object.ts";
 import type { TeamEnv } from "./env.ts";
 import {

@@ -1,6 +1,6 @@
 import { currentTime, earliest } from "../base/clock.ts";
 import { concat } from "../crypto/bytes.ts";
-import { readVersions, Schema, Tables } from "../storage/tables.ts";
+import { readVersions, Tables } from "../storage/tables.ts";
 import { type Asker, type EndRequest, UNASKED } from "../system/end-request.ts";
 import { isEnded } from "../system/watermarks.ts";
 import { type EndRecord, endByWatermark, type HowEnded } from "../token/end-record.ts";
@@ -26,7 +26,7 @@ import { ListingMark } from "./updates/listing-mark.ts";
 export class TreeStore {
   readonly #sql: Tables;
   readonly #treeId: string;
-  readonly #indexes: Schema;
+  readonly #indexes: Tables;
   /** Records which tokens are on the list of accessors. */
   readonly listing: ListingMark;
   readonly #floor: RowFloor;
@@ -63,7 +63,7 @@ export class TreeStore {
     this.#rows = new TokenRows(this.#sql, treeId, validation);
     this.#ancestors = new TokenAncestors(this.#sql, this.#rows, validation.watermarks);
     this.#voidViews = voidViews;
-    this.#indexes = new Schema(sql, TOKEN_INDEX_MIGRATIONS, "indexes", versions);
+    this.#indexes = new Tables(sql, TOKEN_INDEX_MIGRATIONS, "indexes", versions);
     this.listing = new ListingMark(sql, versions);
     this.#floor = new RowFloor(sql, versions);
   }

@@ -1,3 +1,5 @@
+import { storedJson } from "../storage/tables.ts";
+
 /** The path in the cubbyhole of the wrapping token where the answer is kept. */
 export const RESPONSE_PATH = "response";
 
@@ -20,6 +22,6 @@ export function answerOfValue(value: Readonly<Record<string, unknown>>): StoredA
 
 /** The accessor of the token that an answer hands out, "" when it hands out none. */
 export function accessorInside({ text }: StoredAnswer): string {
-  const envelope = JSON.parse(text) as { readonly auth?: { readonly accessor?: string } | null };
+  const envelope = storedJson<{ readonly auth?: { readonly accessor?: string } | null }>(text);
   return envelope.auth?.accessor ?? "";
 }

@@ -2,7 +2,7 @@ import { runInDurableObject } from "cloudflare:test";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { readPageOf } from "../../../src/storage/pages.ts";
-import { type Migration, Schema, Tables } from "../../../src/storage/tables.ts";
+import { type Migration, Tables } from "../../../src/storage/tables.ts";
 import { bindings } from "../../support/service.ts";
 
 const FIRST: Migration = { version: 1, description: "things", sql: "CREATE TABLE things (name TEXT NOT NULL)" };
@@ -23,18 +23,18 @@ const tables = (sql: SqlStorage) =>
 describe("the tables of an object", () => {
   it("are not made by asking", () =>
     inNewObject((sql) => {
-      expect(new Schema(sql, [FIRST]).exists).toBe(false);
+      expect(new Tables(sql, [FIRST]).exist).toBe(false);
       expect(tables(sql)).toEqual([]);
     }));
 
   it("are made once, and known after a start", () =>
     inNewObject((sql) => {
-      const schema = new Schema(sql, [FIRST]);
+      const schema = new Tables(sql, [FIRST]);
       schema.create();
       schema.create();
       sql.exec("INSERT INTO things (name) VALUES ('a')");
-      expect(schema.exists).toBe(true);
-      expect(new Schema(sql, [FIRST]).exists).toBe(true);
+      expect(schema.exist).toBe(true);
+      expect(new Tables(sql, [FIRST]).exist).toBe(true);
       expect(sql.exec("SELECT name FROM things").toArray()).toEqual([{ name: "a" }]);
       expect(tables(sql)).toEqual([{ name: "things" }]);
     }));
@@ -42,22 +42,22 @@ describe("the tables of an object", () => {
   it("of several schemas are known apart, those of an index alone too", () =>
     inNewObject((sql) => {
       const byName = { version: 1, description: "things by name", sql: "CREATE INDEX things_by_name ON things (name)" };
-      new Schema(sql, [FIRST]).create();
-      expect(new Schema(sql, [byName], "indexes").exists).toBe(false);
-      new Schema(sql, [byName], "indexes").create();
-      expect(new Schema(sql, [byName], "indexes").exists).toBe(true);
+      new Tables(sql, [FIRST]).create();
+      expect(new Tables(sql, [byName], "indexes").exist).toBe(false);
+      new Tables(sql, [byName], "indexes").create();
+      expect(new Tables(sql, [byName], "indexes").exist).toBe(true);
       const odd = { version: 1, description: "nothing", sql: "SELECT 1" };
-      expect(() => new Schema(sql, [odd], "odd")).toThrow("begins with a table");
+      expect(() => new Tables(sql, [odd], "odd")).toThrow("begins with a table");
     }));
 
   it("of an earlier version are brought up to date before anything is read", () =>
     inNewObject((sql) => {
-      new Schema(sql, [FIRST]).create();
+      new Tables(sql, [FIRST]).create();
       sql.exec("INSERT INTO things (name) VALUES ('a')");
-      expect(new Schema(sql, [FIRST, SECOND]).exists).toBe(true);
+      expect(new Tables(sql, [FIRST, SECOND]).exist).toBe(true);
       expect(sql.exec("SELECT * FROM things").toArray()).toEqual([{ name: "a", size: 7 }]);
       expect(sql.exec("SELECT version FROM schema_version").toArray()).toEqual([{ version: 2 }]);
-      expect(new Schema(sql, [FIRST, SECOND]).exists).toBe(true);
+      expect(new Tables(sql, [FIRST, SECOND]).exist).toBe(true);
     }));
 
   it("of a later version that only adds are worked with by the version that it names, and by no older one", () =>
@@ -69,37 +69,37 @@ describe("the tables of an object", () => {
         sql: "ALTER TABLE things ADD COLUMN colour",
         readableFrom: 2,
       };
-      new Schema(sql, [FIRST, adding]).create();
-      const older = new Schema(sql, [FIRST]);
+      new Tables(sql, [FIRST, adding]).create();
+      const older = new Tables(sql, [FIRST]);
       older.create();
       sql.exec("INSERT INTO things (name) VALUES ('a')");
       expect(sql.exec("SELECT * FROM schema_version").toArray()).toEqual([{ version: 2, readable_from: 1 }]);
-      expect(new Schema(sql, [FIRST, adding, third]).exists).toBe(true);
+      expect(new Tables(sql, [FIRST, adding, third]).exist).toBe(true);
       expect(sql.exec("SELECT * FROM schema_version").toArray()).toEqual([{ version: 3, readable_from: 2 }]);
-      expect(new Schema(sql, [FIRST, adding]).exists).toBe(true);
-      expect(() => new Schema(sql, [FIRST])).toThrow("version 3");
+      expect(new Tables(sql, [FIRST, adding]).exist).toBe(true);
+      expect(() => new Tables(sql, [FIRST])).toThrow("version 3");
       expect(sql.exec("SELECT name, size FROM things").toArray()).toEqual([{ name: "a", size: 7 }]);
     }));
 
   it("whose first version is in a view, as some were stored, are brought up to date alike", () =>
     inNewObject((sql) => {
-      new Schema(sql, [FIRST]).create();
+      new Tables(sql, [FIRST]).create();
       sql.exec("CREATE VIEW schema_version AS SELECT 1 AS version");
-      expect(new Schema(sql, [FIRST]).exists).toBe(true);
-      expect(new Schema(sql, [FIRST, SECOND]).exists).toBe(true);
+      expect(new Tables(sql, [FIRST]).exist).toBe(true);
+      expect(new Tables(sql, [FIRST, SECOND]).exist).toBe(true);
       expect(sql.exec("SELECT version FROM schema_version").toArray()).toEqual([{ version: 2 }]);
     }));
 
   it("of a version that is not known are refused, and stay as they are", () =>
     inNewObject((sql) => {
-      new Schema(sql, [FIRST, SECOND]).create();
-      expect(() => new Schema(sql, [FIRST])).toThrow('the storage has version 2 of "schema"');
-      expect(new Schema(sql, [FIRST, SECOND]).exists).toBe(true);
+      new Tables(sql, [FIRST, SECOND]).create();
+      expect(() => new Tables(sql, [FIRST])).toThrow('the storage has version 2 of "schema"');
+      expect(new Tables(sql, [FIRST, SECOND]).exist).toBe(true);
     }));
 
   it("of a new object are all there at once", () =>
     inNewObject((sql) => {
-      new Schema(sql, [FIRST, SECOND]).create();
+      new Tables(sql, [FIRST, SECOND]).create();
       sql.exec("INSERT INTO things (name) VALUES ('a')");
       expect(sql.exec("SELECT * FROM things").toArray()).toEqual([{ name: "a", size: 7 }]);
       expect(sql.exec("SELECT version FROM schema_version").toArray()).toEqual([{ version: 2 }]);

@@ -2,7 +2,7 @@ import { createExecutionContext, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Env } from "../../../src/env.ts";
 import worker from "../../../src/index.ts";
-import { Schema } from "../../../src/storage/tables.ts";
+import { Tables } from "../../../src/storage/tables.ts";
 import { changedFilter, mayContain } from "../../../src/system/custom-id-filter.ts";
 import { CustomIdStore } from "../../../src/system/custom-id-store.ts";
 import { loadInstallation, loadInstallationSince, refreshInstallation } from "../../../src/system/installation.ts";
@@ -244,7 +244,7 @@ it("the filter of custom ids grows by a layer when the last one is full, and tak
   const key = new Uint8Array(32).map((_, i) => i * 7);
   const other = new Uint8Array(32).map((_, i) => i * 11);
   await runInDurableObject(bindings.CLOUD_AUTH.getByName("a database without tables"), (_, { storage: { sql } }) => {
-    new Schema(sql, SYSTEM_MIGRATIONS).create();
+    new Tables(sql, SYSTEM_MIGRATIONS).create();
     const versions = new PartVersionStore(sql);
     const store = new CustomIdStore(sql, versions);
     const add = (id: Uint8Array): boolean => {
