@@ -8,7 +8,7 @@ import {
   isIn,
   layerForNext,
 } from "./custom-id-filter.ts";
-import type { PartVersionStore } from "./part-versions.ts";
+import { SystemStore } from "./part-versions.ts";
 
 /** The tables of the filter of custom token ids. */
 export const CUSTOM_ID_TABLES = `
@@ -23,21 +23,14 @@ interface BlockRow extends Record<string, SqlStorageValue> {
 }
 
 /** Reads and writes the filter of custom token ids. */
-export class CustomIdStore {
-  readonly #sql: SqlStorage;
-  readonly #versions: PartVersionStore;
+export class CustomIdStore extends SystemStore {
   readonly #journal = new FilterJournal();
-
-  constructor(sql: SqlStorage, versions: PartVersionStore) {
-    this.#sql = sql;
-    this.#versions = versions;
-  }
 
   /** The blocks that bring a copy of the version `known` up to date. `known` is null for a reader without a copy. */
   changeSince(known: number | null): FilterChange {
     const places = known === null ? null : this.#journal.since(known);
     if (places === null) {
-      const rows = this.#sql.exec<BlockRow>("SELECT layer, block, bits FROM custom_id_blocks").toArray();
+      const rows = this.sql.exec<BlockRow>("SELECT layer, block, bits FROM custom_id_blocks").toArray();
       return { isWhole: true, blocks: rows.map((row) => ({ ...row, bits: new Uint8Array(row.bits) })) };
     }
     const blocks = places.flatMap(({ layer, block }) => {
@@ -49,7 +42,7 @@ export class CustomIdStore {
 
   /** Adds the id with this keyed hash, unless the filter already matches it. */
   add(filterKey: Uint8Array): void {
-    const ids = columnOf<number>(this.#sql, "SELECT ids FROM custom_id_layers ORDER BY layer");
+    const ids = columnOf<number>(this.sql, "SELECT ids FROM custom_id_layers ORDER BY layer");
     const known = ids.some((_, layer) => {
       const block = this.#block(layer, blockFor(layer, filterKey));
       return block !== null && isIn(block, filterKey);
@@ -60,17 +53,16 @@ export class CustomIdStore {
     const block = this.#block(layer, number) ?? new Uint8Array(BLOCK_BYTES);
     addTo(block, filterKey);
     const put = "INSERT OR REPLACE INTO custom_id_blocks (layer, block, bits) VALUES (?, ?, ?)";
-    this.#sql.exec(put, layer, number, block);
+    this.sql.exec(put, layer, number, block);
     const count =
       "INSERT INTO custom_id_layers (layer, ids) VALUES (?, 1) ON CONFLICT (layer) DO UPDATE SET ids = ids + 1";
-    this.#sql.exec(count, layer);
-    this.#journal.note({ layer, block: number }, this.#versions.now.customIds);
-    this.#versions.change("customIds");
+    this.sql.exec(count, layer);
+    this.#journal.note({ layer, block: number }, this.changed("customIds"));
   }
 
   #block(layer: number, block: number): Uint8Array | null {
     const query = "SELECT bits FROM custom_id_blocks WHERE layer = ? AND block = ?";
-    const [bits] = columnOf<ArrayBuffer>(this.#sql, query, layer, block);
+    const [bits] = columnOf<ArrayBuffer>(this.sql, query, layer, block);
     return bits ? new Uint8Array(bits) : null;
   }
 }

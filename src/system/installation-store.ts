@@ -1,6 +1,5 @@
 import { columnOf, type Migration, Tables } from "../storage/tables.ts";
-import type { PartVersionStore } from "./part-versions.ts";
-import type { SnapshotParts } from "./snapshot.ts";
+import { SystemStore } from "./part-versions.ts";
 
 /** The table of values that exist once per installation. It has one row. */
 export const INSTALLATION_TABLE = `
@@ -20,24 +19,15 @@ interface InstallationRow extends Record<string, SqlStorageValue> {
 }
 
 /** Reads and writes the values that exist once per installation. */
-export class InstallationStore {
-  readonly #sql: SqlStorage;
-  readonly #versions: PartVersionStore;
-
-  constructor(sql: SqlStorage, versions: PartVersionStore) {
-    this.#sql = sql;
-    this.#versions = versions;
-  }
-
+export class InstallationStore extends SystemStore {
   /** Writes the row of a new installation, which has no keys yet. */
   create(): void {
-    this.#sql.exec("INSERT INTO installation (id, cluster_id, longest_ttl) VALUES (1, ?, 0)", crypto.randomUUID());
+    this.sql.exec("INSERT INTO installation (id, cluster_id, longest_ttl) VALUES (1, ?, 0)", crypto.randomUUID());
   }
 
-  /** The part `keys` of the snapshot, without `restoring`. */
-  keys(): Omit<SnapshotParts["keys"], "restoring"> {
-    const { cluster_id: clusterId, sealed_key_ring: sealedKeyRing } = this.#row();
-    return { clusterId, sealedKeyRing };
+  /** The id of the installation. */
+  get clusterId(): string {
+    return this.#row().cluster_id;
   }
 
   /** The wrapped key ring; null until the installation is initialised. */
@@ -47,8 +37,8 @@ export class InstallationStore {
 
   /** Stores the wrapped key ring. */
   writeKeyRing(sealed: string): void {
-    this.#sql.exec("UPDATE installation SET sealed_key_ring = ?", sealed);
-    this.#versions.change("keys");
+    this.sql.exec("UPDATE installation SET sealed_key_ring = ?", sealed);
+    this.changed("keys");
   }
 
   /** Replaces the wrapped key ring `from` by `to`. False, with nothing written, when the stored one is not `from`. */
@@ -65,11 +55,11 @@ export class InstallationStore {
 
   /** Records that a mount allows tokens a TTL of `seconds`. */
   noteTtl(seconds: number): void {
-    this.#sql.exec("UPDATE installation SET longest_ttl = MAX(longest_ttl, ?)", seconds);
+    this.sql.exec("UPDATE installation SET longest_ttl = MAX(longest_ttl, ?)", seconds);
   }
 
   #row(): InstallationRow {
-    return this.#sql.exec<InstallationRow>("SELECT * FROM installation").one();
+    return this.sql.exec<InstallationRow>("SELECT * FROM installation").one();
   }
 }
 
@@ -109,17 +99,11 @@ interface Row extends Record<string, SqlStorageValue> {
 }
 
 /** Reads and writes the open attempt to generate a root token, of which there is at most one. */
-export class RootGenerationStore {
-  readonly #sql: SqlStorage;
-
-  constructor(sql: SqlStorage) {
-    this.#sql = sql;
-  }
-
+export class RootGenerationStore extends SystemStore {
   /** The attempt that is open at `now` (ms), or null. */
   read(now: number): RootGeneration | null {
     const row = this.#row(now);
-    return row && row.tries < MAX_KEY_TRIES ? generationOf(row) : null;
+    return row && row.tries < MAX_KEY_TRIES ? { nonce: row.nonce, sealedOtp: new Uint8Array(row.otp) } : null;
   }
 
   /** Opens an attempt at `now` (ms). False when one is open. */
@@ -127,7 +111,7 @@ export class RootGenerationStore {
     if (this.read(now)) return false;
     const statement =
       "INSERT OR REPLACE INTO root_generation (id, nonce, otp, started_at, tries) VALUES (1, ?, ?, ?, 0)";
-    this.#sql.exec(statement, nonce, sealedOtp, now);
+    this.sql.exec(statement, nonce, sealedOtp, now);
     return true;
   }
 
@@ -135,7 +119,7 @@ export class RootGenerationStore {
   try(now: number): TriedGeneration | null {
     const attempt = this.read(now);
     if (!attempt) return null;
-    const [tries = 0] = columnOf<number>(this.#sql, "UPDATE root_generation SET tries = tries + 1 RETURNING tries");
+    const [tries = 0] = columnOf<number>(this.sql, "UPDATE root_generation SET tries = tries + 1 RETURNING tries");
     return { ...attempt, left: MAX_KEY_TRIES - tries };
   }
 
@@ -148,17 +132,13 @@ export class RootGenerationStore {
 
   /** Closes the open attempt, if there is one. Safe to repeat. */
   cancel(): void {
-    this.#sql.exec("DELETE FROM root_generation");
+    this.sql.exec("DELETE FROM root_generation");
   }
 
   #row(now: number): Row | null {
     const query = "SELECT nonce, otp, tries FROM root_generation WHERE started_at > ?";
-    return this.#sql.exec<Row>(query, now - ATTEMPT_MS).toArray()[0] ?? null;
+    return this.sql.exec<Row>(query, now - ATTEMPT_MS).toArray()[0] ?? null;
   }
-}
-
-function generationOf({ nonce, otp }: Row): RootGeneration {
-  return { nonce, sealedOtp: new Uint8Array(otp) };
 }
 
 /** The schema of the restore, with versions of its own besides those of the installation's schema. */
@@ -171,14 +151,8 @@ export const RESTORE_MIGRATIONS: readonly Migration[] = [
 ];
 
 /** The restore of an installation. There is at most one, as it begins before the installation has keys. */
-export class RestoreStore {
-  readonly #tables: Tables;
-  readonly #versions: PartVersionStore;
-
-  constructor(sql: SqlStorage, versions: PartVersionStore) {
-    this.#tables = new Tables(sql, RESTORE_MIGRATIONS, "restores");
-    this.#versions = versions;
-  }
+export class RestoreStore extends SystemStore {
+  readonly #tables = new Tables(this.sql, RESTORE_MIGRATIONS, "restores");
 
   /** The run whose backup is being restored; null: no restore is in progress. */
   get running(): string | null {
@@ -198,6 +172,6 @@ export class RestoreStore {
   /** Records the end of the restore at `now` (ms). */
   finish(now: number): void {
     this.#tables.exec("UPDATE restores SET finished_at = ?", now);
-    this.#versions.change("keys");
+    this.changed("keys");
   }
 }

@@ -15,8 +15,8 @@ import type { Mount } from "./mount.ts";
 import { openKeyRing } from "./open-ring.ts";
 import type { PartVersions } from "./part-versions.ts";
 import { type PolicyEntity, PolicySet } from "./policy-set.ts";
-import type { SystemSnapshot } from "./snapshot.ts";
 import { systemOf } from "./system.ts";
+import type { SystemSnapshot } from "./system-stores.ts";
 import { indexWatermarks, type Watermarks } from "./watermarks.ts";
 
 /** Size of one generation of a cache by token, in characters: ten thousand service tokens, a few MB with values. */

@@ -1,7 +1,6 @@
-import type { RowSeals } from "../storage/row-seals.ts";
 import { SealedTable, type TableShape } from "../storage/sealed-table.ts";
 import { type Migration, Tables } from "../storage/tables.ts";
-import type { PartVersionStore } from "./part-versions.ts";
+import { SystemStore } from "./part-versions.ts";
 
 /*
  * The shards of the token lists come in generations. A token is listed in the newest generation that had opened when
@@ -52,14 +51,9 @@ const OPENINGS: TableShape = {
 };
 
 /** Opening times of the generations after the first one. A row never changes: it decides where tokens are listed. */
-export class ListOpeningStore {
-  readonly #sealed: SealedTable<OpeningRow>;
-  readonly #versions: PartVersionStore;
-
-  constructor(sql: SqlStorage, seals: RowSeals, versions: PartVersionStore) {
-    this.#versions = versions;
-    this.#sealed = new SealedTable(new Tables(sql, LIST_OPENING_MIGRATIONS, "list_openings"), seals, OPENINGS);
-  }
+export class ListOpeningStore extends SystemStore {
+  readonly #tables = new Tables(this.sql, LIST_OPENING_MIGRATIONS, "list_openings");
+  readonly #sealed = new SealedTable<OpeningRow>(this.#tables, this.seals, OPENINGS);
 
   /** The opening times (ms), in the order of generations. */
   all(): number[] {
@@ -76,6 +70,6 @@ export class ListOpeningStore {
     const isNext = generation === openings.length + 1 && this.#sealed.count() === openings.length;
     if (!isNext || openings.length >= MAX_LIST_OPENINGS || opensAt <= (openings.at(-1) ?? 0)) return;
     this.#sealed.put({ generation, opens_at: opensAt });
-    this.#versions.change("lists");
+    this.changed("lists");
   }
 }

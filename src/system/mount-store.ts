@@ -1,9 +1,14 @@
-import type { RowSeals } from "../storage/row-seals.ts";
+import { err, type Failure, invalid, ok, type Result, refuse } from "../base/result.ts";
 import { SealedTable, type TableShape } from "../storage/sealed-table.ts";
 import { storedJson } from "../storage/tables.ts";
+import type { EndRequest } from "./end-request.ts";
 import type { InstallationStore } from "./installation-store.ts";
 import { type Mount, SYSTEM_TTL_SECONDS } from "./mount.ts";
-import type { PartVersionStore } from "./part-versions.ts";
+import { type MountChange, moveMount, newMountProblem, tuneMount } from "./mount-rules.ts";
+import { SystemStore, type SystemTables } from "./part-versions.ts";
+import type { QuotaStore } from "./quota-store.ts";
+import type { WatermarkStore } from "./watermark-store.ts";
+import { pathScope } from "./watermarks.ts";
 
 /** The table of auth mounts. */
 export const MOUNT_TABLE = `
@@ -17,16 +22,29 @@ interface MountRow extends Record<string, SqlStorageValue> {
 
 const SHAPE: TableShape = { table: "mounts", kind: "mount", key: ["path"], sealed: ["mount"] };
 
-/** Reads and writes auth mounts. One that was tampered with counts as absent. */
-export class MountStore {
-  readonly #sealed: SealedTable<MountRow>;
-  readonly #installation: InstallationStore;
-  readonly #versions: PartVersionStore;
+/** A request to move a mount to another path. */
+export interface MoveRequest {
+  readonly id: string;
+  /** Issuer id of the mount at `from`. A mount with another id, which took its place meanwhile, is not moved. */
+  readonly issuer: string;
+  readonly from: string;
+  readonly to: string;
+  /** The caller and the request, which are stored with the watermark. */
+  readonly asked: EndRequest;
+}
 
-  constructor(sql: SqlStorage, seals: RowSeals, installation: InstallationStore, versions: PartVersionStore) {
+/** Auth mounts, with the quotas of their paths and the end of their tokens. A tampered mount counts as absent. */
+export class MountStore extends SystemStore {
+  readonly #sealed = new SealedTable<MountRow>(this.sql, this.seals, SHAPE);
+  readonly #installation: InstallationStore;
+  readonly #quotas: QuotaStore;
+  readonly #watermarks: WatermarkStore;
+
+  constructor(tables: SystemTables, installation: InstallationStore, quotas: QuotaStore, watermarks: WatermarkStore) {
+    super(tables);
     this.#installation = installation;
-    this.#versions = versions;
-    this.#sealed = new SealedTable(sql, seals, SHAPE);
+    this.#quotas = quotas;
+    this.#watermarks = watermarks;
   }
 
   /** All mounts, by path. */
@@ -49,20 +67,77 @@ export class MountStore {
     return Math.max(this.#installation.longestTtl, this.#longestNow());
   }
 
+  /** Adds a mount, unless its path is in use or invalid. */
+  enable(mount: Mount): Result<null> {
+    const problem = newMountProblem(mount.path, this.all());
+    if (problem) return refuse(problem);
+    this.put(mount);
+    return ok(null);
+  }
+
+  /** Changes the settings of the mount at `path`. */
+  tune(path: string, change: MountChange): Result<null> {
+    const mount = this.at(path);
+    if (!mount) return err(noMountAt(path));
+    const tuned = tuneMount(mount, change);
+    if (!tuned.ok) return refuse(tuned.error);
+    this.put(tuned.value);
+    return ok(null);
+  }
+
+  /** Records the number of a newer state of a method's data, see `System.announceMethodState`. */
+  noteMethodState(uuid: string, state: number): void {
+    const mount = this.all().find((one) => one.uuid === uuid);
+    if (mount && state > (mount.methodState ?? 0)) this.put({ ...mount, methodState: state });
+  }
+
+  /** Removes a mount and ends all tokens that it issued, see `System.disableMount`. */
+  disable(path: string, uuid: string, asked: EndRequest, now: number): Result<number> {
+    const done = this.#watermarks.numberOf(uuid);
+    if (done !== null) return ok(done);
+    if (this.at(path)?.uuid !== uuid) return err(noMountAt(path));
+    const added = this.#endTokens(uuid, path, asked, now);
+    if (!added.ok) return added;
+    this.#quotas.deleteOfMount(`auth/${path}`);
+    this.#delete(path);
+    return added;
+  }
+
+  /** Moves a mount and ends all tokens that it issued at the old path, see `System.moveMount`. */
+  move({ id, issuer, from, to, asked }: MoveRequest, now: number): Result<number> {
+    const done = this.#watermarks.numberOf(id);
+    if (done !== null) return ok(done);
+    const moved = moveMount(this.all(), issuer, { id, from, to });
+    if (!moved.ok) return moved;
+    const added = this.#endTokens(id, from, asked, now);
+    if (!added.ok) return added;
+    this.#quotas.moveMount(`auth/${from}`, `auth/${to}`);
+    this.#delete(from);
+    this.put(moved.value);
+    return added;
+  }
+
   /** Writes a mount at its path, and replaces the one that is there. */
   put(mount: Mount): void {
     this.#sealed.put({ path: mount.path, mount: JSON.stringify(mount) });
     this.#installation.noteTtl(this.#longestNow());
-    this.#versions.change("mounts");
+    this.changed("mounts");
   }
 
-  /** Deletes the mount at `path`. Safe to repeat. */
-  delete(path: string): void {
+  #endTokens(id: string, path: string, asked: EndRequest, now: number): Result<number> {
+    return this.#watermarks.add({ id, scope: pathScope(`auth/${path}`), createdBefore: null, asked }, now);
+  }
+
+  #delete(path: string): void {
     this.#sealed.delete(path);
-    this.#versions.change("mounts");
+    this.changed("mounts");
   }
 
   #longestNow(): number {
     return Math.max(SYSTEM_TTL_SECONDS, ...this.all().map(({ config }) => config.maxLeaseTtl));
   }
+}
+
+function noMountAt(path: string): Failure {
+  return invalid(`No auth engine at ${path}`);
 }

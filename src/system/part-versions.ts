@@ -1,6 +1,7 @@
+import type { RowSeals } from "../storage/row-seals.ts";
 import { columnOf, RANDOM_REVISION } from "../storage/tables.ts";
 
-/** The parts of the installation that isolates have copies of, see `SnapshotParts`. */
+/** The parts of the installation that isolates have copies of. */
 const PART_NAMES = ["keys", "policies", "mounts", "customIds", "quotas", "watermarks", "lists"] as const;
 
 export type PartName = (typeof PART_NAMES)[number];
@@ -16,12 +17,12 @@ export function changedParts(known: PartVersions | null, now: PartVersions): Rea
   return new Set(PART_NAMES.filter((part) => known?.[part] !== now[part]));
 }
 
-/** The table of the versions of the snapshot's parts. */
+/** The table of the versions of the parts. */
 export const PART_VERSION_TABLE = `
   CREATE TABLE part_versions (part TEXT PRIMARY KEY, version INTEGER NOT NULL) WITHOUT ROWID;
 `;
 
-/** Reads and writes the versions of the snapshot's parts. They are cached in memory, since isolates poll them. */
+/** Reads and writes the versions of the parts. They are cached in memory, since isolates poll them. */
 export class PartVersionStore {
   readonly #sql: SqlStorage;
   #versions: PartVersions | null = null;
@@ -61,5 +62,32 @@ export class PartVersionStore {
       ON CONFLICT (part) DO UPDATE SET version = excluded.version RETURNING version`;
     const [version = 0] = columnOf<number>(this.#sql, statement, part);
     return version;
+  }
+}
+
+/** The database of the System object, with the seals of its rows and the versions of its parts. */
+export interface SystemTables {
+  readonly sql: SqlStorage;
+  readonly seals: RowSeals;
+  readonly versions: PartVersionStore;
+}
+
+/** Base of the stores of the System object. */
+export abstract class SystemStore {
+  protected readonly sql: SqlStorage;
+  protected readonly seals: RowSeals;
+  readonly #versions: PartVersionStore;
+
+  constructor({ sql, seals, versions }: SystemTables) {
+    this.sql = sql;
+    this.seals = seals;
+    this.#versions = versions;
+  }
+
+  /** Gives `part` a new version, in the transaction that changes it. Returns the previous version. */
+  protected changed(part: PartName): number {
+    const before = this.#versions.now[part];
+    this.#versions.change(part);
+    return before;
   }
 }

@@ -1,9 +1,8 @@
 import { ok, type Result, refuse } from "../base/result.ts";
 import { checkAndSetProblem } from "../policy/write.ts";
-import type { RowSeals } from "../storage/row-seals.ts";
-import { SealedTable, type TableShape, type WithSeal } from "../storage/sealed-table.ts";
+import { SealedTable, type TableShape } from "../storage/sealed-table.ts";
 import { columnOf } from "../storage/tables.ts";
-import type { PartVersionStore } from "./part-versions.ts";
+import { SystemStore } from "./part-versions.ts";
 
 /** The table of policies. */
 export const POLICY_TABLE = `
@@ -63,16 +62,8 @@ export interface PolicyWrite extends PolicySettings {
   readonly cas: number | null;
 }
 
-/** A partial change of a policy; undefined keeps the stored value. */
-export interface PolicyPatch {
-  readonly content: PolicyText | undefined;
-  readonly expiresAt: number | null | undefined;
-  readonly casRequired: boolean | undefined;
-  readonly allowSlashes: boolean | undefined;
-  readonly allowWildcards: boolean | undefined;
-  /** The version that the writer has seen; null: any version. */
-  readonly cas: number | null;
-}
+/** A partial change of a policy. undefined keeps the stored value; without `cas` the policy may have any version. */
+export type PolicyPatch = { readonly [K in keyof PolicyWrite]: PolicyWrite[K] | undefined };
 
 /**
  * Maximum length of the rules of all policies together, in characters. Every isolate gets all of them in one message,
@@ -80,22 +71,17 @@ export interface PolicyPatch {
  */
 const MAX_RULES_LENGTH = 8 * 1024 * 1024;
 
-interface SettingsRow extends Record<string, SqlStorageValue> {
+interface PolicyColumns extends Record<string, SqlStorageValue> {
   name: string;
+  text: string;
+  rules: string;
+  version: number;
+  modified_at: number;
   expires_at: number | null;
   cas_required: number;
   allow_slashes: number;
   allow_wildcards: number;
 }
-
-interface PolicyColumns extends SettingsRow {
-  text: string;
-  rules: string;
-  version: number;
-  modified_at: number;
-}
-
-type PolicyRow = WithSeal<PolicyColumns>;
 
 /** The seal covers every column. */
 const SHAPE: TableShape = {
@@ -115,26 +101,18 @@ export interface PoliciesForIsolates {
 }
 
 /** The table of policies. An expired policy counts as absent. The next write of any policy deletes it. Times in ms. */
-export class PolicyStore {
-  readonly #sql: SqlStorage;
-  readonly #sealed: SealedTable<PolicyColumns>;
-  readonly #versions: PartVersionStore;
-
-  constructor(sql: SqlStorage, seals: RowSeals, versions: PartVersionStore) {
-    this.#sql = sql;
-    this.#versions = versions;
-    this.#sealed = new SealedTable(sql, seals, SHAPE);
-  }
+export class PolicyStore extends SystemStore {
+  readonly #sealed = new SealedTable<PolicyColumns>(this.sql, this.seals, SHAPE);
 
   /** The policy `name` at `now`, or null. */
   read(name: string, now: number): StoredPolicy | null {
     const row = this.#find(name, now);
-    return row && policyOfRow(row);
+    return row && storedPolicy(row);
   }
 
   /** Names at `now`, sorted. */
   names(now: number): string[] {
-    return columnOf(this.#sql, `SELECT name FROM policies WHERE ${ALIVE} ORDER BY name`, now);
+    return columnOf(this.sql, `SELECT name FROM policies WHERE ${ALIVE} ORDER BY name`, now);
   }
 
   /** All policies for isolates, which check the expiry themselves. */
@@ -156,7 +134,7 @@ export class PolicyStore {
   patch(name: string, patch: PolicyPatch, now: number): Result<null> {
     const row = this.#find(name, now);
     if (!row) return refuse("policy not found");
-    const stored = policyOfRow(row);
+    const stored = storedPolicy(row);
     const write: PolicyWrite = {
       content: patch.content ?? { text: row.text, rulesJson: row.rules },
       expiresAt: patch.expiresAt === undefined ? stored.expiresAt : patch.expiresAt,
@@ -179,25 +157,25 @@ export class PolicyStore {
     const problem = cas === null ? null : checkAndSetProblem(this.read(name, now), { cas, casRequired: false });
     if (problem) return refuse(problem);
     this.#sealed.delete(name);
-    this.#versions.change("policies");
+    this.changed("policies");
     return ok(null);
   }
 
-  #find(name: string, now: number): PolicyRow | null {
+  #find(name: string, now: number): PolicyColumns | null {
     return this.#sealed.list(`WHERE name = ? AND ${ALIVE}`, name, now)[0] ?? null;
   }
 
   #put(name: string, write: PolicyWrite, now: number): Result<null> {
-    this.#sql.exec("DELETE FROM policies WHERE expires_at < ?", now);
+    this.sql.exec("DELETE FROM policies WHERE expires_at < ?", now);
     const [others = 0] = columnOf<number>(
-      this.#sql,
+      this.sql,
       "SELECT COALESCE(SUM(LENGTH(rules)), 0) FROM policies WHERE name <> ?",
       name,
     );
     if (others + write.content.rulesJson.length > MAX_RULES_LENGTH) {
       return refuse("the policies of this installation would be too large; delete or shorten some");
     }
-    const [version = 0] = columnOf<number>(this.#sql, "SELECT version FROM policies WHERE name = ?", name);
+    const [version = 0] = columnOf<number>(this.sql, "SELECT version FROM policies WHERE name = ?", name);
     this.#sealed.put({
       name,
       text: write.content.text,
@@ -209,16 +187,16 @@ export class PolicyStore {
       allow_slashes: write.allowSlashes ? 1 : 0,
       allow_wildcards: write.allowWildcards ? 1 : 0,
     });
-    this.#versions.change("policies");
+    this.changed("policies");
     return ok(null);
   }
 }
 
-function policyOfRow(row: PolicyRow): StoredPolicy {
+function storedPolicy(row: PolicyColumns): StoredPolicy {
   return { ...settingsOfRow(row), name: row.name, text: row.text, version: row.version, modifiedAt: row.modified_at };
 }
 
-function settingsOfRow(row: SettingsRow): PolicySettings {
+function settingsOfRow(row: PolicyColumns): PolicySettings {
   return {
     expiresAt: row.expires_at,
     casRequired: row.cas_required === 1,

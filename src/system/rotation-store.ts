@@ -1,7 +1,14 @@
-import type { RowSeals } from "../storage/row-seals.ts";
+import { ok, type Result, refuse } from "../base/result.ts";
 import { SealedTable, type TableShape } from "../storage/sealed-table.ts";
 import { columnOf } from "../storage/tables.ts";
-import { DEFAULT_ROTATION, type RotationSettings } from "./rotation-rules.ts";
+import { SystemStore } from "./part-versions.ts";
+import {
+  changeRotation,
+  DEFAULT_ROTATION,
+  type KeyUse,
+  type RotationChange,
+  type RotationSettings,
+} from "./rotation-rules.ts";
 
 /** The tables of key rotation. */
 export const ROTATION_TABLES = `
@@ -34,37 +41,36 @@ const SETTINGS: TableShape = {
  * written. The counts have no seal: an attacker who lowers them delays a rotation. That brings no key near its limit,
  * as the values of each day have a derived key of their own.
  */
-export class RotationStore {
-  readonly #sql: SqlStorage;
-  readonly #sealed: SealedTable<SettingsRow>;
-
-  constructor(sql: SqlStorage, seals: RowSeals) {
-    this.#sql = sql;
-    this.#sealed = new SealedTable(sql, seals, SETTINGS);
-  }
+export class RotationStore extends SystemStore {
+  readonly #sealed = new SealedTable<SettingsRow>(this.sql, this.seals, SETTINGS);
 
   /** The settings, or the defaults when there are none. */
-  settings(): RotationSettings {
+  #settings(): RotationSettings {
     const row = this.#sealed.find(1);
     return row
       ? { enabled: row.enabled === 1, maxOperations: row.max_operations, interval: row.interval }
       : DEFAULT_ROTATION;
   }
 
-  /** Replaces the settings. */
-  writeSettings({ enabled, maxOperations, interval }: RotationSettings): void {
+  /** Changes the settings. A 400 for settings out of bounds. */
+  configure(change: RotationChange): Result<null> {
+    const changed = changeRotation(this.#settings(), change);
+    if (!changed.ok) return refuse(changed.error);
+    const { enabled, maxOperations, interval } = changed.value;
     this.#sealed.put({ id: 1, enabled: enabled ? 1 : 0, max_operations: maxOperations, interval });
+    return ok(null);
   }
 
-  /** Reported number of encryptions under the data key of `term`. */
-  encryptions(term: number): number {
-    return columnOf<number>(this.#sql, "SELECT encryptions FROM key_usage WHERE term = ?", term)[0] ?? 0;
+  /** The settings, and the reported number of encryptions under the data key of `term`. */
+  useOf(term: number): KeyUse {
+    const query = "SELECT encryptions FROM key_usage WHERE term = ?";
+    return { settings: this.#settings(), encryptions: columnOf<number>(this.sql, query, term)[0] ?? 0 };
   }
 
   /** Adds `count` to the encryptions of `term`. */
   addEncryptions(term: number, count: number): void {
     const statement = `INSERT INTO key_usage (term, encryptions) VALUES (?, ?)
       ON CONFLICT (term) DO UPDATE SET encryptions = encryptions + excluded.encryptions`;
-    this.#sql.exec(statement, term, count);
+    this.sql.exec(statement, term, count);
   }
 }

@@ -1,8 +1,6 @@
 import { currentTime } from "../base/clock.ts";
 import { DEFAULT_POLICY, DEFAULT_POLICY_TEXT } from "../policy/builtin.ts";
 import { builtinRules } from "../policy/parse.ts";
-import { DEFAULT_QUOTA_CONFIG } from "../quota/quota.ts";
-import { QUOTA_TABLES, QuotaStore } from "../quota/quota-store.ts";
 import type { RowSeals } from "../storage/row-seals.ts";
 import type { Migration } from "../storage/tables.ts";
 import { maxSnapshotAgeMs } from "./copy-age.ts";
@@ -18,10 +16,16 @@ import {
 import { ListOpeningStore } from "./list-openings.ts";
 import { tokenMount } from "./mount.ts";
 import { MOUNT_TABLE, MountStore } from "./mount-store.ts";
-import { PART_VERSION_TABLE, type PartName, PartVersionStore, type PartVersions } from "./part-versions.ts";
+import {
+  changedParts,
+  PART_VERSION_TABLE,
+  type PartName,
+  PartVersionStore,
+  type PartVersions,
+} from "./part-versions.ts";
 import { POLICY_TABLE, PolicyStore } from "./policy-store.ts";
+import { QUOTA_TABLES, QuotaStore } from "./quota-store.ts";
 import { ROTATION_TABLES, RotationStore } from "./rotation-store.ts";
-import type { SnapshotParts } from "./snapshot.ts";
 import { WATERMARK_TABLE, WatermarkStore } from "./watermark-store.ts";
 
 /** The schema of the System object. Each store declares its own tables. */
@@ -43,30 +47,31 @@ export const SYSTEM_MIGRATIONS: readonly Migration[] = [
   },
 ];
 
-/** The tables of the System object. A store whose rows are in the snapshot renews its part's version at each write. */
+/** The stores of the System object. */
 export type SystemStores = ReturnType<typeof systemStores>;
 
-/** Opens the tables in `sql`. `seals` makes and checks the seals of their rows. */
+/** Opens the stores of the database `sql`. `seals` makes and checks the seals of their rows. */
 export function systemStores(sql: SqlStorage, seals: RowSeals, env: SystemEnv) {
-  const versions = new PartVersionStore(sql);
-  const installation = new InstallationStore(sql, versions);
-  const policies = new PolicyStore(sql, seals, versions);
-  const mounts = new MountStore(sql, seals, installation, versions);
-  const maxTokenAgeMs = () => mounts.longestTtl() * 1000 + maxSnapshotAgeMs(env);
+  const tables = { sql, seals, versions: new PartVersionStore(sql) };
+  const installation = new InstallationStore(tables);
+  const quotas = new QuotaStore(tables);
+  const watermarks: WatermarkStore = new WatermarkStore(
+    tables,
+    () => mounts.longestTtl() * 1000 + maxSnapshotAgeMs(env),
+  );
+  const mounts: MountStore = new MountStore(tables, installation, quotas, watermarks);
   return {
+    ...tables,
     installation,
-    policies,
+    policies: new PolicyStore(tables),
     mounts,
-    customIds: new CustomIdStore(sql, versions),
-    rotation: new RotationStore(sql, seals),
-    rootGeneration: new RootGenerationStore(sql),
-    quotas: new QuotaStore(sql, seals, () => versions.change("quotas")),
-    watermarks: new WatermarkStore(sql, seals, versions, maxTokenAgeMs),
-    listOpenings: new ListOpeningStore(sql, seals, versions),
-    restore: new RestoreStore(sql, versions),
-    versions,
-    /** The seals of the rows of all these tables. */
-    seals,
+    customIds: new CustomIdStore(tables),
+    rotation: new RotationStore(tables),
+    rootGeneration: new RootGenerationStore(tables),
+    quotas,
+    watermarks,
+    listOpenings: new ListOpeningStore(tables),
+    restore: new RestoreStore(tables),
   };
 }
 
@@ -82,39 +87,39 @@ export function fillNewInstallation({ installation, policies, mounts }: SystemSt
   mounts.put(tokenMount());
 }
 
-/**
- * Empty parts, returned while seals can't be checked. Isolates with the same settings can't open the key ring either,
- * so they serve no request with them.
- */
-const UNCHECKED = {
-  policies: { policies: [], tampered: [] },
-  mounts: [],
-  quotas: { list: [], config: DEFAULT_QUOTA_CONFIG },
-  watermarks: { list: [], newest: 0 },
-  lists: { openings: [] },
-} as const;
+/** An update of an isolate's copy: the parts whose version differs from that of the copy. */
+export interface SystemSnapshot {
+  readonly versions: PartVersions;
+  readonly parts: ReturnType<typeof readParts>;
+}
 
 /**
- * Reads the parts `changed` of the installation.
+ * Reads the parts of the installation that changed since the versions `known`; null when none did.
  *
- * @param opened false when the seals of rows can't be checked: then no sealed row is returned.
  * @param known versions of the calling isolate's copy; null when it has no copy.
+ * @param opened false when the seals of rows can't be checked. Then only the wrapped keys are returned: an isolate with
+ *   the same settings can't open them either, and reports why.
  */
-export function snapshotParts(
-  { installation, customIds, policies, mounts, quotas, watermarks, listOpenings, restore }: SystemStores,
-  changed: ReadonlySet<PartName>,
-  opened: boolean,
-  known: PartVersions | null,
-): Partial<SnapshotParts> {
+export function readSnapshot(stores: SystemStores, known: PartVersions | null, opened: boolean): SystemSnapshot | null {
+  const versions = stores.versions.now;
+  if (!opened)
+    return { versions: { ...versions, ...known, keys: versions.keys }, parts: readParts(stores, KEYS, known) };
+  const changed = changedParts(known, versions);
+  return changed.size === 0 ? null : { versions, parts: readParts(stores, changed, known) };
+}
+
+const KEYS: ReadonlySet<PartName> = new Set(["keys"]);
+
+function readParts(stores: SystemStores, changed: ReadonlySet<PartName>, known: PartVersions | null) {
+  const { installation, restore, policies, mounts, customIds, quotas, watermarks, listOpenings } = stores;
+  const { clusterId, sealedKeyRing } = installation;
   return {
-    ...(changed.has("keys") && { keys: { ...installation.keys(), restoring: restore.running } }),
-    ...(changed.has("policies") && { policies: opened ? policies.rules() : UNCHECKED.policies }),
-    ...(changed.has("mounts") && { mounts: opened ? mounts.all() : UNCHECKED.mounts }),
+    ...(changed.has("keys") && { keys: { clusterId, sealedKeyRing, restoring: restore.running } }),
+    ...(changed.has("policies") && { policies: policies.rules() }),
+    ...(changed.has("mounts") && { mounts: mounts.all() }),
     ...(changed.has("customIds") && { customIds: customIds.changeSince(known?.customIds ?? null) }),
-    ...(changed.has("quotas") && {
-      quotas: opened ? { list: quotas.all(), config: quotas.config() } : UNCHECKED.quotas,
-    }),
-    ...(changed.has("watermarks") && { watermarks: opened ? watermarks.snapshot() : UNCHECKED.watermarks }),
-    ...(changed.has("lists") && { lists: opened ? { openings: listOpenings.all() } : UNCHECKED.lists }),
+    ...(changed.has("quotas") && { quotas: { list: quotas.all(), config: quotas.config() } }),
+    ...(changed.has("watermarks") && { watermarks: watermarks.snapshot() }),
+    ...(changed.has("lists") && { lists: { openings: listOpenings.all() } }),
   };
 }

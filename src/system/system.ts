@@ -1,5 +1,5 @@
 import { within } from "../base/location.ts";
-import { ok, type Result, refuse } from "../base/result.ts";
+import type { Result } from "../base/result.ts";
 import type { QuotaConfig, RateLimitQuota } from "../quota/quota.ts";
 import type { QuotaWrite } from "../quota/rules.ts";
 import { RowSeals, type SealPosition, type SealStep } from "../storage/row-seals.ts";
@@ -11,18 +11,18 @@ import type { SystemEnv } from "./env.ts";
 import type { RootGeneration, TriedGeneration } from "./installation-store.ts";
 import type { Mount } from "./mount.ts";
 import { type MountChange, placesOfQuotas } from "./mount-rules.ts";
-import { MountWriter, type MoveRequest } from "./mount-writer.ts";
+import type { MoveRequest } from "./mount-store.ts";
 import { SystemKeys } from "./open-ring.ts";
 import { changedParts, type PartVersions } from "./part-versions.ts";
 import type { PolicyPatch, PolicyWrite, StoredPolicy } from "./policy-store.ts";
-import { changeRotation, type KeyUse, type RotationChange } from "./rotation-rules.ts";
+import type { KeyUse, RotationChange } from "./rotation-rules.ts";
 import { type EndsOfRestore, Setup } from "./setup.ts";
-import type { SystemSnapshot } from "./snapshot.ts";
 import {
   fillNewInstallation,
+  readSnapshot,
   SYSTEM_MIGRATIONS,
+  type SystemSnapshot,
   type SystemStores,
-  snapshotParts,
   systemStores,
 } from "./system-stores.ts";
 import type { StoredWatermark, WatermarkRequest } from "./watermark-store.ts";
@@ -38,7 +38,6 @@ export class System extends StoredObject<SystemEnv> {
     this.env,
   );
   readonly #keys = new SystemKeys(this.env, this.#stores.installation);
-  readonly #mounts = new MountWriter(this.#stores);
   readonly #setup = new Setup(this.env, this.#stores, this.#keys);
 
   constructor(ctx: DurableObjectState, env: SystemEnv) {
@@ -51,16 +50,16 @@ export class System extends StoredObject<SystemEnv> {
     });
   }
 
-  /**
-   * Returns the parts of the installation that changed since the versions `known`. Returns null, without
-   * opening keys or reading a part, when none changed.
-   */
+  /** The stores, with the keys of the seals of their rows open. @throws when the key ring does not open. */
+  async #open(): Promise<SystemStores> {
+    await this.#keys.mustOpen();
+    return this.#stores;
+  }
+
+  /** Returns the parts of the installation that changed since the versions `known`; null when none did. */
   async snapshot(known: PartVersions | null): Promise<SystemSnapshot | null> {
     if (changedParts(known, this.#stores.versions.now).size === 0) return null;
-    const opened = await this.#keys.open();
-    const versions = this.#stores.versions.now;
-    const changed = changedParts(known, versions);
-    return { versions, parts: snapshotParts(this.#stores, changed, opened, known) };
+    return readSnapshot(this.#stores, known, await this.#keys.open());
   }
 
   /** Stores the wrapped key ring of a new installation. False when there is one already; then nothing changes. */
@@ -93,15 +92,14 @@ export class System extends StoredObject<SystemEnv> {
     used: readonly { readonly term: number; readonly count: number }[],
     newest: number,
   ): Promise<KeyUse> {
-    await this.#keys.mustOpen();
-    for (const { term, count } of used) this.#stores.rotation.addEncryptions(term, count);
-    return this.keyUse(newest);
+    const { rotation } = await this.#open();
+    for (const { term, count } of used) rotation.addEncryptions(term, count);
+    return rotation.useOf(newest);
   }
 
   /** Returns the inputs of the rotation rule for `term`. */
   async keyUse(term: number): Promise<KeyUse> {
-    await this.#keys.mustOpen();
-    return { settings: this.#stores.rotation.settings(), encryptions: this.#stores.rotation.encryptions(term) };
+    return (await this.#open()).rotation.useOf(term);
   }
 
   /** The longest TTL, in seconds, that any batch token can have been issued with, now or earlier. */
@@ -111,11 +109,7 @@ export class System extends StoredObject<SystemEnv> {
 
   /** Changes the settings of automatic key rotation. A 400 for settings out of bounds. */
   async configureRotation(change: RotationChange): Promise<Result<null>> {
-    await this.#keys.mustOpen();
-    const changed = changeRotation(this.#stores.rotation.settings(), change);
-    if (!changed.ok) return refuse(changed.error);
-    this.#stores.rotation.writeSettings(changed.value);
-    return ok(null);
+    return (await this.#open()).rotation.configure(change);
   }
 
   /** The attempt to generate a root token that is open at `now` (ms), or null. */
@@ -145,8 +139,7 @@ export class System extends StoredObject<SystemEnv> {
 
   /** Checks the seals of some rows, for tidy. */
   async checkSeals(from: SealPosition | null): Promise<SealStep> {
-    await this.#keys.mustOpen();
-    return this.#stores.seals.checkStep(from);
+    return (await this.#open()).seals.checkStep(from);
   }
 
   /** Adds the keyed hash of a custom token id to the filter. Isolates look up only ids that the filter matches. */
@@ -156,14 +149,13 @@ export class System extends StoredObject<SystemEnv> {
 
   /** The policy `name` at `now` (ms), or null. */
   async readPolicy(name: string, now: number): Promise<StoredPolicy | null> {
-    await this.#keys.mustOpen();
-    return this.#stores.policies.read(name, now);
+    return (await this.#open()).policies.read(name, now);
   }
 
   /** Those of the policies `names` that exist at `now` (ms). */
   async readPolicies(names: readonly string[], now: number): Promise<StoredPolicy[]> {
-    await this.#keys.mustOpen();
-    return names.flatMap((name) => this.#stores.policies.read(name, now) ?? []);
+    const { policies } = await this.#open();
+    return names.flatMap((name) => policies.read(name, now) ?? []);
   }
 
   /** Names of all stored policies at `now` (ms), sorted. */
@@ -173,32 +165,27 @@ export class System extends StoredObject<SystemEnv> {
 
   /** Creates or replaces the policy `name`, see `PolicyStore.write`. `now` in ms. */
   async writePolicy(name: string, write: PolicyWrite, now: number): Promise<Result<null>> {
-    await this.#keys.mustOpen();
-    return this.#stores.policies.write(name, write, now);
+    return (await this.#open()).policies.write(name, write, now);
   }
 
   /** Changes the policy `name`, see `PolicyStore.patch`. `now` in ms. */
   async patchPolicy(name: string, patch: PolicyPatch, now: number): Promise<Result<null>> {
-    await this.#keys.mustOpen();
-    return this.#stores.policies.patch(name, patch, now);
+    return (await this.#open()).policies.patch(name, patch, now);
   }
 
   /** Deletes the policy `name`, see `PolicyStore.delete`. `now` in ms. */
   async deletePolicy(name: string, cas: number | null, now: number): Promise<Result<null>> {
-    await this.#keys.mustOpen();
-    return this.#stores.policies.delete(name, cas, now);
+    return (await this.#open()).policies.delete(name, cas, now);
   }
 
   /** Adds a mount. Of two concurrent calls for the same path only one succeeds. */
   async enableMount(mount: Mount): Promise<Result<null>> {
-    await this.#keys.mustOpen();
-    return this.#mounts.enable(mount);
+    return (await this.#open()).mounts.enable(mount);
   }
 
   /** Changes the settings of the mount at `path`. */
   async tuneMount(path: string, change: MountChange): Promise<Result<null>> {
-    await this.#keys.mustOpen();
-    return this.#mounts.tune(path, change);
+    return (await this.#open()).mounts.tune(path, change);
   }
 
   /**
@@ -206,14 +193,12 @@ export class System extends StoredObject<SystemEnv> {
    * Does nothing when that number is not newer. Safe to repeat.
    */
   async announceMethodState(uuid: string, state: number): Promise<void> {
-    await this.#keys.mustOpen();
-    this.#mounts.noteMethodState(uuid, state);
+    (await this.#open()).mounts.noteMethodState(uuid, state);
   }
 
   /** The mount at `path`, in service or not. */
   async findMount(path: string): Promise<Mount | null> {
-    await this.#keys.mustOpen();
-    return this.#stores.mounts.at(path);
+    return (await this.#open()).mounts.at(path);
   }
 
   /**
@@ -224,8 +209,7 @@ export class System extends StoredObject<SystemEnv> {
    * @returns the number of the watermark; a refusal when the mount is not at `path`, or moves to another place.
    */
   async disableMount(path: string, uuid: string, asked: EndRequest, now: number): Promise<Result<number>> {
-    await this.#keys.mustOpen();
-    return this.#mounts.disable(path, uuid, asked, now);
+    return (await this.#open()).mounts.disable(path, uuid, asked, now);
   }
 
   /**
@@ -235,14 +219,12 @@ export class System extends StoredObject<SystemEnv> {
    * @returns the number of the watermark; a refusal when there are `MAX_WATERMARKS`.
    */
   async addWatermark(request: WatermarkRequest, now: number): Promise<Result<number>> {
-    await this.#keys.mustOpen();
-    return this.#stores.watermarks.add(request, now);
+    return (await this.#open()).watermarks.add(request, now);
   }
 
   /** All watermarks, the oldest first. */
   async watermarks(): Promise<StoredWatermark[]> {
-    await this.#keys.mustOpen();
-    return this.#stores.watermarks.all();
+    return (await this.#open()).watermarks.all();
   }
 
   /**
@@ -250,8 +232,7 @@ export class System extends StoredObject<SystemEnv> {
    * all been revoked in their trees. Safe to repeat. `now` in ms.
    */
   async watermarksCleaned(scope: WatermarkScope | null, upTo: number, now: number): Promise<void> {
-    await this.#keys.mustOpen();
-    this.#stores.watermarks.clean(scope, upTo, now);
+    (await this.#open()).watermarks.clean(scope, upTo, now);
   }
 
   /**
@@ -262,14 +243,12 @@ export class System extends StoredObject<SystemEnv> {
    * @returns the number of the watermark; a refusal when the mount is not at `from`, or no mount may be at `to`.
    */
   async moveMount(move: MoveRequest, now: number): Promise<Result<number>> {
-    await this.#keys.mustOpen();
-    return this.#mounts.move(move, now);
+    return (await this.#open()).mounts.move(move, now);
   }
 
   /** The mount whose last move has this id. */
   async findMove(id: string): Promise<Mount | null> {
-    await this.#keys.mustOpen();
-    return this.#stores.mounts.ofMove(id);
+    return (await this.#open()).mounts.ofMove(id);
   }
 
   /**
@@ -281,26 +260,22 @@ export class System extends StoredObject<SystemEnv> {
    * @param now ms.
    */
   async openListGeneration(generation: number, now: number): Promise<void> {
-    await this.#keys.mustOpen();
-    this.#stores.listOpenings.add(generation, now + listOpeningLeadMs(this.env));
+    (await this.#open()).listOpenings.add(generation, now + listOpeningLeadMs(this.env));
   }
 
   /** All rate limit quotas, by name. */
   async listQuotas(): Promise<RateLimitQuota[]> {
-    await this.#keys.mustOpen();
-    return this.#stores.quotas.all();
+    return (await this.#open()).quotas.all();
   }
 
   /** Settings common to all rate limit quotas. */
   async quotaConfig(): Promise<QuotaConfig> {
-    await this.#keys.mustOpen();
-    return this.#stores.quotas.config();
+    return (await this.#open()).quotas.config();
   }
 
   /** Creates or replaces a rate limit quota. A 400 with the reason when it is invalid. */
   async writeQuota(write: QuotaWrite): Promise<Result<null>> {
-    await this.#keys.mustOpen();
-    return this.#stores.quotas.write(write, placesOfQuotas(this.#stores.mounts.all()));
+    return (await this.#open()).quotas.write(write, placesOfQuotas(this.#stores.mounts.all()));
   }
 
   /** Deletes the rate limit quota `name`. Safe to repeat. */
@@ -310,8 +285,7 @@ export class System extends StoredObject<SystemEnv> {
 
   /** Replaces the settings common to all quotas. A 400 with the reason when they are invalid. */
   async configureQuotas(config: QuotaConfig): Promise<Result<null>> {
-    await this.#keys.mustOpen();
-    return this.#stores.quotas.configure(config);
+    return (await this.#open()).quotas.configure(config);
   }
 }
 

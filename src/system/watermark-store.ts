@@ -1,10 +1,8 @@
 import { err, invalid, ok, type Result } from "../base/result.ts";
-import type { RowSeals } from "../storage/row-seals.ts";
 import { SealedTable, type TableShape } from "../storage/sealed-table.ts";
 import { storedJson } from "../storage/tables.ts";
 import { type EndRequest, UNASKED } from "./end-request.ts";
-import type { PartVersionStore } from "./part-versions.ts";
-import type { SnapshotParts } from "./snapshot.ts";
+import { SystemStore, type SystemTables } from "./part-versions.ts";
 import { covers, isSuperseded, type Watermark, type WatermarkScope } from "./watermarks.ts";
 
 /** The table of watermarks. */
@@ -71,21 +69,17 @@ const SHAPE: TableShape = {
  * its number, which is sealed. So an attacker who writes the storage can't make new tokens carry a number above later
  * watermarks.
  */
-export class WatermarkStore {
-  readonly #sql: SqlStorage;
-  readonly #sealed: SealedTable<WatermarkRow>;
-  readonly #versions: PartVersionStore;
+export class WatermarkStore extends SystemStore {
+  readonly #sealed = new SealedTable<WatermarkRow>(this.sql, this.seals, SHAPE);
   readonly #maxTokenAgeMs: () => number;
 
   /**
    * @param maxTokenAgeMs time (ms) after the making of a watermark by which every batch token that it ends has expired,
    *   also one from an isolate that did not know the watermark yet.
    */
-  constructor(sql: SqlStorage, seals: RowSeals, versions: PartVersionStore, maxTokenAgeMs: () => number) {
-    this.#sql = sql;
-    this.#versions = versions;
+  constructor(tables: SystemTables, maxTokenAgeMs: () => number) {
+    super(tables);
     this.#maxTokenAgeMs = maxTokenAgeMs;
-    this.#sealed = new SealedTable(sql, seals, SHAPE);
   }
 
   /** All watermarks, the oldest first. */
@@ -93,10 +87,10 @@ export class WatermarkStore {
     return this.#sealed.list("ORDER BY number").map(storedWatermark);
   }
 
-  /** The part `watermarks` of the snapshot, which the validation of tokens needs. */
-  snapshot(): SnapshotParts["watermarks"] {
+  /** The watermarks for isolates, and the number of the newest watermark ever made; 0 before the first. */
+  snapshot() {
     const stored = this.all();
-    const list = stored.map(({ number, scope, createdBefore, cleaned, asked }) => {
+    const list = stored.map(({ number, scope, createdBefore, cleaned, asked }): Watermark => {
       // `asked` is recorded for ended tokens in trees. A cleaned watermark has none left.
       return { number, scope, createdBefore, cleaned, ...(!cleaned && { asked }) };
     });
@@ -129,10 +123,10 @@ export class WatermarkStore {
     // Not below the time, so that an object that is restored to an earlier state repeats no number.
     const number = Math.max(newestOf(stored) + 1, now);
     // `all()` had no row with this id, so one that is in the table was tampered with.
-    this.#sql.exec("DELETE FROM watermarks WHERE id = ?", id);
+    this.sql.exec("DELETE FROM watermarks WHERE id = ?", id);
     const row = { number, id, scope, created_before: createdBefore, made_at: now, cleaned_at: null };
     this.#sealed.put({ ...row, asked: JSON.stringify(asked) });
-    this.#versions.change("watermarks");
+    this.changed("watermarks");
     return ok(number);
   }
 
@@ -145,8 +139,8 @@ export class WatermarkStore {
    */
   clean(scope: WatermarkScope | null, upTo: number, now: number): void {
     const which = "cleaned_at IS NULL AND number <= ? AND scope = COALESCE(?, scope)";
-    const cleaned = this.#sql.exec(`UPDATE watermarks SET cleaned_at = ? WHERE ${which}`, now, upTo, scope);
-    if (cleaned.rowsWritten > 0) this.#versions.change("watermarks");
+    const cleaned = this.sql.exec(`UPDATE watermarks SET cleaned_at = ? WHERE ${which}`, now, upTo, scope);
+    if (cleaned.rowsWritten > 0) this.changed("watermarks");
     this.#dropOld(now);
   }
 
@@ -157,8 +151,8 @@ export class WatermarkStore {
   #dropOld(now: number): void {
     const which = "cleaned_at IS NOT NULL AND made_at < ? AND number < ? AND scope NOT LIKE 'since:%'";
     const values = [now - this.#maxTokenAgeMs(), newestOf(this.all())];
-    const dropped = this.#sql.exec(`DELETE FROM watermarks WHERE ${which}`, ...values);
-    if (dropped.rowsWritten > 0) this.#versions.change("watermarks");
+    const dropped = this.sql.exec(`DELETE FROM watermarks WHERE ${which}`, ...values);
+    if (dropped.rowsWritten > 0) this.changed("watermarks");
   }
 }
 

@@ -2,6 +2,7 @@ import { createExecutionContext, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Env } from "../../../src/env.ts";
 import worker from "../../../src/index.ts";
+import { RowSeals } from "../../../src/storage/row-seals.ts";
 import { Tables } from "../../../src/storage/tables.ts";
 import { changedFilter, mayContain } from "../../../src/system/custom-id-filter.ts";
 import { CustomIdStore } from "../../../src/system/custom-id-store.ts";
@@ -246,7 +247,7 @@ it("the filter of custom ids grows by a layer when the last one is full, and tak
   await runInDurableObject(bindings.CLOUD_AUTH.getByName("a database without tables"), (_, { storage: { sql } }) => {
     new Tables(sql, SYSTEM_MIGRATIONS).create();
     const versions = new PartVersionStore(sql);
-    const store = new CustomIdStore(sql, versions);
+    const store = new CustomIdStore({ sql, seals: new RowSeals("", () => null), versions });
     const add = (id: Uint8Array): boolean => {
       const before = versions.now.customIds;
       store.add(id);

@@ -1,9 +1,9 @@
 import { ok, type Result, refuse } from "../base/result.ts";
-import type { RowSeals } from "../storage/row-seals.ts";
+import { DEFAULT_QUOTA_CONFIG, type QuotaConfig, type RateLimitQuota } from "../quota/quota.ts";
+import { checkQuotaConfig, newQuota, type QuotaPlace, type QuotaWrite } from "../quota/rules.ts";
 import { SealedTable, type TableShape } from "../storage/sealed-table.ts";
 import { columnOf, RANDOM_REVISION, storedJson } from "../storage/tables.ts";
-import { DEFAULT_QUOTA_CONFIG, type QuotaConfig, type RateLimitQuota } from "./quota.ts";
-import { checkQuotaConfig, newQuota, type QuotaPlace, type QuotaWrite } from "./rules.ts";
+import { SystemStore } from "./part-versions.ts";
 
 /** The tables of quotas. */
 export const QUOTA_TABLES = `
@@ -24,22 +24,12 @@ interface ConfigRow extends Record<string, SqlStorageValue> {
 const QUOTAS: TableShape = { table: "rate_limit_quotas", kind: "rate limit quota", key: ["name"], sealed: ["quota"] };
 const CONFIG: TableShape = { table: "quota_config", kind: "quota setting", key: ["id"], sealed: ["config"] };
 
-/** The quotas of operators, and their common configuration. Tampered rows count as absent. */
-export class QuotaStore {
-  readonly #sql: SqlStorage;
-  readonly #sealed: SealedTable<QuotaRow>;
-  readonly #sealedConfig: SealedTable<ConfigRow>;
-  readonly #changed: () => void;
+/** Quotas and their common configuration. A row that was tampered with counts as absent. */
+export class QuotaStore extends SystemStore {
+  readonly #sealed = new SealedTable<QuotaRow>(this.sql, this.seals, QUOTAS);
+  readonly #sealedConfig = new SealedTable<ConfigRow>(this.sql, this.seals, CONFIG);
 
-  /** @param changed called in the transaction of each change. */
-  constructor(sql: SqlStorage, seals: RowSeals, changed: () => void) {
-    this.#sql = sql;
-    this.#changed = changed;
-    this.#sealed = new SealedTable(sql, seals, QUOTAS);
-    this.#sealedConfig = new SealedTable(sql, seals, CONFIG);
-  }
-
-  /** Returns all quotas, sorted by name. */
+  /** All quotas, sorted by name. */
   all(): RateLimitQuota[] {
     return this.#sealed.list("ORDER BY name").map(({ quota }) => storedJson<RateLimitQuota>(quota));
   }
@@ -47,7 +37,7 @@ export class QuotaStore {
   /** Creates or replaces a quota. A refusal (400) when it is not valid. */
   write(write: QuotaWrite, places: readonly QuotaPlace[]): Result<null> {
     const others = this.all().filter(({ name }) => name !== write.name);
-    const [revision = 0] = columnOf<number>(this.#sql, `SELECT ${RANDOM_REVISION}`);
+    const [revision = 0] = columnOf<number>(this.sql, `SELECT ${RANDOM_REVISION}`);
     const made = newQuota(write, places, others, revision);
     if (!made.ok) return refuse(made.error);
     this.#put(made.value);
@@ -57,7 +47,7 @@ export class QuotaStore {
   /** Deletes the quota `name`. Safe to repeat. */
   delete(name: string): void {
     this.#sealed.delete(name);
-    this.#changed();
+    this.changed("quotas");
   }
 
   /** Deletes the quotas of a removed mount. */
@@ -70,6 +60,7 @@ export class QuotaStore {
     for (const quota of this.all()) if (quota.mountPath === from) this.#put({ ...quota, mountPath: to });
   }
 
+  /** The configuration, or the default. */
   config(): QuotaConfig {
     const row = this.#sealedConfig.find(1);
     return row ? storedJson<QuotaConfig>(row.config) : DEFAULT_QUOTA_CONFIG;
@@ -80,12 +71,12 @@ export class QuotaStore {
     const checked = checkQuotaConfig(config);
     if (!checked.ok) return refuse(checked.error);
     this.#sealedConfig.put({ id: 1, config: JSON.stringify(checked.value) });
-    this.#changed();
+    this.changed("quotas");
     return ok(null);
   }
 
   #put(quota: RateLimitQuota): void {
     this.#sealed.put({ name: quota.name, quota: JSON.stringify(quota) });
-    this.#changed();
+    this.changed("quotas");
   }
 }
