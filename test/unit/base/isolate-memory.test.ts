@@ -51,10 +51,9 @@ const CACHES: Readonly<Record<string, readonly (readonly [Place, number])[]>> = 
   "issuer/published-keys.ts": [["isolate", 200_000]],
   "methods/aws/clients/account-credentials.ts": [
     ["isolate", 3000],
-    ["isolate", 3000],
     ["isolate", 200],
   ],
-  "methods/aws/clients/lookups.ts": [["object", 200]],
+  "methods/aws/clients/lookups.ts": [["object", 1000]],
   "methods/aws/documents/trusted.ts": [["isolate", JSON_BYTES]],
   "methods/aws/documents/verify.ts": [["isolate", JSON_BYTES]],
   "methods/aws/login/principal.ts": [["isolate", 500]],

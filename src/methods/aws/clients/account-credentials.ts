@@ -1,32 +1,37 @@
 import { currentTime } from "../../../base/clock.ts";
 import { ExpiringCache } from "../../../base/expiring-cache.ts";
 import { err, inContext, ok, type Result, refuse } from "../../../base/result.ts";
+import { signMountToken } from "../../../issuer/service.ts";
 import { type CloudAnswer, errorCodeOf } from "../answers/answer.ts";
-import { type Credentials, readAssumedCredentials, readOwnAccount, type TemporaryCredentials } from "../answers/sts.ts";
-import { parsePrincipalArn } from "../arn.ts";
+import {
+  type AssumeOperation,
+  type Credentials,
+  readAssumedCredentials,
+  readOwnAccount,
+  type TemporaryCredentials,
+} from "../answers/sts.ts";
+import { type PrincipalArn, parsePrincipalArn } from "../arn.ts";
 import type { Partition } from "../regions.ts";
-import type { AccountClient, CloudClient } from "./client.ts";
-import type { StsRole } from "./config.ts";
+import { type AccountClient, type CloudClient, configuredKeys, policyOf } from "./client.ts";
+import type { StsRole, WebIdentity } from "./config.ts";
 import { forgetServerCredentials, serverCredentials } from "./server-credentials.ts";
 import { type ApiCall, callApi, stsCall } from "./sts.ts";
 
 /**
- * The shortest session that STS gives. A permission that the owner of a satellite account withdraws ends after this
+ * The shortest session that STS gives. When the owner of another account withdraws its permission, it ends after this
  * time at the latest.
  */
-const SATELLITE_SECONDS = 900;
-/** A session is left this long before it ends, so that calls under way do not outlive it. */
-const SATELLITE_EARLY_MS = 2 * 60_000;
+const STS_ROLE_SECONDS = 900;
 /** The default maximum duration of sessions of a role. */
 const WEB_IDENTITY_SECONDS = 3600;
+/** A session is not used for this time before it ends, so that it does not end during a call. */
+const STS_ROLE_EARLY_MS = 2 * 60_000;
 const WEB_IDENTITY_EARLY_MS = 5 * 60_000;
-/** A key never changes its account; the limit only bounds memory. */
+/** The account of a key never changes; the limit only bounds memory. */
 const OWN_ACCOUNT_MS = 3_600_000;
 
-/** Sessions of satellite accounts that this isolate has, by `sessionKey`. */
-const satelliteSessions = new ExpiringCache<TemporaryCredentials>(512);
-/** Sessions that this isolate has got by identity tokens, by the revision of the client. */
-const webIdentitySessions = new ExpiringCache<TemporaryCredentials>(128);
+/** Sessions of assumed roles: by `sessionKey`, and by the revision of the client for sessions from identity tokens. */
+const sessions = new ExpiringCache<TemporaryCredentials>(640);
 /** Accounts of the credentials that this isolate has used. */
 const ownAccounts = new ExpiringCache<string>(128);
 
@@ -36,144 +41,133 @@ const STALE_CODES: ReadonlySet<string> = new Set([
   ...["InvalidClientTokenId", "UnrecognizedClientException", "AuthFailure"],
 ]);
 
-/** What the cloud answers while it can't fetch the keys of the issuer, or has them from before a rotation. */
+/** STS answers this while it can't fetch the issuer's keys, or has only those from before a rotation. */
 const ALSO_TEMPORARY: ReadonlySet<string> = new Set(["IDPCommunicationError"]);
 
-/** An account that is asked about, with its partition. */
-interface Asked extends AccountClient {
-  readonly partition: Partition;
-}
-
 /**
- * Calls an operation about an account, with credentials that belong to that account and to no other. Credentials that
- * have gone stale before their time are got again, once.
+ * Calls an operation about an account, with credentials that belong to this account and to no other. When the cloud
+ * refuses cached credentials, they are replaced and the call is repeated, once.
  *
- * @param partition the account's.
+ * @param partition of the account.
  */
 export async function callForAccount(
-  { client, account }: AccountClient,
+  of: AccountClient,
   partition: Partition,
   call: ApiCall,
 ): Promise<Result<CloudAnswer>> {
-  const asked = { client, account, partition };
   for (let fresh = false; ; fresh = true) {
-    const base = await baseCredentials(client);
+    const base = await baseCredentials(of);
     if (!base.ok) return base;
-    const credentials = await credentialsFor(asked, base.value);
+    const credentials = await accountCredentials(of, partition, base.value);
     if (!credentials.ok) return credentials;
-    const answer = await callApi(client.policy, call, credentials.value);
+    const answer = await callApi(policyOf(of), call, credentials.value);
     const stale = answer.ok && answer.value.status !== 200 && STALE_CODES.has(errorCodeOf(answer.value) ?? "");
-    if (!stale || fresh || !forget(asked, base.value)) return answer;
+    if (!stale || fresh || !forget(of, partition, base.value)) return answer;
   }
 }
 
-/** The credentials that the mount is configured with, by a stored key or by a role, else the server's own. */
+/** The credentials of the mount, from an identity token or a stored key; else those of the server. */
 async function baseCredentials(client: CloudClient): Promise<Result<Credentials>> {
-  if (client.webIdentity) return webIdentityCredentials(client, client.webIdentity);
-  const keys = await client.staticKeys();
+  const { webIdentity } = client.config;
+  if (webIdentity) return webIdentityCredentials(client, webIdentity);
+  const keys = await configuredKeys(client);
   if (!keys.ok) return keys;
   return keys.value ? ok(keys.value) : serverCredentials(client.env);
 }
 
 /**
- * The credentials for an account: those of its configured role, else the given ones, if they are of this account. Without
- * the comparison, credentials of one account would answer for instances and principals of any other.
+ * The credentials for an account: those of its configured role, else the base credentials, if they belong to this
+ * account. Without that comparison, credentials of one account would be used for instances and principals of any other.
  */
-async function credentialsFor(asked: Asked, base: Credentials): Promise<Result<Credentials>> {
-  const { accountId, stsRole } = asked.account;
-  if (stsRole !== null) return assumeRole(asked, stsRole, base);
-  const own = await ownAccount(asked, base);
-  if (!own.ok) return own;
-  if (own.value === accountId) return ok(base);
-  return refuse(`no STS configuration found for account ID "${accountId}"`);
-}
-
-async function assumeRole(asked: Asked, stsRole: StsRole, base: Credentials): Promise<Result<Credentials>> {
-  const { client, partition } = asked;
-  const { accountId } = asked.account;
+async function accountCredentials(
+  of: AccountClient,
+  partition: Partition,
+  base: Credentials,
+): Promise<Result<Credentials>> {
+  const { accountId, stsRole } = of;
+  if (stsRole === null) {
+    const own = await ownAccount(of, partition, base);
+    if (!own.ok) return own;
+    return own.value === accountId ? ok(base) : refuse(`no STS configuration found for account ID "${accountId}"`);
+  }
   const role = parsePrincipalArn(stsRole.arn);
   const fits = role.ok && role.value.type === "role" && role.value.accountId === accountId;
   if (!fits || role.value.partition !== partition) {
     return refuse(`the STS configuration for account ID "${accountId}" is not the ARN of a role of that account`);
   }
-  const key = sessionKey(asked, stsRole, base);
-  const known = satelliteSessions.get(key, currentTime());
+  const key = sessionKey(of, stsRole, partition, base);
+  const known = sessions.get(key, currentTime());
   if (known) return ok(known);
-  const call = stsCall(client, partition, {
-    Action: "AssumeRole",
-    RoleArn: stsRole.arn,
+  const form = {
+    DurationSeconds: String(STS_ROLE_SECONDS),
     ...(stsRole.externalId !== "" && { ExternalId: stsRole.externalId }),
-    RoleSessionName: "grove",
-    DurationSeconds: String(SATELLITE_SECONDS),
-  });
-  if (!call.ok) return call;
-  const answer = await callApi(client.policy, call.value, base);
-  const assumed = answer.ok ? readAssumedCredentials(answer.value, accountId) : answer;
-  if (assumed.ok) satelliteSessions.set(key, assumed.value, assumed.value.expiresAt - SATELLITE_EARLY_MS);
+  };
+  const assumed = await assumeRole(of, role.value, "AssumeRole", form, base);
+  if (assumed.ok) sessions.set(key, assumed.value, assumed.value.expiresAt - STS_ROLE_EARLY_MS);
   return assumed;
 }
 
-async function ownAccount({ client, partition }: Asked, base: Credentials): Promise<Result<string>> {
-  // The session was checked to be of the role's account when it was made.
-  const role = client.webIdentity && parsePrincipalArn(client.webIdentity.roleArn);
+/** The account of the base credentials. */
+async function ownAccount(client: CloudClient, partition: Partition, base: Credentials): Promise<Result<string>> {
+  // The session of this role was checked to be of the role's account when it was created.
+  const role = client.config.webIdentity && parsePrincipalArn(client.config.webIdentity.roleArn);
   if (role?.ok) return ok(role.value.accountId);
   const key = JSON.stringify([client.revision, base.accessKeyId, partition]);
   const known = ownAccounts.get(key, currentTime());
   if (known !== undefined) return ok(known);
   const call = stsCall(client, partition, { Action: "GetCallerIdentity" });
   if (!call.ok) return call;
-  const answer = await callApi(client.policy, call.value, base);
+  const answer = await callApi(policyOf(client), call.value, base);
   const account = answer.ok ? readOwnAccount(answer.value) : answer;
   if (account.ok) ownAccounts.set(key, account.value, currentTime() + OWN_ACCOUNT_MS);
   return account;
 }
 
-/**
- * Credentials of the role that the mount assumes by a token of this service (AssumeRoleWithWebIdentity). The call needs no
- * signature: the token is what proves who asks.
- */
+/** Credentials of the role that the mount assumes by an identity token of this service. */
 async function webIdentityCredentials(
   client: CloudClient,
-  { roleArn, token }: NonNullable<CloudClient["webIdentity"]>,
+  { roleArn, audience, ttl, key }: WebIdentity,
 ): Promise<Result<TemporaryCredentials>> {
-  const known = webIdentitySessions.get(client.revision, currentTime());
+  const known = sessions.get(client.revision, currentTime());
   if (known) return ok(known);
   const role = parsePrincipalArn(roleArn);
   if (!role.ok) return refuse("the configured role_arn is not the ARN of a role");
-  const signed = await token();
-  if (!signed.ok) return signed;
-  const call = stsCall(client, role.value.partition, {
-    Action: "AssumeRoleWithWebIdentity",
-    RoleArn: roleArn,
-    RoleSessionName: "grove",
-    DurationSeconds: String(WEB_IDENTITY_SECONDS),
-    WebIdentityToken: signed.value,
-  });
-  if (!call.ok) return call;
-  const answer = await callApi({ ...client.policy, alsoTemporary: ALSO_TEMPORARY }, call.value, null);
-  const assumed = answer.ok
-    ? readAssumedCredentials(answer.value, role.value.accountId, "AssumeRoleWithWebIdentity")
-    : answer;
-  if (!assumed.ok) return err(inContext("error assuming role_arn by an identity token", assumed.error));
-  webIdentitySessions.set(client.revision, assumed.value, assumed.value.expiresAt - WEB_IDENTITY_EARLY_MS);
+  const { env, installation, mount } = client;
+  const token = await signMountToken(env, installation.keys, { mountAccessor: mount.accessor, audience, ttl, key });
+  if (!token.ok) return token;
+  const form = { DurationSeconds: String(WEB_IDENTITY_SECONDS), WebIdentityToken: token.value };
+  const assumed = await assumeRole(client, role.value, "AssumeRoleWithWebIdentity", form, null);
+  if (assumed.ok) sessions.set(client.revision, assumed.value, assumed.value.expiresAt - WEB_IDENTITY_EARLY_MS);
   return assumed;
 }
 
-/** Drops cached credentials. False when none were cached: fresh ones would be the same. */
-function forget(asked: Asked, base: Credentials): boolean {
-  const { client, account } = asked;
-  const own = base.sessionToken !== null && forgetOwn(client);
-  if (account.stsRole === null) return own;
-  satelliteSessions.forget(sessionKey(asked, account.stsRole, base));
+/** Assumes a role. `signedBy` is null for an operation that needs no signature, as its token proves who calls. */
+async function assumeRole(
+  client: CloudClient,
+  role: PrincipalArn,
+  operation: AssumeOperation,
+  form: Readonly<Record<string, string>>,
+  signedBy: Credentials | null,
+): Promise<Result<TemporaryCredentials>> {
+  const sent = { Action: operation, RoleArn: role.arn, RoleSessionName: "grove", ...form };
+  const call = stsCall(client, role.partition, sent);
+  if (!call.ok) return call;
+  const policy = { ...policyOf(client), ...(signedBy === null && { alsoTemporary: ALSO_TEMPORARY }) };
+  const answer = await callApi(policy, call.value, signedBy);
+  const assumed = answer.ok ? readAssumedCredentials(answer.value, role.accountId, operation) : answer;
+  if (assumed.ok || signedBy) return assumed;
+  return err(inContext("error assuming role_arn by an identity token", assumed.error));
+}
+
+/** Drops cached credentials. False when none were cached: the next ones would be the same. */
+function forget(of: AccountClient, partition: Partition, base: Credentials): boolean {
+  if (of.stsRole) sessions.forget(sessionKey(of, of.stsRole, partition, base));
+  if (base.sessionToken === null) return of.stsRole !== null;
+  if (!of.config.webIdentity) return forgetServerCredentials() || of.stsRole !== null;
+  sessions.forget(of.revision);
   return true;
 }
 
-function forgetOwn(client: CloudClient): boolean {
-  if (!client.webIdentity) return forgetServerCredentials();
-  webIdentitySessions.forget(client.revision);
-  return true;
-}
-
-function sessionKey({ client, account, partition }: Asked, stsRole: StsRole, base: Credentials): string {
-  return JSON.stringify([client.revision, account.accountId, stsRole, partition, base.accessKeyId]);
+function sessionKey({ revision, accountId }: AccountClient, role: StsRole, partition: Partition, base: Credentials) {
+  return JSON.stringify([revision, accountId, role, partition, base.accessKeyId]);
 }

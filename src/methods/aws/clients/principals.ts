@@ -4,7 +4,7 @@ import { type IamPrincipal, readInstanceProfileRole, readRole, readUser } from "
 import { type PrincipalArn, type PrincipalType, parsePrincipalArn } from "../arn.ts";
 import { iamHostOf, type Partition } from "../regions.ts";
 import { callForAccount } from "./account-credentials.ts";
-import type { AccountClient, CloudClient } from "./client.ts";
+import { type AccountClient, type CloudClient, endpointOf } from "./client.ts";
 import { sharedLookup } from "./lookups.ts";
 import type { ApiCall } from "./sts.ts";
 
@@ -38,14 +38,13 @@ export async function findPrincipal(
   { type, partition, friendlyName }: PrincipalArn,
 ): Promise<Result<IamPrincipal>> {
   const { operation, parameter, read } = LOOKUPS[type];
-  const group = { name: `${operation} ${partition} ${friendlyName}`, maxItems: 1 };
-  const ask = async () => {
-    const call = iamCall(of.client, partition, { Action: operation, [parameter]: friendlyName });
+  const fetch = async () => {
+    const call = iamCall(of, partition, { Action: operation, [parameter]: friendlyName });
     const answer = await callForAccount(of, partition, call);
-    const principal = answer.ok ? read(answer.value, of.account.accountId) : answer;
+    const principal = answer.ok ? read(answer.value, of.accountId) : answer;
     return principal.ok ? ok({ [friendlyName]: principal.value }) : principal;
   };
-  const found = await sharedLookup(of, group, friendlyName, ask);
+  const found = await sharedLookup(of, `${operation} ${partition} ${friendlyName}`, friendlyName, 1, fetch);
   if (!found.ok) return found;
   const { value } = found;
   return value && "uniqueId" in value ? ok(value) : refuse(`${operation} gives another name`);
@@ -55,7 +54,7 @@ export async function findPrincipal(
 export async function findProfileRole(of: AccountClient, profileArn: string): Promise<Result<IamPrincipal>> {
   const profile = parsePrincipalArn(profileArn);
   const fits = profile.ok && profile.value.type === "instance-profile";
-  if (!fits || profile.value.accountId !== of.account.accountId) {
+  if (!fits || profile.value.accountId !== of.accountId) {
     return refuse("IAM instance profile ARN in the instance description is not one of the account");
   }
   return findPrincipal(of, profile.value);
@@ -66,7 +65,7 @@ export function iamCall(client: CloudClient, partition: Partition, form: Readonl
   const { host, signingRegion } = iamHostOf(partition);
   return {
     service: "IAM",
-    endpoint: client.endpoints.iam || `https://${host}`,
+    endpoint: endpointOf(client.config.iamEndpoint, host),
     region: signingRegion,
     form: { ...form, Version: API_VERSION },
   };

@@ -6,7 +6,7 @@ import type { CloudAnswer, Service } from "../answers/answer.ts";
 import { type CallerIdentity, type Credentials, readCallerIdentity } from "../answers/sts.ts";
 import { findRegion, type Partition } from "../regions.ts";
 import type { CallerIdentityRequest } from "../sts/signed-request.ts";
-import type { CloudClient } from "./client.ts";
+import { type CloudClient, endpointOf } from "./client.ts";
 import { type CallPolicy, callService } from "./retry.ts";
 import { serverRegion } from "./server-credentials.ts";
 
@@ -59,10 +59,10 @@ export function stsCall(
   partition: Partition,
   form: Readonly<Record<string, string>>,
 ): Result<ApiCall> {
-  const name = (client.endpoints.sts !== "" && client.stsRegion) || serverRegion(client.env, partition);
-  const region = findRegion(name);
+  const { stsEndpoint, stsRegion } = client.config;
+  const region = findRegion((stsEndpoint !== "" && stsRegion) || serverRegion(client.env, partition));
   if (region === null) return refuse("the configured sts_region is not a region of the cloud");
-  const endpoint = client.endpoints.sts || `https://${region.stsHost}`;
+  const endpoint = endpointOf(stsEndpoint, region.stsHost);
   return ok({ service: "STS", endpoint, region: region.name, form: { ...form, Version: "2011-06-15" } });
 }
 

@@ -4,7 +4,7 @@ import { err, type Failure, invalid, ok, type Result, refuse } from "../../../ba
 import type { Mount } from "../../../system/mount.ts";
 import { fieldSchema, sent, text, unread, type Values } from "../../../wire/fields.ts";
 import { isRoleName } from "../../roles.ts";
-import { type AccountClient, type CloudAccess, type CloudAccount, openClient } from "../clients/client.ts";
+import { type AccountClient, type CloudAccess, openClient } from "../clients/client.ts";
 import { isPlainWord } from "../encoding.ts";
 import type { LoginSettings } from "../mount/copies.ts";
 import { configurationForLogin } from "../mount/for-login.ts";
@@ -130,9 +130,9 @@ export async function targetOf<R extends Pick<Target, "roleName" | "role">>(
   access: CloudAccess,
   { identity, client }: LoginSettings,
   role: R,
-  account: CloudAccount,
+  account: Pick<AccountClient, "accountId" | "stsRole">,
 ): Promise<R & Target> {
-  return { ...role, identity, account, client: await openClient(access, client) };
+  return { ...role, identity, ...account, ...(await openClient(access, client)) };
 }
 
 /** A role's name in lower case, "" for none; a failure for what no role can be called. */

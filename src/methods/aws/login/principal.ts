@@ -23,8 +23,8 @@ export async function isBoundTo(target: Target, principal: Principal): Promise<R
 
 /** The ARN of the principal with its path; null when the principal of this name is another one by now. */
 async function findFullArn(target: Target, principal: Principal): Promise<Result<string | null>> {
-  const { accountId, stsRole } = target.account;
-  const key = JSON.stringify([target.client.revision, accountId, stsRole, principal.uniqueId]);
+  const { revision, accountId, stsRole } = target;
+  const key = JSON.stringify([revision, accountId, stsRole, principal.uniqueId]);
   const now = currentTime();
   const known = fullArns.get(key, now);
   if (known !== undefined) return ok(known);

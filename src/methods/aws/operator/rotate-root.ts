@@ -6,7 +6,7 @@ import { serviceUnavailable } from "../../send.ts";
 import type { CloudAnswer } from "../answers/answer.ts";
 import { type AccessKey, readCreatedAccessKey, readDeletedAccessKey, readUser } from "../answers/iam.ts";
 import type { Credentials } from "../answers/sts.ts";
-import type { CloudAccess, CloudClient } from "../clients/client.ts";
+import { type CloudAccess, type CloudClient, configuredKeys, policyOf } from "../clients/client.ts";
 import { type ClientConfig, SECRET_KEY } from "../clients/config.ts";
 import { iamCall } from "../clients/principals.ts";
 import type { CallPolicy } from "../clients/retry.ts";
@@ -91,7 +91,7 @@ async function withConfiguredKeys<T>(
   call: (client: CloudClient, keys: Credentials) => Promise<Result<T>>,
 ): Promise<Result<T>> {
   const client = await operatorClient(access);
-  const keys = await client.staticKeys();
+  const keys = await configuredKeys(client);
   if (!keys.ok) return keys;
   return keys.value ? call(client, keys.value) : refuse("can't update access_key because it's unset");
 }
@@ -137,7 +137,7 @@ async function callIam<T>(
   policy: Partial<CallPolicy> = {},
 ): Promise<Result<T>> {
   const call = iamCall(client, serverPartition(client.env), form);
-  const answer = await callApi({ ...client.policy, ...policy }, call, keys);
+  const answer = await callApi({ ...policyOf(client), ...policy }, call, keys);
   const result = answer.ok ? read(answer.value) : answer;
   return result.ok ? result : err(inContext(`error calling ${form.Action}`, result.error));
 }
