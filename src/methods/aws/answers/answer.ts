@@ -2,39 +2,35 @@ import { err, type Failure, invalid, ok, type Result, refuse } from "../../../ba
 import { serviceUnavailable } from "../../send.ts";
 import { onlyChild, parseXml, textAt, type XmlElement } from "./xml.ts";
 
-/** An answer of the cloud, as it came. */
+/** An unread answer of the cloud. */
 export type CloudAnswer = {
   readonly status: number;
   readonly contentType: string | null;
   readonly body: string;
 };
 
-/** Which service answered, for messages. */
+/** The service of a call, also for messages. */
 export type Service = "STS" | "EC2" | "IAM";
 
-/**
- * No answer of a service that is read here is longer; reading stops there. A description of the most
- * instances that are asked for at once, each with the longest tags, is the longest.
- */
+/** Maximum size of an answer. The longest describes as many instances as a call may have, with the longest tags. */
 export const MAX_ANSWER_BYTES: Readonly<Record<Service, number>> = {
   STS: 256 * 1024,
   IAM: 256 * 1024,
   EC2: 2 * 1024 * 1024,
 };
 
-/** Error codes of throttling and of temporary failures, whatever the status is. */
+/** Error codes of throttling and of temporary failures. They count with any status. */
 const TEMPORARY_CODES: ReadonlySet<string> = new Set([
   ...["Throttling", "ThrottlingException", "RequestThrottled", "RequestThrottledException", "RequestLimitExceeded"],
   ...["TooManyRequestsException", "ServiceUnavailable", "Unavailable", "InternalError", "InternalFailure"],
 ]);
 
-/** Refusals are short. */
 const MAX_REFUSAL_LENGTH = 64 * 1024;
 
 /**
  * Reads the document of an answer: status 200, type text/xml, well-formed, with the root element of the operation.
- * Anything else could be the text of an attacker. Of a refusal, only the status and the error code of the service are
- * named in messages: the rest of its body is never shown.
+ * Anything else could be text of an attacker. The message about a refusal has its status and error code only, and never
+ * another part of its body.
  */
 export function readAnswer(answer: CloudAnswer, service: Service, root: string): Result<XmlElement> {
   if (answer.status !== 200) return err(refusalOf(answer, service));
@@ -46,7 +42,7 @@ export function readAnswer(answer: CloudAnswer, service: Service, root: string):
   return ok(document);
 }
 
-/** The element at a path below the result of an operation, where each is the only one of its name. */
+/** Reads the element at a path below the result of an operation. Each element on the path must be the only one of its name. */
 export function readResult(
   answer: CloudAnswer,
   service: Service,
@@ -59,12 +55,12 @@ export function readResult(
   return result === null ? err(unreadable(service)) : ok(result);
 }
 
-/** The failure of an answer whose document lacks what the operation gives. */
+/** The failure of an answer without the expected elements. */
 export function unreadable(service: Service): Failure {
   return invalid(`error parsing ${service} response`);
 }
 
-/** The error code of a refusal, such as `SignatureDoesNotMatch`; null when it has none. */
+/** The error code of a refusal, such as `SignatureDoesNotMatch`; null without one. */
 export function errorCodeOf(answer: CloudAnswer): string | null {
   const document = answer.body.length > MAX_REFUSAL_LENGTH ? null : parseXml(answer.body);
   if (document === null) return null;
@@ -73,7 +69,7 @@ export function errorCodeOf(answer: CloudAnswer): string | null {
   return code !== null && /^[A-Za-z.]{1,64}$/.test(code) ? code : null;
 }
 
-/** Whether the same request may get another answer in a moment. */
+/** True when the same request may succeed later. */
 export function isTemporary(answer: CloudAnswer): boolean {
   if (answer.status === 200) return false;
   return answer.status >= 500 || answer.status === 429 || TEMPORARY_CODES.has(errorCodeOf(answer) ?? "");

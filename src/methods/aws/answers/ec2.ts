@@ -2,10 +2,10 @@ import { err, ok, type Result, refuse } from "../../../base/result.ts";
 import { type CloudAnswer, readAnswer, unreadable } from "./answer.ts";
 import { onlyChild, textAt, type XmlElement } from "./xml.ts";
 
-/** An instance, as the cloud's API describes it. What a description can lack is null. */
+/** An instance as the cloud describes it. An absent part of the description is null. */
 export type VmInstance = {
   readonly instanceId: string;
-  /** 12 digits: the account that owns the instance. */
+  /** The owner of the instance: 12 digits. */
   readonly accountId: string;
   /** Such as `running` or `stopped`. */
   readonly state: string | null;
@@ -16,7 +16,7 @@ export type VmInstance = {
   readonly tags: ReadonlyMap<string, string>;
 };
 
-/** Reads the answer to DescribeInstances: instances of `accountId`, each described once, by id. */
+/** Reads the answer to DescribeInstances: the instances by id. All must belong to `accountId`, and none may repeat. */
 export function readInstances(answer: CloudAnswer, accountId: string): Result<ReadonlyMap<string, VmInstance>> {
   const document = readAnswer(answer, "EC2", "DescribeInstancesResponse");
   if (!document.ok) return document;
@@ -32,7 +32,7 @@ export function readInstances(answer: CloudAnswer, accountId: string): Result<Re
   return ok(instances);
 }
 
-/** The instance, if it was found and is running. */
+/** Returns the instance if it was found and runs. */
 export function runningInstance(instance: VmInstance | null): Result<VmInstance> {
   if (instance === null) return refuse("no reservations found in instance description");
   if (instance.state === null) return refuse("instance state in instance description is nil");
@@ -60,7 +60,7 @@ function items(element: XmlElement, set: string): readonly XmlElement[] {
   return onlyChild(element, set)?.children.filter((child) => child.name === "item") ?? [];
 }
 
-/** The keys of the tags of an instance are unique: a repeated key means a malformed answer. */
+/** Reads the tags of an instance. Null when a key is repeated: the cloud's keys are unique. */
 function readTags(instance: XmlElement): ReadonlyMap<string, string> | null {
   const tags = new Map<string, string>();
   for (const item of items(instance, "tagSet")) {

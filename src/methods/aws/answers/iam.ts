@@ -3,13 +3,13 @@ import { type PrincipalArn, parsePrincipalArn } from "../arn.ts";
 import { type CloudAnswer, readAnswer, readResult, unreadable } from "./answer.ts";
 import { onlyChild, textAt, type XmlElement } from "./xml.ts";
 
-/** A user or a role: its full ARN, path included, and the unique ID that no later one of the same name has. */
+/** A user or a role. Its ARN has its path. A later user or role of the same name has another unique ID. */
 export type IamPrincipal = { readonly arn: PrincipalArn; readonly uniqueId: string };
 
-/** A new access key. The secret is given once. */
+/** A new access key. IAM returns the secret only once. */
 export type AccessKey = { readonly accessKeyId: string; readonly secretAccessKey: string };
 
-/** Reads the answer to GetUser for a user of `accountId`, or of whatever account when it is the caller's own. */
+/** Reads the answer to GetUser for a user of `accountId`; null for the caller itself, whose account is not checked. */
 export function readUser(answer: CloudAnswer, accountId: string | null): Result<IamPrincipal> {
   const user = readResult(answer, "IAM", "GetUser", "User");
   return user.ok ? readPrincipal(user.value, "user", "UserId", accountId) : user;
@@ -21,7 +21,7 @@ export function readRole(answer: CloudAnswer, accountId: string): Result<IamPrin
   return role.ok ? readPrincipal(role.value, "role", "RoleId", accountId) : role;
 }
 
-/** Reads the answer to GetInstanceProfile: the one role in the profile. */
+/** Reads the answer to GetInstanceProfile, whose profile must have one role. */
 export function readInstanceProfileRole(answer: CloudAnswer, accountId: string): Result<IamPrincipal> {
   const profile = readResult(answer, "IAM", "GetInstanceProfile", "InstanceProfile");
   if (!profile.ok) return profile;

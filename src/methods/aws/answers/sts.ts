@@ -5,18 +5,18 @@ import type { Partition } from "../regions.ts";
 import { type CloudAnswer, readResult, unreadable } from "./answer.ts";
 import { textAt } from "./xml.ts";
 
-/** Who signed a request, as STS says: a user or an assumed role. */
+/** The signer of a request according to STS: a user or an assumed role. */
 export type CallerIdentity = {
   readonly principal: PrincipalArn;
-  /** 12 digits; the account of the ARN. */
+  /** 12 digits; also the account of the ARN. */
   readonly accountId: string;
-  /** As STS gives it: for an assumed role `<unique ID>:<session name>`. */
+  /** As STS returns it: for an assumed role `<unique ID>:<session name>`. */
   readonly userId: string;
-  /** The part before the colon: a new user or role of the same name has another one. */
+  /** The part of `userId` before the colon. A new user or role of the same name has another one. */
   readonly uniqueId: string;
 };
 
-/** What calls to the cloud are signed with. */
+/** Credentials that sign calls to the cloud. */
 export type Credentials = {
   readonly accessKeyId: string;
   /** A secret. */
@@ -25,7 +25,7 @@ export type Credentials = {
   readonly sessionToken: string | null;
 };
 
-/** Credentials that end. */
+/** Credentials with an expiry. */
 export type TemporaryCredentials = Credentials & {
   /** ms. */
   readonly expiresAt: number;
@@ -35,8 +35,8 @@ const ACCOUNT_ID = /^\d{12}$/;
 const USER_ID = /^[\w-]{1,128}(:[\w+=,.@-]{1,128})?$/;
 
 /**
- * Reads the answer to a client's GetCallerIdentity: exactly one result, in which the ARN names a user or an assumed
- * role, in the partition that was asked and in the account that the answer states.
+ * Reads the answer to a client's GetCallerIdentity. Its ARN must be that of a user or an assumed role, in `partition`
+ * and in the account of the answer.
  */
 export function readCallerIdentity(answer: CloudAnswer, partition: Partition): Result<CallerIdentity> {
   const result = readIdentityResult(answer);
@@ -55,16 +55,16 @@ export function readCallerIdentity(answer: CloudAnswer, partition: Partition): R
   return ok({ principal: principal.value, accountId, userId, uniqueId });
 }
 
-/** Reads the answer to this server's own GetCallerIdentity: the account of its credentials, of any kind of principal. */
+/** Reads the account from the answer to the server's own GetCallerIdentity. Its principal may be of any type. */
 export function readOwnAccount(answer: CloudAnswer): Result<string> {
   const result = readIdentityResult(answer);
   return result.ok ? ok(result.value.accountId) : result;
 }
 
-/** Operations that give credentials of a role. */
+/** Operations that return credentials of a role. */
 export type AssumeOperation = "AssumeRole" | "AssumeRoleWithWebIdentity";
 
-/** Reads the answer to an operation that assumes a role. The role must be in the account that is asked for. */
+/** Reads the answer to an operation that assumes a role of `accountId`. */
 export function readAssumedCredentials(
   answer: CloudAnswer,
   accountId: string,

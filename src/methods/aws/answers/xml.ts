@@ -1,9 +1,9 @@
 import { XMLParser, XMLValidator } from "fast-xml-parser";
 
-/** An element of an answer. Attributes are left out: the answers carry nothing but a namespace in them. */
+/** An element of an answer. Attributes are ignored: in these answers they only declare a namespace. */
 export type XmlElement = {
   readonly name: string;
-  /** Text of an element without children, entities decoded; "" when it has children. */
+  /** The text with decoded entities; "" when the element has children. */
   readonly text: string;
   readonly children: readonly XmlElement[];
 };
@@ -24,14 +24,14 @@ const parser = new XMLParser({
 });
 
 /**
- * Parses an answer of the cloud strictly: one well-formed document of elements and text. Document types, entities of
- * one's own, comments, CDATA and processing instructions are refused; the services send none, and each is a way to make
- * two readers see different documents. Null when the text is anything else.
+ * Parses an answer of the cloud strictly: one well-formed document of elements and text, else null. Document types,
+ * other entities than the predefined ones, comments, CDATA and processing instructions are refused. The services send
+ * none of them, and parsers differ in how they read them.
  */
 export function parseXml(text: string): XmlElement | null {
   const body = text.replace(/^\s*(<\?xml [^<>]*\?>)?\s*/, "");
   if (!/^<[A-Za-z]/.test(body) || /<[!?]/.test(body)) return null;
-  // The validator lets text pass that follows an empty root.
+  // The validator accepts text after an empty root.
   if (!/<[^<>]*>\s*$/.test(body)) return null;
   try {
     if (XMLValidator.validate(body) !== true) return null;
@@ -43,7 +43,7 @@ export function parseXml(text: string): XmlElement | null {
   }
 }
 
-/** The only child at the end of a path of names, each of which must be the only one of its name. Null otherwise. */
+/** The element at the end of a path of names. Null unless each element on the path is the only one of its name. */
 export function onlyChild(element: XmlElement, ...path: readonly string[]): XmlElement | null {
   let current = element;
   for (const name of path) {
@@ -54,13 +54,13 @@ export function onlyChild(element: XmlElement, ...path: readonly string[]): XmlE
   return current;
 }
 
-/** The text at the end of such a path. Null when it is missing, repeated, empty or not a string. */
+/** The text of the element at the end of such a path; null also when the text is empty. */
 export function textAt(element: XmlElement, ...path: readonly string[]): string | null {
   const child = onlyChild(element, ...path);
   return child && child.text !== "" ? child.text : null;
 }
 
-/** Reads what the parser makes of the inside of an element. Null when it holds something other than elements and text. */
+/** Reads the parser's nodes of the inside of an element. Null when there is anything but elements and text. */
 function readNodes(nodes: unknown, depth: number): { text: string; children: XmlElement[] } | null {
   if (!Array.isArray(nodes) || depth > MAX_DEPTH) return null;
   let text = "";
@@ -91,7 +91,7 @@ const NAMED: ReadonlyMap<string, string> = new Map([
   ["apos", "'"],
 ]);
 
-/** Decodes the five predefined entities and character references, once. Null for any other use of `&`. */
+/** Decodes the predefined entities and the character references, once. Null for any other use of `&`. */
 function decodeEntities(text: string): string | null {
   let valid = true;
   const decoded = text.replace(
@@ -106,7 +106,7 @@ function decodeEntities(text: string): string | null {
   return valid ? decoded : null;
 }
 
-/** The character of a reference, for those that XML allows. */
+/** The character of a reference; undefined for those that XML does not allow. */
 function characterOf(code: number): string | undefined {
   const allowed =
     code === 9 ||

@@ -10,33 +10,30 @@ import { parsePrincipalArn } from "../arn.ts";
 import type { SealedText } from "../secrets.ts";
 import { DEFAULT_STS_SETTINGS, parseEndpoint, type StsSettings } from "../sts/origin.ts";
 
-/** How this mount talks to the cloud. "" leaves a setting to the cloud's own default. */
+/** How a mount calls the cloud. "" is the cloud's own default. */
 export interface ClientConfig extends StsSettings {
-  /** Repetitions of a call that failed for a moment; -1 leaves it to the client. */
+  /** Repetitions of a call after a temporary failure; -1 for the default. */
   readonly maxRetries: number;
   readonly accessKey: string;
-  /** null while there is none. */
   readonly sealedSecretKey: SealedText | null;
   readonly endpoint: string;
   readonly iamEndpoint: string;
-  /** null without one. */
   readonly webIdentity: WebIdentity | null;
 }
 
-/** How the mount gets credentials without a stored key: it assumes a role by a token that this service signs. */
+/** The role that a mount assumes with an identity token of this service. The mount needs no stored key then. */
 export interface WebIdentity {
   readonly roleArn: string;
   readonly audience: string;
-  /** Seconds that a token is good. */
+  /** Lifetime of a token in seconds. */
   readonly ttl: number;
   /** Name of the signing key. */
   readonly key: string;
 }
 
-/** What a write changes; "" takes a value back. */
+/** The changes of a write. "" resets a setting. */
 export type ClientChange = Partial<Omit<ClientConfig, "webIdentity">> & { readonly webIdentity?: Partial<WebIdentity> };
 
-/** What applies to a mount whose client was never configured. */
 export const DEFAULT_CLIENT: ClientConfig = {
   ...DEFAULT_STS_SETTINGS,
   maxRetries: -1,
@@ -47,17 +44,10 @@ export const DEFAULT_CLIENT: ClientConfig = {
   webIdentity: null,
 };
 
-/** As Vault's workload identity federation has it. */
-const DEFAULT_TOKEN_TTL_SECONDS = 3600;
+/** The lifetime is that of Vault's workload identity federation. */
+const NO_WEB_IDENTITY: WebIdentity = { roleArn: "", audience: "", ttl: 3600, key: DEFAULT_KEY };
 
-const NO_WEB_IDENTITY: WebIdentity = {
-  roleArn: "",
-  audience: "",
-  ttl: DEFAULT_TOKEN_TTL_SECONDS,
-  key: DEFAULT_KEY,
-};
-
-/** The purpose that the secret key is sealed for. */
+/** The purpose for which the secret key is sealed. */
 export const SECRET_KEY = "secret_key";
 
 export const CLIENT_FIELDS = fieldSchema({
@@ -84,22 +74,32 @@ const MAX_RETRIES = 100;
 const MAX_HEADERS = 64;
 const MIN_TOKEN_TTL_SECONDS = 60;
 const MAX_TOKEN_TTL_SECONDS = 86_400;
-const AUDIENCE = /^[!-~]{0,256}$/;
-const ACCESS_KEY = /^\w{0,128}$/;
-const SECRET = /^[!-~]{0,256}$/;
-const REGION = /^[a-z0-9-]{0,32}$/;
 const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}$/;
-const HEADER_VALUE = /^[ -~]{0,1024}$/;
+
+/** Text fields with the form of their values, and the message about another form. */
+const TEXTS = [
+  ["access_key", /^\w{0,128}$/, "is not an access key id"],
+  ["secret_key", /^[!-~]{0,256}$/, "is not a secret access key"],
+  ["sts_region", /^[a-z0-9-]{0,32}$/, "is not the name of a region"],
+  ["iam_server_id_header_value", /^[ -~]{0,1024}$/, "can't be the value of a header"],
+  ["identity_token_audience", /^[!-~]{0,256}$/, "is not an audience"],
+] as const;
 
 /**
  * Checks a write of the client configuration.
  *
- * @param listed hosts that endpoints may have beside public ones.
- * @returns what it changes but the secret key, which has to be sealed first; or a 400.
+ * @param listed private hosts that endpoints may have.
+ * @returns the changes without the secret key, which must be sealed first; or a 400.
  */
 export function readClientChange(fields: ClientFields, listed: PrivateHosts): Result<ClientChange> {
-  const problem = fieldProblem(fields) ?? endpointsProblem(fields, listed);
+  const problem = fieldProblem(fields) ?? webIdentityProblem(fields) ?? endpointsProblem(fields, listed);
   if (problem) return refuse(problem);
+  const webIdentity: Partial<WebIdentity> = onlySent({
+    roleArn: fields.role_arn,
+    audience: fields.identity_token_audience,
+    ttl: fields.identity_token_ttl,
+    key: fields.identity_token_key,
+  });
   return ok(
     onlySent({
       accessKey: fields.access_key,
@@ -111,25 +111,67 @@ export function readClientChange(fields: ClientFields, listed: PrivateHosts): Re
       iamServerIdHeaderValue: fields.iam_server_id_header_value,
       allowedStsHeaderValues: fields.allowed_sts_header_values?.map(canonicalHeaderName),
       maxRetries: fields.max_retries,
-      webIdentity: webIdentityChange(fields),
+      webIdentity: Object.keys(webIdentity).length > 0 ? webIdentity : undefined,
     }),
   );
 }
 
-function webIdentityChange(fields: ClientFields): Partial<WebIdentity> | undefined {
-  const change: Partial<WebIdentity> = onlySent({
-    roleArn: fields.role_arn,
-    audience: fields.identity_token_audience,
-    ttl: fields.identity_token_ttl,
-    key: fields.identity_token_key,
-  });
-  return Object.keys(change).length > 0 ? change : undefined;
+function fieldProblem(fields: ClientFields): string | null {
+  for (const [name, form, message] of TEXTS) {
+    if (!form.test(fields[name] ?? "")) return `${name} ${message}`;
+  }
+  const headers = fields.allowed_sts_header_values ?? [];
+  if (headers.length > MAX_HEADERS) return `allowed_sts_header_values holds at most ${MAX_HEADERS} names`;
+  const bad = headers.findIndex((name) => !HEADER_NAME.test(name));
+  if (bad >= 0) return `allowed_sts_header_values: item ${bad + 1} is not the name of a header`;
+  const retries = fields.max_retries ?? 0;
+  return retries < -1 || retries > MAX_RETRIES ? `max_retries must be between -1 and ${MAX_RETRIES}` : null;
+}
+
+function webIdentityProblem(fields: ClientFields): string | null {
+  const role = fields.role_arn ? parsePrincipalArn(fields.role_arn) : null;
+  if (role && !(role.ok && role.value.type === "role")) return "role_arn is not the ARN of a role";
+  const ttl = fields.identity_token_ttl;
+  if (ttl !== undefined && (ttl < MIN_TOKEN_TTL_SECONDS || ttl > MAX_TOKEN_TTL_SECONDS)) {
+    return "identity_token_ttl must be between one minute and one day";
+  }
+  return fields.identity_token_key === undefined ? null : issuerNameProblem(fields.identity_token_key);
+}
+
+function endpointsProblem(fields: ClientFields, listed: PrivateHosts): string | null {
+  for (const name of ["endpoint", "iam_endpoint", "sts_endpoint"] as const) {
+    const problem = endpointProblem(fields[name] ?? "", listed);
+    if (problem) return `${name} ${problem}`;
+  }
+  return null;
+}
+
+/**
+ * Why the URL of a service endpoint is refused, as a phrase without the URL, or null. "" means the cloud's own endpoint.
+ *
+ * Only https and public hosts are allowed, and the private hosts that are listed. An address must be in its usual
+ * spelling, since filters and clients read `0177.0.0.1` and `2130706433` differently.
+ */
+export function endpointProblem(url: string, listed: PrivateHosts): string | null {
+  if (url === "") return null;
+  const endpoint = parseEndpoint(url);
+  if (!endpoint) return "must be a URL of scheme, host in lower case and perhaps a plain path, without user or query";
+  const host = endpoint.authority.replace(/:\d+$/, "");
+  if (!URL.canParse(url) || new URL(url).hostname !== host) return "must name its host in the usual spelling";
+  const problem = outboundProblem(new URL(url), listed);
+  if (problem === "scheme") return "must be an https URL";
+  return problem === "host" ? "must not be a private, loopback or link-local address" : null;
+}
+
+/** The usual casing of the name of a header: `x-amz-date` becomes `X-Amz-Date`. */
+function canonicalHeaderName(name: string): string {
+  return name.toLowerCase().replace(/(^|-)[a-z]/g, (start) => start.toUpperCase());
 }
 
 /**
  * The configuration after a write.
  *
- * @returns a 400 for a mixture of a stored key and a role that needs none: which one is used would not be clear.
+ * @returns a 400 when both a stored key and a role without one are set: it would not be clear which is used.
  */
 export function changeClient(before: ClientConfig | null, change: ClientChange): Result<ClientConfig> {
   const { webIdentity: sent, ...rest } = change;
@@ -164,81 +206,24 @@ export const CLIENT_VIEW = view<ClientConfig>({
   "identity_token_key?": ["string", ({ webIdentity }) => webIdentity?.key],
 });
 
-function fieldProblem(fields: ClientFields): string | null {
-  if (!ACCESS_KEY.test(fields.access_key ?? "")) return "access_key is not an access key id";
-  if (!SECRET.test(fields.secret_key ?? "")) return "secret_key is not a secret access key";
-  if (!REGION.test(fields.sts_region ?? "")) return "sts_region is not the name of a region";
-  if (!HEADER_VALUE.test(fields.iam_server_id_header_value ?? "")) {
-    return "iam_server_id_header_value can't be the value of a header";
-  }
-  const headers = fields.allowed_sts_header_values ?? [];
-  if (headers.length > MAX_HEADERS) return `allowed_sts_header_values holds at most ${MAX_HEADERS} names`;
-  const bad = headers.findIndex((name) => !HEADER_NAME.test(name));
-  if (bad >= 0) return `allowed_sts_header_values: item ${bad + 1} is not the name of a header`;
-  const retries = fields.max_retries ?? 0;
-  if (retries < -1 || retries > MAX_RETRIES) return `max_retries must be between -1 and ${MAX_RETRIES}`;
-  return webIdentityProblem(fields);
-}
-
-function webIdentityProblem(fields: ClientFields): string | null {
-  const role = fields.role_arn ? parsePrincipalArn(fields.role_arn) : null;
-  if (role && !(role.ok && role.value.type === "role")) return "role_arn is not the ARN of a role";
-  if (!AUDIENCE.test(fields.identity_token_audience ?? "")) return "identity_token_audience is not an audience";
-  const ttl = fields.identity_token_ttl;
-  if (ttl !== undefined && (ttl < MIN_TOKEN_TTL_SECONDS || ttl > MAX_TOKEN_TTL_SECONDS)) {
-    return "identity_token_ttl must be between one minute and one day";
-  }
-  return fields.identity_token_key === undefined ? null : issuerNameProblem(fields.identity_token_key);
-}
-
-function endpointsProblem(fields: ClientFields, listed: PrivateHosts): string | null {
-  for (const name of ["endpoint", "iam_endpoint", "sts_endpoint"] as const) {
-    const problem = endpointProblem(fields[name] ?? "", listed);
-    if (problem) return `${name} ${problem}`;
-  }
-  return null;
-}
-
-/** The usual casing of a header's name: `x-amz-date` is `X-Amz-Date`. */
-function canonicalHeaderName(name: string): string {
-  return name.toLowerCase().replace(/(^|-)[a-z]/g, (start) => start.toUpperCase());
-}
-
-/**
- * Why the URL of a service endpoint is refused, as a phrase without the URL, or null; "" means the cloud's own endpoint.
- *
- * Only https and hosts of the public internet, but for those on the list. An address must be in its usual spelling, since filters and clients
- * read `0177.0.0.1` and `2130706433` differently.
- */
-export function endpointProblem(url: string, listed: PrivateHosts): string | null {
-  if (url === "") return null;
-  const endpoint = parseEndpoint(url);
-  if (!endpoint) return "must be a URL of scheme, host in lower case and perhaps a plain path, without user or query";
-  const host = endpoint.authority.replace(/:\d+$/, "");
-  if (!URL.canParse(url) || new URL(url).hostname !== host) return "must name its host in the usual spelling";
-  const problem = outboundProblem(new URL(url), listed);
-  if (problem === "scheme") return "must be an https URL";
-  return problem === "host" ? "must not be a private, loopback or link-local address" : null;
-}
-
 /** The role to assume for the instances and principals of an account. */
 export type StsRole = {
   readonly arn: string;
-  /** What the trust policy of the role asks for, so that no other customer can have the server assume it; "" without one. */
+  /**
+   * The external ID in the trust policy of the role; "" for none. It prevents that another customer makes the server
+   * assume the role (confused deputy).
+   */
   readonly externalId: string;
 };
 
-/** What a request says about it. A field that was not sent is undefined. */
+/** The fields of a request; undefined when not sent. */
 export type StsRoleFields = { readonly [Name in keyof StsRole]: string | undefined };
 
 const ARN = /^[!-~]{1,2048}$/;
-/** As STS allows it. */
+/** The form that STS allows. */
 const EXTERNAL_ID = /^[\w+=,.@:/-]{2,1224}$/;
 
-/**
- * Checks the fields of a request. "" is no role, and removes the external id.
- * Messages are those of the reference's AWS method (config/sts).
- */
+/** Checks the fields of a request. Messages are those of the reference's AWS method (config/sts). */
 export function readStsRole({ arn, externalId }: StsRoleFields): Result<StsRoleFields> {
   if (arn === "") return refuse("sts role cannot be empty");
   if (arn !== undefined && !ARN.test(arn)) return refuse("sts role is not an ARN");
@@ -248,14 +233,14 @@ export function readStsRole({ arn, externalId }: StsRoleFields): Result<StsRoleF
   return ok({ arn, externalId });
 }
 
-/** The role after a write. Fields that are undefined keep what is there; the first write of an account needs the ARN. */
+/** The role after a write. Fields that were not sent keep their values; the first write for an account needs the ARN. */
 export function changeStsRole(before: StsRole | null, fields: StsRoleFields): Result<StsRole> {
   const arn = fields.arn ?? before?.arn;
   if (arn === undefined) return refuse("missing sts role");
   return ok({ arn, externalId: fields.externalId ?? before?.externalId ?? "" });
 }
 
-/** A warning about an association that is stored all the same, or null. */
+/** A warning about a role that is stored but can't work, or null. */
 export function stsRoleWarning(accountId: string, arn: string): string | null {
   const role = parsePrincipalArn(arn);
   if (!role.ok || role.value.type !== "role") {

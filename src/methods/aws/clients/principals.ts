@@ -10,7 +10,7 @@ import type { ApiCall } from "./sts.ts";
 
 const API_VERSION = "2010-05-08";
 
-/** The operation of IAM that looks up one kind of principal by its name. */
+/** The operation of IAM that looks up a kind of principal by name. */
 type IamLookup = {
   readonly operation: string;
   readonly parameter: string;
@@ -30,8 +30,8 @@ const LOOKUPS: Readonly<Record<PrincipalType, IamLookup>> = {
 };
 
 /**
- * The user or role of this name as IAM has it now: with its path and its unique ID. For an assumed role, the role; for
- * an instance profile, the one role in it.
+ * Looks up a user or role in IAM by its name, with its path and its unique ID. For an assumed role this is the role; for
+ * an instance profile it is the one role in the profile.
  */
 export async function findPrincipal(
   of: AccountClient,
@@ -50,7 +50,7 @@ export async function findPrincipal(
   return value && "uniqueId" in value ? ok(value) : refuse(`${operation} gives another name`);
 }
 
-/** The role of the instance profile with this ARN, which must be one of the account. */
+/** Looks up the role in the instance profile with this ARN. The profile must belong to the account. */
 export async function findProfileRole(of: AccountClient, profileArn: string): Promise<Result<IamPrincipal>> {
   const profile = parsePrincipalArn(profileArn);
   const fits = profile.ok && profile.value.type === "instance-profile";
@@ -60,7 +60,7 @@ export async function findProfileRole(of: AccountClient, profileArn: string): Pr
   return findPrincipal(of, profile.value);
 }
 
-/** A call of IAM's API in a partition. */
+/** A call of IAM in a partition. */
 export function iamCall(client: CloudClient, partition: Partition, form: Readonly<Record<string, string>>): ApiCall {
   const { host, signingRegion } = iamHostOf(partition);
   return {

@@ -5,30 +5,29 @@ import { countEvent } from "../../../metrics/events.ts";
 import { type NoAnswer, type OutboundRequest, type SentAnswer, send, serviceUnavailable } from "../../send.ts";
 import { type CloudAnswer, errorCodeOf, isTemporary, MAX_ANSWER_BYTES, type Service } from "../answers/answer.ts";
 
-/** How a service is called: where it may be, and how a call is repeated after a temporary failure. */
+/** Which hosts may be called, and how a call is repeated after a temporary failure. */
 export type CallPolicy = {
-  /** Hosts that may be called beside public ones. */
+  /** Private hosts that may be called. */
   readonly hosts: PrivateHosts;
-  /** From the configuration: repetitions after the first try; -1 leaves it to this client. */
+  /** Repetitions after the first try; -1 for `DEFAULT_RETRIES`. */
   readonly maxRetries: number;
-  /** Error codes of temporary failures, besides those that always are temporary. */
+  /** Further error codes that count as temporary failures. */
   readonly alsoTemporary?: ReadonlySet<string>;
 };
 
-/** What -1 stands for. */
 const DEFAULT_RETRIES = 3;
-/** One try. */
+/** Maximum duration of one try. */
 const TRY_MS = 5_000;
-/** All tries of a call together with the pauses between them: a login waits for it, whatever max_retries says. */
+/** Maximum duration of all tries with their pauses. A login waits for it, so `max_retries` can't extend it. */
 export const CALL_MS = 15_000;
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 2_000;
 
 /**
- * Calls a service and repeats the call while that may help.
+ * Calls a service, and repeats the call after temporary failures.
  *
- * @param request makes the request of each try: a signature is only good for a few minutes.
- * @returns the last answer, whatever it says; or "unavailable" when there is none.
+ * @param request makes the request of each try: a signature is valid for a few minutes only.
+ * @returns the last answer, whatever its status; "unavailable" when there is none.
  */
 export async function callService(
   service: Service,
@@ -48,10 +47,10 @@ export async function callService(
 }
 
 /**
- * The pause before the next try in ms, or null when another try would get the same: twice as long each time, a random
- * part of it, so that clients that failed together do not come back together.
+ * The pause before the next try in ms, or null when another try would have the same result. The pause doubles with each
+ * try, and half of it is random: clients that failed together do not try again together.
  *
- * @param attempt tries before this one.
+ * @param attempt number of earlier tries.
  * @param random from 0 to 1.
  */
 export function pauseBeforeNext(
@@ -60,23 +59,23 @@ export function pauseBeforeNext(
   policy: Pick<CallPolicy, "alsoTemporary">,
   random: number,
 ): number | null {
-  const mayHelp = sent.ok ? mayChange(sent.value, policy) : sent.error !== "unreadable" && sent.error !== "not_allowed";
-  if (!mayHelp) return null;
+  if (!mayChange(sent, policy)) return null;
   const longest = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(attempt, 10));
   const asked = (sent.ok ? sent.value.retryAfterSeconds : null) ?? 0;
   return Math.max(Math.ceil(longest * (0.5 + random / 2)), asked * 1000);
 }
 
-/** How metrics name what a try came to. */
+function mayChange(sent: Result<SentAnswer, NoAnswer>, { alsoTemporary }: Pick<CallPolicy, "alsoTemporary">): boolean {
+  if (!sent.ok) return sent.error === "unreachable" || sent.error === "timeout";
+  if (isTemporary(sent.value)) return sent.value.status !== 501;
+  return sent.value.status !== 200 && alsoTemporary?.has(errorCodeOf(sent.value) ?? "") === true;
+}
+
+/** The result of a try, for metrics. */
 function resultOf(sent: Result<SentAnswer, NoAnswer>): string {
   if (!sent.ok) return sent.error;
   if (sent.value.status === 200) return "success";
   return isTemporary(sent.value) ? "temporary" : "refused";
-}
-
-function mayChange(answer: SentAnswer, { alsoTemporary }: Pick<CallPolicy, "alsoTemporary">): boolean {
-  if (isTemporary(answer)) return answer.status !== 501;
-  return answer.status !== 200 && alsoTemporary?.has(errorCodeOf(answer) ?? "") === true;
 }
 
 function outcomeOf(service: Service, sent: Result<SentAnswer, NoAnswer>): Result<CloudAnswer> {

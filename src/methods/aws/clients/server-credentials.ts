@@ -8,21 +8,30 @@ import type { Credentials, TemporaryCredentials } from "../answers/sts.ts";
 import type { AwsEnv } from "../env.ts";
 import { findRegion, iamHostOf, type Partition } from "../regions.ts";
 
-/** Renewed this long before they end, so that a call under way does not outlive them. */
+/** Credentials are renewed this long before they end, so that they do not end during a call. */
 const EARLY_MS = 5 * 60_000;
-/** After the metadata service gave none, the next look is this much later. */
+/** Pause before the metadata services are asked again after they gave no credentials. */
 const MISSING_MS = 30_000;
 
-/** Credentials of the metadata services, as this isolate got them last. */
+/** The last answer of the metadata services in this isolate. `until` in ms. */
 let kept: { readonly credentials: TemporaryCredentials | null; readonly until: number } | null = null;
 
 /**
- * The credentials that the installation itself has, for mounts that configure none: from the settings, else from the
- * metadata service of the container or of the instance that it runs on.
+ * The credentials of this server, for mounts without their own: from the settings, else from the metadata service of
+ * the container or of the instance.
  */
 export async function serverCredentials(env: AwsEnv): Promise<Result<Credentials>> {
-  const configured = fromSettings(env);
-  if (configured) return configured;
+  const sets = [
+    [env.CLOUD_ACCESS_KEY, env.CLOUD_SECRET_KEY, env.CLOUD_SESSION_TOKEN],
+    [env.AWS_ACCESS_KEY_ID, env.AWS_SECRET_ACCESS_KEY, env.AWS_SESSION_TOKEN],
+  ] as const;
+  for (const [accessKeyId, secretAccessKey, sessionToken] of sets) {
+    if (accessKeyId && secretAccessKey) return ok({ accessKeyId, secretAccessKey, sessionToken: sessionToken || null });
+    // Half of a pair is a mistake, which other credentials must not hide.
+    if (accessKeyId || secretAccessKey) {
+      return refuse("the server's credentials for the cloud's APIs are incomplete: one of the two keys is missing");
+    }
+  }
   const now = currentTime();
   if (kept === null || kept.until <= now) {
     const credentials = (await containerCredentials(env)) ?? (await instanceCredentials(env));
@@ -32,45 +41,34 @@ export async function serverCredentials(env: AwsEnv): Promise<Result<Credentials
   return refuse("no credentials for the cloud's APIs are configured on this mount or for this server");
 }
 
-/** Makes the next call ask the metadata services again. True when there was something to forget. */
+/** Makes the next call ask the metadata services again. False when no credentials were cached. */
 export function forgetServerCredentials(): boolean {
   const had = kept?.credentials != null;
   kept = null;
   return had;
 }
 
-/** Where the server signs for in a partition: its own region when that is part of it, else the partition's first. */
+/** The region that the server signs for in a partition: its own region if it is there, else the partition's first. */
 export function serverRegion(env: AwsEnv, partition: Partition): string {
-  const region = findRegion(env.CLOUD_REGION || env.AWS_REGION || env.AWS_DEFAULT_REGION || "");
+  const region = configuredRegion(env);
   return region?.partition === partition ? region.name : iamHostOf(partition).signingRegion;
 }
 
-/** The partition of the server's own credentials, as far as the settings say it. */
+/** The partition of the server's region; that of the public cloud when none is configured. */
 export function serverPartition(env: AwsEnv): Partition {
-  return findRegion(env.CLOUD_REGION || env.AWS_REGION || env.AWS_DEFAULT_REGION || "")?.partition ?? "aws";
+  return configuredRegion(env)?.partition ?? "aws";
 }
 
-/** null when the settings hold nothing. Half of a pair is a mistake: other credentials must not step in for it. */
-function fromSettings(env: AwsEnv): Result<Credentials> | null {
-  const sets = [
-    [env.CLOUD_ACCESS_KEY, env.CLOUD_SECRET_KEY, env.CLOUD_SESSION_TOKEN],
-    [env.AWS_ACCESS_KEY_ID, env.AWS_SECRET_ACCESS_KEY, env.AWS_SESSION_TOKEN],
-  ] as const;
-  for (const [accessKeyId, secretAccessKey, sessionToken] of sets) {
-    if (accessKeyId && secretAccessKey) return ok({ accessKeyId, secretAccessKey, sessionToken: sessionToken || null });
-    if (accessKeyId || secretAccessKey) {
-      return refuse("the server's credentials for the cloud's APIs are incomplete: one of the two keys is missing");
-    }
-  }
-  return null;
+function configuredRegion(env: AwsEnv) {
+  return findRegion(env.CLOUD_REGION || env.AWS_REGION || env.AWS_DEFAULT_REGION || "");
 }
 
-/** The metadata services answer at once or not at all: they are one network hop away. */
+/** The metadata services are one network hop away: they answer at once or not at all. */
 const LIMITS = { timeoutMs: 1_000, maxBytes: 16 * 1024, hosts: "any" } as const;
 
 const CONTAINER_HOST = "http://169.254.170.2";
 const INSTANCE_HOST = "http://169.254.169.254";
-/** Hosts that a container's token is sent to without TLS. */
+/** Hosts that may receive the container's token without TLS. */
 const CONTAINER_HOSTS: ReadonlySet<string> = new Set(["169.254.170.2", "169.254.170.23", "127.0.0.1", "localhost"]);
 
 const ROLE_NAME = /^[\w+=,.@-]{1,128}$/;
@@ -78,7 +76,7 @@ const ROLE_NAME = /^[\w+=,.@-]{1,128}$/;
 const TEXT = exactString("is missing", (text) => (text === "" ? "is empty" : null));
 const DOCUMENT = fieldSchema({ AccessKeyId: TEXT, SecretAccessKey: TEXT, Token: TEXT, Expiration: TEXT });
 
-/** The credentials of the container that this runs in, by the usual settings; null when there are none. */
+/** The credentials of the container, from the URL in the platform's settings; null when there are none. */
 export async function containerCredentials(env: AwsEnv): Promise<TemporaryCredentials | null> {
   const url = containerUrl(env);
   if (url === null) return null;
@@ -86,9 +84,19 @@ export async function containerCredentials(env: AwsEnv): Promise<TemporaryCreden
   return readCredentials(await ask("GET", url, token ? { Authorization: token } : {}));
 }
 
+function containerUrl(env: AwsEnv): string | null {
+  const relative = env.AWS_CONTAINER_CREDENTIALS_RELATIVE_URI;
+  if (relative?.startsWith("/")) return CONTAINER_HOST + relative;
+  const full = env.AWS_CONTAINER_CREDENTIALS_FULL_URI;
+  if (!full || !URL.canParse(full)) return null;
+  const { protocol, hostname } = new URL(full);
+  const isNear = protocol === "http:" && CONTAINER_HOSTS.has(hostname);
+  return isNear || protocol === "https:" ? full : null;
+}
+
 /**
- * The credentials of the instance that this runs on (version 2 of its metadata service, which needs a token); null when
- * there are none. Only asked where CLOUD_METADATA_CREDENTIALS says that the service can be reached.
+ * The credentials of the instance from version 2 of its metadata service, which needs a token; null when there are none.
+ * Without CLOUD_METADATA_CREDENTIALS the service is not asked.
  */
 export async function instanceCredentials(env: AwsEnv): Promise<TemporaryCredentials | null> {
   if (env.CLOUD_METADATA_CREDENTIALS !== "true") return null;
@@ -101,20 +109,11 @@ export async function instanceCredentials(env: AwsEnv): Promise<TemporaryCredent
   return ROLE_NAME.test(role) ? readCredentials(await ask("GET", roles + role, headers)) : null;
 }
 
-function containerUrl(env: AwsEnv): string | null {
-  const relative = env.AWS_CONTAINER_CREDENTIALS_RELATIVE_URI;
-  if (relative?.startsWith("/")) return CONTAINER_HOST + relative;
-  const full = env.AWS_CONTAINER_CREDENTIALS_FULL_URI;
-  if (!full || !URL.canParse(full)) return null;
-  const { protocol, hostname } = new URL(full);
-  const near = protocol === "http:" && CONTAINER_HOSTS.has(hostname);
-  return near || protocol === "https:" ? full : null;
-}
-
+/** The body of the answer; null without one of status 200. */
 async function ask(
   method: OutboundRequest["method"],
   url: string,
-  headers: Readonly<Record<string, string>>,
+  headers: OutboundRequest["headers"],
 ): Promise<string | null> {
   const sent = await send({ method, url, headers, body: null }, LIMITS);
   return sent.ok && sent.value.status === 200 ? sent.value.body : null;

@@ -13,15 +13,15 @@ import { serverRegion } from "./server-credentials.ts";
 /** One operation of a service's query API. */
 export type ApiCall = {
   readonly service: Service;
-  /** Scheme, host and perhaps a path, without a slash at the end. */
+  /** URL without a slash at its end. */
   readonly endpoint: string;
-  /** The region to sign for. */
+  /** Region of the signature. */
   readonly region: string;
-  /** `Action`, `Version` and what the operation takes. */
+  /** `Action`, `Version` and the parameters of the operation. */
   readonly form: Readonly<Record<string, string>>;
 };
 
-/** Calls an operation, signed unless `credentials` are null, and repeats it while that may help. */
+/** Calls an operation, and repeats the call after temporary failures. It is not signed when `credentials` are null. */
 export function callApi(
   policy: CallPolicy,
   call: ApiCall,
@@ -30,7 +30,7 @@ export function callApi(
   return callService(call.service, policy, () => requestOf(call, credentials, currentTime()));
 }
 
-/** The request of a call. `now` in ms. */
+/** Makes the request of a call. `now` in ms. */
 export async function requestOf(call: ApiCall, credentials: Credentials | null, now: number): Promise<OutboundRequest> {
   const unsigned = {
     method: "POST",
@@ -53,7 +53,7 @@ export async function requestOf(call: ApiCall, credentials: Credentials | null, 
   return { ...unsigned, url: url.toString(), headers: Object.fromEntries(headers) };
 }
 
-/** A call of STS about a partition. A mount can have an endpoint of its own, and a region to sign for there. */
+/** A call of STS in a partition, or of the mount's own STS endpoint with the region that is configured for it. */
 export function stsCall(
   client: CloudClient,
   partition: Partition,
@@ -66,7 +66,7 @@ export function stsCall(
   return ok({ service: "STS", endpoint, region: region.name, form: { ...form, Version: "2011-06-15" } });
 }
 
-/** Has STS say who signed a request that was checked. Only STS can: it alone knows the secrets of the signers. */
+/** Sends a checked request to STS, which answers who signed it. Only STS knows the secrets of the signers. */
 export async function askCallerIdentity(
   policy: CallPolicy,
   request: CallerIdentityRequest,
