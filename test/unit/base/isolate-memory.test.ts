@@ -30,12 +30,7 @@ const CACHES: Readonly<Record<string, readonly (readonly [Place, number])[]>> = 
     // In each of seven.
     ["isolate", 7 * 300],
   ],
-  "methods/aws/mount/copies.ts": [
-    ["within another", 0],
-    ["isolate", JSON_BYTES],
-    ["isolate", JSON_BYTES],
-    ["isolate", JSON_BYTES],
-  ],
+  "methods/aws/mount/copies.ts": [["isolate", JSON_BYTES]],
   "quota/address-windows.ts": [["within another", 0]],
   // The maximum is that of both generations.
   "app/rate-limit.ts": [["isolate", 75]],
@@ -96,8 +91,7 @@ const COPIES: readonly (readonly [module: string, constant: string, bytes: numbe
 const FILTER_BYTES = 4.2e6;
 
 const SOURCES = join(import.meta.dirname, "../../../src");
-const NEW_CACHE =
-  /new (?:GenerationalCache|ExpiringCache|IsolateCopy|PartCopies|AddressWindows)(?:<.*?>)?\(\s*([^,)]+)/g;
+const NEW_CACHE = /new (?:GenerationalCache|ExpiringCache|IsolateCopy|AddressWindows)(?:<.*?>)?\(\s*([^,)]+)/g;
 
 const modules = new Map(
   readdirSync(SOURCES, { recursive: true, encoding: "utf8" })

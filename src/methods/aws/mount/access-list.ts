@@ -6,7 +6,7 @@ import type { Migration } from "../../../storage/tables.ts";
 import { GroveObject } from "../../../system/grove-object.ts";
 import { type AccessEntry, decideLogin, type InstanceLogin } from "../rules/access.ts";
 import { DEFAULT_TIDY, type TidySettings } from "../rules/tidy-settings.ts";
-import { ExpiringValues, ListTidy, TIDY_JOBS_TABLE } from "./list-tidy.ts";
+import { ExpiringList, TIDY_JOBS_TABLE } from "./expiring-list.ts";
 
 export const CLOUD_ACCESS_LIST_MIGRATIONS: readonly Migration[] = [
   {
@@ -26,41 +26,34 @@ export const CLOUD_ACCESS_LIST_MIGRATIONS: readonly Migration[] = [
   },
 ];
 
-/** While there are ended entries, the mount is asked every hour whether they may be removed: its settings can change. */
+/** While there are ended entries, the shard asks the mount each hour whether it may remove them: settings can change. */
 const LOOK_HOURLY: TidySettings = { safetyBuffer: 0, disablePeriodicTidy: false };
 
-/** Where a shard is. */
+/** The place of a shard. Its alarm needs it to find the mount. */
 export interface ShardPlace {
   /** The uuid of the mount. */
   readonly mount: string;
   readonly shard: number;
 }
 
-type PlaceRow = { mount: string; shard: number };
-
-/** A login that was entered in the access list, and what stood there before. */
+/** The entry of a login, and the entry that it replaced. */
 export interface EnteredLogin {
   readonly entry: AccessEntry;
   readonly previous: AccessEntry | null;
 }
 
-/**
- * A shard of the access list of a cloud mount: what is remembered of the logins of its instances. It decides about
- * their nonces in one transaction.
- */
+/** A shard of the access list of a mount: the logins of its instances. It checks their nonces in one transaction. */
 export class CloudAccessList extends GroveObject<Env> {
-  readonly #entries: ExpiringValues<AccessEntry>;
-  readonly #tidy: ListTidy<AccessEntry>;
-  /** The row of the place, once it was read: every login needs it. */
+  readonly #entries: ExpiringList<AccessEntry>;
+  /** The row of the place once it was read. Every login needs it. */
   #knownPlace: ShardPlace | null = null;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env, CLOUD_ACCESS_LIST_MIGRATIONS);
-    this.#entries = new ExpiringValues(this.tables, this.seals, "access_list", "access list entry");
-    this.#tidy = new ListTidy(this.alarms, {
+    this.#entries = new ExpiringList(this.alarms, this.tables, this.seals, {
       list: "access",
-      tables: this.tables,
-      rows: this.#entries,
+      table: "access_list",
+      kind: "access list entry",
       stays: () => false,
       pace: () => LOOK_HOURLY,
       settings: () => this.#settings(),
@@ -70,9 +63,10 @@ export class CloudAccessList extends GroveObject<Env> {
   }
 
   /**
-   * Decides the login of an instance and enters it, in one transaction: of two first logins at once one is the first.
+   * Decides about the login of an instance and stores its entry in one transaction, so only one of two concurrent logins
+   * is the first one.
    *
-   * @returns the entry, whose `nonceHash` is null when the nonce counts for nothing; or why the login is refused (400).
+   * @returns the entry, whose `nonceHash` is null when no further login is possible; or why the login is refused (400).
    */
   async enterLogin(
     place: ShardPlace,
@@ -84,12 +78,12 @@ export class CloudAccessList extends GroveObject<Env> {
     const decided = this.#decide(instanceId, login, now);
     if (!decided.ok) return decided;
     this.#write(place, instanceId, decided.value.entry);
-    // For everything else the alarm is set already, and to read when it is due costs as much as the entry.
-    await this.#tidy.setAlarmForEnd(decided.value.entry.expiresAt);
+    // The alarm is already set for everything else, and reading when that is due costs as much as writing the entry.
+    await this.#entries.setAlarmForEnd(decided.value.entry.expiresAt);
     return decided;
   }
 
-  /** What `enterLogin` would answer; null for an entry. Enters nothing. */
+  /** Decides like `enterLogin`, but stores nothing and returns null for the entry. */
   async judgeLogin(instanceId: string, login: InstanceLogin, now: number): Promise<Result<null>> {
     await this.keys.open();
     const decided = this.#decide(instanceId, login, now);
@@ -97,8 +91,8 @@ export class CloudAccessList extends GroveObject<Env> {
   }
 
   /**
-   * Undoes `enterLogin` when no token came of it: a client that never learned its new nonce would be locked out. Does
-   * nothing when another login was entered meanwhile.
+   * Undoes `enterLogin` when no token was issued: the client has not received its new nonce and would be locked out.
+   * Does nothing when another login has been entered since.
    */
   async undoLogin(instanceId: string, { entry, previous }: EnteredLogin): Promise<void> {
     await this.keys.open();
@@ -111,7 +105,7 @@ export class CloudAccessList extends GroveObject<Env> {
   /**
    * Keeps the entry of an instance whose token is renewed at least until `expiresAt` (ms).
    *
-   * @returns the entry, or null when an operator has deleted it: then the token may not be renewed.
+   * @returns the entry; null when an operator has deleted it, so that the token is not renewed.
    */
   async extend(instanceId: string, expiresAt: number, now: number): Promise<AccessEntry | null> {
     await this.keys.open();
@@ -133,16 +127,16 @@ export class CloudAccessList extends GroveObject<Env> {
     return this.#entries.names(after, limit);
   }
 
-  /** Forgets an instance: its tokens are not renewed, and its next login is a first one. Safe to repeat. */
+  /** Deletes the entry of an instance: its tokens are not renewed, and its next login is a first one. Safe to repeat. */
   async delete(instanceId: string): Promise<void> {
     await this.keys.open();
     this.#entries.delete(instanceId);
   }
 
-  /** Begins to remove ended entries. False when that is under way already. `now` in ms. */
+  /** Starts to remove ended entries. False when that has not finished yet. `now` in ms. */
   async startTidy(safetyBuffer: number, now: number): Promise<boolean> {
     await this.keys.open();
-    return this.#tidy.start(safetyBuffer, now);
+    return this.#entries.startTidy(safetyBuffer, now);
   }
 
   /** Deletes everything when the mount is removed. */
@@ -151,10 +145,9 @@ export class CloudAccessList extends GroveObject<Env> {
     await this.wipe();
   }
 
-  /** The mount's settings for the removal of ended entries. */
   async #settings(): Promise<TidySettings> {
     const place = this.#place();
-    if (!place) throw new Error("a shard with entries knows where it is");
+    if (!place) throw new Error("a shard with entries has a place");
     const mount = within(this.env, this.env.CLOUD_AUTH).getByName(place.mount);
     return (await mount.readTidy("access")) ?? DEFAULT_TIDY;
   }
@@ -162,22 +155,21 @@ export class CloudAccessList extends GroveObject<Env> {
   #write(place: ShardPlace, instanceId: string, entry: AccessEntry): void {
     this.#entries.write(instanceId, entry);
     if (this.#place()) return;
-    // The alarm has to know where this shard is.
     const insert = "INSERT OR REPLACE INTO place (id, mount, shard) VALUES (1, ?, ?)";
     this.tables.exec(insert, place.mount, place.shard);
     this.#knownPlace = place;
   }
 
-  /** Where this shard is; null until something was written. */
+  /** The place of this shard; null before the first write. */
   #place(): ShardPlace | null {
     const query = "SELECT mount, shard FROM place";
-    this.#knownPlace ??= this.tables.exec<PlaceRow>(query).toArray()[0] ?? null;
+    this.#knownPlace ??= this.tables.exec<{ mount: string; shard: number }>(query).toArray()[0] ?? null;
     return this.#knownPlace;
   }
 
   #decide(instanceId: string, login: InstanceLogin, now: number): Result<EnteredLogin> {
     const previous = this.#entries.read(instanceId);
-    // To forget an instance whose entry was tampered with would let any client be its first.
+    // If an entry that was tampered with counted as absent, any client could make the first login of its instance.
     if (!previous && this.#entries.has(instanceId)) return err(DENIED);
     const decided = decideLogin(previous, login, now);
     return decided.ok ? ok({ entry: decided.value, previous }) : decided;

@@ -1,15 +1,19 @@
 import { MountObject } from "../../../auth/mount-object.ts";
 import type { Refusal } from "../../../auth/refused/refusals.ts";
+import { currentTime } from "../../../base/clock.ts";
 import { logInfo } from "../../../base/log.ts";
 import { DENIED, err, ok, type Result, refuse } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
-import type { Setting } from "../../../storage/sealed-values.ts";
+import { SealedTable, type TableShape } from "../../../storage/sealed-table.ts";
+import { Setting, type ValueRow } from "../../../storage/sealed-values.ts";
+import type { Migration } from "../../../storage/tables.ts";
 import { rolesGiving } from "../../roles.ts";
 import {
   type ClientChange,
   type ClientConfig,
   changeClient,
   changeStsRole,
+  DEFAULT_CLIENT,
   type StsRole,
   type StsRoleFields,
 } from "../clients/config.ts";
@@ -19,136 +23,185 @@ import { type CloudRole, MAX_ROLE_LENGTH } from "../rules/role.ts";
 import { changeRole, type RoleChange, type RoleChangeInput } from "../rules/role-change.ts";
 import { type DenyEntry, isStillGenuine } from "../rules/role-tag.ts";
 import { DEFAULT_TIDY, type TidyList, type TidySettings } from "../rules/tidy-settings.ts";
-import { ListTidy } from "./list-tidy.ts";
-import {
-  CLOUD_AUTH_MIGRATIONS,
-  CloudStore,
-  type LoginAsk,
-  type LoginParts,
-  mayWrite,
-  readLoginParts,
-  type WriteGrants,
-} from "./store.ts";
+import { sealedTexts } from "../secrets.ts";
+import { forgetCopies, type LoginAsk, type LoginParts } from "./copies.ts";
+import { ExpiringList, TIDY_JOBS_TABLE } from "./expiring-list.ts";
+import { mayWrite, Records, type WriteGrants } from "./records.ts";
+
+const VALUES = "(name TEXT PRIMARY KEY, value TEXT NOT NULL, seal BLOB) WITHOUT ROWID";
+
+export const CLOUD_AUTH_MIGRATIONS: readonly Migration[] = [
+  {
+    version: 1,
+    description: "one mount of the cloud method; values are JSON",
+    sql: `
+      CREATE TABLE settings ${VALUES};
+      CREATE TABLE certificates ${VALUES};
+      CREATE TABLE sts_roles ${VALUES};
+      CREATE TABLE roles ${VALUES};
+      CREATE TABLE deny_list (name TEXT PRIMARY KEY, value TEXT NOT NULL, expires_at INTEGER NOT NULL, seal BLOB) WITHOUT ROWID;
+      CREATE INDEX deny_list_by_end ON deny_list (expires_at);
+      ${TIDY_JOBS_TABLE}
+    `,
+  },
+];
+
+/** Values of different types by name. */
+const SETTINGS: TableShape = {
+  table: "settings",
+  kind: "cloud setting",
+  key: ["name"],
+  sealed: ["value"],
+  values: ({ value }) => sealedTexts(String(value)),
+};
+/** A login may try all certificates. */
+const CERTIFICATES = { table: "certificates", kind: "cloud certificate", max: 256, plural: "certificates" } as const;
+const STS_ROLES = { table: "sts_roles", kind: "cloud sts role", max: 10_000, plural: "sts roles" } as const;
+const ROLES = { table: "roles", kind: "cloud role", max: 10_000, plural: "roles" } as const;
+
+/** Prefix of the ids of images: a vm login without a role uses the role with the name of its image. */
+const IMAGE_PREFIX = "ami-";
 
 /** Tables whose entries are listed and deleted by name. */
 export type CloudTable = "certificates" | "stsRoles" | "roles" | "denyList";
 
 /**
- * One mounted cloud method: its configuration, roles and deny list. It has no keys of the cloud and calls no cloud; the Worker
- * seals, hashes and verifies. Every method that changes something is one transaction.
+ * The configuration, roles and deny list of a mount of the cloud method. The object has no key for the secrets that it
+ * stores, and calls no cloud: the Worker seals, hashes and verifies. Every change is one transaction.
  */
 export class CloudAuth extends MountObject<Env> {
-  readonly #store: CloudStore;
-  readonly #tidy: ListTidy<DenyEntry>;
+  readonly #client: Setting<ClientConfig>;
+  readonly #identity: Setting<IdentityConfig>;
+  /** The version number of the configuration and the roles (see `#noteChange`). */
+  readonly #state: Setting<number>;
+  readonly #tidySettings: Readonly<Record<TidyList, Setting<TidySettings>>>;
+  /** Roles are by name in lower case, the roles to assume by account id, denied tags by canonical value. */
+  readonly #lists: {
+    readonly certificates: Records<RegisteredCertificate>;
+    readonly stsRoles: Records<StsRole>;
+    readonly roles: Records<CloudRole>;
+    readonly denyList: ExpiringList<DenyEntry>;
+  };
   protected readonly refused: Setting<readonly Refusal[]>;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env, CLOUD_AUTH_MIGRATIONS);
-    this.#store = new CloudStore(this.tables, this.seals);
-    const { roles, denyList, tidy } = this.#store;
-    this.#tidy = new ListTidy(this.alarms, {
-      list: "deny",
-      tables: this.tables,
-      rows: denyList,
-      stays: (tag, entry) => isStillGenuine(tag, entry, (name) => roles.read(name)),
-      pace: () => tidy.deny.read() ?? DEFAULT_TIDY,
-      settings: async () => tidy.deny.read() ?? DEFAULT_TIDY,
-      report: (done) => logInfo(env, { type: "tidy", ...done }),
-    });
-    this.refused = this.#store.refused;
-    if (this.tables.exist) ctx.blockConcurrencyWhile(() => this.alarms.restore());
+    const { tables, seals } = this;
+    const settings = new SealedTable<ValueRow>(tables, seals, SETTINGS);
+    this.#client = new Setting(settings, "client");
+    this.#identity = new Setting(settings, "identity");
+    this.#state = new Setting(settings, "state");
+    this.refused = new Setting(settings, "refused logins");
+    const tidy: Setting<TidySettings> = new Setting(settings, "tidy deny");
+    this.#tidySettings = { access: new Setting(settings, "tidy access"), deny: tidy };
+    const changed = () => this.#noteChange();
+    const roles = new Records<CloudRole>(tables, seals, ROLES, changed);
+    this.#lists = {
+      certificates: new Records(tables, seals, CERTIFICATES, changed),
+      stsRoles: new Records(tables, seals, STS_ROLES, changed),
+      roles,
+      denyList: new ExpiringList(this.alarms, tables, seals, {
+        list: "deny",
+        table: "deny_list",
+        kind: "deny list entry",
+        stays: (tag, entry) => isStillGenuine(tag, entry, (name) => roles.read(name)),
+        pace: () => tidy.read() ?? DEFAULT_TIDY,
+        settings: async () => tidy.read() ?? DEFAULT_TIDY,
+        report: (done) => logInfo(env, { type: "tidy", ...done }),
+      }),
+    };
+    if (tables.exist) ctx.blockConcurrencyWhile(() => this.alarms.restore());
   }
 
   /** At most `limit` names of a table after `after`, in order. */
   names(table: CloudTable, after: string, limit: number): string[] {
-    return this.#store[table].names(after, limit);
+    return this.#lists[table].names(after, limit);
   }
 
-  /** Deletes an entry of a table. Tokens of a deleted role live on and can not be renewed. Safe to repeat. */
+  /** Deletes an entry of a table. Tokens of a deleted role stay valid and can't be renewed. Safe to repeat. */
   async remove(table: CloudTable, name: string): Promise<void> {
     await this.keys.open();
-    this.#store[table].delete(name);
+    this.#lists[table].delete(name);
   }
 
-  /** The configuration of calls to the cloud, with its secret sealed. null when none was written. */
+  /** The client configuration with its sealed secret; null when none was written. */
   async readClient(): Promise<ClientConfig | null> {
     await this.keys.open();
-    return this.#store.client.read();
+    return this.#client.read();
   }
 
-  /** Changes the client configuration. Returns it as it is now, or "permission_denied". */
+  /** Changes the client configuration. Returns the new one, or "permission_denied". */
   async writeClient(change: ClientChange, grants: WriteGrants): Promise<Result<ClientConfig>> {
     await this.keys.open();
-    const before = this.#store.client.read();
+    const before = this.#client.read();
     if (!mayWrite(before, grants)) return err(DENIED);
     const after = changeClient(before, change);
     if (after.ok) this.#writeClient(after.value);
     return after;
   }
 
-  /** Replaces the access key `from` by another. False when it is not the configured one any more. */
+  /** Replaces the access key `from`. False when another one is configured by now. */
   async replaceAccessKey(
     from: string,
     change: Required<Pick<ClientConfig, "accessKey" | "sealedSecretKey">>,
   ): Promise<boolean> {
     await this.keys.open();
-    const before = this.#store.client.read();
+    const before = this.#client.read();
     if (before?.accessKey !== from) return false;
     this.#writeClient({ ...before, ...change });
     return true;
   }
 
-  /** Deletes the configuration of calls to the cloud. Safe to repeat. */
+  /** Deletes the client configuration. Safe to repeat. */
   async deleteClient(): Promise<void> {
     await this.keys.open();
-    this.#store.client.delete();
-    this.#store.changed();
+    this.#client.delete();
+    this.#noteChange();
   }
 
-  /** Which properties name logins and are shown of them; the defaults when nothing was written. */
+  /** The identity configuration; the defaults when none was written. */
   async readIdentity(): Promise<IdentityConfig> {
     await this.keys.open();
-    return this.#store.identity.read() ?? DEFAULT_IDENTITY;
+    return this.#identity.read() ?? DEFAULT_IDENTITY;
   }
 
-  /** Changes the identity configuration. Fields that are absent keep their values. */
+  /** Changes the identity configuration. Absent fields keep their values. */
   async writeIdentity(change: Partial<IdentityConfig>): Promise<void> {
     await this.keys.open();
-    const { identity } = this.#store;
-    identity.write({ ...(identity.read() ?? DEFAULT_IDENTITY), ...change });
-    this.#store.changed();
+    this.#identity.write({ ...(this.#identity.read() ?? DEFAULT_IDENTITY), ...change });
+    this.#noteChange();
   }
 
-  /** The settings of the clean-up of one list. null when none were written, and the defaults apply. */
+  /** The tidy settings of a list; null when none were written and the defaults apply. */
   async readTidy(list: TidyList): Promise<TidySettings | null> {
     await this.keys.open();
-    return this.#store.tidy[list].read();
+    return this.#tidySettings[list].read();
   }
 
-  /** Changes the tidy settings of a list; or "permission_denied". */
+  /** Changes the tidy settings of a list; or returns "permission_denied". */
   async writeTidy(list: TidyList, change: Partial<TidySettings>, grants: WriteGrants): Promise<Result<null>> {
     await this.keys.open();
-    const before = this.#store.tidy[list].read();
+    const before = this.#tidySettings[list].read();
     if (!mayWrite(before, grants)) return err(DENIED);
-    this.#store.tidy[list].write({ ...(before ?? DEFAULT_TIDY), ...change });
+    this.#tidySettings[list].write({ ...(before ?? DEFAULT_TIDY), ...change });
     await this.alarms.set();
     return ok(null);
   }
 
-  /** Deletes the settings of the clean-up of one list. Safe to repeat. */
+  /** Deletes the tidy settings of a list. Safe to repeat. */
   async deleteTidy(list: TidyList): Promise<void> {
     await this.keys.open();
-    this.#store.tidy[list].delete();
+    this.#tidySettings[list].delete();
     await this.alarms.set();
   }
 
   /** The registered certificate with this name, or null. */
   async readCertificate(name: string): Promise<RegisteredCertificate | null> {
     await this.keys.open();
-    return this.#store.certificates.read(name);
+    return this.#lists.certificates.read(name);
   }
 
-  /** Registers a certificate. `type` null keeps that of the one it replaces. */
+  /** Registers a certificate. A null `type` keeps the type of the certificate that is replaced. */
   async writeCertificate(
     name: string,
     pem: string,
@@ -156,7 +209,7 @@ export class CloudAuth extends MountObject<Env> {
     grants: WriteGrants,
   ): Promise<Result<null>> {
     await this.keys.open();
-    return this.#store.certificates.change(name, grants, (before) =>
+    return this.#lists.certificates.change(name, grants, (before) =>
       ok({ type: type ?? before?.type ?? "pkcs7", pem }),
     );
   }
@@ -164,30 +217,30 @@ export class CloudAuth extends MountObject<Env> {
   /** The role to assume for calls to this account, or null. */
   async readStsRole(accountId: string): Promise<StsRole | null> {
     await this.keys.open();
-    return this.#store.stsRoles.read(accountId);
+    return this.#lists.stsRoles.read(accountId);
   }
 
-  /** Associates a role with an account. Fields that are undefined keep what is there. */
+  /** Sets the role to assume for an account. Undefined fields keep their values. */
   async writeStsRole(accountId: string, fields: StsRoleFields, grants: WriteGrants): Promise<Result<null>> {
     await this.keys.open();
-    return this.#store.stsRoles.change(accountId, grants, (before) => changeStsRole(before, fields));
+    return this.#lists.stsRoles.change(accountId, grants, (before) => changeStsRole(before, fields));
   }
 
-  /** The role of this name (lower case), or null. */
+  /** The role with this name in lower case, or null. */
   async readRole(name: string): Promise<CloudRole | null> {
     await this.keys.open();
-    return this.#store.roles.read(name);
+    return this.#lists.roles.read(name);
   }
 
   /** Names of the roles that give tokens this policy. */
   async rolesGiving(policy: string): Promise<string[]> {
     await this.keys.open();
-    return rolesGiving(this.#store.roles, policy);
+    return rolesGiving(this.#lists.roles, policy);
   }
 
   /**
-   * Makes or changes the role `name` (lower case), unless principals have to be looked up first: then the Worker does that
-   * and calls again, and the rules judge again what is stored by then.
+   * Creates or changes the role `name` (lower case). When principals must be looked up first, nothing is written: the
+   * Worker looks them up and calls again, and the rules are applied to the role that is stored then.
    */
   async writeRole(
     name: string,
@@ -195,55 +248,83 @@ export class CloudAuth extends MountObject<Env> {
     grants: WriteGrants,
   ): Promise<Result<RoleChange>> {
     await this.keys.open();
-    const before = this.#store.roles.read(name);
+    const { roles } = this.#lists;
+    const before = roles.read(name);
     if (!mayWrite(before, grants)) return err(DENIED);
     const change = changeRole({ ...write, before });
     if (!change.ok || change.value.kind === "unresolved") return change;
     const { role } = change.value;
     if (JSON.stringify(role).length > MAX_ROLE_LENGTH) return refuse("the role is too large");
-    const written = this.#store.roles.replace(name, before, role);
+    const written = roles.replace(name, before, role);
     return written.ok ? change : written;
   }
 
-  /** The parts of the configuration that a login or a renewal needs. */
-  async readForLogin(ask: LoginAsk): Promise<LoginParts> {
+  /** The parts of the configuration that a login or a renewal asks for. */
+  async readForLogin({ settings, roleName, accountId }: LoginAsk): Promise<LoginParts> {
     await this.keys.open();
-    return readLoginParts(this.#store, ask);
+    const { certificates, stsRoles, roles } = this.#lists;
+    // Defaults in the place of settings that were tampered with could admit clients that these settings refuse.
+    const tampered = this.#client.isTampered || this.#identity.isTampered;
+    const hasRoleFrom = (prefix: string) => roles.names(prefix, 1).some((name) => name.startsWith(prefix));
+    return {
+      state: this.#state.read() ?? 0,
+      settings: settings
+        ? {
+            client: this.#client.read() ?? DEFAULT_CLIENT,
+            identity: this.#identity.read() ?? DEFAULT_IDENTITY,
+            certificates: certificates.values(),
+            hasRoles: hasRoleFrom(""),
+            hasImageRoles: hasRoleFrom(IMAGE_PREFIX),
+            tampered,
+          }
+        : null,
+      role: roleName === null || tampered ? null : roles.read(roleName),
+      stsRole: accountId === null ? null : stsRoles.read(accountId),
+    };
   }
 
-  /** The number of the state that the configuration and the roles are in; 0 before the first change. */
+  /** The version number of the configuration and the roles; 0 before the first change. */
   async configurationState(): Promise<number> {
     await this.keys.open();
-    return this.#store.state;
+    return this.#state.read() ?? 0;
   }
 
-  /** The entry of a role tag (its canonical value) on the deny list, or null. Times in ms. */
+  /** The deny list entry of a role tag (its canonical value), or null. Times in ms. */
   async readDenied(tag: string): Promise<DenyEntry | null> {
     await this.keys.open();
-    return this.#store.denyList.read(tag);
+    return this.#lists.denyList.read(tag);
   }
 
-  /** Whether a role tag (its canonical value) is denied, also by an entry that was tampered with. */
+  /** True when a role tag (its canonical value) is denied, also by an entry that was tampered with. */
   isDenied(tag: string): boolean {
-    return this.#store.denyList.has(tag);
+    return this.#lists.denyList.has(tag);
   }
 
-  /** Denies a role tag (its canonical value) of the role with this id. Denying it again only moves its end. Times in ms. */
+  /** Denies a role tag (its canonical value) of the role with this id. Repeating it only moves the end. Times in ms. */
   async deny(tag: string, roleId: string, expiresAt: number, now: number): Promise<void> {
     await this.keys.open();
-    const before = this.#store.denyList.read(tag);
-    this.#store.denyList.write(tag, { createdAt: before?.createdAt ?? now, expiresAt, roleId });
+    const { denyList } = this.#lists;
+    denyList.write(tag, { createdAt: denyList.read(tag)?.createdAt ?? now, expiresAt, roleId });
     await this.alarms.set();
   }
 
-  /** Begins to remove the ended entries of the deny list. False when that is under way already. `now` in ms. */
+  /** Starts to remove the ended entries of the deny list. False when that has not finished yet. `now` in ms. */
   async startTidy(safetyBuffer: number, now: number): Promise<boolean> {
     await this.keys.open();
-    return this.#tidy.start(safetyBuffer, now);
+    return this.#lists.denyList.startTidy(safetyBuffer, now);
   }
 
   #writeClient(client: ClientConfig): void {
-    this.#store.client.write(client);
-    this.#store.changed();
+    this.#client.write(client);
+    this.#noteChange();
+  }
+
+  /** Increases the version number in the transaction of a change. Isolates keep copies by it. */
+  #noteChange(): void {
+    if (!this.tables.exist) return;
+    // The time makes the number greater also after a restore of an earlier state.
+    this.#state.write(Math.max((this.#state.read() ?? 0) + 1, currentTime()));
+    // Where one process serves everything, this isolate also answers requests.
+    forgetCopies();
   }
 }

@@ -1,114 +1,114 @@
-import { IsolateCopy } from "../../../base/isolate-copy.ts";
+import { IsolateCopy, type Reading } from "../../../base/isolate-copy.ts";
 import { type AnswersOfSource, type CopyUse, type UsedCopy, useOfCopy } from "../../../system/copy-age.ts";
 import type { ClientConfig, StsRole } from "../clients/config.ts";
 import type { RegisteredCertificate } from "../documents/trusted.ts";
 import type { IdentityConfig } from "../rules/identity.ts";
 import type { CloudRole } from "../rules/role.ts";
 
-/** What every login at a mount needs. Secrets in it are sealed. */
+/** The settings that every login at a mount needs. Secrets in them are sealed. */
 export interface LoginSettings {
   readonly client: ClientConfig;
   readonly identity: IdentityConfig;
   readonly certificates: readonly RegisteredCertificate[];
-  /** False when there is no role at all: then no login without a role can lead to one. */
+  /** False when there is no role: a login without a role can then be refused before its proof is verified. */
   readonly hasRoles: boolean;
-  /** The same for roles that are named like an image. */
+  /** The same for roles with the name of an image. */
   readonly hasImageRoles: boolean;
-  /** True when they were tampered with. Then there are no roles: defaults would let in clients that the settings keep out. */
+  /** True when the settings were tampered with. Then no role is returned, since defaults could admit more clients. */
   readonly tampered: boolean;
 }
 
-/** How old a copy of the announced state may get (ms). It bounds changes that are not announced, as by a restored object. */
-const LONGEST_MS = 60_000;
+/** Parts of the configuration that a login or a renewal asks for. */
+export interface LoginAsk {
+  readonly settings: boolean;
+  /** In lower case; null for none. */
+  readonly roleName: string | null;
+  /** The account whose role to assume; null for none. */
+  readonly accountId: string | null;
+}
 
-/** Which mount's copy, and how it is judged. */
+/** The parts that were asked for. Null: not asked for, or not stored. */
+export interface LoginParts {
+  /** Version number of the configuration. Every change increases it. */
+  readonly state: number;
+  readonly settings: LoginSettings | null;
+  readonly role: CloudRole | null;
+  /** The role to assume for the account. */
+  readonly stsRole: StsRole | null;
+}
+
+/** One or more of the parts. */
+export type SomeParts = Partial<Omit<LoginParts, "state">>;
+
+/** Maximum age (ms) of a copy of the announced state. It bounds changes that are not announced, such as a restore. */
+const LONGEST_MS = 60_000;
+/** Maximum size of the copies in characters of JSON; at most twice as much is kept. A role has 131,072 at most. */
+const MAX_CHARACTERS = 1_572_864;
+
+/** A mount, and the limits of the copies of its configuration. */
 export interface CopyOf {
   /** The uuid of the mount. */
   readonly mount: string;
-  /** The newest state of the mount's configuration that was announced to this isolate; 0 before the first. */
+  /** The newest state that was announced to this isolate; 0 before the first. */
   readonly announced: number;
-  /** How long a copy of another state is good, in ms: POLICY_CACHE_SECONDS. */
+  /** Maximum age of a copy of another state in ms: POLICY_CACHE_SECONDS. */
   readonly maxAgeMs: number;
-  /** How much longer a copy is good while the mount's object does not answer, in ms: POLICY_GRACE_SECONDS. */
+  /** Additional age in ms while the mount's object does not answer: POLICY_GRACE_SECONDS. */
   readonly graceMs: number;
-  /** How the mount's object answered lately. */
   readonly source: AnswersOfSource;
 }
 
 /** A copy that may be used. */
-export interface KnownPart<T> extends UsedCopy {
-  readonly part: T;
+export interface KnownPart extends UsedCopy {
+  readonly part: SomeParts;
   /** Whether to read it again, and whether to wait for that. */
   readonly use: Exclude<CopyUse, "wait">;
 }
 
-interface Copy<T> {
-  readonly part: T;
-  /** The state that the object was in. */
-  readonly state: number;
+/** The isolate's copies, by mount and name of the part. */
+const copies = new IsolateCopy<string, { readonly part: SomeParts; readonly state: number }>(
+  MAX_CHARACTERS,
+  (one, other) => one.state === other.state,
+  ({ part }) => JSON.stringify(part).length + 256,
+);
+
+/**
+ * Finds the copy of a part, by a name that is unique in the mount. `now` in ms.
+ *
+ * A copy of the announced state is used without asking the object: the installation's snapshot has the announced state,
+ * so a change takes effect within POLICY_CACHE_SECONDS. A copy of another state is used for that long too. While the
+ * object does not answer, a copy is used for longer, unless a change was announced since.
+ */
+export function findCopy(of: CopyOf, name: string, now: number): KnownPart | undefined {
+  const copied = copies.copied(`${of.mount} ${name}`);
+  if (!copied) return undefined;
+  const { part, state } = copied.value;
+  const age: UsedCopy = {
+    checkedAt: copied.readAt,
+    maxAgeMs: state === of.announced ? LONGEST_MS : of.maxAgeMs,
+    graceMs: state >= of.announced ? of.graceMs : 0,
+  };
+  const use = useOfCopy(age, of.source, now);
+  return use === "wait" ? undefined : { ...age, part, use };
 }
 
-/** Copies of one part of the configurations of mounts, in the memory of this isolate. */
-class PartCopies<T> {
-  readonly #copies: IsolateCopy<string, Copy<T>>;
-
-  /** @param maxCharacters of the copies together, as JSON; at most twice as much is kept. */
-  constructor(maxCharacters: number) {
-    this.#copies = new IsolateCopy(
-      maxCharacters,
-      (one, other) => one.state === other.state,
-      ({ part }) => JSON.stringify(part).length + 256,
-    );
-  }
-
-  /**
-   * The copy of a name, or undefined. `now` in ms.
-   *
-   * A copy of the state that was announced last is good without asking; the snapshot of the installation says what was
-   * announced, so a change holds within POLICY_CACHE_SECONDS. One of another state is good for that long too. While the
-   * object does not answer, a copy is good for longer, but not when a change was announced since.
-   */
-  find(of: CopyOf, name: string, now: number): KnownPart<T> | undefined {
-    const copied = this.#copies.copied(keyOf(of, name));
-    if (!copied) return undefined;
-    const { value: copy, readAt: checkedAt } = copied;
-    const age: UsedCopy = {
-      checkedAt,
-      maxAgeMs: copy.state === of.announced ? LONGEST_MS : of.maxAgeMs,
-      graceMs: copy.state >= of.announced ? of.graceMs : 0,
-    };
-    const use = useOfCopy(age, of.source, now);
-    return use === "wait" ? undefined : { ...age, part: copy.part, use };
-  }
-
-  /**
-   * Begins a reading, before the object is asked.
-   *
-   * @returns keeps what was read in some state of the object, see `IsolateCopy.keep`; undefined drops the copy.
-   */
-  begin(of: Pick<CopyOf, "mount">, name: string): (part: T | undefined, state: number) => void {
-    const reading = this.#copies.begin();
-    return (part, state) =>
-      this.#copies.keep(keyOf(of, name), part === undefined ? undefined : { part, state }, reading);
-  }
-
-  forget(): void {
-    this.#copies.clear();
-  }
+/** Begins a read of parts, before the object is asked. */
+export function beginReading(): Reading {
+  return copies.begin();
 }
 
-/** By "": each mount has one. */
-export const SETTINGS_COPIES = new PartCopies<LoginSettings>(2 ** 18);
-/** By the name of the role. It has 131,072 characters at most, and usually less than 2,000. */
-export const ROLE_COPIES = new PartCopies<CloudRole>(2 ** 20);
-/** By the id of the account; null where no role is configured. */
-export const STS_ROLE_COPIES = new PartCopies<StsRole | null>(2 ** 18);
+/** Keeps a part that was read in a state of the object (see `IsolateCopy.keep`); undefined drops the copy. */
+export function keepCopy(
+  { mount }: Pick<CopyOf, "mount">,
+  name: string,
+  part: SomeParts | undefined,
+  state: number,
+  reading: Reading,
+): void {
+  copies.keep(`${mount} ${name}`, part && { part, state }, reading);
+}
 
-/** Drops all copies. Called with every change that this isolate makes, so that it sees its own at once. */
+/** Drops all copies. Called after each change that this isolate makes, so that it sees its own changes at once. */
 export function forgetCopies(): void {
-  for (const copies of [SETTINGS_COPIES, ROLE_COPIES, STS_ROLE_COPIES]) copies.forget();
-}
-
-function keyOf({ mount }: Pick<CopyOf, "mount">, name: string): string {
-  return `${mount} ${name}`;
+  copies.clear();
 }

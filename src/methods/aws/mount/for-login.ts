@@ -1,46 +1,43 @@
 import { currentTime } from "../../../base/clock.ts";
 import { GenerationalCache } from "../../../base/generational-cache.ts";
-import { type CopyUse, copyLimits } from "../../../system/copy-age.ts";
+import { copyLimits } from "../../../system/copy-age.ts";
 import { CopySource } from "../../../system/copy-source.ts";
 import type { CloudAccess } from "../clients/client.ts";
-import type { StsRole } from "../clients/config.ts";
-import type { CloudRole } from "../rules/role.ts";
 import type { CloudAuth } from "./cloud-auth.ts";
 import {
+  beginReading,
   type CopyOf,
+  findCopy,
   type KnownPart,
+  keepCopy,
+  type LoginAsk,
+  type LoginParts,
   type LoginSettings,
-  ROLE_COPIES,
-  SETTINGS_COPIES,
-  STS_ROLE_COPIES,
+  type SomeParts,
 } from "./copies.ts";
 import { cloudAuthAt } from "./mount.ts";
-import type { LoginAsk, LoginParts } from "./store.ts";
 
 /** The part of a mount's configuration that decides about a login or a renewal. */
 interface LoginConfiguration extends Omit<LoginParts, "state"> {
   readonly settings: LoginSettings;
 }
 
-/** Copies of what is needed; undefined for one that is lacking, null for what is not needed. */
-interface Known {
-  readonly settings: KnownPart<LoginSettings> | null | undefined;
-  readonly role: KnownPart<CloudRole> | null | undefined;
-  readonly stsRole: KnownPart<StsRole | null> | null | undefined;
-}
-
-/** Mounts whose sources are remembered in one generation. */
+/** Maximum number of sources in one generation. */
 const MAX_SOURCES = 1_000;
-/** How the objects of mounts answered lately, by the uuids of the mounts. */
+/** Recent answers of the objects of mounts, by the uuids of the mounts. */
 const sources = new GenerationalCache<string, CopySource>(MAX_SOURCES);
 
+const SETTINGS = "settings";
+const roleCopy = (name: string) => `role ${name}`;
+const accountCopy = (id: string) => `account ${id}`;
+
 /**
- * The configuration as this isolate knows it, within POLICY_CACHE_SECONDS of every change; POLICY_GRACE_SECONDS later while the
- * mount's object does not answer. The object is asked once for what the isolate has no copy of: usually for nothing. A role
- * that is not there is asked for every time, as its name could be anything.
+ * The configuration from this isolate's copies. Every change takes effect within POLICY_CACHE_SECONDS; while the mount's
+ * object does not answer, within POLICY_GRACE_SECONDS more. One call to the object reads what has no copy, usually
+ * nothing. A role that does not exist is asked for each time, as a client can send any name.
  *
  * @param roleName in lower case; null for none. `accountId` likewise.
- * @param has the settings that a login has already; null for none.
+ * @param has the settings that the login has read already; null for none.
  */
 export async function configurationForLogin(
   { env, mount }: Pick<CloudAccess, "env" | "mount">,
@@ -52,58 +49,52 @@ export async function configurationForLogin(
   sources.set(mount.uuid, source, 1);
   const of: CopyOf = { mount: mount.uuid, announced: mount.methodState ?? 0, ...copyLimits(env), source };
   const now = currentTime();
-  const known: Known = {
-    settings: has ? null : SETTINGS_COPIES.find(of, "", now),
-    role: roleName === null ? null : ROLE_COPIES.find(of, roleName, now),
-    stsRole: accountId === null ? null : STS_ROLE_COPIES.find(of, accountId, now),
-  };
+  const settings = has ? null : findCopy(of, SETTINGS, now);
+  const role = roleName === null ? null : findCopy(of, roleCopy(roleName), now);
+  const stsRole = accountId === null ? null : findCopy(of, accountCopy(accountId), now);
+  const copies = [settings, role, stsRole].filter((copy) => copy != null);
+
   const read = async () => {
-    const parts = await readAnew(cloudAuthAt(env, mount), of, { settings: !has, roleName, accountId }, known);
+    const ask = {
+      settings: mustRead(settings),
+      roleName: mustRead(role) ? roleName : null,
+      accountId: mustRead(stsRole) ? accountId : null,
+    };
+    const fresh = copies.filter(({ use }) => use === "use").map(({ part }) => part);
+    const parts = await readParts(cloudAuthAt(env, mount), of, ask);
     source.noteAnswer(now);
-    return withSettings(has ?? parts.settings, parts);
+    return join(has, [...fresh, ...parts]);
   };
-  const { settings, role, stsRole } = known;
-  if (settings === undefined || role === undefined || stsRole === undefined) return read();
-  const copies = [settings, role, stsRole].filter((part) => part !== null);
   const oldest = copies.find(({ use }) => use === "try") ?? copies.find(({ use }) => use === "renew") ?? copies[0];
-  if (!oldest) return read();
-  const copied = { role: role?.part ?? null, stsRole: stsRole?.part ?? null };
-  return source.serve(oldest.use, oldest, withSettings(has ?? settings?.part, copied), read);
+  if (!oldest || [settings, role, stsRole].includes(undefined)) return read();
+  const copied = join(
+    has,
+    copies.map(({ part }) => part),
+  );
+  return source.serve(oldest.use, oldest, copied, read);
 }
 
-function withSettings(
-  settings: LoginSettings | null | undefined,
-  { role, stsRole }: Omit<LoginConfiguration, "settings">,
-): LoginConfiguration {
+/** True when a part has no copy (undefined), or an old one. Null: the part is not needed. */
+function mustRead(copy: KnownPart | null | undefined): boolean {
+  return copy !== null && copy?.use !== "use";
+}
+
+/** Reads parts from the mount's object and keeps copies of them. */
+async function readParts(auth: DurableObjectStub<CloudAuth>, of: CopyOf, ask: LoginAsk): Promise<SomeParts[]> {
+  const reading = beginReading();
+  const { state, settings, role, stsRole } = await auth.readForLogin(ask);
+  const parts: [name: string, part: SomeParts][] = [];
+  if (ask.settings) parts.push([SETTINGS, { settings }]);
+  if (ask.roleName !== null) parts.push([roleCopy(ask.roleName), { role }]);
+  if (ask.accountId !== null) parts.push([accountCopy(ask.accountId), { stsRole }]);
+  for (const [name, part] of parts) keepCopy(of, name, part.role === null ? undefined : part, state, reading);
+  return parts.map(([, part]) => part);
+}
+
+function join(has: LoginSettings | null, parts: readonly SomeParts[]): LoginConfiguration {
+  const joined: SomeParts = {};
+  for (const part of parts) Object.assign(joined, part);
+  const { settings = has, role = null, stsRole = null } = joined;
   if (!settings) throw new Error("a mount's object left out the settings");
   return { settings, role, stsRole };
-}
-
-/** Asks the mount's object for what is lacking or old of what is needed. */
-async function readAnew(
-  auth: DurableObjectStub<CloudAuth>,
-  of: CopyOf,
-  needed: LoginAsk,
-  known: Known,
-): Promise<Omit<LoginParts, "state">> {
-  const [settings, role, stsRole] = [fresh(known.settings), fresh(known.role), fresh(known.stsRole)];
-  const roleName = role ? null : needed.roleName;
-  const accountId = stsRole ? null : needed.accountId;
-  const keepSettings = SETTINGS_COPIES.begin(of, "");
-  const keepRole = ROLE_COPIES.begin(of, roleName ?? "");
-  const keepStsRole = STS_ROLE_COPIES.begin(of, accountId ?? "");
-  const read = await auth.readForLogin({ settings: needed.settings && !settings, roleName, accountId });
-  if (read.settings) keepSettings(read.settings, read.state);
-  if (roleName !== null) keepRole(read.role ?? undefined, read.state);
-  if (accountId !== null) keepStsRole(read.stsRole, read.state);
-  return {
-    settings: settings?.part ?? read.settings,
-    role: role?.part ?? read.role,
-    stsRole: stsRole?.part ?? read.stsRole,
-  };
-}
-
-/** A copy that need not be read again. */
-function fresh<P extends { readonly use: CopyUse }>(known: P | null | undefined): P | null {
-  return known?.use === "use" ? known : null;
 }

@@ -23,45 +23,37 @@ export function cloudAuthAt(env: AwsEnv, mount: Pick<Mount, "uuid">): DurableObj
   return within(env, env.CLOUD_AUTH).getByName(mount.uuid);
 }
 
-/** The object of the mount that a request is for. */
+/** The object of a request's mount. */
 export function cloudAuthOf(context: AtMount & { readonly env: AwsEnv }): DurableObjectStub<CloudAuth> {
   return cloudAuthAt(context.env, mountOf(context));
 }
 
 /**
- * Makes a change of what isolates keep copies of, and announces it before it is answered: it holds here at once, and elsewhere
- * within POLICY_CACHE_SECONDS. After a crash in between it holds elsewhere within a minute; the change was not acknowledged then.
+ * Changes a configuration of which isolates keep copies, and announces the change before it is answered. It takes effect
+ * here at once, and in other isolates within POLICY_CACHE_SECONDS. After a crash in between, the change is not
+ * acknowledged and takes effect in other isolates within a minute.
  */
 export async function changeConfiguration<T>(
   context: AtMount & { readonly env: Env },
   change: (auth: DurableObjectStub<CloudAuth>) => Promise<T>,
 ): Promise<T> {
-  return changeConfigurationAt(context.env, mountOf(context), change);
-}
-
-/** The same for a mount. */
-export async function changeConfigurationAt<T>(
-  env: Env,
-  mount: Pick<Mount, "uuid">,
-  change: (auth: DurableObjectStub<CloudAuth>) => Promise<T>,
-): Promise<T> {
-  const auth = cloudAuthAt(env, mount);
+  const auth = cloudAuthOf(context);
   try {
     return await change(auth);
   } finally {
-    // Also when the change failed: the object may have made it before its answer was lost.
+    // Also after a failure: the object may have made the change before its answer was lost.
     forgetCopies();
-    await systemOf(env).announceMethodState(mount.uuid, await auth.configurationState());
+    await systemOf(context.env).announceMethodState(mountOf(context).uuid, await auth.configurationState());
   }
 }
 
-/** A shard: its object, and the place that is passed to it. */
+/** The object of a shard of the access list, and its place. */
 interface AccessShard {
   readonly list: DurableObjectStub<CloudAccessList>;
   readonly place: ShardPlace;
 }
 
-/** The shard that remembers the logins of an instance at a mount. */
+/** The shard of a mount with the logins of an instance. */
 export function accessShardFor(env: AwsEnv, mount: Pick<Mount, "uuid">, instanceId: string): AccessShard {
   return shardAt(env, mount.uuid, accessShardOf(instanceId));
 }

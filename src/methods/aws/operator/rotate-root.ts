@@ -12,7 +12,7 @@ import { iamCall } from "../clients/principals.ts";
 import type { CallPolicy } from "../clients/retry.ts";
 import { serverPartition } from "../clients/server-credentials.ts";
 import { callApi } from "../clients/sts.ts";
-import { changeConfigurationAt, cloudAuthAt } from "../mount/mount.ts";
+import { changeConfiguration, cloudAuthOf } from "../mount/mount.ts";
 import { sealSecret } from "../secrets.ts";
 import { operatorClient } from "./resolve.ts";
 
@@ -22,9 +22,8 @@ import { operatorClient } from "./resolve.ts";
  * and the message says which key an operator has to delete.
  */
 export async function rotateRoot(context: CallContext<unknown, unknown>): Promise<Result<Reply>> {
-  const { env, installation } = context;
-  const access: CloudAccess = { env, installation, mount: mountOf(context) };
-  const client = await cloudAuthAt(env, access.mount).readClient();
+  const access: Rotation = { ...context, mount: mountOf(context) };
+  const client = await cloudAuthOf(context).readClient();
   const problem = problemOf(client);
   if (!client || problem) return refuse(problem ?? "");
 
@@ -37,6 +36,9 @@ export async function rotateRoot(context: CallContext<unknown, unknown>): Promis
   const warning = `The new access key is configured, but the old one, ${client.accessKey}, could not be deleted. Delete it by hand: it is still good.`;
   return ok(dataReply({ access_key: key.accessKeyId }, deleted.ok ? undefined : [warning]));
 }
+
+/** The request, and its mount. */
+type Rotation = CallContext & CloudAccess;
 
 /** Why the access key can't be rotated, or null. Messages are those of the reference's AWS method (config/rotate-root). */
 function problemOf(client: ClientConfig | null): string | null {
@@ -97,7 +99,7 @@ async function withConfiguredKeys<T>(
 }
 
 /** Configures the new key; if that can't be, deletes it again. */
-async function storeKey(access: CloudAccess, oldKey: string, { userName, key }: NewAccessKey): Promise<Result<null>> {
+async function storeKey(access: Rotation, oldKey: string, { userName, key }: NewAccessKey): Promise<Result<null>> {
   const sealedSecretKey = await sealSecret(access.installation.keys, access.mount, SECRET_KEY, key.secretAccessKey);
   const configured = await configureKey(access, oldKey, { accessKey: key.accessKeyId, sealedSecretKey });
   if (configured === key.accessKeyId) return ok(null);
@@ -112,18 +114,18 @@ async function storeKey(access: CloudAccess, oldKey: string, { userName, key }: 
 
 /** Returns the access key that is configured afterwards; null when the object of the mount does not say. */
 async function configureKey(
-  { env, mount }: CloudAccess,
+  access: Rotation,
   oldKey: string,
   change: { readonly accessKey: string; readonly sealedSecretKey: string },
 ): Promise<string | null> {
   try {
-    const replaced = await changeConfigurationAt(env, mount, (auth) => auth.replaceAccessKey(oldKey, change));
+    const replaced = await changeConfiguration(access, (auth) => auth.replaceAccessKey(oldKey, change));
     if (replaced) return change.accessKey;
   } catch {
     // The object may have stored it before it went away: it is asked below.
   }
   try {
-    return (await cloudAuthAt(env, mount).readClient())?.accessKey ?? "";
+    return (await cloudAuthOf(access).readClient())?.accessKey ?? "";
   } catch {
     return null;
   }

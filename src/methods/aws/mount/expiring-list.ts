@@ -1,0 +1,185 @@
+import { currentTime } from "../../../base/clock.ts";
+import type { SealedKind } from "../../../crypto/row-keys.ts";
+import type { ObjectAlarm } from "../../../storage/object-alarm.ts";
+import type { RowSeals } from "../../../storage/row-seals.ts";
+import { SealedValues } from "../../../storage/sealed-values.ts";
+import type { Tables } from "../../../storage/tables.ts";
+import type { TidyList, TidySettings } from "../rules/tidy-settings.ts";
+
+/** Maximum number of rows that one step removes. */
+const STEP_ROWS = 500;
+/** Maximum number of steps of one alarm. The next alarm continues, so that other requests do not wait long. */
+const ALARM_STEPS = 64;
+/** An entry that has to stay after its end is checked again after this time. */
+const STAYS_MS = 24 * 3_600_000;
+/** Periodic runs begin on the hour, so that one run removes the entries that end at different moments. */
+const PERIOD_MS = 3_600_000;
+/** Pause after an alarm that failed. */
+const RETRY_MS = 30_000;
+
+/** A job removes the entries that ended before `cutoff` (ms). */
+export const TIDY_JOBS_TABLE =
+  "CREATE TABLE tidy_jobs (list TEXT PRIMARY KEY, cutoff INTEGER NOT NULL, removed INTEGER NOT NULL) WITHOUT ROWID;";
+
+interface JobRow extends Record<string, SqlStorageValue> {
+  cutoff: number;
+  removed: number;
+}
+
+/** The result of a finished job. */
+interface TidyReport {
+  readonly list: TidyList;
+  readonly removed: number;
+  /** Entries without a readable end. They stay until an operator deletes them by name. */
+  readonly unreadable: number;
+}
+
+interface ListOptions<T> {
+  readonly list: TidyList;
+  readonly table: string;
+  readonly kind: SealedKind;
+  /** True for an entry that has to stay after its end. */
+  stays(name: string, value: T): boolean;
+  /** The settings from which the time of the alarm follows. */
+  pace(): TidySettings;
+  /** The settings of the mount. When this fails, the alarm tries again. */
+  settings(): Promise<TidySettings>;
+  report(done: TidyReport): void;
+}
+
+/** Name of the alarm's duty. */
+const DUTY = "tidy";
+
+/**
+ * A table of values with an expiry, stored also in an indexed column `expires_at` (ms). The alarm of the object removes
+ * ended entries. A job is a row, so it continues after a crash; each step is a transaction of bounded size.
+ */
+export class ExpiringList<T extends { readonly expiresAt: number }> extends SealedValues<T> {
+  readonly #alarms: ObjectAlarm;
+  readonly #tables: Tables;
+  readonly #options: ListOptions<T>;
+
+  constructor(alarms: ObjectAlarm, tables: Tables, seals: RowSeals, options: ListOptions<T>) {
+    super(tables, seals, options.table, options.kind);
+    this.#alarms = alarms;
+    this.#tables = tables;
+    this.#options = options;
+    alarms.add(DUTY, { dueAt: () => this.#dueAt(), run: () => this.#run(), pauseMs: () => RETRY_MS });
+  }
+
+  override write(name: string, value: T): void {
+    super.write(name, value, { expires_at: value.expiresAt });
+  }
+
+  /** Sets the alarm for an entry that ends at `end` (ms). Reads nothing. */
+  setAlarmForEnd(end: number): Promise<void> {
+    return this.#alarms.atLatest(periodicRunAt(end, this.#options.pace()));
+  }
+
+  /**
+   * Starts a job that removes entries that ended more than `safetyBuffer` seconds before `now` (ms).
+   *
+   * @returns false when a job has not finished yet; then nothing changes.
+   */
+  async startTidy(safetyBuffer: number, now: number): Promise<boolean> {
+    // An object without tables has nothing to remove.
+    if (!this.#tables.exist) return true;
+    const started = this.#start(safetyBuffer, now);
+    this.#alarms.pause(DUTY, 0);
+    await this.#alarms.set();
+    return started;
+  }
+
+  #dueAt(): number | null {
+    if (this.#job()) return 0;
+    const settings = this.#options.pace();
+    const end = settings.disablePeriodicTidy ? null : this.#earliestEnd();
+    return end === null ? null : periodicRunAt(end, settings);
+  }
+
+  async #run(): Promise<void> {
+    const settings = await this.#options.settings();
+    const now = currentTime();
+    const end = settings.disablePeriodicTidy ? null : this.#earliestEnd();
+    if (end !== null && removableAt(end, settings) <= now) this.#start(settings.safetyBuffer, now);
+    const done = this.#work(now);
+    if (done) this.#options.report(done);
+    // Entries that stay by the mount's settings are checked again on the next hour, not at once.
+    if (!this.#job()) this.#alarms.pause(DUTY, PERIOD_MS - (now % PERIOD_MS));
+  }
+
+  #start(safetyBuffer: number, now: number): boolean {
+    const insert = "INSERT OR IGNORE INTO tidy_jobs (list, cutoff, removed) VALUES (?, ?, 0)";
+    return this.sql.exec(insert, this.#options.list, now - safetyBuffer * 1000).rowsWritten > 0;
+  }
+
+  /** Makes a bounded number of steps of the job. Returns the report when the job has finished. `now` in ms. */
+  #work(now: number): TidyReport | null {
+    const { list } = this.#options;
+    for (let step = 0; step < ALARM_STEPS; step++) {
+      const job = this.#job();
+      if (!job) return null;
+      const { found, removed } = this.#removeEnded(job.cutoff, now + STAYS_MS);
+      if (found < STEP_ROWS) {
+        this.sql.exec("DELETE FROM tidy_jobs WHERE list = ?", list);
+        return { list, removed: job.removed + removed, unreadable: this.#unreadable() };
+      }
+      this.sql.exec("UPDATE tidy_jobs SET removed = removed + ? WHERE list = ?", removed, list);
+    }
+    return null;
+  }
+
+  #job(): JobRow | null {
+    const query = "SELECT cutoff, removed FROM tidy_jobs WHERE list = ?";
+    return this.sql.exec<JobRow>(query, this.#options.list).toArray()[0] ?? null;
+  }
+
+  /**
+   * Removes rows that ended before `cutoff`, the earliest first. Rows that stay, and rows whose value is unreadable, are
+   * checked again at `again`. Both in ms.
+   */
+  #removeEnded(cutoff: number, again: number) {
+    const query = `SELECT name, value FROM ${this.table} WHERE expires_at < ? ORDER BY expires_at LIMIT ?`;
+    const ended = this.sql.exec<{ name: string; value: string }>(query, cutoff, STEP_ROWS).toArray();
+    const { kept = [], gone = [] } = Object.groupBy(ended, (row) => (this.#mustStay(row) ? "kept" : "gone"));
+    const namesOf = (rows: typeof ended) => JSON.stringify(rows.map(({ name }) => name));
+    const named = "WHERE name IN (SELECT value FROM json_each(?))";
+    if (kept.length > 0) {
+      this.sql.exec(`UPDATE ${this.table} SET expires_at = ? ${named}`, again, namesOf(kept));
+    }
+    if (gone.length > 0) this.sql.exec(`DELETE FROM ${this.table} ${named}`, namesOf(gone));
+    return { found: ended.length, removed: gone.length };
+  }
+
+  #mustStay({ name, value }: { name: string; value: string }): boolean {
+    try {
+      const entry: T = JSON.parse(value);
+      return this.#options.stays(name, entry);
+    } catch {
+      return true;
+    }
+  }
+
+  /** When the next row ends or has to be checked again (ms); null without rows. */
+  #earliestEnd(): number | null {
+    const query = `SELECT MIN(expires_at) AS end FROM ${this.table}`;
+    const end = this.sql.exec<{ end: SqlStorageValue }>(query).toArray()[0]?.end;
+    return typeof end === "number" ? end : null;
+  }
+
+  /** Number of rows whose end is not a number. They sort behind all numbers in the index. */
+  #unreadable(): number {
+    const query = `SELECT COUNT(*) AS n FROM ${this.table} WHERE expires_at >= ''`;
+    return this.sql.exec<{ n: number }>(query).toArray()[0]?.n ?? 0;
+  }
+}
+
+/** When the periodic job removes an entry that ends at `end` (ms): on the first full hour at which it may. */
+function periodicRunAt(end: number, settings: TidySettings): number {
+  return Math.ceil(removableAt(end, settings) / PERIOD_MS) * PERIOD_MS;
+}
+
+/** An entry may be removed after its end and the safety buffer. Returns ms. */
+function removableAt(end: number, { safetyBuffer }: TidySettings): number {
+  return end + safetyBuffer * 1000 + 1;
+}
