@@ -173,6 +173,20 @@ export function columnOf<T extends SqlStorageValue>(
   return rows.flatMap((row) => Object.values(row));
 }
 
+/** Sets these columns of the rows that meet a condition. Indexes of other columns are not written. */
+export function setColumns(
+  sql: Sql,
+  table: string,
+  columns: Readonly<Record<string, SqlStorageValue>>,
+  where: string,
+  ...values: readonly SqlStorageValue[]
+): void {
+  const names = Object.keys(columns);
+  if (names.length === 0) return;
+  const assignments = names.map((name) => `${name} = ?`).join(", ");
+  sql.exec(`UPDATE ${table} SET ${assignments} WHERE ${where}`, ...Object.values(columns), ...values);
+}
+
 /**
  * Reads a value that this installation stored as JSON. Its type is not checked: rows that decide about access have a
  * seal, and readers compare other rows with the tree.

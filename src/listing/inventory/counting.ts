@@ -3,12 +3,12 @@ import { inGroups } from "../../base/parallel.ts";
 import { loadInstallation } from "../../system/installation.ts";
 import { isEnded } from "../../system/watermarks.ts";
 import { treeAt } from "../../token/find-tree.ts";
-import { decodeStoredId, treeIdOf } from "../../token/ids.ts";
+import { treeIdOf } from "../../token/ids.ts";
 import type { ListingEnv } from "../env.ts";
 import { judged, type ListedToken } from "./entry.ts";
-import type { Position } from "./order.ts";
-import { findInInventory, pageOfInventory, treesWithLeases } from "./queries.ts";
-import { type CountCursor, isRoot, type MeantInTree, type Selection } from "./selection.ts";
+import { treesWithLeases } from "./queries.ts";
+import { byTree, isSingle, meantInTree, type SelectionPosition, selectedTokens } from "./selected-tokens.ts";
+import { type CountCursor, isRoot, type Selection } from "./selection.ts";
 import { addTally, groupsOf, NO_TALLY, type Tally } from "./tally.ts";
 
 /** Tokens of the list that one step reads. */
@@ -43,9 +43,9 @@ interface TreeShare {
  * twice.
  */
 export interface CountState {
-  /** Position up to which the list is read; null: none of it is. */
-  readonly after: Position | null;
-  /** True when the list was read to its end. */
+  /** Position up to which the selection is read; null: none of it is. */
+  readonly after: SelectionPosition | null;
+  /** True when the selection was read to its end. */
   readonly isRead: boolean;
   /** Trees of the last page that are not finished. */
   readonly left: readonly TreeShare[];
@@ -128,54 +128,22 @@ async function stepInTime(
   return stepped === LATE ? null : stepped;
 }
 
-/** True when a token has no parent and no children by the list, and no token of its tree is spared. */
-export function isSingle({ parent, children, accessor }: ListedToken, { spare }: Selection): boolean {
-  return parent === null && children === 0 && treeIdOf(accessor) !== spare?.treeId;
-}
-
-/** Groups accessors by the id of their tree. */
-export function byTree(accessors: readonly string[]): [string, string[]][] {
-  return [...Map.groupBy(accessors, treeIdOf)].filter(([treeId]) => treeId !== "");
-}
-
-/** Returns the part of a selection for one tree, with these of its tokens. */
-export function meantInTree(
-  { filter, includeRoot, spare }: Selection,
-  treeId: string,
-  accessors: readonly string[],
-): MeantInTree {
-  const places = accessors.flatMap((accessor) => decodeStoredId(accessor) ?? []);
-  const tokens = places.map(({ row, tail }) => ({ row, tail }));
-  return { tokens, filter, includeRoot, spare: spare?.treeId === treeId ? spare.row : null };
-}
-
 async function readPage(env: ListingEnv, selection: Selection, state: CountState, now: number): Promise<CountState> {
-  const { tokens, unlisted, next } = await listedPage(env, selection, state.after, now);
-  const singles = tokens.filter((token) => isSingle(token, selection));
+  const { accessors, listed, next } = await selectedTokens(env, selection, state.after, PAGE, now);
+  const singles = listed.filter((token) => isSingle(token, selection));
   const leased = await treesWithLeases(
     env,
     singles.map(({ accessor }) => treeIdOf(accessor)),
   );
-  const alone = new Set(singles.filter(({ accessor }) => !leased.has(treeIdOf(accessor))));
-  const asked = tokens.filter((token) => !alone.has(token)).map(({ accessor }) => accessor);
-  const left = byTree([...asked, ...unlisted]).map(([treeId, accessors]) => ({
-    treeId,
-    accessors,
-    from: null,
-    tally: NO_TALLY,
-  }));
-  const tally = addTally(state.tally, await tallyOf(env, selection, [...alone]));
-  return { after: next, isRead: next === null, left, tally };
-}
-
-async function listedPage(env: ListingEnv, { filter, accessors }: Selection, after: Position | null, now: number) {
-  if (filter !== null) {
-    const order = { by: "created", descending: false } as const;
-    return { ...(await pageOfInventory(env, filter, order, after, PAGE, now)), unlisted: [] };
-  }
-  const found = await findInInventory(env, accessors ?? []);
-  const unlisted = (accessors ?? []).filter((accessor) => !found.has(accessor));
-  return { tokens: [...found.values()].filter(({ expiresAt }) => (expiresAt ?? now + 1) > now), unlisted, next: null };
+  const alone = singles.filter(({ accessor }) => !leased.has(treeIdOf(accessor)));
+  const isAlone = new Set(alone.map(({ accessor }) => accessor));
+  const left = byTree(accessors.filter((accessor) => !isAlone.has(accessor)));
+  return {
+    after: next,
+    isRead: next === null,
+    left: left.map(([treeId, of]) => ({ treeId, accessors: of, from: null, tally: NO_TALLY })),
+    tally: addTally(state.tally, await tallyOf(env, selection, alone)),
+  };
 }
 
 /** Counts tokens without parent and children by the list alone. */

@@ -1,7 +1,7 @@
 import { type Migration, storedJson } from "../../storage/tables.ts";
 import type { EndRequest } from "../../system/end-request.ts";
 import { type CountState, countedSoFar, isCounted } from "./counting.ts";
-import type { RevokedInTree, Selection } from "./selection.ts";
+import { addRevoked, NOTHING_REVOKED, type RevokedInTree, type Selection } from "./selection.ts";
 import type { Tally } from "./tally.ts";
 
 export const TOKEN_REVOCATION_MIGRATIONS: readonly Migration[] = [
@@ -81,14 +81,14 @@ export interface RevocationJob extends ListedJob {
 /** The plan of a step, stored before the step is performed. */
 export interface PlannedStep {
   readonly accessors: readonly string[];
-  /** The position after it; null at the end. */
+  /** JSON of the `SelectionPosition` after it; null at the end. */
   readonly next: string | null;
   /** Numbers of tokens that it will end, by tree id. Several items of one tree add up. */
   readonly ends: readonly (readonly [treeId: string, revoked: number, total: number])[];
 }
 
 /** A row of the table. */
-export interface JobRow extends Record<string, SqlStorageValue> {
+export interface JobRow extends Record<string, SqlStorageValue>, RevokedInTree {
   id: string;
   dry: number;
   state: JobState;
@@ -99,53 +99,43 @@ export interface JobRow extends Record<string, SqlStorageValue> {
   expected_total: number | null;
   /** JSON of a `CountState`. */
   count: string;
-  /** JSON of a `Position`, or the number of accessors that are done. */
+  /** JSON of a `SelectionPosition`. */
   position: string | null;
   /** JSON of the `PlannedStep` in progress. */
   step: string | null;
-  revoked: number;
-  total: number;
-  gone: number;
-  spared: number;
-  mismatched: number;
   failures: string;
 }
 
 /** Reads a job from its row. */
 export function jobOf(row: JobRow): RevocationJob {
   const selection = storedJson<Selection>(row.selection);
+  const { accessors: _, ...words } = storedJson<Record<string, unknown>>(selection.sent);
   const count = storedJson<CountState>(row.count);
   const tally = isCounted(count) ? count.tally : null;
-  return { ...partsOf(row, selection, count), selection, tally };
-}
-
-/** Reads a job from its row, as a list contains it. */
-export function listedJobOf(row: JobRow): ListedJob {
-  return partsOf(row, storedJson<Selection>(row.selection), storedJson<CountState>(row.count));
-}
-
-function partsOf(row: JobRow, { sent, accessors, asked }: Selection, count: CountState): ListedJob {
-  const { accessors: _, ...words } = storedJson<Record<string, unknown>>(sent);
   const { by: _by, ...numbers } = count.tally;
   return {
+    ...addRevoked(NOTHING_REVOKED, row),
     id: row.id,
     dry: row.dry === 1,
     state: row.state,
+    selection,
     sent: JSON.stringify(words),
-    named: accessors?.length ?? 0,
-    asked,
+    named: selection.accessors?.length ?? 0,
+    asked: selection.asked,
     startedAt: row.started_at,
     finishedAt: row.finished_at,
     expected: { count: row.expected, total: row.expected_total },
     counted: countedSoFar(count),
-    numbers: isCounted(count) ? numbers : null,
-    revoked: row.revoked,
-    total: row.total,
-    gone: row.gone,
-    spared: row.spared,
-    mismatched: row.mismatched,
+    numbers: tally && numbers,
+    tally,
     failures: storedJson<string[]>(row.failures),
   };
+}
+
+/** Reads a job from its row, as a list contains it. */
+export function listedJobOf(row: JobRow): ListedJob {
+  const { selection: _, tally: _tally, ...listed } = jobOf(row);
+  return listed;
 }
 
 /** Returns the limit that the count exceeds; null: none. */

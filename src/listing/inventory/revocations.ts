@@ -2,15 +2,12 @@ import { currentTime } from "../../base/clock.ts";
 import { within } from "../../base/location.ts";
 import { inGroups } from "../../base/parallel.ts";
 import { cleanUpTrees } from "../../base/turns/clean-up.ts";
-import { storedJson } from "../../storage/tables.ts";
+import { setColumns, storedJson } from "../../storage/tables.ts";
 import { GroveObject } from "../../system/grove-object.ts";
 import { treeAt } from "../../token/find-tree.ts";
 import { decodeStoredId } from "../../token/ids.ts";
 import type { ListingEnv } from "../env.ts";
-import { byTree, type CountState, countStep, isCounted, isSingle, meantInTree } from "./counting.ts";
-import type { ListedToken } from "./entry.ts";
-import type { Position } from "./order.ts";
-import { findInInventory, pageOfInventory } from "./queries.ts";
+import { type CountState, countStep, isCounted } from "./counting.ts";
 import {
   type Expected,
   grownBeyond,
@@ -23,7 +20,8 @@ import {
   type RevocationJob,
   TOKEN_REVOCATION_MIGRATIONS,
 } from "./revocation-job.ts";
-import { isRoot, madeUntil, type RevokedInTree, type Selection } from "./selection.ts";
+import { byTree, isSingle, meantInTree, type SelectionPosition, selectedTokens } from "./selected-tokens.ts";
+import { addRevoked, isRoot, madeUntil, NOTHING_REVOKED, type RevokedInTree, type Selection } from "./selection.ts";
 
 /** Name of the alarm's duty, and the type of its log lines. */
 const DUTY = "token revocation";
@@ -112,9 +110,9 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
    */
   stop(id: string): RevocationJob | null {
     const row = this.#find(id);
-    if (row && isUnderWay(row)) {
+    if (row?.finished_at === null) {
       if (row.step === null) this.#end(id, "stopped");
-      else this.tables.exec("UPDATE jobs SET state = 'stopped' WHERE id = ?", id);
+      else this.#change(id, { state: "stopped" });
     }
     return this.read(id);
   }
@@ -135,12 +133,12 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
   async #count(job: JobRow): Promise<void> {
     const selection = storedJson<Selection>(job.selection);
     const count = await countStep(this.env, selection, storedJson<CountState>(job.count), currentTime());
-    this.tables.exec("UPDATE jobs SET count = ?, failures = '[]' WHERE id = ?", JSON.stringify(count), job.id);
+    this.#change(job.id, { count: JSON.stringify(count), failures: "[]" });
     if (!isCounted(count) || this.#find(job.id)?.state !== "counting") return;
     const expected = { count: job.expected, total: job.expected_total };
     if (job.dry === 1) this.#end(job.id, "counted");
     else if (grownBeyond(expected, count.tally)) this.#end(job.id, "refused");
-    else this.tables.exec("UPDATE jobs SET state = 'running' WHERE id = ?", job.id);
+    else this.#change(job.id, { state: "running" });
   }
 
   async #step(job: JobRow): Promise<void> {
@@ -150,21 +148,10 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
     if (!repeated) {
       // A job that was stopped while the step was planned has finished, and the answer to stop() said so.
       if (this.#find(job.id)?.state !== "running") return;
-      this.tables.exec("UPDATE jobs SET step = ? WHERE id = ?", JSON.stringify(step), job.id);
+      this.#change(job.id, { step: JSON.stringify(step) });
     }
     const done = await this.#revoke(selection, step, repeated !== null);
-    this.tables.exec(
-      `UPDATE jobs SET position = ?, step = NULL, revoked = revoked + ?, total = total + ?, gone = gone + ?,
-         spared = spared + ?, mismatched = mismatched + ?, failures = '[]'
-       WHERE id = ?`,
-      step.next,
-      done.revoked,
-      done.total,
-      done.gone,
-      done.spared,
-      done.mismatched,
-      job.id,
-    );
+    this.#change(job.id, { ...addRevoked(job, done), position: step.next, step: null, failures: "[]" });
     const state = this.#find(job.id)?.state;
     if (state === "stopped") this.#end(job.id, "stopped");
     else if (state === "running" && step.next === null) this.#end(job.id, "done");
@@ -172,7 +159,8 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
 
   /** Plans the next step: its tokens, and how many it will end in each tree. */
   async #plan(selection: Selection, position: string | null): Promise<PlannedStep> {
-    const { accessors, listed, next } = await this.#nextTokens(selection, position);
+    const from = position === null ? null : storedJson<SelectionPosition>(position);
+    const { accessors, listed, next } = await selectedTokens(this.env, selection, from, STEP, currentTime());
     const singles = listed.filter((token) => isSingle(token, selection));
     const isKnown = new Set(singles.map(({ accessor }) => accessor));
     const others = byTree(accessors.filter((accessor) => !isKnown.has(accessor)));
@@ -182,29 +170,7 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
     });
     const taken = singles.filter((token) => selection.includeRoot || !isRoot(token));
     const ends = taken.map(({ accessor }) => [decodeStoredId(accessor)?.treeId ?? "", 1, 1] as const);
-    return { accessors, next, ends: [...asked, ...ends] };
-  }
-
-  /** Returns the tokens of the next step, their entries in the list, and the position after them; null at the end. */
-  async #nextTokens(
-    { filter, accessors }: Selection,
-    position: string | null,
-  ): Promise<{ accessors: readonly string[]; listed: readonly ListedToken[]; next: string | null }> {
-    if (filter === null) {
-      const from = Number(position ?? "0");
-      const rest = accessors ?? [];
-      const next = from + STEP < rest.length ? String(from + STEP) : null;
-      const named = rest.slice(from, from + STEP);
-      return { accessors: named, listed: [...(await findInInventory(this.env, named)).values()], next };
-    }
-    const after = position === null ? null : storedJson<Position>(position);
-    const order = { by: "created", descending: false } as const;
-    const { tokens, next } = await pageOfInventory(this.env, filter, order, after, STEP, currentTime());
-    return {
-      accessors: tokens.map(({ accessor }) => accessor),
-      listed: tokens,
-      next: next === null ? null : JSON.stringify(next),
-    };
+    return { accessors, next: next === null ? null : JSON.stringify(next), ends: [...asked, ...ends] };
   }
 
   /**
@@ -220,19 +186,11 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
     };
     const trees = byTree(accessors);
     const answers = await cleanUpTrees(trees, { mark, sweep });
-    const planned = endsByTree(ends);
     const counted = answers.map((answer, at) => {
-      const plan = planned.get(trees[at]?.[0] ?? "");
-      return repeated && plan ? withLostAnswer(answer, plan) : answer;
+      const planned = ends.filter(([treeId]) => treeId === trees[at]?.[0]);
+      return repeated ? withLostAnswer(answer, planned) : answer;
     });
-    const sum = (name: keyof RevokedInTree) => counted.reduce((total, answer) => total + answer[name], 0);
-    return {
-      revoked: sum("revoked"),
-      total: sum("total"),
-      gone: sum("gone"),
-      spared: sum("spared"),
-      mismatched: sum("mismatched"),
-    };
+    return counted.reduce(addRevoked, NOTHING_REVOKED);
   }
 
   #revokeInTree(
@@ -251,15 +209,18 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
    */
   #failed({ id, failures: before }: JobRow): void {
     // A job that was stopped during the step may have finished. Then its failure changes nothing.
-    const row = this.#find(id);
-    if (!row || !isUnderWay(row)) return;
+    if (this.#find(id)?.finished_at !== null) return;
     const failures = [...storedJson<string[]>(before), `${new Date(currentTime()).toISOString()}: a step failed`];
-    this.tables.exec("UPDATE jobs SET failures = ? WHERE id = ?", JSON.stringify(failures), id);
+    this.#change(id, { failures: JSON.stringify(failures) });
     if (failures.length >= MAX_FAILURES) this.#end(id, "failed");
   }
 
   #end(id: string, state: Exclude<JobState, "running" | "counting">): void {
-    this.tables.exec("UPDATE jobs SET state = ?, finished_at = ? WHERE id = ?", state, currentTime(), id);
+    this.#change(id, { state, finished_at: currentTime() });
+  }
+
+  #change(id: string, columns: Readonly<Record<string, SqlStorageValue>>): void {
+    setColumns(this.tables, "jobs", columns, "id = ?", id);
   }
 
   #next(): JobRow | null {
@@ -279,29 +240,18 @@ export function revocationsOf(env: ListingEnv): DurableObjectStub<TokenRevocatio
   return within(env, env.TOKEN_REVOCATIONS).getByName("revocations");
 }
 
-function isUnderWay({ finished_at }: JobRow): boolean {
-  return finished_at === null;
-}
-
-/** Returns what a step will end in each tree. The plan has one item for each orphan of a tree with several. */
-function endsByTree(
-  ends: PlannedStep["ends"],
-): ReadonlyMap<string, { readonly revoked: number; readonly total: number }> {
-  const byTree = new Map<string, { revoked: number; total: number }>();
-  for (const [treeId, revoked, total] of ends) {
-    const before = byTree.get(treeId) ?? { revoked: 0, total: 0 };
-    byTree.set(treeId, { revoked: before.revoked + revoked, total: before.total + total });
-  }
-  return byTree;
-}
-
 /**
  * Corrects the answer of a tree to a repeated step. Tokens that the first attempt ended are gone now, but count as
- * revoked.
+ * revoked. The plan has one item for each orphan of a tree with several.
  */
-function withLostAnswer(answer: RevokedInTree, plan: { revoked: number; total: number }): RevokedInTree {
-  const lost = Math.min(answer.gone, plan.revoked - answer.revoked);
+function withLostAnswer(answer: RevokedInTree, planned: PlannedStep["ends"]): RevokedInTree {
+  const [revoked, total] = planned.reduce(([sum, all], [, one, below]) => [sum + one, all + below], [0, 0]);
+  const lost = Math.min(answer.gone, revoked - answer.revoked);
   if (lost <= 0) return answer;
-  const total = Math.max(answer.total, plan.total);
-  return { ...answer, revoked: answer.revoked + lost, total, gone: answer.gone - lost };
+  return {
+    ...answer,
+    revoked: answer.revoked + lost,
+    total: Math.max(answer.total, total),
+    gone: answer.gone - lost,
+  };
 }

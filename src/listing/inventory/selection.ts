@@ -82,3 +82,17 @@ export interface RevokedInTree {
   /** Tokens that the list found but that do not match the filter by the rows of their tree. */
   readonly mismatched: number;
 }
+
+/** The result when nothing is selected. */
+export const NOTHING_REVOKED: RevokedInTree = { revoked: 0, total: 0, gone: 0, spared: 0, mismatched: 0 };
+
+/** Adds two results. */
+export function addRevoked(a: RevokedInTree, b: RevokedInTree): RevokedInTree {
+  return {
+    revoked: a.revoked + b.revoked,
+    total: a.total + b.total,
+    gone: a.gone + b.gone,
+    spared: a.spared + b.spared,
+    mismatched: a.mismatched + b.mismatched,
+  };
+}
