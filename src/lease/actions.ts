@@ -7,10 +7,7 @@ import type { LeaseRequest } from "./rules.ts";
 export type LeaseHolder =
   | { readonly by: "token"; readonly row: number; readonly verifier: Uint8Array }
   | { readonly by: "accessor"; readonly row: number; readonly tail: Uint8Array }
-  /**
-   * The parent of a batch token. A batch token has no row, so the parent holds its leases: they end with the parent, or
-   * at `endsBy` (ms), the expiry of the batch token.
-   */
+  /** The parent of a batch token holds its leases. They end with the parent, or at `endsBy` (ms), its own expiry. */
   | { readonly by: "batch"; readonly row: number; readonly endsBy: number };
 
 /** A lease of the tree, named by the parts of its id. */
@@ -31,12 +28,10 @@ export type LeaseAction =
   | { readonly kind: "lookup"; readonly lease: LeaseReference }
   | { readonly kind: "renew"; readonly lease: LeaseReference; readonly increment: number }
   /**
-   * `wait`: the answer follows the first attempt to send the revocation. `force`: the lease is deleted after one
-   * attempt, even a failed one.
+   * `wait`: the answer follows the first attempt. `force`: the lease is deleted after one attempt, even a failed one.
    */
   | { readonly kind: "revoke"; readonly lease: LeaseReference; readonly wait: boolean; readonly force: boolean };
 
-/** Result of a `LeaseAction`. */
 export type LeaseOutcome =
   | { readonly kind: "lease"; readonly lease: LeaseView; readonly warnings: readonly string[] }
   /** The row number is in use. The caller retries with another one. */
@@ -51,12 +46,11 @@ export interface FoundInTree {
 }
 
 /**
- * What a walk does with each lease. `revoke` revokes it. `force` sends the revocation once and deletes the lease even
- * when the target refuses. `tidy` only removes entries of the index that have no token or lease in their tree.
+ * `force`: a secret's lease is deleted after one attempt, even a failed one. `tidy`: only removes index entries without
+ * a lease.
  */
 export type WalkMode = "revoke" | "force" | "tidy";
 
-/** A revocation that failed. */
 export interface SendFailure {
   readonly row: number;
   readonly error: string;
@@ -77,8 +71,8 @@ export interface WalkAnswer {
 export interface WalkPurpose {
   readonly mode: WalkMode;
   /**
-   * Number of the watermark that the walk cleans up after: then only tokens that this or another watermark has ended
-   * are revoked. null: all tokens are.
+   * The watermark that the walk cleans up after: only tokens that it or another one has ended are revoked. null: all
+   * are.
    */
   readonly watermark: number | null;
   /** Origin of the revocation, stored with tokens that no watermark has ended. */

@@ -12,7 +12,6 @@ export const TIMEOUT_MS = 5_000;
 /** Statuses after which a retry can't succeed: the target does not understand the request. */
 const HOPELESS = new Set([400, 405, 415, 422, 501]);
 
-/** A revocation to send. */
 export interface Revocation {
   readonly leaseId: string;
   readonly path: string;
@@ -26,10 +25,7 @@ export type Delivery =
   | { readonly delivered: true }
   | { readonly delivered: false; readonly error: string; readonly hopeless: boolean };
 
-/**
- * Returns the context that the data of a lease is sealed with: the data can't be moved to another lease, or sent to
- * another target.
- */
+/** Context that seals the data of a lease: it can't be moved to another lease, or sent to another target. */
 export function leaseDataContext(leaseTail: string, target: string): string {
   return `lease data ${leaseTail} ${target}`;
 }

@@ -4,8 +4,8 @@ import type { ListingEnv } from "../listing/env.ts";
 /** Settings that limit the hosts of requests whose target an operator or a client chooses. */
 export interface EndpointEnv {
   /**
-   * Addresses, CIDR blocks and host names, separated by commas, that are allowed besides public hosts, also without
-   * TLS. Set by `npm run serve` and `npm run dev`.
+   * Addresses, CIDR blocks and hosts (commas between), allowed besides public hosts and without TLS. Set by `npm run
+   * serve`.
    */
   readonly GROVE_PRIVATE_HOSTS?: string;
   /** Hosts that may receive revocations of leases, separated by commas; empty: any public host. */
@@ -14,7 +14,6 @@ export interface EndpointEnv {
   readonly LEASE_SERVICES?: string;
 }
 
-/** The bindings and settings that leases use. */
 export interface LeaseEnv extends ListingEnv, EndpointEnv {
   readonly LEASE_WALK: DurableObjectNamespace<LeaseWalk>;
 }

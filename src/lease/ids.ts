@@ -43,10 +43,7 @@ export async function newLeaseIds(keys: Keys, treeId: string, now: number): Prom
   return { row, text, tail };
 }
 
-/**
- * Returns the tail of the lease id of the token with this accessor. The accessor comes from our own storage, so its tag
- * is not checked.
- */
+/** Returns the tail of the lease id of the token with this accessor, which comes from our own storage. */
 export async function tokenLeaseTail(keys: Keys, accessor: string): Promise<string> {
   const address = decodeStoredId(accessor);
   if (!address) throw new Error("an accessor leads to a tree");
@@ -59,10 +56,7 @@ export async function leaseIdOfIndexed(keys: Keys, { kind, path, id }: IndexedLe
   return `${path}/${kind === "token" ? await tokenLeaseTail(keys, id) : id}`;
 }
 
-/**
- * Returns the sort key of a name within its level. The lease of a token sorts like the token's accessor: both begin
- * with the same address, and no other accessor begins with it.
- */
+/** Sort key of a name within its level. A token's lease sorts like its accessor: both begin with the same address. */
 export function orderOfName(name: string): string {
   const bytes = fromHex(TOKEN_TAIL.exec(name)?.[1] ?? "");
   if (!bytes || bytes.length === 0) return name;

@@ -6,10 +6,7 @@ import { type IndexedLease, type IrrevocableLease, orderOfIndexed } from "../lis
 import type { LeaseEnv } from "./env.ts";
 import { leaseIdOfIndexed, orderOfName } from "./ids.ts";
 
-/**
- * Lists at most `limit` names of one level below `prefix`, after the name `after` ("": from the start): leases, and
- * folders with a trailing slash. They are in the order of pages, see `orderOfName`.
- */
+/** Lists at most `limit` leases and folders (with a slash) of one level, after the name `after`, by `orderOfName`. */
 export async function listLeases(
   env: LeaseEnv,
   keys: Keys,
@@ -33,8 +30,7 @@ export async function listLeases(
 }
 
 /**
- * Lists at most `limit` leases whose revocation was given up, ordered by expiry and id. Shards are called one by one,
- * so that at most twice as many leases are in memory.
+ * Lists irrevocable leases by expiry and id. Shards are called one by one: at most twice `limit` leases are in memory.
  */
 export async function listIrrevocable(env: LeaseEnv, limit: number): Promise<IrrevocableLease[]> {
   let first: IrrevocableLease[] = [];

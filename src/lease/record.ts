@@ -29,7 +29,6 @@ export function leaseIdOf(lease: Pick<LeaseView, "path" | "tail">): string {
   return `${lease.path}/${lease.tail}`;
 }
 
-/** Ids of a new lease, generated before its tree writes it. */
 export interface NewLeaseIds {
   readonly row: number;
   /** The part of the lease id after the path: tree, row, random part and tag. */

@@ -7,7 +7,6 @@ import type { EndpointEnv } from "./env.ts";
 export interface EndpointSettings {
   /** Host names; `*.` and a name allow all subdomains. Empty: any public host. */
   readonly hosts: readonly string[];
-  /** Names of service bindings of this Worker that take revocations. */
   readonly services: readonly string[];
   /** Hosts that are allowed besides public ones, also without TLS. */
   readonly privateHosts: PrivateHosts;

@@ -27,7 +27,6 @@ export interface LeaseRequest {
   readonly target: string;
 }
 
-/** A lease that may be registered. */
 export interface LeasePlan {
   readonly record: LeaseRecord;
   readonly grant: GrantedTtl;
@@ -45,10 +44,7 @@ export function leasePathProblem(path: string): string | null {
 }
 
 /**
- * Checks a registration and computes the granted TTL.
- *
- * @param endsBy expiry of the batch token that holds the lease (ms); null for a service token.
- * @param now ms.
+ * Checks a registration and computes the granted TTL. `endsBy`: expiry of the batch token that holds the lease (ms).
  */
 export function planLease(request: LeaseRequest, endsBy: number | null, now: number): Result<LeasePlan> {
   const problem = leasePathProblem(request.path);

@@ -9,12 +9,10 @@ import type { LeaseEnv } from "./env.ts";
 import { type NamedLease, readLeaseId } from "./ids.ts";
 import type { LeaseView } from "./record.ts";
 
-/** Answer to the look-up of a lease. */
 export type ShownLease =
   | { readonly kind: "token"; readonly leaseId: string; readonly token: TokenView }
   | { readonly kind: "secret"; readonly lease: LeaseView };
 
-/** A lease with the warnings about its granted TTL. */
 export interface GrantedLease {
   readonly lease: LeaseView;
   readonly warnings: readonly string[];

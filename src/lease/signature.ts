@@ -9,8 +9,7 @@ const LABEL = "lease target\0";
 const encoder = new TextEncoder();
 
 /**
- * Derives the key that signs requests to `target`: 32 bytes. Each origin has its own key, so that no target can
- * impersonate Grove to another one.
+ * Derives the key that signs for `target`: 32 bytes. Each origin has its own, so none can impersonate Grove to another.
  */
 export function signingKey(keys: Keys, target: string): Promise<Uint8Array<ArrayBuffer>> {
   return keyedHash(keys.identity, encoder.encode(LABEL + endpointOrigin(target)));

@@ -50,11 +50,9 @@ export interface LeaseRow extends Record<string, SqlStorageValue> {
   renewed_at: number | null;
   /** Attempts to send the revocation. Each is counted before it is made. */
   attempts: number;
-  /** Time of the next attempt. */
   attempt_at: number;
   /** 1: the lease is deleted after one attempt, even a failed one. */
   forced: number;
-  /** Why the revocation was given up. */
   error: string | null;
   record: string;
   data: ArrayBuffer | null;
@@ -136,7 +134,6 @@ export class LeaseStore {
     this.#tables.exec("DELETE FROM leases WHERE row = ?", row);
   }
 
-  /** Sets what a renewal changes. `now` in ms. */
   renew(row: number, grant: GrantedTtl, now: number): void {
     this.#tables.exec(
       "UPDATE leases SET granted_ttl = ?, expires_at = ?, renewed_at = ? WHERE row = ?",
@@ -216,7 +213,6 @@ export class LeaseStore {
     this.#tables.exec(`UPDATE leases SET state = ${GIVEN_UP}, error = ? WHERE row = ?`, error, row);
   }
 
-  /** Deletes leases that have ended. */
   remove(rows: readonly number[]): void {
     if (rows.length === 0) return;
     this.#tables.exec(
@@ -244,7 +240,6 @@ export class LeaseStore {
   }
 }
 
-/** Reads the fixed fields of a stored lease. */
 export function leaseRecordOf(row: LeaseRow): LeaseRecord {
   return storedJson(row.record);
 }

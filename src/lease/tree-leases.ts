@@ -57,7 +57,6 @@ interface LeaseTokens {
   nextSweepAt(now: number): number | null;
 }
 
-/** Dependencies of the leases on their tree. */
 export interface TreeLeasesDeps {
   readonly env: LeaseEnv;
   readonly sql: SqlStorage;
@@ -76,7 +75,6 @@ export interface TreeLeasesDeps {
  */
 export class TreeLeases {
   readonly #tree: TreeLeasesDeps;
-  /** The table of the leases. */
   readonly store: LeaseStore;
   readonly #outbox: LeaseOutbox;
   #calls = 0;

@@ -6,7 +6,6 @@ export interface LeavingMount {
   /** The path that it leaves, with a trailing slash. */
   readonly path: string;
   readonly uuid: string;
-  /** Its auth method. */
   readonly type: string;
   /** Id and new path of the move; absent when the mount is being disabled. */
   readonly move?: {
@@ -17,7 +16,6 @@ export interface LeavingMount {
   };
 }
 
-/** A mount that is being moved. */
 export type MovingMount = LeavingMount & Required<Pick<LeavingMount, "move">>;
 
 /** True when the mount is being moved; false when it is being disabled. */

@@ -13,14 +13,12 @@ export interface WalkWatermark {
   readonly number: number | null;
   /** From this time on (ms) every isolate that creates a token knows the watermark. The last pass begins then. */
   readonly knownAt: number;
-  /** True in the last pass. */
   readonly lastPass: boolean;
 }
 
 /** Position of a walk in one shard; null: at the start. */
 export type ShardPosition = PagePosition | null | "end";
 
-/** A walk in progress. */
 export interface Walk extends WalkJob, Pick<EndJob, "mount" | "asked"> {
   /** Incremented by every start, so that a step of the previous walk does not move the new one. */
   readonly generation: number;
@@ -34,12 +32,10 @@ export interface Walk extends WalkJob, Pick<EndJob, "mount" | "asked"> {
   readonly shards: readonly ShardPosition[] | null;
   /** True when a tree could not be reached in this pass: another pass follows. */
   readonly incomplete: boolean;
-  /** Number of leases that were processed. */
   readonly seen: number;
   readonly failure: WalkFailure | null;
 }
 
-/** The position at which a pass begins. */
 export const PASS_START = { phase: 0, shards: null, incomplete: false, seen: 0, failure: null } as const;
 
 export const LEASE_WALK_MIGRATIONS: readonly Migration[] = [
@@ -90,7 +86,6 @@ export class WalkStore {
     this.#tables = tables;
   }
 
-  /** Returns the walk; null when none is in progress. */
   read(): Walk | null {
     const row = this.#tables.exec<WalkRow>("SELECT * FROM walk").toArray()[0];
     if (!row) return null;

@@ -34,23 +34,14 @@ import {
   type WalkWatermark,
 } from "./walk-store.ts";
 
-/** Shards that one step calls in parallel. */
 const PARALLEL = MAX_PARALLEL_CALLS;
 /** Leases that one step reads from each shard. */
 const PAGE = 25;
-/**
- * Steps of one alarm. With a call to a tree for each lease they stay below the platform's limit of calls per
- * invocation.
- */
+/** With a call to a tree for each lease an alarm stays below the platform's limit of calls per invocation. */
 const STEPS_PER_ALARM = 6;
-/** Maximum number of trees that one alarm calls. */
 export const MAX_TREES_OF_ALARM = STEPS_PER_ALARM * PARALLEL * PAGE;
-/**
- * Maximum number of groups of shards. Phases are numbered with it, so that a stored position stays valid when a
- * generation of shards opens during the walk.
- */
+/** Phases are numbered with the maximum, so that a stored position stays valid when a generation of shards opens. */
 const MAX_GROUPS = Math.ceil(MAX_ACCESSOR_SHARDS / PARALLEL);
-/** Number of phases: the tokens of each group of shards, then the secrets of each. */
 const PHASES = 2 * MAX_GROUPS;
 /** Maximum time that a request waits for the end of a walk (ms). */
 export const MAX_WAIT_MS = 20_000;
@@ -136,7 +127,6 @@ export class LeaseScanJob extends GroveObject<LeaseEnv> {
     return true;
   }
 
-  /** Performs some steps of the walk, at most `STEPS_PER_ALARM`. */
   async #steps(): Promise<void> {
     for (let step = 0; step < STEPS_PER_ALARM; step++) {
       const walk = this.#store.read();
@@ -179,9 +169,7 @@ export class LeaseScanJob extends GroveObject<LeaseEnv> {
     this.#store.change(walk, { watermark: { ...watermark, number: made.value, knownAt } });
   }
 
-  /**
-   * Has the System object create the watermark of a walk. Returns its number. A refusal ends the walk. Safe to repeat.
-   */
+  /** Has the System object create the watermark and returns its number. A refusal ends the walk. Safe to repeat. */
   async #makeWatermark(walk: Walk): Promise<Result<number | null>> {
     const { mount, watermark, asked } = walk;
     if (!watermark) return ok(null);
@@ -285,9 +273,8 @@ function phaseAfter(phase: number): number {
 }
 
 /**
- * Returns the progress of the clean-up of a watermark; null when none is in progress.
- *
- * @param id of the watermark: for a mount its uuid, or the id of its move.
+ * Returns the progress of a clean-up; null without one. `id`: the watermark's, for a mount its uuid or that of its
+ * move.
  */
 export async function progressOfEnd(env: LeaseEnv, prefix: string, id: string): Promise<EndProgress | null> {
   const ofPrefix = await walkOf(env, { mode: "revoke", prefix }).progress();

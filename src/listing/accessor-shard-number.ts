@@ -8,7 +8,6 @@ const GROWTH = 4;
 
 /** The shards that list the tokens created from one time on, until the next generation opens. */
 export interface ShardGeneration {
-  /** When it opens (ms). */
   readonly opensAt: number;
   /** The number of the first of its shards; the others follow. */
   readonly first: number;
@@ -25,12 +24,10 @@ export function shardGenerations(openings: readonly number[]): readonly [ShardGe
   return [{ opensAt: 0, first: 0, shards: ACCESSOR_SHARDS }, ...later];
 }
 
-/** The numbers of the shards of a generation. */
 export function shardNumbersOf({ first, shards }: ShardGeneration): number[] {
   return Array.from({ length: shards }, (_, at) => first + at);
 }
 
-/** Maximum number of shards, of all generations together. */
 export const MAX_ACCESSOR_SHARDS = shardGenerations(Array.from({ length: MAX_LIST_OPENINGS }, (_, at) => at + 1))
   .map(({ shards }) => shards)
   .reduce((sum, shards) => sum + shards);
@@ -52,7 +49,6 @@ export function shardNumbers(): number[] {
   return knownGenerations().flatMap(shardNumbersOf);
 }
 
-/** Returns the number of shards. */
 export function shardCount(): number {
   return knownGenerations().reduce((sum, { shards }) => sum + shards, 0);
 }
@@ -81,7 +77,6 @@ export function accessorShardNumber(accessor: string): number {
   return first + (sum % shards);
 }
 
-/** The name of the object that is the shard with this number. */
 export function accessorShardName(number: number): string {
   return `accessors-${number}`;
 }

@@ -95,10 +95,7 @@ export class AccessorShard extends DurableObject<ListingEnv> {
     this.#trees.started(started);
   }
 
-  /**
-   * Allocates at most `count` ids for new trees. A tree without a listed token a minute later is called, and lists what
-   * is alive.
-   */
+  /** Allocates at most `count` ids for new trees. A tree without a listed token a minute later is called. */
   async allocateTrees(count: number): Promise<string[]> {
     const trees = this.#trees.allocate(count);
     await this.#alarm.atLatest(this.#trees.nextDueAt);

@@ -6,9 +6,7 @@ import type { ListingEnv } from "./env.ts";
 /** Maximum number of calls to shards in one request. The platform allows 10,000 calls, to all objects together. */
 const MAX_CALLS = 8000;
 
-/**
- * Returns how many passes over all shards one request may make, with `calls` calls to each shard a pass. At least one.
- */
+/** Returns how many passes with `calls` calls to each shard one request may make: at least one. */
 export function timesOverShards(calls: number): number {
   return Math.max(1, Math.floor(MAX_CALLS / (calls * shardCount())));
 }

@@ -4,10 +4,7 @@ import { accessorShard } from "./accessor-shard.ts";
 import { generationAt, knownGenerations, shardNumbersOf } from "./accessor-shard-number.ts";
 import type { ListingEnv } from "./env.ts";
 
-/**
- * Size of a shard (bytes) at which the next generation of shards is opened: half of the platform's limit for an object.
- * The rest is for tokens that are listed until the generation opens, and for the records of ended tokens.
- */
+/** Size of a shard (bytes) that opens the next generation of shards: half of the platform's limit for an object. */
 export const FULL_SHARD_BYTES = 5e9;
 
 /**

@@ -11,7 +11,6 @@ export const LEASE_INDEX_SQL = `
 /** Whether a lease is of a token or of a secret. */
 export type LeaseKind = "token" | "secret";
 
-/** A lease in the index. */
 export type IndexedLease = {
   readonly kind: LeaseKind;
   readonly path: string;
@@ -33,22 +32,19 @@ export interface IndexPage {
   readonly next: PagePosition | null;
 }
 
-/** Leases and folders, with a slash at the end, of one level of the tree of paths. */
+/** Leases and folders, with a slash at the end, of one level of paths. */
 export interface LeaseLevel {
   readonly leases: readonly IndexedLease[];
   readonly folders: readonly string[];
 }
 
-/** A lease whose revocation was given up. */
 export type IrrevocableLease = {
   readonly path: string;
   readonly tail: string;
-  /** ms. */
   readonly expiresAt: number;
   readonly error: string;
 };
 
-/** Table, id column and query of the leases of each kind. */
 const SOURCES = {
   token: {
     table: "inventory",
@@ -68,9 +64,7 @@ const TOKEN_ORDER = "h";
 /** Sorts after every path: the highest code point. */
 const END = "\u{10ffff}";
 
-/**
- * Finds leases of one shard by their path. A prefix ends with a slash, so it matches whole segments; "" matches all.
- */
+/** A prefix ends with a slash, so that it matches whole segments; "" matches all. */
 export class LeaseIndex {
   readonly #sql: Sql;
 
@@ -100,10 +94,7 @@ export class LeaseIndex {
     );
   }
 
-  /**
-   * Returns at most `limit` leases of one kind at or below `prefix`, after `start` (null: from the first), by path and
-   * id.
-   */
+  /** Returns at most `limit` leases of one kind at or below `prefix`, after `start`, by path and id. */
   page(kind: LeaseKind, prefix: string, start: PagePosition | null, limit: number): IndexPage {
     const leases: IndexedLease[] = [];
     if (prefix !== "" && start?.part !== BELOW) leases.push(...this.#at(kind, ownPath(prefix), start?.id ?? "", limit));
@@ -115,11 +106,8 @@ export class LeaseIndex {
   }
 
   /**
-   * Returns one level of the tree of paths: the leases whose path is `prefix` without its slash, and the folders below
-   * it.
-   *
-   * @param after the names come after this one, in the order of `orderOfIndexed`; "" for the first.
-   * @param limit maximum number of leases of each kind, and of folders.
+   * Returns the leases whose path is `prefix` without its slash, and the folders below it, at most `limit` of each
+   * kind. Names come after `after` in the order of `orderOfIndexed`.
    */
   level(prefix: string, after: string, limit: number): LeaseLevel {
     const leases: IndexedLease[] = [];
@@ -148,9 +136,7 @@ export class LeaseIndex {
     return columnOf<number>(this.#sql, "SELECT COUNT(*) FROM (SELECT 1 FROM leases LIMIT ?)", most)[0] ?? 0;
   }
 
-  /**
-   * Returns those of these beginnings of ids that leases of secrets have. Each identifies a tree, see `treeBeginning`.
-   */
+  /** Returns those of these beginnings of ids (`treeBeginning`) that leases of secrets have. */
   beginningsOf(beginnings: readonly string[]): string[] {
     if (this.count(1) === 0) return [];
     const query = `SELECT j.value FROM json_each(?) j
@@ -182,7 +168,6 @@ export class LeaseIndex {
     return Object.fromEntries(counts.map(({ engine, n }) => [engine.endsWith("/") ? engine : `${engine}/`, n]));
   }
 
-  /** Leases of one path after `id`. */
   #at(kind: LeaseKind, path: string, id: string, limit: number): IndexedLease[] {
     const { lease, column } = SOURCES[kind];
     return this.#sql
@@ -245,10 +230,7 @@ export class LeaseIndex {
   }
 }
 
-/**
- * Returns the sort key of a lease among the names of its level. A token's lease sorts by its accessor, because the
- * index is in that order and not in the order of the tails of lease ids.
- */
+/** Sort key of a lease in its level. A token sorts by its accessor: the index has that order, not that of lease ids. */
 export function orderOfIndexed({ kind, id }: Pick<IndexedLease, "kind" | "id">): string {
   return kind === "token" ? TOKEN_ORDER + id : id;
 }

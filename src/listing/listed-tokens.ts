@@ -9,11 +9,9 @@ import type { Ending } from "./inventory/shard/ended.ts";
 import type { InventoryStore } from "./inventory/shard/inventory-store.ts";
 import type { TreeSize } from "./inventory/shard/tree-size.ts";
 
-/** Dependencies of the list of tokens on its shard. */
 interface ListedTokensDeps {
   readonly env: ListingEnv;
   readonly inventory: InventoryStore;
-  /** Id of the object. */
   readonly object: string;
   /** True for an accessor that belongs to this shard. */
   readonly isOwn: (accessor: string) => boolean;
@@ -21,12 +19,9 @@ interface ListedTokensDeps {
   readonly changed: (entries: readonly InventoryEntry[]) => void;
 }
 
-/**
- * A token that tidy found missing on the list, as its tree sends it. A tree that runs 1.0.0-rc.1 sends no whole entry.
- */
+/** A token that its tree has missed on the list. A tree that runs 1.0.0-rc.1 sends no whole entry. */
 export type RelistedToken = InventoryEntry | Pick<InventoryEntry, "accessor" | "path">;
 
-/** The list of tokens of a shard: those of its inventory. */
 export class ListedTokens {
   readonly #shard: ListedTokensDeps;
 
@@ -40,10 +35,7 @@ export class ListedTokens {
     this.#shard.changed([...made, ...changed]);
   }
 
-  /**
-   * Lists those of `tokens` that are not listed, and returns their number. A tree that still runs 1.0.0-rc.1 sends no
-   * whole entries: its tokens are left to a later run of tidy.
-   */
+  /** Lists missing tokens and returns their number. Those without a whole entry are left to a later run of tidy. */
   relist(tokens: readonly RelistedToken[]): number {
     const missing = tokens.flatMap((token) =>
       "policies" in token && !this.#shard.inventory.has(token.accessor) ? [token] : [],

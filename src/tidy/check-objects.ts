@@ -8,7 +8,6 @@ import { loadInstallation } from "../system/installation.ts";
 import { systemOf } from "../system/system.ts";
 import { tokenRoles } from "../token/roles/token-roles.ts";
 
-/** An object that stores sealed rows. */
 interface SealedObject {
   checkSeals(from: SealPosition | null): Promise<SealStep>;
 }

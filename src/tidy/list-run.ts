@@ -20,7 +20,6 @@ import { nothingHere } from "../tree/tidy/tree-tidy.ts";
 
 /** Entries of a page. It is also the maximum number of trees that one step calls. */
 export const LIST_PAGE = 100;
-/** Maximum number of trees that one step continues. */
 const TREES_PER_STEP = 24;
 
 /** Where a run reads the lists next. */
@@ -45,7 +44,6 @@ export interface TreeWork {
 export interface ListRun {
   /** A tree checks its own rows once for all runs with the same number. */
   readonly number: number;
-  /** ms. */
   readonly startedAt: number;
   /** null when all lists are read. */
   readonly position: ListPosition | null;
@@ -58,15 +56,12 @@ export interface ListRun {
   readonly needed: readonly number[];
 }
 
-/** The entries of a page that name one tree. */
 interface Claims {
   readonly accessors: ListedClaim[];
   readonly customIds: CustomIdClaim[];
 }
 
-/** A page of a list. */
 interface ListPage {
-  /** The entries, in order. */
   readonly entries: readonly string[];
   /** By tree id. Entries that are too new to be checked are left out. */
   readonly claims: ReadonlyMap<string, Claims>;
@@ -74,7 +69,6 @@ interface ListPage {
   readonly broken: readonly string[];
 }
 
-/** The answer of one tree. */
 interface TreeAnswer extends TidyStepResult {
   readonly treeId: string;
 }
@@ -102,7 +96,6 @@ export async function listStep<Run extends ListRun>(env: Env, run: Run): Promise
   return { ...after, report: addToReport(after.report, repairs) };
 }
 
-/** How one kind of list is read and repaired. */
 interface CheckedList {
   read(env: Env, position: ListPosition, now: number): Promise<ListPage>;
   /** Removes entries without a token, and corrects those that differ from their trees. Safe to repeat. */

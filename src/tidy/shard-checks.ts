@@ -34,7 +34,6 @@ export interface ShardChecks {
   readonly failures: number;
 }
 
-/** Combined result of the last checks of all shards. */
 export interface CheckedByShards {
   /** When the oldest of them began (ms). */
   readonly since: number;
@@ -53,7 +52,6 @@ interface CheckRow extends Record<string, SqlStorageValue> {
   needed: string;
 }
 
-/** Stores the results of the checks of the shards. */
 export class ShardCheckStore {
   readonly #tables: Tables;
 
@@ -78,7 +76,6 @@ export class ShardCheckStore {
     );
   }
 
-  /** Summarizes the last checks of all shards. */
   all(): ShardChecks {
     const rows = this.#rows("TRUE");
     const shards = shardCount();

@@ -12,7 +12,6 @@ import { termsToDrop } from "../system/key-rotation.ts";
 import { NO_REPORT, type TidyReport } from "../tree/tidy/report.ts";
 import { type ListRun, listStep } from "./list-run.ts";
 
-/** The schema of the check of one shard. */
 export const SHARD_TIDY_MIGRATIONS: readonly Migration[] = [
   {
     version: 1,
@@ -56,10 +55,7 @@ export class ShardTidy extends DurableObject<Env> {
     this.#tables = new Tables(ctx.storage.sql, SHARD_TIDY_MIGRATIONS);
   }
 
-  /**
-   * Begins a check of the shard with this number, unless one is in progress: then its alarm is set again if it was
-   * lost.
-   */
+  /** Begins a check of the shard, unless one is in progress: then its alarm is set again if it was lost. */
   async start(shard: number): Promise<void> {
     const none = JSON.stringify({ running: null, lastNumber: 0 } satisfies Progress);
     this.#tables.exec("INSERT OR IGNORE INTO progress (shard, state) VALUES (?, ?)", shard, none);
@@ -113,9 +109,7 @@ export class ShardTidy extends DurableObject<Env> {
   }
 }
 
-/**
- * Returns a check that begins at `now` (ms). The checks of all shards that begin in the same hour have the same number.
- */
+/** Returns a check that begins at `now` (ms). All checks that begin in the same hour have the same number. */
 function beginCheck(shard: number, { lastNumber }: Progress, now: number, aged: readonly AgedTerm[]): ListRun {
   return {
     number: Math.max(Math.floor(now / HOUR_MS), lastNumber + 1),
@@ -148,9 +142,7 @@ const LONGEST_MS = 60_000;
 
 /** Maximum share of time that the check of one shard works, where each object has its own thread. */
 const SHARE = 0.05;
-/**
- * Maximum share of time that the checks of all shards work together, where one process has one thread for everything.
- */
+/** Maximum share of time of all checks together, where one process has one thread for everything. */
 const SHARE_OF_ONE_THREAD = 0.2;
 
 /** Returns the maximum share of time that each of `checks` checks works. */

@@ -4,7 +4,6 @@ import { NO_REPORT, type TidyReport } from "../tree/tidy/report.ts";
 import type { TreePosition } from "../tree/tidy/step.ts";
 import type { ListPosition, ListRun } from "./list-run.ts";
 
-/** The schema of the coordinator of tidy runs. */
 export const TIDY_MIGRATIONS: readonly Migration[] = [
   {
     version: 1,
@@ -58,12 +57,7 @@ export class TidyStore {
     return this.#read("finished_at IS NOT NULL");
   }
 
-  /**
-   * Stores a new run that begins at `now` (ms), at `position`. Of the previous runs only the last is kept. Returns its
-   * number.
-   *
-   * @param aged terms of keys that are dropped at the end when the run finds nothing that needs them.
-   */
+  /** Stores a new run that begins at `now` (ms) and returns its number. Only the last of the previous runs is kept. */
   begin(now: number, position: ListPosition, aged: readonly AgedTerm[]): number {
     const number = (this.lastFinished()?.number ?? 0) + 1;
     this.#tables.exec("DELETE FROM runs WHERE number < ?", number - 1);

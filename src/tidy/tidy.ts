@@ -21,7 +21,6 @@ import { TIDY_MIGRATIONS, type TidyRun, TidyStore } from "./tidy-store.ts";
 export const TIDY_PAUSE_MS = 25;
 /** Pause after a failed step (ms), for example because a shard did not answer. */
 const RETRY_MS = 30_000;
-/** Name of the alarm's duty, and the type of its log lines. */
 const DUTY = "tidy";
 
 /** Status of tidy. Times in ms. */
@@ -68,10 +67,7 @@ export class Tidy extends GroveObject<Env> {
     return this.#begin(FIRST_POSITION);
   }
 
-  /**
-   * Starts the checks of the shards, has a generation of shards opened if one is full, and starts the hourly run unless
-   * a run is in progress. Safe to repeat.
-   */
+  /** Starts the checks of the shards, opens a generation of shards if one is full, and starts the hourly run. */
   async startHourly(): Promise<void> {
     await this.keys.open();
     await startShardChecks(this.env);
@@ -109,7 +105,6 @@ export class Tidy extends GroveObject<Env> {
     return begins;
   }
 
-  /** Performs the next step of `run`. */
   async #step(run: TidyRun): Promise<void> {
     const before = this.#store.withWork(run);
     if (before.work.length > 0 || run.position) return this.#store.save(before, await listStep(this.env, before));

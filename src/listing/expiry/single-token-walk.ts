@@ -11,10 +11,7 @@ import { findPlace, type TokenRowOfShard, tokenOf } from "../inventory/shard/tab
 
 /** Tokens that one turn reads, and tokens that it calls again at most. */
 const PAGE = 100;
-/**
- * Delay between the expiry of a token and the call to its tree (ms). Trees with an alarm have often ended it by then,
- * and tokens that expire within this time share a turn.
- */
+/** Delay between an expiry and the call to the tree (ms): trees with an alarm have often ended the token by then. */
 const ASK_AFTER_MS = 1_000;
 /** Pause between two turns (ms); shorter while more tokens are due than one turn reads. */
 const PAUSE_MS = 1_000;
@@ -64,9 +61,7 @@ export class SingleTokenWalk {
     this.#askEnd = askEnd;
   }
 
-  /**
-   * Notes tokens that were added to the list or have changed. Returns when the walk is due for them (ms), or null.
-   */
+  /** Notes added and changed tokens. Returns when the walk is due for them (ms), or null. */
   listed(entries: readonly InventoryEntry[]): number | null {
     const dues = entries.filter(isSingle).map(({ accessor, expiresAt }) => {
       if (expiresAt === null) return null;

@@ -13,9 +13,7 @@ import { addTally, groupsOf, NO_TALLY, type Tally } from "./tally.ts";
 
 /** Tokens of the list that one step reads. */
 const PAGE = 2000;
-/**
- * Trees that one step calls. The tallies of unfinished trees are stored in the row of the job, which has at most 2 MB.
- */
+/** Trees that one step calls: their unfinished tallies are in the row of the job, which has at most 2 MB. */
 const TREES_AT_ONCE = 12;
 
 /** Once the whole list is read, steps have no time limit until this many tokens are counted. */
@@ -23,8 +21,7 @@ const MIN_COUNTED = 2000;
 /** No step begins later than this after the request (ms). */
 const LAST_STEP_MS = 1000;
 /**
- * A step that takes until this time after the request (ms) is left to the job, which repeats it: so the answer takes
- * two seconds at most.
+ * A step that takes longer than this after the request (ms) is left to the job: the answer takes two seconds at most.
  */
 const GIVEN_UP_MS = 1500;
 
@@ -38,10 +35,7 @@ interface TreeShare {
   readonly tally: Tally;
 }
 
-/**
- * State of a count of what a revocation would end. It is stored as JSON between steps: a repeated step counts nothing
- * twice.
- */
+/** State of a count, stored as JSON between steps: a repeated step counts nothing twice. */
 export interface CountState {
   /** Position up to which the selection is read; null: none of it is. */
   readonly after: SelectionPosition | null;

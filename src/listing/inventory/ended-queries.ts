@@ -9,10 +9,7 @@ import type { RevocationJob } from "./revocation-job.ts";
 import { revocationsOf } from "./revocations.ts";
 import { type EndedFilter, type EndedToken, LAST_FIRST } from "./shard/ended.ts";
 
-/**
- * Trees record ends by their own clocks: tokens of a job can have ended this long (ms) before its start or after its
- * end.
- */
+/** Trees have their own clocks: tokens of a job can have ended this long (ms) before its start or after its end. */
 const CLOCKS_MS = 60_000;
 
 /** Returns the record of an ended token; null when none is kept. */
@@ -24,24 +21,18 @@ export async function findEnded(env: ListingEnv, accessor: string): Promise<Ende
 export const ALL_ENDED: EndedFilter = { from: 0, to: Number.MAX_SAFE_INTEGER };
 
 /**
- * Returns the filter for the tokens that a job ended. It is limited to the time of the job, so that few records are
- * read.
- *
- * @param run the job; null: it is no longer kept.
+ * Filter for the tokens that a job ended, limited to its time so that few records are read. `run` null: it is not kept.
  */
 export function endedInJob(job: string, run: Pick<RevocationJob, "startedAt" | "finishedAt"> | null): EndedFilter {
   if (!run) return { ...ALL_ENDED, job };
   return { job, from: run.startedAt - CLOCKS_MS, to: (run.finishedAt ?? currentTime()) + CLOCKS_MS };
 }
 
-/** Returns the filter for the tokens that a job ended, given the id of the job alone. */
 export async function endedByJob(env: ListingEnv, job: string): Promise<EndedFilter> {
   return endedInJob(job, await revocationsOf(env).read(job));
 }
 
-/**
- * Returns the filter for the tokens that ended with one, at the same time, itself included. Null when it has no record.
- */
+/** Filter for the tokens that ended with one, itself included; null when it has no record. */
 export async function endedWith(env: ListingEnv, cause: string): Promise<EndedFilter | null> {
   const ended = await findEnded(env, cause);
   return ended && { cause, from: ended.end.at, to: ended.end.at };

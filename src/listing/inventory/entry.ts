@@ -5,10 +5,7 @@ import type { TokenRecord, TokenSpec } from "../../token/record.ts";
 /** Metadata of a token: values by name. */
 export type Metadata = Readonly<Record<string, string>>;
 
-/**
- * Maximum length of the stored metadata of one token, in characters, names included: a page has up to a thousand
- * tokens.
- */
+/** Maximum characters of the stored metadata of one token, names included: a page has up to a thousand tokens. */
 const MAX_METADATA = 4096;
 /** Maximum number of stored pairs of one token. Each may need a row of postings and a row of a counter. */
 const MAX_PAIRS = 64;
@@ -31,7 +28,6 @@ export interface InventoryEntry {
   readonly entityId: string;
   /** null: never. */
   readonly expiresAt: number | null;
-  /** null: never renewed. */
   readonly renewedAt: number | null;
   /** As created; 0: no limit. */
   readonly numUses: number;
@@ -39,7 +35,6 @@ export interface InventoryEntry {
   readonly usesLeft: number;
   readonly period: number;
   readonly explicitMaxTtl: number;
-  /** Direct children. */
   readonly children: number;
   /** False only for the first root token. */
   readonly leased: boolean;
@@ -123,10 +118,7 @@ export function fixedText(entry: ReturnType<typeof fixedPart>): string {
 /** A listed token, as it is sent to its tree for comparison. */
 export interface ListedClaim {
   readonly accessor: string;
-  /**
-   * The listed fields: those that never change, as text, and the expiry (ms; null: never). "wrong": an entry that no
-   * tree can have published.
-   */
+  /** The fields that never change, as text, and the expiry (ms). "wrong": an entry that no tree can have published. */
   readonly entry: { readonly fixed: string; readonly expiresAt: number | null } | "wrong";
 }
 

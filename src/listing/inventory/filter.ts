@@ -17,7 +17,6 @@ export interface TokenFilter {
   /** The token has all of these pairs. */
   readonly metadata?: Metadata | undefined;
   readonly search?: Search | undefined;
-  /** Id of the tree. */
   readonly tree?: string | undefined;
   readonly createdAfter?: number | undefined;
   readonly createdBefore?: number | undefined;

@@ -6,10 +6,7 @@ import type { EndsQuery, GroupEnds, ShardEnds } from "./shard/group-ends.ts";
 /** Exact numbers of expiring tokens in all shards, with the largest groups, the largest first. */
 export type EndsOfGroups = Omit<ShardEnds, "isWhole">;
 
-/**
- * Counts expiring tokens by time and group, for the `limit` largest groups; null when a shard has more than
- * `MAX_ENDING`.
- */
+/** Counts expiring tokens by time, for the `limit` largest groups; null when a shard has more than `MAX_ENDING`. */
 export async function endsOfGroups(
   env: ListingEnv,
   query: Omit<EndsQuery, "keys">,

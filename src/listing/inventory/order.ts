@@ -3,16 +3,12 @@ import type { ListedToken } from "./entry.ts";
 /** Property by which tokens are sorted. */
 export type SortKey = "created" | "end";
 
-/** The order of a page. */
 export interface Order {
   readonly by: SortKey;
   readonly descending: boolean;
 }
 
-/**
- * A position in an order. Tokens of two shards may have equal keys and ids, so the number of the shard is the last
- * part.
- */
+/** Tokens of two shards may have equal keys and ids, so the number of the shard is the last part. */
 export interface Position {
   readonly key: number;
   readonly id: number;
@@ -24,7 +20,6 @@ export interface ShardQuery<Filter> {
   readonly filter: Filter;
   /** The page begins after this; null: at the beginning. */
   readonly after: Position | null;
-  /** Number of the shard. */
   readonly shard: number;
   readonly limit: number;
 }
@@ -34,7 +29,6 @@ export interface ShardPage<Token> {
   readonly tokens: readonly Token[];
   /** The page has all matching tokens up to this position; null: up to the end. */
   readonly upTo: Position | null;
-  /** Number of tokens that were read. */
   readonly scanned: number;
 }
 
@@ -43,14 +37,12 @@ export interface TokenPage<Token> {
   readonly tokens: readonly Token[];
   /** The next page begins after this; null after the last. */
   readonly next: Position | null;
-  /** Number of tokens that were read. */
   readonly scanned: number;
 }
 
 /** Sort key of a token that never expires: after every time that a clock can show. */
 export const NEVER = Number.MAX_SAFE_INTEGER;
 
-/** Returns the sort key of a token. */
 export function keyOf(token: Pick<ListedToken, "id" | "expiresAt">, by: SortKey): number {
   return by === "created" ? token.id : (token.expiresAt ?? NEVER);
 }

@@ -25,10 +25,8 @@ export interface GroupCounts {
   readonly total: number;
 }
 
-/** Maximum number of groups in an answer. */
 export const MAX_SHOWN_GROUPS = 1000;
 
-/** Accessors that one call to a shard returns. */
 const ACCESSORS_AT_ONCE = 1000;
 
 /**
@@ -53,15 +51,11 @@ export async function pageOfInventory(
   return mergePages(pages, order, limit, (token) => keyOf(token, order.by));
 }
 
-/**
- * Returns the limit for the page of one shard. Tokens of one generation can fill the whole page, and are spread evenly
- * over its shards. A shard with more tokens of the page than its limit makes the page shorter, not wrong.
- */
+/** Limit for the page of one shard of a generation. A shard with more tokens makes the page shorter, not wrong. */
 export function shareOfShard(limit: number, number: number): number {
   return Math.min(limit, Math.ceil((1.5 * limit) / generationOfShard(number).shards) + 12);
 }
 
-/** Merges the pages of all shards. */
 export function mergePages<T extends { readonly id: number }>(
   pages: readonly ShardPage<T>[],
   order: Order,
@@ -148,10 +142,7 @@ export async function largestTrees(env: ListingEnv, mount: string, limit: number
     .slice(0, limit);
 }
 
-/**
- * Returns at most `limit` accessors after `after`, in order; `limit` 0: all. With a limit each shard is asked for one
- * page at most, so that the cost depends on the size of the answer.
- */
+/** Returns at most `limit` accessors after `after`, in order, for one page of each shard; `limit` 0: all. */
 export async function listAccessors(env: ListingEnv, after: string, limit: number): Promise<string[]> {
   const lists = await askShards(env, (shard) => listShard(shard, after, limit));
   const all = lists.flat().sort();

@@ -34,9 +34,7 @@ export const TOKEN_REVOCATION_MIGRATIONS: readonly Migration[] = [
   },
 ];
 
-/**
- * `counting` and `running` are in progress. `counted`: a dry run has ended. `refused`: the count is above `Expected`.
- */
+/** `counted`: a dry run has ended. `refused`: the count is above `Expected`. */
 export type JobState = "counting" | "counted" | "refused" | "running" | "done" | "stopped" | "failed";
 
 /** Maximum numbers of selected tokens (`count`) and of all tokens (`total`) that a job may end; null: no limit. */
@@ -46,8 +44,7 @@ export interface Expected {
 }
 
 /**
- * A job and its progress, as a list of jobs contains it: the size does not depend on how many tokens were named. Times
- * in ms. A token that ended in an earlier step, with a token above it, counts as gone and not as revoked.
+ * A job as a list contains it. Times in ms. A token that ended in an earlier step, with one above it, counts as gone.
  */
 export interface ListedJob extends RevokedInTree {
   readonly id: string;
@@ -87,7 +84,6 @@ export interface PlannedStep {
   readonly ends: readonly (readonly [treeId: string, revoked: number, total: number])[];
 }
 
-/** A row of the table. */
 export interface JobRow extends Record<string, SqlStorageValue>, RevokedInTree {
   id: string;
   dry: number;
@@ -106,7 +102,6 @@ export interface JobRow extends Record<string, SqlStorageValue>, RevokedInTree {
   failures: string;
 }
 
-/** Reads a job from its row. */
 export function jobOf(row: JobRow): RevocationJob {
   const selection = storedJson<Selection>(row.selection);
   const { accessors: _, ...words } = storedJson<Record<string, unknown>>(selection.sent);
@@ -132,7 +127,6 @@ export function jobOf(row: JobRow): RevocationJob {
   };
 }
 
-/** Reads a job from its row, as a list contains it. */
 export function listedJobOf(row: JobRow): ListedJob {
   const { selection: _, tally: _tally, ...listed } = jobOf(row);
   return listed;

@@ -29,7 +29,6 @@ const DUTY = "token revocation";
 export const STEP = 200;
 /** Pause between two steps (ms), in which requests are served. */
 const PAUSE_MS = 5;
-/** Pause after a step that failed (ms). */
 const RETRY_MS = 5000;
 /** Number of the newest jobs that are kept, of revocations and of dry runs each. */
 const KEPT_JOBS = 100;
@@ -117,7 +116,6 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
     return this.read(id);
   }
 
-  /** Performs one step of the next job. */
   async #goOn(): Promise<void> {
     const job = this.#next();
     if (!job) return;
@@ -203,10 +201,7 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
     return treeAt(this.env, treeId).revokeFiltered(request);
   }
 
-  /**
-   * Records a failed step, which is repeated. After `MAX_FAILURES` in a row the job is given up. Errors are only in the
-   * log.
-   */
+  /** Records a failed step, which is repeated. After `MAX_FAILURES` in a row the job is given up. */
   #failed({ id, failures: before }: JobRow): void {
     // A job that was stopped during the step may have finished. Then its failure changes nothing.
     if (this.#find(id)?.finished_at !== null) return;

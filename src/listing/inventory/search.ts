@@ -15,16 +15,10 @@ export const MAX_SEARCH = 128;
 const MAX_SEARCHED = 256;
 /** A text that may be the beginning of an accessor; case matters. Shorter texts would match accessors by chance. */
 const ACCESSOR_BEGINNING = /^[\w-]{8,}$/;
-/**
- * A text that may be a part of an accessor. To find it all accessors are read, so words with letters of one case are
- * excluded.
- */
+/** A text that may be a part of an accessor. All accessors are read for it, so words of one case are excluded. */
 const ACCESSOR_PART = /^(?=.*[a-z])(?=.*[A-Z])[\w-]{8,83}$/;
 
-/**
- * True when the search finds a token: by its entity, in its name, role, path or a pair of metadata (ignoring case), or
- * in its accessor.
- */
+/** True when the search finds a token: by entity, name, role, path or metadata (ignoring case), or by accessor. */
 export function isFound({ text, entities }: Search, token: InventoryEntry): boolean {
   return (
     entities.includes(token.entityId) ||
@@ -54,7 +48,6 @@ export function lowered(text: string): string {
   return text.toLowerCase().toWellFormed();
 }
 
-/** Kinds of the texts that a search covers. */
 const SEARCHED_KINDS = ["role", "name", "path", "meta"] as const;
 
 /** Returns the texts of a token that a search covers, with their kinds. */

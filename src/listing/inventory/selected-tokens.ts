@@ -8,12 +8,10 @@ import type { MeantInTree, Selection } from "./selection.ts";
 /** Where a page of a selection begins: after a position in the order of creation, or at an index of its accessors. */
 export type SelectionPosition = Position | number;
 
-/** A page of the tokens of a selection. */
 interface SelectionPage {
   readonly accessors: readonly string[];
   /** The entries of those that are listed and have not expired. */
   readonly listed: readonly ListedToken[];
-  /** null at the end. */
   readonly next: SelectionPosition | null;
 }
 

@@ -44,13 +44,11 @@ export interface MeantInTree {
 
 /** Position of a count in a tree. */
 export interface CountCursor {
-  /** Index in the selected tokens. */
   readonly at: number;
   /** The last row that was counted below that token; null: the token is not counted yet. */
   readonly row: number | null;
 }
 
-/** Result of one bounded step of a count in a tree. */
 export interface CountedInTree {
   readonly tally: Tally;
   /** True when the count was restarted: the results of earlier steps in this tree are discarded. */
@@ -63,7 +61,6 @@ export interface CountedInTree {
 export interface RevokeInTree extends MeantInTree {
   /** True: nothing is revoked. The answer has the numbers of what would be. */
   readonly dry: boolean;
-  /** Origin of the request, with the id of the job. */
   readonly asked: EndRequest;
   /** True: the caller has the tree sweep afterwards. False: the alarm of the tree sweeps at once. */
   readonly sweptByCaller: boolean;
@@ -83,10 +80,8 @@ export interface RevokedInTree {
   readonly mismatched: number;
 }
 
-/** The result when nothing is selected. */
 export const NOTHING_REVOKED: RevokedInTree = { revoked: 0, total: 0, gone: 0, spared: 0, mismatched: 0 };
 
-/** Adds two results. */
 export function addRevoked(a: RevokedInTree, b: RevokedInTree): RevokedInTree {
   return {
     revoked: a.revoked + b.revoked,

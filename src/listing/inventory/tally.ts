@@ -5,17 +5,13 @@ import { addCounts, type GroupCount } from "./group-sums.ts";
 export const GROUPINGS = ["mount", "role", "owner"] as const;
 export type Grouping = (typeof GROUPINGS)[number];
 
-/**
- * Maximum number of groups of each kind. Clients choose their names, and could otherwise make a count as large as the
- * list.
- */
+/** Maximum number of groups of each kind: clients choose their names, and could make a count as large as the list. */
 export const MAX_GROUPS = 300;
 /** Name of the metadata whose value is the owner of a token. */
 const OWNER_KEY = "owner";
 /** Maximum length of the name of a group, in characters. */
 const MAX_NAME = 100;
 
-/** Numbers of tokens by one of their properties. */
 export interface Groups {
   readonly named: readonly GroupCount[];
   /** Number of tokens in groups beyond the first `MAX_GROUPS`, or with names that are too long. */
@@ -30,7 +26,6 @@ export interface Tally {
   readonly total: number;
   /** Leases of secrets that all of them hold. `more`: a tree had more in one call than it counts. */
   readonly leases: { readonly count: number; readonly more: boolean };
-  /** The total by property. */
   readonly by: Readonly<Record<Grouping, Groups>>;
   /** Root tokens that are not revoked. */
   readonly root: number;
@@ -40,7 +35,6 @@ export interface Tally {
 
 const NO_GROUPS: Groups = { named: [], other: 0 };
 
-/** Tally before anything is counted. */
 export const NO_TALLY: Tally = {
   matched: 0,
   total: 0,
@@ -50,10 +44,8 @@ export const NO_TALLY: Tally = {
   self: 0,
 };
 
-/** Fields by which tokens are grouped. */
 export type GroupedToken = Pick<InventoryEntry, "mount" | "role" | "entityId" | "metadata">;
 
-/** Counts some tokens by each property. */
 export function groupsOf(tokens: readonly GroupedToken[]): Tally["by"] {
   const of = (keyOf: (token: GroupedToken) => string): Groups =>
     bounded(addCounts(tokens.map((token) => ({ key: keyOf(token), count: 1 }))));
@@ -64,7 +56,6 @@ export function groupsOf(tokens: readonly GroupedToken[]): Tally["by"] {
   };
 }
 
-/** Adds two parts of a tally. */
 export function addTally(a: Tally, b: Tally): Tally {
   return {
     matched: a.matched + b.matched,

@@ -21,7 +21,6 @@ export type TreeGrouping = "mount" | "name" | "role" | `metadata.${string}`;
 /** All kinds of counters. `trees`: the first token of each tree, by another property than the mount. */
 export type CountKind = (typeof COUNT_KINDS)[number] | `metadata.${string}` | `trees.${TreeGrouping}`;
 
-/** Properties by which a client can group tokens. */
 export type GroupKind = TreeGrouping | "entity" | "policy";
 
 /** Length (characters) to which values of metadata are cut off as keys of counters. */
@@ -34,7 +33,6 @@ export interface CountKey {
   readonly key: string;
 }
 
-/** Key of the hour of expiry for tokens that never expire. */
 export const NEVER_KEY = "never";
 
 /** The policy without postings. Nearly every token has it, so its postings would name nearly all tokens. */

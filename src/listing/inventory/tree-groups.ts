@@ -10,14 +10,12 @@ export interface Trees {
   readonly count: number;
 }
 
-/** A group of the trees of one mount. */
 export interface GroupOfTrees extends Trees {
   readonly key: string;
 }
 
 /**
- * Returns the largest groups of trees of each of these mounts, at most `limit` of each. The numbers of every returned
- * group are exact. null: there are too many trees to read.
+ * Returns the largest groups of trees of each mount, at most `limit` of each, with exact numbers. null: too many trees.
  */
 export async function greatestTreeGroups(
   env: ListingEnv,
@@ -40,10 +38,7 @@ export async function greatestTreeGroups(
   return exact && new Map([...byMount(exact)].map(([mount, of]) => [mount, greatest(of, limit)]));
 }
 
-/**
- * Counts the trees whose first token is in each of these groups, and their tokens, by key. null: too many trees to
- * read.
- */
+/** Counts the trees whose first token is in each of these groups, and their tokens, by key. null: too many trees. */
 export async function treesOfGroups(
   env: ListingEnv,
   grouping: TreeGrouping,
@@ -55,7 +50,7 @@ export async function treesOfGroups(
   return found && new Map(allOf(found).map((group) => [group.key, group]));
 }
 
-/** Counts the trees of each mount, and their tokens. null: there are too many trees to read. */
+/** Counts the trees of each mount, and their tokens. null: too many trees. */
 export async function treesOfMounts(
   env: ListingEnv,
   mounts: readonly string[],

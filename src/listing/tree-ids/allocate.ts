@@ -11,17 +11,12 @@ export interface AllocatedTree {
   readonly allocatedBy: number | null;
 }
 
-/**
- * Smallest and largest number of ids of one call. It doubles while ids are used up quickly, so that few are left
- * unused.
- */
+/** Fewest and most ids of one call. The number doubles while ids are used up quickly, so that few are left unused. */
 const FEWEST = 4;
 const MOST = 64;
 /** Time after its allocation in which an id may be used (ms). Some time later the shard calls the tree. */
 const GOOD_FOR_MS = 30_000;
-/**
- * While a request fetches several ids, others fetch one each: for at most this time (ms), as the request may be lost.
- */
+/** While a request fetches several ids, others fetch one each, for at most this time (ms): the request may be lost. */
 const ASKING_MS = 1000;
 
 /** Ids that this isolate has not used yet, with the time of their allocation (ms). */

@@ -18,10 +18,7 @@ export const FREE_TREES_MIGRATIONS: readonly Migration[] = [
   },
 ];
 
-/**
- * Most recently freed trees that a shard remembers. An object is evicted from memory some ten seconds after its last
- * call.
- */
+/** Freed trees that a shard remembers: an object is evicted from memory some ten seconds after its last call. */
 const MAX_LATEST = 1000;
 /** Delay between the allocation of an id and the call to its tree (ms), unless its first token is listed by then. */
 const ASK_AFTER_MS = 60_000;
@@ -30,7 +27,6 @@ const ASK_PAUSE_MS = 1000;
 /** Number of called trees after which an alarm takes no further batch. */
 const ASK_STEP = 60;
 
-/** Dependencies of the pool on its shard. */
 interface PoolDeps {
   readonly shardNumber: () => number;
   readonly newTreeId: () => string;
@@ -102,10 +98,7 @@ export class TreePool {
     return this.#batches(Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER).flatMap(({ trees }) => [...trees]);
   }
 
-  /**
-   * Notes that the first tokens of these trees are listed. An id that was allocated again since is ignored. Safe to
-   * repeat.
-   */
+  /** Notes that the first tokens of these trees are listed. An id that was allocated again since is ignored. */
   started(trees: readonly StartedTree[]): void {
     for (const { tree, row } of trees) {
       const batch = this.#batchOf.get(tree);
@@ -125,9 +118,7 @@ export class TreePool {
     }
   }
 
-  /**
-   * Calls trees that were allocated `ASK_AFTER_MS` ago and have no listed token: what is alive there is then listed.
-   */
+  /** Calls trees that were allocated `ASK_AFTER_MS` ago and have no listed token: they list what is alive. */
   async askDue(): Promise<void> {
     if (this.#askAt === null || this.#askAt > currentTime()) return;
     let asked = 0;
@@ -155,10 +146,7 @@ export class TreePool {
     this.#forget(id);
   }
 
-  /**
-   * Takes at most `limit` ids of freed trees, the most recently freed first: their objects are still in memory, and
-   * starting an object costs more than its first token.
-   */
+  /** Takes at most `limit` freed trees, the latest first: starting an object costs more than its first token. */
   #takeFreed(limit: number): string[] {
     const latest = this.#latest.splice(-limit);
     const taken = latest.length === 0 ? [] : this.#delete("SELECT value FROM json_each(?)", JSON.stringify(latest));
@@ -187,7 +175,6 @@ export class TreePool {
     }
   }
 
-  /** Removes a tree from its batch, because it need not be called. */
   #settle(tree: string): void {
     const batch = this.#batchOf.get(tree);
     if (!batch) return;
@@ -219,7 +206,6 @@ export class TreePool {
 /** Number of freed trees that are not allocated again, by shard. The shard that received one last is at the end. */
 const freed = new Map<number, number>();
 
-/** Notes that a shard received the id of a freed tree. */
 function noteFreed(shard: number): void {
   const before = freed.get(shard) ?? 0;
   freed.delete(shard);

@@ -3,10 +3,7 @@
  * updates, the shard is called. All in ms.
  */
 
-/**
- * Freshness of the lists: maximum delay between an answer and the lists. Half a second of it is left for the call to
- * the shard.
- */
+/** Maximum delay between an answer and the lists. Half a second of it is left for the call to the shard. */
 export const FRESHNESS_MS = 2000;
 /** From a change in a tree to the reading of the changed tokens. Changes within this time are read together. */
 export const READ_DELAY_MS = 500;

@@ -12,17 +12,12 @@ const MAX_WAIT_MS = 5000;
 const LOOK_MS = 5;
 
 /**
- * Updates of all trees in this isolate. They are lost with it; trees and shards store what is needed to publish them
- * again.
+ * Updates of all trees in this isolate. They are lost with it; trees and shards store what is needed to repeat them.
  */
 const QUEUE = new UpdateQueue();
 const TIMER = new SoonestTimer();
 
-/**
- * Queues the update for a new token.
- *
- * @param allocatedBy number of the shard that allocated the tree, for its first token; else null.
- */
+/** Queues the update for a new token. `allocatedBy`: the shard that allocated the tree, for its first token. */
 export function publishNewToken(env: ListingEnv, entry: InventoryEntry, allocatedBy: number | null): void {
   QUEUE.created(entry, allocatedBy);
   sendIn(env, CALL_DELAY_MS);

@@ -23,9 +23,7 @@ export function noteChange(treeId: string, now: number): void {
   }
 }
 
-/**
- * Notes that a tree of this isolate has updates that a client may look for, or (`false`) that it has published them.
- */
+/** Notes that a tree of this isolate has updates that a client may look for, or (`false`) has none any more. */
 export function noteWaiting(treeId: string, waits: boolean): void {
   if (waits) waiting.add(treeId);
   else waiting.delete(treeId);

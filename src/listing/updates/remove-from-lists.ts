@@ -12,7 +12,6 @@ import { ShardQueue } from "./shard-queue.ts";
 /** Cost of one commit, as a number of accessors. */
 const COMMIT = 50;
 
-/** Removes tokens from the list of one shard. Rejects when they may still be listed. */
 type Remove = (shard: number, tokens: readonly Ending[]) => Promise<void>;
 
 /** Pending removals of the sweeps of many trees. One call to a shard removes the tokens of all of them. */
@@ -60,9 +59,7 @@ export class RemovalQueue {
 
 /** A sweep waits for removals of other sweeps until none was added for this long (ms): they share the calls. */
 const GATHER_MS = 10;
-/**
- * Longest time of that wait (ms). Without a wait each call has few tokens, and the shards spend their time on commits.
- */
+/** Longest time of that wait (ms). Without it each call has few tokens, and the shards mostly commit. */
 const MAX_GATHER_MS = 150;
 /** Longest time that a sweep waits for the shards (ms). */
 const MAX_WAIT_MS = 30_000;
@@ -74,10 +71,7 @@ const PER_BUSY_TURN = 50;
 /** Pending removals of all trees of this process. After a crash the repeated sweep adds them again. */
 const QUEUE = new RemovalQueue();
 
-/**
- * Accessors of the last tokens of trees that can be allocated again. The call that removes one also frees the id of its
- * tree.
- */
+/** Accessors of the last tokens of trees that can be allocated again. Their removal also frees the id of the tree. */
 const LAST_OF_TREES = new Set<string>();
 
 /**

@@ -1,10 +1,8 @@
 /** Age (ms) at which an unanswered call counts as lost: the object that made it is gone. */
 export const LOST_CALL_MS = 10_000;
 
-/** A call to a shard that is in flight. */
 interface Call<T> {
   readonly values: ReadonlyMap<string, T>;
-  /** ms. */
   readonly since: number;
 }
 
@@ -22,7 +20,6 @@ export class ShardQueue<T> {
     this.#merge = merge;
   }
 
-  /** Queues a value. */
   add(shard: number, key: string, value: T): void {
     const queued = this.#of(shard);
     const older = queued.get(key);
@@ -38,7 +35,6 @@ export class ShardQueue<T> {
     return value;
   }
 
-  /** Yields all queued values. */
   *queued(): Iterable<T> {
     for (const values of this.#queued.values()) yield* values.values();
   }
@@ -54,7 +50,6 @@ export class ShardQueue<T> {
     return this.#queued.get(shard)?.has(key) || this.isInFlight(shard, key);
   }
 
-  /** Returns the shards with queued values, with the number of these values. */
   shards(): [shard: number, size: number][] {
     return [...this.#queued].map(([shard, { size }]) => [shard, size]);
   }

@@ -30,7 +30,6 @@ export interface StartedTree {
 /** Sends updates to one shard. Rejects when the shard may not have them. */
 export type Deliver = (shard: number, updates: ShardUpdates) => Promise<void>;
 
-/** A queued update. */
 type Update =
   /** `allocatedBy`: the shard that allocated the tree; null when it is not the first token, or no shard did. */
   | { readonly kind: "made"; readonly value: InventoryEntry; readonly allocatedBy: number | null }

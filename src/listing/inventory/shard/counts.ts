@@ -12,13 +12,9 @@ interface PendingCounts {
   readonly counts: Iterable<CountDelta>;
 }
 
-/** Maximum number of groups that one shard returns. */
 const MAX_GROUPS = 1000;
 
-/**
- * Counters of one shard. Every change updates them, so that the cost of reading does not depend on the number of
- * tokens.
- */
+/** Counters of one shard. Every change updates them, so reading does not cost more with more tokens. */
 export class InventoryCounts {
   readonly #sql: Sql;
   readonly #pending: PendingCounts;
@@ -61,7 +57,6 @@ export class InventoryCounts {
     return this.#groups(kind, "AND mount = ? AND key IN (SELECT value FROM json_each(?))", mount, JSON.stringify(keys));
   }
 
-  /** Returns the pending changes, by key. */
   #deltas(kind: CountKind, mount?: string): ReadonlyMap<string, number> {
     const deltas = [...this.#pending.counts].filter(
       (delta) => delta.kind === kind && (mount === undefined || delta.mount === mount),

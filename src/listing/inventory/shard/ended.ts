@@ -10,8 +10,8 @@ import type { Pending } from "./pending.ts";
 import { findPlace, type TokenRowOfShard } from "./tables.ts";
 
 /**
- * The table of ended tokens. The id is the first free one from the token's row number on, so that a token is found by
- * its accessor without an index. `of_job` is 1 for tokens that a job revoked: their number has a bound of its own.
+ * The id is the first free one from the token's row number on, so a token is found without an index. `of_job` is 1 for
+ * tokens that a job revoked: their number has a bound of its own.
  */
 export const ENDED_SQL = `
   CREATE TABLE ended (
@@ -21,7 +21,6 @@ export const ENDED_SQL = `
   CREATE INDEX ended_by_time ON ended (of_job, at);
 `;
 
-/** A token that has ended, and how it ended. */
 export interface Ending {
   readonly accessor: string;
   readonly end: EndRecord;
@@ -40,7 +39,6 @@ export interface EndedToken {
 
 /** Conditions on ended tokens. */
 export interface EndedFilter {
-  /** Only those of this job. */
   readonly job?: string;
   /** Only those that ended with this token, itself included. */
   readonly cause?: string;
@@ -55,7 +53,6 @@ export type EndedQuery = ShardQuery<EndedFilter>;
 /** Order of pages: the last to end first. */
 export const LAST_FIRST: Order = { by: "end", descending: true };
 
-/** Maximum number of rows that one page reads. */
 const MAX_SCANNED = 2000;
 /** Maximum number of rows of each class that one step of the clean-up deletes. */
 const STEP = 500;
@@ -94,12 +91,7 @@ export class EndedTokens {
     this.#most = most;
   }
 
-  /**
-   * Stores records of tokens that leave the inventory; an existing record is not changed. It is part of the transaction
-   * of their removal.
-   *
-   * @param rows the rows of those that were in the inventory.
-   */
+  /** Stores records of tokens that leave the inventory, with their `rows`; an existing record is not changed. */
   add(endings: readonly Ending[], rows: readonly TokenRowOfShard[]): void {
     const entries = new Map(rows.map(({ accessor, entry }) => [accessor, entry]));
     for (const { accessor, end, entry } of endings) {
@@ -188,10 +180,7 @@ export class EndedTokens {
     if (gone.length > 0) this.#count(ofJob, -gone.length);
   }
 
-  /**
-   * Returns the rows of both classes, the last to end first. The index has each class in that order; both are merged
-   * lazily.
-   */
+  /** Returns the rows of both classes, the last to end first. The index has each class in that order; merged lazily. */
   #lastFirst({ job, from, to }: EndedFilter, after: Position | null): Iterable<Row> {
     const [at, id] = after !== null && after.key <= to ? [after.key, after.id] : [to, Number.MAX_SAFE_INTEGER];
     // Many tokens can end at one time. The position among them is in the index too.

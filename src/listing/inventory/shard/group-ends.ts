@@ -5,13 +5,12 @@ import { type GroupKind, groupKeysOf } from "../terms.ts";
 
 /** Maximum number of expiring tokens in the time of one query, in one shard. Each of them is read. */
 export const MAX_ENDING = 100_000;
-/** Maximum number of groups that one shard returns. */
 const MAX_NAMED = 1000;
 
 /** A time span divided into parts, in which expiring tokens are counted. Times in ms. */
 export interface EndsQuery {
   readonly kind: GroupKind;
-  /** Only tokens of this mount; null: of all. */
+  /** null: of all mounts. */
   readonly mount: string | null;
   readonly from: number;
   /** Length of a part. */
@@ -28,23 +27,17 @@ export interface GroupEnds extends GroupCount {
   readonly parts: readonly number[];
 }
 
-/** Result of an `EndsQuery` in one shard. */
 export interface ShardEnds {
   /** Number of all tokens that expire in each part. */
   readonly all: readonly number[];
   readonly groups: readonly GroupEnds[];
   /** True when `groups` has every group that was requested or found. */
   readonly isWhole: boolean;
-  /**
-   * Number of tokens in each part that are in none of the requested groups. If no groups were requested: in no group.
-   */
+  /** Tokens in each part that are in none of the requested groups; without a request, in no group. */
   readonly other: readonly number[];
 }
 
-/**
- * Counts the expiring tokens of a shard by part and group. Reads each of these tokens. null when they are more than
- * `MAX_ENDING`.
- */
+/** Counts the expiring tokens of a shard by part and group. null when they are more than `MAX_ENDING`: each is read. */
 export function endsByGroup(sql: Sql, { kind, mount, from, step, parts, now, keys }: EndsQuery): ShardEnds | null {
   const asked = keys && new Set(keys);
   const all = zeros(parts);

@@ -24,7 +24,6 @@ const READ_TREES = 2 * MAX_TREES;
 
 /** Updates of the inventory of a shard. */
 export interface InventoryUpdate {
-  /** New tokens. */
   readonly made?: readonly InventoryEntry[];
   /** Changed tokens. Those that are not in the inventory are ignored. */
   readonly changed?: readonly InventoryEntry[];
@@ -36,7 +35,6 @@ type KnownRow = TokenRowOfShard & { tree_size: number | null };
 /** A row with all columns that are checked, and the number of rows with its accessor. */
 type ClaimedRow = TokenRowOfShard & { path: string; ends: number; rows: number };
 
-/** The id that a token has, or would get, and its row if there is one. */
 interface Place {
   readonly id: number;
   readonly known: KnownRow | null;
@@ -48,14 +46,9 @@ export class InventoryStore {
   readonly #pending: Pending;
   readonly pages: ShardPages;
   readonly counts: InventoryCounts;
-  /** Records of recently ended tokens. */
   readonly ended: EndedTokens;
 
-  /**
-   * @param batch number of changes of tokens that are written to postings and counters together; absent: the default of
-   * `Pending`.
-   * @param most maximum numbers of ended tokens that are kept; absent: `MAX_ENDED`.
-   */
+  /** @param batch see `Pending`. @param most maximum numbers of ended tokens that are kept. */
   constructor(sql: Sql, batch?: number, most?: Readonly<Record<"job" | "other", number>>) {
     this.#sql = sql;
     this.#pending = new Pending(sql, batch);
@@ -82,11 +75,7 @@ export class InventoryStore {
     this.#pending.write();
   }
 
-  /**
-   * Deletes tokens, and stores how they ended. Safe to repeat.
-   *
-   * @param endingsOf returns the ends to store, given the deleted rows; absent: none is stored.
-   */
+  /** Deletes tokens, and stores their ends, which `endingsOf` returns for the deleted rows. Safe to repeat. */
   remove(
     accessors: readonly string[],
     endingsOf: (gone: readonly TokenRowOfShard[]) => readonly Ending[] = () => [],
@@ -98,10 +87,7 @@ export class InventoryStore {
     this.#pending.write();
   }
 
-  /**
-   * Replaces tampered rows by the entries that their trees have. A token that was removed meanwhile is not added again.
-   * Counters stay as they are, because they have counted the tokens before.
-   */
+  /** Replaces tampered rows by the entries of their trees. Removed tokens are not added again, and counters stay. */
   replace(entries: readonly InventoryEntry[]): void {
     for (const entry of entries) {
       const { id, known } = this.#place(entry.accessor);
@@ -150,7 +136,6 @@ export class InventoryStore {
     return rows.map((row) => ({ accessor: row.accessor, entry: claimIn(row) }));
   }
 
-  /** Returns the listed tokens with these accessors. */
   find(accessors: readonly string[]): ListedToken[] {
     return accessors.flatMap((accessor) => {
       const known = this.#find(accessor);
@@ -158,15 +143,11 @@ export class InventoryStore {
     });
   }
 
-  /** True for a listed token. */
   has(accessor: string): boolean {
     return this.#find(accessor) !== null;
   }
 
-  /**
-   * Returns the largest trees whose first token is of a mount, at most `MAX_TREES`. Trees of one size class are chosen
-   * arbitrarily.
-   */
+  /** Returns the largest trees of a mount, at most `MAX_TREES`. Those of one size class are chosen arbitrarily. */
   largestTrees(mount: string): TreeSize[] {
     const query = `SELECT accessor AS root, tree_size AS count FROM inventory
       WHERE tree_mount = ? ORDER BY tree_class DESC LIMIT ?`;
@@ -238,10 +219,7 @@ export class InventoryStore {
     return known ? [known] : [];
   }
 
-  /**
-   * Deletes tokens with one statement. It takes a third of the time, but reads more rows: those of the JSON list count
-   * too.
-   */
+  /** Deletes tokens with one statement: a third of the time, but rows of the JSON list are read too. */
   #delete(accessors: readonly string[]): TokenRowOfShard[] {
     return this.#sql
       .exec<TokenRowOfShard>(
@@ -267,9 +245,7 @@ export class InventoryStore {
   }
 }
 
-/**
- * Returns the claim of an accessor's row. Unless the table was tampered with, there is one row, at an id of the token.
- */
+/** Returns the claim of an accessor's row. Without tampering there is one row, at an id of the token. */
 function claimIn(row: ClaimedRow): ListedClaim["entry"] {
   const token = row.rows === 1 ? readToken(row) : null;
   if (!token) return "wrong";
@@ -289,7 +265,6 @@ function foundBy(row: TokenRowOfShard) {
   }
 }
 
-/** Parses a row; null when it can't be parsed. */
 function readToken(row: TokenRowOfShard): ListedToken | null {
   try {
     return tokenOf(row);

@@ -23,41 +23,29 @@ import { termsContaining } from "./term-search.ts";
 const READ_ALL = 300;
 /** Maximum number of tokens that one page reads in one shard, whether they match the filter or not. */
 const MAX_SCANNED = 1000;
-/**
- * Maximum number of tokens of one tree, or of a search, that are sorted for a page. If there are more, all tokens are
- * scanned.
- */
+/** Maximum number of tokens of a tree or a search that are sorted for a page. Above it all tokens are scanned. */
 const MAX_SORTED = 5000;
 /** Tokens that are read at once by their ids: few at first, because the page may be full soon. */
 const FIRST_READ = 32;
 const NEXT_READ = 256;
 
-/**
- * Maximum number of terms whose tokens a search reads. If there are more, many tokens have one, and all tokens are
- * scanned.
- */
+/** Maximum number of terms whose tokens a search reads. Above it all tokens are scanned. */
 const MAX_SEARCHED_TERMS = 300;
 /** Maximum number of tokens of a shard for which a search for a part of an accessor reads all accessors. */
 const MAX_SEARCHED_ACCESSORS = 200_000;
 
-/** Query for a page of the listed tokens of one shard. */
 export interface PageQuery extends ShardQuery<TokenFilter> {
   readonly order: Order;
-  /** ms. */
   readonly now: number;
 }
 
-/**
- * A query with the ids of the tokens that its search may find, unordered; null: they are too many, or there is no
- * search.
- */
+/** `found`: ids of the tokens that the search may find, unordered; null: too many, or there is no search. */
 interface Query extends PageQuery {
   readonly found: readonly number[] | null;
 }
 
 const COLUMNS = "i.id, i.accessor, i.entry";
 
-/** Reads pages of the inventory of one shard. */
 export class ShardPages {
   readonly #sql: Sql;
   readonly #postings: Postings;
@@ -132,17 +120,14 @@ export class ShardPages {
     return this.#sql.exec<Row>(query, key, id, low, high);
   }
 
-  /**
-   * Returns the tokens with an expiry in the range of the filter; null when they are many, or when the filter has no
-   * range.
-   */
+  /** Returns the tokens in the filter's range of expiries; null when they are many, or without a range. */
   #fewEnds({ filter, now }: PageQuery): Row[] | null {
     const { endsAfter, endsBefore, neverEnds } = filter;
     if (endsAfter === undefined && endsBefore === undefined && neverEnds === undefined) return null;
     return this.#few("i.ends BETWEEN ? AND ?", endsOf(filter, now));
   }
 
-  /** Returns the tokens of the tree of the filter; null when they are many, or when the filter has no tree. */
+  /** Returns the tokens of the filter's tree; null when they are many, or without a tree. */
   #fewOfTree({ tree }: TokenFilter): Row[] | null {
     return tree === undefined ? null : this.#few(IN_TREE, accessorsOfTree(tree));
   }
@@ -156,10 +141,7 @@ export class ShardPages {
     return null;
   }
 
-  /**
-   * Returns ids of tokens that include all that the search of a filter finds; null when they are many, or without a
-   * search.
-   */
+  /** Returns ids that include all that the filter's search finds; null when they are many, or without a search. */
   #found({ search }: TokenFilter): number[] | null {
     if (!search) return null;
     const terms = termsContaining(this.#sql, this.#pending, search.text, MAX_SEARCHED_TERMS);
@@ -170,10 +152,7 @@ export class ShardPages {
     return ids && byAccessor && [...new Set([...ids, ...byAccessor])];
   }
 
-  /**
-   * Returns ids of the tokens whose accessor contains a text, or begins with it; null when they, or the accessors to
-   * read, are too many.
-   */
+  /** Returns ids of the tokens whose accessor has or begins with a text; null when too many would be read. */
   #withAccessorPart(text: string): number[] | null {
     if (!isAccessorPart(text)) {
       return isAccessorBeginning(text) ? this.#idsBetween([text, `${text}\u{10ffff}`]) : [];

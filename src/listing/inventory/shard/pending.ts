@@ -7,7 +7,6 @@ import { writeSearchedTerm } from "./term-search.ts";
 /** Number of changes of tokens that are written to postings and counters together. */
 const BATCH = 128;
 
-/** Stored form of the pending changes. */
 interface Stored {
   readonly changes: number;
   readonly counts: readonly (readonly [kind: CountKey["kind"], mount: string, key: string, n: number])[];
@@ -33,7 +32,6 @@ export class Pending {
     this.#batch = batch;
   }
 
-  /** Pending changes of counters. */
   get counts(): Iterable<CountDelta> {
     this.#read();
     return this.#counts.values();
@@ -72,10 +70,7 @@ export class Pending {
     this.#changed();
   }
 
-  /**
-   * Stores the pending changes, or writes them to the tables when a batch is full. It is part of the transaction of the
-   * tokens' changes.
-   */
+  /** Stores the pending changes, or writes a full batch to the tables, in the transaction of the tokens' changes. */
   write(): void {
     if (!this.#isDirty) return;
     if (this.#changes >= this.#batch) this.#fold();

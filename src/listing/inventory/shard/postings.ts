@@ -10,7 +10,6 @@ export interface TermDelta {
   readonly gone: Set<number>;
 }
 
-/** Changes that are not written to the postings yet, by term. */
 export interface PendingTerms {
   readonly terms: ReadonlyMap<string, TermDelta>;
 }

@@ -61,10 +61,8 @@ export function findPlace<Row extends { id: number; accessor: string }>(
   return { known: null, free: free < row + ID_PROBES ? free : null };
 }
 
-/** A token in the table of a shard. */
 export type TokenRowOfShard = { id: number; accessor: string; entry: string };
 
-/** Parses a row. */
 export function tokenOf({ id, accessor, entry }: TokenRowOfShard): ListedToken {
   return { ...storedJson<Omit<InventoryEntry, "accessor">>(entry), accessor, id };
 }

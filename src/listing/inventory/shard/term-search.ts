@@ -2,10 +2,7 @@ import { columnOf, type Sql } from "../../../storage/tables.ts";
 import { hasPart, lowered, MIN_SEARCH, textOfTerm } from "../search.ts";
 import type { PendingTerms } from "./postings.ts";
 
-/**
- * Returns the terms that contain `text`; null when they may be more than `most`. A shard whose tokens are similar has
- * few terms.
- */
+/** Returns the terms that contain `text`; null when they may be more than `most`. */
 export function termsContaining(sql: Sql, pending: PendingTerms, text: string, most: number): string[] | null {
   const stored = matching(sql, text, most + 1);
   if (stored.length > most) return null;
@@ -13,11 +10,7 @@ export function termsContaining(sql: Sql, pending: PendingTerms, text: string, m
   return terms.filter((term) => hasPart(textOfTerm(term) ?? "", text));
 }
 
-/**
- * Adds a term to the table of searched terms, or removes it, so that the table has the terms of the postings.
- *
- * @param isUsed true when a token has the term now.
- */
+/** Adds a term to the searched terms when a token has it now (`isUsed`), or removes it. */
 export function writeSearchedTerm(sql: Sql, term: string, isUsed: boolean): void {
   const text = textOfTerm(term);
   if (text === null || trigramsOf(text).length === 0) return;
@@ -38,8 +31,7 @@ function matching(sql: Sql, text: string, limit: number): string[] {
 const PLACES = 4;
 
 /**
- * Returns the id of a term, or the first free one of its hash; null: none is free. An index of terms would cost a row
- * for each.
+ * Returns the id of a term, or the first free one of its hash (null: none). An index would cost a row for each term.
  */
 function placeOf(sql: Sql, term: string): number | null {
   let hash = 0x811c9dc5;

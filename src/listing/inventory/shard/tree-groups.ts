@@ -22,8 +22,8 @@ export interface TreeGroup {
 }
 
 /**
- * Returns groups of trees of one shard. The number of trees comes from the counters. The number of tokens below their
- * first ones is read from the rows of trees with several tokens; null when those are more than `MAX_READ_TREES`.
+ * Returns groups of trees of one shard. Trees are counted by counters, and the tokens below their first ones by reading
+ * each tree of several tokens; null when those are more than `MAX_READ_TREES`.
  */
 export function treeGroups(
   sql: Sql,
@@ -46,10 +46,7 @@ export function treeGroups(
   return groups;
 }
 
-/**
- * Returns the numbers of tokens below the first ones of trees, by group, and of the trees that were read: at most
- * `limit` + 1.
- */
+/** Counts tokens below the first ones of trees, by group, and the trees that were read: at most `limit` + 1. */
 function belowByGroup(sql: Sql, grouping: TreeGrouping, mount: string, limit: number) {
   const below = new Map<string, number>();
   let read = 0;
