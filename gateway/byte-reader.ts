@@ -2,11 +2,8 @@ import type { Socket } from "node:net";
 import type { Readable } from "node:stream";
 import { err, ok, type Result } from "../src/base/result.ts";
 
-/** Above this many unread bytes the socket is paused: the sender waits, memory does not grow. */
+/** The socket is paused above this many unread bytes, so that the sender waits. */
 const HIGH_WATER_BYTES = 64 * 1024;
-
-/** Up to here a copy into one string costs less than two writes at once. */
-const MAX_JOINED_BYTES = 8 * 1024;
 
 const LF = 0x0a;
 const CR = 0x0d;
@@ -16,11 +13,11 @@ const NOTHING: Buffer = Buffer.alloc(0);
 /** Why a line cannot be read. */
 export type LineError = "too-long" | "malformed";
 
-/** The received, unread bytes of a socket: read as lines or as runs of bytes, with back-pressure. */
+/** Reads lines and bytes from a socket, with back-pressure. */
 export class ByteReader {
   readonly #socket: Readable;
   #received: Buffer = NOTHING;
-  /** Where the unread bytes of `#received` begin. */
+  /** Start of the unread bytes in `#received`. */
   #start = 0;
   #ended = false;
   #wake: ((received: boolean) => void) | undefined;
@@ -32,21 +29,21 @@ export class ByteReader {
     socket.on("close", () => this.#end());
   }
 
-  /** Bytes received and not read yet. */
+  /** Number of bytes that were received and not read. */
   get unread(): number {
     return this.#received.length - this.#start;
   }
 
-  /** True while more bytes can come. */
+  /** True while more bytes can arrive. */
   get isOpen(): boolean {
     return !this.#ended;
   }
 
   /**
-   * The next line without its CRLF, as latin1, so that every byte survives; undefined while its end is not here. A bare line feed is
-   * malformed: recipients that disagree on it disagree on where a message ends.
+   * The next line without its CRLF, as latin1, which keeps every byte; undefined while it is incomplete. A bare line feed is
+   * malformed: recipients that disagree about it disagree about the end of a message.
    *
-   * @param maxBytes longest line accepted, without the CRLF
+   * @param maxBytes maximum length of the line without the CRLF
    */
   line(maxBytes: number): Result<string, LineError> | undefined {
     const end = this.#received.indexOf(LF, this.#start);
@@ -59,14 +56,23 @@ export class ByteReader {
     return ok(text);
   }
 
-  /** At most `maxBytes` of the bytes that are here. */
+  /** Waits for the next line. See `line`. */
+  async nextLine(maxBytes: number): Promise<Result<string, LineError | "ended">> {
+    for (;;) {
+      const line = this.line(maxBytes);
+      if (line !== undefined) return line;
+      if (!(await this.more())) return err("ended");
+    }
+  }
+
+  /** Takes at most `maxBytes` of the unread bytes. */
   take(maxBytes: number): Buffer {
     const part = this.#received.subarray(this.#start, this.#start + maxBytes);
     this.#skip(part.length);
     return part;
   }
 
-  /** Waits for bytes that are not here yet; false when there will be none. */
+  /** Waits until more bytes arrive; false when the sender has ended. */
   more(): Promise<boolean> {
     if (this.#ended) return Promise.resolve(false);
     return new Promise((resolve) => {
@@ -74,7 +80,7 @@ export class ByteReader {
     });
   }
 
-  /** Ends the reading and drops what still arrives. */
+  /** Ends the reading and discards all further bytes. */
   discard(): void {
     this.#skip(this.unread);
     this.#end();
@@ -91,7 +97,7 @@ export class ByteReader {
   #skip(bytes: number): void {
     this.#start += bytes;
     if (this.unread === 0) {
-      // A connection that waits for its next message holds no memory of the last one.
+      // An idle connection keeps no memory of its last message.
       this.#received = NOTHING;
       this.#start = 0;
     }
@@ -110,20 +116,16 @@ export class ByteReader {
   }
 }
 
-/**
- * Writes a head and what follows it in one system call.
- *
- * @param head latin1
- */
-export function writeMessage(socket: Socket, head: string, body: Buffer): void {
-  if (body.length <= MAX_JOINED_BYTES) return void socket.write(head + body.toString("latin1"), "latin1");
+/** Writes a head (latin1), a body and an end in one system call. */
+export function writeMessage(socket: Socket, head: string, body: Buffer, end = ""): void {
   socket.cork();
   socket.write(head, "latin1");
-  socket.write(body);
+  if (body.length > 0) socket.write(body);
+  if (end !== "") socket.write(end);
   socket.uncork();
 }
 
-/** Resolves when the system has taken all that was written, or the socket is closed. */
+/** Resolves when the operating system has taken all that was written, or the socket is closed. */
 export function flushed(socket: Socket): Promise<void> {
   return new Promise((resolve) => {
     if (socket.writableLength === 0 || socket.destroyed) resolve();

@@ -10,45 +10,33 @@ import { BUSY, LATE, type Refusal, renderRefusal, TOO_LARGE } from "./refusal.ts
 import type { ShareKey, Shares } from "./shares.ts";
 import type { Upstream, UpstreamAnswer } from "./upstream.ts";
 
-/** What bounds the body of a request. */
-export interface BodyBound {
-  readonly maxBytes: number;
-  readonly room: Shares;
-}
-
 /** What all connections of a gateway share. */
 export interface ConnectionSettings {
   readonly upstream: Upstream;
   readonly trustedProxies: BlockList;
-  /** How large the body of a request to this target may be, and the bytes for such bodies that are not complete yet. */
-  readonly bodyBound: (target: string) => BodyBound;
-  /** Bytes for answers that are not read yet. */
+  /** Maximum size of the body of a request to this target, and the memory for such bodies. */
+  readonly bodyBound: (target: string) => { readonly maxBytes: number; readonly room: Shares };
+  /** Memory for answers that clients have not read. */
   readonly answerRoom: Shares;
   readonly limits: Limits;
-  /** Called for every request that the gateway answers itself. */
+  /** Called for each request that the gateway answers itself. */
   readonly onRefusal: (refusal: Refusal, head: RequestHead | undefined, clientAddress: string) => void;
 }
 
-const CONTINUE = "HTTP/1.1 100 Continue\r\n\r\n";
-const CRLF = Buffer.from("\r\n");
-
-/** How long the client may go on sending after a last answer. An earlier reset could discard the answer before the client reads it. */
+/** How long a client may send after the last answer (ms). An earlier reset could discard the answer before it is read. */
 const LINGER_MS = 2_000;
 
-/**
- * One client connection: requests are read, passed on and answered one after the other. A pipelined request begins when
- * the answer before it has left.
- */
+/** A client connection. It serves one request after the other: a pipelined request begins after the previous answer was sent. */
 export class ClientConnection {
-  /** The other end, with the share that the connection itself is counted in. */
+  /** The other end. The connection counts in its share. */
   readonly peer: Client;
   readonly #socket: Socket;
   readonly #reader: ByteReader;
   readonly #settings: ConnectionSettings;
   readonly #deadline = new Deadline();
-  /** For the turn of a request that waits for it. */
+  /** For the turn of a waiting request. */
   readonly #turn = new Deadline();
-  /** Since when no request is under way, in milliseconds; undefined while one is. */
+  /** Since when no request is in flight (ms on the clock of `performance`); undefined while one is. */
   idleSince: number | undefined;
   #stopping = false;
   #closing = false;
@@ -59,9 +47,9 @@ export class ClientConnection {
     this.#settings = settings;
     this.#reader = new ByteReader(socket);
     this.peer = clientOf(address, [], settings.trustedProxies);
-    // A lost connection is no error here: "close" follows. A request that was passed on still completes at the service.
+    // A lost connection is handled at "close". A request that was sent to the service is still carried out.
     socket.on("error", () => {});
-    // A request that still waits for its turn is refused: most clients that end their side have gone, and others need its place.
+    // A waiting request is refused: most clients that close their side have gone, and others need its place.
     socket.on("end", () => this.#turn.miss());
     socket.on("close", () => {
       this.#turn.miss();
@@ -74,17 +62,13 @@ export class ClientConnection {
     while (await this.#awaitRequest()) {
       this.#deadline.arm(this.#settings.limits.headMs, () => this.#refuse(LATE));
       const head = await readRequestHead(this.#reader);
-      if (!head.ok) {
-        if (head.error === "ended") this.#close();
-        else this.#refuse(head.error);
-        return;
-      }
-      if (!(await this.#serve(head.value))) return;
+      const goesOn = head.ok ? await this.#serve(head.value) : this.#end(head.error);
+      if (!goesOn) return;
     }
     this.#close();
   }
 
-  /** Lets the request under way finish, then closes. */
+  /** Closes after the request in flight. */
   stop(): void {
     this.#stopping = true;
     if (this.idleSince !== undefined) this.#close();
@@ -95,16 +79,16 @@ export class ClientConnection {
     this.#socket.destroy();
   }
 
-  /** Answers that there is no place for another connection, and closes without waiting as `#close` does. */
+  /** Refuses the connection with 503, and closes without the wait of `#close`. */
   turnAway(): void {
     this.#socket.end(renderRefusal(BUSY, undefined, true), "latin1", () => this.destroy());
     this.#settings.onRefusal(BUSY, undefined, this.peer.address);
   }
 
-  /** Waits for the first byte of a request; false when there will be none. */
+  /** Waits for the first byte of a request; false when none will come. */
   async #awaitRequest(): Promise<boolean> {
     if (this.#socket.writableLength > 0) {
-      // A client that does not read its refusals must not fill the memory.
+      // Refusals that the client does not read must not fill the memory.
       this.#deadline.arm(this.#settings.limits.readMs, () => this.destroy());
       await flushed(this.#socket);
     }
@@ -117,28 +101,27 @@ export class ClientConnection {
     return received;
   }
 
-  /** Waits for the whole request and has it answered; true when the connection can serve another. */
+  /** Receives the body of a request and answers the request. True when the connection can serve another one. */
   async #serve(head: RequestHead): Promise<boolean> {
     const { maxBytes, room } = this.#settings.bodyBound(head.target);
     if (isPlatformPath(head.target)) return this.#refuse({ status: 404 }, head);
     const body = new MessageBody(this.#reader, head.body, maxBytes);
     if (body.isTooLarge) return this.#refuse(TOO_LARGE, head);
-    if (head.expectsContinue) this.#socket.write(CONTINUE);
+    if (head.expectsContinue) this.#socket.write("HTTP/1.1 100 Continue\r\n\r\n");
     const client = this.#clientOf(head);
-    // A body that came at once takes no room, so that short requests are served while others use up theirs.
+    // A body that has arrived in one piece takes no room, so short requests are served while the room is used up.
     const whole = body.takeWhole();
     if (whole !== undefined) return await this.#passOn(head, whole, client);
     const kept = new KeptBytes(room, client.shareKey, head.body.kind === "length" ? head.body.bytes : maxBytes);
     try {
       const failure = await this.#receive(head, body, kept);
-      if (failure === undefined) return await this.#passOn(head, kept.bytes, client);
-      return failure === "ended" ? this.#close() : this.#refuse(failure, head);
+      return failure === undefined ? await this.#passOn(head, kept.bytes, client) : this.#end(failure, head);
     } finally {
       kept.release();
     }
   }
 
-  /** Waits for a whole body, and returns why there is none: half of one must never hold a connection to the service. */
+  /** Receives the rest of a body. Returns why it is not complete: an incomplete body never uses a connection to the service. */
   async #receive(head: RequestHead, body: MessageBody, kept: KeptBytes): Promise<MessageError | undefined> {
     const began = performance.now();
     while (!body.isRead) {
@@ -152,9 +135,8 @@ export class ClientConnection {
   }
 
   /**
-   * Passes a whole request on and its answer back; true when the connection can serve another. A client that goes away
-   * meanwhile, or that gets a 504, does not end the request: it may have been acted on already, and the service's record of it
-   * must be whole.
+   * Sends a complete request to the service, and its answer to the client. True when the connection can serve another request.
+   * When the client goes away or gets a 504 meanwhile, the service still carries the request out, and its audit log is complete.
    */
   async #passOn(head: RequestHead, body: Buffer, client: Client): Promise<boolean> {
     const { upstream, limits } = this.#settings;
@@ -168,44 +150,42 @@ export class ClientConnection {
       abandonMs: limits.abandonMs,
     };
     const sending = upstream.send(request, this.#turn, client.shareKey);
-    // It waits for its turn, or has had it at once. A client that had ended its side before is not waited for either.
+    // A client that has already closed its side does not wait for a turn.
     if (!this.#reader.isOpen) this.#turn.miss();
     const answer = await sending;
     if (!answer.ok) return this.#refuse(answer.error, head, answer.error.status === 503);
-    if (this.#closing || this.#socket.destroyed) {
-      answer.value.release(answer.value.body.takeWhole() !== undefined);
-      return false;
-    }
-    return await this.#sendAnswer(head, answer.value, client.shareKey);
+    if (!this.#closing && !this.#socket.destroyed) return await this.#sendAnswer(head, answer.value, client.shareKey);
+    answer.value.release(false);
+    return false;
   }
 
   /**
-   * Writes an answer to the client. One of moderate length is kept until the client has read it, and the connection to the service
-   * is free meanwhile; one that is longer, or for which the client's share has no room, is read as fast as the client reads.
+   * Sends an answer to the client. An answer of moderate size is buffered in the client's share of the memory, so the
+   * connection to the service is free while the client reads. Any other is read from the service as fast as the client reads.
    *
    * @returns true when the connection can serve another request
    */
   async #sendAnswer(request: RequestHead, answer: UpstreamAnswer, key: ShareKey): Promise<boolean> {
     const { answerRoom: room, limits } = this.#settings;
     const { body: framing } = answer.head;
-    // An HTTP/1.0 client knows the end of what comes in chunks by the end of the connection.
+    // An HTTP/1.0 client finds the end of a chunked answer by the end of the connection.
     const inChunks = framing.kind === "chunked" && !request.http10;
     const closes = this.#stopping || !request.keepAlive;
     let unsent = renderAnswerHead(answer.head, inChunks, closes);
-    let keeps = framing.kind !== "length" || framing.bytes <= MAX_KEPT_ANSWER_BYTES;
-    let kept = 0;
-    /** @param bytes that the client has to read next, or 0 for the service, when either takes time */
+    // The length of a chunked answer is unknown.
+    const wanted = framing.kind === "length" ? framing.bytes : MAX_KEPT_ANSWER_BYTES;
+    const reserved = wanted <= MAX_KEPT_ANSWER_BYTES && room.take(key, wanted) ? wanted : 0;
+    let written = 0;
+    /** @param bytes that the client has to read next; 0 while the service has to send */
     const hurry = (bytes: number): void => {
       this.#deadline.arm(transferDueMs(bytes, limits.readMs), () => {
         answer.release(false);
         this.#cut();
       });
     };
-    const drain = async (): Promise<void> => {
+    const drain = (): Promise<void> => {
       hurry(this.#socket.writableLength);
-      await flushed(this.#socket);
-      room.giveBack(key, kept);
-      kept = 0;
+      return flushed(this.#socket);
     };
     try {
       while (!answer.body.isRead) {
@@ -213,11 +193,11 @@ export class ClientConnection {
         const piece = await answer.body.next();
         if (!piece.ok || this.#socket.destroyed) return this.#cut();
         const { length } = piece.value;
-        writeMessage(this.#socket, unsent, inChunks ? inChunk(piece.value) : piece.value);
+        const [size, end] = inChunks ? [`${length.toString(16)}\r\n`, "\r\n"] : ["", ""];
+        writeMessage(this.#socket, unsent + size, piece.value, end);
         unsent = "";
-        keeps &&= kept + length <= MAX_KEPT_ANSWER_BYTES && room.take(key, length);
-        if (keeps) kept += length;
-        else await drain();
+        written += length;
+        if (written > reserved) await drain();
       }
       answer.release(true);
       if (unsent !== "") this.#socket.write(unsent, "latin1");
@@ -225,7 +205,7 @@ export class ClientConnection {
       if (this.#socket.destroyed) return this.#cut();
       return closes ? this.#close() : true;
     } finally {
-      room.giveBack(key, kept);
+      room.giveBack(key, reserved);
       answer.release(false);
     }
   }
@@ -235,21 +215,27 @@ export class ClientConnection {
     return clientOf(this.peer.address, valuesOf(head.headers, "x-forwarded-for"), this.#settings.trustedProxies);
   }
 
+  /** Ends the connection after a message that cannot be read. Always false. */
+  #end(error: MessageError, head?: RequestHead): boolean {
+    return error === "ended" ? this.#close() : this.#refuse(error, head);
+  }
+
   /**
-   * Answers for the service; true when the connection can serve another request. It closes, as where the next request starts is not
-   * known, unless the request `isWhole`: a client that had to open another connection for the next attempt would cost more than its
-   * request. Not so where more requests are here already: they would all be refused.
+   * Answers a request itself. True when the connection can serve another request. It closes when the request was not read
+   * completely (`isWhole` is false), because the start of the next request is unknown. After a complete request it stays
+   * open, as a new connection for the retry would cost more than the request. If more requests are here already, it closes:
+   * they would all be refused.
    */
   #refuse(refusal: Refusal, head?: RequestHead, isWhole = false): boolean {
-    const closes = !isWhole || !head?.keepAlive || this.#stopping || this.#reader.unread > 0;
     if (this.#closing || this.#socket.destroyed) return false;
+    const closes = !isWhole || !head?.keepAlive || this.#stopping || this.#reader.unread > 0;
     this.#socket.write(renderRefusal(refusal, head, closes), "latin1");
     const { address } = head === undefined ? this.peer : this.#clientOf(head);
     this.#settings.onRefusal(refusal, head, address);
     return closes ? this.#close() : true;
   }
 
-  /** Closes when everything written has left, and reads on a little so that the client gets it. Always false. */
+  /** Closes after everything was sent, and reads on for a moment so that the client gets it. Always false. */
   #close(): false {
     if (this.#closing || this.#socket.destroyed) return false;
     this.#closing = true;
@@ -259,13 +245,9 @@ export class ClientConnection {
     return false;
   }
 
-  /** Breaks the connection with a reset, so that half an answer cannot pass for a whole one. Always false. */
+  /** Resets the connection, so that the client can't take a truncated answer for a complete one. Always false. */
   #cut(): false {
     this.#socket.resetAndDestroy();
     return false;
   }
-}
-
-function inChunk(piece: Buffer): Buffer {
-  return Buffer.concat([Buffer.from(`${piece.length.toString(16)}\r\n`), piece, CRLF]);
 }

@@ -1,31 +1,31 @@
-/** How often deadlines are looked at, in milliseconds. A timer of its own for each would cost a sixth of a request. */
-const LOOK_MS = 50;
+/** How often deadlines are checked, in milliseconds. A timer for each deadline would cost a sixth of a request. */
+const CHECK_MS = 50;
 
 const armed = new Set<Deadline>();
 
-/** One thing at a time that must happen soon. */
+/** A timeout that can be set again. */
 export class Deadline {
   #dueAt = 0;
   #onMissed: () => void = () => {};
 
-  /** Calls `onMissed` in so many milliseconds, in place of the previous deadline. */
+  /** Calls `onMissed` after so many milliseconds. Replaces the previous deadline. */
   arm(milliseconds: number, onMissed: () => void): void {
     this.#dueAt = performance.now() + milliseconds;
     this.#onMissed = onMissed;
     armed.add(this);
   }
 
-  /** Nothing is due any more. */
+  /** Cancels the deadline. */
   disarm(): void {
     armed.delete(this);
   }
 
-  /** Calls `onMissed` now, when something is due. */
+  /** Calls `onMissed` now, if the deadline is set. */
   miss(): void {
     if (armed.delete(this)) this.#onMissed();
   }
 
-  /** @param now milliseconds on the clock of `performance` */
+  /** Calls `onMissed` if the deadline has passed at `now` (clock of `performance`). */
   look(now: number): void {
     if (now >= this.#dueAt) this.miss();
   }
@@ -34,4 +34,4 @@ export class Deadline {
 setInterval(() => {
   const now = performance.now();
   for (const deadline of armed) deadline.look(now);
-}, LOOK_MS).unref();
+}, CHECK_MS).unref();

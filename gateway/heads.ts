@@ -3,57 +3,72 @@ import type { ByteReader, LineError } from "./byte-reader.ts";
 import { MAX_HEAD_BYTES, MAX_HEADER_COUNT } from "./limits.ts";
 import { badRequest, type Refusal } from "./refusal.ts";
 
-/** One header line: the name as sent and in lower case, the value without the blanks around it. */
+/** A header line: the name as sent and in lower case, and the value without blanks around it. */
 export interface Header {
   readonly name: string;
   readonly lower: string;
   readonly value: string;
 }
 
+/** Where the body of a message ends. */
+export type BodyFraming =
+  | { readonly kind: "none" }
+  | { readonly kind: "length"; readonly bytes: number }
+  | { readonly kind: "chunked" };
+
 /** The header lines of a request or an answer. */
 export interface Headers {
   readonly headers: readonly Header[];
-  /** Where the body ends. */
   readonly body: BodyFraming;
-  /** The options of the Connection header, in lower case: `close`, `keep-alive`, and names of headers for this hop only. */
+  /** Options of the Connection header in lower case: `close`, `keep-alive`, and names of headers for this hop only. */
   readonly options: ReadonlySet<string>;
 }
 
-/** Why a head or a body cannot be used: the sender broke off, or what a client gets to read about it. */
+/** A head whose first line is not interpreted yet. */
+interface Head extends Headers {
+  readonly first: RegExpExecArray;
+}
+
+/** Why a message cannot be read: the sender has closed the connection, or the refusal for the client. */
 export type MessageError = "ended" | Refusal;
 
 const CRLF_BYTES = 2;
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
-/** Visible characters, blanks, tabs and bytes above ASCII: no carriage return, line feed, NUL or other control character. */
+/** Visible characters, blanks, tabs and bytes above ASCII; no carriage return, line feed, NUL or other control character. */
 const FIELD_VALUE = /^[\t -~\x80-\xff]*$/;
 const LENGTH = /^\d{1,15}$/;
+const BLANKS = new Set([" ", "\t"]);
+
+const UNKNOWN_CODING = badRequest("the only transfer coding is chunked");
+const UNREADABLE: Readonly<Record<LineError | "ended", MessageError>> = {
+  ended: "ended",
+  malformed: badRequest("a line must end with CRLF"),
+  "too-long": { status: 431, message: "the request's headers are too large" },
+};
 
 /**
- * Reads a head. The grammar is RFC 9112 without its tolerances (folded lines, bare line feeds, blanks before the colon): each has been
- * used to make two readers see different messages.
+ * Reads a head. The grammar is RFC 9112 without its tolerances (folded lines, bare line feeds, blanks before the colon):
+ * each of these has been used to make two readers see different messages.
  *
- * @param firstLine form of the first line. Checked at once: the rest of something that is no HTTP may never come.
+ * @param firstLine pattern of the first line, which is checked at once: the rest of a message in another protocol may never come
  */
 async function readHead(reader: ByteReader, firstLine: RegExp): Promise<Result<Head, MessageError>> {
   let first: RegExpExecArray | null = null;
   const headers: Header[] = [];
-  let bytesLeft = MAX_HEAD_BYTES - CRLF_BYTES;
-  for (;;) {
-    const line = reader.line(bytesLeft);
-    if (line === undefined) {
-      if (await reader.more()) continue;
-      return err("ended");
-    }
+  for (let bytesLeft = MAX_HEAD_BYTES - CRLF_BYTES; ; ) {
+    const line = await reader.nextLine(bytesLeft);
     if (!line.ok) return err(UNREADABLE[line.error]);
     bytesLeft -= line.value.length + CRLF_BYTES;
     if (first === null) {
       first = firstLine.exec(line.value);
-      if (first === null) return err(MALFORMED_FIRST_LINE);
+      if (first === null) return err(badRequest("malformed request line"));
       continue;
     }
     if (line.value === "") {
       const body = framingOf(headers);
-      return body.ok ? ok({ first, headers, body: body.value, options: connectionOptions(headers) }) : body;
+      // A set, because a client can send 16,000 options and each header is compared with them.
+      const options = new Set(valuesOf(headers, "connection").join(",").toLowerCase().split(",").map(trimBlanks));
+      return body.ok ? ok({ first, headers, body: body.value, options }) : body;
     }
     if (headers.length === MAX_HEADER_COUNT) return err({ status: 431, message: "too many header lines" });
     const colon = line.value.indexOf(":");
@@ -65,41 +80,17 @@ async function readHead(reader: ByteReader, firstLine: RegExp): Promise<Result<H
   }
 }
 
-/** A head whose first line has not been interpreted. */
-interface Head extends Headers {
-  readonly first: RegExpExecArray;
-}
-
-const MALFORMED_FIRST_LINE = badRequest("malformed request line");
-
-const UNREADABLE = {
-  malformed: badRequest("a line must end with CRLF"),
-  "too-long": { status: 431, message: "the request's headers are too large" },
-} satisfies Record<LineError, Refusal>;
-
-/** The values of all headers of a name (lower case), in order. */
+/** The values of all headers with a name (lower case), in order. */
 export function valuesOf(headers: readonly Header[], name: string): string[] {
   const values: string[] = [];
   for (const header of headers) if (header.lower === name) values.push(header.value);
   return values;
 }
 
-function connectionOptions(headers: readonly Header[]): ReadonlySet<string> {
-  const options = valuesOf(headers, "connection").join(",").toLowerCase().split(",");
-  // A set: a client can name 16,000 options, and each header is looked for among them.
-  return new Set(options.map(trimBlanks));
-}
-
-/** Where a message's body ends. */
-export type BodyFraming =
-  | { readonly kind: "none" }
-  | { readonly kind: "length"; readonly bytes: number }
-  | { readonly kind: "chunked" };
-
 /**
- * What the headers say of the body's end. A message with two lengths, or a length and a transfer coding, ends in one place
- * for one reader and elsewhere for another: the rest becomes a message that no client sent. So nothing ambiguous passes, not
- * even two equal lengths.
+ * Reads where the body ends. If a message has two lengths, or a length and a transfer coding, two readers may see different
+ * ends, and the rest becomes a message that no client sent (request smuggling). So nothing ambiguous is accepted, not even
+ * two equal lengths.
  */
 function framingOf(headers: readonly Header[]): Result<BodyFraming, Refusal> {
   const [length, ...lengths] = valuesOf(headers, "content-length");
@@ -113,50 +104,40 @@ function framingOf(headers: readonly Header[]): Result<BodyFraming, Refusal> {
   return ok({ kind: "length", bytes: Number(length) });
 }
 
-const UNKNOWN_CODING = badRequest("the only transfer coding is chunked");
-
 /** True when a body of at least one byte is announced. */
 function announcesBody(framing: BodyFraming): boolean {
   return framing.kind === "chunked" || (framing.kind === "length" && framing.bytes > 0);
 }
 
-/** Only blank and tab are blanks in HTTP; `trim()` would also remove a non-breaking space. A loop, as `/[ ]+$/` is quadratic. */
+/** Removes blanks and tabs only; `trim()` would also remove a non-breaking space. A loop, because `/[ ]+$/` is quadratic. */
 function trimBlanks(text: string): string {
   let start = 0;
   let end = text.length;
-  while (start < end && isBlank(text.charCodeAt(start))) start++;
-  while (end > start && isBlank(text.charCodeAt(end - 1))) end--;
+  while (start < end && BLANKS.has(text.charAt(start))) start++;
+  while (end > start && BLANKS.has(text.charAt(end - 1))) end--;
   return text.slice(start, end);
 }
 
-function isBlank(code: number): boolean {
-  return code === 0x20 || code === 0x09;
-}
-
-/** A request line and its headers, checked. */
+/** A checked request line with its headers. */
 export interface RequestHead extends Headers {
   readonly method: string;
-  /** Origin form: starts with a slash. */
+  /** Starts with a slash (origin form). */
   readonly target: string;
   /** True for an HTTP/1.0 client, which does not understand a chunked answer. */
   readonly http10: boolean;
-  /** False when the client wants the connection closed after the answer. */
+  /** False when the connection must close after the answer. */
   readonly keepAlive: boolean;
   /** True when the client waits for `100 Continue` before it sends the body. */
   readonly expectsContinue: boolean;
 }
 
-/** Anything else is refused before it costs a connection to the service; LIST is what the gateway is for. */
+/** All other methods are refused before they cost a connection to the service. */
 const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "LIST"]);
 
 const REQUEST_LINE = /^([!#$%&'*+\-.^_`|~0-9A-Za-z]+) ([!-~]+) HTTP\/(\d)\.(\d)$/;
 const HOST = /^[A-Za-z0-9._~!$&'()*+,;=:%[\]-]*$/;
 
-/**
- * Reads one request's head.
- *
- * @returns a refusal (400, 405, 417, 431) after which the connection must close
- */
+/** Reads the head of a request. After a refusal (400, 405, 417, 431) the connection must close. */
 export async function readRequestHead(reader: ByteReader): Promise<Result<RequestHead, MessageError>> {
   const head = await readHead(reader, REQUEST_LINE);
   if (!head.ok) return head;
@@ -164,7 +145,7 @@ export async function readRequestHead(reader: ByteReader): Promise<Result<Reques
   const [, method = "", target = "", major, minor] = first;
   if (major !== "1" || (minor !== "0" && minor !== "1")) return err(badRequest("only HTTP/1.1 is spoken here"));
   if (!METHODS.has(method)) return err({ status: 405 });
-  // A fragment never belongs on the wire, and an absolute target would name a host of the client's choice.
+  // A request has no fragment, and an absolute target would name a host of the client's choice.
   if (!target.startsWith("/") || target.includes("#")) return err(badRequest("the request target must be a path"));
   const http10 = minor === "0";
   const hosts = valuesOf(headers, "host");
@@ -182,28 +163,27 @@ export async function readRequestHead(reader: ByteReader): Promise<Result<Reques
   return ok({ method, target, http10, headers, body, options, keepAlive, expectsContinue });
 }
 
-/** A status line from 200 on and its headers, checked. For an answer without a body, `body` is `none`, whatever the headers say. */
+/** A checked status line with its headers. The status is 200 or above. */
 export interface ResponseHead extends Headers {
   readonly status: number;
   readonly reason: string;
-  /** False when the connection ends with this answer. */
+  /** False when the connection must close after this answer. */
   readonly keepAlive: boolean;
 }
 
-/** 101 would hand the connection over to another protocol. */
+/** 101 is refused: it would switch the connection to another protocol. */
 const STATUS_LINE = /^HTTP\/1\.1 (?!101)([1-5]\d\d)(?: ([\t -~\x80-\xff]*))?$/;
 
-/** Informational answers before the one that counts; a service that sends more of them is broken. */
+/** Maximum number of informational answers before the final one. */
 const MAX_INFORMATIONAL = 16;
 
 const MALFORMED_ANSWER: Refusal = { status: 502, message: "malformed answer" };
 
 /**
- * Reads the head of an answer, as strictly as that of a request: what is ambiguous could give the next client on the
- * connection a wrong answer. An answer that ends where the connection ends is malformed, as half of it would look
- * like all of it.
+ * Reads the head of an answer as strictly as that of a request: with an ambiguous answer, the next client on the connection
+ * could get a wrong one. An answer that ends with the connection is malformed, because a truncated one would look complete.
  *
- * @param isHead true when HEAD was asked: then no body follows
+ * @param isHead true for the answer to HEAD, which has no body
  */
 export async function readResponseHead(
   reader: ByteReader,
@@ -218,7 +198,7 @@ export async function readResponseHead(
     if (status < 200) continue;
     const hasNoBody = status === 204 || status === 304 || isHead;
     if (!hasNoBody && body.kind === "none") return err(MALFORMED_ANSWER);
-    // A service that announces a body for a 204 may send it too.
+    // The service may send the body that it announces for a 204.
     const contradicts = status === 204 && announcesBody(body);
     const keepAlive = !options.has("close") && !contradicts;
     return ok({ status, reason, headers, options, body: hasNoBody ? { kind: "none" } : body, keepAlive });

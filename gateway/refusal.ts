@@ -2,44 +2,39 @@ import { randomUUID } from "node:crypto";
 import { MAX_PATH_LENGTH } from "../src/base/limits.ts";
 import { auditPath, unservedPath } from "../src/wire/audit.ts";
 import { operationOfMethod } from "../src/wire/method.ts";
-import { RETRY_AFTER_SECONDS } from "./limits.ts";
 
-/** An answer that the gateway gives itself. It never repeats what the client sent. */
+/** An answer by the gateway itself. It never repeats what the client sent. */
 export interface Refusal {
   readonly status: number;
-  /** Text of the one error; without it the list is empty. */
+  /** Text of the error; without it the list of errors is empty. */
   readonly message?: string;
-  /** When the client should come again. */
+  /** Seconds after which the client should retry. */
   readonly retryAfterSeconds?: number;
 }
 
-/** What is known of a refused request. */
+/** The request line of a refused request. */
 interface RefusedRequest {
   readonly method: string;
   readonly target: string;
 }
 
-/** Reason phrases by status. An import of the module would read all that it exports, which takes 14 MiB of memory. */
+/** Reason phrases by status. Importing the module would read all of its exports, which takes 14 MiB of memory. */
 const { STATUS_CODES } = process.getBuiltinModule("node:http");
 
-export const BUSY = {
-  status: 503,
-  message: "the service is busy; try again",
-  retryAfterSeconds: RETRY_AFTER_SECONDS,
-} satisfies Refusal;
+export const BUSY = { status: 503, message: "the service is busy; try again", retryAfterSeconds: 1 } satisfies Refusal;
 export const LATE: Refusal = { status: 408, message: "the request did not arrive in time" };
 export const TOO_LARGE: Refusal = { status: 413, message: "http: request body too large" };
 
-/** The refusal of what is malformed: where the next request starts cannot be known, so the connection closes after the answer. */
+/** Refuses a malformed message. Where the next request starts is unknown, so the connection closes after the answer. */
 export function badRequest(message: string): Refusal {
   return { status: 400, message };
 }
 
 /**
- * The bytes of a refusal, in the shape of the service's errors.
+ * The bytes of a refusal, in the format of the service's errors.
  *
- * @param head the request, when its head was read
- * @param closes true when the connection ends with it
+ * @param head the request, if its head was read
+ * @param closes true when the connection closes after it
  */
 export function renderRefusal(refusal: Refusal, head: RefusedRequest | undefined, closes: boolean): string {
   const { status, message, retryAfterSeconds } = refusal;
@@ -61,10 +56,9 @@ export function renderRefusal(refusal: Refusal, head: RefusedRequest | undefined
 }
 
 /**
- * The line of the audit log for a request that the gateway answers itself, in the terms of the service's own lines. It holds no
- * secret and no field of a body.
+ * The audit line of a refused request, with the fields of the service's audit lines. It has no secret and no field of a body.
  *
- * @param head the request, when its head was read
+ * @param head the request, if its head was read
  * @param now milliseconds since 1970
  */
 export function refusalLine(
@@ -85,14 +79,14 @@ export function refusalLine(
   };
 }
 
-/** The path without the query, and without what could be a token in it: nothing has checked this request. */
+/** The path without the query, and without segments that may be tokens: this request was not checked. */
 function loggedPath(target: string): string {
   const [path = ""] = target.split("?", 1);
   try {
     const decoded = decodeURIComponent(path).replace(/^\/(?:v1|api\/v2)\//, "");
     if (decoded.length <= MAX_PATH_LENGTH) return auditPath(unservedPath(decoded));
   } catch {
-    // It has escapes that stand for nothing.
+    // A malformed percent escape.
   }
   return "<malformed>";
 }

@@ -1,19 +1,19 @@
 import { type BlockList, createServer, type Server } from "node:net";
 import { MAX_RESTORED_BYTES } from "../src/base/limits.ts";
 import { err, ok, type Result } from "../src/base/result.ts";
-import { type BodyBound, ClientConnection, type ConnectionSettings } from "./connection.ts";
-import { LIMITS, type Limits, RESTORE_TARGET } from "./limits.ts";
+import { ClientConnection, type ConnectionSettings } from "./connection.ts";
+import { LIMITS, type Limits } from "./limits.ts";
 import { refusalLine } from "./refusal.ts";
 import { Shares } from "./shares.ts";
 import { Upstream, type UpstreamSettings } from "./upstream.ts";
 
-// Why this reads HTTP itself: the parser of node:http refuses LIST, before and apart from any setting (docs/decisions/0014).
+// The gateway reads HTTP itself because the parser of node:http refuses LIST, whatever its settings (docs/decisions/0014).
 
-/**
- * Connections that wait for accept(). The default of 511 would drop those of a burst, and their clients try again only after a
- * second.
- */
+/** Connections that wait for accept(). With the default of 511, clients in a burst would retry only after a second. */
 const BACKLOG = 4096;
+
+/** The target of a restore, whose parts may be larger than other bodies. The service accepts them only during a restore. */
+const RESTORE_TARGET = "/v1/sys/restore/part";
 
 /** Where to listen: a host (name or address) and a port, 0 for any free one. */
 export interface ListenAddress {
@@ -21,7 +21,7 @@ export interface ListenAddress {
   readonly port: number;
 }
 
-/** Has a server listen, and returns its port. The error is a system error code such as EADDRINUSE. */
+/** Makes a server listen, and returns its port. The error is a system error code such as EADDRINUSE. */
 export function listenAt(
   server: Server,
   at: ListenAddress & { readonly backlog?: number },
@@ -35,55 +35,50 @@ export function listenAt(
   });
 }
 
-/** What a gateway needs to know. */
+/** Options of a gateway. */
 export interface GatewayOptions extends UpstreamSettings, Partial<Limits> {
   readonly listen: ListenAddress;
-  /** Proxies whose X-Forwarded-For is believed; none unless given. */
+  /** Proxies whose X-Forwarded-For is trusted. */
   readonly trustedProxies: BlockList;
-  /** Gets one line of the audit log for every request that the gateway answers itself. */
+  /** Writes an audit line for a request that the gateway answers itself. */
   readonly audit: (line: string) => void;
 }
 
-/** What a gateway does at the moment, and what it refused since it began. */
+/** Figures of a gateway. */
 export interface GatewayFigures {
   readonly connections: number;
-  /** Requests with the service and waiting for it. */
+  /** Requests in flight to the service and waiting. */
   readonly requests: number;
-  /** Room for bodies in use. */
+  /** Memory in use for bodies. */
   readonly bodyBytes: number;
-  /** Room for answers in use, which clients have not read yet. */
+  /** Memory in use for answers that clients have not read. */
   readonly answerBytes: number;
-  /** Requests that it answered itself, by status. */
+  /** Number of requests since the start that the gateway answered itself, by status. */
   readonly refusals: ReadonlyMap<number, number>;
 }
 
-/** A gateway that listens. */
+/** A running gateway. */
 export interface Gateway {
-  /** The port in use. */
   readonly port: number;
   figures(): GatewayFigures;
-  /** Refuses all requests, also those that the service has not answered yet, with a reason; from a call without one on it sends them. */
+  /** Refuses all requests with a reason, including those in flight. Without a reason, sends requests again. */
   suspend(reason: string | undefined): void;
-  /** Takes no more requests, lets those under way finish for a while, and ends. */
+  /** Accepts no more requests, lets those in flight finish for a while, and ends. */
   stop(): Promise<void>;
 }
 
-/** Starts a gateway; the error is a system error code such as EADDRINUSE. */
+/** Starts a gateway. The error is a system error code such as EADDRINUSE. */
 export async function startGateway(options: GatewayOptions): Promise<Result<Gateway, string>> {
   const limits: Limits = { ...LIMITS, ...options };
-  const percent = limits.clientSharePercent;
+  const { clientSharePercent: percent, maxBodyBytes } = limits;
   const refusals = new Map<number, number>();
-  const requests = new Shares(limits.maxRequests, percent);
-  /** Room for bodies of the greatest size. Each client may use that of one while there is so much. */
-  const bodyBound = (maxBytes: number, roomBytes: number): BodyBound => {
-    return { maxBytes, room: new Shares(roomBytes, percent, maxBytes) };
-  };
-  const { maxBodyBytes } = limits;
+  /** Each client may use the memory of one body of the maximum size while that much is free. */
+  const roomOf = (bytes: number, maxBytes: number) => ({ maxBytes, room: new Shares(bytes, percent, maxBytes) });
+  const bodies = roomOf(Math.max(limits.bodyRoomBytes, 4 * maxBodyBytes), maxBodyBytes);
   const maxPartBytes = Math.max(MAX_RESTORED_BYTES, maxBodyBytes);
-  const bodies = bodyBound(maxBodyBytes, Math.max(limits.bodyRoomBytes, limits.minBodiesInRoom * maxBodyBytes));
-  const parts = bodyBound(maxPartBytes, limits.partsInRoom * maxPartBytes);
+  const parts = roomOf(2 * maxPartBytes, maxPartBytes);
   const settings: ConnectionSettings = {
-    upstream: new Upstream(options, new Shares(limits.maxUpstreamConnections, percent), requests, limits),
+    upstream: new Upstream(options, limits),
     trustedProxies: options.trustedProxies,
     bodyBound: (target) => (target === RESTORE_TARGET ? parts : bodies),
     answerRoom: new Shares(limits.answerRoomBytes, percent),
@@ -93,16 +88,15 @@ export async function startGateway(options: GatewayOptions): Promise<Result<Gate
       options.audit(JSON.stringify(refusalLine(refusal, head, address, Date.now())));
     },
   };
-  const places = new Shares(limits.maxConnections, percent);
-  const open = new Set<ClientConnection>();
-  // Half-open, so that a client that ends its side after the request still gets the answer.
+  const connections = new Connections(new Shares(limits.maxConnections, percent));
+  // Half-open, so that a client that closes its side after the request still gets the answer.
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
-    // Without an address the client has disconnected already.
+    // Without an address, the client has disconnected already.
     if (socket.remoteAddress === undefined) return void socket.destroy();
     const connection = new ClientConnection(socket, socket.remoteAddress, settings);
-    if (!takePlace(places, open, connection)) return connection.turnAway();
-    socket.on("close", () => leavePlace(places, open, connection));
-    // A mistake in the handling of one client must not end the service of all others.
+    if (!connections.add(connection)) return connection.turnAway();
+    socket.on("close", () => connections.remove(connection));
+    // A bug in the handling of one client must not end the gateway.
     connection.run().catch((error: unknown) => {
       options.log(`a connection was given up: ${error instanceof Error ? error.stack : String(error)}`);
       connection.destroy();
@@ -115,8 +109,8 @@ export async function startGateway(options: GatewayOptions): Promise<Result<Gate
   return ok({
     port: bound.value,
     figures: () => ({
-      connections: places.used,
-      requests: requests.used,
+      connections: connections.open.size,
+      requests: settings.upstream.requests,
       bodyBytes: bodies.room.used + parts.room.used,
       answerBytes: settings.answerRoom.used,
       refusals,
@@ -124,9 +118,9 @@ export async function startGateway(options: GatewayOptions): Promise<Result<Gate
     suspend: (reason) => settings.upstream.suspend(reason),
     async stop() {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      for (const connection of open) connection.stop();
+      for (const connection of connections.open) connection.stop();
       const giveUp = setTimeout(() => {
-        for (const connection of open) connection.destroy();
+        for (const connection of connections.open) connection.destroy();
       }, limits.stopMs);
       await closed;
       clearTimeout(giveUp);
@@ -135,30 +129,42 @@ export async function startGateway(options: GatewayOptions): Promise<Result<Gate
   });
 }
 
-/**
- * Takes a place for a new connection, and returns whether there is one. If need be the one that is unused longest is closed: of the same
- * client when that has used up its share, else any.
- */
-function takePlace(places: Shares, open: Set<ClientConnection>, connection: ClientConnection): boolean {
-  const { shareKey } = connection.peer;
-  if (!places.take(shareKey, 1)) {
-    const ofAll = places.isWithinShare(shareKey, 1);
-    let longest: ClientConnection | undefined;
-    for (const other of open) {
-      if (!ofAll && other.peer.shareKey !== shareKey) continue;
-      if ((other.idleSince ?? Number.POSITIVE_INFINITY) < (longest?.idleSince ?? Number.POSITIVE_INFINITY))
-        longest = other;
-    }
-    longest?.destroy();
-    // At once: the system reports the end of the connection later.
-    if (longest !== undefined) leavePlace(places, open, longest);
-    if (!places.take(shareKey, 1)) return false;
+/** The open client connections. */
+class Connections {
+  readonly open = new Set<ClientConnection>();
+  readonly #places: Shares;
+
+  constructor(places: Shares) {
+    this.#places = places;
   }
-  open.add(connection);
-  return true;
+
+  /**
+   * Adds a connection; false when there is no place for it. If necessary, closes the connection that is idle longest: one of
+   * the same client if its share is used up, else any.
+   */
+  add(connection: ClientConnection): boolean {
+    const { shareKey } = connection.peer;
+    if (!this.#places.take(shareKey, 1)) {
+      const ofAll = this.#places.isWithinShare(shareKey, 1);
+      const candidates = [...this.open].filter(({ peer }) => ofAll || peer.shareKey === shareKey);
+      const longest = longestIdle(candidates);
+      longest?.destroy();
+      // Removed at once, because its "close" comes later.
+      if (longest) this.remove(longest);
+      if (!this.#places.take(shareKey, 1)) return false;
+    }
+    this.open.add(connection);
+    return true;
+  }
+
+  /** Removes a connection that has ended. Safe to repeat. */
+  remove(connection: ClientConnection): void {
+    if (this.open.delete(connection)) this.#places.giveBack(connection.peer.shareKey, 1);
+  }
 }
 
-/** To be called when a connection has ended; again does nothing. */
-function leavePlace(places: Shares, open: Set<ClientConnection>, connection: ClientConnection): void {
-  if (open.delete(connection)) places.giveBack(connection.peer.shareKey, 1);
+function longestIdle(connections: readonly ClientConnection[]): ClientConnection | undefined {
+  const idleSince = ({ idleSince = Number.POSITIVE_INFINITY }: ClientConnection) => idleSince;
+  const first = Math.min(...connections.map(idleSince));
+  return connections.find((connection) => connection.idleSince === first);
 }

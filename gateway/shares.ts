@@ -1,12 +1,12 @@
 import type { Deadline } from "./deadline.ts";
 import type { Limits } from "./limits.ts";
 
-/** The client that a share is counted for. null has no share of its own, for example a trusted proxy. */
+/** The client of a share. null has no share of its own, for example a trusted proxy. */
 export type ShareKey = string | null;
 
 /**
- * A limited resource. Each client may use a part of what is left free: at 25 percent a client alone gets a quarter of it all, and four
- * clients at the same pace a seventh each. With fixed parts four clients could use up everything.
+ * A limited resource. Each client may use a fixed ratio of what is free, so that something is left for the next client. With
+ * 25 percent, one client alone gets a quarter of the total, and four clients at the same pace get a seventh each.
  */
 export class Shares {
   readonly #total: number;
@@ -16,9 +16,8 @@ export class Shares {
   #sum = 0;
 
   /**
-   * @param total amount that there is for all
-   * @param percent of the total that a client alone may use; 100 is no bound
-   * @param least amount that every client may use while there is so much left
+   * @param percent of the total that one client alone may use; 100 is no bound
+   * @param least amount that every client may use while it is free
    */
   constructor(total: number, percent: number, least = 1) {
     this.#total = total;
@@ -26,12 +25,12 @@ export class Shares {
     this.#least = least;
   }
 
-  /** The sum of all shares in use. */
+  /** The amount that all clients use together. */
   get used(): number {
     return this.#sum;
   }
 
-  /** Takes an amount, or nothing and returns false when there is not so much left. */
+  /** Takes an amount. When it is not free or exceeds the client's share, takes nothing and returns false. */
   take(key: ShareKey, amount: number): boolean {
     if (amount > this.#total - this.#sum || !this.isWithinShare(key, amount)) return false;
     this.#sum += amount;
@@ -39,7 +38,7 @@ export class Shares {
     return true;
   }
 
-  /** True when the client's own share allows the amount, whether there is so much left or not. */
+  /** True when the client's share allows the amount, even if it is not free. */
   isWithinShare(key: ShareKey, amount: number): boolean {
     if (key === null) return true;
     const wanted = this.#of(key) + amount;
@@ -47,12 +46,12 @@ export class Shares {
     return wanted <= this.#least || wanted * (100 - this.#percent) <= free * this.#percent;
   }
 
-  /** Gives back an amount that was taken under the same key. */
+  /** Gives back an amount that was taken with the same key. */
   giveBack(key: ShareKey, amount: number): void {
     this.#sum -= amount;
     if (key === null) return;
     const left = this.#of(key) - amount;
-    // Without the deletion the map would remember every address that ever called.
+    // Deleted at zero, or the map would keep every address.
     if (left > 0) this.#taken.set(key, left);
     else this.#taken.delete(key);
   }
@@ -62,32 +61,32 @@ export class Shares {
   }
 }
 
-/** A turn that is waited for no longer than this (ms) came promptly. */
+/** A turn after at most this time (ms) is prompt. */
 const PROMPT_MS = 250;
 
-/** A request that waits. */
+/** A waiting request. */
 interface Waiting {
   readonly since: number;
   readonly end: (isTurn: boolean) => void;
 }
 
-/** Requests of one client that wait, in the order in which they came. */
+/** The waiting requests of one client, in the order of their arrival. */
 interface Queue {
   readonly waiting: Set<Waiting>;
-  /** When a request was last known to wait for a short time only. */
+  /** When the client last had a prompt turn or an empty queue. */
   promptAt: number;
 }
 
 /**
- * Requests that wait: the next is one of the client that was served longest ago. Times are milliseconds on the clock of `performance`.
+ * The queue of waiting requests. Clients take turns. Times are milliseconds on the clock of `performance`.
  *
- * A queue that becomes short again from time to time is a burst, and its requests are worth waiting for. One that stays long only makes
- * every request late, so what waits there for too long is refused.
+ * If a client's queue becomes short again from time to time, it is a burst, and its requests may wait. A queue that stays
+ * long makes every request late and serves none of them sooner, so its requests are refused after a short wait.
  */
 export class Turns {
   readonly #byKey = new Map<ShareKey, Queue>();
 
-  /** Resolves to true when it is the turn of a request of this client; to false when that takes too long. */
+  /** Resolves to true when it is the turn of the request, and to false when the wait was too long. */
   wait(
     key: ShareKey,
     deadline: Deadline,
@@ -111,7 +110,7 @@ export class Turns {
     });
   }
 
-  /** Lets requests go on as long as there is something for them to take. */
+  /** Gives turns to requests, as long as `takes` takes a place for their client. */
   goOn(takes: (key: ShareKey) => boolean, now: number): void {
     for (const [key, queue] of this.#byKey) {
       const [next] = queue.waiting;
@@ -119,7 +118,7 @@ export class Turns {
       if (next !== undefined && now - next.since <= PROMPT_MS) queue.promptAt = now;
       next?.end(true);
       this.#byKey.delete(key);
-      // At the end: the loop comes to it again after all others.
+      // Moved to the end: the loop reaches it again after all others.
       if (queue.waiting.size > 0) this.#byKey.set(key, queue);
     }
   }

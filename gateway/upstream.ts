@@ -8,29 +8,29 @@ import { Deadline } from "./deadline.ts";
 import { type ResponseHead, readResponseHead } from "./heads.ts";
 import { type Limits, UPSTREAM_IDLE_MS } from "./limits.ts";
 import { BUSY, type Refusal } from "./refusal.ts";
-import { type ShareKey, type Shares, Turns } from "./shares.ts";
+import { type ShareKey, Shares, Turns } from "./shares.ts";
 
-/** Where the service is: an origin (`http:` or `https:`), or a Unix domain socket that speaks HTTP. */
+/** Where the service is: an origin (`http:` or `https:`), or a Unix domain socket with HTTP. */
 export type UpstreamAddress =
   | { readonly kind: "origin"; readonly url: URL }
   | { readonly kind: "socket"; readonly path: string };
 
-/** A whole request as it goes over the wire. */
+/** A complete request. */
 export interface WholeRequest {
   /** Latin1, without the empty line at its end. */
   readonly head: string;
   readonly body: Buffer;
-  /** True when no body follows the head of the answer, whatever it says. */
+  /** True for HEAD, whose answer has no body. */
   readonly isHead: boolean;
-  /** Milliseconds after which the answer is not waited for any more. */
+  /** Maximum time (ms) until the end of the answer. */
   readonly abandonMs: number;
 }
 
-/** An answer of the service, its body unread. */
+/** An answer of the service whose body was not read yet. */
 export interface UpstreamAnswer {
   readonly head: ResponseHead;
   readonly body: MessageBody;
-  /** To be called when all of the body was read, or when the rest is not wanted (`whole` is false). The first call counts. */
+  /** Call it after the whole body was read, or with false when the rest is not needed. Only the first call counts. */
   release(whole: boolean): void;
 }
 
@@ -38,51 +38,53 @@ export interface UpstreamAnswer {
 export interface UpstreamSettings {
   readonly upstream: UpstreamAddress;
   /**
-   * True when the service remembers which requests it has begun, as the Worker of `npm run serve` does: then a request that it lost is
-   * sent once more. Never true of another service.
+   * True when the service remembers which requests it has begun, as the Worker of `npm run serve` does. Then a lost request
+   * is sent once more. Never true for another service.
    */
   readonly repeats?: boolean;
-  /** Gets one line for the operator at a time; nothing secret is in it. */
+  /** Writes a line for the operator. It has no secrets. */
   readonly log: (line: string) => void;
 }
 
-const UNREACHABLE: Refusal = { status: 502, message: "the service is not reachable" };
-
-/** The service behind the gateway, with a pool of connections to it. */
+/** The service behind the gateway, with a pool of connections. */
 export class Upstream {
-  /** The Host that requests to the service carry. */
+  /** The Host header of requests to the service. */
   readonly host: string;
   readonly #settings: UpstreamSettings;
-  readonly #places: Shares;
-  readonly #requests: Shares;
   readonly #limits: Limits;
+  /** For requests in flight, each on its own connection. */
+  readonly #places: Shares;
+  /** For requests in flight and waiting. */
+  readonly #requests: Shares;
   #turns = new Turns();
-  /** The one used last is used next, so that those that are not needed age. */
+  /** The connection that was used last is used next, so the others become old and are closed. */
   readonly #idle: UpstreamConnection[] = [];
   readonly #open = new Set<UpstreamConnection>();
   #failing = false;
   #suspended: Refusal | undefined;
 
-  /**
-   * @param places how many requests may be with the service at a time, each on a connection of its own
-   * @param requests how many may be there or wait for their turn
-   */
-  constructor(settings: UpstreamSettings, places: Shares, requests: Shares, limits: Limits) {
+  constructor(settings: UpstreamSettings, limits: Limits) {
+    const { upstream } = settings;
     this.#settings = settings;
-    this.#places = places;
-    this.#requests = requests;
     this.#limits = limits;
-    this.host = settings.upstream.kind === "socket" ? "localhost" : settings.upstream.url.host;
+    this.#places = new Shares(limits.maxUpstreamConnections, limits.clientSharePercent);
+    this.#requests = new Shares(limits.maxRequests, limits.clientSharePercent);
+    this.host = upstream.kind === "socket" ? "localhost" : upstream.url.host;
+  }
+
+  /** Number of requests in flight and waiting. */
+  get requests(): number {
+    return this.#requests.used;
   }
 
   /**
-   * Sends a whole request when it is its turn, and waits for the head of the answer. A failed request may have been acted on, so it is
-   * not sent again. The exception is a service that remembers what it has begun: there a request is sent once more when the service
-   * closed its connection, and the service refuses it (421) unless it is certain that it has not begun it.
+   * Waits for the turn of a request, sends it, and waits for the head of the answer. A failed request may have been carried
+   * out, so it is not sent again. With `repeats`, a request whose connection was closed is sent once more; the service
+   * refuses it (421) unless it is certain that it has not begun it.
    *
-   * @param turn deadline of its turn. Missed early when the request is not wanted any more.
-   * @param key whose share the request is in until its answer is released
-   * @returns a refusal with status 503 when it was not sent, and for what `suspend` ended; with 502 when the service gave no answer
+   * @param turn deadline of the turn. It is missed early when the client goes away.
+   * @param key whose share the request uses until its answer is released
+   * @returns a refusal: 503 when the request was not sent or the gateway is suspended, 502 when the service did not answer
    */
   async send(request: WholeRequest, turn: Deadline, key: ShareKey): Promise<Result<UpstreamAnswer, Refusal>> {
     if (this.#suspended !== undefined) return err(this.#suspended);
@@ -106,7 +108,7 @@ export class Upstream {
     }
     if (!head.ok) {
       this.#release(connection, key, false);
-      return err(this.#suspended ?? UNREACHABLE);
+      return err(this.#suspended ?? { status: 502, message: "the service is not reachable" });
     }
     const { keepAlive, body } = head.value;
     let isReleased = false;
@@ -117,15 +119,14 @@ export class Upstream {
     return ok({ head: head.value, body: new MessageBody(connection.reader, body), release });
   }
 
-  /** Refuses all requests, also those that the service has not answered yet, with a reason; from a call without one on it sends them. */
+  /** Refuses all requests with a reason, including those in flight. Without a reason, sends requests again. */
   suspend(reason: string | undefined): void {
     this.#suspended = reason === undefined ? undefined : { status: 503, message: reason };
     if (reason !== undefined) for (const connection of this.#open) connection.destroy();
   }
 
-  /** Closes the connections, for good. */
+  /** Closes all connections. Waiting requests are not sent. */
   close(): void {
-    // Requests that wait are not sent any more.
     this.#turns = new Turns();
     for (const connection of this.#open) connection.destroy();
   }
@@ -154,16 +155,16 @@ export class Upstream {
   }
 }
 
-/** One connection to the service: one request at a time. */
+/** A connection to the service. It carries one request at a time. */
 export class UpstreamConnection {
   readonly reader: ByteReader;
   readonly #socket: Socket;
   readonly #deadline = new Deadline();
-  /** In `X-Grove-Exchange`. No client can guess it. */
+  /** For `X-Grove-Exchange`. Random, so that no client can guess it. */
   readonly #name = randomBytes(16).toString("base64url");
   #sent = 0;
   #sentAt = 0;
-  /** Why the service closed the connection or it could not be opened, for the operator; undefined when neither is so. */
+  /** Why the connection failed or was closed by the service, for the operator; undefined while it is open. */
   loss: string | undefined;
 
   /** @param onClose called once, however the connection ends. */
@@ -171,7 +172,7 @@ export class UpstreamConnection {
     this.#socket = openSocket(address);
     this.reader = new ByteReader(this.#socket);
     this.#socket.on("error", (error: NodeJS.ErrnoException) => {
-      // A failed connection to a name with several addresses has an empty message.
+      // The message is empty when a name has several addresses.
       this.loss = error.message || (error.code ?? error.name);
     });
     this.#socket.on("end", () => {
@@ -184,26 +185,25 @@ export class UpstreamConnection {
   }
 
   /**
-   * True when another request can be sent: the connection is open and not too old, all of the previous request was taken, and nothing
-   * came that was not asked for, which would pass for the answer to the next request.
+   * True when another request can be sent: the connection is open and not too old, the previous request was sent completely,
+   * and no unexpected bytes have arrived, which would look like the next answer.
    */
   get isFit(): boolean {
-    // A process that was kept from running has not seen yet that the service has closed what is too old. The service counts from the
-    // sending of the last request or later.
+    // After a pause of this process, the close by the service may not have arrived yet. So the age counts too.
     const isFresh = performance.now() - this.#sentAt < UPSTREAM_IDLE_MS;
     return isFresh && this.reader.isOpen && this.reader.unread === 0 && this.#socket.writableLength === 0;
   }
 
-  /** The number of the next request on this connection. */
+  /** Numbers the next request on this connection. */
   nextExchange(): Exchange {
     this.#sent++;
     return { connection: this.#name, number: this.#sent, again: false };
   }
 
   /**
-   * Sends a whole request and waits for the head of the answer. The error says for the operator why there is none.
+   * Sends a request and waits for the head of the answer. The error is for the operator.
    *
-   * @param exchange sent with the request; null for a service that does not remember what it has begun
+   * @param exchange number of the request; null for a service that does not remember what it has begun
    */
   async exchange(request: WholeRequest, exchange: Exchange | null): Promise<Result<ResponseHead, string>> {
     this.#deadline.arm(request.abandonMs, () => this.destroy());
@@ -215,12 +215,12 @@ export class UpstreamConnection {
     return err(this.loss ?? (head.error === "ended" ? "it was given up" : "it does not speak HTTP as expected"));
   }
 
-  /** The answer has been read: closes when it is not used again. */
+  /** Closes the connection soon, unless it is used again. */
   rest(): void {
     this.#deadline.arm(UPSTREAM_IDLE_MS, () => this.destroy());
   }
 
-  /** Ends the connection with the request that is under way. */
+  /** Closes the connection and gives up its request. */
   destroy(): void {
     this.#socket.destroy();
   }
@@ -231,16 +231,14 @@ function openSocket(address: UpstreamAddress): Socket {
   const { protocol, hostname, port } = address.url;
   const host = hostname.replace(/^\[|\]$/g, "");
   if (protocol !== "https:") return connect({ host, port: Number(port || 80), noDelay: true });
-  // Loaded where it is needed: few gateways speak TLS.
-  return process
-    .getBuiltinModule("node:tls")
-    .connect({
-      host,
-      port: Number(port || 443),
-      servername: isIP(host) === 0 ? host : "",
-      ALPNProtocols: ["http/1.1"],
-      // Said in full so that NODE_TLS_REJECT_UNAUTHORIZED in some environment cannot switch the check off.
-      rejectUnauthorized: true,
-    })
-    .setNoDelay(true);
+  const options = {
+    host,
+    port: Number(port || 443),
+    servername: isIP(host) === 0 ? host : "",
+    ALPNProtocols: ["http/1.1"],
+    // Explicit, so that NODE_TLS_REJECT_UNAUTHORIZED can't switch the check off.
+    rejectUnauthorized: true,
+  };
+  // The module is loaded only when it is needed: few gateways use TLS.
+  return process.getBuiltinModule("node:tls").connect(options).setNoDelay(true);
 }
