@@ -1,14 +1,14 @@
 import { MANY_ISOLATES, ONE_ISOLATE, useIsolates } from "../base/isolates.ts";
 import { OWN_THREADS, SHARED_THREAD, useSweepThreads } from "../base/turns/threads.ts";
-import { NO_KNOWN_TOKENS, SHARED_KNOWN_TOKENS, useKnownTokens } from "../tree/known-tokens.ts";
-import { DELETED_TREES, REUSED_TREES, useTreeReuse } from "../tree/supply/tree-end.ts";
+import { publishTokens } from "../tree/known-tokens.ts";
+import { reuseTrees } from "../tree/supply/tree-end.ts";
 
 /** Puts the application together for Cloudflare's network. */
 export function runOnNetwork(): void {
   useIsolates(MANY_ISOLATES);
-  useKnownTokens(NO_KNOWN_TOKENS);
+  publishTokens(false);
   useSweepThreads(OWN_THREADS);
-  useTreeReuse(DELETED_TREES);
+  reuseTrees(false);
 }
 
 /**
@@ -23,7 +23,7 @@ export function runOnOneThread(): void {
 /** Puts the application together for one process that has the Worker and all its objects in one isolate. */
 export function runInOneProcess(): void {
   useIsolates(ONE_ISOLATE);
-  useKnownTokens(SHARED_KNOWN_TOKENS);
+  publishTokens(true);
   useSweepThreads(SHARED_THREAD);
-  useTreeReuse(REUSED_TREES);
+  reuseTrees(true);
 }

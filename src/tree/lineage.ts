@@ -2,10 +2,12 @@ import { currentTime } from "../base/clock.ts";
 import { equalBytes } from "../crypto/bytes.ts";
 import type { LeaseView } from "../lease/record.ts";
 import type { ListedToken } from "../listing/inventory/entry.ts";
+import type { Ending } from "../listing/inventory/shard/ended.ts";
+import { storedJson } from "../storage/tables.ts";
+import { type EndRecord, earliestEnd, expiry, watermarkEnd } from "../token/end-record.ts";
 import { decodeStoredId } from "../token/ids.ts";
 import type { SharedParts } from "./shared-parts.ts";
 import type { TokenRow } from "./token-rows.ts";
-import type { TreeStore } from "./tree-store.ts";
 
 /** Maximum number of ancestors in an answer: the nearest ones. */
 const MAX_ANCESTORS = 100;
@@ -134,13 +136,29 @@ export class TreeLineage {
     return [...tokens, token].map(({ fixed }) => fixed.accessor);
   }
 
+  /** How the token in `row` ended, if it waits for the sweep; null while it is alive. */
+  unsweptEnd(row: number, tail: Uint8Array): Ending | null {
+    const { tokens, keys, inventory } = this.#tree;
+    const now = currentTime();
+    const token = tokens.find(row);
+    if (!token || !equalBytes(token.fixed.accessorTail, tail)) return null;
+    const ends: (EndRecord | null)[] = [];
+    for (const one of this.#upwards(token, now)) {
+      ends.push(one.ended === null ? null : storedJson<EndRecord>(one.ended));
+      ends.push(expiry(one.expires_at, one.fixed.accessor, now));
+      ends.push(watermarkEnd(keys.watermarks(), one.fixed, now));
+    }
+    const end = earliestEnd(ends);
+    return end && inventory.ending(token, end);
+  }
+
   /** True when `isOne` is true for an ancestor of `row`. `known` caches results by row, for the same `isOne`. */
   hasAbove(row: number, isOne: (row: number) => boolean, known: Map<number, boolean>): boolean {
     const passed: number[] = [];
     let found = false;
     const now = currentTime();
     for (let token = this.#tree.tokens.find(row); token; ) {
-      const above = parentOf(this.#tree.tokens, token, now);
+      const above: TokenRow | null = this.#parentOf(token, now);
       found = known.get(token.row) ?? (above !== null && isOne(above.row));
       if (found || known.has(token.row)) break;
       // Also ends the walk in a forged cycle.
@@ -154,9 +172,8 @@ export class TreeLineage {
 
   /** The rows of a token and of all its ancestors: if one of them is revoked, the token ends. */
   rowsAbove(row: number): number[] {
-    const { tokens } = this.#tree;
-    const token = tokens.find(row);
-    return token ? Array.from(withThoseAbove(tokens, token, currentTime()), (one) => one.row) : [];
+    const token = this.#tree.tokens.find(row);
+    return token ? Array.from(this.#upwards(token, currentTime()), (one) => one.row) : [];
   }
 
   #find(row: number, tail: Uint8Array, now: number): TokenRow | null {
@@ -168,7 +185,7 @@ export class TreeLineage {
   /** The nearest ancestors, the oldest first. */
   #ancestors(token: TokenRow, now: number): { tokens: TokenRow[]; more: boolean } {
     const above: TokenRow[] = [];
-    for (const one of withThoseAbove(this.#tree.tokens, token, now)) {
+    for (const one of this.#upwards(token, now)) {
       if (one === token) continue;
       if (above.length === MAX_ANCESTORS) return { tokens: above.reverse(), more: true };
       above.push(one);
@@ -185,20 +202,20 @@ export class TreeLineage {
       .describe(rows)
       .map((entry) => ({ ...entry, id: decodeStoredId(entry.accessor)?.row ?? 0 }));
   }
-}
 
-/** A token and its ancestors, upwards. The parent column is not sealed: `seen` also ends the walk in a forged cycle. */
-export function* withThoseAbove(tokens: TreeStore, token: TokenRow, now: number): Iterable<TokenRow> {
-  const seen = new Set<number>();
-  for (let one: TokenRow | null = token; one && !seen.has(one.row); one = parentOf(tokens, one, now)) {
-    seen.add(one.row);
-    yield one;
+  /** A token and its ancestors. The parent column is not sealed: `seen` also ends the walk in a forged cycle. */
+  *#upwards(token: TokenRow, now: number): Iterable<TokenRow> {
+    const seen = new Set<number>();
+    for (let one: TokenRow | null = token; one && !seen.has(one.row); one = this.#parentOf(one, now)) {
+      seen.add(one.row);
+      yield one;
+    }
   }
-}
 
-function parentOf(tokens: TreeStore, token: TokenRow, now: number): TokenRow | null {
-  const parent = tokens.parentOf(token, now);
-  return parent === null ? null : tokens.find(parent);
+  #parentOf(token: TokenRow, now: number): TokenRow | null {
+    const parent = this.#tree.tokens.parentOf(token, now);
+    return parent === null ? null : this.#tree.tokens.find(parent);
+  }
 }
 
 function boundedCount(found: number, limit: number): BoundedCount {

@@ -1,5 +1,5 @@
 import { equalBytes } from "../crypto/bytes.ts";
-import { type ListedToken, newEntry } from "../listing/inventory/entry.ts";
+import type { ListedToken } from "../listing/inventory/entry.ts";
 import { isEverMeant, matches, type TokenFilter } from "../listing/inventory/filter.ts";
 import { isRoot, type MeantInTree, type RevokedInTree, type RevokeInTree } from "../listing/inventory/selection.ts";
 import { reportTampering } from "../storage/row-seals.ts";
@@ -94,10 +94,7 @@ export class MeantTokens {
   /** The fields of a token that filters test. `children` is not counted. */
   #listed(token: TokenRow): ListedToken {
     const { tokens, inventory } = this.#tree;
-    const { record, accessor } = token.fixed;
-    const parent = tokens.parentOf(token, this.#now);
-    const above = parent === null ? null : tokens.accessorOf(parent);
-    const entry = newEntry({ record, expiresAt: token.expires_at }, accessor, above);
+    const entry = inventory.newEntryOf(token, tokens.parentOf(token, this.#now));
     return { ...entry, lastUsed: inventory.lastUsed(token.row), id: token.row };
   }
 }

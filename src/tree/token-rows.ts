@@ -3,7 +3,7 @@ import { GenerationalCache } from "../base/generational-cache.ts";
 import { concat } from "../crypto/bytes.ts";
 import type { RowKeys, RowPlace, SealVerdict } from "../crypto/row-keys.ts";
 import { reportTampering } from "../storage/row-seals.ts";
-import { type Migration, type Sql, storedJson } from "../storage/tables.ts";
+import { type Migration, readVersions, storedJson, Tables } from "../storage/tables.ts";
 import { endingWatermark, type Watermark, type Watermarks } from "../system/watermarks.ts";
 import { type NewTokenIds, routedIdText } from "../token/ids.ts";
 import type { TokenRecord } from "../token/record.ts";
@@ -110,29 +110,29 @@ const MAX_FIXED_CHARACTERS = 2 ** 17;
 
 /** Reads the rows of the tokens of one tree, and checks their seals. */
 export class TokenRows {
-  readonly #sql: Sql;
-  readonly #treeId: string;
-  readonly #validation: RowValidation;
+  protected readonly sql: Tables;
+  protected readonly treeId: string;
+  protected readonly validation: RowValidation;
   /** By row. Row numbers are never used again, so an entry stays valid. */
   readonly #fixed = new GenerationalCache<number, FixedPart>(MAX_FIXED_CHARACTERS);
 
-  constructor(sql: Sql, treeId: string, validation: RowValidation) {
-    this.#sql = sql;
-    this.#treeId = treeId;
-    this.#validation = validation;
+  constructor(sql: SqlStorage, treeId: string, validation: RowValidation, versions = readVersions(sql)) {
+    this.sql = new Tables(sql, TOKEN_MIGRATIONS, "schema", versions);
+    this.treeId = treeId;
+    this.validation = validation;
   }
 
   /** The row with this number, alive or not. Null also when its seal is invalid: it was written without the keys. */
   find(row: number): TokenRow | null {
     const fixed = this.#fixed.get(row);
     if (!fixed) return this.#read(row);
-    const found = this.#sql.exec<ChangingColumns>(`SELECT ${CHANGING} FROM tokens WHERE row = ?`, row).toArray()[0];
+    const found = this.sql.exec<ChangingColumns>(`SELECT ${CHANGING} FROM tokens WHERE row = ?`, row).toArray()[0];
     return found ? { ...found, fixed } : null;
   }
 
   /** True when a row with this number exists, alive or not. */
   exists(row: number): boolean {
-    return this.#sql.exec("SELECT 1 FROM tokens WHERE row = ?", row).toArray().length > 0;
+    return this.sql.exec("SELECT 1 FROM tokens WHERE row = ?", row).toArray().length > 0;
   }
 
   /** The accessor of the token in this row; null when there is none, or its seal is invalid. Uses the cache. */
@@ -143,7 +143,7 @@ export class TokenRows {
   /**
    * Caches a row that is being written: it is described to the list within seconds, then without a check of its seal.
    */
-  written({ row, verifier, accessorTail, accessor }: NewTokenIds, recordJson: string): void {
+  protected cacheWritten({ row, verifier, accessorTail, accessor }: NewTokenIds, recordJson: string): void {
     this.#fixed.set(row, { verifier, accessorTail, accessor, record: storedJson(recordJson) }, recordJson.length);
   }
 
@@ -153,7 +153,7 @@ export class TokenRows {
    * @returns the number of renewed seals, and of forged ones.
    */
   checkSeals(first: number, last: number): { readonly sealed: number; readonly tampered: number } {
-    const rows = this.#sql.exec<Columns>("SELECT * FROM tokens WHERE row >= ? AND row <= ?", first, last).toArray();
+    const rows = this.sql.exec<Columns>("SELECT * FROM tokens WHERE row >= ? AND row <= ?", first, last).toArray();
     const verdicts = rows.map((row) => this.#checkSeal(row));
     return {
       sealed: verdicts.filter((verdict) => verdict === "renew").length,
@@ -166,10 +166,13 @@ export class TokenRows {
    * watermark is open, rows with a forged seal are included, without a watermark: their descendants are refused during
    * that time.
    */
-  endedByWatermarks(first: number, last: number): { readonly row: number; readonly mark: Watermark | null }[] {
-    const watermarks = this.#validation.watermarks();
+  protected endedByWatermarks(
+    first: number,
+    last: number,
+  ): { readonly row: number; readonly mark: Watermark | null }[] {
+    const watermarks = this.validation.watermarks();
     if (watermarks.all.size === 0) return [];
-    return this.#sql
+    return this.sql
       .exec<Columns>(`SELECT * FROM tokens WHERE row >= ? AND row <= ? AND state = ${LIVE}`, first, last)
       .toArray()
       .flatMap((row) => {
@@ -180,14 +183,14 @@ export class TokenRows {
   }
 
   #read(row: number): TokenRow | null {
-    const found = this.#sql.exec<Columns>("SELECT * FROM tokens WHERE row = ?", row).toArray()[0];
+    const found = this.sql.exec<Columns>("SELECT * FROM tokens WHERE row = ?", row).toArray()[0];
     if (!found || this.#checkSeal(found) === "forged") return null;
     const { verifier, accessor, record, ...changing } = found;
     const accessorTail = new Uint8Array(accessor);
     const fixed = {
       verifier: new Uint8Array(verifier, 0, VERIFIER_BYTES),
       accessorTail,
-      accessor: routedIdText(this.#treeId, row, accessorTail),
+      accessor: routedIdText(this.treeId, row, accessorTail),
       record: storedJson<TokenRecord>(record),
     };
     this.#fixed.set(row, fixed, record.length);
@@ -196,7 +199,7 @@ export class TokenRows {
 
   /** Checks the seal of a row, reports a forged one, and replaces one of an older term. */
   #checkSeal({ row, verifier: stored, accessor, record }: Columns): SealVerdict {
-    const place = placeOfToken(this.#treeId, row);
+    const place = placeOfToken(this.treeId, row);
     if (stored.byteLength < VERIFIER_BYTES) {
       reportTampering(place);
       return "forged";
@@ -204,13 +207,13 @@ export class TokenRows {
     const verifier = new Uint8Array(stored, 0, VERIFIER_BYTES);
     const seal = new Uint8Array(stored, VERIFIER_BYTES);
     const content = [verifier, new Uint8Array(accessor), record];
-    const keys = this.#validation.rowKeys();
+    const keys = this.validation.rowKeys();
     const now = currentTime();
     const verdict = keys.check(place, content, seal, now);
     if (verdict === "forged") reportTampering(place);
     if (verdict === "renew") {
       const sealed = concat(verifier, keys.seal(place, content, now));
-      this.#sql.exec("UPDATE tokens SET verifier = ? WHERE row = ?", sealed, row);
+      this.sql.exec("UPDATE tokens SET verifier = ? WHERE row = ?", sealed, row);
     }
     return verdict;
   }

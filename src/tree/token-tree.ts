@@ -35,7 +35,6 @@ import { revokeFiltered } from "./meant-tokens.ts";
 import type { TidyStep, TidyStepResult } from "./tidy/step.ts";
 import { nothingHere } from "./tidy/tree-tidy.ts";
 import { assembleTree, type TreeParts } from "./tree-parts.ts";
-import { unsweptEnd } from "./unswept-end.ts";
 
 /** The answer for every token that can't be used, whatever the reason. */
 const REFUSED = err(UNAUTHENTICATED);
@@ -73,12 +72,11 @@ export class TokenTree extends StoredObject<TreeEnv> {
     cubbyhole: readonly CubbyholeValue[] = [],
   ): Promise<Result<TokenView | "taken">> {
     if (!ids.seal) await this.#tree.keys.open(spec.record.watermark);
-    if (!this.#tree.end.isEmpty || ids.row <= this.#tree.tokens.floor) return ok("taken");
+    if (!this.#tree.upkeep.isEmpty || ids.row <= this.#tree.tokens.floor) return ok("taken");
     if (isEnded(this.#tree.keys.watermarks(), "all", spec.record)) return err(REVOKED_MEANWHILE);
-    this.#tree.end.taken();
-    this.#tree.single.created(allocatedBy);
+    this.#tree.upkeep.begin(allocatedBy);
     this.#tree.tokens.begin();
-    return ok(this.#tree.callers.start(spec, ids, cubbyhole, allocatedBy) ?? "taken");
+    return ok(this.#tree.actions.start(spec, ids, cubbyhole, allocatedBy) ?? "taken");
   }
 
   /** Revokes and sweeps the first token of the tree, in this row, which no client will ever receive. Safe to repeat. */
@@ -109,14 +107,14 @@ export class TokenTree extends StoredObject<TreeEnv> {
     const installation = loaded.value;
     this.#tree.keys.use(installation);
     const source = {
-      find: (now: number) => this.#tree.callers.find(call, now),
+      find: (now: number) => this.#tree.actions.find(call, now),
       loadEntity: (id: string) => loadActiveEntity(this.env, id),
     };
     const answer = await findAndDecide(installation, call, source, (decided) => {
       const { caller } = decided.found;
       // Only the tree knows the token, and the audit line must be written before the request changes anything.
       if (call.line) writeAuditLine({ ...call.line, auth: auditAuth(caller, caller.accessor, "service") });
-      return ok(this.#tree.callers.answer(decided, call, installation.watermarks.newest));
+      return ok(this.#tree.actions.answer(decided, call, installation.watermarks.newest));
     });
     return answer ?? REFUSED;
   }
@@ -129,14 +127,14 @@ export class TokenTree extends StoredObject<TreeEnv> {
   async act(action: TargetAction): Promise<Result<Outcome>> {
     await this.#tree.keys.open();
     const now = currentTime();
-    const outcome = this.#tree.targets.perform(action, null, now);
-    if (action.kind === "lookup" && action.target.by === "token") this.#tree.callers.findLive(action.target.row, now);
+    const outcome = this.#tree.actions.act(action, null, now);
+    if (action.kind === "lookup" && action.target.by === "token") this.#tree.actions.findLive(action.target.row, now);
     return outcome;
   }
 
   /** Why a token of this tree can't be used; null while it is alive. "gone" also after the sweep. */
   endOf(target: Exclude<Target, { by: "self" }>): Promise<TokenEnd | null> {
-    return this.#opened(({ targets }) => targets.endOf(target, currentTime()));
+    return this.#opened(({ actions }) => actions.endOf(target, currentTime()));
   }
 
   /**
@@ -149,12 +147,12 @@ export class TokenTree extends StoredObject<TreeEnv> {
     await this.#tree.keys.open(spec.record.watermark);
     if (!this.#tree.tokens.live(parent, currentTime())) return NOT_FOUND;
     if (isEnded(this.#tree.keys.watermarks(), "all", spec.record)) return err(REVOKED_MEANWHILE);
-    return this.#tree.callers.insert(spec, ids, parent, []);
+    return this.#tree.actions.insert(spec, ids, parent, []);
   }
 
   /** True while the token of this row is alive. Asked for the parent of a batch token. */
   isAlive(row: number): Promise<boolean> {
-    return this.#opened(({ callers }) => callers.findLive(row, currentTime()) !== null);
+    return this.#opened(({ actions }) => actions.findLive(row, currentTime()) !== null);
   }
 
   /** The state of a row: "dead" while it waits for the sweep, "absent" before it is written and after the sweep. */
@@ -191,12 +189,7 @@ export class TokenTree extends StoredObject<TreeEnv> {
 
   /** How a dead token ended that is not swept yet; null when it is alive or not in this tree. */
   unsweptEnd(row: number, tail: Uint8Array): Promise<Ending | null> {
-    return this.#opened(({ tokens, keys }) => {
-      const token = tokens.find(row);
-      return token && equalBytes(token.fixed.accessorTail, tail)
-        ? unsweptEnd(tokens, keys.watermarks(), token, currentTime())
-        : null;
-    });
+    return this.#opened(({ lineage }) => lineage.unsweptEnd(row, tail));
   }
 
   /** A token with two levels below it; null when it is not alive. */

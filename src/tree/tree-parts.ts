@@ -1,21 +1,15 @@
 import { TreeLeases } from "../lease/tree-leases.ts";
-import { EarliestAlarm } from "../storage/object-alarm.ts";
 import type { Origin } from "../storage/origin.ts";
 import type { SchemaVersions } from "../storage/tables.ts";
 import { CubbyholeStore } from "./cubbyhole/store.ts";
 import { Descendants } from "./descendants.ts";
 import type { TreeEnv } from "./env.ts";
-import { knownTokens } from "./known-tokens.ts";
+import { TokenPublisher } from "./known-tokens.ts";
 import { TreeLineage } from "./lineage.ts";
 import type { SharedParts } from "./shared-parts.ts";
-import { SingleTokenExpiry } from "./single-token-expiry.ts";
-import { TreeEnd } from "./supply/tree-end.ts";
-import { TreeSweep } from "./sweep/tree-sweep.ts";
-import { TreeTidy } from "./tidy/tree-tidy.ts";
-import { TreeCallers } from "./tree-callers.ts";
+import { TreeActions } from "./tree-actions.ts";
 import { TreeKeys } from "./tree-keys.ts";
 import { TreeStore } from "./tree-store.ts";
-import { TreeTargets } from "./tree-targets.ts";
 import { TreeUpkeep } from "./tree-upkeep.ts";
 import { TreeUpdates } from "./updates/tree-updates.ts";
 
@@ -30,11 +24,10 @@ export function assembleTree(storage: DurableObjectStorage, origin: Origin, env:
   const treeId = origin.id;
   const arm = () => upkeep.arm();
   const keys = new TreeKeys(env);
-  const publisher = knownTokens().publisherOf(treeId, () => storage.sync());
-  const inventory = new TreeUpdates({ env, treeId, tokens: () => tokens, open: () => keys.open() });
+  const publisher = new TokenPublisher(treeId, () => storage.sync());
   const changed = (row: number) => inventory.changed(row);
-  const voidViews = () => publisher.changed();
-  const tokens: TreeStore = new TreeStore(sql, treeId, keys, changed, voidViews, versions);
+  const tokens = new TreeStore(sql, treeId, keys, changed, () => publisher.changed(), versions);
+  const inventory: TreeUpdates = new TreeUpdates(env, treeId, keys, tokens);
   const descendants = new Descendants(sql);
   const cubbyhole = new CubbyholeStore(sql, versions);
   const armBehindSweep = () => upkeep.armBehindSweep();
@@ -52,14 +45,8 @@ export function assembleTree(storage: DurableObjectStorage, origin: Origin, env:
     publisher,
     arm,
   };
-  const targets = new TreeTargets(shared);
-  const callers = new TreeCallers(shared, targets);
+  const actions = new TreeActions(shared);
   const lineage = new TreeLineage(shared);
-  const alarm = new EarliestAlarm(storage);
-  const end = new TreeEnd(shared, storage, origin, alarm);
-  const single = new SingleTokenExpiry(tokens, leases);
-  const sweep = new TreeSweep({ ...shared, end });
-  const tidy = new TreeTidy(shared);
-  const upkeep: TreeUpkeep = new TreeUpkeep({ ...shared, single, end, sweep, tidy, alarm });
-  return { ...shared, targets, callers, lineage, single, end, upkeep };
+  const upkeep: TreeUpkeep = new TreeUpkeep(shared, storage, origin);
+  return { ...shared, actions, lineage, upkeep };
 }

@@ -9,32 +9,21 @@ import type { TokenSpec, TokenView } from "../token/record.ts";
 import { LIVE, REVOKED, REVOKED_ALONE, type TokenEnd } from "../token/state.ts";
 import { RowFloor } from "./supply/row-floor.ts";
 import { TokenAncestors } from "./token-ancestors.ts";
-import {
-  type RowValidation,
-  sealToken,
-  TOKEN_INDEX_MIGRATIONS,
-  TOKEN_MIGRATIONS,
-  type TokenRow,
-  TokenRows,
-} from "./token-rows.ts";
+import { type RowValidation, sealToken, TOKEN_INDEX_MIGRATIONS, type TokenRow, TokenRows } from "./token-rows.ts";
 import { ListingMark } from "./updates/listing-mark.ts";
 
 /**
  * The table of tokens of one tree. A token is alive only if its ancestors are. They are read only while a dead token
  * may wait for the sweep, so the store remembers whether there may be one.
  */
-export class TreeStore {
-  readonly #sql: Tables;
-  readonly #treeId: string;
+export class TreeStore extends TokenRows {
   readonly #indexes: Tables;
   /** Records which tokens are on the list of accessors. */
   readonly listing: ListingMark;
   readonly #floor: RowFloor;
-  readonly #rows: TokenRows;
   readonly #ancestors: TokenAncestors;
   readonly #changed: (row: number) => void;
   readonly #voidViews: () => void;
-  readonly #validation: RowValidation;
   /** True when the table was found empty and no token has been written since. */
   #knownEmpty = false;
   /** True while a revoked row may exist. */
@@ -56,12 +45,9 @@ export class TreeStore {
     voidViews: () => void = () => {},
     versions = readVersions(sql),
   ) {
-    this.#sql = new Tables(sql, TOKEN_MIGRATIONS, "schema", versions);
+    super(sql, treeId, validation, versions);
     this.#changed = changed;
-    this.#treeId = treeId;
-    this.#validation = validation;
-    this.#rows = new TokenRows(this.#sql, treeId, validation);
-    this.#ancestors = new TokenAncestors(this.#sql, this.#rows, validation.watermarks);
+    this.#ancestors = new TokenAncestors(this.sql, this, validation.watermarks);
     this.#voidViews = voidViews;
     this.#indexes = new Tables(sql, TOKEN_INDEX_MIGRATIONS, "indexes", versions);
     this.listing = new ListingMark(sql, versions);
@@ -70,13 +56,13 @@ export class TreeStore {
 
   /** False without tables, and so without tokens: the tree was never created, or its storage was deleted. */
   get isCreated(): boolean {
-    return this.#sql.exist;
+    return this.sql.exist;
   }
 
   /** Resets the store after its storage was deleted. @param keepsFloor true: new rows stay above deleted ones. */
   forget(keepsFloor: boolean): void {
     this.#voidViews();
-    this.#sql.forget();
+    this.sql.forget();
     this.#indexes.forget();
     this.listing.forget();
     this.#knownEmpty = false;
@@ -95,7 +81,7 @@ export class TreeStore {
   /** Reads again what the store remembers of the rows. Needed after a wake-up and after a sweep. */
   refresh(): void {
     if (!this.isCreated) return;
-    const { any, dead, earliest } = this.#sql
+    const { any, dead, earliest } = this.sql
       .exec<{ any: number; dead: number; earliest: number | null }>(
         `SELECT EXISTS (SELECT 1 FROM tokens) AS any, EXISTS (SELECT 1 FROM tokens WHERE state <> 0) AS dead,
            (SELECT MIN(expires_at) FROM tokens WHERE expires_at IS NOT NULL) AS earliest`,
@@ -121,11 +107,6 @@ export class TreeStore {
     return this.#hasDead ? now : this.#earliestExpiry;
   }
 
-  /** See `TokenRows.find`. */
-  find(row: number): TokenRow | null {
-    return this.#rows.find(row);
-  }
-
   /** The row with this number if its token is alive at `now` (ms), with every ancestor; else null. */
   live(row: number, now: number): TokenRow | null {
     const found = this.find(row);
@@ -136,7 +117,7 @@ export class TreeStore {
   endOf({ state, uses_left: usesLeft, expires_at: expiresAt, parent, fixed }: TokenRow, now: number): TokenEnd | null {
     if (state !== LIVE) return usesLeft < 0 ? "spent" : "revoked";
     if (expiresAt !== null && expiresAt <= now) return "expired";
-    if (isEnded(this.#validation.watermarks(), "all", fixed.record)) return "ended_together";
+    if (isEnded(this.validation.watermarks(), "all", fixed.record)) return "ended_together";
     if (parent === null) return null;
     if (this.#mayHaveDead(now) && this.#ancestors.isDead(parent, now)) return "parent_ended";
     return this.#ancestors.isEnded(parent) ? "parent_ended" : null;
@@ -156,7 +137,7 @@ export class TreeStore {
   view(row: TokenRow, now: number): TokenView {
     return {
       ...row.fixed.record,
-      treeId: this.#treeId,
+      treeId: this.treeId,
       row: row.row,
       accessor: row.fixed.accessor,
       orphan: this.parentOf(row, now) === null,
@@ -170,34 +151,29 @@ export class TreeStore {
   /** The row of the parent of a token; null when it has none, or when the parent was revoked alone. */
   parentOf({ parent }: TokenRow, now: number): number | null {
     if (parent === null || !this.#mayHaveDead(now)) return parent;
-    const [found] = this.#sql.exec<{ state: number }>("SELECT state FROM tokens WHERE row = ?", parent).toArray();
+    const [found] = this.sql.exec<{ state: number }>("SELECT state FROM tokens WHERE row = ?", parent).toArray();
     return found && found.state !== REVOKED_ALONE ? parent : null;
-  }
-
-  /** See `TokenRows.accessorOf`. */
-  accessorOf(row: number): string | null {
-    return this.#rows.accessorOf(row);
   }
 
   /** Number of children of the token. Reads them all. */
   countChildren(row: number): number {
-    return this.#sql.exec<{ n: number }>("SELECT COUNT(*) AS n FROM tokens WHERE parent = ?", row).one().n;
+    return this.sql.exec<{ n: number }>("SELECT COUNT(*) AS n FROM tokens WHERE parent = ?", row).one().n;
   }
 
   /** Number of tokens that have a parent. Reads them all. */
   countBelow(): number {
     const query = "SELECT COUNT(*) AS n FROM tokens WHERE parent IS NOT NULL";
-    return this.#sql.exec<{ n: number }>(query).toArray()[0]?.n ?? 0;
+    return this.sql.exec<{ n: number }>(query).toArray()[0]?.n ?? 0;
   }
 
   /** The row of the oldest token; null when there is none. */
   oldest(): number | null {
-    return this.#sql.exec<{ row: number | null }>("SELECT MIN(row) AS row FROM tokens").toArray()[0]?.row ?? null;
+    return this.sql.exec<{ row: number | null }>("SELECT MIN(row) AS row FROM tokens").toArray()[0]?.row ?? null;
   }
 
   /** True when no token is left. */
   get isEmpty(): boolean {
-    return this.#knownEmpty || this.#sql.exec("SELECT 1 FROM tokens LIMIT 1").toArray().length === 0;
+    return this.#knownEmpty || this.sql.exec("SELECT 1 FROM tokens LIMIT 1").toArray().length === 0;
   }
 
   /** New tokens must have a greater row number than this one: a deleted token may have had any number up to it. */
@@ -207,7 +183,7 @@ export class TreeStore {
 
   /** True when the tree has no more tokens than `rows`: no others, if these exist. */
   hasOnly(rows: readonly number[]): boolean {
-    const found = this.#sql.exec("SELECT 1 FROM tokens LIMIT ?", rows.length + 1).toArray();
+    const found = this.sql.exec("SELECT 1 FROM tokens LIMIT ?", rows.length + 1).toArray();
     return found.length <= rows.length;
   }
 
@@ -225,28 +201,23 @@ export class TreeStore {
     else if (isReused) this.#floor.raise(Math.max(highest, firstRowAt(now + 1) - 1));
   }
 
-  /** True when a row with this number exists, alive or not. */
-  exists(row: number): boolean {
-    return this.#rows.exists(row);
-  }
-
   /**
    * Writes a new token.
    *
-   * @returns false, with no token written, when another token has, or may have had, the row number.
+   * @returns null, with no token written, when another token has, or may have had, the row number.
    */
-  insert(spec: TokenSpec, ids: NewTokenIds, parent: number | null): boolean {
-    if (ids.row <= this.floor) return false;
+  insert(spec: TokenSpec, ids: NewTokenIds, parent: number | null): TokenView | null {
+    if (ids.row <= this.floor) return null;
     const { record, expiresAt } = spec;
     const recordJson = JSON.stringify(record);
-    const seal = ids.seal ?? sealToken(this.#validation.rowKeys(), this.#treeId, { ...ids, recordJson });
-    this.#sql.create();
+    const seal = ids.seal ?? sealToken(this.validation.rowKeys(), this.treeId, { ...ids, recordJson });
+    this.sql.create();
     if (parent !== null) {
       this.#indexes.create();
       // If the row number turns out to be taken, the token that has it is published again, which does no harm.
       this.listing.written(ids.row);
     }
-    const { rowsWritten } = this.#sql.exec(
+    const { rowsWritten } = this.sql.exec(
       `INSERT INTO tokens (row, parent, verifier, accessor, state, uses_left, granted_ttl, expires_at, record)
        VALUES (?, ?, ?, ?, ${LIVE}, ?, ?, ?, ?) ON CONFLICT (row) DO NOTHING`,
       ids.row,
@@ -258,21 +229,29 @@ export class TreeStore {
       expiresAt,
       recordJson,
     );
-    if (rowsWritten === 0) return false;
+    if (rowsWritten === 0) return null;
     this.#knownEmpty = false;
-    if (parent !== null) this.#rows.written(ids, recordJson);
-    if (expiresAt !== null && (this.#earliestExpiry === null || expiresAt < this.#earliestExpiry)) {
-      this.#earliestExpiry = expiresAt;
-    }
-    return true;
+    if (parent !== null) this.cacheWritten(ids, recordJson);
+    this.#earliestExpiry = earliest(this.#earliestExpiry, expiresAt);
+    return {
+      ...record,
+      treeId: this.treeId,
+      row: ids.row,
+      accessor: ids.accessor,
+      orphan: parent === null,
+      usesLeft: record.numUses,
+      grantedTtl: record.creationTtl,
+      expiresAt,
+      renewedAt: null,
+    };
   }
 
   /** Sets what a renewal changes. `expiresAt` and `now` in ms, `ttl` in seconds. */
   renew(row: number, ttl: number, expiresAt: number, now: number): void {
     this.#voidViews();
     const statement = "UPDATE tokens SET granted_ttl = ?, expires_at = ?, renewed_at = ? WHERE row = ?";
-    this.#sql.exec(statement, ttl, expiresAt, now, row);
-    if (this.#earliestExpiry === null || expiresAt < this.#earliestExpiry) this.#earliestExpiry = expiresAt;
+    this.sql.exec(statement, ttl, expiresAt, now, row);
+    this.#earliestExpiry = earliest(this.#earliestExpiry, expiresAt);
     this.#changed(row);
   }
 
@@ -284,7 +263,7 @@ export class TreeStore {
    */
   countUse(row: number, left: number, by: Asker): number {
     if (left > 1) {
-      this.#sql.exec("UPDATE tokens SET uses_left = ? WHERE row = ?", left - 1, row);
+      this.sql.exec("UPDATE tokens SET uses_left = ? WHERE row = ?", left - 1, row);
       this.#changed(row);
       return left - 1;
     }
@@ -305,11 +284,6 @@ export class TreeStore {
     this.#mark(row, state, { ...asked, at: currentTime(), how });
   }
 
-  /** See `TokenRows.checkSeals`. */
-  checkSeals(first: number, last: number): { readonly sealed: number; readonly tampered: number } {
-    return this.#rows.checkSeals(first, last);
-  }
-
   /**
    * Revokes those rows from `first` to `last` that watermarks end, so that they stay ended when the watermarks are
    * forgotten. See `TokenRows.endedByWatermarks`.
@@ -317,7 +291,7 @@ export class TreeStore {
    * @returns the number of revoked rows.
    */
   revokeEnded(first: number, last: number): number {
-    const ended = this.#rows.endedByWatermarks(first, last);
+    const ended = this.endedByWatermarks(first, last);
     for (const { row, mark } of ended) this.#mark(row, REVOKED, endByWatermark(mark, currentTime()));
     return ended.length;
   }
@@ -331,7 +305,7 @@ export class TreeStore {
     // more.
     const ended = end.how === "unwrapped" ? "?" : "COALESCE(ended, ?)";
     const marked = `state = ?, uses_left = COALESCE(?, uses_left), ended = ${ended}`;
-    this.#sql.exec(`UPDATE tokens SET ${marked} WHERE row = ?`, state, usesLeft, text, row);
+    this.sql.exec(`UPDATE tokens SET ${marked} WHERE row = ?`, state, usesLeft, text, row);
     this.#hasDead = true;
   }
 

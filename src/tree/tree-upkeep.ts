@@ -1,14 +1,14 @@
 import { currentTime } from "../base/clock.ts";
 import type { SingleTokenEnd } from "../listing/expiry/single-token-walk.ts";
 import type { InventoryEntry } from "../listing/inventory/entry.ts";
-import type { EarliestAlarm } from "../storage/object-alarm.ts";
+import { EarliestAlarm } from "../storage/object-alarm.ts";
+import type { Origin } from "../storage/origin.ts";
 import { REVOKED } from "../token/state.ts";
 import type { SharedParts } from "./shared-parts.ts";
-import type { SingleTokenExpiry } from "./single-token-expiry.ts";
-import type { TreeEnd } from "./supply/tree-end.ts";
-import type { TreeSweep } from "./sweep/tree-sweep.ts";
+import { TreeEnd } from "./supply/tree-end.ts";
+import { TreeSweep } from "./sweep/tree-sweep.ts";
 import type { TidyStep, TidyStepResult } from "./tidy/step.ts";
-import type { TreeTidy } from "./tidy/tree-tidy.ts";
+import { TreeTidy } from "./tidy/tree-tidy.ts";
 
 /** Pause after a step that failed, for example because a shard did not answer. */
 const SWEEP_RETRY_MS = 30_000;
@@ -16,29 +16,54 @@ const SWEEP_RETRY_MS = 30_000;
 /** Delay (ms) of the alarm that takes over the sweep when a call that waits for it ends early. */
 const SWEEP_BY_CALLER_MS = 60_000;
 
-/** The parts of a tree that its upkeep works with. */
-interface UpkeepDeps extends SharedParts {
-  readonly single: SingleTokenExpiry;
-  readonly end: TreeEnd;
-  readonly sweep: TreeSweep;
-  readonly tidy: TreeTidy;
-  readonly alarm: EarliestAlarm;
-}
+/** Time after the expiry of the only token (ms). If no shard has asked for it by then, the tree ends it by itself. */
+const FORGOTTEN_MS = 86_400_000;
 
-/** Background work of a tree: sweeps dead tokens, sends what is due, frees the empty tree, and sets the alarm. */
+/**
+ * Background work of a tree: sweeps dead tokens, sends what is due, frees the empty tree, and sets the alarm.
+ *
+ * Most trees are one login, and an alarm for each would cost a row written. Instead the shard that lists the only token
+ * asks the tree to end it, so such a tree needs an alarm only while no shard knows of the token.
+ */
 export class TreeUpkeep {
-  readonly #tree: UpkeepDeps;
+  readonly #tree: SharedParts;
+  readonly #alarm: EarliestAlarm;
+  readonly #end: TreeEnd;
+  readonly #sweep: TreeSweep;
+  readonly #tidy: TreeTidy;
   /** Number of tidy steps in flight. */
   #tidying = 0;
+  /** True when a shard lists the only token, or has a record that it allocated the id of the tree. */
+  #isWatched = false;
+  /** True when the shard that allocated the id has deleted its record, because the tree was empty when it asked. */
+  #noteIsGone = false;
 
-  constructor(tree: UpkeepDeps) {
+  constructor(tree: SharedParts, storage: DurableObjectStorage, origin: Origin) {
     this.#tree = tree;
+    this.#alarm = new EarliestAlarm(storage);
+    this.#end = new TreeEnd(tree, storage, origin, this.#alarm);
+    this.#sweep = new TreeSweep(tree, this.#end);
+    this.#tidy = new TreeTidy(tree);
+  }
+
+  /** True when nothing is in the tree: no token, no value, no lease whose end a target has to be notified of. */
+  get isEmpty(): boolean {
+    return this.#end.isEmpty;
+  }
+
+  /** Called before the first token is written. @param allocatedBy shard that allocated the tree's id; null: none. */
+  begin(allocatedBy: number | null): void {
+    this.#end.taken();
+    this.#isWatched = allocatedBy !== null && !this.#noteIsGone;
+    this.#noteIsGone = false;
   }
 
   /** Restores the state in memory after a wake-up with tokens. Sets a lost alarm again: the rows say when it is due. */
   async wake(): Promise<void> {
     this.#refresh();
-    this.#tree.single.woke(await this.#tree.alarm.load());
+    const isLost = await this.#alarm.load();
+    // While no shard knows of a single token, its tree has an alarm: only a lost one has to be set again.
+    this.#isWatched = !isLost && this.#tree.tokens.isSingle;
     this.arm();
   }
 
@@ -54,7 +79,7 @@ export class TreeUpkeep {
     if (!this.#tree.tokens.isSingle) this.#tree.inventory.sizeIsWanted();
     const only = this.#tree.tokens.isSingle ? this.#tree.tokens.oldest() : null;
     const [entry = null] = this.#tree.inventory.describe(only === null ? [] : [only]);
-    this.#tree.single.listed(entry !== null);
+    this.#isWatched = entry !== null;
     this.arm();
     return entry;
   }
@@ -64,7 +89,7 @@ export class TreeUpkeep {
     if (!this.#tree.tokens.exists(row)) return;
     this.#tree.tokens.revoke(row, REVOKED, "never issued");
     this.armBehindSweep();
-    await this.#tree.sweep.run();
+    await this.#sweep.run();
     await this.#settle();
   }
 
@@ -74,8 +99,8 @@ export class TreeUpkeep {
    * @returns true when the tree is empty and its id can be allocated again.
    */
   async report(): Promise<boolean> {
-    this.#tree.single.askedWhile(this.#tree.end.isEmpty);
-    if (this.#tree.end.isEmpty) return this.#tree.end.isFree;
+    this.#noteIsGone = this.#end.isEmpty;
+    if (this.#end.isEmpty) return this.#end.isFree;
     await this.#listFirst();
     this.arm();
     return false;
@@ -86,19 +111,19 @@ export class TreeUpkeep {
    * token from the list with the answer, so no other call is needed. Safe to repeat after a lost answer.
    */
   async endSingleToken(row: number): Promise<SingleTokenEnd> {
-    if (!this.#tree.tokens.isCreated) return { kind: "gone", isFree: this.#tree.end.isFree, end: null };
+    if (!this.#tree.tokens.isCreated) return { kind: "gone", isFree: this.#end.isFree, end: null };
     if (this.#tree.tokens.live(row, currentTime())) {
       const [entry] = this.#tree.inventory.describe([row]);
       if (entry) return { kind: "alive", entry };
     }
-    const end = this.#tree.tokens.hasOnly([row]) ? await this.#tree.sweep.stepFor(row) : null;
+    const end = this.#tree.tokens.hasOnly([row]) ? await this.#sweep.stepFor(row) : null;
     if (!end && this.#tree.tokens.exists(row)) {
       // Other tokens are left, or the step did not delete this one, for example because a watermark ended it.
-      this.#tree.single.listed(false);
+      this.#isWatched = false;
       this.arm();
       return { kind: "ending" };
     }
-    return { kind: "gone", isFree: await this.#tree.end.offersByAnswer(() => this.#settle()), end };
+    return { kind: "gone", isFree: await this.#end.offersByAnswer(() => this.#settle()), end };
   }
 
   /**
@@ -112,7 +137,7 @@ export class TreeUpkeep {
     let isDone: boolean;
     try {
       await this.#tree.keys.open();
-      isDone = await this.#tree.sweep.run();
+      isDone = await this.#sweep.run();
     } catch (error) {
       console.error(JSON.stringify({ type: "sweep", error: String(error) }));
       return false;
@@ -128,21 +153,21 @@ export class TreeUpkeep {
   async tidy(step: TidyStep): Promise<TidyStepResult> {
     this.#tidying++;
     try {
-      const result = await this.#tree.tidy.perform(step);
+      const result = await this.#tidy.perform(step);
       // The step may have made orphans, or found rows that were written without the keys.
       this.#tree.publisher.changed();
       const now = currentTime();
       const due = this.#tree.tokens.nextSweepAt(now);
       // The list may have removed the expired token by now, and then no shard asks for its end.
-      if (due !== null && due <= now) this.#tree.single.listed(false);
+      if (due !== null && due <= now) this.#isWatched = false;
       this.arm();
-      const { swept } = await this.#tree.sweep.step();
+      const swept = await this.#sweep.step();
       // Expired tokens that are not swept yet need an alarm, even if the last one was lost.
       this.#refresh();
-      await this.#tree.alarm.load();
+      await this.#alarm.load();
       this.arm();
       // If this step has emptied the tree, the alarm frees it.
-      if (swept > 0 && this.#tree.end.isEmpty) void this.#tree.alarm.set(currentTime());
+      if (swept > 0 && this.#end.isEmpty) void this.#alarm.set(currentTime());
       return { ...result, repairs: { ...result.repairs, swept } };
     } finally {
       this.#tidying--;
@@ -151,13 +176,13 @@ export class TreeUpkeep {
 
   /** Sweeps dead tokens, sends revocations of leases and updates of lists, and sets the alarm for what is due next. */
   async alarm(): Promise<void> {
-    this.#tree.alarm.rang();
+    this.#alarm.rang();
     if (!this.#tree.tokens.isCreated) return;
-    const later = this.#tree.sweep.putOffTo();
-    if (later !== null) return this.#tree.alarm.set(later);
+    const later = this.#sweep.putOffTo();
+    if (later !== null) return this.#alarm.set(later);
     try {
       await this.#tree.keys.open();
-      await (this.#tree.tokens.isSingle ? this.#tree.sweep.runAtOnce() : this.#tree.sweep.run());
+      await (this.#tree.tokens.isSingle ? this.#sweep.runAtOnce() : this.#sweep.run());
       // A caller that waited for the sweep may have freed the tree.
       if (!this.#tree.tokens.isCreated) return;
       await this.#tree.leases.work();
@@ -168,7 +193,7 @@ export class TreeUpkeep {
       // The platform retries an alarm a few times only. The sweep must go on: dead rows make every look-up read
       // ancestors.
       console.error(JSON.stringify({ type: "sweep", error: String(error) }));
-      return this.#tree.alarm.set(currentTime() + SWEEP_RETRY_MS);
+      return this.#alarm.set(currentTime() + SWEEP_RETRY_MS);
     }
     await this.#settle();
   }
@@ -176,10 +201,10 @@ export class TreeUpkeep {
   /** After a sweep: frees the tree if it is empty, or sets the alarm for what is due next. */
   async #settle(): Promise<void> {
     if (!this.#tree.tokens.isCreated) return;
-    if (this.#tree.end.isEmpty) {
+    if (this.#end.isEmpty) {
       // Calls that wait for another object use the tables again afterwards.
-      if (this.#tree.leases.isBusy || this.#tidying > 0) return this.#tree.alarm.set(currentTime() + SWEEP_RETRY_MS);
-      await this.#tree.end.free();
+      if (this.#tree.leases.isBusy || this.#tidying > 0) return this.#alarm.set(currentTime() + SWEEP_RETRY_MS);
+      await this.#end.free();
     }
     this.#refresh();
     this.arm();
@@ -187,7 +212,7 @@ export class TreeUpkeep {
 
   /** Publishes the first token. If it is not alive, the tree needs its own alarm, because no shard asks for its end. */
   async #listFirst(): Promise<void> {
-    this.#tree.single.listed(await this.#tree.inventory.publishFirst());
+    this.#isWatched = await this.#tree.inventory.publishFirst();
   }
 
   /** Reads again what the parts remember of the rows. */
@@ -203,13 +228,18 @@ export class TreeUpkeep {
    * @param sweepFrom earliest time (ms) of an alarm for the sweep.
    */
   arm(sweepFrom = 0): void {
-    if (!this.#tree.tokens.isCreated) return;
-    const sweep = this.#tree.single.nextSweepAt(currentTime());
-    void this.#tree.alarm.atLatest(
-      sweep && Math.max(sweep, sweepFrom),
-      this.#tree.leases.store.nextDueAt,
-      this.#tree.inventory.nextDueAt,
-    );
+    const { tokens, leases, inventory } = this.#tree;
+    if (!tokens.isCreated) return;
+    const sweep = this.#nextSweepAt(currentTime());
+    void this.#alarm.atLatest(sweep && Math.max(sweep, sweepFrom), leases.store.nextDueAt, inventory.nextDueAt);
+  }
+
+  /** When the tree needs an alarm for the sweep (ms); null: it needs none. `now` in ms. */
+  #nextSweepAt(now: number): number | null {
+    const { tokens, leases } = this.#tree;
+    const due = tokens.nextSweepAt(now);
+    const isLeftToShard = this.#isWatched && !tokens.hasDead && tokens.isSingle && leases.store.nextDueAt === null;
+    return isLeftToShard && due !== null && due > now - FORGOTTEN_MS ? null : due;
   }
 
   /** Sets the alarm while a caller waits for the sweep: it takes the sweep over only if that call ends early. */

@@ -1,5 +1,7 @@
+import { DENIED, err, type Failure, invalid, NOT_FOUND, ok, type Result } from "../../base/result.ts";
+import type { Verdict } from "../../policy/acl.ts";
 import { columnOf, type Migration, readVersions, Tables } from "../../storage/tables.ts";
-import type { OtherEntries } from "./limits.ts";
+import type { CallerAction, Outcome } from "../../token/actions.ts";
 
 export const CUBBYHOLE_MIGRATIONS: readonly Migration[] = [
   {
@@ -15,6 +17,32 @@ export const CUBBYHOLE_MIGRATIONS: readonly Migration[] = [
     `,
   },
 ];
+
+/** Bytes of the largest sealed value with its path: fits into a row of an object's database. */
+export const MAX_VALUE_BYTES = 1_900_000;
+
+/** Maximum number of values of one token. Bounded because each write counts them. */
+export const MAX_ENTRIES = 1_000;
+/** Maximum bytes of all sealed values of one token, with their paths. A whole tree of tokens shares 10 GB. */
+export const MAX_BYTES = 16 * 1024 * 1024;
+
+/** Number and bytes of the values of a token, without the value that is being written. */
+interface OtherEntries {
+  readonly entries: number;
+  readonly bytes: number;
+}
+
+/** Why a value can't be stored (a 400), or null. `bytes`: size of the sealed value and its path. */
+export function cubbyholeProblem(others: OtherEntries, bytes: number): Failure | null {
+  if (bytes > MAX_VALUE_BYTES) return invalid("the value is too large to be kept");
+  if (others.entries >= MAX_ENTRIES) return invalid(`a token can keep at most ${MAX_ENTRIES} values in its cubbyhole`);
+  if (others.bytes + bytes > MAX_BYTES) {
+    return invalid(`a token can keep at most ${MAX_BYTES / 1024 / 1024} MiB in its cubbyhole`);
+  }
+  return null;
+}
+
+type CubbyholeAction = Extract<CallerAction, { kind: `cubbyhole_${string}` }>;
 
 /** A sealed value and its place. */
 export interface CubbyholeValue {
@@ -40,6 +68,31 @@ export class CubbyholeStore {
     this.#tables.forget();
   }
 
+  /** Performs an action on the cubbyhole of the token `row`, whose policies gave `verdict`. */
+  perform(action: CubbyholeAction, row: number, verdict: Verdict): Result<Outcome> {
+    switch (action.kind) {
+      case "cubbyhole_read": {
+        const sealed = this.read(row, action.path);
+        return sealed ? ok({ kind: "value", sealed }) : NOT_FOUND;
+      }
+      case "cubbyhole_list": {
+        const limit = Math.min(verdict.limit || action.limit, action.limit);
+        return ok({ kind: "keys", keys: this.#list(row, action.prefix, action.after, limit) });
+      }
+      case "cubbyhole_write": {
+        const exists = this.read(row, action.path) !== null;
+        if (exists ? !verdict.update : !verdict.create) return err(DENIED);
+        const problem = cubbyholeProblem(this.#others(row, action.path), action.path.length + action.sealed.length);
+        if (problem) return err(problem);
+        this.write(row, action.path, action.sealed);
+        return ok({ kind: "done" });
+      }
+      case "cubbyhole_delete":
+        this.#tables.exec("DELETE FROM cubbyhole WHERE row = ? AND path = ?", row, action.path);
+        return ok({ kind: "done" });
+    }
+  }
+
   /** The sealed value at `path` of the token `row`, or null. */
   read(row: number, path: string): Uint8Array | null {
     const query = "SELECT value FROM cubbyhole WHERE row = ? AND path = ?";
@@ -48,7 +101,7 @@ export class CubbyholeStore {
   }
 
   /** Number and bytes of the values of the token `row`, without the one at `path`. Reads all of them. */
-  others(row: number, path: string): OtherEntries {
+  #others(row: number, path: string): OtherEntries {
     const [others] = this.#tables
       .exec<{ entries: number; bytes: number }>(
         `SELECT COUNT(*) AS entries, COALESCE(SUM(LENGTH(path) + LENGTH(value)), 0) AS bytes
@@ -81,11 +134,6 @@ export class CubbyholeStore {
     this.#tables.exec("INSERT OR REPLACE INTO cubbyhole (row, path, value) VALUES (?, ?, ?)", row, path, sealed);
   }
 
-  /** Drops the value at `path`. Safe to repeat. */
-  delete(row: number, path: string): void {
-    this.#tables.exec("DELETE FROM cubbyhole WHERE row = ? AND path = ?", row, path);
-  }
-
   /** Drops all values of these tokens. */
   deleteOf(rows: readonly number[]): void {
     this.#tables.exec("DELETE FROM cubbyhole WHERE row IN (SELECT value FROM json_each(?))", JSON.stringify(rows));
@@ -96,7 +144,7 @@ export class CubbyholeStore {
    * Folders end with a slash. The cost is proportional to the number of names in the answer, because each folder is
    * skipped.
    */
-  list(row: number, prefix: string, after: string, limit: number): string[] {
+  #list(row: number, prefix: string, after: string, limit: number): string[] {
     const keys: string[] = [];
     let from = prefix + (after.endsWith("/") ? afterFolder(after) : after === "" ? "" : `${after}\u0000`);
     while (keys.length < limit) {

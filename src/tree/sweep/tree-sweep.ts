@@ -3,20 +3,15 @@ import { inGroups } from "../../base/parallel.ts";
 import { FIRST_PIECE, rowsOfNextPiece } from "../../base/turns/pace.ts";
 import { sweepThreads } from "../../base/turns/threads.ts";
 import type { SweepTurns } from "../../base/turns/turns.ts";
-import type { TreeLeases } from "../../lease/tree-leases.ts";
 import type { Ending } from "../../listing/inventory/shard/ended.ts";
 import { cancelUpdatesOf } from "../../listing/updates/publish.ts";
 import { removeFromLists } from "../../listing/updates/remove-from-lists.ts";
 import { countEvent } from "../../metrics/events.ts";
 import type { EndRecord } from "../../token/end-record.ts";
 import { accessorTexts, rowGeneratedAt } from "../../token/ids.ts";
-import type { CubbyholeStore } from "../cubbyhole/store.ts";
 import { customIdsShard, customIdsShardNumber } from "../custom-ids.ts";
-import type { TreeEnv } from "../env.ts";
-import { type TreeEnd, treeReuse } from "../supply/tree-end.ts";
-import type { TreeStore } from "../tree-store.ts";
-import { endingOf } from "../unswept-end.ts";
-import type { TreeUpdates } from "../updates/tree-updates.ts";
+import type { SharedParts } from "../shared-parts.ts";
+import { reusesTrees, type TreeEnd } from "../supply/tree-end.ts";
 import { DeadTokens, deleteVictims, type SweepCandidate } from "./dead-tokens.ts";
 
 /**
@@ -35,31 +30,10 @@ const SWEEP_STEPS = 30;
 /** Time after its creation (ms) from which a token is listed, unless something failed. */
 const LISTED_AFTER_MS = 60_000;
 
-/** Result of one step. */
-interface SweepStep {
-  /** Number of deleted tokens. */
-  readonly swept: number;
-  /** True when no dead token was left before the step. */
-  readonly done: boolean;
-  /** How the token ended that the caller removes from the list; absent while its row exists. */
-  readonly end?: EndRecord;
-}
-
-/** Parts of the tree that the sweep uses. */
-interface SweepDeps {
-  readonly env: TreeEnv;
-  readonly sql: SqlStorage;
-  readonly treeId: string;
-  readonly tokens: TreeStore;
-  readonly cubbyhole: CubbyholeStore;
-  readonly inventory: TreeUpdates;
-  readonly leases: TreeLeases;
-  readonly end: TreeEnd;
-}
-
 /** Deletes the dead tokens of a tree, and their entries in other objects. */
 export class TreeSweep {
-  readonly #tree: SweepDeps;
+  readonly #tree: SharedParts;
+  readonly #end: TreeEnd;
   readonly #dead: DeadTokens;
   /** Rows of the next piece. */
   #rows = FIRST_PIECE;
@@ -67,8 +41,9 @@ export class TreeSweep {
   /** Settles with the run that was requested last. */
   #last: Promise<void> = Promise.resolve();
 
-  constructor(tree: SweepDeps) {
+  constructor(tree: SharedParts, end: TreeEnd) {
     this.#tree = tree;
+    this.#end = end;
     this.#turns = sweepThreads().turnsOfTree();
     this.#dead = new DeadTokens(tree.sql, accessorTexts(tree.treeId), tree.inventory);
   }
@@ -103,9 +78,9 @@ export class TreeSweep {
    */
   stepFor(row: number): Promise<EndRecord | null> {
     return this.#inTurn(async () => {
-      const { swept, end = null } = await this.#step(row, this.#turns);
-      countEvent("tokens_swept", [], swept);
-      return end;
+      const swept = (await this.#step(row, this.#turns)) ?? [];
+      countEvent("tokens_swept", [], swept.length);
+      return swept.find((token) => token.row === row)?.end ?? null;
     });
   }
 
@@ -123,9 +98,9 @@ export class TreeSweep {
     try {
       for (let step = 0; step < SWEEP_STEPS; step++) {
         this.#turns.began(this.#tree.treeId);
-        const { swept, done } = await this.#step(null, turns);
-        countEvent("tokens_swept", [], swept);
-        if (done) return true;
+        const swept = await this.#step(null, turns);
+        if (swept === null) return true;
+        countEvent("tokens_swept", [], swept.length);
       }
       return false;
     } finally {
@@ -134,25 +109,28 @@ export class TreeSweep {
     }
   }
 
-  /** Runs one step. Safe to repeat after a crash anywhere in it. */
-  step(): Promise<SweepStep> {
-    return this.#step(null, this.#turns);
+  /** Runs one step, beside a run that may be in progress. Returns the number of deleted tokens. */
+  async step(): Promise<number> {
+    return (await this.#step(null, this.#turns))?.length ?? 0;
   }
 
   /**
+   * Runs one step. Safe to repeat after a crash anywhere in it.
+   *
    * @param delisted row of the token that the caller removes from the list after its deletion; null: none.
    * @param turns turns for the pieces; null: they take none.
+   * @returns the deleted tokens; null when no dead token was left.
    */
-  async #step(delisted: number | null, turns: SweepTurns | null): Promise<SweepStep> {
+  async #step(delisted: number | null, turns: SweepTurns | null): Promise<SweepCandidate[] | null> {
     const { sql, tokens, cubbyhole, inventory, leases } = this.#tree;
     const victims = await this.#find(turns);
     // The tree may have been freed meanwhile.
-    if (victims === null || !tokens.isCreated) return { swept: 0, done: true };
-    if (victims.length === 0) return { swept: 0, done: false };
+    if (victims === null || !tokens.isCreated) return null;
+    if (victims.length === 0) return [];
     // A token with more leases than one step ends is deleted by a later step.
     if (!leases.endOfTokens(victims.map(({ row }) => row))) {
       this.#dead.putBack();
-      return { swept: 0, done: false };
+      return [];
     }
     // Entries in other objects are removed first: after a crash in between the rows still exist, and the step is
     // repeated.
@@ -164,11 +142,10 @@ export class TreeSweep {
         const rows = piece.map(({ row }) => row);
         cubbyhole.deleteOf(rows);
         inventory.died(deleteVictims(sql, piece));
-        tokens.deleted(rows, currentTime(), treeReuse().reuses);
+        tokens.deleted(rows, currentTime(), reusesTrees());
       });
     }
-    const end = victims.find(({ row }) => row === delisted)?.end;
-    return { swept: victims.length, done: false, ...(end && { end }) };
+    return victims;
   }
 
   /** Finds the tokens that a step deletes; null when no dead token is left. */
@@ -205,33 +182,19 @@ export class TreeSweep {
     turns: SweepTurns | null,
   ): Promise<void> {
     const { env, treeId } = this.#tree;
-    const customIds = victims.flatMap(({ row, customIdKey }) =>
-      customIdKey === null ? [] : [{ key: customIdKey, treeId, row }],
-    );
-    await this.#removeFromLists(victims, delisted, turns);
+    this.#end.deletes();
+    await cancelUpdatesOf(victims.filter(({ row }) => row === delisted).map(({ accessor }) => accessor));
+    const listed = victims.filter(({ row }) => row !== delisted);
+    if (listed.length > 0) {
+      const isLast = this.#end.offersWith(victims.map(({ row }) => row));
+      const endings = listed.map((victim) => this.#endingOf(victim));
+      await removeFromLists(env, endings, turns, isLast);
+    }
+    const customIds = victims.flatMap(({ row, customIdKey: key }) => (key === null ? [] : [{ key, treeId, row }]));
     await inGroups([...Map.groupBy(customIds, ({ key }) => customIdsShardNumber(key))], async ([shard, of]) => {
       const release = async () => customIdsShard(env, shard).release(of);
       return turns ? turns.piece(release) : release();
     });
-  }
-
-  async #removeFromLists(
-    victims: readonly SweepCandidate[],
-    delisted: number | null,
-    turns: SweepTurns | null,
-  ): Promise<void> {
-    const { env, end } = this.#tree;
-    end.deletes();
-    await cancelUpdatesOf(victims.filter(({ row }) => row === delisted).map(({ accessor }) => accessor));
-    const others = victims.filter(({ row }) => row !== delisted);
-    if (others.length === 0) return;
-    const isLast = end.offersWith(victims.map(({ row }) => row));
-    await removeFromLists(
-      env,
-      others.map((victim) => this.#endingOf(victim)),
-      turns,
-      isLast,
-    );
   }
 
   /**
@@ -239,10 +202,10 @@ export class TreeSweep {
    * as well.
    */
   #endingOf({ row, accessor, end }: SweepCandidate): Ending {
-    const { tokens } = this.#tree;
+    const { tokens, inventory } = this.#tree;
     // `upTo` also passes tokens that ended before they were published. So the age of the token counts as well.
     const mayBeUnlisted = row > (tokens.listing.upTo ?? 0) || rowGeneratedAt(row) > end.at - LISTED_AFTER_MS;
     const token = mayBeUnlisted && end.how !== "never issued" ? tokens.find(row) : null;
-    return token ? endingOf(tokens, token, end) : { accessor, end };
+    return token ? inventory.ending(token, end) : { accessor, end };
   }
 }

@@ -1,4 +1,5 @@
 import type { InventoryEntry } from "../../listing/inventory/entry.ts";
+import type { ListingMark } from "./listing-mark.ts";
 
 /** Delay (ms) from the writing of a token to the alarm that checks whether the shards have it. */
 export const BACKSTOP_MS = 5000;
@@ -8,11 +9,7 @@ const BATCH = 2000;
 const MAX_BATCHES = 10;
 
 /** What `NewTokens` uses of the tree, and of the queue of its isolate. */
-interface NewTokensDeps {
-  /** The first rows above both the stored mark and `after`, at most `limit`: the shards may not have them. */
-  readonly unlisted: (after: number, limit: number) => readonly number[];
-  /** Raises the stored mark: the shards have all rows up to this one. */
-  readonly listed: (upTo: number) => void;
+interface Publishing {
   /** Inventory entries of the live tokens among the rows. */
   readonly describe: (rows: readonly number[]) => readonly InventoryEntry[];
   /** Puts a new token into the queue. */
@@ -33,12 +30,14 @@ interface Batch {
  * confirmations: after a crash all tokens above it are published again.
  */
 export class NewTokens {
-  readonly #deps: NewTokensDeps;
+  readonly #mark: Pick<ListingMark, "outbox" | "listed">;
+  readonly #publishing: Publishing;
   #batches: Batch[] = [];
   #backstopAt: number | null = null;
 
-  constructor(deps: NewTokensDeps) {
-    this.#deps = deps;
+  constructor(mark: Pick<ListingMark, "outbox" | "listed">, publishing: Publishing) {
+    this.#mark = mark;
+    this.#publishing = publishing;
   }
 
   /** When the alarm checks whether the shards have all tokens (ms); null: they have. */
@@ -53,12 +52,12 @@ export class NewTokens {
 
   /** True when a batch is unconfirmed and there are newer tokens that are not queued yet. */
   get isBehind(): boolean {
-    return this.isOnItsWay && this.#deps.unlisted(this.#enqueuedUpTo, 1).length > 0;
+    return this.isOnItsWay && this.#unqueued(1).length > 0;
   }
 
   /** Resumes publishing after a restart of the object. Returns true when there are unconfirmed tokens. `now` in ms. */
   refresh(now: number): boolean {
-    if (this.#deps.unlisted(0, 1).length === 0) return false;
+    if (this.#mark.outbox(0, 1).length === 0) return false;
     this.#backstopAt ??= now + BACKSTOP_MS;
     return true;
   }
@@ -80,25 +79,25 @@ export class NewTokens {
   /** Queues a batch of new tokens. Returns their rows. */
   enqueue(): readonly number[] {
     if (this.#batches.length >= MAX_BATCHES) return [];
-    const rows = this.#deps.unlisted(this.#enqueuedUpTo, BATCH);
+    const rows = this.#unqueued(BATCH);
     const last = rows.at(-1);
     if (last === undefined) return [];
-    const made = this.#deps.describe(rows);
+    const made = this.#publishing.describe(rows);
     this.#batches.push({ accessors: made.map(({ accessor }) => accessor), last });
-    for (const entry of made) this.#deps.publish(entry);
+    for (const entry of made) this.#publishing.publish(entry);
     return rows;
   }
 
   /** Raises the mark for confirmed batches. Returns true when there are tokens to queue. `now` in ms. */
   noteListed(now: number): boolean {
-    const firstOnItsWay = this.#batches.findIndex(({ accessors }) => accessors.some(this.#deps.isOnItsWay));
+    const firstOnItsWay = this.#batches.findIndex(({ accessors }) => accessors.some(this.#publishing.isOnItsWay));
     const known = this.#batches.splice(0, firstOnItsWay < 0 ? this.#batches.length : firstOnItsWay);
     const last = known.at(-1)?.last;
     if (last !== undefined) {
-      this.#deps.listed(last);
+      this.#mark.listed(last);
       this.#backstopAt = this.isOnItsWay ? now + BACKSTOP_MS : null;
     }
-    const isMore = this.#deps.unlisted(this.#enqueuedUpTo, 1).length > 0;
+    const isMore = this.#unqueued(1).length > 0;
     if (isMore) this.#backstopAt ??= now + BACKSTOP_MS;
     return isMore;
   }
@@ -114,7 +113,8 @@ export class NewTokens {
     this.#backstopAt = null;
   }
 
-  get #enqueuedUpTo(): number {
-    return this.#batches.at(-1)?.last ?? 0;
+  /** The first rows that are neither queued nor on the lists, at most `limit`. */
+  #unqueued(limit: number): readonly number[] {
+    return this.#mark.outbox(this.#batches.at(-1)?.last ?? 0, limit);
   }
 }

@@ -2,6 +2,7 @@ import { currentTime } from "../../base/clock.ts";
 import { GenerationalCache } from "../../base/generational-cache.ts";
 import { SoonestTimer } from "../../base/soonest-timer.ts";
 import { type InventoryEntry, newEntry } from "../../listing/inventory/entry.ts";
+import type { Ending } from "../../listing/inventory/shard/ended.ts";
 import { CONFIRM_DELAY_MS, READ_DELAY_MS, RETRY_MS } from "../../listing/updates/delays.ts";
 import {
   isOnItsWay,
@@ -11,11 +12,13 @@ import {
   publishTreeSize,
 } from "../../listing/updates/publish.ts";
 import { noteWaiting } from "../../listing/updates/recent.ts";
+import type { EndRecord } from "../../token/end-record.ts";
 import type { NewTokenIds } from "../../token/ids.ts";
 import type { TokenSpec } from "../../token/record.ts";
 import type { TreeEnv } from "../env.ts";
-import type { SweepCandidate, SweepObserver } from "../sweep/dead-tokens.ts";
+import type { SweepCandidate } from "../sweep/dead-tokens.ts";
 import type { TokenRow } from "../token-rows.ts";
+import type { TreeKeys } from "../tree-keys.ts";
 import type { TreeStore } from "../tree-store.ts";
 import { NewTokens } from "./new-tokens.ts";
 
@@ -31,21 +34,15 @@ const REMEMBERED_USES = 10_000;
 /** Resolution of the last use (ms): the uses of a token are published at most once an hour. */
 const USE_HOUR_MS = 3_600_000;
 
-/** The parts of the tree that `TreeUpdates` uses. */
-interface InventoryDeps {
-  readonly env: TreeEnv;
-  readonly treeId: string;
-  readonly tokens: () => TreeStore;
-  /** Loads the keys for seals of rows. Called before a token is read. */
-  readonly open: () => Promise<void>;
-}
-
 /**
  * Publishes changes of the tokens of one tree to the lists, some time after the answer. New tokens are published until
  * the shards have them, and no crash loses one: the rows say which are pending. Other changes are kept in memory only.
  */
-export class TreeUpdates implements SweepObserver {
-  readonly #tree: InventoryDeps;
+export class TreeUpdates {
+  readonly #env: TreeEnv;
+  readonly #treeId: string;
+  readonly #keys: TreeKeys;
+  readonly #tokens: TreeStore;
   /** Rows with changes to publish. */
   #changed = new Set<number>();
   /** Number of children, by row: counted once, or 0 for a new token, and then updated with every change. */
@@ -58,13 +55,14 @@ export class TreeUpdates implements SweepObserver {
   readonly #newTokens: NewTokens;
   readonly #timer = new SoonestTimer();
 
-  constructor(tree: InventoryDeps) {
-    this.#tree = tree;
-    this.#newTokens = new NewTokens({
-      unlisted: (after, limit) => this.#store.listing.outbox(after, limit),
-      listed: (upTo) => this.#store.listing.listed(upTo),
+  constructor(env: TreeEnv, treeId: string, keys: TreeKeys, tokens: TreeStore) {
+    this.#env = env;
+    this.#treeId = treeId;
+    this.#keys = keys;
+    this.#tokens = tokens;
+    this.#newTokens = new NewTokens(tokens.listing, {
       describe: (rows) => this.describe(rows),
-      publish: (entry) => publishNewToken(tree.env, entry, null),
+      publish: (entry) => publishNewToken(env, entry, null),
       isOnItsWay,
     });
   }
@@ -87,7 +85,7 @@ export class TreeUpdates implements SweepObserver {
    */
   started(spec: TokenSpec, ids: NewTokenIds, allocatedBy: number | null): void {
     const entry = newEntry(spec, ids.accessor, null);
-    publishNewToken(this.#tree.env, entry, allocatedBy);
+    publishNewToken(this.#env, entry, allocatedBy);
     if (allocatedBy !== null) return;
     this.#newTokens.started(ids.row, ids.accessor, currentTime());
     this.#lookIn(CONFIRM_DELAY_MS);
@@ -105,13 +103,13 @@ export class TreeUpdates implements SweepObserver {
   /** Notes that the uses, the expiry or the children of a token have changed. */
   changed(row: number): void {
     this.#changed.add(row);
-    noteWaiting(this.#tree.treeId, true);
+    noteWaiting(this.#treeId, true);
     this.#lookIn(READ_DELAY_MS);
   }
 
   /** Notes a use of a token. The first use of each hour is published. `now` in ms. */
   used(row: number, now: number): void {
-    if (!tracksLastUse(this.#tree.env) || this.#uses.get(row) === hourOf(now)) return;
+    if (!tracksLastUse(this.#env) || this.#uses.get(row) === hourOf(now)) return;
     this.#uses.set(row, hourOf(now), 1);
     this.#changed.add(row);
     this.#lookIn(READ_DELAY_MS);
@@ -124,15 +122,17 @@ export class TreeUpdates implements SweepObserver {
 
   /** Until when (ms) another use of a token that was used at `now` needs no update; null: for ever. */
   usedUntil(now: number): number | null {
-    return tracksLastUse(this.#tree.env) ? hourOf(now) + USE_HOUR_MS : null;
+    return tracksLastUse(this.#env) ? hourOf(now) + USE_HOUR_MS : null;
   }
 
+  /** Notes that live tokens became orphans. */
   freed(rows: readonly number[]): void {
     if (rows.length === 0) return;
     for (const row of rows) this.changed(row);
     this.#addBelow(-rows.length);
   }
 
+  /** Notes that `count` dead tokens were detached from their parents. */
   cutOff(count: number): void {
     this.#addBelow(-count);
   }
@@ -146,7 +146,7 @@ export class TreeUpdates implements SweepObserver {
     }
     if (children.length > 0) this.#addBelow(-children.length);
     // The inventory counts trees by their oldest token, and this token may have become the oldest.
-    const oldest = this.#store.oldest();
+    const oldest = this.#tokens.oldest();
     if (oldest !== null && tokens.some(({ row }) => row < oldest)) this.changed(oldest);
   }
 
@@ -157,7 +157,7 @@ export class TreeUpdates implements SweepObserver {
     this.#sizeChanged = false;
     this.#below = null;
     this.#newTokens.forget();
-    noteWaiting(this.#tree.treeId, false);
+    noteWaiting(this.#treeId, false);
   }
 
   /** Moves all pending updates into the queue of this isolate. */
@@ -171,7 +171,7 @@ export class TreeUpdates implements SweepObserver {
   async publishAll(): Promise<void> {
     for (let round = 0; round < MAX_ROUNDS; round++) {
       await this.#read();
-      await publishPending(this.#tree.env);
+      await publishPending(this.#env);
       if (!this.#noteListed()) break;
     }
     this.#newTokens.tryAgainAt(currentTime() + RETRY_MS);
@@ -195,25 +195,35 @@ export class TreeUpdates implements SweepObserver {
    * @throws when its shard does not answer.
    */
   async publishFirst(): Promise<boolean> {
-    await this.#tree.open();
-    const oldest = this.#store.oldest();
+    await this.#keys.open();
+    const oldest = this.#tokens.oldest();
     const [entry] = this.describe(oldest === null ? [] : [oldest]);
     if (!entry) return false;
-    publishNewToken(this.#tree.env, entry, null);
-    await publishPending(this.#tree.env);
+    publishNewToken(this.#env, entry, null);
+    await publishPending(this.#env);
     if (isOnItsWay(entry.accessor)) throw new Error("a shard does not answer");
     return true;
   }
 
   /** Inventory entries of the live tokens among `rows`. The caller has loaded the keys for seals. */
   describe(rows: readonly number[]): InventoryEntry[] {
-    const tokens = this.#store;
     const now = currentTime();
-    const oldest = tokens.oldest();
+    const oldest = this.#tokens.oldest();
     return rows.flatMap((row) => {
-      const token = tokens.live(row, now);
+      const token = this.#tokens.live(row, now);
       return token ? [this.#entryOf(token, oldest, now)] : [];
     });
+  }
+
+  /** The entry of a token as after its creation, with its present expiry. @param parent row of its parent, or null. */
+  newEntryOf({ fixed, expires_at: expiresAt }: TokenRow, parent: number | null): InventoryEntry {
+    const above = parent === null ? null : this.#tokens.accessorOf(parent);
+    return newEntry({ record: fixed.record, expiresAt }, fixed.accessor, above);
+  }
+
+  /** The end of a token for the lists, with its entry: it may not be listed yet. */
+  ending(token: TokenRow, end: EndRecord): Ending {
+    return { accessor: token.fixed.accessor, end, entry: this.newEntryOf(token, token.parent) };
   }
 
   /** Publishes the size of the tree, which the entries of its tokens do not contain. */
@@ -221,27 +231,22 @@ export class TreeUpdates implements SweepObserver {
     this.#addBelow(0);
   }
 
-  get #store(): TreeStore {
-    return this.#tree.tokens();
-  }
-
   /** Schedules the publishing of tokens that the shards may not have. */
   #hasOutbox(): void {
-    noteWaiting(this.#tree.treeId, true);
+    noteWaiting(this.#treeId, true);
     this.#lookIn(READ_DELAY_MS);
   }
 
   /** Reads the changed tokens, and moves their updates into the queue of this isolate. */
   async #read(): Promise<void> {
-    await this.#tree.open();
-    const { env } = this.#tree;
+    await this.#keys.open();
     for (const row of this.#newTokens.enqueue()) this.#changed.delete(row);
     const rows = [...this.#changed].slice(0, BATCH);
     for (const row of rows) this.#changed.delete(row);
-    for (const entry of this.describe(rows)) publishChange(env, entry);
+    for (const entry of this.describe(rows)) publishChange(this.#env, entry);
     if (this.#sizeChanged) this.#publishTreeSize();
     this.#sizeChanged = false;
-    if (this.#changed.size === 0 && !this.#newTokens.isBehind) noteWaiting(this.#tree.treeId, false);
+    if (this.#changed.size === 0 && !this.#newTokens.isBehind) noteWaiting(this.#treeId, false);
   }
 
   /** Notes which new tokens the shards have confirmed. Returns true when there is more to publish. */
@@ -252,21 +257,17 @@ export class TreeUpdates implements SweepObserver {
   }
 
   #publishTreeSize(): void {
-    const tokens = this.#store;
-    const oldest = tokens.oldest();
-    const root = oldest === null ? undefined : tokens.find(oldest)?.fixed.accessor;
+    const oldest = this.#tokens.oldest();
+    const root = oldest === null ? undefined : this.#tokens.find(oldest)?.fixed.accessor;
     // The inventory has no tree without tokens.
     if (root === undefined) return;
-    this.#below ??= tokens.countBelow();
-    publishTreeSize(this.#tree.env, { root, count: this.#below + 1 });
+    this.#below ??= this.#tokens.countBelow();
+    publishTreeSize(this.#env, { root, count: this.#below + 1 });
   }
 
   #entryOf(token: TokenRow, oldest: number | null, now: number): InventoryEntry {
-    const { record, accessor } = token.fixed;
-    const parent = this.#store.parentOf(token, now);
-    const above = parent === null ? null : this.#store.accessorOf(parent);
     return {
-      ...newEntry({ record, expiresAt: token.expires_at }, accessor, above),
+      ...this.newEntryOf(token, this.#tokens.parentOf(token, now)),
       first: token.row === oldest,
       renewedAt: token.renewed_at,
       usesLeft: token.uses_left,
@@ -277,7 +278,7 @@ export class TreeUpdates implements SweepObserver {
 
   #countChildren(row: number): number {
     const known = this.#children.get(row);
-    const count = known ?? this.#store.countChildren(row);
+    const count = known ?? this.#tokens.countChildren(row);
     // A token without children needs no entry.
     if (count === 0) this.#children.forget(row);
     else if (known === undefined) this.#children.set(row, count, 1);

@@ -1,7 +1,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { REVOKED_ALONE } from "../../../src/token/state.ts";
-import { DeadTokens, nextVictims } from "../../../src/tree/sweep/dead-tokens.ts";
+import { DeadTokens } from "../../../src/tree/sweep/dead-tokens.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { callsTo } from "../../support/calls.ts";
 import { costOf } from "../../support/costs.ts";
@@ -195,7 +195,7 @@ describe("revoke-orphan", () => {
     const { stub } = await locate(top.token);
     await changeRows(stub, "tokens", { state: REVOKED_ALONE }, { parent: null });
     const victims = await runInDurableObject(stub, (_, { storage: { sql } }) =>
-      nextVictims(sql, Date.now(), 50, () => ""),
+      new DeadTokens(sql, () => "").next(Date.now(), 50),
     );
     const children = (await tokenRows(stub)).filter(({ parent }) => parent !== null);
     expect([victims, children.length]).toEqual([[], 950]);

@@ -11,15 +11,17 @@ function tree() {
   const published: string[] = [];
   const heard = new Set<string>();
   const state = { upTo: 0 };
-  const tokens = new NewTokens({
-    unlisted: (after, limit) =>
+  const mark = {
+    outbox: (after: number, limit: number) =>
       rows
         .filter((row) => row > Math.max(state.upTo, after))
         .sort((a, b) => a - b)
         .slice(0, limit),
-    listed: (upTo) => {
+    listed: (upTo: number) => {
       state.upTo = Math.max(state.upTo, upTo);
     },
+  };
+  const tokens = new NewTokens(mark, {
     describe: (of) => of.map((row) => entryOf(`accessor ${row}`)),
     publish: ({ accessor }) => published.push(accessor),
     isOnItsWay: (accessor) => !heard.has(accessor),

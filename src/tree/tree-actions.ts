@@ -1,19 +1,22 @@
 import { earliest } from "../base/clock.ts";
-import { DENIED, err, NOT_FOUND, ok, type Result } from "../base/result.ts";
+import { err, NOT_FOUND, ok, type Result } from "../base/result.ts";
 import { equalBytes } from "../crypto/bytes.ts";
 import type { Verdict } from "../policy/acl.ts";
-import type { Asker } from "../system/end-request.ts";
-import type { CallerAction, Outcome, TreeAnswer, TreeCall } from "../token/actions.ts";
+import type { Asker, EndRequest } from "../system/end-request.ts";
+import type { CallerAction, Outcome, Target, TargetAction, TreeAnswer, TreeCall } from "../token/actions.ts";
 import type { Decided } from "../token/decide.ts";
+import type { HowEnded } from "../token/end-record.ts";
 import type { NewTokenIds } from "../token/ids.ts";
 import type { TokenSpec, TokenView } from "../token/record.ts";
 import { isMadeElsewhere, planChild } from "../token/rules/create.ts";
-import { cubbyholeProblem } from "./cubbyhole/limits.ts";
-import type { CubbyholeStore, CubbyholeValue } from "./cubbyhole/store.ts";
+import { ownTerms, planRenew, refuseRenewal } from "../token/rules/renew.ts";
+import { REVOKED, REVOKED_ALONE, type TokenEnd } from "../token/state.ts";
+import { isWrappingToken } from "../token/wrapping-token.ts";
+import { RESPONSE_PATH } from "../wire/stored-answer.ts";
+import type { CubbyholeValue } from "./cubbyhole/store.ts";
 import { knownToken } from "./known-tokens.ts";
 import type { SharedParts } from "./shared-parts.ts";
 import type { TokenRow } from "./token-rows.ts";
-import type { TreeTargets } from "./tree-targets.ts";
 
 /** Actions that withdraw the published tokens of the tree. */
 const WITHDRAWS: ReadonlySet<CallerAction["kind"]> = new Set(["renew", "revoke", "revoke_orphan"]);
@@ -24,14 +27,12 @@ interface FoundCaller {
   readonly caller: TokenView;
 }
 
-/** Answers requests whose token is in this tree, and writes its new tokens. */
-export class TreeCallers {
+/** Performs the actions of requests in a tree, on the token of the caller or on one that it names. */
+export class TreeActions {
   readonly #tree: SharedParts;
-  readonly #targets: TreeTargets;
 
-  constructor(tree: SharedParts, targets: TreeTargets) {
+  constructor(tree: SharedParts) {
     this.#tree = tree;
-    this.#targets = targets;
   }
 
   /** The caller, if its token is alive at `now` (ms) and the verifier matches; else null. */
@@ -82,35 +83,22 @@ export class TreeCallers {
     allocatedBy: number | null,
   ): TokenView | null {
     const { tokens, cubbyhole, inventory, arm } = this.#tree;
-    if (!tokens.insert(spec, ids, null)) return null;
+    const token = tokens.insert(spec, ids, null);
+    if (!token) return null;
     for (const { path, sealed } of values) cubbyhole.write(ids.row, path, sealed);
     inventory.started(spec, ids, allocatedBy);
     arm();
-    return this.#viewOf(spec, ids, true);
+    return token;
   }
 
   /** Writes a child of `parent` and queues the update of the lists. "row_taken" when its row number is taken. */
   insert(spec: TokenSpec, ids: NewTokenIds, parent: number, warnings: readonly string[]): Result<Outcome> {
     const { tokens, inventory, arm } = this.#tree;
-    if (!tokens.insert(spec, ids, parent)) return ok({ kind: "row_taken", above: tokens.floor });
+    const token = tokens.insert(spec, ids, parent);
+    if (!token) return ok({ kind: "row_taken", above: tokens.floor });
     inventory.born(ids.row, parent);
     arm();
-    return ok({ kind: "created", token: this.#viewOf(spec, ids, false), warnings });
-  }
-
-  /** The view of a token that was just written. */
-  #viewOf({ record, expiresAt }: TokenSpec, { row, accessor }: NewTokenIds, orphan: boolean): TokenView {
-    return {
-      ...record,
-      treeId: this.#tree.treeId,
-      row,
-      accessor,
-      orphan,
-      usesLeft: record.numUses,
-      grantedTtl: record.creationTtl,
-      expiresAt,
-      renewedAt: null,
-    };
+    return ok({ kind: "created", token, warnings });
   }
 
   /** Notes the use of a token and publishes it. @param publishes false when the action withdraws published tokens. */
@@ -132,36 +120,97 @@ export class TreeCallers {
     now: number,
   ): Result<Outcome> {
     switch (action.kind) {
-      case "create":
-        return this.#create(action, caller, verdict, watermark, now);
+      case "create": {
+        const plan = planChild(action, caller, verdict.sudo, watermark, now);
+        if (!plan.ok) return plan;
+        const { spec, warnings } = plan.value;
+        if (!action.ids || isMadeElsewhere(spec, action.request)) return ok({ kind: "planned", spec, warnings });
+        return this.insert(spec, action.ids, caller.row, warnings);
+      }
       case "cubbyhole_read":
       case "cubbyhole_list":
       case "cubbyhole_write":
       case "cubbyhole_delete":
-        return performCubbyhole(this.#tree.cubbyhole, action, caller.row, verdict);
+        return this.#tree.cubbyhole.perform(action, caller.row, verdict);
       case "revoke":
       case "revoke_orphan":
       case "unwrap": {
         const asked = { ...action.asked, by: askerOf(caller) };
-        return this.#targets.perform({ ...action, asked }, callerRow, now);
+        return this.act({ ...action, asked }, callerRow, now);
       }
       default:
-        return this.#targets.perform(action, callerRow, now);
+        return this.act(action, callerRow, now);
     }
   }
 
-  #create(
-    action: Extract<CallerAction, { kind: "create" }>,
-    caller: TokenView,
-    verdict: Verdict,
-    watermark: number,
-    now: number,
-  ): Result<Outcome> {
-    const plan = planChild(action, caller, verdict.sudo, watermark, now);
+  /**
+   * Performs an action in one step, without an `await`: each of several concurrent calls sees the changes of the
+   * others.
+   *
+   * @param callerRow the row for the target "self"; null when the caller is not a token of this tree.
+   * @param now ms.
+   * @returns "not_found" when the target is not alive.
+   */
+  act(action: TargetAction, callerRow: TokenRow | null, now: number): Result<Outcome> {
+    const { tokens } = this.#tree;
+    const row = this.#find(action.target, callerRow, now);
+    if (!row) return NOT_FOUND;
+    switch (action.kind) {
+      case "lookup":
+        return ok({ kind: "token", token: tokens.view(row, now) });
+      case "revoke":
+        return this.#revoke(row, REVOKED, "revoked", action.asked);
+      case "revoke_orphan":
+        return this.#revoke(row, REVOKED_ALONE, "revoked", action.asked);
+      case "renew":
+        return this.#renew(action, tokens.view(row, now), now);
+      case "unwrap":
+        return this.#unwrap(row, action, now);
+    }
+  }
+
+  /** Why a token can't be used at `now` (ms); null while it is alive. */
+  endOf(target: Exclude<Target, { by: "self" }>, now: number): TokenEnd | null {
+    const { tokens } = this.#tree;
+    const row = tokens.find(target.row);
+    return row && matches(row, target) ? tokens.endOf(row, now) : "gone";
+  }
+
+  #find(target: Target, callerRow: TokenRow | null, now: number): TokenRow | null {
+    if (target.by === "self") return callerRow;
+    const row = this.#tree.tokens.live(target.row, now);
+    return row && matches(row, target) ? row : null;
+  }
+
+  #revoke(
+    { row, fixed }: TokenRow,
+    state: typeof REVOKED | typeof REVOKED_ALONE,
+    how: HowEnded,
+    asked: EndRequest,
+  ): Result<Outcome, never> {
+    this.#tree.tokens.revoke(row, state, how, asked);
+    this.#tree.arm();
+    return ok({ kind: "revoked", accessor: fixed.accessor });
+  }
+
+  #unwrap(row: TokenRow, { take, asked }: Extract<TargetAction, { kind: "unwrap" }>, now: number): Result<Outcome> {
+    const token = this.#tree.tokens.view(row, now);
+    const sealed = isWrappingToken(token) ? this.#tree.cubbyhole.read(row.row, RESPONSE_PATH) : null;
+    if (!sealed) return NOT_FOUND;
+    if (take) this.#revoke(row, REVOKED, "unwrapped", asked);
+    return ok({ kind: "wrapped", token, sealed });
+  }
+
+  #renew(action: Extract<TargetAction, { kind: "renew" }>, token: TokenView, now: number): Result<Outcome> {
+    const refusal = refuseRenewal(token);
+    if (refusal) return err(refusal);
+    if ((token.role !== null || token.login !== null) && !action.terms) return ok({ kind: "needs_terms", token });
+    const plan = planRenew(token, action.terms ?? ownTerms(token), action.increment, action.mount, now);
     if (!plan.ok) return plan;
-    const { spec, warnings } = plan.value;
-    if (!action.ids || isMadeElsewhere(spec, action.request)) return ok({ kind: "planned", spec, warnings });
-    return this.insert(spec, action.ids, caller.row, warnings);
+    const { ttl, expiresAt, warnings } = plan.value;
+    this.#tree.tokens.renew(token.row, ttl, expiresAt, now);
+    this.#tree.arm();
+    return ok({ kind: "renewed", token: { ...token, grantedTtl: ttl, expiresAt, renewedAt: now }, warnings });
   }
 }
 
@@ -169,34 +218,13 @@ function askerOf({ accessor, displayName, entityId }: TokenView): Asker {
   return { accessor, displayName, entityId };
 }
 
-type CubbyholeAction = Extract<CallerAction, { kind: `cubbyhole_${string}` }>;
-
-/** Performs an action on the cubbyhole of the token `row`, whose policies gave `verdict`. */
-function performCubbyhole(
-  store: CubbyholeStore,
-  action: CubbyholeAction,
-  row: number,
-  verdict: Verdict,
-): Result<Outcome> {
-  switch (action.kind) {
-    case "cubbyhole_read": {
-      const sealed = store.read(row, action.path);
-      return sealed ? ok({ kind: "value", sealed }) : NOT_FOUND;
-    }
-    case "cubbyhole_list": {
-      const limit = Math.min(verdict.limit || action.limit, action.limit);
-      return ok({ kind: "keys", keys: store.list(row, action.prefix, action.after, limit) });
-    }
-    case "cubbyhole_write": {
-      const exists = store.read(row, action.path) !== null;
-      if (exists ? !verdict.update : !verdict.create) return err(DENIED);
-      const problem = cubbyholeProblem(store.others(row, action.path), action.path.length + action.sealed.length);
-      if (problem) return err(problem);
-      store.write(row, action.path, action.sealed);
-      return ok({ kind: "done" });
-    }
-    case "cubbyhole_delete":
-      store.delete(row, action.path);
-      return ok({ kind: "done" });
+function matches({ fixed }: TokenRow, target: Exclude<Target, { by: "self" }>): boolean {
+  switch (target.by) {
+    case "token":
+      return equalBytes(fixed.verifier, target.verifier);
+    case "accessor":
+      return equalBytes(fixed.accessorTail, target.tail);
+    case "lease":
+      return true;
   }
 }
