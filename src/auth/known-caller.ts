@@ -8,7 +8,7 @@ import type { CallerAction, Outcome, TreeAnswer } from "../token/actions.ts";
 import { type Call, findAndDecide } from "../token/decide.ts";
 import type { TokenCredential } from "../token/ids.ts";
 import type { TokenView } from "../token/record.ts";
-import { isMadeElsewhere, planChild } from "../token/rules/create.ts";
+import { isMadeElsewhere, planCreate } from "../token/rules/create.ts";
 import { knownToken } from "../tree/known-tokens.ts";
 
 /**
@@ -57,7 +57,7 @@ function outcomeOf(
   now: number,
 ): Result<Outcome> | null {
   if (action.kind === "create") {
-    const plan = planChild(action, caller, sudo, watermarks.newest, now);
+    const plan = planCreate(action, caller, sudo, watermarks.newest, now);
     if (!plan.ok) return plan;
     const { spec, warnings } = plan.value;
     const goesOn = action.ids === null || isMadeElsewhere(spec, action.request);

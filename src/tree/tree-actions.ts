@@ -8,7 +8,7 @@ import type { Decided } from "../token/decide.ts";
 import type { HowEnded } from "../token/end-record.ts";
 import type { NewTokenIds } from "../token/ids.ts";
 import type { TokenSpec, TokenView } from "../token/record.ts";
-import { isMadeElsewhere, planChild } from "../token/rules/create.ts";
+import { isMadeElsewhere, planCreate } from "../token/rules/create.ts";
 import { ownTerms, planRenew, refuseRenewal } from "../token/rules/renew.ts";
 import { REVOKED, REVOKED_ALONE, type TokenEnd } from "../token/state.ts";
 import { isWrappingToken } from "../token/wrapping-token.ts";
@@ -121,7 +121,7 @@ export class TreeActions {
   ): Result<Outcome> {
     switch (action.kind) {
       case "create": {
-        const plan = planChild(action, caller, verdict.sudo, watermark, now);
+        const plan = planCreate(action, caller, verdict.sudo, watermark, now);
         if (!plan.ok) return plan;
         const { spec, warnings } = plan.value;
         if (!action.ids || isMadeElsewhere(spec, action.request)) return ok({ kind: "planned", spec, warnings });

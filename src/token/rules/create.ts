@@ -1,7 +1,7 @@
 import { lesserLimit } from "../../base/limits.ts";
 import { type Failure, ok, type Result, refuse } from "../../base/result.ts";
 import type { MountTtl } from "../../system/mount.ts";
-import { madeAbove, PLAIN_RECORD, type TokenSpec, type TokenType } from "../record.ts";
+import { madeAbove, PLAIN_RECORD, type TokenSpec, type TokenType, type TokenView } from "../record.ts";
 import type { TokenRole } from "../role.ts";
 import { checkCustomId } from "./custom-id.ts";
 import { globMatches } from "./glob.ts";
@@ -28,30 +28,14 @@ export interface CreateRequest {
   readonly orphanEndpoint: boolean;
 }
 
-/** The token that creates another one. */
-export interface Creator {
-  readonly type: TokenType;
-  readonly policies: readonly string[];
-  readonly entityId: string;
-  readonly boundCidrs: readonly string[];
-  /** Uses given to the caller at its creation; 0: no limit. */
-  readonly numUses: number;
-  /** True when the caller itself has an expiry. */
-  readonly expires: boolean;
-  /** True for root, and when the rule that decides the request path grants sudo. */
-  readonly sudo: boolean;
-}
+/** The token that creates another one. `numUses`: given to it at its creation; 0: no limit. */
+export type Creator = Pick<TokenView, "policies" | "entityId" | "boundCidrs" | "numUses" | "expiresAt">;
 
 /** Inputs of `planCreate`. */
-export interface CreateInput {
+interface CreateInput {
   readonly request: CreateRequest;
-  readonly creator: Creator;
   readonly role: TokenRole | null;
   readonly mount: MountTtl;
-  /** Number of the newest watermark; 0: none. */
-  readonly watermark: number;
-  /** ms. */
-  readonly now: number;
 }
 
 /** A token that may be made, and warnings for the caller. */
@@ -64,11 +48,18 @@ export interface CreatePlan {
  * Decides a creation: the first rule that refuses wins, and nothing is written here. The order of the checks and their
  * messages are the reference's (auth/token/create; docs/conformance.md T2 to T25, T70).
  *
+ * @param sudo true for root, and when the rule that decides the request path grants sudo.
+ * @param watermark number of the newest watermark; 0: none.
+ * @param now ms.
  * @returns the token to make, or the refusal (400 with a message).
  */
-export function planCreate(input: CreateInput): Result<CreatePlan> {
-  const { request, creator, role, mount, watermark, now } = input;
-  if (creator.type === "batch") return refuse("batch tokens cannot create more tokens");
+export function planCreate(
+  { request, role, mount }: CreateInput,
+  creator: Creator,
+  sudo: boolean,
+  watermark: number,
+  now: number,
+): Result<CreatePlan> {
   if (creator.numUses > 0) return refuse("restricted use token cannot generate child tokens");
 
   const type = resolveType(request.type, role);
@@ -80,7 +71,7 @@ export function planCreate(input: CreateInput): Result<CreatePlan> {
     requested: request.policies,
     noDefaultPolicy: request.noDefaultPolicy,
     callerPolicies: creator.policies,
-    sudo: creator.sudo,
+    sudo,
     role,
   });
   if (!chosen.ok) return refuse(chosen.error);
@@ -91,12 +82,12 @@ export function planCreate(input: CreateInput): Result<CreatePlan> {
   }
   if (isRoot && type.value === "batch") return refuse("batch tokens cannot be root tokens");
 
-  if (!role && request.noParent && !request.orphanEndpoint && !creator.sudo) {
+  if (!role && request.noParent && !request.orphanEndpoint && !sudo) {
     return refuse("root or sudo privileges required to create orphan token");
   }
   if (role && !role.orphan && request.orphanEndpoint) return refuse("the role does not create orphan tokens");
   const orphan = role ? role.orphan : request.noParent || request.orphanEndpoint;
-  const durations = checkDurations(request, creator.sudo);
+  const durations = checkDurations(request, sudo);
   if (durations) return refuse(durations);
 
   const warnings: string[] = [];
@@ -125,7 +116,7 @@ export function planCreate(input: CreateInput): Result<CreatePlan> {
     ttl = explicitMaxTtl;
     expiresAt = now + explicitMaxTtl * 1000;
   }
-  if (expiresAt === null && creator.expires) {
+  if (expiresAt === null && creator.expiresAt !== null) {
     return refuse("expiring root tokens cannot create non-expiring root tokens");
   }
   const customId = type.value === "service" ? request.id : "";
@@ -164,25 +155,6 @@ export function planCreate(input: CreateInput): Result<CreatePlan> {
     },
     warnings,
   });
-}
-
-/**
- * Decides a creation by a service token. See `planCreate`.
- *
- * @param sudo true when its policies grant sudo on the path of the request.
- * @param watermark number of the newest watermark; 0: none.
- * @param now ms.
- */
-export function planChild(
-  { request, role, mount }: Pick<CreateInput, "request" | "role" | "mount">,
-  creator: Omit<Creator, "type" | "expires" | "sudo"> & { readonly expiresAt: number | null },
-  sudo: boolean,
-  watermark: number,
-  now: number,
-): Result<CreatePlan> {
-  const { policies, entityId, boundCidrs, numUses, expiresAt } = creator;
-  const by: Creator = { type: "service", policies, entityId, boundCidrs, numUses, expires: expiresAt !== null, sudo };
-  return planCreate({ request, creator: by, role, mount, watermark, now });
 }
 
 /** True for a token that the tree of its creator can't write in the step that allows the creation. */

@@ -1,13 +1,15 @@
 import { HELD } from "../../lease/store.ts";
 import { fixedPart, fixedText, type ListedClaim } from "../../listing/inventory/entry.ts";
 import { storedJson } from "../../storage/tables.ts";
-import { routedIdText } from "../../token/ids.ts";
+import { decodeStoredId, routedIdText } from "../../token/ids.ts";
 import type { TokenRecord } from "../../token/record.ts";
 import { CUSTOM_ID_KEY } from "../token-rows.ts";
-import type { TidyStep, TidyStepResult } from "./step.ts";
+import type { TidyStep } from "./step.ts";
 
 /** Rows that one step reads: it takes a few ms, and requests to the tree wait no longer than that. */
 export const TIDY_ROWS = 200;
+
+type StoredAccessor = Pick<ComparedRow, "row" | "accessor">;
 
 /** A token of the tree, alive or not. */
 export interface TidyRow {
@@ -15,37 +17,26 @@ export interface TidyRow {
   readonly accessor: string;
 }
 
-interface StoredRow extends Record<string, SqlStorageValue> {
+/** The columns of a token that its entries in the lists are compared with. */
+type ComparedRow = {
   row: number;
   accessor: ArrayBuffer;
   custom_id_key: string | null;
-}
-
-/** The columns of a token that its list entry is compared with. */
-interface ComparedRow extends StoredRow {
   expires_at: number | null;
   record: string;
-}
-
-/** The part of a step's result that is about the lists. */
-type ListDamage = Pick<TidyStepResult, "goneAccessors" | "goneCustomIds" | "staleEntries" | "wrongEntries">;
-
-const COLUMNS = `row, accessor, ${CUSTOM_ID_KEY} AS custom_id_key`;
+};
 
 /**
  * Compares the lists with the rows of the tree: entries without a row, and entries that differ from their row. A row
  * that is dead counts as existing: the sweep removes its entries.
  */
-export function compareLists(
-  sql: SqlStorage,
-  treeId: string,
-  step: Pick<TidyStep, "accessors" | "customIds">,
-  rowOf: (accessor: string) => number | null,
-): ListDamage {
-  const claimed = [...step.accessors.map(({ accessor }) => rowOf(accessor)), ...step.customIds.map(({ row }) => row)];
+export function compareLists(sql: SqlStorage, treeId: string, step: Pick<TidyStep, "accessors" | "customIds">) {
+  const rowsOfAccessors = step.accessors.map(({ accessor }) => decodeStoredId(accessor)?.row ?? null);
+  const claimed = [...rowsOfAccessors, ...step.customIds.map(({ row }) => row)];
   const stored = sql
     .exec<ComparedRow>(
-      `SELECT ${COLUMNS}, expires_at, record FROM tokens WHERE row IN (SELECT value FROM json_each(?))`,
+      `SELECT row, accessor, ${CUSTOM_ID_KEY} AS custom_id_key, expires_at, record
+       FROM tokens WHERE row IN (SELECT value FROM json_each(?))`,
       JSON.stringify(claimed.filter((row) => row !== null)),
     )
     .toArray();
@@ -69,7 +60,7 @@ type Entry = Exclude<ListedClaim["entry"], string>;
 /** At most `limit` tokens after the row number `after`, in order. */
 export function tokensAfter(sql: SqlStorage, treeId: string, after: number, limit: number): TidyRow[] {
   return sql
-    .exec<StoredRow>("SELECT row, accessor FROM tokens WHERE row > ? ORDER BY row LIMIT ?", after, limit)
+    .exec<StoredAccessor>("SELECT row, accessor FROM tokens WHERE row > ? ORDER BY row LIMIT ?", after, limit)
     .toArray()
     .map((token) => ({ row: token.row, accessor: accessorOf(treeId, token) }));
 }
@@ -88,12 +79,6 @@ export function orphanChildrenOfMissingParents(sql: SqlStorage, after: number, l
     .toArray().length;
 }
 
-/** One step over a table of things that tokens own: how many it removed, and after which owner the next one starts. */
-export interface OwnersStep {
-  readonly done: number;
-  readonly next: number | null;
-}
-
 /** Tables of things that tokens own: the column with the row of the token, and the condition of rows to check. */
 const OWNED = {
   cubbyhole: { owner: "row", where: "TRUE" },
@@ -106,14 +91,14 @@ const OWNED = {
  *
  * @param act removes at most TIDY_ROWS things of these owners and returns how many. If it is TIDY_ROWS, there may be
  *   more, and the next step checks the same owners again.
- * @returns `next` is null at the end of the table.
+ * @returns how many were removed, and after which owner the next step continues; null at the end of the table.
  */
 export function forMissingOwners(
   sql: SqlStorage,
   table: keyof typeof OWNED,
   after: number,
   act: (owners: readonly number[]) => number,
-): OwnersStep {
+) {
   if (!isMade(sql, table)) return { done: 0, next: null };
   const { owner, where } = OWNED[table];
   const owners = sql
@@ -132,8 +117,9 @@ export function forMissingOwners(
     .toArray();
   const gone = owners.filter(({ known }) => known === 0).map(({ row }) => row);
   const done = gone.length > 0 ? act(gone) : 0;
-  if (done === TIDY_ROWS) return { done, next: after };
-  return { done, next: owners.length === TIDY_ROWS ? (owners.at(-1)?.row ?? null) : null };
+  if (done === TIDY_ROWS) return { done, next: { after } };
+  const last = owners.length === TIDY_ROWS ? owners.at(-1) : undefined;
+  return { done, next: last ? { after: last.row } : null };
 }
 
 /** True when the table exists: it is created with its first row. */
@@ -154,6 +140,6 @@ export function dropEntries(sql: SqlStorage, owners: readonly number[]): number 
     .toArray().length;
 }
 
-function accessorOf(treeId: string, { row, accessor }: Pick<StoredRow, "row" | "accessor">): string {
+function accessorOf(treeId: string, { row, accessor }: StoredAccessor): string {
   return routedIdText(treeId, row, new Uint8Array(accessor));
 }

@@ -3,12 +3,6 @@ import { firstRowAt } from "../../token/ids.ts";
 import { isMade, TIDY_ROWS } from "./damage.ts";
 import type { TreePosition } from "./step.ts";
 
-/** Key terms that rows of a table need, and where the next step continues; null at the end of the table. */
-export interface NeededTerms {
-  readonly terms: readonly number[];
-  readonly next: TreePosition | null;
-}
-
 /**
  * The terms of `aged` in which a token of the tree was made: its text is hashed under that term. By the primary key.
  */
@@ -23,8 +17,8 @@ export function termsOfTokens(sql: SqlStorage, aged: readonly AgedTerm[]): numbe
     .map(({ version }) => version);
 }
 
-/** The terms of the next values in the cubbyhole after `from`. */
-export function termsOfValues(sql: SqlStorage, from: TreePosition): NeededTerms {
+/** The terms of the next values in the cubbyhole after `from`, and where the next step continues; null at the end. */
+export function termsOfValues(sql: SqlStorage, from: TreePosition) {
   if (!isMade(sql, "cubbyhole")) return { terms: [], next: null };
   const rows = sql
     .exec<{ row: number; path: string; head: ArrayBuffer }>(
@@ -35,11 +29,11 @@ export function termsOfValues(sql: SqlStorage, from: TreePosition): NeededTerms 
     )
     .toArray();
   const last = rows.length === TIDY_ROWS ? rows.at(-1) : undefined;
-  return { terms: termsOf(rows), next: last ? { table: "values", after: last.row, path: last.path } : null };
+  return { terms: termsOf(rows), next: last ? { after: last.row, path: last.path } : null };
 }
 
-/** The terms of the data of the next leases after `from`. */
-export function termsOfLeaseData(sql: SqlStorage, from: TreePosition): NeededTerms {
+/** The terms of the data of the next leases after `from`, and where the next step continues; null at the end. */
+export function termsOfLeaseData(sql: SqlStorage, from: TreePosition) {
   if (!isMade(sql, "leases")) return { terms: [], next: null };
   const rows = sql
     .exec<{ row: number; head: ArrayBuffer | null }>(
@@ -48,7 +42,7 @@ export function termsOfLeaseData(sql: SqlStorage, from: TreePosition): NeededTer
     )
     .toArray();
   const last = rows.length === TIDY_ROWS ? rows.at(-1) : undefined;
-  return { terms: termsOf(rows), next: last ? { table: "lease data", after: last.row } : null };
+  return { terms: termsOf(rows), next: last ? { after: last.row } : null };
 }
 
 /** Reads the terms of texts that `sealText` has sealed: the first two bytes. */

@@ -1,66 +1,47 @@
-/** What a tidy run did to a tree, in numbers of rows. */
-export interface TreeRepairs {
+/** What a tidy run did to a tree, in numbers of rows: nothing. */
+export const NO_REPAIRS = {
   /** Dead tokens that the tree had not swept yet. */
-  readonly swept: number;
-  /** Live tokens that were missing in the list of accessors. */
-  readonly relisted: number;
-  /** Live tokens of an auth mount that was disabled: they should not exist. */
-  readonly revoked: number;
-  /** Live tokens whose parent is gone. */
-  readonly orphaned: number;
-  /** Cubbyhole entries that belonged to no token. */
-  readonly cubbyholeEntries: number;
-  /** Leases of secrets that belonged to no token. */
-  readonly leasesEnded: number;
-  /** Rows whose seal was renewed with a newer key term. */
-  readonly sealed: number;
-  /** Rows with an invalid seal: they were written without the keys. They are refused, and stay for an investigation. */
-  readonly tampered: number;
-}
-
-/** What a tidy run has checked and repaired so far, in numbers. */
-export interface TidyReport extends TreeRepairs {
-  readonly accessorsExamined: number;
-  /** Accessors that belonged to no token. */
-  readonly accessorsRemoved: number;
-  readonly customIdsExamined: number;
-  /** Entries in the directory of custom ids that belonged to no token. */
-  readonly customIdsRemoved: number;
-  /** Steps in trees. */
-  readonly treeSteps: number;
-  /** Trees that did not answer; the next run checks them again. */
-  readonly failures: number;
-  /** Deleted key terms, which nothing needed any more. */
-  readonly termsDropped: number;
-}
-
-/** Nothing done to a tree. */
-export const NO_REPAIRS: TreeRepairs = {
   swept: 0,
+  /** Live tokens that were missing in the list of accessors. */
   relisted: 0,
+  /** Live tokens of an auth mount that was disabled: they should not exist. */
   revoked: 0,
+  /** Live tokens whose parent is gone. */
   orphaned: 0,
+  /** Cubbyhole entries that belonged to no token. */
   cubbyholeEntries: 0,
+  /** Leases of secrets that belonged to no token. */
   leasesEnded: 0,
+  /** Rows whose seal was renewed with a newer key term. */
   sealed: 0,
+  /** Rows with an invalid seal: they were written without the keys. They are refused, and stay for an investigation. */
   tampered: 0,
 };
 
-/** A run that has done nothing yet. */
-export const NO_REPORT: TidyReport = {
+export type TreeRepairs = Readonly<typeof NO_REPAIRS>;
+
+/** What a tidy run has checked and repaired so far, in numbers: nothing yet. */
+export const NO_REPORT = {
   ...NO_REPAIRS,
   accessorsExamined: 0,
+  /** Accessors that belonged to no token. */
   accessorsRemoved: 0,
   customIdsExamined: 0,
+  /** Entries in the directory of custom ids that belonged to no token. */
   customIdsRemoved: 0,
+  /** Steps in trees. */
   treeSteps: 0,
+  /** Trees that did not answer; the next run checks them again. */
   failures: 0,
+  /** Deleted key terms, which nothing needed any more. */
   termsDropped: 0,
 };
 
+export type TidyReport = Readonly<typeof NO_REPORT>;
+
 /** Returns `report` with the numbers of `more` added. */
 export function addToReport(report: TidyReport, more: Partial<TidyReport>): TidyReport {
-  const sum: { -readonly [Name in keyof TidyReport]: number } = { ...report };
+  const sum = { ...report };
   for (const name of Object.keys(NO_REPORT) as (keyof TidyReport)[]) sum[name] += more[name] ?? 0;
   return sum;
 }

@@ -3,7 +3,7 @@ import { askApart } from "../../base/turns/clean-up.ts";
 import { sweepThreads } from "../../base/turns/threads.ts";
 import { accessorShard } from "../../listing/accessor-shard.ts";
 import { accessorShardNumber } from "../../listing/accessor-shard-number.ts";
-import { decodeStoredId, rowGeneratedAt } from "../../token/ids.ts";
+import { rowGeneratedAt } from "../../token/ids.ts";
 import type { SharedParts } from "../shared-parts.ts";
 import {
   compareLists,
@@ -24,14 +24,16 @@ import { SAFETY_AGE_MS, type TidyStep, type TidyStepResult, type TreePosition } 
  */
 const SHARED_THREAD_TOKENS = 50;
 
-const FIRST_ROWS: TreePosition = { table: "tokens", after: 0 };
+/** The tables in the order in which a run checks them. The last two are read only if key terms are to be deleted. */
+const TABLES: readonly TreePosition["table"][] = ["tokens", "cubbyhole", "leases", "values", "lease data"];
 
 /** The result of a step on one table. */
 interface TableStep {
-  readonly repairs: Partial<TreeRepairs>;
+  readonly repairs?: Partial<TreeRepairs>;
   /** Key terms that its rows need. */
   readonly terms?: readonly number[];
-  readonly next: TreePosition | null;
+  /** Where the next step continues in the table; null at its end. */
+  readonly next: Omit<TreePosition, "table"> | null;
 }
 
 /** The progress of a run in all rows of the tree. */
@@ -68,36 +70,38 @@ export class TreeTidy {
 
   /** Performs one step: a batch of rows of one table. The tables follow one after the other. */
   async perform(step: TidyStep): Promise<TidyStepResult> {
-    const found = compareLists(
-      this.#tree.sql,
-      this.#tree.treeId,
-      step,
-      (accessor) => decodeStoredId(accessor)?.row ?? null,
-    );
+    const found = compareLists(this.#tree.sql, this.#tree.treeId, step);
     const known = this.#progress?.of === walkOf(step) ? this.#progress : null;
     if (known?.next === null) return { ...found, repairs: NO_REPAIRS, terms: [...known.terms], next: null };
     // The first step searches the whole table of tokens at once, by its primary key.
     const before = known?.terms ?? (step.from === null ? termsOfTokens(this.#tree.sql, step.aged) : []);
-    const { repairs, terms = [], next } = await this.#batch(step, known?.next ?? step.from ?? FIRST_ROWS);
+    const from = known?.next ?? step.from ?? { table: "tokens", after: 0 };
+    const { repairs, terms = [], next: inTable } = await this.#batch(step, from);
+    const next = inTable ? { table: from.table, ...inTable } : tableAfter(from, step);
     const all = new Set([...before, ...terms]);
     this.#progress = { of: walkOf(step), next, terms: all };
     return { ...found, repairs: { ...NO_REPAIRS, ...repairs }, terms: [...all], next };
   }
 
   async #batch(step: TidyStep, from: TreePosition): Promise<TableStep> {
+    const { sql, leases } = this.#tree;
     switch (from.table) {
       case "tokens":
         return this.#tokens(from.after, listedOf(step));
-      case "cubbyhole":
-        return this.#cubbyhole(from.after);
-      case "leases":
-        return this.#leases(from.after, step.aged.length > 0);
-      case "values": {
-        const { terms, next } = termsOfValues(this.#tree.sql, from);
-        return { repairs: {}, terms, next: next ?? { table: "lease data", after: 0 } };
+      case "cubbyhole": {
+        const { done, next } = forMissingOwners(sql, "cubbyhole", from.after, (owners) => dropEntries(sql, owners));
+        return { repairs: { cubbyholeEntries: done }, next };
       }
+      case "leases": {
+        const { done, next } = forMissingOwners(sql, "leases", from.after, (owners) =>
+          leases.store.endSomeOfTokens(owners, currentTime(), TIDY_ROWS),
+        );
+        return { repairs: { leasesEnded: done }, next };
+      }
+      case "values":
+        return termsOfValues(sql, from);
       case "lease data":
-        return { repairs: {}, ...termsOfLeaseData(this.#tree.sql, from) };
+        return termsOfLeaseData(sql, from);
     }
   }
 
@@ -106,7 +110,7 @@ export class TreeTidy {
     const limit = sweepThreads().shared ? SHARED_THREAD_TOKENS : TIDY_ROWS;
     const tokens = tokensAfter(this.#tree.sql, this.#tree.treeId, after, limit);
     const last = tokens.at(-1);
-    if (!last) return { repairs: {}, next: { table: "cubbyhole", after: 0 } };
+    if (!last) return { next: null };
     const orphaned = orphanChildrenOfMissingParents(this.#tree.sql, after, last.row);
     const seals = this.#tree.tokens.checkSeals(after + 1, last.row);
     const ended = this.#tree.tokens.revokeEnded(after + 1, last.row);
@@ -115,8 +119,7 @@ export class TreeTidy {
       ({ row, accessor }) => !listed.has(accessor) && rowGeneratedAt(row) < now - SAFETY_AGE_MS,
     );
     const relisted = await this.#relist(unsure);
-    const next: TreePosition =
-      tokens.length < limit ? { table: "cubbyhole", after: 0 } : { table: "tokens", after: last.row };
+    const next = tokens.length < limit ? null : { after: last.row };
     return { repairs: { orphaned, relisted, revoked: ended, ...seals }, next };
   }
 
@@ -134,24 +137,12 @@ export class TreeTidy {
     );
     return relisted;
   }
+}
 
-  #cubbyhole(after: number): TableStep {
-    const { sql } = this.#tree;
-    const { done, next } = forMissingOwners(sql, "cubbyhole", after, (owners) => dropEntries(sql, owners));
-    return {
-      repairs: { cubbyholeEntries: done },
-      next: next === null ? { table: "leases", after: 0 } : { table: "cubbyhole", after: next },
-    };
-  }
-
-  #leases(after: number, hasAged: boolean): TableStep {
-    const { sql, leases } = this.#tree;
-    const { done, next } = forMissingOwners(sql, "leases", after, (owners) =>
-      leases.store.endSomeOfTokens(owners, currentTime(), TIDY_ROWS),
-    );
-    const atEnd: TreePosition | null = hasAged ? { table: "values", after: 0 } : null;
-    return { repairs: { leasesEnded: done }, next: next === null ? atEnd : { table: "leases", after: next } };
-  }
+/** The beginning of the table that a run checks after that of `from`; null when that is the last one. */
+function tableAfter({ table }: TreePosition, { aged }: TidyStep): TreePosition | null {
+  const next = TABLES[TABLES.indexOf(table) + 1];
+  return next === undefined || (next === "values" && aged.length === 0) ? null : { table: next, after: 0 };
 }
 
 function byShard<T extends { readonly accessor: string }>(tokens: readonly T[]): Map<number, T[]> {

@@ -14,15 +14,24 @@ const HOUR = 3600;
 
 interface Case {
   readonly request?: Partial<CreateRequest>;
-  readonly creator?: Partial<Creator>;
+  readonly creator?: Partial<Creator> & { readonly sudo?: boolean };
   readonly role?: Partial<TokenRole>;
   readonly maxSeconds?: number;
   readonly watermark?: number;
 }
 
+const CREATOR: Creator = {
+  policies: ["default", "p"],
+  entityId: "e1",
+  boundCidrs: ["10.0.0.0/8"],
+  numUses: 0,
+  expiresAt: NOW + HOUR,
+};
+
 /** The plan, or the text of the refusal. */
 function plan({ request, creator, role, maxSeconds = 768 * HOUR, watermark = 0 }: Case): CreatePlan | string {
-  const result = planCreate({
+  const { sudo = false, ...by } = creator ?? {};
+  const input = {
     request: {
       id: "",
       displayName: "",
@@ -41,21 +50,10 @@ function plan({ request, creator, role, maxSeconds = 768 * HOUR, watermark = 0 }
       orphanEndpoint: false,
       ...request,
     },
-    creator: {
-      type: "service",
-      policies: ["default", "p"],
-      entityId: "e1",
-      boundCidrs: ["10.0.0.0/8"],
-      numUses: 0,
-      expires: true,
-      sudo: false,
-      ...creator,
-    },
     role: role ? { ...newRole("test"), ...role } : null,
     mount: { defaultSeconds: Math.min(768 * HOUR, maxSeconds), maxSeconds },
-    watermark,
-    now: NOW,
-  });
+  };
+  const result = planCreate(input, { ...CREATOR, ...by }, sudo, watermark, NOW);
   if (result.ok) return result.value;
   return result.error.code === "invalid_request" ? result.error.message : result.error.code;
 }
@@ -66,16 +64,11 @@ function made(input: Case): CreatePlan {
   return result;
 }
 
-const ROOT = { policies: ["root"], sudo: true, expires: false, boundCidrs: [] };
+const ROOT = { policies: ["root"], sudo: true, expiresAt: null, boundCidrs: [] };
 const batchRole = { tokenType: "batch", orphan: true, renewable: false } as const;
 
 describe("the first rule that refuses wins", () => {
   it.each<[string, Case, string]>([
-    [
-      "a batch token makes no tokens",
-      { creator: { type: "batch", numUses: 1 } },
-      "batch tokens cannot create more tokens",
-    ],
     [
       "a token with counted uses makes no tokens",
       { creator: { numUses: 1 }, request: { type: "x" } },
@@ -159,7 +152,7 @@ describe("the first rule that refuses wins", () => {
     ["a lease is not negative", { request: { lease: -1 } }, "lease must be positive"],
     [
       "a root token that expires makes none that does not",
-      { request: { policies: ["root"] }, creator: { ...ROOT, expires: true } },
+      { request: { policies: ["root"] }, creator: { ...ROOT, expiresAt: NOW } },
       "expiring root tokens cannot create non-expiring root tokens",
     ],
     [
