@@ -1,10 +1,9 @@
 import { nameKey } from "../base/name.ts";
 import { inGroups, MAX_PARALLEL_CALLS } from "../base/parallel.ts";
 import { joinedHolders, type PolicyHolders } from "../policy/holders.ts";
-import type { IdOrName } from "./directory/identity.ts";
 import type { IdentityEnv } from "./env.ts";
 import { loadGroups } from "./groups.ts";
-import type { AliasPlace, AliasRecord, EntityRecord } from "./model.ts";
+import type { AliasPlace, AliasRecord, EntityRecord, IdOrName } from "./model.ts";
 import type { AliasOrMoved, NamePart } from "./shard/alias-index.ts";
 import type { EntityShard } from "./shard/entity-shard.ts";
 import { firstIdAfter, firstShardFrom, type ListOrder, shardOfEntity, shardOfName } from "./shard/place.ts";

@@ -1,10 +1,9 @@
 import { inGroups } from "../base/parallel.ts";
 import { err, invalid, ok, type Result, refuse, unavailable } from "../base/result.ts";
 import { releaseAlias } from "./alias-writes.ts";
-import type { IdOrName } from "./directory/identity.ts";
 import { findEntity, missingEntities } from "./entities.ts";
 import type { IdentityEnv } from "./env.ts";
-import type { EntityWrite, GroupWrite, Written } from "./model.ts";
+import type { EntityWrite, GroupWrite, IdOrName, Written } from "./model.ts";
 import { drawEntityId, drawShard, nameOfEntity, shardOfEntity } from "./shard/place.ts";
 import { entityShard, homeOf, identityOf } from "./stubs.ts";
 

@@ -1,5 +1,8 @@
 import type { TemplateEntity, TemplateGroup } from "../policy/template.ts";
 
+/** How a request names an entity or a group. */
+export type IdOrName = { readonly id: string } | { readonly name: string };
+
 /** Text values by name. */
 export type Metadata = Readonly<Record<string, string>>;
 

@@ -5,8 +5,8 @@ import { type Answer, dataAnswer, KEYS, NO_CONTENT } from "../../auth/route-desc
 import { currentTime } from "../../base/clock.ts";
 import { DENIED, err, NOT_FOUND, ok, type Result } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
-import type { IdOrName } from "../../identity/directory/identity.ts";
 import { findEntity } from "../../identity/entities.ts";
+import type { IdOrName } from "../../identity/model.ts";
 import { aclOfToken, forgetEntities } from "../../identity/standing.ts";
 import { identityOf } from "../../identity/stubs.ts";
 import { evaluateAcl } from "../../policy/evaluate.ts";

@@ -1,6 +1,6 @@
 import { nameKey } from "../../base/name.ts";
 import type { RowSeals } from "../../storage/row-seals.ts";
-import { SealedTable, type TableShape, type WithSeal } from "../../storage/sealed-table.ts";
+import { SealedTable, type WithSeal } from "../../storage/sealed-table.ts";
 import type { Sql } from "../../storage/tables.ts";
 import type { GroupAliasRecord } from "../model.ts";
 
@@ -14,13 +14,6 @@ interface GroupAliasRow extends Record<string, SqlStorageValue> {
   updated_at: number;
 }
 
-const SHAPE: TableShape = {
-  table: "group_aliases",
-  kind: "group alias",
-  key: ["id"],
-  sealed: ["group_id", "name", "name_key", "mount_accessor"],
-};
-
 /**
  * The table of group aliases: the names by which auth mounts know external groups, at most one for each group. Tampered
  * rows count as absent.
@@ -31,7 +24,8 @@ export class GroupAliasStore {
 
   constructor(sql: Sql, seals: RowSeals) {
     this.#sql = sql;
-    this.#sealed = new SealedTable(sql, seals, SHAPE);
+    const sealed = ["group_id", "name", "name_key", "mount_accessor"];
+    this.#sealed = new SealedTable(sql, seals, { table: "group_aliases", kind: "group alias", key: ["id"], sealed });
   }
 
   byId(id: string): GroupAliasRecord | null {
@@ -102,17 +96,13 @@ export class GroupAliasStore {
   }
 
   #read(which: string, ...values: (string | number)[]): GroupAliasRecord[] {
-    return this.#sealed.list(which, ...values).map(aliasOfRow);
+    return this.#sealed.list(which, ...values).map((row) => ({
+      id: row.id,
+      groupId: row.group_id,
+      name: row.name,
+      mountAccessor: row.mount_accessor,
+      createdAt: row.created_at,
+      updatedAt: row.updated_at,
+    }));
   }
-}
-
-function aliasOfRow(row: GroupAliasRow): GroupAliasRecord {
-  return {
-    id: row.id,
-    groupId: row.group_id,
-    name: row.name,
-    mountAccessor: row.mount_accessor,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-  };
 }

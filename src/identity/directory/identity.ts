@@ -1,5 +1,5 @@
 import type { Result } from "../../base/result.ts";
-import { columnOf, type Migration, storedJson } from "../../storage/tables.ts";
+import { columnOf, type Migration } from "../../storage/tables.ts";
 import { GroveObject } from "../../system/grove-object.ts";
 import type { IdentityEnv } from "../env.ts";
 import type {
@@ -10,12 +10,10 @@ import type {
   GroupAliasWrite,
   GroupRecord,
   GroupWrite,
-  Metadata,
+  IdOrName,
   Written,
 } from "../model.ts";
-import { GroupAliasStore } from "./group-alias-store.ts";
-import { type GroupRow, GroupStore } from "./group-store.ts";
-import { writeGroup, writeGroupAlias } from "./group-writes.ts";
+import { GroupStore } from "./group-store.ts";
 import { NameStore } from "./name-store.ts";
 import { Outbox } from "./outbox.ts";
 
@@ -75,9 +73,6 @@ export const IDENTITY_MIGRATIONS: readonly Migration[] = [
   },
 ];
 
-/** How a request names an entity or a group. */
-export type IdOrName = { readonly id: string } | { readonly name: string };
-
 /**
  * The directory of an installation: data that must be consistent across all entities. It decides about the names that
  * operators give to entities, about groups, and about the members of groups, each change in one transaction. It sends
@@ -87,7 +82,6 @@ export type IdOrName = { readonly id: string } | { readonly name: string };
 export class Identity extends GroveObject<IdentityEnv> {
   readonly #names = new NameStore(this.tables, this.seals);
   readonly #groups = new GroupStore(this.tables, this.seals, (entityId) => void this.#changed.add(entityId));
-  readonly #groupAliases = new GroupAliasStore(this.tables, this.seals);
   readonly #outbox = new Outbox(this.env, this.ctx.storage, (entityId) => this.#entryOf(entityId));
   /** Ids of the entities whose name or groups the current transaction changes. */
   readonly #changed = new Set<string>();
@@ -162,89 +156,67 @@ export class Identity extends GroveObject<IdentityEnv> {
     if (!this.tables.exist) return known === 0 ? null : { revision: 0, groups: [] };
     const revision = this.#groups.revision();
     if (revision === known) return null;
-    const aliases = new Map(this.#groupAliases.all().map((alias) => [alias.groupId, alias]));
-    return { revision, groups: this.#groups.states(aliases) };
+    return { revision, groups: this.#groups.states() };
   }
 
   /** Replaces an entity's external groups of a mount by those with these alias names. Called at a login. */
   async setLoginGroups(entityId: string, mountAccessor: string, names: readonly string[]): Promise<void> {
     await this.#change(() => {
-      const previous = new Set(this.#groupAliases.groupIdsOfMember(mountAccessor, entityId));
-      const after = new Set(this.#groupAliases.groupIdsOf(mountAccessor, names));
-      for (const id of previous) if (!after.has(id)) this.#groups.members.removeEntity(id, entityId);
-      for (const id of after) if (!previous.has(id)) this.#groups.members.addEntity(id, entityId);
+      const { aliases, members } = this.#groups;
+      const previous = new Set(aliases.groupIdsOfMember(mountAccessor, entityId));
+      const after = new Set(aliases.groupIdsOf(mountAccessor, names));
+      for (const id of previous) if (!after.has(id)) members.removeEntity(id, entityId);
+      for (const id of after) if (!previous.has(id)) members.addEntity(id, entityId);
     });
   }
 
-  /**
-   * Creates or changes a group. With an id the group must exist. Without one, the name selects an existing group.
-   *
-   * @param write the caller has checked that its entities exist.
-   * @param now ms.
-   */
+  /** Creates or changes a group. See `GroupStore.write`. */
   async writeGroup(id: string | null, write: GroupWrite, now: number): Promise<Result<Written>> {
-    return this.#change(() => writeGroup(this.#groups, id, write, now));
+    return this.#change(() => this.#groups.write(id, write, now));
   }
 
   /** Returns the group with this id or name, with its members and parents; null when there is none. */
   async readGroup(key: IdOrName): Promise<GroupRecord | null> {
     await this.keys.open();
-    const row = "id" in key ? this.#groups.byId(key.id) : this.#groups.byName(key.name);
-    return row && this.#groupRecord(row);
+    return this.#groups.read(key);
   }
 
   /** Deletes a group; its members stay. Safe to repeat. */
   async deleteGroup(key: IdOrName): Promise<void> {
-    if (!this.tables.exist) return;
-    await this.#change(() => {
-      const id = "id" in key ? key.id : this.#groups.idOfName(key.name);
-      if (id === null) return;
-      this.#groupAliases.deleteOfGroup(id);
-      this.#groups.delete(id);
-    });
+    if (this.tables.exist) await this.#change(() => this.#groups.delete(key));
   }
 
   /** Returns at most `limit` groups after `after`, which is an id or a name as `order` says. */
   async listGroups(order: "id" | "name", after: string, limit: number): Promise<GroupRecord[]> {
     await this.keys.open();
-    return this.#groups.list(order, after, limit).map((row) => this.#groupRecord(row));
+    return this.#groups.list(order, after, limit);
   }
 
-  /**
-   * Creates a group alias, with a new external group when none is given, or changes the alias with the id.
-   *
-   * @param now ms.
-   * @returns null when the write changes nothing.
-   */
+  /** Creates or changes a group alias. See `GroupStore.writeAlias`. */
   async writeGroupAlias(
     id: string | null,
     write: GroupAliasWrite,
     now: number,
   ): Promise<Result<GroupAliasRecord | null>> {
-    return this.#change(() => writeGroupAlias(this.#groups, this.#groupAliases, id, write, now));
+    return this.#change(() => this.#groups.writeAlias(id, write, now));
   }
 
   /** Returns a group alias by its id, or by its name on a mount; null when there is none. */
   async readGroupAlias(key: { readonly id: string } | AliasPlace): Promise<GroupAliasRecord | null> {
     await this.keys.open();
-    return "id" in key ? this.#groupAliases.byId(key.id) : this.#groupAliases.byName(key.mountAccessor, key.name);
+    const { aliases } = this.#groups;
+    return "id" in key ? aliases.byId(key.id) : aliases.byName(key.mountAccessor, key.name);
   }
 
   /** Deletes a group alias; its group loses all members. Safe to repeat. */
   async deleteGroupAlias(id: string): Promise<void> {
-    if (!this.tables.exist) return;
-    await this.#change(() => {
-      const alias = this.#groupAliases.byId(id);
-      this.#groupAliases.delete(id);
-      if (alias) this.#groups.members.replaceEntities(alias.groupId, []);
-      this.#groups.noteChange();
-    });
+    if (this.tables.exist) await this.#change(() => this.#groups.deleteAlias(id));
   }
 
   /** Returns at most `limit` group aliases after the id `after`. */
   async listGroupAliases(after: string, limit: number): Promise<GroupAliasRecord[]> {
     await this.keys.open();
-    return this.#groupAliases.list(after, limit);
+    return this.#groups.aliases.list(after, limit);
   }
 
   /** Makes a change in one transaction, then sends the entries of changed entities to their shards. */
@@ -270,22 +242,5 @@ export class Identity extends GroveObject<IdentityEnv> {
     const name = this.#names.nameOf(entityId);
     const groupIds = this.#groups.members.ofEntity(entityId);
     return name === "tampered" ? { entityId, name: null, groupIds: null } : { entityId, name, groupIds };
-  }
-
-  #groupRecord(row: GroupRow): GroupRecord {
-    const { members } = this.#groups;
-    return {
-      id: row.id,
-      type: row.type,
-      alias: this.#groupAliases.ofGroup(row.id),
-      name: row.name,
-      metadata: storedJson<Metadata>(row.metadata),
-      policies: storedJson<string[]>(row.policies),
-      createdAt: row.created_at,
-      updatedAt: row.updated_at,
-      memberEntityIds: members.entitiesOf(row.id),
-      memberGroupIds: members.groupsOf(row.id),
-      parentGroupIds: members.parentsOf(row.id),
-    };
   }
 }

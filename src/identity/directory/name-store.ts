@@ -1,6 +1,6 @@
 import { nameKey } from "../../base/name.ts";
 import type { RowSeals } from "../../storage/row-seals.ts";
-import { SealedTable, type TableShape } from "../../storage/sealed-table.ts";
+import { SealedTable } from "../../storage/sealed-table.ts";
 import type { Sql } from "../../storage/tables.ts";
 
 interface NameRow extends Record<string, SqlStorageValue> {
@@ -10,13 +10,6 @@ interface NameRow extends Record<string, SqlStorageValue> {
   name_key: string;
 }
 
-const SHAPE: TableShape = {
-  table: "entity_names",
-  kind: "entity name",
-  key: ["entity_id"],
-  sealed: ["name", "name_key"],
-};
-
 /** The table of the names that operators gave to entities. Tampered rows count as absent, except in `nameOf`. */
 export class NameStore {
   readonly #sql: Sql;
@@ -24,7 +17,13 @@ export class NameStore {
 
   constructor(sql: Sql, seals: RowSeals) {
     this.#sql = sql;
-    this.#sealed = new SealedTable(sql, seals, SHAPE);
+    const sealed = ["name", "name_key"];
+    this.#sealed = new SealedTable(sql, seals, {
+      table: "entity_names",
+      kind: "entity name",
+      key: ["entity_id"],
+      sealed,
+    });
   }
 
   /** Returns the id of the entity with this name, without regard to case; null when there is none. */
