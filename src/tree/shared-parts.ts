@@ -1,24 +1,39 @@
-import type { TreeLeases } from "../lease/tree-leases.ts";
-import type { CubbyholeStore } from "./cubbyhole/store.ts";
-import type { Descendants } from "./descendants.ts";
+import { TreeLeases } from "../lease/tree-leases.ts";
+import type { SchemaVersions } from "../storage/tables.ts";
+import { CubbyholeStore } from "./cubbyhole/store.ts";
+import { Descendants } from "./descendants.ts";
 import type { TreeEnv } from "./env.ts";
-import type { TokenPublisher } from "./known-tokens.ts";
-import type { TreeKeys } from "./tree-keys.ts";
-import type { TreeStore } from "./tree-store.ts";
-import type { TreeUpdates } from "./updates/tree-updates.ts";
+import { TokenPublisher } from "./known-tokens.ts";
+import { TreeKeys } from "./tree-keys.ts";
+import { TreeStore } from "./tree-store.ts";
+import { TreeUpdates } from "./updates/tree-updates.ts";
 
 /** The parts of a tree that the others use: its storage, and what it publishes. */
-export interface SharedParts {
-  readonly env: TreeEnv;
-  readonly sql: SqlStorage;
-  readonly treeId: string;
-  readonly keys: TreeKeys;
-  readonly tokens: TreeStore;
-  readonly descendants: Descendants;
-  readonly cubbyhole: CubbyholeStore;
-  readonly leases: TreeLeases;
-  readonly inventory: TreeUpdates;
-  readonly publisher: TokenPublisher;
-  /** Sets the alarm for what is due first. */
-  readonly arm: () => void;
+export type SharedParts = Readonly<ReturnType<typeof sharedParts>>;
+
+/**
+ * Makes the shared parts.
+ *
+ * @param treeId the id that the tree was created with, which tokens, accessors and seals contain. The object of a
+ *   restored tree has another.
+ * @param alarm sets the alarm for what is due first (`arm`). The same while a caller waits for the sweep
+ *   (`armBehindSweep`).
+ */
+export function sharedParts(
+  storage: DurableObjectStorage,
+  treeId: string,
+  env: TreeEnv,
+  versions: SchemaVersions,
+  alarm: { readonly arm: () => void; readonly armBehindSweep: () => void },
+) {
+  const { sql } = storage;
+  const keys = new TreeKeys(env);
+  const publisher = new TokenPublisher(treeId, () => storage.sync());
+  const changed = (row: number) => inventory.changed(row);
+  const tokens = new TreeStore(sql, treeId, keys, changed, () => publisher.changed(), versions);
+  const inventory: TreeUpdates = new TreeUpdates(env, treeId, keys, tokens);
+  const descendants = new Descendants(sql);
+  const cubbyhole = new CubbyholeStore(sql, versions);
+  const leases = new TreeLeases({ env, sql, versions, treeId, tokens, ...alarm });
+  return { env, sql, treeId, keys, tokens, descendants, cubbyhole, leases, inventory, publisher, arm: alarm.arm };
 }

@@ -4,10 +4,11 @@ import { concat } from "../crypto/bytes.ts";
 import type { RowKeys, RowPlace, SealVerdict } from "../crypto/row-keys.ts";
 import { reportTampering } from "../storage/row-seals.ts";
 import { type Migration, readVersions, storedJson, Tables } from "../storage/tables.ts";
-import { endingWatermark, type Watermark, type Watermarks } from "../system/watermarks.ts";
+import { endingWatermark, type Watermark } from "../system/watermarks.ts";
 import { type NewTokenIds, routedIdText } from "../token/ids.ts";
 import type { TokenRecord } from "../token/record.ts";
 import { LIVE } from "../token/state.ts";
+import type { TreeKeys } from "./tree-keys.ts";
 
 /** SQL: the key of a token in the directory of custom ids. */
 export const CUSTOM_ID_KEY = "json_extract(record, '$.customIdKey')";
@@ -94,12 +95,8 @@ export interface FixedPart {
   readonly record: TokenRecord;
 }
 
-/** Keys and watermarks that validate rows. Called within transactions. */
-export interface RowValidation {
-  /** For seals of rows. */
-  readonly rowKeys: () => RowKeys;
-  readonly watermarks: () => Watermarks;
-}
+/** Keys of seals and watermarks, for checks of rows. */
+export type RowChecks = Pick<TreeKeys, "rowKeys" | "watermarks">;
 
 /** A token as it is stored. */
 export type TokenRow = ChangingColumns & { readonly fixed: FixedPart };
@@ -112,14 +109,14 @@ const MAX_FIXED_CHARACTERS = 2 ** 17;
 export class TokenRows {
   protected readonly sql: Tables;
   protected readonly treeId: string;
-  protected readonly validation: RowValidation;
+  protected readonly keys: RowChecks;
   /** By row. Row numbers are never used again, so an entry stays valid. */
   readonly #fixed = new GenerationalCache<number, FixedPart>(MAX_FIXED_CHARACTERS);
 
-  constructor(sql: SqlStorage, treeId: string, validation: RowValidation, versions = readVersions(sql)) {
+  constructor(sql: SqlStorage, treeId: string, keys: RowChecks, versions = readVersions(sql)) {
     this.sql = new Tables(sql, TOKEN_MIGRATIONS, "schema", versions);
     this.treeId = treeId;
-    this.validation = validation;
+    this.keys = keys;
   }
 
   /** The row with this number, alive or not. Null also when its seal is invalid: it was written without the keys. */
@@ -170,7 +167,7 @@ export class TokenRows {
     first: number,
     last: number,
   ): { readonly row: number; readonly mark: Watermark | null }[] {
-    const watermarks = this.validation.watermarks();
+    const watermarks = this.keys.watermarks();
     if (watermarks.all.size === 0) return [];
     return this.sql
       .exec<Columns>(`SELECT * FROM tokens WHERE row >= ? AND row <= ? AND state = ${LIVE}`, first, last)
@@ -207,7 +204,7 @@ export class TokenRows {
     const verifier = new Uint8Array(stored, 0, VERIFIER_BYTES);
     const seal = new Uint8Array(stored, VERIFIER_BYTES);
     const content = [verifier, new Uint8Array(accessor), record];
-    const keys = this.validation.rowKeys();
+    const keys = this.keys.rowKeys();
     const now = currentTime();
     const verdict = keys.check(place, content, seal, now);
     if (verdict === "forged") reportTampering(place);

@@ -2,10 +2,9 @@ import type { RowKeys } from "../crypto/row-keys.ts";
 import { type Installation, mustLoadInstallation } from "../system/installation.ts";
 import { NO_WATERMARKS, type Watermarks } from "../system/watermarks.ts";
 import type { TreeEnv } from "./env.ts";
-import type { RowValidation } from "./token-rows.ts";
 
 /** The keys and watermarks that a tree checks rows with, as of its last call. */
-export class TreeKeys implements RowValidation {
+export class TreeKeys {
   readonly #env: TreeEnv;
   /** null until the first call that reads or writes a token. */
   #rowKeys: RowKeys | null = null;

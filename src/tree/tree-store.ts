@@ -9,7 +9,7 @@ import type { TokenSpec, TokenView } from "../token/record.ts";
 import { LIVE, REVOKED, REVOKED_ALONE, type TokenEnd } from "../token/state.ts";
 import { RowFloor } from "./supply/row-floor.ts";
 import { TokenAncestors } from "./token-ancestors.ts";
-import { type RowValidation, sealToken, TOKEN_INDEX_MIGRATIONS, type TokenRow, TokenRows } from "./token-rows.ts";
+import { type RowChecks, sealToken, TOKEN_INDEX_MIGRATIONS, type TokenRow, TokenRows } from "./token-rows.ts";
 import { ListingMark } from "./updates/listing-mark.ts";
 
 /**
@@ -40,14 +40,14 @@ export class TreeStore extends TokenRows {
   constructor(
     sql: SqlStorage,
     treeId: string,
-    validation: RowValidation,
+    keys: RowChecks,
     changed: (row: number) => void = () => {},
     voidViews: () => void = () => {},
     versions = readVersions(sql),
   ) {
-    super(sql, treeId, validation, versions);
+    super(sql, treeId, keys, versions);
     this.#changed = changed;
-    this.#ancestors = new TokenAncestors(this.sql, this, validation.watermarks);
+    this.#ancestors = new TokenAncestors(this.sql, this, keys.watermarks);
     this.#voidViews = voidViews;
     this.#indexes = new Tables(sql, TOKEN_INDEX_MIGRATIONS, "indexes", versions);
     this.listing = new ListingMark(sql, versions);
@@ -117,7 +117,7 @@ export class TreeStore extends TokenRows {
   endOf({ state, uses_left: usesLeft, expires_at: expiresAt, parent, fixed }: TokenRow, now: number): TokenEnd | null {
     if (state !== LIVE) return usesLeft < 0 ? "spent" : "revoked";
     if (expiresAt !== null && expiresAt <= now) return "expired";
-    if (isEnded(this.validation.watermarks(), "all", fixed.record)) return "ended_together";
+    if (isEnded(this.keys.watermarks(), "all", fixed.record)) return "ended_together";
     if (parent === null) return null;
     if (this.#mayHaveDead(now) && this.#ancestors.isDead(parent, now)) return "parent_ended";
     return this.#ancestors.isEnded(parent) ? "parent_ended" : null;
@@ -210,7 +210,7 @@ export class TreeStore extends TokenRows {
     if (ids.row <= this.floor) return null;
     const { record, expiresAt } = spec;
     const recordJson = JSON.stringify(record);
-    const seal = ids.seal ?? sealToken(this.validation.rowKeys(), this.treeId, { ...ids, recordJson });
+    const seal = ids.seal ?? sealToken(this.keys.rowKeys(), this.treeId, { ...ids, recordJson });
     this.sql.create();
     if (parent !== null) {
       this.#indexes.create();
