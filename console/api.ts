@@ -1,5 +1,4 @@
-import { policyPathOf, TEAMS_BASE } from "./api-path.ts";
-import { type Parameters, queryOf } from "./href.ts";
+import { type Parameters, policyPathOf, queryOf, TEAMS_BASE } from "./href.ts";
 import { type Answer, done, failed, type Problem, type Refusal } from "./result.ts";
 
 /** How long an answer may take. The longest calls are pages over many trees. */

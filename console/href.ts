@@ -17,3 +17,12 @@ export function queryOf(parameters: Parameters): string {
 /** The address of a page; parts are encoded. */
 export const href = (parts: readonly string[], parameters: Parameters = {}): string =>
   BASE + parts.map(encodeURIComponent).join("/") + queryOf(parameters);
+
+/** A path with each part encoded: names hold slashes and spaces. */
+export const pathOf = (...parts: readonly string[]): string => parts.map(encodeURIComponent).join("/");
+
+/** Where the interface of teams is. */
+export const TEAMS_BASE = /^\/api\/v2\//;
+
+/** A path of `Api.call` as policies have it. */
+export const policyPathOf = (path: string): string => decodeURIComponent(path.replace(TEAMS_BASE, ""));

@@ -1,4 +1,4 @@
-import { policyPathOf } from "./api-path.ts";
+import { policyPathOf } from "./href.ts";
 
 /** A capability. A write that makes a record or changes it needs one of two. */
 type Needed = "read" | "list" | "update" | "create or update" | "patch" | "delete" | "sudo";

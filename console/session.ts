@@ -1,9 +1,9 @@
 import { createContext } from "preact";
 import { useCallback, useContext, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Api } from "./api.ts";
-import { pathOf } from "./api-path.ts";
 import { Capabilities } from "./capabilities.ts";
-import { missingOf, type Needs } from "./needs.ts";
+import { pathOf } from "./href.ts";
+import { missingOf, type Needs, refusalOf } from "./needs.ts";
 import { dropAllUnsaved, keepUnsavedOf } from "./policies/unsaved.ts";
 import { type Answer, done, failed } from "./result.ts";
 
@@ -205,4 +205,22 @@ export function useSession(): Session {
 /** False when the policies are known to refuse one of the capabilities at the path. */
 export function mayDo({ capabilities }: Session, ...needs: Needs): boolean {
   return missingOf(needs, capabilities.of(needs[0])).length === 0;
+}
+
+/** Why the policies refuse something; "" where they allow it, where that is not known, or where nothing is needed. */
+export function useRefusal(needs: Needs | null): string {
+  const { capabilities } = useSession();
+  const [, draw] = useState(0);
+  const path = needs?.[0];
+  useEffect(() => {
+    if (path === undefined) return;
+    let isShown = true;
+    capabilities.ask([path]).then(() => {
+      if (isShown) draw((before) => before + 1);
+    });
+    return () => {
+      isShown = false;
+    };
+  }, [capabilities, path]);
+  return needs === null ? "" : refusalOf(needs, capabilities.of(needs[0]));
 }

@@ -1,5 +1,6 @@
 import { count } from "../format.ts";
 import { href } from "../href.ts";
+import { Card } from "../ui/card.tsx";
 import { DataTable } from "../ui/data-table.tsx";
 import { End } from "../ui/time.tsx";
 import { type Item, treesIn } from "./map.ts";
@@ -14,11 +15,7 @@ export function Largest({ items }: { readonly items: readonly Item[] }) {
     .sort((a, b) => b.count - a.count)
     .slice(0, LISTED);
   return (
-    <section class="card" aria-labelledby="largest">
-      <header>
-        <h2 id="largest">Largest</h2>
-        <a href={href(["tokens"], { orphan: "true" })}>All without a parent</a>
-      </header>
+    <Card title="Largest" beside={<a href={href(["tokens"], { orphan: "true" })}>All without a parent</a>}>
       <DataTable
         label="Largest"
         rows={largest}
@@ -37,6 +34,6 @@ export function Largest({ items }: { readonly items: readonly Item[] }) {
           },
         ]}
       />
-    </section>
+    </Card>
   );
 }

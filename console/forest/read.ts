@@ -1,5 +1,5 @@
 import type { Api } from "../api.ts";
-import { pathOf } from "../api-path.ts";
+import { pathOf } from "../href.ts";
 import type { Answer } from "../result.ts";
 import type { Branch, ForestMap } from "./map.ts";
 

@@ -3,9 +3,7 @@ import { approximate, compact, counted } from "../format.ts";
 import { go } from "../router.ts";
 import { type ColourBy, categoryOf, OTHER_HUE, paletteOf } from "./colour.ts";
 import { type Area, layOut, neighbour } from "./layout.ts";
-import { Legend } from "./legend.tsx";
 import { goes, type Item, treesIn } from "./map.ts";
-import { Tip } from "./tip.tsx";
 
 interface TreemapProps {
   readonly items: readonly Item[];
@@ -200,4 +198,53 @@ const ONE_LINE = { display: "block", whiteSpace: "nowrap", textOverflow: "ellips
 function labelOf({ name, mount, token, joined }: Item): string {
   const prefix = `${mount.replace(/^auth\/|\/$/g, "").replaceAll("/", "-")}-`;
   return (token || joined) && name.startsWith(prefix) && name.length > prefix.length ? name.slice(prefix.length) : name;
+}
+
+/** What the colours of a map mean. */
+export function Legend({ palette }: { readonly palette: ReadonlyMap<string, string> }) {
+  const named = [...palette].filter(([, hue]) => hue !== OTHER_HUE);
+  return (
+    <ul class="legend" aria-label="Colours">
+      {named.map(([category, hue]) => (
+        <li key={category}>
+          <i class={hue} />
+          {category}
+        </li>
+      ))}
+      {palette.size > named.length && (
+        <li>
+          <i class={OTHER_HUE} />
+          other
+        </li>
+      )}
+    </ul>
+  );
+}
+
+interface TipProps {
+  readonly area: Area;
+  /** Of the map. */
+  readonly width: number;
+  readonly height: number;
+}
+
+const SIZE = { width: 260, height: 74 };
+
+/** A box beside an area that says what it stands for. Screen readers read the area's own label. */
+export function Tip({ area, width, height }: TipProps) {
+  const { item } = area;
+  const left = Math.min(area.x + 8, Math.max(0, width - SIZE.width));
+  const below = area.y + Math.min(area.height, 28) + 6;
+  const top = below > height - SIZE.height ? Math.max(0, area.y - SIZE.height) : below;
+  return (
+    <div class="tip" style={{ left: `${left}px`, top: `${top}px` }} aria-hidden="true">
+      <strong>{item.name}</strong>
+      <span class="number">{approximate(item.count, "token", item.rest?.estimated)}</span>
+      <span class="muted">
+        {item.mount}
+        {item.joined && ` · ${counted(treesIn(item), "tree")}`}
+        {item.token && item.token.policies.length > 0 && ` · ${item.token.policies.slice(0, 4).join(", ")}`}
+      </span>
+    </div>
+  );
 }

@@ -1,4 +1,5 @@
-import { useEffect, useMemo } from "preact/hooks";
+import { useCallback, useMemo } from "preact/hooks";
+import { usePolling } from "../ui/use-load.ts";
 import { goes, type Item } from "./map.ts";
 
 const REFRESH_MS = 10_000;
@@ -8,15 +9,8 @@ const FOLLOW_MS = 1_000;
 /** Loads the map again from time to time, and often while something on it is swept. */
 export function useRefresh(reload: () => void, items: readonly Item[]): void {
   const isSwept = useMemo(() => items.some(isMoving), [items]);
-  useEffect(() => {
-    const timer = window.setInterval(
-      () => {
-        if (!document.hidden) reload();
-      },
-      isSwept ? FOLLOW_MS : REFRESH_MS,
-    );
-    return () => window.clearInterval(timer);
-  }, [reload, isSwept]);
+  const reloadShown = useCallback(() => !document.hidden && reload(), [reload]);
+  usePolling(true, reloadShown, isSwept ? FOLLOW_MS : REFRESH_MS);
 }
 
 const isMoving = (item: Item): boolean => goes(item) || (item.items ?? item.joined ?? []).some(isMoving);

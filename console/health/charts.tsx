@@ -2,6 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import { compact, count, duration } from "../format.ts";
 import type { Problem } from "../result.ts";
 import { useSession } from "../session.ts";
+import { Card } from "../ui/card.tsx";
 import { LineChart } from "../ui/line-chart.tsx";
 import { ProblemNotice } from "../ui/notice.tsx";
 import { latenciesOf, type Point, ratesOf, readMetrics, type Sample, sampleOf } from "./metrics.ts";
@@ -47,11 +48,10 @@ export function Charts() {
   const perSecond = (value: number): string => `${value < 10 ? value.toFixed(1) : compact(Math.round(value))}/s`;
   const ms = (value: number): string => `${value < 10 ? value.toFixed(1) : count(Math.round(value))} ms`;
   return (
-    <section class="card" aria-labelledby="health-charts">
-      <header>
-        <h2 id="health-charts">Now</h2>
-        <span class="small muted">as counted by the isolate that answered, since this page was opened</span>
-      </header>
+    <Card
+      title="Now"
+      beside={<span class="small muted">as counted by the isolate that answered, since this page was opened</span>}
+    >
       <div class="charts">
         <LineChart
           title="Requests"
@@ -101,6 +101,6 @@ export function Charts() {
         />
       </div>
       {last.tidyAge !== null && <p class="body small muted">The last tidy run was {duration(last.tidyAge)} ago.</p>}
-    </section>
+    </Card>
   );
 }

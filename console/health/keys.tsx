@@ -6,10 +6,11 @@ import { RecordForm } from "../records/record-form.tsx";
 import type { Problem } from "../result.ts";
 import { ASKED_PATHS, useSession } from "../session.ts";
 import { AllowedButton } from "../ui/allowed.tsx";
+import { Card } from "../ui/card.tsx";
+import { Facts } from "../ui/facts.tsx";
 import { ProblemNotice } from "../ui/notice.tsx";
 import { Time } from "../ui/time.tsx";
 import { useLoad } from "../ui/use-load.ts";
-import { LoadedPart } from "./loaded-part.tsx";
 
 interface KeyStatus {
   readonly term: number;
@@ -39,33 +40,31 @@ export function Keys() {
     if (answer.ok) keys.reload();
   };
   return (
-    <section class="card" aria-labelledby="health-keys">
-      <header>
-        <h2 id="health-keys">Keys</h2>
+    <Card
+      of={keys}
+      body
+      title="Keys"
+      beside={
         <AllowedButton look="button slim" needs={needsOf(ASKED_PATHS.rotate)} onClick={rotate}>
           Begin a new term
         </AllowedButton>
-      </header>
-      <LoadedPart loaded={keys}>
-        {keys.value && (
-          <dl class="facts">
-            <dt>Term</dt>
-            <dd>{keys.value.term}</dd>
-            <dt>Since</dt>
-            <dd>
-              <Time at={keys.value.install_time} both />
-            </dd>
-            <dt>Uses</dt>
-            <dd>{count(keys.value.encryptions)}</dd>
-          </dl>
-        )}
-        {problem && <ProblemNotice problem={problem} />}
-        <details class="fold">
-          <summary>When the next term begins</summary>
-          <Rotation />
-        </details>
-      </LoadedPart>
-    </section>
+      }
+    >
+      {keys.value && (
+        <Facts
+          rows={{
+            Term: keys.value.term,
+            Since: <Time at={keys.value.install_time} both />,
+            Uses: count(keys.value.encryptions),
+          }}
+        />
+      )}
+      {problem && <ProblemNotice problem={problem} />}
+      <details class="fold">
+        <summary>When the next term begins</summary>
+        <Rotation />
+      </details>
+    </Card>
   );
 }
 

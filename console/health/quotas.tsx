@@ -1,17 +1,17 @@
 import { useState } from "preact/hooks";
-import { pathOf } from "../api-path.ts";
 import { count, counted } from "../format.ts";
+import { pathOf } from "../href.ts";
 import { needsOf } from "../needs.ts";
-import { Confirm } from "../records/confirm.tsx";
+import { DeleteButton } from "../records/confirm.tsx";
 import type { FieldGroup } from "../records/field.ts";
 import { RecordForm } from "../records/record-form.tsx";
 import { done } from "../result.ts";
 import { useSession } from "../session.ts";
 import { AllowedButton } from "../ui/allowed.tsx";
+import { Card } from "../ui/card.tsx";
 import { Dialog } from "../ui/controls.tsx";
 import { DataTable } from "../ui/data-table.tsx";
 import { useLoad } from "../ui/use-load.ts";
-import { LoadedPart } from "./loaded-part.tsx";
 
 interface Quota {
   readonly name: string;
@@ -46,7 +46,6 @@ const QUOTA: readonly FieldGroup[] = [
 export function Quotas() {
   const { api } = useSession();
   const [editing, setEditing] = useState<Quota | "new" | null>(null);
-  const [leaving, setLeaving] = useState<Quota | null>(null);
   const quotas = useLoad("quotas", async () => {
     const names = await api.list(PATH);
     if (!names.ok) return names;
@@ -55,60 +54,61 @@ export function Quotas() {
   });
   const close = (): void => {
     setEditing(null);
-    setLeaving(null);
     quotas.reload();
   };
   return (
-    <section class="card" aria-labelledby="health-quotas">
-      <header>
-        <h2 id="health-quotas">Quotas</h2>
+    <Card
+      of={quotas}
+      body
+      title="Quotas"
+      beside={
         <AllowedButton look="button slim" needs={needsOf(`${PATH}/new`)} onClick={() => setEditing("new")}>
           New quota…
         </AllowedButton>
-      </header>
-      <LoadedPart loaded={quotas}>
-        {quotas.value?.length === 0 && <p class="muted">None. A quota bounds what one client address may ask.</p>}
-        {quotas.value && quotas.value.length > 0 && (
-          <DataTable
-            label="Quotas"
-            rows={quotas.value}
-            keyOf={({ name }) => name}
-            columns={[
-              { label: "Name", cell: ({ name }) => name },
-              {
-                label: "On",
-                cell: ({ path, role }) => <code>{[path || "everything", role].filter(Boolean).join(" ")}</code>,
-              },
-              {
-                label: "Requests",
-                cell: ({ rate, interval }) => `${count(rate)} in ${counted(interval ?? 1, "second")}`,
-              },
-              {
-                label: "Actions",
-                right: true,
-                cell: (quota) => (
-                  <span class="row">
-                    <AllowedButton
-                      look="button slim"
-                      needs={needsOf(pathOfQuota(quota.name))}
-                      onClick={() => setEditing(quota)}
-                    >
-                      Change…
-                    </AllowedButton>
-                    <AllowedButton
-                      look="button slim danger"
-                      needs={needsOf(pathOfQuota(quota.name), "DELETE")}
-                      onClick={() => setLeaving(quota)}
-                    >
-                      Delete…
-                    </AllowedButton>
-                  </span>
-                ),
-              },
-            ]}
-          />
-        )}
-      </LoadedPart>
+      }
+    >
+      {quotas.value?.length === 0 && <p class="muted">None. A quota bounds what one client address may ask.</p>}
+      {quotas.value && quotas.value.length > 0 && (
+        <DataTable
+          label="Quotas"
+          rows={quotas.value}
+          keyOf={({ name }) => name}
+          columns={[
+            { label: "Name", cell: ({ name }) => name },
+            {
+              label: "On",
+              cell: ({ path, role }) => <code>{[path || "everything", role].filter(Boolean).join(" ")}</code>,
+            },
+            {
+              label: "Requests",
+              cell: ({ rate, interval }) => `${count(rate)} in ${counted(interval ?? 1, "second")}`,
+            },
+            {
+              label: "Actions",
+              right: true,
+              cell: (quota) => (
+                <span class="row">
+                  <AllowedButton
+                    look="button slim"
+                    needs={needsOf(pathOfQuota(quota.name))}
+                    onClick={() => setEditing(quota)}
+                  >
+                    Change…
+                  </AllowedButton>
+                  <DeleteButton
+                    path={pathOfQuota(quota.name)}
+                    name={quota.name}
+                    title="Delete the quota"
+                    onDone={quotas.reload}
+                  >
+                    <p>Clients may ask as much there as other quotas let them.</p>
+                  </DeleteButton>
+                </span>
+              ),
+            },
+          ]}
+        />
+      )}
       {editing !== null && (
         <Dialog title={editing === "new" ? "New quota" : editing.name} onClose={close}>
           <RecordForm
@@ -128,18 +128,6 @@ export function Quotas() {
           />
         </Dialog>
       )}
-      {leaving && (
-        <Confirm
-          title="Delete the quota"
-          typing={leaving.name}
-          action="Delete"
-          send={() => api.call(pathOfQuota(leaving.name), { method: "DELETE" })}
-          onDone={close}
-          onClose={() => setLeaving(null)}
-        >
-          <p>Clients may ask as much there as other quotas let them.</p>
-        </Confirm>
-      )}
-    </section>
+    </Card>
   );
 }

@@ -1,13 +1,14 @@
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { compact } from "../format.ts";
 import { needsOf } from "../needs.ts";
 import type { Problem } from "../result.ts";
 import { ASKED_PATHS, useSession } from "../session.ts";
 import { AllowedButton } from "../ui/allowed.tsx";
+import { Card } from "../ui/card.tsx";
+import { type FactRows, Facts } from "../ui/facts.tsx";
 import { ProblemNotice } from "../ui/notice.tsx";
 import { Time } from "../ui/time.tsx";
-import { useLoad } from "../ui/use-load.ts";
-import { LoadedPart } from "./loaded-part.tsx";
+import { useLoad, usePolling } from "../ui/use-load.ts";
 import { Progress } from "./walks.tsx";
 
 type Figures = Readonly<Record<string, number | string | null>>;
@@ -27,12 +28,7 @@ export function Tidy() {
   const [problem, setProblem] = useState<Problem | null>(null);
   const value = status.value;
   const isRunning = value?.state === "running";
-  const { reload } = status;
-  useEffect(() => {
-    if (!isRunning) return;
-    const timer = window.setInterval(reload, POLL_MS);
-    return () => window.clearInterval(timer);
-  }, [isRunning, reload]);
+  usePolling(isRunning, status.reload, POLL_MS);
   const total = useLoad("total", () => api.read<TokenCount>("sys/internal/counters/tokens"));
   const begin = async (): Promise<void> => {
     const answer = await api.call("auth/token/tidy", { body: {} });
@@ -41,32 +37,30 @@ export function Tidy() {
   };
   const run = (isRunning ? value.running : value?.last) || null;
   return (
-    <section class="card" aria-labelledby="health-tidy">
-      <header>
-        <h2 id="health-tidy">Tidy</h2>
+    <Card
+      of={status}
+      body
+      title="Tidy"
+      beside={
         <AllowedButton look="button slim" needs={needsOf(ASKED_PATHS.tidy)} onClick={begin} disabled={isRunning}>
           {isRunning ? "Running" : "Run now"}
         </AllowedButton>
-      </header>
-      <LoadedPart loaded={status}>
-        {value && (
-          <dl class="facts" aria-live="polite">
-            <dt>State</dt>
-            <dd>{value.state}</dd>
-            {isRunning && total.value && run && (
-              <>
-                <dt>Examined</dt>
-                <dd>
-                  <Progress done={Number(run.accessors_examined ?? 0)} of={total.value.counters.service_tokens.total} />
-                </dd>
-              </>
-            )}
-            {run && <RunFacts run={run} />}
-          </dl>
-        )}
-        {problem && <ProblemNotice problem={problem} />}
-      </LoadedPart>
-    </section>
+      }
+    >
+      {value && (
+        <Facts
+          live
+          rows={{
+            State: value.state,
+            Examined: isRunning && total.value && run && (
+              <Progress done={Number(run.accessors_examined ?? 0)} of={total.value.counters.service_tokens.total} />
+            ),
+            ...(run && factsOfRun(run)),
+          }}
+        />
+      )}
+      {problem && <ProblemNotice problem={problem} />}
+    </Card>
   );
 }
 
@@ -75,29 +69,14 @@ interface TokenCount {
   readonly counters: { readonly service_tokens: { readonly total: number } };
 }
 
-function RunFacts({ run }: { readonly run: Figures }) {
-  const started = run.time_started;
-  const figures = Object.entries(run).filter(([, value]) => typeof value === "number" && value > 0);
-  return (
-    <>
-      {typeof started === "string" && (
-        <>
-          <dt>Began</dt>
-          <dd>
-            <Time at={started} both />
-          </dd>
-        </>
-      )}
-      {figures.map(([name, value]) => (
-        <>
-          <dt key={`${name} name`}>{words(name)}</dt>
-          <dd key={name} class={name === "failures" || name === "rows_tampered" ? "bad" : undefined}>
-            {compact(Number(value))}
-          </dd>
-        </>
-      ))}
-    </>
-  );
+function factsOfRun(run: Figures): FactRows {
+  const { time_started: started } = run;
+  const figures = Object.entries(run).flatMap(([name, value]) => {
+    if (typeof value !== "number" || value === 0) return [];
+    const isBad = name === "failures" || name === "rows_tampered";
+    return [[words(name), isBad ? <span class="bad">{compact(value)}</span> : compact(value)] as const];
+  });
+  return { Began: typeof started === "string" && <Time at={started} both />, ...Object.fromEntries(figures) };
 }
 
 const words = (name: string): string => {

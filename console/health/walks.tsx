@@ -1,17 +1,15 @@
-import { useEffect } from "preact/hooks";
 import { count, counted } from "../format.ts";
 import { href } from "../href.ts";
 import { done } from "../result.ts";
 import { useSession } from "../session.ts";
 import { filterOfBody, filterText } from "../tokens/filter.ts";
 import { AskedBy } from "../tokens/links.tsx";
-import type { Selection } from "../tokens/model.ts";
+import type { Asker, Selection } from "../tokens/model.ts";
 import { isUnderWay, type Job } from "../tokens/numbers.ts";
-import type { Asker } from "../tokens/token-end.ts";
+import { Card } from "../ui/card.tsx";
 import { DataTable } from "../ui/data-table.tsx";
-import { ProblemNotice } from "../ui/notice.tsx";
 import { Time } from "../ui/time.tsx";
-import { useLoad } from "../ui/use-load.ts";
+import { useLoad, usePolling } from "../ui/use-load.ts";
 
 const POLL_MS = 2_000;
 const LISTED = 20;
@@ -51,22 +49,9 @@ export function Walks() {
   });
   const { jobs = [], revocations = [] } = walks.value ?? {};
   const isRunning = jobs.some(isUnderWay) || revocations.some(({ clean_up: state }) => state === "running");
-  const { reload } = walks;
-  useEffect(() => {
-    if (!isRunning) return;
-    const timer = window.setInterval(reload, POLL_MS);
-    return () => window.clearInterval(timer);
-  }, [isRunning, reload]);
+  usePolling(isRunning, walks.reload, POLL_MS);
   return (
-    <section class="card" aria-labelledby="health-walks">
-      <header>
-        <h2 id="health-walks">Revocations of many</h2>
-      </header>
-      {walks.problem && (
-        <div class="body">
-          <ProblemNotice problem={walks.problem} onRetry={walks.reload} />
-        </div>
-      )}
+    <Card of={walks} title="Revocations of many">
       {walks.value && jobs.length + revocations.length === 0 && <p class="body muted">None yet.</p>}
       {jobs.length > 0 && (
         <DataTable
@@ -114,7 +99,7 @@ export function Walks() {
           ]}
         />
       )}
-    </section>
+    </Card>
   );
 }
 

@@ -1,13 +1,13 @@
 import { useState } from "preact/hooks";
-import { pathOf } from "../api-path.ts";
-import { href } from "../href.ts";
+import { href, pathOf } from "../href.ts";
 import type { Mounts } from "../methods/mount.ts";
 import { needsOf } from "../needs.ts";
-import { Confirm } from "../records/confirm.tsx";
+import { DeleteButton } from "../records/confirm.tsx";
 import type { FieldGroup } from "../records/field.ts";
 import { RecordForm } from "../records/record-form.tsx";
 import { useSession } from "../session.ts";
 import { AllowedButton } from "../ui/allowed.tsx";
+import { Card } from "../ui/card.tsx";
 import { Dialog } from "../ui/controls.tsx";
 import { DataTable } from "../ui/data-table.tsx";
 import { ProblemNotice } from "../ui/notice.tsx";
@@ -24,25 +24,18 @@ interface AliasesProps {
 
 /** The names by which auth methods know an entity or a group. */
 export function Aliases({ kind, owner, aliases, onChange }: AliasesProps) {
-  const { api } = useSession();
   const [adding, setAdding] = useState(false);
-  const [leaving, setLeaving] = useState<Alias | null>(null);
-  const pathOfAlias = ({ id }: Alias): string => `identity/${kind}/id/${pathOf(id)}`;
-  const done = (): void => {
-    setAdding(false);
-    setLeaving(null);
-    onChange();
-  };
   return (
-    <section class="card" aria-labelledby="aliases">
-      <header>
-        <h2 id="aliases">Aliases</h2>
-        {(kind === "entity-alias" || aliases.length === 0) && (
+    <Card
+      title="Aliases"
+      beside={
+        (kind === "entity-alias" || aliases.length === 0) && (
           <AllowedButton look="button slim" needs={needsOf(`identity/${kind}`)} onClick={() => setAdding(true)}>
             New alias…
           </AllowedButton>
-        )}
-      </header>
+        )
+      }
+    >
       {aliases.length === 0 ? (
         <p class="body muted">None: no login leads to it.</p>
       ) : (
@@ -64,32 +57,31 @@ export function Aliases({ kind, owner, aliases, onChange }: AliasesProps) {
               label: "Action",
               right: true,
               cell: (alias) => (
-                <AllowedButton
-                  look="button slim danger"
-                  needs={needsOf(pathOfAlias(alias), "DELETE")}
-                  onClick={() => setLeaving(alias)}
+                <DeleteButton
+                  path={`identity/${kind}/id/${pathOf(alias.id)}`}
+                  name={alias.name}
+                  title="Delete the alias"
+                  onDone={onChange}
                 >
-                  Delete…
-                </AllowedButton>
+                  <p>Logins of this name lead elsewhere from now on. Tokens that came by it stay.</p>
+                </DeleteButton>
               ),
             },
           ]}
         />
       )}
-      {adding && <NewAlias kind={kind} owner={owner} onMade={done} onClose={() => setAdding(false)} />}
-      {leaving && (
-        <Confirm
-          title="Delete the alias"
-          typing={leaving.name}
-          action="Delete"
-          send={() => api.call(pathOfAlias(leaving), { method: "DELETE" })}
-          onDone={done}
-          onClose={() => setLeaving(null)}
-        >
-          <p>Logins of this name lead elsewhere from now on. Tokens that came by it stay.</p>
-        </Confirm>
+      {adding && (
+        <NewAlias
+          kind={kind}
+          owner={owner}
+          onMade={() => {
+            setAdding(false);
+            onChange();
+          }}
+          onClose={() => setAdding(false)}
+        />
       )}
-    </section>
+    </Card>
   );
 }
 

@@ -1,13 +1,10 @@
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
-import { pathOf } from "../api-path.ts";
-import { needsOf } from "../needs.ts";
-import { Confirm } from "../records/confirm.tsx";
+import { pathOf } from "../href.ts";
+import { DeleteButton } from "../records/confirm.tsx";
 import type { FieldGroup } from "../records/field.ts";
 import { RecordForm } from "../records/record-form.tsx";
 import { useSession } from "../session.ts";
-import { AllowedButton } from "../ui/allowed.tsx";
-import { ProblemNotice } from "../ui/notice.tsx";
+import { Card } from "../ui/card.tsx";
 import { Time } from "../ui/time.tsx";
 import { useLoad } from "../ui/use-load.ts";
 
@@ -41,61 +38,50 @@ interface Named {
 export function IdentityCard<T extends Named>(props: IdentityCardProps<T>) {
   const { by, value, kind, title, groups, deletion, actions, children, onRenamed, onDeleted } = props;
   const { api } = useSession();
-  const [asking, setAsking] = useState(false);
   const record = useLoad(`${by} ${value}`, () => api.read<T>(`identity/${kind}/${by}/${pathOf(value)}`));
   const found = record.value;
   const path = `identity/${kind}/id/${pathOf(found?.id ?? "")}`;
   return (
     <div class="stack">
-      <section class="card" aria-labelledby={kind}>
-        <header>
-          <h2 id={kind} class="break">
+      <Card
+        of={record}
+        title={
+          <span class="break">
             {title} {found?.name ?? value}
-          </h2>
-          {found && (
+          </span>
+        }
+        beside={
+          found && (
             <div class="row">
               {actions?.(found)}
-              <AllowedButton look="button slim danger" needs={needsOf(path, "DELETE")} onClick={() => setAsking(true)}>
-                Delete…
-              </AllowedButton>
+              <DeleteButton path={path} name={found.name} title={`Delete ${found.name}`} onDone={onDeleted}>
+                <p>{deletion}</p>
+              </DeleteButton>
             </div>
-          )}
-        </header>
-        <div class="body stack">
-          {record.problem && <ProblemNotice problem={record.problem} onRetry={record.reload} />}
-          {found && (
-            <>
-              <p class="muted">
-                <code>{found.id}</code> · made <Time at={found.creation_time} both />
-              </p>
-              <RecordForm
-                groups={groups}
-                record={Object.fromEntries(Object.entries(found))}
-                action="Save"
-                request={(body) => ({ path, body })}
-                terraform={{ resource: { type: `vault_identity_${kind}` } }}
-                onSaved={({ name }) => {
-                  if (typeof name === "string") onRenamed(name);
-                  else record.reload();
-                }}
-              />
-            </>
-          )}
-        </div>
-      </section>
+          )
+        }
+        body
+      >
+        {found && (
+          <>
+            <p class="muted">
+              <code>{found.id}</code> · made <Time at={found.creation_time} both />
+            </p>
+            <RecordForm
+              groups={groups}
+              record={Object.fromEntries(Object.entries(found))}
+              action="Save"
+              request={(body) => ({ path, body })}
+              terraform={{ resource: { type: `vault_identity_${kind}` } }}
+              onSaved={({ name }) => {
+                if (typeof name === "string") onRenamed(name);
+                else record.reload();
+              }}
+            />
+          </>
+        )}
+      </Card>
       {found && children(found, record.reload)}
-      {asking && found && (
-        <Confirm
-          title={`Delete ${found.name}`}
-          typing={found.name}
-          action="Delete"
-          send={() => api.call(path, { method: "DELETE" })}
-          onDone={onDeleted}
-          onClose={() => setAsking(false)}
-        >
-          <p>{deletion}</p>
-        </Confirm>
-      )}
     </div>
   );
 }

@@ -1,6 +1,5 @@
-import { pathOf } from "../api-path.ts";
 import { count } from "../format.ts";
-import { href } from "../href.ts";
+import { href, pathOf } from "../href.ts";
 import { done } from "../result.ts";
 import { useSession } from "../session.ts";
 import { useLoad } from "../ui/use-load.ts";

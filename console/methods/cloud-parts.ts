@@ -4,47 +4,6 @@ import type { Part } from "../records/part.ts";
 import { identityFields } from "./identity-fields.ts";
 import { OPEN_BAO_ONLY, REFUSED_LOGINS, ROLE_LOSS, TOKENS } from "./role-fields.ts";
 
-/** The names that differ between the two types of the cloud method. */
-interface CloudWords {
-  readonly instances: string;
-  readonly image: string;
-  readonly instance: string;
-  readonly region: string;
-  readonly unique: string;
-  readonly alias: string;
-  readonly metadata: string;
-  readonly inferred: string;
-  readonly certificate: string;
-  readonly imageId: string;
-}
-
-const WORDS: Readonly<Record<"cloud" | "aws", CloudWords>> = {
-  cloud: {
-    instances: "vm",
-    image: "bound_image_id",
-    instance: "bound_vm_instance_id",
-    region: "inferred_cloud_region",
-    unique: "resolve_cloud_unique_ids",
-    alias: "vm_alias",
-    metadata: "vm_metadata",
-    inferred: "vm_instance",
-    certificate: "cloud_public_cert",
-    imageId: "image_id",
-  },
-  aws: {
-    instances: "ec2",
-    image: "bound_ami_id",
-    instance: "bound_ec2_instance_id",
-    region: "inferred_aws_region",
-    unique: "resolve_aws_unique_ids",
-    alias: "ec2_alias",
-    metadata: "ec2_metadata",
-    inferred: "ec2_instance",
-    certificate: "aws_public_cert",
-    imageId: "ami_id",
-  },
-};
-
 /** The provider's resources, which have the words of AWS alone. */
 const TERRAFORM = {
   roles: {
@@ -71,17 +30,19 @@ const TERRAFORM = {
 } as const satisfies Readonly<Record<string, TerraformResource>>;
 
 /** Parts of the cloud method, in the words of one of its types. */
-export function cloudParts(type: keyof typeof WORDS): readonly Part[] {
-  const words = WORDS[type];
-  const ofInstances = ["auth_type", words.instances] as const;
+export function cloudParts(type: "cloud" | "aws"): readonly Part[] {
+  const word = (cloud: string, aws: string): string => (type === "aws" ? aws : cloud);
+  const instances = word("vm", "ec2");
+  const inferred = word("vm_instance", "ec2_instance");
+  const ofInstances = ["auth_type", instances] as const;
   const ofPrincipals = ["auth_type", "iam"] as const;
   const inTerraform = (part: keyof typeof TERRAFORM) => (type === "aws" ? { terraform: TERRAFORM[part] } : {});
-  const inferring = ["inferred_entity_type", words.inferred] as const;
+  const inferring = ["inferred_entity_type", inferred] as const;
   const role: readonly Field[] = [
-    { name: "auth_type", label: "Who logs in", kind: "choice", choices: ["iam", words.instances], fixed: true },
+    { name: "auth_type", label: "Who logs in", kind: "choice", choices: ["iam", instances], fixed: true },
     { name: "bound_iam_principal_arn", label: "Principals, by ARN", kind: "names", when: ofPrincipals },
     {
-      name: words.unique,
+      name: word("resolve_cloud_unique_ids", "resolve_aws_unique_ids"),
       label: "Compare principals by their unique id",
       kind: "flag",
       usual: "true",
@@ -92,14 +53,19 @@ export function cloudParts(type: keyof typeof WORDS): readonly Part[] {
       name: "inferred_entity_type",
       label: "Taken for an instance",
       kind: "choice",
-      choices: ["", words.inferred],
+      choices: ["", inferred],
       when: ofPrincipals,
     },
-    { name: words.region, label: "Region of that instance", kind: "text", when: inferring },
+    {
+      name: word("inferred_cloud_region", "inferred_aws_region"),
+      label: "Region of that instance",
+      kind: "text",
+      when: inferring,
+    },
     { name: "bound_account_id", label: "Accounts", kind: "names" },
     { name: "bound_region", label: "Regions", kind: "names" },
-    { name: words.image, label: "Images", kind: "names" },
-    { name: words.instance, label: "Instances", kind: "names" },
+    { name: word("bound_image_id", "bound_ami_id"), label: "Images", kind: "names" },
+    { name: word("bound_vm_instance_id", "bound_ec2_instance_id"), label: "Instances", kind: "names" },
     { name: "bound_iam_instance_profile_arn", label: "Instance profiles, by ARN", kind: "names" },
     { name: "bound_iam_role_arn", label: "Roles of instances, by ARN", kind: "names" },
     { name: "bound_vpc_id", label: "VPCs", kind: "names" },
@@ -122,7 +88,6 @@ export function cloudParts(type: keyof typeof WORDS): readonly Part[] {
       one: "role",
       listPath: "roles",
       itemPath: "role",
-      canAdd: true,
       empty: "A role says which instances or principals may log in, and what their tokens may do.",
       loss: ROLE_LOSS,
       isRole: true,
@@ -210,13 +175,18 @@ export function cloudParts(type: keyof typeof WORDS): readonly Part[] {
           fields: [
             { name: "iam_alias", label: "Principals", kind: "choice", choices: ["role_id", "unique_id", "full_arn"] },
             {
-              name: words.alias,
+              name: word("vm_alias", "ec2_alias"),
               label: "Instances",
               kind: "choice",
-              choices: ["role_id", "instance_id", words.imageId],
+              choices: ["role_id", "instance_id", word("image_id", "ami_id")],
             },
             { name: "iam_metadata", label: "Metadata of principals", kind: "names", hint: "default: the usual." },
-            { name: words.metadata, label: "Metadata of instances", kind: "names", hint: "default: the usual." },
+            {
+              name: word("vm_metadata", "ec2_metadata"),
+              label: "Metadata of instances",
+              kind: "names",
+              hint: "default: the usual.",
+            },
           ],
         },
       ],
@@ -227,9 +197,7 @@ export function cloudParts(type: keyof typeof WORDS): readonly Part[] {
       ...inTerraform("accounts"),
       title: "Accounts",
       one: "account",
-      listPath: "config/sts",
       itemPath: "config/sts",
-      canAdd: true,
       empty: "For the instances of another account the mount assumes a role there.",
       loss: "Instances of the account are looked up without the role; logins of theirs may fail.",
       groups: [
@@ -250,7 +218,6 @@ export function cloudParts(type: keyof typeof WORDS): readonly Part[] {
       one: "certificate",
       listPath: "config/certificates",
       itemPath: "config/certificate",
-      canAdd: true,
       empty: "Those of the cloud are built in. Others verify documents of instances beside them.",
       loss: "Documents that it alone verifies are refused.",
       groups: [
@@ -258,7 +225,7 @@ export function cloudParts(type: keyof typeof WORDS): readonly Part[] {
           title: "Certificate",
           fields: [
             { name: "type", label: "Verifies", kind: "choice", choices: ["pkcs7", "identity"] },
-            { name: words.certificate, label: "In PEM", kind: "long text", required: true },
+            { name: word("cloud_public_cert", "aws_public_cert"), label: "In PEM", kind: "long text", required: true },
           ],
         },
       ],
@@ -268,7 +235,6 @@ export function cloudParts(type: keyof typeof WORDS): readonly Part[] {
       part: "access-list",
       title: "Access list",
       one: "instance",
-      listPath: "identity-accesslist",
       itemPath: "identity-accesslist",
       groups: [],
       canAdd: false,
@@ -281,10 +247,8 @@ export function cloudParts(type: keyof typeof WORDS): readonly Part[] {
       part: "deny-list",
       title: "Deny list",
       one: "role tag",
-      listPath: "roletag-denylist",
       itemPath: "roletag-denylist",
       groups: [],
-      canAdd: true,
       empty: "A role tag on it is refused at logins.",
       loss: "Instances with this tag may log in by it again.",
       action: { label: "Tidy…", path: "tidy/roletag-denylist", text: "Entries that have ended are removed now." },

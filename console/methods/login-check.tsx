@@ -4,12 +4,12 @@ import type { LoginCheck as LoginCheckOfMount } from "../records/part.ts";
 import type { Problem } from "../result.ts";
 import { useSession } from "../session.ts";
 import { AllowedButton } from "../ui/allowed.tsx";
-import { Field, Tags } from "../ui/controls.tsx";
+import { Field, Tags, TextInput } from "../ui/controls.tsx";
 import { Icon, type IconName } from "../ui/icons.tsx";
 import { Notice, ProblemNotice } from "../ui/notice.tsx";
 import { End } from "../ui/time.tsx";
 import { useLoad } from "../ui/use-load.ts";
-import { belowMount } from "./endpoint.ts";
+import { belowMount } from "./mount.ts";
 
 type Outcome = "passed" | "assumed" | "failed" | "not_reached";
 
@@ -133,12 +133,7 @@ export function LoginCheck({ mount, part }: { readonly mount: string; readonly p
             />
           </Field>
           <Field label="Address that it comes from" name="client_address" hint="Empty: yours.">
-            <input
-              value={address}
-              onInput={(event) => setAddress(event.currentTarget.value)}
-              autocomplete="off"
-              spellcheck={false}
-            />
+            <TextInput value={address} onText={setAddress} />
           </Field>
           <div class="actions">
             <AllowedButton look="button primary" needs={needsOf(belowMount(mount, part.path))} busy={busy}>

@@ -1,3 +1,9 @@
+import type { Api } from "../api.ts";
+import { href, pathOf } from "../href.ts";
+import type { Scope } from "../records/part.ts";
+import { type Answer, done } from "../result.ts";
+import type { Summary } from "../tokens/model.ts";
+
 /** An auth mount, as `sys/auth` lists it. */
 export interface Mount {
   readonly type: string;
@@ -8,3 +14,27 @@ export interface Mount {
 }
 
 export type Mounts = Readonly<Record<string, Mount>>;
+
+/** How many tokens came by each mount, by the path of the mount. */
+export async function tokensOfMounts(api: Api): Promise<Answer<ReadonlyMap<string, number>>> {
+  const summary = await api.read<Summary>("sys/tokens/summary", { group_by: "mount" });
+  if (!summary.ok) return summary;
+  return done(new Map(summary.value.groups.map(({ key, count }) => [key, count] as const)));
+}
+
+const encoded = (path: string): string => pathOf(...path.replace(/\/$/, "").split("/"));
+
+/** The endpoint of something below an auth mount. */
+export const belowMount = (mount: string, path: string, name?: string): string =>
+  `auth/${encoded(mount)}/${path}${name === undefined ? "" : `/${pathOf(name)}`}`;
+
+/** The endpoint of a mount itself, or of its tuning. */
+export const ofMount = (mount: string, what: "" | "tune" = ""): string =>
+  `sys/auth/${encoded(mount)}${what === "" ? "" : "/tune"}`;
+
+export const scopeOfMount = (mount: string): Scope => ({
+  name: mount,
+  mount,
+  endpoint: (path, name) => belowMount(mount, path, name),
+  page: (query) => href(["methods", mount], query),
+});

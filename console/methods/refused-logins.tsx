@@ -2,12 +2,12 @@ import { count } from "../format.ts";
 import { href } from "../href.ts";
 import type { RefusedLogins as RefusedLoginsOfMount } from "../records/part.ts";
 import { useSession } from "../session.ts";
+import { Card } from "../ui/card.tsx";
 import { Empty } from "../ui/controls.tsx";
 import { type DataColumn, DataTable } from "../ui/data-table.tsx";
-import { ProblemNotice } from "../ui/notice.tsx";
 import { Time } from "../ui/time.tsx";
 import { useLoad } from "../ui/use-load.ts";
-import { belowMount } from "./endpoint.ts";
+import { belowMount } from "./mount.ts";
 
 interface RefusedLogin {
   /** null: no role that exists. */
@@ -27,14 +27,15 @@ export function RefusedLogins({ mount, part }: { readonly mount: string; readonl
   const loaded = useLoad(path, () => api.read<{ readonly refused: readonly RefusedLogin[] }>(path));
   const rows = loaded.value?.refused ?? [];
   return (
-    <section class="card" aria-labelledby="refused-logins">
-      <header>
-        <h2 id="refused-logins">Logins that were refused lately</h2>
+    <Card
+      of={loaded}
+      title="Logins that were refused lately"
+      beside={
         <button type="button" class="button" onClick={loaded.reload} aria-disabled={loaded.busy}>
           Reload
         </button>
-      </header>
-      {loaded.problem && <ProblemNotice problem={loaded.problem} onRetry={loaded.reload} />}
+      }
+    >
       {loaded.value && rows.length === 0 && <Empty title="No login was refused" />}
       {rows.length > 0 && (
         <DataTable
@@ -44,7 +45,7 @@ export function RefusedLogins({ mount, part }: { readonly mount: string; readonl
           keyOf={({ role, check, first_time: first }) => JSON.stringify([role, check, first])}
         />
       )}
-    </section>
+    </Card>
   );
 }
 

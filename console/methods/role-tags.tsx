@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 import { RecordForm } from "../records/record-form.tsx";
+import { Card } from "../ui/card.tsx";
 import { Copy } from "../ui/controls.tsx";
 import { ROLE_TAG } from "./cloud-parts.ts";
 
@@ -19,32 +20,27 @@ interface RoleTagsProps {
 export function RoleTags({ path, keyOfTag }: RoleTagsProps) {
   const [tag, setTag] = useState<Tag | null>(null);
   return (
-    <section class="card" aria-labelledby="role-tags">
-      <header>
-        <h2 id="role-tags">Role tags</h2>
-      </header>
-      <div class="body stack">
-        {keyOfTag === "" ? (
+    <Card title="Role tags" body>
+      {keyOfTag === "" ? (
+        <p class="muted">
+          A tag on an instance can narrow the role for it. Name the key of the tag in the role first, and save it.
+        </p>
+      ) : (
+        <>
           <p class="muted">
-            A tag on an instance can narrow the role for it. Name the key of the tag in the role first, and save it.
+            The value for the tag <code>{keyOfTag}</code> of an instance. It is kept nowhere: who sets the tag can do no
+            more than what stands here.
           </p>
-        ) : (
-          <>
-            <p class="muted">
-              The value for the tag <code>{keyOfTag}</code> of an instance. It is kept nowhere: who sets the tag can do
-              no more than what stands here.
-            </p>
-            <RecordForm
-              groups={ROLE_TAG}
-              record={null}
-              action="Make the tag"
-              request={(body) => ({ path, body })}
-              onSaved={(_, made: Tag) => setTag(made)}
-            />
-            {tag && <Copy value={tag.tag_value} label="Value of the tag" />}
-          </>
-        )}
-      </div>
-    </section>
+          <RecordForm
+            groups={ROLE_TAG}
+            record={null}
+            action="Make the tag"
+            request={(body) => ({ path, body })}
+            onSaved={(_, made: Tag) => setTag(made)}
+          />
+          {tag && <Copy value={tag.tag_value} label="Value of the tag" />}
+        </>
+      )}
+    </Card>
   );
 }

@@ -10,10 +10,12 @@ import { go } from "../router.ts";
 import { useSession } from "../session.ts";
 import type { GroupBy } from "../tokens/group.ts";
 import { GroupChoice } from "../tokens/group-choice.tsx";
-import type { Summary } from "../tokens/summary.ts";
+import type { Summary } from "../tokens/model.ts";
 import { listTokens } from "../tokens/token.ts";
 import { type Bar, Bars } from "../ui/bars.tsx";
+import { Card } from "../ui/card.tsx";
 import { Empty, Segments } from "../ui/controls.tsx";
+import { Figures } from "../ui/facts.tsx";
 import { ProblemNotice } from "../ui/notice.tsx";
 import { PageHead } from "../ui/page-head.tsx";
 import { useNow } from "../ui/time.tsx";
@@ -81,70 +83,61 @@ export function EndsPage({ query }: { readonly query: URLSearchParams }) {
         {summary.problem && <ProblemNotice problem={summary.problem} onRetry={summary.reload} />}
         {summary.value && (
           <>
-            <dl class="figures">
-              <Figure label="End in this time" value={count(ending)} to={{ ...filter, sort: "end" }} />
-              <Figure
-                label="End later"
-                value={compact(later)}
-                to={{ ends_after: iso(span.until - 1), never_ends: "false", sort: "end" }}
-              />
-              <Figure label="Never end" value={compact(never)} to={{ never_ends: "true" }} />
-              <Figure label="All" value={compact(total)} to={{}} />
-            </dl>
-            <section class="card" aria-labelledby="ends-title">
-              <header>
-                <h2 id="ends-title">Tokens by the time they end</h2>
-                <span class="muted">{span.barText}, and leads to its tokens</span>
-              </header>
-              <div class="body">
-                {total === 0 ? (
-                  <Empty title="No tokens yet">
-                    <a class="button primary" href={href(["new-token"])}>
-                      New token
-                    </a>
-                  </Empty>
-                ) : (
-                  <Bars bars={data} />
-                )}
-              </div>
-            </section>
+            <Figures
+              rows={{
+                "End in this time": listed(count(ending), { ...filter, sort: "end" }),
+                "End later": listed(compact(later), {
+                  ends_after: iso(span.until - 1),
+                  never_ends: "false",
+                  sort: "end",
+                }),
+                "Never end": listed(compact(never), { never_ends: "true" }),
+                All: listed(compact(total), {}),
+              }}
+            />
+            <Card
+              title="Tokens by the time they end"
+              beside={<span class="muted">{span.barText}, and leads to its tokens</span>}
+              body
+            >
+              {total === 0 ? (
+                <Empty title="No tokens yet">
+                  <a class="button primary" href={href(["new-token"])}>
+                    New token
+                  </a>
+                </Empty>
+              ) : (
+                <Bars bars={data} />
+              )}
+            </Card>
           </>
         )}
         {!summary.problem && ends.problem && <ProblemNotice problem={ends.problem} onRetry={ends.reload} />}
         {ends.value && isOfSpan && ends.value.total > 0 && (
-          <section class="card" aria-labelledby="ends-groups">
-            <header>
-              <h2 id="ends-groups">
+          <Card
+            title={
+              <>
                 Whose end <span class="muted number">{counted(groups.length, "group")}</span>
-              </h2>
+              </>
+            }
+            beside={
               <span class="muted">
                 exact: all tokens are counted{by === "policy" && ", each in the group of each of its policies"}
               </span>
-            </header>
+            }
+          >
             <EndsTable ends={ends.value} span={span} by={by} filter={{ ...filter, sort: "end" }} hueOf={hueOf} />
-          </section>
+          </Card>
         )}
       </div>
     </>
   );
 }
 
-interface FigureProps {
-  readonly label: string;
-  readonly value: string;
-  readonly to: Readonly<Record<string, string>>;
-}
-
-function Figure({ label, value, to }: FigureProps) {
-  return (
-    <div>
-      <dt>{label}</dt>
-      <dd>
-        <a href={href(["tokens"], to)}>{value}</a>
-      </dd>
-    </div>
-  );
-}
+/** A number that leads to its tokens. */
+const listed = (value: string, filter: Readonly<Record<string, string>>) => (
+  <a href={href(["tokens"], filter)}>{value}</a>
+);
 
 const iso = (time: number): string => new Date(time).toISOString();
 

@@ -4,6 +4,7 @@ import { Quotas } from "../health/quotas.tsx";
 import { Tidy } from "../health/tidy.tsx";
 import { Walks } from "../health/walks.tsx";
 import { useSession } from "../session.ts";
+import { Figures } from "../ui/facts.tsx";
 import { Icon } from "../ui/icons.tsx";
 import { ProblemNotice } from "../ui/notice.tsx";
 import { PageHead } from "../ui/page-head.tsx";
@@ -28,22 +29,17 @@ export function HealthPage() {
       <div class="stack">
         {health.problem && <ProblemNotice problem={health.problem} onRetry={health.reload} />}
         {value && (
-          <dl class="figures">
-            <div>
-              <dt>State</dt>
-              <dd class={value.sealed ? "bad" : "good"}>
-                <Icon name={value.sealed ? "alert" : "check"} size={18} /> {value.sealed ? "Sealed" : "Serving"}
-              </dd>
-            </div>
-            <div>
-              <dt>Grove</dt>
-              <dd>{value.grove_version.split("+")[0]}</dd>
-            </div>
-            <div>
-              <dt>Version that the API names</dt>
-              <dd>{value.version}</dd>
-            </div>
-          </dl>
+          <Figures
+            rows={{
+              State: (
+                <span class={value.sealed ? "bad" : "good"}>
+                  <Icon name={value.sealed ? "alert" : "check"} size={18} /> {value.sealed ? "Sealed" : "Serving"}
+                </span>
+              ),
+              Grove: value.grove_version.split("+")[0],
+              "Version that the API names": value.version,
+            }}
+          />
         )}
         <Charts />
         <div class="columns even">

@@ -8,9 +8,9 @@ import { RecordForm } from "../records/record-form.tsx";
 import { go } from "../router.ts";
 import { useSession } from "../session.ts";
 import { AllowedLink } from "../ui/allowed.tsx";
+import { Card } from "../ui/card.tsx";
 import { Icon } from "../ui/icons.tsx";
-import { PageHead } from "../ui/page-head.tsx";
-import { Tabs } from "../ui/tabs.tsx";
+import { PageHead, Tabs } from "../ui/page-head.tsx";
 import { useLoad } from "../ui/use-load.ts";
 
 const KINDS = {
@@ -39,7 +39,7 @@ const KINDS = {
 export function IdentityPage({ query }: { readonly query: URLSearchParams }) {
   const { api } = useSession();
   const part = query.get("part") === "groups" ? "groups" : "entities";
-  const { path, title, one, groups, card: Card, empty } = KINDS[part];
+  const { path, title, one, groups, card: Details, empty } = KINDS[part];
   const name = query.get("name") ?? "";
   const id = query.get("id") ?? "";
   const names = useLoad(path, () => api.list(`${path}/name`));
@@ -62,25 +62,20 @@ export function IdentityPage({ query }: { readonly query: URLSearchParams }) {
       />
       <div class="columns">
         {query.has("new") && (
-          <section class="card" aria-labelledby="new-identity">
-            <header>
-              <h2 id="new-identity">New {one}</h2>
-            </header>
-            <div class="body">
-              <RecordForm
-                key={part}
-                groups={groups}
-                record={null}
-                action={`Make the ${one}`}
-                request={(body) => ({ path, body })}
-                terraform={{ resource: { type: `vault_identity_${one}` } }}
-                onSaved={({ name: made }) => goTo(placeOf(String(made)))}
-              />
-            </div>
-          </section>
+          <Card title={<>New {one}</>} body>
+            <RecordForm
+              key={part}
+              groups={groups}
+              record={null}
+              action={`Make the ${one}`}
+              request={(body) => ({ path, body })}
+              terraform={{ resource: { type: `vault_identity_${one}` } }}
+              onSaved={({ name: made }) => goTo(placeOf(String(made)))}
+            />
+          </Card>
         )}
         {!query.has("new") && (name !== "" || id !== "") && (
-          <Card
+          <Details
             key={`${part} ${id} ${name}`}
             by={id === "" ? "name" : "id"}
             value={id === "" ? name : id}

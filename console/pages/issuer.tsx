@@ -1,11 +1,9 @@
-import { pathOf } from "../api-path.ts";
-import { href } from "../href.ts";
+import { href, pathOf } from "../href.ts";
 import { ISSUER_PARTS } from "../issuer/parts.ts";
 import { CollectionPart } from "../records/collection-part.tsx";
-import type { Scope } from "../records/scope.ts";
+import type { Scope } from "../records/part.ts";
 import { SettingsPart } from "../records/settings-part.tsx";
-import { PageHead } from "../ui/page-head.tsx";
-import { Tabs } from "../ui/tabs.tsx";
+import { PageHead, Tabs } from "../ui/page-head.tsx";
 
 const DISCOVERY = "/v1/identity/oidc/.well-known/openid-configuration";
 

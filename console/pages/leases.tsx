@@ -1,13 +1,13 @@
 import { useState } from "preact/hooks";
-import { pathOf } from "../api-path.ts";
 import { counted, duration } from "../format.ts";
-import { href } from "../href.ts";
+import { href, pathOf } from "../href.ts";
 import { needsOf } from "../needs.ts";
-import { Confirm } from "../records/confirm.tsx";
+import { ConfirmButton } from "../records/confirm.tsx";
 import { go } from "../router.ts";
 import { useSession } from "../session.ts";
-import { AllowedButton } from "../ui/allowed.tsx";
+import { Card } from "../ui/card.tsx";
 import { Empty } from "../ui/controls.tsx";
+import { Facts } from "../ui/facts.tsx";
 import { ProblemNotice } from "../ui/notice.tsx";
 import { PageHead } from "../ui/page-head.tsx";
 import { End, Time } from "../ui/time.tsx";
@@ -119,61 +119,47 @@ function Way({ prefix }: { readonly prefix: string }) {
 
 function OneLease({ id, onRevoked }: { readonly id: string; readonly onRevoked: () => void }) {
   const { api } = useSession();
-  const [asking, setAsking] = useState(false);
   const lease = useLoad(id, async () => {
     const answer = await api.call<Lease>("sys/leases/lookup", { body: { lease_id: id } });
     return answer.ok ? { ok: true as const, value: answer.value.data } : answer;
   });
   const value = lease.value;
   return (
-    <section class="card" aria-labelledby="lease">
-      <header>
-        <h2 id="lease">Lease</h2>
-        {value && (
-          <AllowedButton look="button slim danger" needs={needsOf("sys/leases/revoke")} onClick={() => setAsking(true)}>
-            Revoke…
-          </AllowedButton>
-        )}
-      </header>
-      <div class="body stack">
-        {lease.problem && <ProblemNotice problem={lease.problem} onRetry={lease.reload} />}
-        {value && (
-          <dl class="facts">
-            <dt>Id</dt>
-            <dd>
-              <code>{value.id}</code>
-            </dd>
-            <dt>Issued</dt>
-            <dd>
-              <Time at={value.issue_time} both />
-            </dd>
-            <dt>Ends</dt>
-            <dd>
-              <End at={value.expire_time} both />
-            </dd>
-            <dt>Renewed</dt>
-            <dd>{value.last_renewal ? <Time at={value.last_renewal} both /> : "never"}</dd>
-            <dt>Renewable</dt>
-            <dd>{value.renewable ? "yes" : "no"}</dd>
-            <dt>Time left</dt>
-            <dd>{duration(value.ttl)}</dd>
-          </dl>
-        )}
-      </div>
-      {asking && (
-        <Confirm
-          title="Revoke the lease"
-          typing=""
-          action="Revoke"
-          send={() => api.call("sys/leases/revoke", { body: { lease_id: id } })}
-          onDone={onRevoked}
-          onClose={() => setAsking(false)}
-        >
-          <p>
-            The secret of the lease is taken back. The lease of a token is the token: it ends with everything below it.
-          </p>
-        </Confirm>
+    <Card
+      of={lease}
+      title="Lease"
+      beside={
+        value && (
+          <ConfirmButton
+            label="Revoke…"
+            needs={needsOf("sys/leases/revoke")}
+            title="Revoke the lease"
+            typing=""
+            action="Revoke"
+            send={() => api.call("sys/leases/revoke", { body: { lease_id: id } })}
+            onDone={onRevoked}
+          >
+            <p>
+              The secret of the lease is taken back. The lease of a token is the token: it ends with everything below
+              it.
+            </p>
+          </ConfirmButton>
+        )
+      }
+      body
+    >
+      {value && (
+        <Facts
+          rows={{
+            Id: <code>{value.id}</code>,
+            Issued: <Time at={value.issue_time} both />,
+            Ends: <End at={value.expire_time} both />,
+            Renewed: value.last_renewal ? <Time at={value.last_renewal} both /> : "never",
+            Renewable: value.renewable ? "yes" : "no",
+            "Time left": duration(value.ttl),
+          }}
+        />
       )}
-    </section>
+    </Card>
   );
 }

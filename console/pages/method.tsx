@@ -1,7 +1,6 @@
 import { href } from "../href.ts";
-import { scopeOfMount } from "../methods/endpoint.ts";
 import { LoginCheck } from "../methods/login-check.tsx";
-import type { Mounts } from "../methods/mount.ts";
+import { type Mounts, scopeOfMount } from "../methods/mount.ts";
 import { PARTS } from "../methods/parts.ts";
 import { RefusedLogins } from "../methods/refused-logins.tsx";
 import { RoleTags } from "../methods/role-tags.tsx";
@@ -12,8 +11,7 @@ import { SettingsPart } from "../records/settings-part.tsx";
 import { useSession } from "../session.ts";
 import { Empty } from "../ui/controls.tsx";
 import { ProblemNotice } from "../ui/notice.tsx";
-import { PageHead } from "../ui/page-head.tsx";
-import { Tabs } from "../ui/tabs.tsx";
+import { PageHead, Tabs } from "../ui/page-head.tsx";
 import { useLoad } from "../ui/use-load.ts";
 
 const TUNING = "tuning";

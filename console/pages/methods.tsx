@@ -1,8 +1,6 @@
-import { pathOf } from "../api-path.ts";
 import { count, duration } from "../format.ts";
-import { href } from "../href.ts";
-import type { Mounts } from "../methods/mount.ts";
-import { tokensOfMounts } from "../methods/token-counts.ts";
+import { href, pathOf } from "../href.ts";
+import { type Mounts, tokensOfMounts } from "../methods/mount.ts";
 import { needsOf } from "../needs.ts";
 import type { FieldGroup } from "../records/field.ts";
 import { RecordForm } from "../records/record-form.tsx";

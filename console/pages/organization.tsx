@@ -9,8 +9,7 @@ import { Webhooks } from "../teams/webhooks.tsx";
 import { AllowedLink } from "../ui/allowed.tsx";
 import { Icon } from "../ui/icons.tsx";
 import { ProblemNotice } from "../ui/notice.tsx";
-import { PageHead } from "../ui/page-head.tsx";
-import { Tabs } from "../ui/tabs.tsx";
+import { PageHead, Tabs } from "../ui/page-head.tsx";
 import { useLoad } from "../ui/use-load.ts";
 
 const PARTS = [

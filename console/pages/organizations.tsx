@@ -8,12 +8,12 @@ import { ASKED_PATHS, mayDo, useSession } from "../session.ts";
 import { NEW_ORGANIZATION } from "../teams/forms.ts";
 import { listResources, type Organization, resourceRequest, teamsPath } from "../teams/resources.ts";
 import { AllowedLink } from "../ui/allowed.tsx";
+import { Card } from "../ui/card.tsx";
 import { Empty } from "../ui/controls.tsx";
-import { DataTable } from "../ui/data-table.tsx";
+import { DataTable, Pager } from "../ui/data-table.tsx";
 import { Icon } from "../ui/icons.tsx";
 import { ProblemNotice } from "../ui/notice.tsx";
 import { PageHead } from "../ui/page-head.tsx";
-import { Pager } from "../ui/pager.tsx";
 import { Time } from "../ui/time.tsx";
 import { useLoad } from "../ui/use-load.ts";
 
@@ -38,12 +38,13 @@ export function OrganizationsPage() {
       </PageHead>
       {list.problem && <ProblemNotice problem={list.problem} onRetry={list.reload} />}
       {list.value && (
-        <section class="card" aria-labelledby="organizations">
-          <header>
-            <h2 id="organizations">
+        <Card
+          title={
+            <>
               Organizations <span class="muted number">{count(list.value.total)}</span>
-            </h2>
-          </header>
+            </>
+          }
+        >
           {list.value.items.length === 0 ? (
             <Empty
               title={
@@ -67,7 +68,7 @@ export function OrganizationsPage() {
             />
           )}
           <Pager page={page} pages={list.value.pages} onPage={setPage} />
-        </section>
+        </Card>
       )}
     </>
   );

@@ -4,7 +4,7 @@ import { href } from "../href.ts";
 import { needsOf } from "../needs.ts";
 import { CapabilityCheck } from "../policies/capability-check.tsx";
 import { useSession } from "../session.ts";
-import type { Summary } from "../tokens/summary.ts";
+import type { Summary } from "../tokens/model.ts";
 import { AllowedLink } from "../ui/allowed.tsx";
 import { Empty } from "../ui/controls.tsx";
 import { DataTable } from "../ui/data-table.tsx";

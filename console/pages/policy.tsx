@@ -11,7 +11,8 @@ import { failed } from "../result.ts";
 import { go } from "../router.ts";
 import { useSession } from "../session.ts";
 import { AllowedButton } from "../ui/allowed.tsx";
-import { Field } from "../ui/controls.tsx";
+import { Card } from "../ui/card.tsx";
+import { Field, TextInput } from "../ui/controls.tsx";
 import { ProblemNotice } from "../ui/notice.tsx";
 import { PageHead } from "../ui/page-head.tsx";
 import { Time } from "../ui/time.tsx";
@@ -82,14 +83,9 @@ export function PolicyPage({ name }: { readonly name: string }) {
         )}
         <div class="stack">
           {value && (
-            <section class="card" aria-labelledby="usage">
-              <header>
-                <h2 id="usage">Who has it</h2>
-              </header>
-              <div class="body">
-                <PolicyUsage name={name} />
-              </div>
-            </section>
+            <Card title="Who has it" body>
+              <PolicyUsage name={name} />
+            </Card>
           )}
           {name === "root" ? <CapabilityCheck /> : value && <CapabilityCheck policy={typed ?? value.policy} />}
         </div>
@@ -124,12 +120,7 @@ export function NewPolicyPage() {
       <div class="columns">
         <div class="stack">
           <Field label="Name" name="name">
-            <input
-              value={name}
-              onInput={(event) => setName(event.currentTarget.value.trim())}
-              autocomplete="off"
-              spellcheck={false}
-            />
+            <TextInput value={name} onText={(text) => setName(text.trim())} />
           </Field>
           <Editor
             name={name}

@@ -3,10 +3,12 @@ import { duration } from "../format.ts";
 import { href } from "../href.ts";
 import { needsOf } from "../needs.ts";
 import type { Problem } from "../result.ts";
-import { ASKED_PATHS, useSession } from "../session.ts";
+import { ASKED_PATHS, type Self, useSession } from "../session.ts";
 import { AllowedButton } from "../ui/allowed.tsx";
+import { Card } from "../ui/card.tsx";
 import { CopyButton, Tags } from "../ui/controls.tsx";
 import { DataTable } from "../ui/data-table.tsx";
+import { Facts } from "../ui/facts.tsx";
 import { Notice, ProblemNotice } from "../ui/notice.tsx";
 import { PageHead } from "../ui/page-head.tsx";
 import { End } from "../ui/time.tsx";
@@ -50,60 +52,22 @@ export function SessionPage() {
         {problem && <ProblemNotice problem={problem} />}
         {renewed && !problem && <Notice tone="good" title="Renewed" />}
         <div class="columns">
-          <section class="card" aria-labelledby="session-token">
-            <header>
-              <h2 id="session-token">Token</h2>
-            </header>
-            <dl class="facts body">
-              <dt>Name</dt>
-              <dd>{self.display_name || "none"}</dd>
-              <dt>Policies</dt>
-              <dd>
-                <Tags names={policies} most={20} />
-              </dd>
-              <dt>Ends</dt>
-              <dd>
-                <End at={self.expire_time} both />
-              </dd>
-              {self.explicit_max_ttl > 0 && (
-                <>
-                  <dt>Longest life</dt>
-                  <dd>{duration(self.explicit_max_ttl)}</dd>
-                </>
-              )}
-              <dt>Made at</dt>
-              <dd>
-                <code>{self.path}</code>
-              </dd>
-              <dt>Type</dt>
-              <dd>{self.type}</dd>
-              <dt>Accessor</dt>
-              <dd>
-                {self.accessor === "" ? (
-                  "none: only service tokens have one"
-                ) : (
-                  <span class="accessor">
-                    <a class="mono break" href={href(["tokens", self.accessor])}>
-                      {self.accessor}
-                    </a>
-                    <CopyButton value={self.accessor} label="Copy the accessor" />
-                  </span>
-                )}
-              </dd>
-              {self.entity_id !== "" && (
-                <>
-                  <dt>Entity</dt>
-                  <dd>
-                    <code>{self.entity_id}</code>
-                  </dd>
-                </>
-              )}
-            </dl>
-          </section>
-          <section class="card" aria-labelledby="session-rights">
-            <header>
-              <h2 id="session-rights">What you may do here</h2>
-            </header>
+          <Card title="Token">
+            <Facts
+              body
+              rows={{
+                Name: self.display_name || "none",
+                Policies: <Tags names={policies} most={20} />,
+                Ends: <End at={self.expire_time} both />,
+                "Longest life": self.explicit_max_ttl > 0 && duration(self.explicit_max_ttl),
+                "Made at": <code>{self.path}</code>,
+                Type: self.type,
+                Accessor: self.accessor === "" ? "none: only service tokens have one" : <OwnAccessor {...self} />,
+                Entity: self.entity_id !== "" && <code>{self.entity_id}</code>,
+              }}
+            />
+          </Card>
+          <Card title="What you may do here">
             {!capabilities.of(ASKED_PATHS.tokens) && (
               <p class="body muted">Your policies refuse the question. Each page says what the server refuses.</p>
             )}
@@ -125,9 +89,20 @@ export function SessionPage() {
                 ]}
               />
             )}
-          </section>
+          </Card>
         </div>
       </div>
     </>
+  );
+}
+
+function OwnAccessor({ accessor }: Pick<Self, "accessor">) {
+  return (
+    <span class="accessor">
+      <a class="mono break" href={href(["tokens", accessor])}>
+        {accessor}
+      </a>
+      <CopyButton value={accessor} label="Copy the accessor" />
+    </span>
   );
 }

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { Api } from "../api.ts";
 import type { Problem } from "../result.ts";
 import type { Credential, SessionState } from "../session.ts";
-import { Field, Segments } from "../ui/controls.tsx";
+import { Field, Segments, TextInput } from "../ui/controls.tsx";
 import { Icon } from "../ui/icons.tsx";
 import { Notice, ProblemNotice } from "../ui/notice.tsx";
 import { useLoad } from "../ui/use-load.ts";
@@ -92,12 +92,7 @@ export function SignIn({ state }: { readonly state: SessionState }) {
                 </select>
               </Field>
               <Field label="Role" hint="Empty: the usual one of the method.">
-                <input
-                  value={role}
-                  onInput={(event) => setRole(event.currentTarget.value.trim())}
-                  autocomplete="off"
-                  spellcheck={false}
-                />
+                <TextInput value={role} onText={(text) => setRole(text.trim())} />
               </Field>
             </>
           )}

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { href } from "../href.ts";
 import { needsOf } from "../needs.ts";
-import { Confirm } from "../records/confirm.tsx";
+import { DeleteButton } from "../records/confirm.tsx";
 import { secondsOf } from "../records/field.ts";
 import { RecordForm } from "../records/record-form.tsx";
 import { go } from "../router.ts";
@@ -23,6 +23,7 @@ import {
 import { ShownOnce } from "../teams/shown-once.tsx";
 import { TokenList } from "../teams/token-list.tsx";
 import { AllowedButton } from "../ui/allowed.tsx";
+import { Card } from "../ui/card.tsx";
 import { Dialog, Empty } from "../ui/controls.tsx";
 import { ProblemNotice } from "../ui/notice.tsx";
 import { PageHead } from "../ui/page-head.tsx";
@@ -39,7 +40,6 @@ interface TeamPageProps {
 export function TeamPage({ organization, id }: TeamPageProps) {
   const { api } = useSession();
   const team = useLoad(id, () => readResource<Team>(api, teamsPath("teams", id)));
-  const [asking, setAsking] = useState(false);
   const value = team.value;
   return (
     <>
@@ -51,14 +51,16 @@ export function TeamPage({ organization, id }: TeamPageProps) {
           </>
         }
       >
-        <AllowedButton
+        <DeleteButton
           look="button danger"
-          needs={needsOf(teamsPath("teams", id), "DELETE")}
-          onClick={() => setAsking(true)}
+          path={teamsPath("teams", id)}
+          name={value?.attributes.name ?? ""}
+          title={`Delete ${value?.attributes.name}`}
           disabled={!value}
+          onDone={() => go(href(["teams", organization]), "replace")}
         >
-          Delete…
-        </AllowedButton>
+          <p>Its tokens are refused from the answer on.</p>
+        </DeleteButton>
       </PageHead>
       {team.problem && <ProblemNotice problem={team.problem} onRetry={team.reload} />}
       {value && (
@@ -77,18 +79,6 @@ export function TeamPage({ organization, id }: TeamPageProps) {
             </div>
           </section>
         </div>
-      )}
-      {asking && value && (
-        <Confirm
-          title={`Delete ${value.attributes.name}`}
-          typing={value.attributes.name}
-          action="Delete"
-          send={() => api.call(teamsPath("teams", id), { method: "DELETE" })}
-          onDone={() => go(href(["teams", organization]), "replace")}
-          onClose={() => setAsking(false)}
-        >
-          <p>Its tokens are refused from the answer on.</p>
-        </Confirm>
       )}
     </>
   );
@@ -110,9 +100,10 @@ function Tokens({ organization, id, name }: TeamPageProps & { readonly name: str
     list.reload();
   };
   return (
-    <section class="card" aria-labelledby="team-tokens">
-      <header>
-        <h2 id="team-tokens">Tokens</h2>
+    <Card
+      of={list}
+      title="Tokens"
+      beside={
         <AllowedButton
           look="button slim"
           needs={needsOf(teamsPath("teams", id, "authentication-tokens"))}
@@ -120,8 +111,8 @@ function Tokens({ organization, id, name }: TeamPageProps & { readonly name: str
         >
           New token…
         </AllowedButton>
-      </header>
-      {list.problem && <ProblemNotice problem={list.problem} onRetry={list.reload} />}
+      }
+    >
       {list.value && tokens.length === 0 && (
         <Empty title="No tokens yet">
           <p>The holder of a token of the team acts as the team.</p>
@@ -180,7 +171,7 @@ function Tokens({ organization, id, name }: TeamPageProps & { readonly name: str
         </Dialog>
       )}
       {secret !== "" && <ShownOnce secret={secret} onClose={() => setSecret("")} />}
-    </section>
+    </Card>
   );
 }
 

@@ -4,15 +4,16 @@ import { href } from "../href.ts";
 import { needsOf } from "../needs.ts";
 import type { Problem } from "../result.ts";
 import { useSession } from "../session.ts";
-import { readTokenOrEnd } from "../tokens/ended.ts";
 import { EndedTokenPage } from "../tokens/ended-token.tsx";
 import { amountText, childrenText, descendantsText, nameOf, type Token } from "../tokens/model.ts";
 import { RevokeOne } from "../tokens/revoke-dialog.tsx";
-import { readToken, type TokenDetail } from "../tokens/token.ts";
+import { readToken, readTokenOrEnd, type TokenDetail } from "../tokens/token.ts";
 import { TokenFacts } from "../tokens/token-facts.tsx";
-import { Accessor } from "../ui/accessor.tsx";
 import { AllowedButton } from "../ui/allowed.tsx";
+import { Card } from "../ui/card.tsx";
+import { Accessor } from "../ui/controls.tsx";
 import { DataTable } from "../ui/data-table.tsx";
+import { Figures } from "../ui/facts.tsx";
 import { Icon } from "../ui/icons.tsx";
 import { Notice, ProblemNotice } from "../ui/notice.tsx";
 import { PageHead } from "../ui/page-head.tsx";
@@ -81,46 +82,40 @@ function Detail({ detail }: { readonly detail: TokenDetail }) {
   return (
     <div class="stack">
       <section aria-label="What a revocation would take">
-        <dl class="figures blast">
-          <div>
-            <dt>Would go with it</dt>
-            <dd>
-              {amountText(descendants)} <small>{descendants.count === 1 ? "descendant" : "descendants"}</small>
-            </dd>
-          </div>
-          <div>
-            <dt>Leases</dt>
-            <dd>{amountText(leases)}</dd>
-          </div>
-          <div>
-            <dt>Cubbyhole</dt>
-            <dd>
-              {count(cubbyhole.values)}{" "}
-              <small>
-                {cubbyhole.values === 1 ? "value" : "values"}
-                {cubbyhole.values > 0 && `, ${bytes(cubbyhole.bytes)}`}
-              </small>
-            </dd>
-          </div>
-          <div>
-            <dt>Ends</dt>
-            <dd class="end">
-              <End at={token.expires} />
-            </dd>
-          </div>
-        </dl>
+        <Figures
+          isWarning
+          rows={{
+            "Would go with it": (
+              <>
+                {amountText(descendants)} <small>{descendants.count === 1 ? "descendant" : "descendants"}</small>
+              </>
+            ),
+            Leases: amountText(leases),
+            Cubbyhole: (
+              <>
+                {count(cubbyhole.values)}{" "}
+                <small>
+                  {cubbyhole.values === 1 ? "value" : "values"}
+                  {cubbyhole.values > 0 && `, ${bytes(cubbyhole.bytes)}`}
+                </small>
+              </>
+            ),
+            Ends: (
+              <span class="end">
+                <End at={token.expires} />
+              </span>
+            ),
+          }}
+        />
       </section>
       <div class="columns">
         <div class="stack">
           <Lineage detail={detail} />
           {detail.held_leases.length > 0 && <HeldLeases leases={detail.held_leases} />}
         </div>
-        <section class="card" aria-labelledby="token-facts">
-          <header>
-            <h2 id="token-facts">Token</h2>
-          </header>
+        <Card title="Token">
           <TokenFacts token={token} />
-        </section>
+        </Card>
       </div>
     </div>
   );
@@ -129,11 +124,7 @@ function Detail({ detail }: { readonly detail: TokenDetail }) {
 /** What the token itself holds; a lease is revoked on its own page. */
 function HeldLeases({ leases }: { readonly leases: TokenDetail["held_leases"] }) {
   return (
-    <section class="card" aria-labelledby="token-leases">
-      <header>
-        <h2 id="token-leases">Leases that it holds</h2>
-        <span class="muted number">{count(leases.length)}</span>
-      </header>
+    <Card title="Leases that it holds" beside={<span class="muted number">{count(leases.length)}</span>}>
       <DataTable
         label="Leases that it holds"
         rows={leases}
@@ -150,7 +141,7 @@ function HeldLeases({ leases }: { readonly leases: TokenDetail["held_leases"] })
           { label: "Ends", right: true, cell: ({ expire_time: at }) => <End at={at} /> },
         ]}
       />
-    </section>
+    </Card>
   );
 }
 
@@ -169,11 +160,7 @@ function Lineage({ detail }: { readonly detail: TokenDetail }) {
     setNext(answer.value.children_next);
   };
   return (
-    <section class="card" aria-labelledby="token-lineage">
-      <header>
-        <h2 id="token-lineage">Lineage</h2>
-        <span class="muted number">{childrenText(token.children) || "no children"}</span>
-      </header>
+    <Card title="Lineage" beside={<span class="muted number">{childrenText(token.children) || "no children"}</span>}>
       <ol class="lineage">
         {cut && <li class="muted">more above</li>}
         {ancestors.map((one, at) => (
@@ -204,7 +191,7 @@ function Lineage({ detail }: { readonly detail: TokenDetail }) {
         )}
       </ol>
       {problem && <ProblemNotice problem={problem} />}
-    </section>
+    </Card>
   );
 }
 

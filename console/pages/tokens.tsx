@@ -4,8 +4,7 @@ import { href } from "../href.ts";
 import { needsOf } from "../needs.ts";
 import { go } from "../router.ts";
 import { ASKED_PATHS, mayDo, useSession } from "../session.ts";
-import { ColumnChoice } from "../tokens/column-choice.tsx";
-import { type Column, shownColumns } from "../tokens/columns.tsx";
+import { type Column, ColumnChoice, shownColumns } from "../tokens/columns.tsx";
 import { ExportMenu } from "../tokens/export-menu.tsx";
 import { FILTER_FIELDS, type Filter, filterBody, filterOf, filterText } from "../tokens/filter.ts";
 import { FilterBar } from "../tokens/filter-bar.tsx";
@@ -18,10 +17,10 @@ import { Total } from "../tokens/total.tsx";
 import { useTokenPages } from "../tokens/use-token-pages.ts";
 import { AllowedButton, AllowedLink } from "../ui/allowed.tsx";
 import { Empty } from "../ui/controls.tsx";
+import { Scroll } from "../ui/data-table.tsx";
 import { Icon } from "../ui/icons.tsx";
 import { ProblemNotice } from "../ui/notice.tsx";
 import { PageHead } from "../ui/page-head.tsx";
-import { Scroll } from "../ui/scroll.tsx";
 import { useDrawnRows } from "../ui/use-drawn-rows.ts";
 
 /** As the style sheet has it. */

@@ -1,7 +1,8 @@
 import { useState } from "preact/hooks";
 import type { Problem } from "../result.ts";
 import { useSession } from "../session.ts";
-import { Field, Segments } from "../ui/controls.tsx";
+import { Card } from "../ui/card.tsx";
+import { Field, Segments, TextInput } from "../ui/controls.tsx";
 import { ProblemNotice } from "../ui/notice.tsx";
 import { type Explanation, ExplanationNotice } from "./explanation.tsx";
 
@@ -64,10 +65,7 @@ export function CapabilityCheck({ policy }: CapabilityCheckProps) {
   };
 
   return (
-    <section class="card" aria-labelledby="capability-check">
-      <header>
-        <h2 id="capability-check">What may {policy === undefined ? "a token" : "it"} do on a path, and why?</h2>
-      </header>
+    <Card title={<>What may {policy === undefined ? "a token" : "it"} do on a path, and why?</>}>
       <form class="body stack" onSubmit={submit}>
         <Segments
           legend="Whose"
@@ -83,24 +81,11 @@ export function CapabilityCheck({ policy }: CapabilityCheckProps) {
         )}
         {subject === "accessor" && (
           <Field label="Accessor" name="accessor">
-            <input
-              value={other}
-              onInput={(event) => setOther(event.currentTarget.value)}
-              required
-              autocomplete="off"
-              spellcheck={false}
-            />
+            <TextInput value={other} onText={setOther} required />
           </Field>
         )}
         <Field label="Path" name="path">
-          <input
-            value={path}
-            onInput={(event) => setPath(event.currentTarget.value)}
-            placeholder="auth/token/create"
-            required
-            autocomplete="off"
-            spellcheck={false}
-          />
+          <TextInput value={path} onText={setPath} placeholder="auth/token/create" required />
         </Field>
         {subject !== "policy" && (
           <Field label="Operation" name="operation">
@@ -126,7 +111,7 @@ export function CapabilityCheck({ policy }: CapabilityCheckProps) {
           </div>
         )}
       </form>
-    </section>
+    </Card>
   );
 }
 

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { pathOf } from "../api-path.ts";
+import { pathOf } from "../href.ts";
 import { needsOf } from "../needs.ts";
 import { CopyAs } from "../records/copy-as.tsx";
 import type { Problem } from "../result.ts";
@@ -7,8 +7,7 @@ import { useSession } from "../session.ts";
 import { AllowedButton } from "../ui/allowed.tsx";
 import { Notice, ProblemNotice } from "../ui/notice.tsx";
 import { DiffView } from "./diff-view.tsx";
-import { offsetOf, type Place, placeIn } from "./place.ts";
-import { isConflict, type StoredPolicy, settingsOf } from "./policy.ts";
+import { isConflict, offsetOf, type Place, placeIn, type StoredPolicy, settingsOf } from "./policy.ts";
 import { usePolicyText } from "./use-policy-text.ts";
 
 /** Where a policy is in the API. */

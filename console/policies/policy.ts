@@ -21,3 +21,24 @@ export function settingsOf({ name: _, policy: __, version: ___, modified: ____, 
 /** True when the server has another version than the one that the request named. */
 export const isConflict = ({ status, messages }: Problem): boolean =>
   status === 400 && messages.some((message) => message.includes("check-and-set"));
+
+/** A place in a text: lines and columns begin with 1. */
+export interface Place {
+  readonly line: number;
+  readonly column: number;
+}
+
+/** The place that a message of the policy parser names; null when it names none. */
+export function placeIn(message: string): Place | null {
+  const found = /line (\d+)(?:,? (?:column|col) (\d+))?/i.exec(message) ?? /\b(\d+):(\d+)\b/.exec(message);
+  return found ? { line: Number(found[1]), column: Number(found[2] ?? 1) } : null;
+}
+
+/** Where the place is in the text, in characters from its beginning. */
+export function offsetOf(text: string, { line, column }: Place): number {
+  const lines = text.split("\n");
+  const before = lines.slice(0, line - 1).reduce((sum, one) => sum + one.length + 1, 0);
+  // The server counts characters, the browser units of which some characters have two.
+  const within = [...(lines[line - 1] ?? "")].slice(0, column - 1).join("");
+  return Math.min(text.length, before + within.length);
+}

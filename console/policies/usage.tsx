@@ -1,7 +1,7 @@
-import { pathOf } from "../api-path.ts";
 import { counted } from "../format.ts";
-import { href } from "../href.ts";
+import { href, pathOf } from "../href.ts";
 import { useSession } from "../session.ts";
+import { Facts } from "../ui/facts.tsx";
 import { useLoad } from "../ui/use-load.ts";
 
 interface Holders {
@@ -35,16 +35,16 @@ export function PolicyUsage({ name }: { readonly name: string }) {
   if (!usage.value) return <p class="small muted">{usage.problem?.messages.join(" ") ?? "Counting who has it…"}</p>;
   const { tokens, roles, entities, groups, teams } = usage.value;
   return (
-    <dl class="facts" aria-label="Who has it">
-      <dt>Tokens</dt>
-      <dd>
-        <a href={href(["tokens"], { policy: name })}>{counted(tokens, "token")}</a>
-      </dd>
-      <Kind label="Roles" holders={roles} hrefOf={hrefOfRole} />
-      <Kind label="Entities" holders={entities} />
-      <Kind label="Groups" holders={groups} />
-      <Kind label="Teams" holders={teams} />
-    </dl>
+    <Facts
+      label="Who has it"
+      rows={{
+        Tokens: <a href={href(["tokens"], { policy: name })}>{counted(tokens, "token")}</a>,
+        Roles: <Names holders={roles} hrefOf={hrefOfRole} />,
+        Entities: <Names holders={entities} />,
+        Groups: <Names holders={groups} />,
+        Teams: <Names holders={teams} />,
+      }}
+    />
   );
 }
 
@@ -53,29 +53,25 @@ function hrefOfRole(path: string): string | undefined {
   return mount && role ? href(["methods", mount], { part: "roles", name: role }) : undefined;
 }
 
-interface KindProps {
-  readonly label: string;
+interface NamesProps {
   readonly holders: Holders;
   readonly hrefOf?: (name: string) => string | undefined;
 }
 
-function Kind({ label, holders: { count, more, names }, hrefOf }: KindProps) {
+function Names({ holders: { count, more, names }, hrefOf }: NamesProps) {
   return (
     <>
-      <dt>{label}</dt>
-      <dd>
-        {more ? `at least ${count}` : count}
-        {names.slice(0, SHOWN).map((name, at) => {
-          const address = hrefOf?.(name);
-          return (
-            <span key={name} class="break">
-              {at === 0 ? ": " : ", "}
-              {address ? <a href={address}>{name}</a> : name}
-            </span>
-          );
-        })}
-        {count > SHOWN && ", …"}
-      </dd>
+      {more ? `at least ${count}` : count}
+      {names.slice(0, SHOWN).map((name, at) => {
+        const address = hrefOf?.(name);
+        return (
+          <span key={name} class="break">
+            {at === 0 ? ": " : ", "}
+            {address ? <a href={address}>{name}</a> : name}
+          </span>
+        );
+      })}
+      {count > SHOWN && ", …"}
     </>
   );
 }

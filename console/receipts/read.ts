@@ -1,5 +1,5 @@
 import type { Api } from "../api.ts";
-import { pathOf } from "../api-path.ts";
+import { pathOf } from "../href.ts";
 import { type Answer, done } from "../result.ts";
 import { MOST_NAMED } from "../tokens/model.ts";
 import type { Checked, Receipt } from "./receipt.ts";

@@ -5,7 +5,9 @@ import { useSession } from "../session.ts";
 import { AskedBy } from "../tokens/links.tsx";
 import { amountText } from "../tokens/model.ts";
 import { groupsText, type Preview } from "../tokens/numbers.ts";
+import { Card } from "../ui/card.tsx";
 import { download } from "../ui/download.ts";
+import { Facts } from "../ui/facts.tsx";
 import { Notice, ProblemNotice } from "../ui/notice.tsx";
 import { Time } from "../ui/time.tsx";
 import { readReceipt, verifyEnded } from "./read.ts";
@@ -31,47 +33,36 @@ export function ReceiptCard({ receipt, preview }: ReceiptCardProps) {
     const text = preview && groupsText(preview.by[name], preview.total);
     return text ? [[`By ${name}`, text] as const] : [];
   });
-  const rows = [
-    ["Asked by", <AskedBy key="by" by={by} />],
-    ...(receipt.request_id === "" ? [] : [["Request", <code key="request">{receipt.request_id}</code>] as const]),
-    ["Began", <Time key="began" at={receipt.started} both />],
-    ["Came to its end", receipt.finished ? <Time key="end" at={receipt.finished} both /> : "not yet"],
-    ["Filter", <code key="filter">{JSON.stringify(receipt.filter)}</code>],
-    ["Matched", counted(numbers.matched, "token")],
-    ["Ended in all", counted(numbers.total, "token")],
-    ...(preview ? [["Leases", amountText(preview.leases)] as const] : []),
-    ...groups,
-    [
-      "Tokens",
+  const rows = {
+    "Asked by": <AskedBy by={by} />,
+    Request: receipt.request_id !== "" && <code>{receipt.request_id}</code>,
+    Began: <Time at={receipt.started} both />,
+    "Came to its end": receipt.finished ? <Time at={receipt.finished} both /> : "not yet",
+    Filter: <code>{JSON.stringify(receipt.filter)}</code>,
+    Matched: counted(numbers.matched, "token"),
+    "Ended in all": counted(numbers.total, "token"),
+    Leases: preview && amountText(preview.leases),
+    ...Object.fromEntries(groups),
+    Tokens: (
       <>
-        <a key="tokens" href={href(["ended"], { job })}>
-          {counted(numbers.total, "accessor")}
-        </a>
+        <a href={href(["ended"], { job })}>{counted(numbers.total, "accessor")}</a>
         {!receipt.complete && ", not all of them named: they are swept still, or their ends are kept no longer"}
-      </>,
-    ],
-  ] as const;
+      </>
+    ),
+  };
   return (
-    <section class="card" aria-labelledby="receipt">
-      <header>
-        <h2 id="receipt">What ended</h2>
+    <Card
+      title="What ended"
+      beside={
         <button type="button" class="button slim" aria-disabled={file.read !== null} onClick={file.start}>
           {file.read === null ? "Export JSON" : `Reading… ${count(file.read)} of ${count(numbers.total)}`}
         </button>
-      </header>
+      }
+    >
       {file.problem && <ProblemNotice problem={file.problem} />}
-      <dl class="facts body">
-        {rows.map(([name, value]) => (
-          <>
-            <dt key={`${name} name`}>{name}</dt>
-            <dd key={name} class="break">
-              {value}
-            </dd>
-          </>
-        ))}
-      </dl>
+      <Facts body rows={rows} />
       {numbers.total > 0 && <CheckAgain job={job} total={numbers.total} />}
-    </section>
+    </Card>
   );
 }
 

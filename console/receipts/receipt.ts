@@ -1,4 +1,4 @@
-import type { Asker } from "../tokens/token-end.ts";
+import type { Asker } from "../tokens/model.ts";
 
 /** What a revocation of many has ended, or a page of it (docs/inventory.md). */
 export interface Receipt {

@@ -1,24 +1,20 @@
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
 import { counted } from "../format.ts";
 import { href } from "../href.ts";
 import { needsOf } from "../needs.ts";
 import { go } from "../router.ts";
 import { useSession } from "../session.ts";
-import { AllowedButton, AllowedLink } from "../ui/allowed.tsx";
+import { AllowedLink } from "../ui/allowed.tsx";
+import { Card } from "../ui/card.tsx";
 import { Icon } from "../ui/icons.tsx";
-import { ProblemNotice } from "../ui/notice.tsx";
 import { useLoad } from "../ui/use-load.ts";
-import { ActionButton } from "./action-button.tsx";
 import { recordOf, type TerraformResource } from "./commands.ts";
-import { Confirm } from "./confirm.tsx";
+import { ActionButton, DeleteButton } from "./confirm.tsx";
 import { RecordFacts } from "./facts.tsx";
-import type { FieldGroup, RecordValue } from "./field.ts";
+import { type FieldGroup, newNameMistake, type RecordValue } from "./field.ts";
 import { NameList } from "./name-list.tsx";
-import { newNameMistake } from "./new-name.ts";
-import type { Collection } from "./part.ts";
+import type { Collection, Scope } from "./part.ts";
 import { RecordForm } from "./record-form.tsx";
-import type { Scope } from "./scope.ts";
 
 interface CollectionPartProps {
   readonly scope: Scope;
@@ -38,7 +34,7 @@ const NAME = "name of the record";
 /** Roles, certificates, entries of a list: all of one kind, and one of them to look at and change. */
 export function CollectionPart({ scope, part, name, isNew, more }: CollectionPartProps) {
   const { api } = useSession();
-  const listPath = scope.endpoint(part.listPath);
+  const listPath = scope.endpoint(part.listPath ?? part.itemPath);
   const names = useLoad(listPath, () => api.list(listPath));
   const placeOf = (one: string): string => scope.page({ part: part.part, name: one });
   return (
@@ -85,7 +81,7 @@ export function CollectionPart({ scope, part, name, isNew, more }: CollectionPar
         {part.action && (
           <ActionButton path={scope.endpoint(part.action.path)} action={part.action} onDone={names.reload} />
         )}
-        {part.canAdd && (
+        {part.canAdd !== false && (
           <AllowedLink
             look="button slim"
             needs={needsOf(scope.endpoint(part.itemPath, "new"))}
@@ -121,22 +117,17 @@ function NewRecord({ scope, part, names, onMade }: NewRecordProps) {
     fields: [{ name: NAME, label: capital(part.one), kind: "text", required: true }, ...(first?.fields ?? [])],
   };
   return (
-    <section class="card" aria-labelledby="new-record">
-      <header>
-        <h2 id="new-record">New {part.one}</h2>
-      </header>
-      <div class="body">
-        <RecordForm
-          groups={[named, ...others]}
-          record={null}
-          action={`Make the ${part.one}`}
-          mistake={({ [NAME]: name }) => newNameMistake(String(name), names, part.isRole)}
-          request={({ [NAME]: name, ...body }) => ({ path: scope.endpoint(part.itemPath, String(name)), body })}
-          terraform={part.terraform && recordOf(withName(part.terraform), scope.mount)}
-          onSaved={({ [NAME]: name }) => onMade(String(name))}
-        />
-      </div>
-    </section>
+    <Card title={<>New {part.one}</>} body>
+      <RecordForm
+        groups={[named, ...others]}
+        record={null}
+        action={`Make the ${part.one}`}
+        mistake={({ [NAME]: name }) => newNameMistake(String(name), names, part.isRole)}
+        request={({ [NAME]: name, ...body }) => ({ path: scope.endpoint(part.itemPath, String(name)), body })}
+        terraform={part.terraform && recordOf(withName(part.terraform), scope.mount)}
+        onSaved={({ [NAME]: name }) => onMade(String(name))}
+      />
+    </Card>
   );
 }
 
@@ -146,54 +137,43 @@ interface OneRecordProps extends Pick<CollectionPartProps, "scope" | "part" | "n
 
 function OneRecord({ scope, part, name, more, onDeleted }: OneRecordProps) {
   const { api } = useSession();
-  const [asking, setAsking] = useState(false);
   const path = scope.endpoint(part.itemPath, name);
   const record = useLoad(path, () => api.read<RecordValue | null>(path));
   const value = record.value;
   return (
     <div class="stack">
-      <section class="card" aria-labelledby="one-record">
-        <header>
-          <h2 id="one-record" class="break">
+      <Card
+        of={record}
+        title={
+          <span class="break">
             {capital(part.one)} {name}
-          </h2>
+          </span>
+        }
+        beside={
           <div class="row">
             {part.itemAction && (
               <ActionButton path={`${path}/${part.itemAction.path}`} action={part.itemAction} onDone={record.reload} />
             )}
-            <AllowedButton look="button slim danger" needs={needsOf(path, "DELETE")} onClick={() => setAsking(true)}>
-              Delete…
-            </AllowedButton>
+            <DeleteButton path={path} name={name} title={`Delete the ${part.one}`} onDone={onDeleted}>
+              <p>{part.loss}</p>
+              {part.isRole === true && scope.mount !== undefined && <TokensOfRole mount={scope.mount} role={name} />}
+            </DeleteButton>
           </div>
-        </header>
-        <div class="body">
-          {record.problem && <ProblemNotice problem={record.problem} onRetry={record.reload} />}
-          {value && part.groups.length === 0 && <RecordFacts record={value} />}
-          {value && part.groups.length > 0 && (
-            <RecordForm
-              groups={part.groups}
-              record={value}
-              action="Save"
-              request={(body) => ({ path, body })}
-              terraform={part.terraform && recordOf(part.terraform, scope.mount, name)}
-              onSaved={record.reload}
-            />
-          )}
-        </div>
-        {asking && (
-          <Confirm
-            title={`Delete the ${part.one}`}
-            typing={name}
-            action="Delete"
-            send={() => api.call(path, { method: "DELETE" })}
-            onDone={onDeleted}
-            onClose={() => setAsking(false)}
-          >
-            <p>{part.loss}</p>
-            {part.isRole === true && scope.mount !== undefined && <TokensOfRole mount={scope.mount} role={name} />}
-          </Confirm>
+        }
+        body
+      >
+        {value && part.groups.length === 0 && <RecordFacts record={value} />}
+        {value && part.groups.length > 0 && (
+          <RecordForm
+            groups={part.groups}
+            record={value}
+            action="Save"
+            request={(body) => ({ path, body })}
+            terraform={part.terraform && recordOf(part.terraform, scope.mount, name)}
+            onSaved={record.reload}
+          />
         )}
-      </section>
+      </Card>
       {value && more?.(path, value)}
     </div>
   );

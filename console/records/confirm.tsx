@@ -1,23 +1,27 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
+import { type Needs, needsOf } from "../needs.ts";
 import type { Answer, Problem } from "../result.ts";
-import { Dialog, Field } from "../ui/controls.tsx";
+import { useSession } from "../session.ts";
+import { AllowedButton } from "../ui/allowed.tsx";
+import { Dialog, Field, TextInput } from "../ui/controls.tsx";
 import { ProblemNotice } from "../ui/notice.tsx";
+import type { Action } from "./part.ts";
 
 interface ConfirmProps {
   readonly title: string;
-  /** The text that has to be typed; "" where a click is enough, because nothing is lost for good. */
+  /** The text that has to be typed; "" where a click is enough because nothing is lost for good. */
   readonly typing: string;
   /** The word on the button. */
   readonly action: string;
   readonly send: () => Promise<Answer<unknown>>;
   readonly onDone: () => void;
   readonly onClose: () => void;
-  /** What it takes away. */
+  /** What is lost. */
   readonly children: ComponentChildren;
 }
 
-/** Asks before something is taken away. */
+/** Asks before something is lost. */
 export function Confirm({ title, typing, action, send, onDone, onClose, children }: ConfirmProps) {
   const [typed, setTyped] = useState("");
   const [busy, setBusy] = useState(false);
@@ -37,13 +41,7 @@ export function Confirm({ title, typing, action, send, onDone, onClose, children
         <div class="stack tight break">{children}</div>
         {typing !== "" && (
           <Field label={`Type ${typing} to confirm`}>
-            <input
-              value={typed}
-              onInput={(event) => setTyped(event.currentTarget.value)}
-              autocomplete="off"
-              spellcheck={false}
-              autofocus
-            />
+            <TextInput value={typed} onText={setTyped} autofocus />
           </Field>
         )}
         {problem && <ProblemNotice problem={problem} />}
@@ -57,5 +55,86 @@ export function Confirm({ title, typing, action, send, onDone, onClose, children
         </div>
       </form>
     </Dialog>
+  );
+}
+
+interface ConfirmButtonProps extends Omit<ConfirmProps, "onClose"> {
+  /** Classes of the button. */
+  readonly look?: string;
+  readonly label: ComponentChildren;
+  readonly needs: Needs;
+  readonly disabled?: boolean;
+}
+
+/** A button that opens the dialog before it acts. */
+export function ConfirmButton(props: ConfirmButtonProps) {
+  const { look = "button slim danger", label, needs, disabled, onDone, ...dialog } = props;
+  const [asking, setAsking] = useState(false);
+  const close = (): void => setAsking(false);
+  return (
+    <>
+      <AllowedButton look={look} needs={needs} disabled={disabled} onClick={() => setAsking(true)}>
+        {label}
+      </AllowedButton>
+      {asking && (
+        <Confirm
+          {...dialog}
+          onDone={() => {
+            close();
+            onDone();
+          }}
+          onClose={close}
+        />
+      )}
+    </>
+  );
+}
+
+interface DeleteButtonProps extends Pick<ConfirmButtonProps, "title" | "look" | "disabled" | "onDone" | "children"> {
+  /** The endpoint of what is deleted. */
+  readonly path: string;
+  /** Its name, which has to be typed. */
+  readonly name: string;
+  readonly label?: string;
+}
+
+/** A button that deletes one thing. */
+export function DeleteButton({ path, name, label = "Delete…", ...others }: DeleteButtonProps) {
+  const { api } = useSession();
+  return (
+    <ConfirmButton
+      {...others}
+      label={label}
+      needs={needsOf(path, "DELETE")}
+      typing={name}
+      action="Delete"
+      send={() => api.call(path, { method: "DELETE" })}
+    />
+  );
+}
+
+interface ActionButtonProps {
+  readonly path: string;
+  readonly action: Action;
+  readonly onDone: () => void;
+}
+
+/** A button that runs an action of a part, after a dialog that explains the action. */
+export function ActionButton({ path, action: { label, text }, onDone }: ActionButtonProps) {
+  const { api } = useSession();
+  const title = label.replace("…", "");
+  return (
+    <ConfirmButton
+      look="button slim"
+      label={label}
+      needs={needsOf(path)}
+      title={title}
+      typing=""
+      action={title}
+      send={() => api.call(path, { body: {} })}
+      onDone={onDone}
+    >
+      <p>{text}</p>
+    </ConfirmButton>
   );
 }

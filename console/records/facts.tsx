@@ -1,4 +1,5 @@
 import { count, duration, exact } from "../format.ts";
+import { Facts } from "../ui/facts.tsx";
 import type { RecordValue } from "./field.ts";
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/;
@@ -8,14 +9,7 @@ export function RecordFacts({ record }: { readonly record: RecordValue }) {
   const fields = Object.entries(record).filter(([, value]) => !isBlank(value));
   if (fields.length === 0) return <p class="muted">Nothing is set.</p>;
   return (
-    <dl class="facts">
-      {fields.map(([name, value]) => (
-        <>
-          <dt key={`${name} name`}>{name.replaceAll("_", " ")}</dt>
-          <dd key={name}>{shown(name, value)}</dd>
-        </>
-      ))}
-    </dl>
+    <Facts rows={Object.fromEntries(fields.map(([name, value]) => [name.replaceAll("_", " "), shown(name, value)]))} />
   );
 }
 

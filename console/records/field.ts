@@ -1,4 +1,4 @@
-import { localTime, queryTime } from "../local-time.ts";
+import { localTime, queryTime } from "../format.ts";
 
 /** What a field holds, which decides how it is entered and what is sent. */
 export type FieldKind =
@@ -199,4 +199,28 @@ export function copiedValues(fields: readonly Field[], before: Draft, typed: Dra
   };
   const secrets = fields.filter(({ name, kind }) => kind === "secret" && name in values);
   return { ...values, ...Object.fromEntries(secrets.map(({ name }) => [name, `<${name}>`])) };
+}
+
+/** What the paths of roles take; for another name there is no endpoint. */
+const ROLE_NAME = /^\w(?:[\w.-]*\w)?$/;
+
+/**
+ * What is wrong with the name of a record that is to be made; "" when nothing is. To make one that is there already would change
+ * it. Names of roles and accounts are kept in lower case.
+ */
+export function newNameMistake(name: string, names: readonly string[], isRole = false): string {
+  if (isRole && !ROLE_NAME.test(name))
+    return "A name has letters without accents, digits and _, and between them also - and .";
+  const there = names.includes(name) ? name : name.toLowerCase();
+  return names.includes(there) ? `There is ${there} already: change it on its page, or choose another name` : "";
+}
+
+/** True for a field that holds names of policies, and no patterns of them. */
+export const namesPolicies = ({ name, kind }: Field): boolean => kind === "names" && /(?:^|[_-])policies$/.test(name);
+
+/** What a field that names policies warns of: a role may name a policy before it is made. "" when there is nothing. */
+export function unknownPoliciesText(field: Field, text: string, known: ReadonlySet<string> | null): string {
+  const typed = namesPolicies(field) && known ? sentValue(field, text) : [];
+  const unknown = (Array.isArray(typed) ? typed.map(String) : []).filter((name) => !known?.has(name.toLowerCase()));
+  return unknown.length === 0 ? "" : `There is no policy ${unknown.join(", ")}: it grants nothing until it is made.`;
 }

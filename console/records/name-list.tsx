@@ -1,8 +1,8 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { count } from "../format.ts";
+import { Card } from "../ui/card.tsx";
 import { Empty } from "../ui/controls.tsx";
-import { ProblemNotice } from "../ui/notice.tsx";
 import type { Loaded } from "../ui/use-load.ts";
 
 /** Names that are shown at once; more are found by typing. */
@@ -28,18 +28,15 @@ export function NameList({ title, names, current, placeOf, empty, beside, childr
   const all = names.value ?? [];
   const found = search === "" ? all : all.filter((name) => name.toLowerCase().includes(search.toLowerCase()));
   return (
-    <section class="card" aria-labelledby="name-list">
-      <header>
-        <h2 id="name-list">
+    <Card
+      of={names}
+      title={
+        <>
           {title} {names.value && <span class="muted number">{count(all.length)}</span>}
-        </h2>
-        <div class="row">{children}</div>
-      </header>
-      {names.problem && (
-        <div class="body">
-          <ProblemNotice problem={names.problem} onRetry={names.reload} />
-        </div>
-      )}
+        </>
+      }
+      beside={<div class="row">{children}</div>}
+    >
       {names.value && all.length > SHORT && (
         <div class="body">
           <input
@@ -72,6 +69,6 @@ export function NameList({ title, names, current, placeOf, empty, beside, childr
       {found.length > DRAWN && (
         <p class="body small muted">The first {count(DRAWN)} are shown: type a part of the name.</p>
       )}
-    </section>
+    </Card>
   );
 }

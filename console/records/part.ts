@@ -8,13 +8,14 @@ export interface Collection {
   readonly part: string;
   readonly title: string;
   readonly one: string;
-  /** Below the scope: where names are listed, and what comes before a name. */
-  readonly listPath: string;
+  /** Below the scope: what comes before a name. */
   readonly itemPath: string;
+  /** Below the scope: where names are listed; absent: at `itemPath`. */
+  readonly listPath?: string;
   /** None where entries are made by something else, and are shown and taken away here. */
   readonly groups: readonly FieldGroup[];
   /** False: an entry can't be made here. */
-  readonly canAdd: boolean;
+  readonly canAdd?: boolean;
   readonly empty: string;
   /** What the deletion of one takes away. */
   readonly loss: string;
@@ -71,4 +72,15 @@ export interface Action {
   readonly path: string;
   /** What it does, before it is done. */
   readonly text: string;
+}
+
+/** What records belong to: an auth mount, or the issuer. */
+export interface Scope {
+  readonly name: string;
+  /** The auth mount that it is; absent where there is none. */
+  readonly mount?: string;
+  /** The endpoint of something below it. */
+  readonly endpoint: (path: string, name?: string) => string;
+  /** The address of a page about it. */
+  readonly page: (query: Readonly<Record<string, string>>) => string;
 }

@@ -19,10 +19,11 @@ import {
   type FieldGroup,
   isShown,
   mistakeIn,
+  namesPolicies,
   type RecordValue,
   suggestedDraft,
+  unknownPoliciesText,
 } from "./field.ts";
-import { namesPolicies, unknownPoliciesText } from "./known-policies.ts";
 import { useKnownPolicies } from "./use-known-policies.ts";
 
 interface RecordFormProps<T> {

@@ -1,10 +1,9 @@
 import type { Api } from "../api.ts";
 import { shortAccessor } from "../format.ts";
 import { href } from "../href.ts";
-import { readTokenOrEnd } from "../tokens/ended.ts";
 import { MIN_SEARCH } from "../tokens/filter.ts";
 import { nameOf, type Token } from "../tokens/model.ts";
-import { listTokens } from "../tokens/token.ts";
+import { listTokens, readTokenOrEnd } from "../tokens/token.ts";
 import { type Found, SHOWN_OF_KIND } from "./found.ts";
 
 /** Tokens with the text in something that is known of them. */

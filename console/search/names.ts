@@ -1,7 +1,6 @@
 import type { Api } from "../api.ts";
 import { href } from "../href.ts";
-import { belowMount } from "../methods/endpoint.ts";
-import type { Mounts } from "../methods/mount.ts";
+import { belowMount, type Mounts } from "../methods/mount.ts";
 import { PARTS } from "../methods/parts.ts";
 import { listResources, type Organization, type Team, teamsPath } from "../teams/resources.ts";
 import type { Found } from "./found.ts";
@@ -72,7 +71,7 @@ async function methodsAndRoles(api: Api): Promise<readonly Found[]> {
 async function rolesOf(api: Api, mount: string, type: string): Promise<readonly Found[]> {
   const part = (PARTS[type] ?? []).find((one) => one.part === "roles");
   if (part?.kind !== "collection") return [];
-  return (await list(api, belowMount(mount, part.listPath))).map((name) => ({
+  return (await list(api, belowMount(mount, part.listPath ?? part.itemPath))).map((name) => ({
     kind: "Roles",
     name,
     detail: `auth/${mount}/`,

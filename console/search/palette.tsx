@@ -4,8 +4,7 @@ import { href } from "../href.ts";
 import { go } from "../router.ts";
 import { MIN_SEARCH } from "../tokens/filter.ts";
 import { Icon } from "../ui/icons.tsx";
-import { type Found, KINDS, type Kind, SHOWN_OF_KIND } from "./found.ts";
-import { isSecretLike } from "./secret.ts";
+import { type Found, isSecretLike, KINDS, type Kind, SHOWN_OF_KIND } from "./found.ts";
 import { useFound } from "./use-found.ts";
 
 /** Finds whatever has a page, by what is typed; the arrow keys choose, Enter opens. */

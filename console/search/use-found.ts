@@ -3,9 +3,8 @@ import { href } from "../href.ts";
 import { NAV } from "../nav.ts";
 import { ASKED_PATHS, mayDo, useSession } from "../session.ts";
 import { tokenItself, tokensByText } from "./find-tokens.ts";
-import { type Found, matching } from "./found.ts";
+import { type Found, isSecretLike, matching } from "./found.ts";
 import { namesOf } from "./names.ts";
-import { isSecretLike } from "./secret.ts";
 
 /** How long (ms) nothing is typed before the server is asked. */
 const PAUSE_MS = 180;

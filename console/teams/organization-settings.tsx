@@ -1,12 +1,9 @@
-import { useState } from "preact/hooks";
 import { href } from "../href.ts";
-import { needsOf } from "../needs.ts";
-import { Confirm } from "../records/confirm.tsx";
+import { DeleteButton } from "../records/confirm.tsx";
 import { secondsOf } from "../records/field.ts";
 import { RecordForm } from "../records/record-form.tsx";
 import { go } from "../router.ts";
 import { useSession } from "../session.ts";
-import { AllowedButton } from "../ui/allowed.tsx";
 import { ProblemNotice } from "../ui/notice.tsx";
 import { type Loaded, useLoad } from "../ui/use-load.ts";
 import { ORGANIZATION_SETTINGS, sentSettings, shownSettings, TTL_POLICY } from "./forms.ts";
@@ -27,7 +24,6 @@ interface TtlPolicy {
 /** How an organization is set, and its deletion. */
 export function OrganizationSettings({ name, organization }: OrganizationSettingsProps) {
   const { api } = useSession();
-  const [asking, setAsking] = useState(false);
   const path = teamsPath("organizations", name);
   const ttlPath = teamsPath("organizations", name, "token-ttl-policies");
   const ttl = useLoad(ttlPath, () => api.read<readonly Resource<TtlPolicy>[]>(ttlPath));
@@ -36,9 +32,15 @@ export function OrganizationSettings({ name, organization }: OrganizationSetting
     <section class="card" aria-label="Settings">
       <header>
         <h2>Settings</h2>
-        <AllowedButton look="button slim danger" needs={needsOf(path, "DELETE")} onClick={() => setAsking(true)}>
-          Delete the organization…
-        </AllowedButton>
+        <DeleteButton
+          label="Delete the organization…"
+          path={path}
+          name={name}
+          title={`Delete ${name}`}
+          onDone={() => go(href(["teams"]), "replace")}
+        >
+          <p>All its teams go with it, and all of their tokens are refused from the answer on.</p>
+        </DeleteButton>
       </header>
       <div class="body stack">
         {organization.value && (
@@ -65,18 +67,6 @@ export function OrganizationSettings({ name, organization }: OrganizationSetting
           />
         )}
       </div>
-      {asking && (
-        <Confirm
-          title={`Delete ${name}`}
-          typing={name}
-          action="Delete"
-          send={() => api.call(path, { method: "DELETE" })}
-          onDone={() => go(href(["teams"]), "replace")}
-          onClose={() => setAsking(false)}
-        >
-          <p>All its teams go with it, and all of their tokens are refused from the answer on.</p>
-        </Confirm>
-      )}
     </section>
   );
 }

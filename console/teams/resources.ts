@@ -1,5 +1,5 @@
 import type { Api, Envelope, Query } from "../api.ts";
-import { pathOf } from "../api-path.ts";
+import { pathOf } from "../href.ts";
 import type { FormRequest } from "../records/commands.ts";
 import type { RecordValue } from "../records/field.ts";
 import { type Answer, done } from "../result.ts";

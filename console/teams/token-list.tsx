@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { counted } from "../format.ts";
 import { href } from "../href.ts";
 import { needsOf } from "../needs.ts";
-import { Confirm } from "../records/confirm.tsx";
+import { ConfirmButton } from "../records/confirm.tsx";
 import { useSession } from "../session.ts";
 import { AllowedButton } from "../ui/allowed.tsx";
 import { type DataColumn, DataTable } from "../ui/data-table.tsx";
@@ -25,7 +25,6 @@ interface TokenListProps {
 export function TokenList({ organization, tokens, ofOneTeam = false, onChange, onRotate }: TokenListProps) {
   const { api } = useSession();
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
-  const [asking, setAsking] = useState(false);
   const chosen = tokens.filter(({ id }) => selected.has(id)).slice(0, MOST);
   const toggle = (id: string): void => {
     setSelected((before) => {
@@ -93,36 +92,28 @@ export function TokenList({ organization, tokens, ofOneTeam = false, onChange, o
       <DataTable label="Tokens of teams" rows={tokens} columns={columns} keyOf={({ id }) => id} />
       {chosen.length > 0 && (
         <div class="more">
-          <AllowedButton
+          <ConfirmButton
             look="button danger"
+            label={`Delete ${counted(chosen.length, "token")}…`}
             needs={needsOf(tokensPath(organization), "DELETE")}
-            onClick={() => setAsking(true)}
+            title={`Delete ${counted(chosen.length, "token")}`}
+            typing={String(chosen.length)}
+            action="Delete"
+            send={() =>
+              deleteTokens(
+                api,
+                organization,
+                chosen.map(({ id }) => id),
+              )
+            }
+            onDone={() => {
+              setSelected(new Set());
+              onChange();
+            }}
           >
-            Delete {counted(chosen.length, "token")}…
-          </AllowedButton>
+            <p>They are refused from the answer on. All are deleted, or none.</p>
+          </ConfirmButton>
         </div>
-      )}
-      {asking && (
-        <Confirm
-          title={`Delete ${counted(chosen.length, "token")}`}
-          typing={String(chosen.length)}
-          action="Delete"
-          send={() =>
-            deleteTokens(
-              api,
-              organization,
-              chosen.map(({ id }) => id),
-            )
-          }
-          onDone={() => {
-            setAsking(false);
-            setSelected(new Set());
-            onChange();
-          }}
-          onClose={() => setAsking(false)}
-        >
-          <p>They are refused from the answer on. All are deleted, or none.</p>
-        </Confirm>
       )}
     </>
   );

@@ -1,9 +1,8 @@
 import { useState } from "preact/hooks";
 import { RecordForm } from "../records/record-form.tsx";
 import { useSession } from "../session.ts";
-import { DataTable } from "../ui/data-table.tsx";
-import { ProblemNotice } from "../ui/notice.tsx";
-import { Pager } from "../ui/pager.tsx";
+import { Card } from "../ui/card.tsx";
+import { DataTable, Pager } from "../ui/data-table.tsx";
 import { Time } from "../ui/time.tsx";
 import { useLoad } from "../ui/use-load.ts";
 import { WEBHOOK } from "./forms.ts";
@@ -27,25 +26,23 @@ interface WebhookCardProps {
 export function WebhookCard({ path, webhook: { attributes }, onSaved, onClose }: WebhookCardProps) {
   return (
     <div class="stack">
-      <section class="card" aria-labelledby="one-webhook">
-        <header>
-          <h2 id="one-webhook" class="break">
-            Webhook {attributes.name}
-          </h2>
+      <Card
+        title={<span class="break">Webhook {attributes.name}</span>}
+        beside={
           <button type="button" class="button slim" onClick={onClose}>
             New webhook
           </button>
-        </header>
-        <div class="body">
-          <RecordForm
-            groups={WEBHOOK}
-            record={{ ...attributes }}
-            action="Save"
-            request={(values) => resourceRequest("PATCH", path, WEBHOOK_TYPE, values)}
-            onSaved={onSaved}
-          />
-        </div>
-      </section>
+        }
+        body
+      >
+        <RecordForm
+          groups={WEBHOOK}
+          record={{ ...attributes }}
+          action="Save"
+          request={(values) => resourceRequest("PATCH", path, WEBHOOK_TYPE, values)}
+          onSaved={onSaved}
+        />
+      </Card>
       <Deliveries path={`${path}/deliveries`} />
     </div>
   );
@@ -57,14 +54,15 @@ function Deliveries({ path }: { readonly path: string }) {
   const deliveries = useLoad(`${path} ${page}`, () => listResources<Delivery>(api, path, page));
   const value = deliveries.value;
   return (
-    <section class="card" aria-labelledby="deliveries">
-      <header>
-        <h2 id="deliveries">Deliveries</h2>
+    <Card
+      of={deliveries}
+      title="Deliveries"
+      beside={
         <button type="button" class="button slim" onClick={deliveries.reload}>
           Look again
         </button>
-      </header>
-      {deliveries.problem && <ProblemNotice problem={deliveries.problem} onRetry={deliveries.reload} />}
+      }
+    >
       {value?.items.length === 0 && <p class="body muted">Nothing was sent yet.</p>}
       {value && value.items.length > 0 && (
         <DataTable
@@ -84,7 +82,7 @@ function Deliveries({ path }: { readonly path: string }) {
         />
       )}
       {value && <Pager page={page} pages={value.pages} onPage={setPage} />}
-    </section>
+    </Card>
   );
 }
 

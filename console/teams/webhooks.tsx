@@ -1,11 +1,12 @@
 import { useState } from "preact/hooks";
-import { pathOf } from "../api-path.ts";
+import { pathOf } from "../href.ts";
 import { needsOf } from "../needs.ts";
-import { Confirm } from "../records/confirm.tsx";
+import { DeleteButton } from "../records/confirm.tsx";
 import { RecordForm } from "../records/record-form.tsx";
 import type { Problem } from "../result.ts";
 import { useSession } from "../session.ts";
 import { AllowedButton } from "../ui/allowed.tsx";
+import { Card } from "../ui/card.tsx";
 import { Empty, Tags } from "../ui/controls.tsx";
 import { DataTable } from "../ui/data-table.tsx";
 import { Notice, ProblemNotice } from "../ui/notice.tsx";
@@ -19,7 +20,6 @@ export function Webhooks({ organization }: { readonly organization: string }) {
   const { api } = useSession();
   const path = teamsPath("organizations", organization, TYPE);
   const list = useLoad(path, () => api.read<readonly Resource<Webhook>[]>(path));
-  const [leaving, setLeaving] = useState<Resource<Webhook> | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
   const [chosen, setChosen] = useState("");
   const shown = list.value?.find(({ id }) => id === chosen);
@@ -33,11 +33,7 @@ export function Webhooks({ organization }: { readonly organization: string }) {
   };
   return (
     <div class="columns">
-      <section class="card" aria-labelledby="webhooks">
-        <header>
-          <h2 id="webhooks">Webhooks</h2>
-        </header>
-        {list.problem && <ProblemNotice problem={list.problem} onRetry={list.reload} />}
+      <Card of={list} title="Webhooks">
         {problem && <ProblemNotice problem={problem} />}
         {verified && <Notice tone="good" title="It took the verification" />}
         {list.value?.length === 0 && (
@@ -74,20 +70,24 @@ export function Webhooks({ organization }: { readonly organization: string }) {
                     >
                       Verify
                     </AllowedButton>
-                    <AllowedButton
-                      look="button slim danger"
-                      needs={needsOf(webhookPath(webhook.id), "DELETE")}
-                      onClick={() => setLeaving(webhook)}
+                    <DeleteButton
+                      path={webhookPath(webhook.id)}
+                      name={webhook.attributes.name}
+                      title="Delete the webhook"
+                      onDone={() => {
+                        setChosen("");
+                        list.reload();
+                      }}
                     >
-                      Delete…
-                    </AllowedButton>
+                      <p>It is no longer notified.</p>
+                    </DeleteButton>
                   </span>
                 ),
               },
             ]}
           />
         )}
-      </section>
+      </Card>
       {shown ? (
         <WebhookCard
           key={shown.id}
@@ -97,36 +97,15 @@ export function Webhooks({ organization }: { readonly organization: string }) {
           onClose={() => setChosen("")}
         />
       ) : (
-        <section class="card" aria-labelledby="new-webhook">
-          <header>
-            <h2 id="new-webhook">New webhook</h2>
-          </header>
-          <div class="body">
-            <RecordForm
-              groups={WEBHOOK}
-              record={null}
-              action="Make the webhook"
-              request={(values) => resourceRequest("POST", path, TYPE, { ...values, "destination-type": "generic" })}
-              onSaved={list.reload}
-            />
-          </div>
-        </section>
-      )}
-      {leaving && (
-        <Confirm
-          title="Delete the webhook"
-          typing={leaving.attributes.name}
-          action="Delete"
-          send={() => api.call(webhookPath(leaving.id), { method: "DELETE" })}
-          onDone={() => {
-            setLeaving(null);
-            setChosen("");
-            list.reload();
-          }}
-          onClose={() => setLeaving(null)}
-        >
-          <p>It is no longer notified.</p>
-        </Confirm>
+        <Card title="New webhook" body>
+          <RecordForm
+            groups={WEBHOOK}
+            record={null}
+            action="Make the webhook"
+            request={(values) => resourceRequest("POST", path, TYPE, { ...values, "destination-type": "generic" })}
+            onSaved={list.reload}
+          />
+        </Card>
       )}
     </div>
   );

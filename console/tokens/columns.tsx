@@ -1,7 +1,8 @@
 import type { ComponentChildren } from "preact";
 import { count, duration } from "../format.ts";
 import { href } from "../href.ts";
-import { Accessor } from "../ui/accessor.tsx";
+import { Accessor } from "../ui/controls.tsx";
+import { Menu } from "../ui/menu.tsx";
 import { End, Time } from "../ui/time.tsx";
 import { Metadata, MethodLink, Policies, RoleLink } from "./links.tsx";
 import { nameOf, type Token } from "./model.ts";
@@ -68,4 +69,30 @@ const USUAL = ["accessor", "policies", "metadata", "mount", "role", "created", "
 export function shownColumns(query: URLSearchParams): readonly Column[] {
   const named = query.get("columns")?.split(",") ?? USUAL;
   return COLUMNS.filter(({ name }, at) => at === 0 || named.includes(name));
+}
+
+interface ColumnChoiceProps {
+  readonly shown: readonly Column[];
+  readonly onChange: (names: string[]) => void;
+}
+
+/** A menu of the columns. */
+export function ColumnChoice(props: ColumnChoiceProps) {
+  const shown = props.shown.map(({ name }) => name);
+  return (
+    <Menu title="Columns">
+      {COLUMNS.slice(1).map(({ name, label }) => (
+        <label key={name} class="check">
+          <input
+            type="checkbox"
+            checked={shown.includes(name)}
+            onChange={() =>
+              props.onChange(shown.includes(name) ? shown.filter((one) => one !== name) : [...shown, name])
+            }
+          />
+          {label}
+        </label>
+      ))}
+    </Menu>
+  );
 }

@@ -1,12 +1,13 @@
 import { counted } from "../format.ts";
 import { href } from "../href.ts";
-import { Accessor } from "../ui/accessor.tsx";
+import { Card } from "../ui/card.tsx";
+import { Accessor } from "../ui/controls.tsx";
+import { Facts } from "../ui/facts.tsx";
 import { Notice } from "../ui/notice.tsx";
 import { PageHead } from "../ui/page-head.tsx";
 import { Time } from "../ui/time.tsx";
 import { AskedBy, ParentLink } from "./links.tsx";
-import { nameOf } from "./model.ts";
-import type { EndedToken } from "./token-end.ts";
+import { type EndedToken, nameOf } from "./model.ts";
 import { TokenFacts } from "./token-facts.tsx";
 
 /** The page of a token that has ended: when, how, by whom, and what ended with it. */
@@ -22,61 +23,28 @@ export function EndedTokenPage({ token, ended }: EndedToken) {
           <Time at={ended.at} both />
         </Notice>
         <div class="columns">
-          <section class="card" aria-labelledby="token-end">
-            <header>
-              <h2 id="token-end">Its end</h2>
-            </header>
-            <dl class="facts body">
-              <dt>When</dt>
-              <dd>
-                <Time at={ended.at} both />
-              </dd>
-              <dt>How</dt>
-              <dd>{ended.how}</dd>
-              <dt>By</dt>
-              <dd>
-                <AskedBy by={ended.by} />
-              </dd>
-              {ended.cause !== accessor && (
-                <>
-                  <dt>Ended with</dt>
-                  <dd>
-                    <ParentLink parent={ended.cause} />
-                  </dd>
-                </>
-              )}
-              <dt>With it</dt>
-              <dd>
-                {others === 0 ? (
-                  "no other token"
-                ) : (
-                  <a href={href(["ended"], together)}>{counted(others, "other token")}</a>
-                )}
-              </dd>
-              {ended.job !== "" && (
-                <>
-                  <dt>Receipt</dt>
-                  <dd>
-                    <a href={href(["receipts", ended.job])}>of the revocation</a>
-                  </dd>
-                </>
-              )}
-              {ended.request_id !== "" && (
-                <>
-                  <dt>Request</dt>
-                  <dd>
-                    <code>{ended.request_id}</code>
-                  </dd>
-                </>
-              )}
-            </dl>
-          </section>
-          <section class="card" aria-labelledby="token-facts">
-            <header>
-              <h2 id="token-facts">What it was</h2>
-            </header>
+          <Card title="Its end">
+            <Facts
+              body
+              rows={{
+                When: <Time at={ended.at} both />,
+                How: ended.how,
+                By: <AskedBy by={ended.by} />,
+                "Ended with": ended.cause !== accessor && <ParentLink parent={ended.cause} />,
+                "With it":
+                  others === 0 ? (
+                    "no other token"
+                  ) : (
+                    <a href={href(["ended"], together)}>{counted(others, "other token")}</a>
+                  ),
+                Receipt: ended.job !== "" && <a href={href(["receipts", ended.job])}>of the revocation</a>,
+                Request: ended.request_id !== "" && <code>{ended.request_id}</code>,
+              }}
+            />
+          </Card>
+          <Card title="What it was">
             <TokenFacts token={token} ended />
-          </section>
+          </Card>
         </div>
       </div>
     </>

@@ -7,7 +7,7 @@ import { Menu } from "../ui/menu.tsx";
 import { ProblemNotice } from "../ui/notice.tsx";
 import { csvOf, jsonOf, MOST_EXPORTED } from "./export.ts";
 import type { Filter } from "./filter.ts";
-import { readTokens } from "./read-some.ts";
+import { readTokens } from "./token.ts";
 
 interface ExportMenuProps {
   readonly filter: Filter;

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { localTime, queryTime, ZONE } from "../local-time.ts";
+import { localTime, queryTime, ZONE } from "../format.ts";
 import { Field } from "../ui/controls.tsx";
 import { Icon } from "../ui/icons.tsx";
 import { useDraft } from "../ui/use-draft.ts";

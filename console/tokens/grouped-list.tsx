@@ -9,8 +9,8 @@ import { useLoad } from "../ui/use-load.ts";
 import type { Filter } from "./filter.ts";
 import { counterOf, type GroupBy, grouped, groupOf } from "./group.ts";
 import { GroupName, GroupTable } from "./group-table.tsx";
-import { readTokens } from "./read-some.ts";
-import type { Summary } from "./summary.ts";
+import type { Summary } from "./model.ts";
+import { readTokens } from "./token.ts";
 import { Total } from "./total.tsx";
 
 /** Tokens that are read to be grouped. */

@@ -4,7 +4,7 @@ import type { Entity } from "../identity/records.ts";
 import { useSession } from "../session.ts";
 import { Tags } from "../ui/controls.tsx";
 import { useLoad } from "../ui/use-load.ts";
-import type { Asker } from "./token-end.ts";
+import type { Asker } from "./model.ts";
 
 const mountName = (mount: string): string => mount.replace(/^auth\/|\/$/g, "");
 

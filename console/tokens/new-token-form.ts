@@ -1,4 +1,4 @@
-import { pathOf } from "../api-path.ts";
+import { pathOf } from "../href.ts";
 import type { FormRequest, TerraformResource } from "../records/commands.ts";
 import { type FieldGroup, type RecordValue, secondsOf } from "../records/field.ts";
 

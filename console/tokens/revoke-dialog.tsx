@@ -5,7 +5,8 @@ import { Confirm } from "../records/confirm.tsx";
 import type { Problem } from "../result.ts";
 import { go } from "../router.ts";
 import { useSession } from "../session.ts";
-import { Dialog, Field } from "../ui/controls.tsx";
+import { Dialog, Field, TextInput } from "../ui/controls.tsx";
+import { Facts, Figures } from "../ui/facts.tsx";
 import { Notice, ProblemNotice } from "../ui/notice.tsx";
 import { noteRevocation } from "./going.ts";
 import { amountText, isConfirmed, nameOf, type Selection } from "./model.ts";
@@ -35,20 +36,13 @@ export function RevokeOne({ detail, onClose, onRevoked }: RevokeOneProps) {
       }}
       onClose={onClose}
     >
-      <dl class="figures">
-        <div>
-          <dt>Tokens that end</dt>
-          <dd>{amountText({ count: descendants.count + 1, more: descendants.more })}</dd>
-        </div>
-        <div>
-          <dt>Leases that end</dt>
-          <dd>{amountText(leases)}</dd>
-        </div>
-        <div>
-          <dt>Cubbyhole values</dt>
-          <dd>{count(cubbyhole.values)}</dd>
-        </div>
-      </dl>
+      <Figures
+        rows={{
+          "Tokens that end": amountText({ count: descendants.count + 1, more: descendants.more }),
+          "Leases that end": amountText(leases),
+          "Cubbyhole values": count(cubbyhole.values),
+        }}
+      />
       <p>
         {descendants.count > 0 ? "This token and everything below it are" : "This token is"} refused from the answer on.
         There is no way back.
@@ -116,13 +110,7 @@ export function RevokeMany({ selection, text, onClose }: RevokeManyProps) {
         {preview && <PreviewFacts preview={preview} />}
         {preview && preview.total > 0 && (
           <Field label={`Type ${preview.total} to confirm`}>
-            <input
-              value={typed}
-              onInput={(event) => setTyped(event.currentTarget.value)}
-              inputMode="numeric"
-              autocomplete="off"
-              autofocus
-            />
+            <TextInput value={typed} onText={setTyped} inputMode="numeric" autofocus />
           </Field>
         )}
         {problem && <ProblemNotice problem={problem} />}
@@ -151,37 +139,19 @@ function PreviewFacts({ preview }: { readonly preview: Preview }) {
   const names = [...new Set(sample.map(nameOf))];
   const groups = (["type", "owner", "role", "mount"] as const).flatMap((name) => {
     const text = groupsText(by[name], total);
-    return text === null ? [] : [[name, text] as const];
+    return text === null ? [] : [[`By ${name}`, text] as const];
   });
   return (
     <>
-      <dl class="figures">
-        <div>
-          <dt>Tokens that match</dt>
-          <dd>{count(preview.count)}</dd>
-        </div>
-        <div>
-          <dt>Tokens that end</dt>
-          <dd>{count(total)}</dd>
-        </div>
-        <div>
-          <dt>Leases that end</dt>
-          <dd>{amountText(leases)}</dd>
-        </div>
-      </dl>
+      <Figures
+        rows={{
+          "Tokens that match": count(preview.count),
+          "Tokens that end": count(total),
+          "Leases that end": amountText(leases),
+        }}
+      />
       <p>{endsText(preview)}</p>
-      {groups.length > 0 && (
-        <dl class="facts">
-          {groups.map(([name, text]) => (
-            <>
-              <dt key={`${name}-name`}>By {name}</dt>
-              <dd key={name} class="break">
-                {text}
-              </dd>
-            </>
-          ))}
-        </dl>
-      )}
+      {groups.length > 0 && <Facts rows={Object.fromEntries(groups)} />}
       {kept.length > 0 && <p class="muted">{kept.join("; ")}.</p>}
       {sample.length > 0 && (
         <p class="small muted break">

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { go } from "../router.ts";
 import { tokenItself } from "../search/find-tokens.ts";
-import { isSecretLike } from "../search/secret.ts";
+import { isSecretLike } from "../search/found.ts";
 import { useSession } from "../session.ts";
 import { Field } from "../ui/controls.tsx";
 import { useDraft } from "../ui/use-draft.ts";

@@ -1,42 +1,32 @@
-import type { ComponentChildren } from "preact";
 import { count, duration, exact } from "../format.ts";
 import { href } from "../href.ts";
+import { Facts } from "../ui/facts.tsx";
 import { End, Time } from "../ui/time.tsx";
 import { EntityLink, Metadata, MethodLink, ParentLink, Policies, RoleLink } from "./links.tsx";
 import type { Token } from "./model.ts";
 
 /** What a token is, with a link to everything that it names. */
 export function TokenFacts({ token, ended = false }: { readonly token: Token; readonly ended?: boolean }) {
-  const rows: readonly (readonly [string, ComponentChildren])[] = [
-    ["Policies", <Policies key="policies" names={token.policies} most={30} />],
-    ["Metadata", <Metadata key="metadata" pairs={token.metadata} most={60} />],
-    ["Method", <MethodLink key="mount" mount={token.mount} />],
-    ["Role", token.role ? <RoleLink key="role" mount={token.mount} role={token.role} /> : "none"],
-    ["Parent", token.parent ? <ParentLink key="parent" parent={token.parent} /> : "none"],
-    ["Made at", <code key="path">{token.path}</code>],
-    ["Created", <Time key="created" at={token.created} both />],
-    [ended ? "Would have ended" : "Ends", <End key="ends" at={token.expires} both />],
-    ["Renewed", token.renewed ? <Time key="renewed" at={token.renewed} both /> : "never"],
-    ["Last used", token.last_used ? `in the hour from ${exact(token.last_used)}` : "not known"],
-    ["Uses left", token.uses_left > 0 ? `${count(token.uses_left)} of ${count(token.num_uses)}` : "no limit"],
-    ["Period", token.period > 0 ? duration(token.period) : "none"],
-    ["Longest life", token.explicit_max_ttl > 0 ? duration(token.explicit_max_ttl) : "that of its method"],
-    ["Entity", token.entity_id ? <EntityLink key="entity" id={token.entity_id} /> : "none"],
-    [
-      "Tree",
-      <a key="tree" href={href(["tokens"], { tree: token.tree })}>
-        all tokens of its tree
-      </a>,
-    ],
-  ];
   return (
-    <dl class="facts body">
-      {rows.map(([name, value]) => (
-        <>
-          <dt key={`${name}-name`}>{name}</dt>
-          <dd key={name}>{value}</dd>
-        </>
-      ))}
-    </dl>
+    <Facts
+      body
+      rows={{
+        Policies: <Policies names={token.policies} most={30} />,
+        Metadata: <Metadata pairs={token.metadata} most={60} />,
+        Method: <MethodLink mount={token.mount} />,
+        Role: token.role ? <RoleLink mount={token.mount} role={token.role} /> : "none",
+        Parent: token.parent ? <ParentLink parent={token.parent} /> : "none",
+        "Made at": <code>{token.path}</code>,
+        Created: <Time at={token.created} both />,
+        [ended ? "Would have ended" : "Ends"]: <End at={token.expires} both />,
+        Renewed: token.renewed ? <Time at={token.renewed} both /> : "never",
+        "Last used": token.last_used ? `in the hour from ${exact(token.last_used)}` : "not known",
+        "Uses left": token.uses_left > 0 ? `${count(token.uses_left)} of ${count(token.num_uses)}` : "no limit",
+        Period: token.period > 0 ? duration(token.period) : "none",
+        "Longest life": token.explicit_max_ttl > 0 ? duration(token.explicit_max_ttl) : "that of its method",
+        Entity: token.entity_id ? <EntityLink id={token.entity_id} /> : "none",
+        Tree: <a href={href(["tokens"], { tree: token.tree })}>all tokens of its tree</a>,
+      }}
+    />
   );
 }

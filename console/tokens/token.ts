@@ -1,7 +1,7 @@
 import type { Api, Query } from "../api.ts";
-import { pathOf } from "../api-path.ts";
+import { pathOf } from "../href.ts";
 import { type Answer, done, failed } from "../result.ts";
-import { type Amount, refusalOf, type Selection, type Token } from "./model.ts";
+import { type Amount, type EndedToken, refusalOf, type Selection, type Token } from "./model.ts";
 import type { Job, Preview } from "./numbers.ts";
 
 export interface TokenPage {
@@ -103,4 +103,42 @@ export const readJob = (api: Api, id: string): Promise<Answer<Job>> => api.read<
 export async function stopJob(api: Api, id: string): Promise<Answer<void>> {
   const answer = await api.call(`sys/tokens/jobs/${pathOf(id)}/stop`, { body: {} });
   return answer.ok ? done(undefined) : answer;
+}
+
+export interface EndedPage {
+  readonly tokens: readonly EndedToken[];
+  readonly next: string;
+}
+
+/** A token with its lineage; or how it ended, as long as that is kept. */
+export const readTokenOrEnd = (api: Api, accessor: string): Promise<Answer<TokenDetail | EndedToken>> =>
+  api.read<TokenDetail | EndedToken>(`sys/tokens/${pathOf(accessor)}`, { limit: CHILDREN });
+
+/** What ended lately, the last first; with a job or a cause, of that alone. */
+export const listEnded = (
+  api: Api,
+  query: { readonly job?: string; readonly cause?: string; readonly after?: string; readonly limit?: number },
+): Promise<Answer<EndedPage>> => api.read<EndedPage>("sys/tokens/ended", query);
+
+const PAGE = 1_000;
+
+export interface SomeTokens {
+  readonly tokens: readonly Token[];
+  /** True when there are more than were read. */
+  readonly more: boolean;
+}
+
+/** The tokens of a filter, page after page, at most `most`. */
+export async function readTokens(api: Api, query: Query, most: number): Promise<Answer<SomeTokens>> {
+  const tokens: Token[] = [];
+  let after = "";
+  // A page can be empty although there are more: the work for one is bounded.
+  for (let page = 0; page < (4 * most) / PAGE; page++) {
+    const answer = await listTokens(api, { ...query, limit: Math.min(PAGE, most - tokens.length), after });
+    if (!answer.ok) return answer;
+    tokens.push(...answer.value.tokens);
+    after = answer.value.next;
+    if (after === "" || tokens.length >= most) break;
+  }
+  return done({ tokens, more: after !== "" });
 }

@@ -3,8 +3,7 @@ import { count, counted } from "../format.ts";
 import { useSession } from "../session.ts";
 import { useLoad } from "../ui/use-load.ts";
 import { type Filter, filterBody } from "./filter.ts";
-import { type Amount, amountText } from "./model.ts";
-import type { Summary } from "./summary.ts";
+import { type Amount, amountText, type Summary } from "./model.ts";
 import { countTokens } from "./token.ts";
 
 interface TotalProps {

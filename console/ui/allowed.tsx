@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import type { Needs } from "../needs.ts";
-import { useRefusal } from "../use-refusal.ts";
+import { useRefusal } from "../session.ts";
 import { Icon } from "./icons.tsx";
 
 interface AllowedProps {

@@ -1,5 +1,6 @@
 import { type ComponentChildren, cloneElement, type VNode } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { shortAccessor } from "../format.ts";
 import { Icon } from "./icons.tsx";
 
 interface FieldProps {
@@ -38,6 +39,22 @@ export function Field({ label, name, hint, wrong, children }: FieldProps) {
         </span>
       )}
     </div>
+  );
+}
+
+interface TextInputProps {
+  readonly value: string;
+  readonly onText: (text: string) => void;
+  readonly placeholder?: string;
+  readonly required?: boolean;
+  readonly autofocus?: boolean;
+  readonly inputMode?: "numeric";
+}
+
+/** A line of text that the browser neither completes nor corrects. */
+export function TextInput({ onText, ...more }: TextInputProps) {
+  return (
+    <input autocomplete="off" spellcheck={false} {...more} onInput={(event) => onText(event.currentTarget.value)} />
   );
 }
 
@@ -189,5 +206,23 @@ function Tag({ name, href }: { readonly name: string; readonly href: string | un
     <a class={look} href={href} title={name}>
       {name}
     </a>
+  );
+}
+
+interface AccessorProps {
+  readonly value: string;
+  /** True where there is room for all of it. */
+  readonly whole?: boolean;
+}
+
+/** An accessor with a button that copies it. Tokens of one tree have the same beginning: a short one shows its end. */
+export function Accessor({ value, whole = false }: AccessorProps) {
+  return (
+    <span class="accessor">
+      <code class={whole ? "break" : "muted"} title={value}>
+        {whole ? value : shortAccessor(value)}
+      </code>
+      <CopyButton value={value} label={`Copy the accessor ${shortAccessor(value)}`} />
+    </span>
   );
 }

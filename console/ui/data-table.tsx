@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { Scroll } from "./scroll.tsx";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
 /** One column of a table, with what it shows of a row. */
 export interface DataColumn<T> {
@@ -45,5 +45,57 @@ export function DataTable<T>({ label, rows, columns, keyOf }: DataTableProps<T>)
         </tbody>
       </table>
     </Scroll>
+  );
+}
+
+interface PagerProps {
+  readonly page: number;
+  readonly pages: number;
+  readonly onPage: (page: number) => void;
+}
+
+/** To the page before and after; nothing where there is one page. */
+export function Pager({ page, pages, onPage }: PagerProps) {
+  if (pages <= 1) return null;
+  return (
+    <div class="more">
+      <div class="row">
+        <button type="button" class="button" disabled={page <= 1} onClick={() => onPage(page - 1)}>
+          Back
+        </button>
+        <span class="number muted" aria-live="polite">
+          {page} of {pages}
+        </span>
+        <button type="button" class="button" disabled={page >= pages} onClick={() => onPage(page + 1)}>
+          Next
+        </button>
+      </div>
+    </div>
+  );
+}
+
+interface ScrollProps {
+  /** What is in it, for a screen reader. */
+  readonly label: string;
+  readonly children: ComponentChildren;
+}
+
+/** Scrolls sideways what is wider than the page. Only then the keyboard stops at it. */
+export function Scroll({ label, children }: ScrollProps) {
+  const element = useRef<HTMLDivElement>(null);
+  const [isWider, setIsWider] = useState(false);
+  useLayoutEffect(() => {
+    const frame = element.current;
+    if (!frame) return;
+    const observer = new ResizeObserver(() => setIsWider(frame.scrollWidth > frame.clientWidth));
+    observer.observe(frame);
+    for (const child of frame.children) observer.observe(child);
+    return () => observer.disconnect();
+  }, []);
+  const stop = isWider ? ({ tabIndex: 0, role: "region", "aria-label": `${label}, all columns` } as const) : {};
+  return (
+    <div class="scroll" ref={element} {...stop}>
+      {children}
+    </div>
   );
 }

@@ -48,3 +48,12 @@ export function useLoad<T>(key: string, ask: () => Promise<Answer<T>>): Loaded<T
   const reload = useCallback(() => load(key), [key, load]);
   return { value: state.value, problem: state.problem, busy: state.busy, reload };
 }
+
+/** Calls `act` every `everyMs` while `isOn`. */
+export function usePolling(isOn: boolean, act: () => void, everyMs: number): void {
+  useEffect(() => {
+    if (!isOn) return;
+    const timer = window.setInterval(act, everyMs);
+    return () => window.clearInterval(timer);
+  }, [isOn, act, everyMs]);
+}

@@ -10,12 +10,12 @@ import {
   type Field,
   type FieldGroup,
   mistakeIn,
+  newNameMistake,
   sentValue,
   shownValue,
   typedDuration,
+  unknownPoliciesText,
 } from "../../../console/records/field.ts";
-import { unknownPoliciesText } from "../../../console/records/known-policies.ts";
-import { newNameMistake } from "../../../console/records/new-name.ts";
 import { parseDuration } from "../../../src/base/duration.ts";
 import { openApiOfUsualMounts } from "../../support/open-api.ts";
 

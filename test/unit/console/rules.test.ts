@@ -1,9 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { compact, duration, relative } from "../../../console/format.ts";
+import { compact, duration, localTime, queryTime, relative } from "../../../console/format.ts";
 import { queryOf } from "../../../console/href.ts";
-import { localTime, queryTime } from "../../../console/local-time.ts";
-import { offsetOf, placeIn } from "../../../console/policies/place.ts";
+import { offsetOf, placeIn } from "../../../console/policies/policy.ts";
 import {
   filterBody,
   filterOf,

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Found, matching, SHOWN_OF_KIND } from "../../../console/search/found.ts";
-import { isSecretLike } from "../../../console/search/secret.ts";
+import { type Found, isSecretLike, matching, SHOWN_OF_KIND } from "../../../console/search/found.ts";
 
 const found = (kind: Found["kind"], name: string, detail = ""): Found => ({ kind, name, detail, href: `/ui/${name}` });
 

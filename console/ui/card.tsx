@@ -1,0 +1,42 @@
+import type { ComponentChildren } from "preact";
+import { useId } from "preact/hooks";
+import { ProblemNotice } from "./notice.tsx";
+import type { Loaded } from "./use-load.ts";
+
+interface CardProps {
+  readonly title: ComponentChildren;
+  /** Right of the title: buttons, a number, a remark. */
+  readonly beside?: ComponentChildren;
+  /** What the card shows: until it is there, the card says so, or why not. */
+  readonly of?: Loaded<unknown>;
+  /** True: the content has a margin. A table has none. */
+  readonly body?: boolean;
+  readonly children?: ComponentChildren;
+}
+
+/** A part of a page with a title. */
+export function Card({ title, beside, of, body = false, children }: CardProps) {
+  const id = useId();
+  const state =
+    of &&
+    (of.problem ? (
+      <ProblemNotice problem={of.problem} onRetry={of.reload} />
+    ) : (
+      of.value === null && of.busy && <p class="muted">Loading…</p>
+    ));
+  return (
+    <section class="card" aria-labelledby={id}>
+      <header>
+        <h2 id={id}>{title}</h2>
+        {beside}
+      </header>
+      {(body || state) && (
+        <div class="body stack">
+          {state}
+          {body && children}
+        </div>
+      )}
+      {!body && children}
+    </section>
+  );
+}
