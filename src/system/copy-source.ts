@@ -13,8 +13,10 @@ const failing = new Map<CopySource, UsedCopy>();
 export class CopySource implements AnswersOfSource {
   readonly #name: string;
   readonly #fields: Readonly<Record<string, string>>;
-  #renewalBegan = Number.NEGATIVE_INFINITY;
-  #troubleAt = Number.NEGATIVE_INFINITY;
+  /** See `AnswersOfSource`. */
+  renewalBegan = Number.NEGATIVE_INFINITY;
+  /** See `AnswersOfSource`. */
+  troubleAt = Number.NEGATIVE_INFINITY;
   /** Begin of the current outage and time of its last log line (ms); null while the object answers. */
   #trouble: { readonly since: number; loggedAt: number } | null = null;
 
@@ -25,14 +27,6 @@ export class CopySource implements AnswersOfSource {
   constructor(name: string, fields: Readonly<Record<string, string>> = {}) {
     this.#name = name;
     this.#fields = fields;
-  }
-
-  get renewalBegan(): number {
-    return this.#renewalBegan;
-  }
-
-  get troubleAt(): number {
-    return this.#troubleAt;
   }
 
   /** Returns the value of the copy (`has`) or the result of `read`, as `use` says. */
@@ -52,7 +46,7 @@ export class CopySource implements AnswersOfSource {
 
   /** Reads the source again. Returns null when the reading fails or is late. A late one continues in the background. */
   async #tryToRead<T>(copy: UsedCopy, read: () => Promise<T>): Promise<T | null> {
-    this.#renewalBegan = currentTime();
+    this.renewalBegan = currentTime();
     const reading = read();
     // The reading may end after the request that began it, as the answer of the request does not wait for it.
     waitUntil(reading.catch(() => null));
@@ -71,12 +65,12 @@ export class CopySource implements AnswersOfSource {
       console.log(JSON.stringify({ type: `${this.#name}_available`, ...this.#fields, after_seconds: seconds }));
     }
     this.#trouble = null;
-    this.#troubleAt = Number.NEGATIVE_INFINITY;
+    this.troubleAt = Number.NEGATIVE_INFINITY;
     failing.delete(this);
   }
 
   #noteTrouble(error: unknown, copy: UsedCopy, now: number): void {
-    this.#troubleAt = now;
+    this.troubleAt = now;
     failing.set(this, copy);
     this.#trouble ??= { since: now, loggedAt: Number.NEGATIVE_INFINITY };
     if (isWithin(this.#trouble.loggedAt, TROUBLE_LOG_MS, now)) return;

@@ -51,20 +51,19 @@ export class Installation {
   readonly #policies: PolicySet;
 
   /**
-   * @param keys the keys of the snapshot, or the previous keys when the snapshot has none.
+   * @param opened the keys of the snapshot; null when the snapshot has none.
    * @param before the copy whose versions were sent for the snapshot. Unchanged parts, and values derived from them,
    *   are taken from it. null for the first copy.
    */
-  constructor({ versions, parts }: SystemSnapshot, keys: Keys, before: Installation | null) {
+  constructor({ versions, parts }: SystemSnapshot, opened: Keys | null, before: Installation | null) {
+    const ofKeys = parts.keys && opened ? withKeys(parts.keys, opened) : kept(before);
     this.versions = versions;
-    this.keys = keys;
-    this.clusterId = parts.keys?.clusterId ?? kept(before).clusterId;
-    this.restoring = parts.keys ? (parts.keys.restoring ?? null) : kept(before).restoring;
-    this.sealKeyVersion = parts.keys
-      ? (sealedWithVersion(parts.keys.sealedKeyRing ?? "") ?? 0)
-      : kept(before).sealKeyVersion;
-    this.tokenHashes = parts.keys ? new GenerationalCache(MAX_CACHED_TOKEN_CHARACTERS) : kept(before).tokenHashes;
-    this.fieldHashes = parts.keys ? new GenerationalCache(MAX_CACHED_FIELD_CHARACTERS) : kept(before).fieldHashes;
+    this.keys = ofKeys.keys;
+    this.clusterId = ofKeys.clusterId;
+    this.restoring = ofKeys.restoring;
+    this.sealKeyVersion = ofKeys.sealKeyVersion;
+    this.tokenHashes = ofKeys.tokenHashes;
+    this.fieldHashes = ofKeys.fieldHashes;
     this.mounts = parts.mounts ?? kept(before).mounts;
     this.#mountsByPath = new Map(this.mounts.map((mount) => [mount.path, mount]));
     this.customIdFilter = parts.customIds
@@ -74,8 +73,7 @@ export class Installation {
     this.watermarks = parts.watermarks
       ? indexWatermarks(parts.watermarks.list, parts.watermarks.newest, before?.watermarks)
       : kept(before).watermarks;
-    // During a deployment the System object may still run the previous release, whose snapshot has no part `lists`.
-    this.listOpenings = parts.lists?.openings ?? before?.listOpenings ?? [];
+    this.listOpenings = parts.lists?.openings ?? kept(before).listOpenings;
     this.#policies = parts.policies ? new PolicySet(parts.policies) : kept(before).#policies;
   }
 
@@ -102,6 +100,18 @@ export class Installation {
   aclFor(names: readonly string[], entity: PolicyEntity | null, now: number): Acl {
     return this.#policies.aclFor(names, entity, now);
   }
+}
+
+/** The fields of an installation that follow from its keys. */
+function withKeys({ clusterId, restoring, sealedKeyRing }: NonNullable<SystemSnapshot["parts"]["keys"]>, keys: Keys) {
+  return {
+    keys,
+    clusterId,
+    restoring,
+    sealKeyVersion: sealedWithVersion(sealedKeyRing ?? "") ?? 0,
+    tokenHashes: new GenerationalCache<string, string>(MAX_CACHED_TOKEN_CHARACTERS),
+    fieldHashes: new GenerationalCache<string, string>(MAX_CACHED_FIELD_CHARACTERS),
+  };
 }
 
 function kept(before: Installation | null): Installation {
@@ -147,16 +157,13 @@ async function loadCopy(env: SystemEnv): Promise<Result<Installation>> {
   return source.serve(useOfCopy(copy, source, currentTime()), copy, ok(installation), () => readInstallation(env));
 }
 
-/** The installation that is being restored; "not restoring" for one that serves requests, is new or can't be loaded. */
-export async function loadRestoring(env: SystemEnv): Promise<Result<RestoringInstallation, "not restoring">> {
+/** The keys of an installation that is being restored, and the run of its backup; "not restoring" for any other. */
+export async function loadRestoring(
+  env: SystemEnv,
+): Promise<Result<{ readonly restoring: string; readonly keys: Keys }, "not restoring">> {
   const loaded = await loadCopy(env);
-  return loaded.ok && isRestoring(loaded.value) ? ok(loaded.value) : err("not restoring");
-}
-
-type RestoringInstallation = Installation & { readonly restoring: string };
-
-function isRestoring(installation: Installation): installation is RestoringInstallation {
-  return installation.restoring !== null;
+  if (!loaded.ok || loaded.value.restoring === null) return err("not restoring");
+  return ok({ restoring: loaded.value.restoring, keys: loaded.value.keys });
 }
 
 /** Allows an object without rows to take pages of a backup. @throws unless the installation is being restored. */
@@ -202,11 +209,11 @@ async function readInstallation(env: SystemEnv): Promise<Result<Installation>> {
     return ok(known.installation);
   }
   if (!snapshot) throw new Error("the system object answered nothing to an isolate that knows nothing");
-  const before = known?.installation ?? null;
-  const { keys: changedKeys } = snapshot.parts;
-  const keys = changedKeys ? await openKeys(env, changedKeys.sealedKeyRing) : ok(kept(before).keys);
-  if (!keys.ok) return keys;
-  return ok(remember({ installation: new Installation(snapshot, keys.value, before), checkedAt, reading }));
+  const { keys: sealedKeys } = snapshot.parts;
+  const opened = sealedKeys ? await openKeys(env, sealedKeys.sealedKeyRing) : ok(null);
+  if (!opened.ok) return opened;
+  const installation = new Installation(snapshot, opened.value, known?.installation ?? null);
+  return ok(remember({ installation, checkedAt, reading }));
 }
 
 /** Reports this isolate's encryptions to the System object, once per `USE_REPORT_MS`. A failure fails no request. */

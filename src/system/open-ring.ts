@@ -20,27 +20,26 @@ interface OpenRing {
   readonly wrappedByPrevious: boolean;
 }
 
-/** The last check of the seal key. Cached, as the seal key is the same in every request of a deployment. */
-let checkedSealKey: { readonly text: string | undefined; readonly problem: string | null } | null = null;
+/** The last result of `sealKeyOf`. Cached, as the seal key is the same in every request of a deployment. */
+let last: { readonly text: string | undefined; readonly key: Result<SealKey, string> } | null = null;
 
-/** Reason why the seal key of this deployment can't be used, as a message for operators; null when it can. */
-export function sealKeyProblem(env: SystemEnv): string | null {
-  const text = env.GROVE_SEAL_KEY;
-  if (!checkedSealKey || checkedSealKey.text !== text) checkedSealKey = { text, problem: checkSealKey(env) };
-  return checkedSealKey.problem;
+/** The seal key of this deployment; the error is a message for operators. */
+export function sealKeyOf({ GROVE_SEAL_KEY: text }: SystemEnv): Result<SealKey, string> {
+  if (!last || last.text !== text) last = { text, key: readSealKey(text) };
+  return last.key;
 }
 
-function checkSealKey(env: SystemEnv): string | null {
-  if (!env.GROVE_SEAL_KEY) {
+function readSealKey(text: string | undefined): Result<SealKey, string> {
+  if (!text) {
     const how = [
       "on Cloudflare with npx wrangler secret put GROVE_SEAL_KEY",
       "self-hosted in the server's environment",
       "for wrangler dev in the file .dev.vars, which is made with one when it is missing",
     ];
-    return `Grove is sealed: the secret GROVE_SEAL_KEY is not set. Set it ${how.join(", ")}`;
+    return err(`Grove is sealed: the secret GROVE_SEAL_KEY is not set. Set it ${how.join(", ")}`);
   }
-  const parsed = parseSealKey(env.GROVE_SEAL_KEY);
-  return parsed.ok ? null : `Grove is sealed: the secret GROVE_SEAL_KEY ${parsed.error}`;
+  const parsed = parseSealKey(text);
+  return parsed.ok ? parsed : err(`Grove is sealed: the secret GROVE_SEAL_KEY ${parsed.error}`);
 }
 
 /**
@@ -50,17 +49,13 @@ function checkSealKey(env: SystemEnv): string | null {
  *   the remedy.
  */
 export async function openKeyRing(env: SystemEnv, sealed: string | null): Promise<Result<OpenRing>> {
-  const problem = sealKeyProblem(env);
-  if (problem) return err({ code: "sealed", message: problem });
+  const current = sealKeyOf(env);
+  if (!current.ok) return err({ code: "sealed", message: current.error });
   if (sealed === null) return err({ code: "uninitialized" });
-  const current = parseSealKey(env.GROVE_SEAL_KEY ?? "");
-  const previous = parseSealKey(env.GROVE_SEAL_KEY_PREVIOUS ?? "");
-  if (!current.ok) return err({ code: "sealed", message: "Grove is sealed" });
   const version = sealedWithVersion(sealed);
   const wrappedByPrevious = version !== current.value.version;
-  const wrappedBy = wrappedByPrevious ? previous : current;
-  const ring =
-    wrappedBy.ok && wrappedBy.value.version === version ? await unsealKeyRing(sealed, wrappedBy.value) : null;
+  const wrappedBy = wrappedByPrevious ? parseSealKey(env.GROVE_SEAL_KEY_PREVIOUS ?? "") : current;
+  const ring = wrappedBy.ok ? await unsealKeyRing(sealed, wrappedBy.value) : null;
   if (ring) return ok({ ring, sealKey: current.value, wrappedByPrevious });
   return err({
     code: "sealed",
