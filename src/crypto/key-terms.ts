@@ -18,20 +18,20 @@ export interface AgedTerm {
  *
  * @param terms oldest first, as in the ring.
  * @param now ms.
- * @param longestLifeMs longest TTL of a batch token (ms).
+ * @param longestTtl longest TTL of a batch token (seconds).
  * @param ignoranceMs time after a change of the key ring during which an isolate may still use the previous one (ms).
  */
 export function agedTerms(
   terms: readonly Pick<KeyTerm, "version" | "usedFrom">[],
   now: number,
-  longestLifeMs: number,
+  longestTtl: number,
   ignoranceMs: number,
 ): AgedTerm[] {
   return terms.flatMap(({ version, usedFrom }, at): AgedTerm[] => {
     const next = terms[at + 1];
     if (next === undefined) return [];
     const usedUntil = next.usedFrom + ignoranceMs;
-    if (usedUntil + REST_MS + longestLifeMs > now) return [];
+    if (usedUntil + REST_MS + longestTtl * 1000 > now) return [];
     return [{ version, from: at === 0 ? 0 : usedFrom - CLOCKS_MS, until: usedUntil + CLOCKS_MS }];
   });
 }
@@ -42,7 +42,7 @@ export function termsAbout(aged: readonly AgedTerm[], madeAt: number): number[] 
 }
 
 /** `ring` without the terms of these versions; null when it has none of them. The newest term stays. */
-export function withoutTerms(ring: KeyRing, versions: readonly number[]): KeyRing | null {
-  const data = ring.data.filter(({ version }, at) => at === ring.data.length - 1 || !versions.includes(version));
+export function withoutTerms(ring: KeyRing, versions: ReadonlySet<number>): KeyRing | null {
+  const data = ring.data.filter(({ version }, at) => at === ring.data.length - 1 || !versions.has(version));
   return data.length === ring.data.length ? null : { ...ring, data };
 }

@@ -3,7 +3,7 @@ import { type Grant, listCapabilities, type SourcedRule } from "./grant.ts";
 import { pageLimit } from "./pagination.ts";
 import { parameterRefusal } from "./parameters.ts";
 import { hasForbiddenWildcards } from "./pattern.ts";
-import type { Capability, NamedPolicy, PathRule } from "./rule.ts";
+import type { Capability, NamedPolicy } from "./rule.ts";
 import { RuleIndex } from "./rule-index.ts";
 import { resolveTemplates, type TemplateContext } from "./template.ts";
 import type { Refusal, Trace } from "./trace.ts";
@@ -65,12 +65,12 @@ export const REFUSED: Verdict = {
 };
 
 const ROOT: Verdict = {
+  ...REFUSED,
   allowed: true,
   isRoot: true,
   sudo: true,
   create: true,
   update: true,
-  limit: null,
   grantedBy: ["root"],
 };
 
@@ -163,7 +163,8 @@ export class Acl {
 
   /** Returns an ACL with these rules and those of one more policy. */
   with({ name, rules }: NamedPolicy): Acl {
-    return new Acl(this.isRoot, [...this.#rules, ...rules.map((rule) => sourced(name, rule, rule.path))]);
+    const added = rules.map((rule) => ({ policy: name, rule, writtenPath: rule.path }));
+    return new Acl(this.isRoot, [...this.#rules, ...added]);
   }
 
   /** True when anything is granted on the mount at `mountPath` (which ends in `/`) or below it at `now` (ms). */
@@ -197,21 +198,12 @@ export function compileAcl(policies: readonly NamedPolicy[], context: TemplateCo
   const rules: SourcedRule[] = [];
   for (const policy of policies) {
     for (const rule of policy.rules) {
-      const resolved = resolveRule(policy, rule, context);
-      if (resolved) rules.push(sourced(policy.name, resolved, rule.path));
+      const path = resolveTemplates(rule.path, context, policy);
+      if (path === null || (path !== rule.path && hasForbiddenWildcards(path))) continue;
+      rules.push({ policy: policy.name, rule: path === rule.path ? rule : { ...rule, path }, writtenPath: rule.path });
     }
   }
   return new Acl(false, rules);
-}
-
-function sourced(policy: string, rule: PathRule, writtenPath: string): SourcedRule {
-  return { policy, rule, writtenPath };
-}
-
-function resolveRule(policy: NamedPolicy, rule: PathRule, context: TemplateContext): PathRule | null {
-  const path = resolveTemplates(rule.path, context, policy);
-  if (path === rule.path) return rule;
-  return path === null || hasForbiddenWildcards(path) ? null : { ...rule, path };
 }
 
 function withoutLeadingSlashes(path: string): string {

@@ -10,25 +10,19 @@ export interface TemplateContext {
   readonly groups?: readonly TemplateGroup[];
 }
 
-export interface TemplateEntity {
-  readonly id: string;
-  readonly name: string;
-  readonly metadata: Readonly<Record<string, string>>;
-  /** By the accessor of their mount. */
-  readonly aliases: Readonly<Record<string, TemplateAlias>>;
-}
-
-export interface TemplateAlias {
-  readonly id: string;
-  readonly name: string;
-  readonly metadata: Readonly<Record<string, string>>;
-  readonly customMetadata: Readonly<Record<string, string>>;
-}
-
 export interface TemplateGroup {
   readonly id: string;
   readonly name: string;
   readonly metadata: Readonly<Record<string, string>>;
+}
+
+export interface TemplateAlias extends TemplateGroup {
+  readonly customMetadata: Readonly<Record<string, string>>;
+}
+
+export interface TemplateEntity extends TemplateGroup {
+  /** By the accessor of their mount. */
+  readonly aliases: Readonly<Record<string, TemplateAlias>>;
 }
 
 /** True when some rule has a template, so that a compiled ACL is valid for one entity only. */
@@ -82,8 +76,7 @@ function lookUp(expression: string, context: TemplateContext): string | undefine
   const ofGroup = afterPrefix(expression, "identity.groups.");
   if (ofGroup !== null) return groupValue(ofGroup, context.groups ?? []);
   const ofTime = afterPrefix(expression, "time.");
-  if (ofTime !== null) return timeValue(ofTime, context.now);
-  return undefined;
+  return ofTime === null ? undefined : timeValue(ofTime, context.now);
 }
 
 function entityValue(selector: string, entity: TemplateEntity): string | undefined {
@@ -113,16 +106,12 @@ function fieldValue(field: string, owner: TemplateGroup): string | undefined {
 
 /** Seconds since 1970, moved by a duration: `now`, `now.plus.1h`, `now.minus.30m`. */
 function timeValue(selector: string, now: number): string | undefined {
-  const [start, move] = splitOnce(selector);
-  if (start !== "now") return undefined;
   const seconds = Math.floor(now / 1000);
   if (selector === "now") return String(seconds);
-  const [sign, text] = splitOnce(move);
+  const [, sign, text = ""] = /^now\.(plus|minus)\.(.+)$/s.exec(selector) ?? [];
   const duration = parseDuration(text);
-  if (text === "" || !duration.ok) return undefined;
-  if (sign === "plus") return String(seconds + duration.value);
-  if (sign === "minus") return String(seconds - duration.value);
-  return undefined;
+  if (sign === undefined || !duration.ok) return undefined;
+  return String(sign === "plus" ? seconds + duration.value : seconds - duration.value);
 }
 
 function ownValue(values: Readonly<Record<string, string>>, key: string): string | undefined {

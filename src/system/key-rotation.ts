@@ -82,13 +82,12 @@ export async function reportKeyUse(env: SystemEnv, keys: Keys, now: number): Pro
 export async function termsToDrop(env: SystemEnv, now: number): Promise<AgedTerm[]> {
   const system = systemOf(env);
   const opened = await openKeyRing(env, await system.sealedKeyRing());
-  return opened.ok ? aged(env, opened.value.ring, now, await system.longestTtl()) : [];
+  return opened.ok ? agedTerms(opened.value.ring.data, now, await system.longestTtl(), maxSnapshotAgeMs(env)) : [];
 }
 
 /**
- * Drops terms that no stored value needs. Values made under them can't be opened or verified any more.
+ * Drops terms that no stored value needs. Values made under them can't be opened or verified any more. `now` in ms.
  *
- * @param now ms.
  * @returns number of dropped terms; 0 when the key ring could not be changed.
  */
 export async function dropTerms(env: SystemEnv, versions: readonly number[], now: number): Promise<number> {
@@ -97,19 +96,13 @@ export async function dropTerms(env: SystemEnv, versions: readonly number[], now
   let dropped = 0;
   const done = await changeKeyRing(env, (ring) => {
     // Checked again against the current ring: the System object may have been restored to an earlier state meanwhile.
-    const idle = aged(env, ring, now, longestTtl).filter(({ version }) => versions.includes(version));
-    dropped = idle.length;
-    return withoutTerms(
-      ring,
-      idle.map(({ version }) => version),
+    const idle = agedTerms(ring.data, now, longestTtl, maxSnapshotAgeMs(env)).filter(({ version }) =>
+      versions.includes(version),
     );
+    dropped = idle.length;
+    return withoutTerms(ring, new Set(idle.map(({ version }) => version)));
   });
   return done.ok ? dropped : 0;
-}
-
-/** @param longestTtl seconds. */
-function aged(env: SystemEnv, ring: KeyRing, now: number, longestTtl: number): AgedTerm[] {
-  return agedTerms(ring.data, now, longestTtl * 1000, maxSnapshotAgeMs(env));
 }
 
 /** Time (ms) by which every isolate has read a key ring stored at `now`. Its newest term is not used before. */

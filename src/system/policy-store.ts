@@ -151,7 +151,6 @@ export class PolicyStore extends SystemStore {
    * Deletes the policy `name`. Safe to repeat without `cas`.
    *
    * @param cas the version that the caller has seen. A policy of another version is not deleted. null: any version.
-   * @param now ms.
    */
   delete(name: string, cas: number | null, now: number): Result<null> {
     const problem = cas === null ? null : checkAndSetProblem(this.read(name, now), { cas, casRequired: false });

@@ -28,7 +28,9 @@ import {
 import type { StoredWatermark, WatermarkRequest } from "./watermark-store.ts";
 import type { WatermarkScope } from "./watermarks.ts";
 
-/** The one System object of an installation. Stores the key ring, policies and mounts. Small and read-mostly. */
+/**
+ * The one System object of an installation: its key ring, policies and mounts. Each `now` is the current time in ms.
+ */
 export class System extends StoredObject<SystemEnv> {
   /** Only a new installation takes pages of a backup, whose rows replace its own. */
   protected override readonly takesPages = async () => this.#setup.takesPages();
@@ -72,7 +74,7 @@ export class System extends StoredObject<SystemEnv> {
     return this.#setup.begin(sealedKeyRing, run);
   }
 
-  /** Ends the restore of a run at `now` (ms), see `Setup.finish`. False also while rows of this object are missing. */
+  /** Ends the restore of a run, see `Setup.finish`. False also while rows of this object are missing. */
   async finishRestore(run: string, ends: EndsOfRestore, now: number): Promise<boolean> {
     return this.origin.restored?.nextPage === null && this.#setup.finish(run, ends, now);
   }
@@ -112,22 +114,22 @@ export class System extends StoredObject<SystemEnv> {
     return (await this.#open()).rotation.configure(change);
   }
 
-  /** The attempt to generate a root token that is open at `now` (ms), or null. */
+  /** The open attempt to generate a root token, or null. */
   rootGeneration(now: number): RootGeneration | null {
     return this.#stores.rootGeneration.read(now);
   }
 
-  /** Opens an attempt to generate a root token at `now` (ms). False when one is open. */
+  /** Opens an attempt to generate a root token. False when one is open. */
   beginRootGeneration(attempt: RootGeneration, now: number): boolean {
     return this.#stores.rootGeneration.begin(attempt, now);
   }
 
-  /** Counts a try to finish the attempt open at `now` (ms), before the try is checked. null when none is open. */
+  /** Counts a try to finish the open attempt, before the try is checked. null when none is open. */
   tryRootGeneration(now: number): TriedGeneration | null {
     return this.#stores.rootGeneration.try(now);
   }
 
-  /** Closes the attempt with this nonce before its token is issued. False when it is not open any more. `now` in ms. */
+  /** Closes the attempt with this nonce before its token is issued. False when it is not open any more. */
   closeRootGeneration(nonce: string, now: number): boolean {
     return this.#stores.rootGeneration.close(nonce, now);
   }
@@ -147,33 +149,33 @@ export class System extends StoredObject<SystemEnv> {
     this.#stores.customIds.add(filterKey);
   }
 
-  /** The policy `name` at `now` (ms), or null. */
+  /** The policy `name`, or null. */
   async readPolicy(name: string, now: number): Promise<StoredPolicy | null> {
     return (await this.#open()).policies.read(name, now);
   }
 
-  /** Those of the policies `names` that exist at `now` (ms). */
+  /** Those of the policies `names` that exist. */
   async readPolicies(names: readonly string[], now: number): Promise<StoredPolicy[]> {
     const { policies } = await this.#open();
     return names.flatMap((name) => policies.read(name, now) ?? []);
   }
 
-  /** Names of all stored policies at `now` (ms), sorted. */
+  /** Names of all stored policies, sorted. */
   listPolicies(now: number): string[] {
     return this.#stores.policies.names(now);
   }
 
-  /** Creates or replaces the policy `name`, see `PolicyStore.write`. `now` in ms. */
+  /** Creates or replaces the policy `name`, see `PolicyStore.write`. */
   async writePolicy(name: string, write: PolicyWrite, now: number): Promise<Result<null>> {
     return (await this.#open()).policies.write(name, write, now);
   }
 
-  /** Changes the policy `name`, see `PolicyStore.patch`. `now` in ms. */
+  /** Changes the policy `name`, see `PolicyStore.patch`. */
   async patchPolicy(name: string, patch: PolicyPatch, now: number): Promise<Result<null>> {
     return (await this.#open()).policies.patch(name, patch, now);
   }
 
-  /** Deletes the policy `name`, see `PolicyStore.delete`. `now` in ms. */
+  /** Deletes the policy `name`, see `PolicyStore.delete`. */
   async deletePolicy(name: string, cas: number | null, now: number): Promise<Result<null>> {
     return (await this.#open()).policies.delete(name, cas, now);
   }
@@ -188,10 +190,7 @@ export class System extends StoredObject<SystemEnv> {
     return (await this.#open()).mounts.tune(path, change);
   }
 
-  /**
-   * Publishes to all isolates that the method's data of the mount with this uuid has reached the state number `state`.
-   * Does nothing when that number is not newer. Safe to repeat.
-   */
+  /** Publishes the number of a newer state of the data that a mount's method stores. Safe to repeat. */
   async announceMethodState(uuid: string, state: number): Promise<void> {
     (await this.#open()).mounts.noteMethodState(uuid, state);
   }
@@ -205,19 +204,13 @@ export class System extends StoredObject<SystemEnv> {
    * Removes the mount with this uuid and ends all tokens that it issued. Its path is free afterwards. Safe to repeat.
    *
    * @param asked the caller and the request, which are stored with the watermark.
-   * @param now ms.
-   * @returns the number of the watermark; a refusal when the mount is not at `path`, or moves to another place.
+   * @returns the number of the watermark; a refusal when the mount is not at `path`.
    */
   async disableMount(path: string, uuid: string, asked: EndRequest, now: number): Promise<Result<number>> {
     return (await this.#open()).mounts.disable(path, uuid, asked, now);
   }
 
-  /**
-   * Adds a watermark, which ends tokens in constant time. Safe to repeat with the same `request.id`.
-   *
-   * @param now ms.
-   * @returns the number of the watermark; a refusal when there are `MAX_WATERMARKS`.
-   */
+  /** Adds a watermark, see `WatermarkStore.add`. Returns its number. Safe to repeat with the same `request.id`. */
   async addWatermark(request: WatermarkRequest, now: number): Promise<Result<number>> {
     return (await this.#open()).watermarks.add(request, now);
   }
@@ -229,7 +222,7 @@ export class System extends StoredObject<SystemEnv> {
 
   /**
    * Records that the stored tokens that watermarks of `scope` (null: of every scope) up to the number `upTo` end have
-   * all been revoked in their trees. Safe to repeat. `now` in ms.
+   * all been revoked in their trees. Safe to repeat.
    */
   async watermarksCleaned(scope: WatermarkScope | null, upTo: number, now: number): Promise<void> {
     (await this.#open()).watermarks.clean(scope, upTo, now);
@@ -239,7 +232,6 @@ export class System extends StoredObject<SystemEnv> {
    * Moves the mount at `from` to `to` and ends all tokens that it issued at the old path, which is free afterwards.
    * Safe to repeat with the same `id`.
    *
-   * @param now ms.
    * @returns the number of the watermark; a refusal when the mount is not at `from`, or no mount may be at `to`.
    */
   async moveMount(move: MoveRequest, now: number): Promise<Result<number>> {
@@ -251,14 +243,7 @@ export class System extends StoredObject<SystemEnv> {
     return (await this.#open()).mounts.ofMove(id);
   }
 
-  /**
-   * Schedules the opening of another generation of list shards, at a time by which every isolate knows of it. Safe to
-   * repeat.
-   *
-   * @param generation number of the new generation. The generation that every installation starts with is 0. Nothing
-   *   changes when `generation` exists already.
-   * @param now ms.
-   */
+  /** Schedules the opening of a generation of list shards, by which every isolate knows of it. Safe to repeat. */
   async openListGeneration(generation: number, now: number): Promise<void> {
     (await this.#open()).listOpenings.add(generation, now + listOpeningLeadMs(this.env));
   }

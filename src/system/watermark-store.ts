@@ -104,9 +104,8 @@ export class WatermarkStore extends SystemStore {
 
   /**
    * Makes a watermark with a number above all earlier ones. It replaces those of the same scope that end nothing more.
-   * If an existing one of the same scope already ends as much, no new one is made.
+   * If an existing one of the same scope already ends as much, no new one is made. `now` in ms.
    *
-   * @param now ms.
    * @returns the number of the new or existing watermark; a refusal when there are `MAX_WATERMARKS`.
    */
   add({ id, scope, createdBefore, asked = UNASKED }: WatermarkRequest, now: number): Result<number> {
@@ -130,13 +129,7 @@ export class WatermarkStore extends SystemStore {
     return ok(number);
   }
 
-  /**
-   * Records that the stored tokens that the watermarks of `scope` up to the number `upTo` end have all been revoked in
-   * their trees. Safe to repeat.
-   *
-   * @param scope null: of every scope.
-   * @param now ms.
-   */
+  /** See `System.watermarksCleaned`. */
   clean(scope: WatermarkScope | null, upTo: number, now: number): void {
     const which = "cleaned_at IS NULL AND number <= ? AND scope = COALESCE(?, scope)";
     const cleaned = this.sql.exec(`UPDATE watermarks SET cleaned_at = ? WHERE ${which}`, now, upTo, scope);
