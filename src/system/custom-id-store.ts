@@ -10,7 +10,6 @@ import {
 } from "./custom-id-filter.ts";
 import { SystemStore } from "./part-versions.ts";
 
-/** The tables of the filter of custom token ids. */
 export const CUSTOM_ID_TABLES = `
   CREATE TABLE custom_id_layers (layer INTEGER PRIMARY KEY, ids INTEGER NOT NULL);
   CREATE TABLE custom_id_blocks (layer INTEGER NOT NULL, block INTEGER NOT NULL, bits BLOB NOT NULL, PRIMARY KEY (layer, block));

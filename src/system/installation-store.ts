@@ -1,7 +1,6 @@
 import { columnOf, type Migration, Tables } from "../storage/tables.ts";
 import { SystemStore } from "./part-versions.ts";
 
-/** The table of values that exist once per installation. It has one row. */
 export const INSTALLATION_TABLE = `
   CREATE TABLE installation (
     id INTEGER PRIMARY KEY CHECK (id = 1),
@@ -63,7 +62,6 @@ export class InstallationStore extends SystemStore {
   }
 }
 
-/** The table of the attempt to generate a root token: at most one row. */
 export const ROOT_GENERATION_TABLE = `
   CREATE TABLE root_generation (
     id INTEGER PRIMARY KEY CHECK (id = 1),

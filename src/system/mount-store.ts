@@ -10,7 +10,6 @@ import type { QuotaStore } from "./quota-store.ts";
 import type { WatermarkStore } from "./watermark-store.ts";
 import { pathScope } from "./watermarks.ts";
 
-/** The table of auth mounts. */
 export const MOUNT_TABLE = `
   CREATE TABLE mounts (path TEXT PRIMARY KEY, mount TEXT NOT NULL, seal BLOB) WITHOUT ROWID;
 `;

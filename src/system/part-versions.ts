@@ -17,7 +17,6 @@ export function changedParts(known: PartVersions | null, now: PartVersions): Rea
   return new Set(PART_NAMES.filter((part) => known?.[part] !== now[part]));
 }
 
-/** The table of the versions of the parts. */
 export const PART_VERSION_TABLE = `
   CREATE TABLE part_versions (part TEXT PRIMARY KEY, version INTEGER NOT NULL) WITHOUT ROWID;
 `;

@@ -4,7 +4,6 @@ import { SealedTable, type TableShape } from "../storage/sealed-table.ts";
 import { columnOf } from "../storage/tables.ts";
 import { SystemStore } from "./part-versions.ts";
 
-/** The table of policies. */
 export const POLICY_TABLE = `
   CREATE TABLE policies (
     name TEXT PRIMARY KEY,

@@ -10,7 +10,6 @@ import {
   type RotationSettings,
 } from "./rotation-rules.ts";
 
-/** The tables of key rotation. */
 export const ROTATION_TABLES = `
   CREATE TABLE key_rotation (
     id INTEGER PRIMARY KEY CHECK (id = 1),

@@ -5,7 +5,6 @@ import { type EndRequest, UNASKED } from "./end-request.ts";
 import { SystemStore, type SystemTables } from "./part-versions.ts";
 import { covers, isSuperseded, type Watermark, type WatermarkScope } from "./watermarks.ts";
 
-/** The table of watermarks. */
 export const WATERMARK_TABLE = `
   CREATE TABLE watermarks (
     number INTEGER PRIMARY KEY,
