@@ -1,7 +1,7 @@
 import { currentTime } from "../base/clock.ts";
 import { IsolateCopy } from "../base/isolate-copy.ts";
 import type { Env } from "../env.ts";
-import { snapshotMaxAgeMs } from "../system/copy-age.ts";
+import { maxCopyAgeMs } from "../system/copy-age.ts";
 import { mayContain } from "../system/custom-id-filter.ts";
 import type { Installation } from "../system/installation.ts";
 import { customIdHashes, type TokenCredential } from "../token/ids.ts";
@@ -24,7 +24,7 @@ export async function readCustomId(
   text: string,
 ): Promise<TokenCredential | null> {
   if (!couldBeCustomId(text)) return null;
-  const credential = await found.load(text, snapshotMaxAgeMs(env), () => findCustomId(env, installation, text));
+  const credential = await found.load(text, maxCopyAgeMs(env), () => findCustomId(env, installation, text));
   return credential ?? null;
 }
 

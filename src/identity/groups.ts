@@ -2,7 +2,7 @@ import { waitUntil } from "cloudflare:workers";
 import { IsolateCopy } from "../base/isolate-copy.ts";
 import { nameKey } from "../base/name.ts";
 import { normalizePolicyNames } from "../policy/name.ts";
-import { snapshotMaxAgeMs } from "../system/copy-age.ts";
+import { maxCopyAgeMs } from "../system/copy-age.ts";
 import type { IdentityEnv } from "./env.ts";
 import type { AllGroups, EntityState, EntityView, GroupState } from "./model.ts";
 import { identityOf } from "./stubs.ts";
@@ -95,7 +95,7 @@ function aliasKey(mountAccessor: string, name: string): string {
 const copies = new IsolateCopy<"groups", Groups>(1);
 
 /** Returns all groups, no older than `maxAgeMs` (default: POLICY_CACHE_SECONDS). */
-export async function loadGroups(env: IdentityEnv, maxAgeMs = snapshotMaxAgeMs(env)): Promise<Groups> {
+export async function loadGroups(env: IdentityEnv, maxAgeMs = maxCopyAgeMs(env)): Promise<Groups> {
   const read = async () => {
     const before = copies.copied("groups")?.value;
     const answer = await identityOf(env).allGroups(before?.revision ?? null);

@@ -4,7 +4,7 @@ import { IsolateCopy, type Reading } from "../base/isolate-copy.ts";
 import { err, ok, type Result, UNAUTHENTICATED } from "../base/result.ts";
 import type { Acl } from "../policy/acl.ts";
 import { normalizePolicyNames } from "../policy/name.ts";
-import { snapshotMaxAgeMs } from "../system/copy-age.ts";
+import { maxCopyAgeMs } from "../system/copy-age.ts";
 import type { Installation } from "../system/installation.ts";
 import type { IdentityEnv } from "./env.ts";
 import { entityView, forgetGroups, type Groups, loadGroups } from "./groups.ts";
@@ -35,12 +35,12 @@ export async function loadEntity(env: IdentityEnv, id: string): Promise<EntityVi
 /** Returns the entity without its groups' policies, no older than POLICY_CACHE_SECONDS; null as for `loadEntity`. */
 export async function loadState(env: IdentityEnv, id: string): Promise<EntityState | null> {
   const read = async () => (await homeOf(env, id)?.entity(id)) ?? null;
-  return (await copies.load(id, snapshotMaxAgeMs(env), read, waitUntil)) ?? null;
+  return (await copies.load(id, maxCopyAgeMs(env), read, waitUntil)) ?? null;
 }
 
 /** Returns the entity from this isolate's copy without any call; null when the copy is absent or too old. */
 export function freshState(env: IdentityEnv, id: string): EntityState | null {
-  return copies.find(id, snapshotMaxAgeMs(env)) ?? null;
+  return copies.find(id, maxCopyAgeMs(env)) ?? null;
 }
 
 /** Adds the groups and their policies to an entity; null when one of the groups was tampered with. */

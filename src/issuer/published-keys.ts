@@ -1,6 +1,6 @@
 import type { JWK } from "jose";
 import { IsolateCopy } from "../base/isolate-copy.ts";
-import { snapshotMaxAgeMs } from "../system/copy-age.ts";
+import { maxCopyAgeMs } from "../system/copy-age.ts";
 import type { Installation } from "../system/installation.ts";
 import type { IssuerEnv } from "./env.ts";
 import { openPublicKey } from "./key-pair.ts";
@@ -29,7 +29,7 @@ const copies = new IsolateCopy<"issuer", Copy>(1, (one, other) => one.revision =
 
 /** Returns the issuer's public keys, no older than POLICY_CACHE_SECONDS: usually without a call. */
 export async function loadPublishedKeys(env: IssuerEnv, installation: Installation): Promise<KnownIssuer> {
-  const copy = await copies.load("issuer", snapshotMaxAgeMs(env), () => read(env, installation));
+  const copy = await copies.load("issuer", maxCopyAgeMs(env), () => read(env, installation));
   if (!copy) throw new Error("the issuer answered nothing to an isolate that knows nothing");
   return copy.known;
 }

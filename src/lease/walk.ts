@@ -6,7 +6,7 @@ import { accessorShard } from "../listing/accessor-shard.ts";
 import { MAX_ACCESSOR_SHARDS, shardNumbers } from "../listing/accessor-shard-number.ts";
 import type { IndexPage } from "../listing/lease-index.ts";
 import { publishRecent } from "../listing/updates/recent.ts";
-import { maxSnapshotAgeMs } from "../system/copy-age.ts";
+import { changeDelayMs } from "../system/copy-age.ts";
 import { type EndRequest, UNASKED } from "../system/end-request.ts";
 import { GroveObject } from "../system/grove-object.ts";
 import type { Mount } from "../system/mount.ts";
@@ -165,7 +165,7 @@ export class LeaseScanJob extends GroveObject<LeaseEnv> {
   async #noteWatermark(walk: Walk, watermark: WalkWatermark): Promise<void> {
     const made = await this.#makeWatermark(walk);
     if (!made.ok) return;
-    const knownAt = currentTime() + maxSnapshotAgeMs(this.env);
+    const knownAt = currentTime() + changeDelayMs(this.env);
     this.#store.change(walk, { watermark: { ...watermark, number: made.value, knownAt } });
   }
 

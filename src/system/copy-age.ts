@@ -70,7 +70,7 @@ export function copyLimits(env: SystemEnv): CopyLimits {
 }
 
 /** Maximum age of a copy in an isolate or an object, in ms: POLICY_CACHE_SECONDS. */
-export function snapshotMaxAgeMs(env: SystemEnv): number {
+export function maxCopyAgeMs(env: SystemEnv): number {
   return copyLimits(env).maxAgeMs;
 }
 
@@ -80,7 +80,7 @@ function secondsAsMs(setting: string | undefined, otherwise: number): number {
 }
 
 /** Time (ms) after a change of the installation during which a request may still act on the previous state. */
-export function maxSnapshotAgeMs(env: SystemEnv): number {
+export function changeDelayMs(env: SystemEnv): number {
   const { maxAgeMs, graceMs } = copyLimits(env);
   return maxAgeMs + graceMs + LONGEST_REQUEST_MS;
 }
@@ -90,12 +90,12 @@ const OLD_CODE_MS = 15 * 60_000;
 
 /** Time (ms) from the scheduling of a generation of shards to its opening. By the opening all isolates know of it. */
 export function listOpeningLeadMs(env: SystemEnv): number {
-  return OLD_CODE_MS + maxSnapshotAgeMs(env);
+  return OLD_CODE_MS + changeDelayMs(env);
 }
 
 /** Warnings in the answer to a change that other isolates see later; none where one process serves all requests. */
 export function stalenessWarnings(env: SystemEnv): string[] {
-  const ms = snapshotMaxAgeMs(env);
+  const ms = maxCopyAgeMs(env);
   if (ms === 0 || !isolates().areMany) return [];
   return [`in effect here from now on, and elsewhere within ${ms / 1000} seconds`];
 }

@@ -136,11 +136,13 @@ const source = new CopySource("system");
  * meanwhile. They do not await that request's promise: the runtime drops the promise when its request is cancelled, and
  * the others would hang.
  *
+ * @param watermark number of the newest watermark that a calling isolate knew. A copy without it is read again, so that
+ *   it is not older than the copy of the caller.
  * @returns "sealed" while the seal key is missing or wrong, with a message that names the remedy, and during a restore;
  *   "uninitialized" while there is no key ring.
  */
-export async function loadInstallation(env: SystemEnv): Promise<Result<Installation>> {
-  return served(await loadCopy(env));
+export async function loadInstallation(env: SystemEnv, watermark = 0): Promise<Result<Installation>> {
+  return served(await loadCopy(env, watermark));
 }
 
 /** Refuses an installation that is being restored: rows are missing, so nothing may be decided or answered from it. */
@@ -150,11 +152,13 @@ function served(loaded: Result<Installation>): Result<Installation> {
 
 const BEING_RESTORED: Failure = { code: "sealed", message: "Grove is sealed: it is being restored from a backup" };
 
-async function loadCopy(env: SystemEnv): Promise<Result<Installation>> {
-  if (!cached) return readInstallation(env);
+async function loadCopy(env: SystemEnv, watermark = 0): Promise<Result<Installation>> {
+  const read = () => readInstallation(env);
+  if (!cached) return read();
   const { installation, checkedAt } = cached;
   const copy = { checkedAt, ...copyLimits(env) };
-  return source.serve(useOfCopy(copy, source, currentTime()), copy, ok(installation), () => readInstallation(env));
+  const loaded = await source.serve(useOfCopy(copy, source, currentTime()), copy, ok(installation), read);
+  return loaded.ok && loaded.value.watermarks.newest < watermark ? read() : loaded;
 }
 
 /** The keys of an installation that is being restored, and the run of its backup; "not restoring" for any other. */
@@ -170,21 +174,6 @@ export async function loadRestoring(
 export async function takesPages(env: SystemEnv): Promise<TakesPages> {
   if (!(await loadRestoring(env)).ok) throw new Error("the installation is not being restored");
   return "empty";
-}
-
-/**
- * Like `loadInstallation`, but reads the installation again when the copy lacks the watermark with this number. So it
- * is not older than the copy of the calling isolate.
- *
- * @param watermark number of the newest watermark that the calling isolate knew; 0 for none.
- */
-export async function loadInstallationSince(env: SystemEnv, watermark: number): Promise<Result<Installation>> {
-  return served(await loadCopySince(env, watermark));
-}
-
-async function loadCopySince(env: SystemEnv, watermark: number): Promise<Result<Installation>> {
-  const loaded = await loadCopy(env);
-  return loaded.ok && loaded.value.watermarks.newest < watermark ? readInstallation(env) : loaded;
 }
 
 /** Age of this isolate's copy in ms; 0 before the first reading. `now` in ms. */
@@ -240,11 +229,11 @@ function remember(read: NonNullable<typeof cached>): Installation {
  * Loads the installation for a Durable Object, which validates rows with it, also during a restore. Objects await it
  * before a transaction, as a synchronous transaction can't await.
  *
- * @param watermark see `loadInstallationSince`.
+ * @param watermark see `loadInstallation`.
  * @throws while the installation can't be loaded, for example while it is sealed. No request reaches an object then.
  */
 export async function mustLoadInstallation(env: SystemEnv, watermark = 0): Promise<Installation> {
-  const loaded = await loadCopySince(env, watermark);
+  const loaded = await loadCopy(env, watermark);
   if (!loaded.ok) throw new Error(`rows can't be checked: ${loaded.error.code}`);
   return loaded.value;
 }

@@ -1,7 +1,7 @@
 import { err, invalid, ok, type Result, unavailable } from "../base/result.ts";
 import { type KeyRing, type Keys, newestTerm, sealKeyRing, withNewTerm } from "../crypto/key-ring.ts";
 import { type AgedTerm, agedTerms, withoutTerms } from "../crypto/key-terms.ts";
-import { maxSnapshotAgeMs, snapshotMaxAgeMs } from "./copy-age.ts";
+import { changeDelayMs, maxCopyAgeMs } from "./copy-age.ts";
 import type { SystemEnv } from "./env.ts";
 import { openKeyRing } from "./open-ring.ts";
 import { isRotationDue } from "./rotation-rules.ts";
@@ -82,7 +82,7 @@ export async function reportKeyUse(env: SystemEnv, keys: Keys, now: number): Pro
 export async function termsToDrop(env: SystemEnv, now: number): Promise<AgedTerm[]> {
   const system = systemOf(env);
   const opened = await openKeyRing(env, await system.sealedKeyRing());
-  return opened.ok ? agedTerms(opened.value.ring.data, now, await system.longestTtl(), maxSnapshotAgeMs(env)) : [];
+  return opened.ok ? agedTerms(opened.value.ring.data, now, await system.longestTtl(), changeDelayMs(env)) : [];
 }
 
 /**
@@ -96,7 +96,7 @@ export async function dropTerms(env: SystemEnv, versions: readonly number[], now
   let dropped = 0;
   const done = await changeKeyRing(env, (ring) => {
     // Checked again against the current ring: the System object may have been restored to an earlier state meanwhile.
-    const idle = agedTerms(ring.data, now, longestTtl, maxSnapshotAgeMs(env)).filter(({ version }) =>
+    const idle = agedTerms(ring.data, now, longestTtl, changeDelayMs(env)).filter(({ version }) =>
       versions.includes(version),
     );
     dropped = idle.length;
@@ -107,5 +107,5 @@ export async function dropTerms(env: SystemEnv, versions: readonly number[], now
 
 /** Time (ms) by which every isolate has read a key ring stored at `now`. Its newest term is not used before. */
 function usedFrom(env: SystemEnv, now: number): number {
-  return now + 2 * snapshotMaxAgeMs(env);
+  return now + 2 * maxCopyAgeMs(env);
 }

@@ -3,7 +3,7 @@ import { DEFAULT_POLICY, DEFAULT_POLICY_TEXT } from "../policy/builtin.ts";
 import { builtinRules } from "../policy/parse.ts";
 import type { RowSeals } from "../storage/row-seals.ts";
 import type { Migration } from "../storage/tables.ts";
-import { maxSnapshotAgeMs } from "./copy-age.ts";
+import { changeDelayMs } from "./copy-age.ts";
 import { CUSTOM_ID_TABLES, CustomIdStore } from "./custom-id-store.ts";
 import type { SystemEnv } from "./env.ts";
 import {
@@ -55,10 +55,7 @@ export function systemStores(sql: SqlStorage, seals: RowSeals, env: SystemEnv) {
   const tables = { sql, seals, versions: new PartVersionStore(sql) };
   const installation = new InstallationStore(tables);
   const quotas = new QuotaStore(tables);
-  const watermarks: WatermarkStore = new WatermarkStore(
-    tables,
-    () => mounts.longestTtl() * 1000 + maxSnapshotAgeMs(env),
-  );
+  const watermarks: WatermarkStore = new WatermarkStore(tables, () => mounts.longestTtl() * 1000 + changeDelayMs(env));
   const mounts: MountStore = new MountStore(tables, installation, quotas, watermarks);
   return {
     ...tables,

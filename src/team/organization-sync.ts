@@ -1,6 +1,6 @@
 import { currentTime, isWithin } from "../base/clock.ts";
 import { err, NOT_FOUND, ok, type Result, unavailable } from "../base/result.ts";
-import { snapshotMaxAgeMs } from "../system/copy-age.ts";
+import { maxCopyAgeMs } from "../system/copy-age.ts";
 import type { TeamEnv } from "./env.ts";
 import { organizationNamed } from "./find.ts";
 import type { TeamRecord } from "./record.ts";
@@ -32,7 +32,7 @@ export class OrganizationView {
    */
   async exists(team: TeamRecord | null): Promise<boolean> {
     const now = currentTime();
-    if (isWithin(this.#readAt, snapshotMaxAgeMs(this.#env), now)) return true;
+    if (isWithin(this.#readAt, maxCopyAgeMs(this.#env), now)) return true;
     const rules = team && (await this.#read(team));
     if (!rules) return false;
     this.#rules = rules;

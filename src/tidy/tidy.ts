@@ -4,7 +4,7 @@ import { logInfo } from "../base/log.ts";
 import type { Env } from "../env.ts";
 import { growLists } from "../listing/growth.ts";
 import { Tables } from "../storage/tables.ts";
-import { maxSnapshotAgeMs } from "../system/copy-age.ts";
+import { changeDelayMs } from "../system/copy-age.ts";
 import { GroveObject } from "../system/grove-object.ts";
 import { dropTerms, termsToDrop } from "../system/key-rotation.ts";
 import { systemOf } from "../system/system.ts";
@@ -120,7 +120,7 @@ export class Tidy extends GroveObject<Env> {
       // Every tree has checked its rows, except for tokens that are too new to be checked.
       const known = Math.min(run.startedAt, shards.since) - SAFETY_AGE_MS;
       // The number of a watermark is never below the time of its creation, so times and numbers compare.
-      const upTo = known - maxSnapshotAgeMs(this.env);
+      const upTo = known - changeDelayMs(this.env);
       await systemOf(this.env).watermarksCleaned(null, upTo, currentTime());
     }
     // Nothing below a tampered row was checked, so it may need any term.

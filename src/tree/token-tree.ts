@@ -17,7 +17,7 @@ import type { Ending } from "../listing/inventory/shard/ended.ts";
 import type { ObjectPage } from "../storage/object-pages.ts";
 import { type PageRefusal, StoredObject } from "../storage/stored-object.ts";
 import { readVersions } from "../storage/tables.ts";
-import { loadInstallationSince, takesPages } from "../system/installation.ts";
+import { loadInstallation, takesPages } from "../system/installation.ts";
 import { isEnded } from "../system/watermarks.ts";
 import type { Outcome, Target, TargetAction, TreeAnswer, TreeCall } from "../token/actions.ts";
 import { auditAuth } from "../token/audit-auth.ts";
@@ -102,7 +102,7 @@ export class TokenTree extends StoredObject<TreeEnv> {
    *   token that can't be used. A failure of the action itself is the inner error, because the caller is authenticated.
    */
   async run(call: TreeCall): Promise<Result<TreeAnswer>> {
-    const loaded = await loadInstallationSince(this.env, call.watermark);
+    const loaded = await loadInstallation(this.env, call.watermark);
     if (!loaded.ok) return loaded;
     const installation = loaded.value;
     this.#tree.keys.use(installation);

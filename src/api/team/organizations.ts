@@ -2,7 +2,7 @@ import type { Answered, CallContext, Route } from "../../auth/route.ts";
 import { NO_CONTENT, plainAnswer } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { err, ok, type Result } from "../../base/result.ts";
-import { snapshotMaxAgeMs } from "../../system/copy-age.ts";
+import { maxCopyAgeMs } from "../../system/copy-age.ts";
 import { NO_ORGANIZATION } from "../../team/failures.ts";
 import { organizationDirectory, organizationNamed } from "../../team/find.ts";
 import { newOrganizationId } from "../../team/ids.ts";
@@ -158,7 +158,7 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
       const removed = await organizationNamed(env, name).remove(name);
       if (removed === null) return err(NO_ORGANIZATION);
       // Teams that are not ended yet stop working when they next ask for the organization, which is within this time.
-      if (removed === "going") await scheduler.wait(snapshotMaxAgeMs(env));
+      if (removed === "going") await scheduler.wait(maxCopyAgeMs(env));
       return ok(EMPTY);
     },
   }),

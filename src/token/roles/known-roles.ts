@@ -1,5 +1,5 @@
 import { IsolateCopy } from "../../base/isolate-copy.ts";
-import { snapshotMaxAgeMs } from "../../system/copy-age.ts";
+import { maxCopyAgeMs } from "../../system/copy-age.ts";
 import type { TokenEnv } from "../env.ts";
 import type { TokenRole } from "../role.ts";
 import { tokenRoles } from "./token-roles.ts";
@@ -18,7 +18,7 @@ const copies = new IsolateCopy<string, TokenRole>(
  * absence of a role is not cached, because a client can choose any name.
  */
 export async function loadRole(env: TokenEnv, name: string): Promise<TokenRole | null> {
-  const role = await copies.load(name, snapshotMaxAgeMs(env), async () => {
+  const role = await copies.load(name, maxCopyAgeMs(env), async () => {
     return (await tokenRoles(env).read(name)) ?? undefined;
   });
   return role ?? null;

@@ -10,7 +10,7 @@ import {
 } from "../../../src/listing/accessor-shard-number.ts";
 import { growLists } from "../../../src/listing/growth.ts";
 import { revocationsOf } from "../../../src/listing/inventory/revocations.ts";
-import { listOpeningLeadMs, maxSnapshotAgeMs } from "../../../src/system/copy-age.ts";
+import { changeDelayMs, listOpeningLeadMs } from "../../../src/system/copy-age.ts";
 import { forgetInstallation, loadInstallation, refreshInstallation } from "../../../src/system/installation.ts";
 import { listOpenings, noteListOpenings } from "../../../src/system/list-openings.ts";
 import { System, systemOf } from "../../../src/system/system.ts";
@@ -293,7 +293,7 @@ async function walkToEnd(prefix: string): Promise<void> {
     if (step === 50) throw new Error("the walk does not end");
     await stepWalk(stub);
     // By then every isolate knows of the watermark.
-    later(2 * maxSnapshotAgeMs(bindings));
+    later(2 * changeDelayMs(bindings));
   }
 }
 

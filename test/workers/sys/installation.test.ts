@@ -6,7 +6,7 @@ import { RowSeals } from "../../../src/storage/row-seals.ts";
 import { Tables } from "../../../src/storage/tables.ts";
 import { changedFilter, mayContain } from "../../../src/system/custom-id-filter.ts";
 import { CustomIdStore } from "../../../src/system/custom-id-store.ts";
-import { loadInstallation, loadInstallationSince, refreshInstallation } from "../../../src/system/installation.ts";
+import { loadInstallation, refreshInstallation } from "../../../src/system/installation.ts";
 import { PartVersionStore } from "../../../src/system/part-versions.ts";
 import { System, systemOf } from "../../../src/system/system.ts";
 import { SYSTEM_MIGRATIONS } from "../../../src/system/system-stores.ts";
@@ -145,7 +145,7 @@ describe("while the system object does not answer", () => {
     const start = await checkedNow();
     failing(System, "snapshot", "away");
     vi.setSystemTime(start + 1);
-    await expect(loadInstallationSince(bindings, Number.MAX_SAFE_INTEGER)).rejects.toThrow("away");
+    await expect(loadInstallation(bindings, Number.MAX_SAFE_INTEGER)).rejects.toThrow("away");
   });
 });
 
