@@ -1,8 +1,5 @@
 import { type Agent, type IncomingHttpHeaders, request } from "node:http";
 
-/** Longest wait for an answer (ms). */
-const ANSWER_MS = 60_000;
-
 /** A server, and the token of requests to it. */
 export interface Client {
   /** Origin: `http://127.0.0.1:8200`. */
@@ -11,12 +8,12 @@ export interface Client {
   readonly token: string;
 }
 
-/** A JSON object. */
+/** An object of JSON. */
 export interface Json {
   readonly [name: string]: unknown;
 }
 
-/** An answer of the server. */
+/** An answer, read. */
 export interface Reply {
   readonly status: number;
   /** `{}` for an empty body. */
@@ -24,28 +21,34 @@ export interface Reply {
   readonly headers: IncomingHttpHeaders;
 }
 
+/** What a request has besides its method, path and body. */
 export interface SendOptions {
   readonly headers?: Readonly<Record<string, string>>;
-  /** Shared connections; absent: a connection for this request alone. */
+  /** The client's own address; absent: the system chooses. */
+  readonly from?: string;
+  /** Connections that are shared; absent: each request has one of its own. */
   readonly agent?: Agent;
+  /** How long to wait for the answer (ms). */
+  readonly timeoutMs?: number;
 }
 
-/** Base path of the Terraform interface; every other path is below `v1/`. */
+/** The base path of the interface of teams; everything else is below `v1/`. */
 export const TEAMS = "api/v2";
 
-/** Sends one request. `path` has no leading slash. Throws without an answer. */
+/** Sends one request. `path` is whole but for its first slash. Throws when no answer comes. */
 export function send(
   { url, token }: Client,
   method: string,
   path: string,
   body?: unknown,
-  { headers, agent }: SendOptions = {},
+  { headers, from, agent, timeoutMs = 60_000 }: SendOptions = {},
 ): Promise<Reply> {
   return new Promise((resolve, reject) => {
     const options = {
       method,
       agent: agent ?? false,
-      timeout: ANSWER_MS,
+      timeout: timeoutMs,
+      ...(from !== undefined && { localAddress: from }),
       headers: {
         ...(token !== "" && { "X-Vault-Token": token, Authorization: `Bearer ${token}` }),
         ...(path.startsWith(TEAMS) && { "Content-Type": "application/vnd.api+json" }),
@@ -62,32 +65,32 @@ export function send(
         reject(error);
       }
     });
-    sent.on("timeout", () => sent.destroy(new Error(`${path}: no answer in ${ANSWER_MS} ms`)));
+    sent.on("timeout", () => sent.destroy(new Error(`${path}: no answer in ${timeoutMs} ms`)));
     sent.on("error", reject);
     sent.end(body === undefined ? undefined : JSON.stringify(body));
   });
 }
 
-/** The body of a successful answer. Throws for any other. */
+/** The body of an answer that must be a success. */
 export async function ask(client: Client, method: string, path: string, body?: unknown): Promise<Json> {
   const reply = await send(client, method, path, body);
   if (reply.status >= 300) throw new Error(`${method} ${path} answered ${reply.status}: ${JSON.stringify(reply.body)}`);
   return reply.body;
 }
 
-/** The member of an answer at a path of names; undefined without one. */
+/** The member of an answer that a path of names leads to. */
 export function member(json: unknown, ...names: readonly string[]): unknown {
   return names.reduce<unknown>((at, name) => (isObject(at) ? at[name] : undefined), json);
 }
 
-/** As `member`. Throws unless it is a string. */
+/** The same, when it must be a string. */
 export function text(json: unknown, ...names: readonly string[]): string {
   const found = member(json, ...names);
   if (typeof found !== "string") throw new Error(`an answer has no ${names.join(".")}: ${JSON.stringify(json)}`);
   return found;
 }
 
-/** As `member`, as a list of strings; empty without one. */
+/** The same, when it must be a list of strings. A list that is not there is empty. */
 export function texts(json: unknown, ...names: readonly string[]): string[] {
   const found = member(json, ...names);
   return Array.isArray(found) ? found.map(String) : [];

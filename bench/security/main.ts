@@ -1,0 +1,30 @@
+import { BACKUPS } from "./backups.ts";
+import { CHOSEN_NAMES } from "./chosen-names.ts";
+import { EXPLANATIONS } from "./explanations.ts";
+import { FIRST_REVIEW } from "./first-review.ts";
+import { SECOND_REVIEW } from "./second-review.ts";
+import { STORAGE_WRITER } from "./storage-writer.ts";
+import { Subject } from "./subject.ts";
+
+/**
+ * Attacks a server that it starts with `npm run serve`, in the ways that reviews once found to work, and prints what came of
+ * each. Ends with 1 when one works again.
+ */
+const subject = await Subject.start();
+let broken = 0;
+try {
+  const checks = { ...FIRST_REVIEW, ...SECOND_REVIEW, ...STORAGE_WRITER, ...CHOSEN_NAMES, ...BACKUPS, ...EXPLANATIONS };
+  for (const [name, attack] of Object.entries(checks)) {
+    let outcome: string;
+    try {
+      outcome = await attack(subject);
+    } catch (error) {
+      outcome = `NOT REFUSED: ${error instanceof Error ? error.message : String(error)}`;
+      broken++;
+    }
+    console.log(`${name.padEnd(52)} ${outcome}`);
+  }
+} finally {
+  await subject.stop();
+}
+process.exitCode = broken > 0 ? 1 : 0;

@@ -1,0 +1,119 @@
+import { DatabaseSync, type SQLInputValue } from "node:sqlite";
+import { setTimeout as pause } from "node:timers/promises";
+import { databasesOf } from "../seed/objects.ts";
+import { type Client, type Json, type Reply, type SendOptions, send } from "../servers/client.ts";
+import { newSecrets, passingDirectory, ServeProcess } from "../servers/serve.ts";
+
+/** What a request has besides its path. */
+export interface CallOptions extends SendOptions {
+  /** The root token when it is absent, none for "". */
+  readonly token?: string;
+  readonly body?: unknown;
+}
+
+/** The address of a proxy in front, which the server trusts. */
+export const TRUSTED_PROXY = "127.0.0.7";
+
+const ANSWER_MS = 8_000;
+
+/** A server of `npm run serve` with data of its own, which the checks attack. */
+export class Subject {
+  readonly #secrets = newSecrets();
+  readonly #data = passingDirectory("security");
+  #server: ServeProcess | null = null;
+  #lines: Json[] = [];
+
+  static async start(): Promise<Subject> {
+    const subject = new Subject();
+    await subject.#begin();
+    return subject;
+  }
+
+  /** The server with its root token. */
+  get client(): Client {
+    if (!this.#server) throw new Error("the server is stopped");
+    return this.#server;
+  }
+
+  get root(): string {
+    return this.client.token;
+  }
+
+  get port(): number {
+    return Number(new URL(this.client.url).port);
+  }
+
+  /** The lines of the log since the last start. */
+  lines(): readonly Json[] {
+    return this.#lines;
+  }
+
+  /**
+   * Waits until something is so; an error names it.
+   *
+   * @param waitMs longest wait (ms).
+   */
+  async until(what: string, isSo: () => boolean | Promise<boolean>, waitMs = ANSWER_MS): Promise<void> {
+    const end = performance.now() + waitMs;
+    while (!(await isSo())) {
+      if (performance.now() > end) throw new Error(`${what} did not come`);
+      await pause(20);
+    }
+  }
+
+  /** Sends a request to a path below `v1/`. */
+  call(method: string, path: string, { token, body, ...options }: CallOptions = {}): Promise<Reply> {
+    const client = { url: this.client.url, token: token ?? this.root };
+    return send(client, method, `v1/${path}`, body, { timeoutMs: ANSWER_MS, ...options });
+  }
+
+  /** The same, when the answer must have this status: with another one the attack works. */
+  async answers(status: number, method: string, path: string, options: CallOptions = {}): Promise<Reply> {
+    const reply = await this.call(method, path, options);
+    if (reply.status === status) return reply;
+    const { headers, body } = options;
+    const sent = JSON.stringify({ headers, body }).slice(0, 200);
+    throw new Error(`${method} ${path} with ${sent} was answered with ${reply.status}`);
+  }
+
+  /** Stops the server, works on the table of each object of a class that has it, and starts the server again. */
+  async betweenStarts(className: string, table: string, work: (database: DatabaseSync) => void): Promise<void> {
+    await this.#server?.stop();
+    try {
+      for (const file of databasesOf(this.#data, className)) {
+        const database = new DatabaseSync(file);
+        const found = database.prepare("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?").get(table);
+        if (found !== undefined) work(database);
+        database.close();
+      }
+    } finally {
+      await this.#begin();
+    }
+  }
+
+  /** Between two starts, changes rows of a table in each object of a class that has it. Returns how many. */
+  async rewrite(className: string, table: string, sql: string, ...values: SQLInputValue[]): Promise<number> {
+    let changed = 0;
+    await this.betweenStarts(className, table, (database) => {
+      changed += Number(database.prepare(sql).run(...values).changes);
+    });
+    return changed;
+  }
+
+  /** Stops the server. Its data go with this process. */
+  async stop(): Promise<void> {
+    await this.#server?.stop();
+  }
+
+  async #begin(): Promise<void> {
+    const lines: Json[] = [];
+    this.#lines = lines;
+    this.#server = await ServeProcess.start(this.#data, this.#secrets, {
+      flags: ["--allow-private-host=127.0.0.1", "--trust-proxy", TRUSTED_PROXY],
+      settings: { POLICY_CACHE_SECONDS: "1" },
+      onLine: (line) => {
+        if (line.startsWith("{")) lines.push(JSON.parse(line));
+      },
+    });
+  }
+}
