@@ -2,7 +2,15 @@ import { type NotRun, readWords } from "../scripts/local/command-line.ts";
 import { err, ok, type Result } from "../src/base/result.ts";
 
 /** The cases, in the order in which they run. */
-export const CASES = ["operations", "after-creations", "load", "incident", "clean-ups"] as const;
+export const CASES = [
+  "operations",
+  "after-creations",
+  "load",
+  "console",
+  "incident",
+  "clean-ups",
+  "dev-clean-ups",
+] as const;
 
 export type CaseName = (typeof CASES)[number];
 
@@ -15,8 +23,8 @@ Measures Grove as npm run serve runs it, with the CPU of its processes for each 
   --rounds N        turns of each measurement (default 3)
   --seconds S       length of one measurement (default 2)
   --load-seconds S  length of the mixed load (default 300)
-  --tokens LIST     tokens of large installations (default 100000,1000000): incident is measured with each, clean-ups
-                    with the last
+  --tokens LIST     tokens of large installations (default 100000,1000000): incident is measured with each, console
+                    with the first and clean-ups with the last
   --quick           1 round of a second, 2000 tokens, a short load: to see that it works
   --against URL     measures operations and load on another server with the same API too;
                     the variable AGAINST_TOKEN has a root token of it
@@ -35,8 +43,8 @@ export interface BenchCommand {
   readonly loadSeconds: number;
   readonly tokens: readonly number[];
   readonly against: { readonly url: string; readonly pid: number } | null;
-  /** Where the data are kept; "" for the system's temporary directory. */
-  readonly directory: string;
+  /** Where the data are kept; undefined: in the system's temporary directory. */
+  readonly directory: string | undefined;
   readonly write: boolean;
   /** The options that change what is measured. */
   readonly options: string;
@@ -53,21 +61,22 @@ export function parseBenchArguments(argv: readonly string[]): Result<BenchComman
     quick: { type: "boolean", default: false },
     against: { type: "string" },
     pid: { type: "string" },
-    dir: { type: "string", default: "" },
+    dir: { type: "string" },
     write: { type: "boolean", default: false },
   });
   if (!flags.ok) return flags;
-  const { only, quick, against, pid, dir: directory, write, ...values } = flags.value.values;
+  const { values } = flags.value;
+  const { only, quick, against, pid, dir, write } = values;
   const asked = only.split(",");
   const unknown = asked.find((name) => !CASES.some((known) => known === name));
   if (unknown !== undefined) return err(`--only does not know "${unknown}"; it knows ${CASES.join(", ")}`);
   const numbers = {
-    rounds: values.rounds ?? (quick ? "1" : "3"),
-    seconds: values.seconds ?? (quick ? "1" : "2"),
-    "load-seconds": values["load-seconds"] ?? (quick ? "10" : "300"),
+    rounds: Number(values.rounds ?? (quick ? 1 : 3)),
+    seconds: Number(values.seconds ?? (quick ? 1 : 2)),
+    loadSeconds: Number(values["load-seconds"] ?? (quick ? 10 : 300)),
   };
-  const wrong = Object.entries(numbers).find(([, text]) => !/^[1-9]\d{0,5}$/.test(text));
-  if (wrong) return err(`--${wrong[0]} takes a whole number from 1`);
+  const wrong = Object.entries(numbers).find(([, value]) => !(Number.isInteger(value) && value >= 1));
+  if (wrong) return err(`--${wrong[0].replace("loadS", "load-s")} takes a whole number from 1`);
   const tokens = (values.tokens ?? (quick ? "2000" : "100000,1000000")).split(",").map(Number);
   if (!tokens.every((count) => Number.isInteger(count) && count >= 2000))
     return err("--tokens takes numbers from 2000");
@@ -75,16 +84,13 @@ export function parseBenchArguments(argv: readonly string[]): Result<BenchComman
   if (against !== undefined && !/^http:\/\/[^/]+$/.test(against)) return err("--against takes http://HOST:PORT");
   if (pid !== undefined && !/^[1-9]\d{0,9}$/.test(pid)) return err(`--pid takes the number of a process, not "${pid}"`);
   if (write && quick) return err("--write takes figures of whole runs, not of --quick");
-  const options = Object.entries({ ...numbers, tokens: tokens.join() }).map(([name, value]) => `--${name} ${value}`);
   return ok({
     cases: CASES.filter((name) => asked.includes(name)),
-    rounds: Number(numbers.rounds),
-    seconds: Number(numbers.seconds),
-    loadSeconds: Number(numbers["load-seconds"]),
+    ...numbers,
     tokens,
     against: against === undefined ? null : { url: against, pid: Number(pid) },
-    directory,
+    directory: dir,
     write,
-    options: options.join(" "),
+    options: `--rounds ${numbers.rounds} --seconds ${numbers.seconds} --load-seconds ${numbers.loadSeconds} --tokens ${tokens.join()}`,
   });
 }

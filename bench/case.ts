@@ -3,7 +3,7 @@ import type { Forest } from "./seed/forest.ts";
 import type { Client } from "./servers/client.ts";
 import type { Secrets, Usage } from "./servers/serve.ts";
 
-/** A server under load. Without a gateway, its usage is zero. */
+/** A server under load, with what its processes use. The gateway of one without is zeros. */
 export interface Measured extends Client {
   usage(): { readonly worker: Usage; readonly gateway: Usage };
 }
@@ -18,27 +18,27 @@ export interface KeptForest {
   readonly forest: Forest;
 }
 
-/** Parameters of every case. */
+/** What every case has at hand. */
 export interface Bench {
   /** Where servers keep their data; removed at the end. */
   readonly directory: string;
+  readonly secrets: Secrets;
   /** Turns of each measurement. */
   readonly rounds: number;
-  /** Length of one measurement (s). */
+  /** Length of one measurement. */
   readonly seconds: number;
-  /** Length of the mixed load (s). */
   readonly loadSeconds: number;
-  /** Tokens of the large installation; 0 for a case without one. */
+  /** Tokens of a large installation. */
   readonly tokens: number;
-  /** The data of a stopped large installation, made at the first call. A case does not change its tokens. */
+  /** The stopped server of a large installation; planted when it is asked for first. Cases do not change its tokens. */
   readonly forest: () => Promise<KeptForest>;
-  /** Another server with the same API, measured in turns with Grove; null without one. */
+  /** Another server with the same API, measured in turns with Grove; null for none. */
   readonly against: Measured | null;
   /** Reports progress to the operator. */
   readonly say: (line: string) => void;
 }
 
-/** A row of a table: its labels and figures, by column. */
+/** A row of a table: what it is about, and figures by their names. */
 export type Row = Readonly<Record<string, string | number>>;
 
 /** A figure with its limit. */
@@ -48,11 +48,11 @@ export interface Target {
   readonly atMost: number;
 }
 
-/** The result of a case. */
+/** What a case finds. */
 export interface CaseFigures {
   readonly tables: readonly (readonly Row[])[];
   readonly targets: readonly Target[];
-  /** The number of tokens, for a case that is kept once for each. */
+  /** Which of several measurements of the case this is, where each is kept: its number of tokens. */
   readonly variant?: string;
 }
 
@@ -61,7 +61,7 @@ export interface Sample {
   readonly perSecond: number;
   readonly p50: number;
   readonly p99: number;
-  /** CPU time for one request (us). */
+  /** CPU time for one request, in microseconds. */
   readonly workerMicros: number;
   readonly gatewayMicros: number;
 }
@@ -69,13 +69,13 @@ export interface Sample {
 /** Connections of a measurement. Each sends its next request when the previous one is answered. */
 export const CONNECTIONS = 16;
 
-/** Sends requests for a while. Throws when a request that was served is not answered with a success. */
+/** Sends requests for a while. Throws when one that was served is not answered with a success: such figures mean nothing. */
 export async function measure(server: Measured, requests: readonly LoadRequest[], seconds: number): Promise<Sample> {
   const before = server.usage();
   const result = await runStream(server.url, { connections: CONNECTIONS, requests }, seconds);
   const after = server.usage();
   const { perSecond, p50, p99, statuses, lost } = result;
-  // The gateway refuses requests that waited too long, as in a stall of the machine. No figure includes them.
+  // The gateway refuses requests that have waited for too long for their turn, as in a stall of the machine. They are in no figure.
   const { 503: refused = 0, ...answered } = statuses;
   const answers = result.answers - refused;
   if (answers === 0 || lost > 0 || Object.keys(answered).some((status) => !status.startsWith("2"))) {

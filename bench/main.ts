@@ -5,7 +5,8 @@ import { sourceCommit } from "../scripts/local/version.ts";
 import { type BenchCommand, type CaseName, HELP, parseBenchArguments } from "./arguments.ts";
 import type { Bench, CaseFigures, KeptForest, Measured } from "./case.ts";
 import { measureAfterCreations } from "./cases/after-creations.ts";
-import { measureCleanUps } from "./cases/clean-ups.ts";
+import { measureCleanUps, measureDevCleanUps } from "./cases/clean-ups.ts";
+import { measureConsole } from "./cases/console.ts";
 import { measureIncident } from "./cases/incident.ts";
 import { measureLoad } from "./cases/load.ts";
 import { measureOperations } from "./cases/operations.ts";
@@ -16,7 +17,7 @@ import { NO_USAGE, newSecrets, passingDirectory, usageOf } from "./servers/serve
 
 interface Case {
   readonly measure: (bench: Bench) => Promise<CaseFigures>;
-  /** The sizes of installations (tokens) that the case is measured with; absent: it makes tokens of its own. */
+  /** Of the numbers of tokens on the command line those that it is measured with; absent: it has tokens of its own. */
   readonly sizes?: (tokens: readonly number[]) => readonly number[];
 }
 
@@ -26,48 +27,48 @@ const MEASURE: Readonly<Record<CaseName, Case>> = {
   operations: { measure: measureOperations },
   "after-creations": { measure: measureAfterCreations },
   load: { measure: measureLoad },
+  console: { measure: measureConsole, sizes: (tokens) => tokens.slice(0, 1) },
   incident: { measure: measureIncident, sizes: (tokens) => tokens },
   "clean-ups": { measure: measureCleanUps, sizes: (tokens) => tokens.slice(-1) },
+  "dev-clean-ups": { measure: measureDevCleanUps },
 };
 
-/** Share of all tokens in the largest tree of a large installation, and the mean size of the other trees. */
+/** Tokens of one tree, as a share of all of a large installation, and the mean of the other trees. */
 const LARGEST_SHARE = 0.1;
 const TREE_TOKENS = 100;
 
 /**
- * Runs the cases that the command line names. Prints the figures of each, and keeps them, as soon as it is over.
+ * Runs the cases that the command line asks for. The figures of each are printed, and kept, when it is over.
  *
- * @returns the exit code: 1 when a case failed; the figures of the others are complete.
+ * @returns the exit code: 1 when a case had no figures; the others have.
  */
 async function runBench(command: BenchCommand): Promise<number> {
   const { rounds, seconds, loadSeconds, options } = command;
   const directory = passingDirectory("bench", command.directory);
-  // Read before the first figures are written, which changes the state of the sources.
-  const about = {
-    date: new Date().toISOString().slice(0, 10),
-    commit: sourceCommit(),
-    machine: describeMachine(directory),
-    options,
-  };
+  const machine = describeMachine(directory);
+  // Read once: the figures that are written change the sources' state.
+  const about = { date: new Date().toISOString().slice(0, 10), commit: sourceCommit(), machine, options };
   const against = otherServer(command.against);
   const planted = new Map<number, Promise<KeptForest>>();
+  const forestOf = (tokens: number) => {
+    const forest = planted.get(tokens) ?? plant(join(directory, `forest-${tokens}`), tokens);
+    planted.set(tokens, forest);
+    return forest;
+  };
   let code = 0;
   for (const name of command.cases) {
     const { measure, sizes = () => [0] } = MEASURE[name];
     for (const tokens of sizes(command.tokens)) {
       const data = join(directory, name);
       mkdirSync(data);
-      const forest = () => {
-        const known = planted.get(tokens) ?? plant(join(directory, `forest-${tokens}`), tokens);
-        planted.set(tokens, known);
-        return known;
-      };
-      const bench = { directory: data, rounds, seconds, loadSeconds, tokens, forest, against, say };
+      const forest = () => forestOf(tokens);
+      const secrets = newSecrets();
+      const bench = { directory: data, secrets, rounds, seconds, loadSeconds, tokens, forest, against, say };
       const began = performance.now();
       try {
         const figures: KeptFigures = { ...about, ...(await measure(bench)) };
         process.stdout.write(`\n## ${name}\n\n${renderCase(figures)}\n`);
-        if (command.write) keepFigures(name, figures);
+        if (command.write && figures.tables.length > 0) keepFigures(name, figures);
       } catch (error) {
         code = 1;
         say(`${name}: no figures: ${error instanceof Error ? error.message : String(error)}`);
@@ -81,11 +82,12 @@ async function runBench(command: BenchCommand): Promise<number> {
 
 function otherServer(other: BenchCommand["against"]): Measured | null {
   if (other === null) return null;
-  const usage = () => ({ worker: usageOf(other.pid), gateway: NO_USAGE });
-  return { url: other.url, token: process.env.AGAINST_TOKEN ?? "", usage };
+  const { url, pid } = other;
+  const usage = () => ({ worker: usageOf(pid), gateway: NO_USAGE });
+  return { url, token: process.env.AGAINST_TOKEN ?? "", usage };
 }
 
-/** Writes a large installation, which cases read or copy. */
+/** A large installation, whose data cases read or copy. */
 async function plant(data: string, tokens: number): Promise<KeptForest> {
   say(`planting ${tokens} tokens`);
   const secrets = newSecrets();

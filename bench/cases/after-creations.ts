@@ -1,17 +1,17 @@
 import { type Bench, type CaseFigures, CONNECTIONS, lookUps, type Measured, MIB, measure, type Row } from "../case.ts";
 import { runStream } from "../load.ts";
 import { makeToken } from "../servers/client.ts";
-import { newSecrets, ServeProcess } from "../servers/serve.ts";
+import { ServeProcess } from "../servers/serve.ts";
 
 const CREATION_SECONDS = 60;
-/** Length of one measurement of look-ups (s). */
+/** Look-ups are measured for so many seconds at a time. */
 const LOOK_UP_SECONDS = 5;
-/** Target: look-ups a second alone, as a ratio to right after creations, whose remaining work runs beside them. */
+/** How much fewer look-ups there may be right after creations: what these left to be done is done beside them. */
 const SLOWER = 1.11;
 
-/** Measures look-ups of one token right after a minute of creations of trees, as fast as the server answers them. */
+/** Measures look-ups of one token right after a minute in which trees were made as fast as that is answered. */
 export async function measureAfterCreations(bench: Bench): Promise<CaseFigures> {
-  const server = await ServeProcess.start(`${bench.directory}/after-creations`, newSecrets());
+  const server = await ServeProcess.start(`${bench.directory}/after-creations`, bench.secrets);
   try {
     const { token } = await makeToken(server, "create-orphan", { ttl: "24h" });
     const rows: Row[] = [];

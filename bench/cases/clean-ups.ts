@@ -1,33 +1,41 @@
 import { execFileSync } from "node:child_process";
 import { cpSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { inPool } from "../../src/base/parallel.ts";
-import { type Bench, type CaseFigures, MIB, type Row } from "../case.ts";
+import { type Bench, type CaseFigures, type KeptForest, MIB, type Row } from "../case.ts";
 import { lookUpAtRate, type Waits } from "../open-loop.ts";
+import { plantThroughApi } from "../seed/api.ts";
 import type { Forest } from "../seed/forest.ts";
-import { ask, type Client, makeToken, member, send } from "../servers/client.ts";
+import { ask, makeToken, member, send } from "../servers/client.ts";
 import { ServeProcess } from "../servers/serve.ts";
 
-/** Work that continues after its answer. */
+/** Work that goes on after its answer. */
 interface CleanUp {
   readonly name: string;
-  readonly begin: (server: Client, forest: Forest) => Promise<unknown>;
+  readonly begin: (server: ServeProcess, forest: Forest) => Promise<unknown>;
   /** A token that must be refused right after the answer. */
   readonly ended?: (forest: Forest) => string | undefined;
 }
 
-/** Trees of one token each that no clean-up ends; their tokens are looked up. */
+/** Trees of one token each that stay, and are looked up. */
 const OTHERS = 16;
-/** Look-ups a second: a small part of what the server can answer. */
-const RATE = 150;
-/** Length of the measurement before a clean-up and beside it (s). */
+/** Look-ups of a second: a small part of what each server answers alone. */
+const RATES = { serve: 150, dev: 50 };
+/** How long they are measured before a clean-up and beside it (s). */
 const BEFORE_SECONDS = 10;
 const BESIDE_SECONDS = 15;
 /** Small trees that are revoked one by one, and how many at a time. */
 const SMALL_TREES = 500;
 const PARALLEL = 8;
-/** Target: p99 of look-ups beside a clean-up, as a ratio to before. */
+/** What came before a clean-up is over when no token goes for so long (ms); its objects are asleep after ten seconds. */
+const SETTLE_MS = 11_000;
+/** So often that is waited for at most. */
+const SETTLE_ROUNDS = 3;
+/** The p99 of look-ups beside a clean-up, as a ratio to that before. */
 const SLOWER = 2;
+/** What is made under `npm run dev`, through the API: tokens below one, and trees of two tokens of each kind. */
+const DEV_SHAPE = { largest: 2000, trees: 500 };
 
 const CLEAN_UPS: readonly CleanUp[] = [
   { name: "tidy of tokens", begin: (server) => ask(server, "POST", "v1/auth/token/tidy") },
@@ -52,41 +60,80 @@ const CLEAN_UPS: readonly CleanUp[] = [
     ended: ({ ofLogins }) => ofLogins[0],
   },
 ];
+/** What is measured of `npm run dev`, whose installation is small. */
+const DEV_CLEAN_UPS = CLEAN_UPS.slice(1, 4);
 
 /** Measures look-ups beside each kind of clean-up of a large installation. */
 export async function measureCleanUps(bench: Bench): Promise<CaseFigures> {
+  const kept = await bench.forest();
   const rows: Row[] = [];
-  for (const cleanUp of CLEAN_UPS) rows.push(await measureOnCopy(bench, cleanUp));
+  for (const cleanUp of CLEAN_UPS) rows.push(await measureOnCopy(bench, kept, cleanUp));
+  return figuresOf(rows);
+}
+
+function figuresOf(rows: readonly Row[]): CaseFigures {
   const targets = rows.map((row) => ({
-    what: `${row["clean-up"]}: p99 of look-ups as a ratio to before`,
+    what: `${row["clean-up"]}, ${row.server}: p99 of look-ups as a ratio to before`,
     got: Number(row["p99 beside"]) / Number(row["p99 before"]),
     atMost: SLOWER,
   }));
   return { tables: [rows], targets };
 }
 
-/** Each clean-up has a copy of the installation, because it may last longer than the measurement. */
-async function measureOnCopy(bench: Bench, cleanUp: CleanUp): Promise<Row> {
-  const { data, secrets, forest } = await bench.forest();
+/** Each clean-up has a copy of the installation, since it may go on for longer than it is watched. */
+async function measureOnCopy(bench: Bench, { data, secrets, forest }: KeptForest, cleanUp: CleanUp): Promise<Row> {
   const copy = join(bench.directory, "copy");
   cpSync(data, copy, { recursive: true });
-  // Otherwise the system writes the copy to the disk during the measurement.
+  // Else the system writes the copy to the disk beside what is measured.
   execFileSync("sync", ["-f", copy]);
   const server = await ServeProcess.start(copy, secrets);
   try {
-    bench.say(cleanUp.name);
-    return await measureBeside(server, forest, cleanUp);
+    return await measureBeside(bench, "serve", server, forest, cleanUp);
   } finally {
     await server.stop();
     rmSync(copy, { recursive: true });
   }
 }
 
-async function measureBeside(server: ServeProcess, forest: Forest, { name, begin, ended }: CleanUp): Promise<Row> {
+/** Measures look-ups beside clean-ups under `npm run dev`, of what was made through the API. */
+export async function measureDevCleanUps(bench: Bench): Promise<CaseFigures> {
+  const server = await ServeProcess.start(join(bench.directory, "dev"), bench.secrets, { script: "dev" });
+  try {
+    bench.say("making tokens under npm run dev");
+    const forest = await plantThroughApi(server, DEV_SHAPE);
+    const rows: Row[] = [];
+    for (const cleanUp of DEV_CLEAN_UPS) {
+      await settle(server);
+      rows.push(await measureBeside(bench, "dev", server, forest, cleanUp));
+    }
+    return figuresOf(rows);
+  } finally {
+    await server.stop();
+  }
+}
+
+async function settle(server: ServeProcess): Promise<void> {
+  let left = Number.NaN;
+  for (let round = 0; round < SETTLE_ROUNDS; round++) {
+    const now = await countTokens(server);
+    if (now === left) return;
+    left = now;
+    await pause(SETTLE_MS);
+  }
+}
+
+async function measureBeside(
+  bench: Bench,
+  name: keyof typeof RATES,
+  server: ServeProcess,
+  forest: Forest,
+  { name: what, begin, ended }: CleanUp,
+): Promise<Row> {
+  bench.say(`${what}, ${name}`);
   const others: string[] = [];
   while (others.length < OTHERS) others.push((await makeToken(server, "create-orphan", { ttl: "24h" })).token);
   const memory = () => server.usage().worker.residentBytes / MIB;
-  const lookUp = (seconds: number) => lookUpAtRate(server.url, others, RATE, seconds);
+  const lookUp = (seconds: number) => lookUpAtRate(server.url, others, RATES[name], seconds);
   await lookUp(2);
   const tokens = await countTokens(server);
   const before = await lookUp(BEFORE_SECONDS);
@@ -96,22 +143,23 @@ async function measureBeside(server: ServeProcess, forest: Forest, { name, begin
   const answerMs = performance.now() - began;
   if (ended !== undefined) {
     const { status } = await send({ url: server.url, token: ended(forest) ?? "" }, "GET", "v1/auth/token/lookup-self");
-    if (status !== 403) throw new Error(`${name}: an ended token was answered with ${status}`);
+    if (status !== 403) throw new Error(`${what}: a token that has ended was answered with ${status}`);
   }
   const beside = await lookUp(BESIDE_SECONDS);
   return {
-    "clean-up": name,
+    "clean-up": what,
+    server: name,
     tokens,
     "answered after ms": answerMs,
-    ...columnsOf("before", before),
-    ...columnsOf("beside", beside),
+    ...named("before", before),
+    ...named("beside", beside),
     "tokens removed": tokens - (await countTokens(server)),
     "MiB before": memoryBefore,
     "MiB after": memory(),
   };
 }
 
-function columnsOf(when: "before" | "beside", { p50, p99, longest, failed }: Waits): Row {
+function named(when: "before" | "beside", { p50, p99, longest, failed }: Waits): Row {
   return {
     [`p50 ${when}`]: p50,
     [`p99 ${when}`]: p99,
@@ -120,10 +168,11 @@ function columnsOf(when: "before" | "beside", { p50, p99, longest, failed }: Wai
   };
 }
 
-const revoke = (server: Client, token: string) => ask(server, "POST", "v1/auth/token/revoke", { token });
+const revoke = (server: ServeProcess, token: string) => ask(server, "POST", "v1/auth/token/revoke", { token });
 
-/** Number of service tokens. The read of the list before it makes the counter exact. */
-async function countTokens(server: Client): Promise<number> {
+/** Service tokens that the lists have. */
+async function countTokens(server: ServeProcess): Promise<number> {
+  // Lists are complete when they are read, and counters are not.
   await ask(server, "GET", "v1/auth/token/accessors?list=true&limit=1");
   const body = await ask(server, "GET", "v1/sys/internal/counters/tokens");
   return Number(member(body, "data", "counters", "service_tokens", "total"));

@@ -2,7 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { type Bench, type CaseFigures, lookUps, type Measured, MIB, type Row, type Target } from "../case.ts";
 import { type LoadRequest, runStream, type Stream } from "../load.ts";
 import { type Client, makeToken } from "../servers/client.ts";
-import { newSecrets, ServeProcess, withTmpfsServer } from "../servers/serve.ts";
+import { ServeProcess, withTmpfsServer } from "../servers/serve.ts";
 import { median } from "../statistics.ts";
 
 /** The longest wait of an answered request (ms), and p99 as a ratio to p50. */
@@ -23,7 +23,7 @@ const AT_THE_END = "MiB at the end";
 /** Sends a mixture at saturation for minutes, to Grove, for a while to Grove on a tmpfs, and to the other server where there is one. */
 export async function measureLoad(bench: Bench): Promise<CaseFigures> {
   const { against, loadSeconds } = bench;
-  const grove = await ServeProcess.start(`${bench.directory}/load`, newSecrets());
+  const grove = await ServeProcess.start(`${bench.directory}/load`, bench.secrets);
   const own = await loadOn(bench, "Grove", grove, loadSeconds).finally(() => grove.stop());
   const tmpfsSeconds = Math.ceil(Math.min(loadSeconds / TMPFS_SHARE, MAX_TMPFS_SECONDS));
   const inMemory = await withTmpfsServer(async (server) => {

@@ -11,7 +11,7 @@ import {
 import type { LoadRequest } from "../load.ts";
 import { startBare } from "../servers/bare.ts";
 import { type Client, makeToken } from "../servers/client.ts";
-import { newSecrets, ServeProcess, withTmpfsServer } from "../servers/serve.ts";
+import { ServeProcess, withTmpfsServer } from "../servers/serve.ts";
 import { median, pairedRatio } from "../statistics.ts";
 import { loginRequests } from "./logins.ts";
 
@@ -39,7 +39,7 @@ const TREES = 64;
 
 /** Measures each operation, in turns with the same on a tmpfs and on the other server where there are such; and logins. */
 export async function measureOperations(bench: Bench): Promise<CaseFigures> {
-  const grove = await ServeProcess.start(`${bench.directory}/operations`, newSecrets());
+  const grove = await ServeProcess.start(`${bench.directory}/operations`, bench.secrets);
   const logins = await loginRequests(grove);
   try {
     const operations = await withTmpfsServer((inMemory) => measureInTurns(bench, grove, inMemory));

@@ -38,8 +38,7 @@ interface KillCommand {
   /** No round begins after this. */
   readonly minutes: number;
   readonly seed: string;
-  /** Where the data are kept; "" for the system's temporary directory. */
-  readonly directory: string;
+  readonly directory: string | undefined;
 }
 
 const ACTIONS: readonly [Action, ...Action[]] = [
@@ -65,7 +64,7 @@ function parseKillArguments(argv: readonly string[]): Result<KillCommand, NotRun
     rounds: { type: "string", default: "50" },
     minutes: { type: "string", default: "10" },
     seed: { type: "string", default: String(Date.now() % 1_000_000) },
-    dir: { type: "string", default: "" },
+    dir: { type: "string" },
   });
   if (!flags.ok) return flags;
   const { seed, dir: directory } = flags.value.values;
@@ -94,7 +93,7 @@ async function kill({ seed, directory, ...most }: KillCommand): Promise<number> 
   let server = await ServeProcess.start(data, secrets);
   // Every server listens where the first one did.
   const root: Client = { url: server.url, token: server.token };
-  const listen = root.url.replace("http://", "");
+  const flags = ["--listen", root.url.replace("http://", "")];
   const environment = await startEnvironment(root);
   const kept = new Map<string, Kept>();
   const writers: Writer[] = [];
@@ -119,7 +118,7 @@ async function kill({ seed, directory, ...most }: KillCommand): Promise<number> 
     await server.kill(victim);
     stopped = true;
     await writing;
-    server = await ServeProcess.start(data, secrets, listen);
+    server = await ServeProcess.start(data, secrets, { flags });
     rounds++;
     const fresh = ledger.entries.slice(before);
     broken.push(...(await findBroken(root, ledger, [...sample(ledger.entries, choices), ...fresh], kept)));

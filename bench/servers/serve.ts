@@ -11,16 +11,16 @@ import { PROJECT } from "../../scripts/local/worker-definition.ts";
 import { type ProcessFigures, processFigures } from "../../scripts/serve/process-figures.ts";
 import type { Client } from "./client.ts";
 
-/** What a process has used: CPU of all its threads (s), and resident memory (bytes). */
+/** What a process has used of the machine: seconds of CPU of all its threads, and bytes of resident memory. */
 export type Usage = Pick<ProcessFigures, "cpuSeconds" | "residentBytes">;
 
-/** Usage of a server without that process. */
+/** That of a process that there is not. */
 export const NO_USAGE: Usage = { cpuSeconds: 0, residentBytes: 0 };
 
-/** Which processes of a server are killed. */
+/** What is killed. */
 export type KillTarget = "workerd" | "serve" | "both";
 
-/** Secrets of an installation, the same for every server on its data. */
+/** What all servers on the same data share. Secrets. */
 export interface Secrets {
   readonly GROVE_SEAL_KEY: string;
   readonly GROVE_DEV_ROOT_TOKEN: string;
@@ -34,10 +34,22 @@ export function newSecrets(): Secrets {
   };
 }
 
+/** How a server is started; everything has a default. */
+export interface ServeOptions {
+  /** The script of package.json that starts it; default: `serve`. Of `dev`, the data are its own. */
+  readonly script?: "serve" | "dev";
+  /** Further words of its command line. Unless they say otherwise it has a free port, and may call this machine. */
+  readonly flags?: readonly string[];
+  /** Settings of the Worker. */
+  readonly settings?: Readonly<Record<string, string>>;
+  /** Called with each line of both outputs. Default: the log goes to /dev/null, which costs no disk. */
+  readonly onLine?: (line: string) => void;
+}
+
 /** The longest start on a busy machine: a build, the runtime, the first request (ms). */
 const START_MS = 90_000;
 
-/** `npm run serve` (without npm) on a data directory: workerd, and the process with the gateway in front of it. */
+/** `npm run serve` or `npm run dev` (without npm) on a data directory: workerd, and the process with the gateway in front of it. */
 export class ServeProcess implements Client {
   readonly url: string;
   /** The root token. */
@@ -52,23 +64,35 @@ export class ServeProcess implements Client {
     this.token = token;
   }
 
-  /** Starts the server and waits until it answers. It may call this machine. `listen` is HOST:PORT, or a free port without it. */
-  static async start(data: string, secrets: Secrets, listen = "127.0.0.1:0"): Promise<ServeProcess> {
-    // The arguments of `node` in package.json: the measured server is the one that users start.
-    const words = project.scripts.serve.split(" ").slice(1);
-    words.push("--listen", listen, "--data", data, "--allow-private-host=127.0.0.0/8");
+  /** Starts the server and waits until it answers. */
+  static async start(
+    data: string,
+    secrets: Secrets,
+    { script = "serve", flags = [], settings, onLine }: ServeOptions = {},
+  ): Promise<ServeProcess> {
+    const isDev = script === "dev";
+    const own = isDev ? ["--port=0", "--root-token", secrets.GROVE_DEV_ROOT_TOKEN] : ["--listen=127.0.0.1:0"];
+    // The arguments of `node` in package.json, so that the measured server is the one that users start.
+    const words = project.scripts[script].split(" ").slice(1);
+    words.push(...own, "--data", data, "--allow-private-host=127.0.0.0/8", ...flags);
     const child = spawn(process.execPath, words, {
       cwd: PROJECT,
-      env: { ...process.env, ...secrets },
-      // The log goes to /dev/null, which costs no disk.
-      stdio: ["ignore", "ignore", "pipe"],
+      // Else a Worker that is developed on this machine would find this one.
+      env: { ...process.env, ...settings, ...secrets, WRANGLER_REGISTRY_PATH: join(data, "registry") },
+      stdio: ["ignore", onLine || isDev ? "pipe" : "ignore", "pipe"],
     });
-    // Also stops the server when this process ends by an exception.
+    // Also when this process ends by a fault of its own.
     const stop = (): void => void child.kill("SIGTERM");
     process.once("exit", stop);
     child.once("exit", () => process.off("exit", stop));
     const said: string[] = [];
-    createInterface({ input: child.stderr }).on("line", (line) => said.push(line));
+    for (const stream of [child.stdout, child.stderr]) {
+      if (!stream) continue;
+      createInterface({ input: stream }).on("line", (line) => {
+        if (isDev || stream === child.stderr) said.push(line);
+        onLine?.(line);
+      });
+    }
     for (const end = performance.now() + START_MS; performance.now() < end && isRunning(child); await pause(20)) {
       const url = /Grove listens on (http:\S+)/.exec(said.join("\n"))?.[1];
       const workerd = descendantsOf(child.pid ?? 0).find((pid) => nameOf(pid) === "workerd");
@@ -78,12 +102,12 @@ export class ServeProcess implements Client {
     throw new Error(`the server does not start:\n${said.join("\n")}`);
   }
 
-  /** What its two processes have used since their start. */
+  /** What its two processes have used so far. */
   usage(): { readonly worker: Usage; readonly gateway: Usage } {
     return { worker: usageOf(this.#workerd), gateway: usageOf(this.#child.pid ?? 0) };
   }
 
-  /** Kills processes with SIGKILL and waits until both have ended. */
+  /** Kills it with SIGKILL and waits until nothing of it is left. */
   async kill(victim: KillTarget): Promise<void> {
     if (victim !== "serve") process.kill(this.#workerd, "SIGKILL");
     if (victim !== "workerd") this.#child.kill("SIGKILL");
@@ -91,7 +115,7 @@ export class ServeProcess implements Client {
     while (nameOf(this.#workerd) === "workerd") await pause(10);
   }
 
-  /** Stops the server with SIGTERM. */
+  /** Asks it to end; what it has answered is on disk. */
   async stop(): Promise<void> {
     this.#child.kill("SIGTERM");
     await this.#end();
@@ -102,7 +126,7 @@ export class ServeProcess implements Client {
   }
 }
 
-/** Makes an empty directory that is removed when this process exits. `above` is "" for the system's temporary directory. */
+/** Makes an empty directory that is removed when this process exits. Without `above` it is a temporary one of the system. */
 export function passingDirectory(name: string, above = ""): string {
   const parent = resolve(above || tmpdir());
   mkdirSync(parent, { recursive: true });
@@ -113,7 +137,7 @@ export function passingDirectory(name: string, above = ""): string {
 
 const TMPFS = "/dev/shm";
 
-/** Gives `work` a server whose data are on a tmpfs, without waits for a disk; null on a system without one. */
+/** Gives `work` a server whose data are on a tmpfs, where nothing waits for the disk; null where the system has none. */
 export async function withTmpfsServer<T>(work: (server: ServeProcess | null) => Promise<T>): Promise<T> {
   if (!existsSync(TMPFS)) return work(null);
   const data = passingDirectory("bench", TMPFS);
@@ -122,12 +146,12 @@ export async function withTmpfsServer<T>(work: (server: ServeProcess | null) => 
     return await work(server);
   } finally {
     await server.stop();
-    // A tmpfs takes memory.
+    // What is left there takes memory.
     rmSync(data, { recursive: true });
   }
 }
 
-/** Usage of a process; zeros for one that has ended, and on systems without /proc. */
+/** Zeros for a process that is not there, and on systems without /proc. */
 export function usageOf(pid: number): Usage {
   return processFigures(pid) ?? NO_USAGE;
 }
@@ -136,19 +160,19 @@ function isRunning({ exitCode, signalCode }: ChildProcess): boolean {
   return exitCode === null && signalCode === null;
 }
 
-/** Process ids of all descendants. */
+/** The processes that a process started, and those that these started. */
 function descendantsOf(pid: number): number[] {
   const children = readProcess(pid, `task/${pid}/children`).split(" ").filter(Boolean).map(Number);
   return [...children, ...children.flatMap(descendantsOf)];
 }
 
-/** The name of a running process; "" when it has ended. */
+/** The name of a running program; "" when it has ended. */
 function nameOf(pid: number): string {
   const [, name, state] = /^\d+ \((.*)\) (\S)/s.exec(readProcess(pid, "stat")) ?? [];
   return state === "Z" ? "" : (name ?? "");
 }
 
-/** A file of /proc; "" when the process has ended. */
+/** A file of /proc; "" of a process that is not there. */
 function readProcess(pid: number, file: string): string {
   try {
     return readFileSync(`/proc/${pid}/${file}`, "latin1");

@@ -1,25 +1,11 @@
-import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { type Browser, chromium, type Page } from "playwright-core";
 import { expect } from "vitest";
+import { BROWSER_FLAGS, findBrowser } from "../../../scripts/local/browser.ts";
 
-/** Where Chrome and Chromium are on the systems that people develop on. */
-const PLACES = [
-  "/usr/bin/chromium",
-  "/usr/bin/chromium-browser",
-  "/usr/bin/google-chrome",
-  "/usr/bin/google-chrome-stable",
-  "/snap/bin/chromium",
-  "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
-  "/Applications/Chromium.app/Contents/MacOS/Chromium",
-];
-
-/** Chromium's own sandbox can't be set up by root. */
-const BROWSER_FLAGS = process.getuid?.() === 0 ? ["--no-sandbox"] : [];
-
-/** The browser of this machine, or the one that `CHROME_PATH` names; undefined without one, which CI does not accept. */
+/** The browser of this machine; undefined where there is none, which CI does not accept. */
 export function browserPath(): string | undefined {
-  const found = [process.env.CHROME_PATH ?? "", ...PLACES].find((place) => place !== "" && existsSync(place));
+  const found = findBrowser();
   if (found === undefined && process.env.CI === "true") throw new Error("CI needs Chromium: apt-get install chromium");
   return found;
 }
