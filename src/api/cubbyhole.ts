@@ -15,8 +15,7 @@ import { isWrappingToken } from "../token/wrapping-token.ts";
 import { openValue, sealValue } from "../tree/cubbyhole/seal.ts";
 import { ANY_FIELDS, fieldSchema, NO_FIELDS } from "../wire/fields.ts";
 import { PAGE } from "../wire/page.ts";
-import { dataReply, doneReply, EMPTY, keysReply } from "../wire/reply.ts";
-import { RESPONSE_PATH } from "../wire/stored-answer.ts";
+import { dataReply, doneReply, EMPTY, keysReply, RESPONSE_PATH } from "../wire/reply.ts";
 
 /** Names that one unpaged list gives at most. */
 const MAX_LIST = 10_000;

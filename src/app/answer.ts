@@ -2,16 +2,17 @@ import { policyWarnings } from "../auth/policy-warning.ts";
 import { wrapAnswer } from "../auth/wrap.ts";
 import { err, type Failure, ok } from "../base/result.ts";
 import { policiesOfEntity } from "../identity/standing.ts";
+import { unservedPath } from "../wire/audit.ts";
 import { answerToWrap } from "../wire/envelope.ts";
 import type { SentNames } from "../wire/read-fields.ts";
 import type { Reply } from "../wire/reply.ts";
 import type { Answer, AppContext, Endpoint } from "./context.ts";
 import type { FoundRoute } from "./places.ts";
 
-/** The answer as long as there is none. */
+/** The answer before an endpoint has made one. */
 export const UNANSWERED: Answer = { result: err({ code: "internal" }), warnings: [], endpoint: null };
 
-/** Responds in the dialect of the request, and keeps the answer for the audit line and the metrics. */
+/** Responds in the dialect of the request, and stores the answer for the audit line and the metrics. */
 export function respond(c: AppContext, answer: Answer): Response {
   c.set("answer", answer);
   const { result, warnings } = answer;
@@ -19,26 +20,37 @@ export function respond(c: AppContext, answer: Answer): Response {
   const requestId = c.get("requestId");
   if (result.ok) return dialect.renderReply(requestId, result.value, warnings);
   const response = dialect.renderFailure(result.error);
-  // A client that asks an operator about a failure can name its line in the audit log.
+  // With this id an operator finds the audit line of the failure.
   response.headers.set("X-Request-Id", requestId);
   return response;
 }
 
-/** Refuses a request before an endpoint was found for it. */
-export function refuse(c: AppContext, failure: Failure): Response {
-  return respond(c, { ...UNANSWERED, result: err(failure) });
+/** Refuses a request. @param endpoint null when none was found. */
+export function refuse(c: AppContext, failure: Failure, endpoint: Endpoint | null = null): Response {
+  return respond(c, { ...UNANSWERED, result: err(failure), endpoint });
 }
 
-/** The names of an endpoint for metrics. */
+/** Returns the labels of an endpoint in metrics. */
 export function endpointOf({ route, pattern }: FoundRoute): Endpoint {
   const full = pattern.includes("{") ? pattern.replace(/\{[^/]*\}/g, "") : pattern;
   const mount = pattern.slice(0, pattern.length - route.path.length) || `${full.split("/", 1)[0]}/`;
   return { route: full, mount, isLogin: route.access === "login" };
 }
 
+/** Returns the path of a request without an endpoint, as the audit log may show it. */
+export function unservedPathOf(c: AppContext): string {
+  const { path } = c.get("head");
+  // A path that can't be decoded can contain a token in a form that is not recognized.
+  if (!path.ok) return "<malformed>";
+  const loaded = c.get("installation");
+  const below = loaded.ok && path.value.startsWith("auth/") ? path.value.slice("auth/".length) : null;
+  const mount = loaded.ok && below !== null ? loaded.value.mountServing(below) : undefined;
+  return unservedPath(path.value, mount && `auth/${mount.path}`);
+}
+
 /**
- * Responds with the answer to a login or to a caller with a token, wrapped when the client asks for that. Wrapping stores
- * something, for as long as the client says; what needs no token holds nothing secret, and is answered as it is.
+ * Responds to a login or to a caller with a token. Wraps the answer if the client asks for that. Answers of open endpoints
+ * are never wrapped: they contain no secret, and wrapping stores a value.
  *
  * @param loggedPath the path of the request without a token in it.
  */
@@ -46,11 +58,10 @@ export async function complete(c: AppContext, answer: Answer, loggedPath: string
   const { result } = answer;
   const whole =
     result.ok && result.value.kind === "auth" ? await withIdentityPolicies(c, answer, result.value) : answer;
-  const wraps = c.get("request").wrapTtlSeconds > 0;
-  return respond(c, wraps ? await wrapped(c, whole, loggedPath) : whole);
+  return respond(c, c.get("request").wrapTtlSeconds > 0 ? await wrapped(c, whole, loggedPath) : whole);
 }
 
-/** An answer that hands out or renews a token also states the policies of its entity. That of a login warns when there are none to speak of. */
+/** Adds the policies of the entity to an answer with a token. Adds a warning to a login without existing policies. */
 async function withIdentityPolicies(
   c: AppContext,
   answer: Answer,
@@ -65,9 +76,7 @@ async function withIdentityPolicies(
   return { ...answer, warnings, result: ok({ ...reply, auth: { ...auth, identityPolicies } }) };
 }
 
-/**
- * Stores a successful answer and answers with its wrapping token. Failures and answers without a body stay as they are.
- */
+/** Stores a successful answer, and returns one with its wrapping token. Failures and answers without a body stay. */
 async function wrapped(c: AppContext, answer: Answer, loggedPath: string): Promise<Answer> {
   const { id, wrapTtlSeconds } = c.get("request");
   if (!answer.result.ok) return answer;
@@ -82,18 +91,15 @@ async function wrapped(c: AppContext, answer: Answer, loggedPath: string): Promi
   return { ...answer, warnings: [], result: ok({ kind: "wrapped", wrapInfo: wrapping.value, ...inside }) };
 }
 
-/** Warns about fields that had no effect: unknown ones, and those that the path gives as well. */
-export function fieldWarnings(
-  { unknown, known }: SentNames,
-  params: Readonly<Record<string, string>>,
-): readonly string[] {
+/** Returns warnings about fields without effect: unknown ones, and those whose value is in the path. */
+export function fieldWarnings({ unknown, known }: SentNames, params: Readonly<Record<string, string>>): string[] {
+  const warnings: string[] = [];
+  if (unknown.length > 0) warnings.push(`Endpoint ignored these unrecognized parameters: [${unknown.join(" ")}]`);
   const replaced = known.filter((name) => Object.hasOwn(params, name));
-  return [
-    ...(unknown.length > 0 ? [`Endpoint ignored these unrecognized parameters: [${unknown.join(" ")}]`] : []),
-    ...(replaced.length > 0
-      ? [
-          `Endpoint replaced the value of these parameters with the values captured from the endpoint's path: [${replaced.join(" ")}]`,
-        ]
-      : []),
-  ];
+  if (replaced.length > 0) {
+    warnings.push(
+      `Endpoint replaced the value of these parameters with the values captured from the endpoint's path: [${replaced.join(" ")}]`,
+    );
+  }
+  return warnings;
 }

@@ -1,39 +1,33 @@
 import { Hono } from "hono";
 import { err } from "../base/result.ts";
-import { failureOfException } from "../wire/exception.ts";
+import { failureOfException } from "../wire/failure.ts";
 import { BASE_PATHS } from "../wire/request.ts";
 import { respond } from "./answer.ts";
+import { beginOnce } from "./begin-once.ts";
 import { consolePages } from "./console.ts";
 import type { AppEnv } from "./context.ts";
-import { arrival } from "./middleware/arrival.ts";
-import { audit } from "./middleware/audit.ts";
-import { beginOnce } from "./middleware/begin-once.ts";
-import { faults } from "./middleware/faults.ts";
-import { installation } from "./middleware/installation.ts";
-import { limitRequests } from "./middleware/limits.ts";
-import { metrics } from "./middleware/metrics.ts";
-import { request } from "./middleware/request.ts";
+import { arrival, audit, faults, installation, limitRequests, metrics, request } from "./middleware.ts";
 import { TABLES } from "./routes.ts";
 import { routingPath } from "./routing-path.ts";
 import { serveMount, serveNothing, serveTable } from "./serve.ts";
 
-/** The HTTP side of the Worker: the way of a request, from top to bottom. */
+/** The HTTP interface of the Worker. A request passes the lines below from top to bottom. */
 export const app = new Hono<AppEnv>({ getPath: routingPath });
 
-// A gateway repeats a request whose connection was lost: it must not act twice.
+// The gateway repeats a request whose connection was lost. It must not act twice.
 app.use(beginOnce);
-// The console needs neither keys nor objects: browsers get it while the service is sealed, too.
+// The console needs neither keys nor objects, so it is also served while the service is sealed.
 app.route("/", consolePages);
 
-// What surrounds every request of the API.
+// Middleware around every request of the API.
 app.use(
   arrival, // reads the head; a request goes on when its client disconnects
   audit, // writes the last audit line
   metrics,
-  faults, // whatever is thrown below gets to onError
+  faults, // passes everything that is thrown below to onError
   installation, // loads policies, mounts and keys; refuses everything without a seal key
   limitRequests, // before the body is read
-  request, // reads token and fields in the dialect of the path
+  request, // reads the token and the fields in the dialect of the path
 );
 
 const api = new Hono<AppEnv>();

@@ -3,7 +3,7 @@ import { OWN_THREADS, SHARED_THREAD, useSweepThreads } from "../base/turns/threa
 import { publishTokens } from "../tree/known-tokens.ts";
 import { reuseTrees } from "../tree/supply/tree-end.ts";
 
-/** Puts the application together for Cloudflare's network. */
+/** Chooses the implementations for Cloudflare's network. */
 export function runOnNetwork(): void {
   useIsolates(MANY_ISOLATES);
   publishTokens(false);
@@ -11,16 +11,13 @@ export function runOnNetwork(): void {
   reuseTrees(false);
 }
 
-/**
- * Puts the application together for `wrangler dev`. Its objects share nothing, as on the network, but the thread of one process: sweeps
- * take turns.
- */
+/** Chooses the implementations for `wrangler dev`: as on the network, but sweeps take turns on the one thread. */
 export function runOnOneThread(): void {
   runOnNetwork();
   useSweepThreads(SHARED_THREAD);
 }
 
-/** Puts the application together for one process that has the Worker and all its objects in one isolate. */
+/** Chooses the implementations for one process, where the Worker and all its objects run in one isolate. */
 export function runInOneProcess(): void {
   useIsolates(ONE_ISOLATE);
   publishTokens(true);

@@ -5,7 +5,7 @@ import type { AppEnv } from "./context.ts";
 
 const BASE = "/ui/";
 
-/** No inline code, nothing from other origins, no frames: a page that holds a token runs only the code of its build. */
+/** No inline code, no other origins, no frames: a page with a token runs only the code of its build. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -28,7 +28,7 @@ const HEADERS = {
   "X-Frame-Options": "DENY",
 };
 
-/** What a person gets who asks for `/` without a browser. */
+/** The answer to `GET /` of a client that is no browser. */
 const GREETING = `This is Grove, a token authority that speaks the HTTP API of Vault and OpenBao.
 
   Is it ready?   GET /v1/sys/health
@@ -38,8 +38,8 @@ const GREETING = `This is Grove, a token authority that speaks the HTTP API of V
 `;
 
 /**
- * The console and its files, below `/ui/`; a browser that opens `/` is sent there, and other clients get a text. It needs neither keys
- * nor objects, so it is there while the service is sealed.
+ * The console and its files, below `/ui/`. `/` redirects a browser to it, and answers a text to other clients. The console
+ * needs neither keys nor objects, so it is also served while the service is sealed.
  */
 export const consolePages = new Hono<AppEnv>()
   .get("/", (c) => ((c.req.raw.headers.get("Accept") ?? "").includes("text/html") ? toConsole() : greeting(c.req.raw)))
@@ -47,7 +47,7 @@ export const consolePages = new Hono<AppEnv>()
   .get("/ui/*", (c) => {
     const name = c.req.path.slice(BASE.length);
     if (Object.hasOwn(CONSOLE_FILES, name) && name !== "index.html") return file(c.req.raw, name);
-    // Every other path is a page of the console, which reads it itself.
+    // Any other path is a page of the console, which reads the path in the browser.
     return name.startsWith("assets/")
       ? new Response(null, { status: 404, headers: HEADERS })
       : file(c.req.raw, "index.html");
@@ -66,7 +66,7 @@ function file(request: Request, name: string): Response {
   const found = CONSOLE_FILES[name];
   if (!found) return new Response(null, { status: 404, headers: HEADERS });
   const headers = new Headers({ ...HEADERS, "Content-Type": found.type, Vary: "Accept-Encoding" });
-  // Names of assets change with their content; the page that names them does not.
+  // The name of an asset contains a hash of its content. The page has a fixed name.
   headers.set("Cache-Control", name.startsWith("assets/") ? "public, max-age=31536000, immutable" : "no-cache");
   const gzip = fromBase64(found.gzip) ?? new Uint8Array();
   const isHead = request.method === "HEAD";

@@ -1,23 +1,22 @@
 import type { Context, Handler, MiddlewareHandler } from "hono";
 import type { AuditRecord } from "../auth/audit-record.ts";
-import type { Result } from "../base/result.ts";
+import type { Failure, Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import type { Installation } from "../system/installation.ts";
-import type { Dialect } from "../wire/dialect.ts";
+import type { Dialect } from "../wire/envelope.ts";
 import type { Reply } from "../wire/reply.ts";
 import type { GroveRequest, RequestHead } from "../wire/request.ts";
-import type { Admission } from "./rate-limit.ts";
 
-/** What came of a request: for the response, the audit line and the metrics. */
+/** The outcome of a request, for the response, the audit line and the metrics. */
 export interface Answer {
   readonly result: Result<Reply>;
-  /** About the input; only a successful answer has them. */
+  /** Warnings about the input. Only a successful answer shows them. */
   readonly warnings: readonly string[];
-  /** null when no endpoint serves the request, or it did not get that far. */
+  /** null when no endpoint serves the request, or none was looked for. */
   readonly endpoint: Endpoint | null;
 }
 
-/** An endpoint as metrics name it: nothing in it comes from the client. */
+/** The labels of an endpoint in metrics. They contain nothing that a client sent. */
 export interface Endpoint {
   /** Full path with the names of its parameters. */
   readonly route: string;
@@ -26,9 +25,19 @@ export interface Endpoint {
   readonly isLogin: boolean;
 }
 
+/** The decision of the quotas about a request. */
+export interface Admission {
+  /** null for an admitted request. */
+  readonly refusal: Failure | null;
+  /** True when the limit depends on the role in the body. The request is not counted yet. */
+  readonly byRole: boolean;
+  /** Headers for the answer. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
 /**
- * The context of a request. Middleware sets a variable for all that runs after it; app.ts has the order. Read one with `c.get`:
- * `c.var` copies all of them each time.
+ * The context of a request. Each middleware sets variables for the ones after it, in the order of app.ts. Read a variable with
+ * `c.get`: `c.var` copies all of them at each use.
  */
 export interface AppEnv {
   Bindings: Env;
@@ -37,12 +46,11 @@ export interface AppEnv {
     requestId: string;
     head: RequestHead;
     dialect: Dialect;
-    /** What came of the request so far. */
+    /** The outcome so far. */
     answer: Answer;
     record: AuditRecord;
     /** Loaded once for the request. A failure while the service is sealed or not initialized. */
     installation: Result<Installation>;
-    /** What the limits say about the request. */
     admission: Admission;
     request: GroveRequest;
   };

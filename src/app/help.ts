@@ -1,19 +1,19 @@
 import type { Route } from "../auth/route.ts";
 import type { Operation } from "../policy/acl.ts";
-import type { Shape } from "../wire/shape.ts";
+import type { Shape } from "../wire/view.ts";
+import type { JsonSchema } from "./openapi/answers.ts";
 import { openApiDocument } from "./openapi/document.ts";
-import type { JsonSchema } from "./openapi/json-schema.ts";
 import { fieldsOf, parameterDescription, pathParameters } from "./openapi/operation.ts";
 import type { RouteTable } from "./places.ts";
 
-/** What `path-help` answers for a path: a text for people, and a document for programs. */
+/** The answer of `path-help`: a text, and an OpenAPI document for programs. */
 export interface Help {
   readonly text: string;
-  /** The OpenAPI document of the endpoints that the text is about. */
+  /** The OpenAPI document of the endpoints in the text. */
   readonly openapi: JsonSchema;
 }
 
-/** What a client sends for each operation. */
+/** The HTTP method of each operation. */
 const METHODS: Readonly<Partial<Record<Operation, string>>> = {
   read: "GET",
   list: "LIST",
@@ -24,20 +24,20 @@ const METHODS: Readonly<Partial<Record<Operation, string>>> = {
 };
 
 /**
- * What `path-help` answers: of an endpoint its methods and parameters, of a mount or a part of one the endpoints below.
+ * Returns the help for a path: the methods and parameters of an endpoint, or the endpoints below the path.
  *
- * @param path as the table has it; "" for all of the table.
- * @param idPrefix stands before the names of operations.
+ * @param path as the table has it; "" for the whole table.
+ * @param idPrefix prefix of the ids of operations.
  * @returns null when nothing is at or below the path.
  */
 export function helpOf(table: RouteTable, path: string, idPrefix: string, version: string): Help | null {
   const asked = path.replace(/\/+$/, "");
   const serving = table.serving(asked);
-  const endpoint = [...serving.keys()];
-  const routes = endpoint.length > 0 ? endpoint : table.routes.filter((route) => isBelow(route, asked));
+  const isEndpoint = serving.size > 0;
+  const routes = isEndpoint ? [...serving.keys()] : table.routes.filter((route) => isBelow(route, asked));
   if (routes.length === 0) return null;
   return {
-    text: endpoint.length > 0 ? endpointText(asked, serving) : mountText(routes),
+    text: isEndpoint ? endpointText(asked, routes, serving) : mountText(routes),
     openapi: openApiDocument([{ routes, dialect: "vault", prefix: "", parameters: {}, idPrefix }], version),
   };
 }
@@ -46,23 +46,25 @@ function isBelow(route: Route, asked: string): boolean {
   return asked === "" || route.path.startsWith(`${asked}/`);
 }
 
-function endpointText(request: string, serving: ReadonlyMap<Route, readonly Operation[]>): string {
-  const routes = [...serving.keys()];
+function endpointText(
+  request: string,
+  routes: readonly Route[],
+  serving: ReadonlyMap<Route, readonly Operation[]>,
+): string {
   const patterns = [...new Set(routes.map(pattern))];
   const methods = [...serving].flatMap(([route, operations]) =>
     methodsOf(operations).map((method) => `${method}\n        ${route.description.summary}`),
   );
-  const parameters = new Map(routes.flatMap(parametersOf));
-  const lines = [...parameters].sort(([a], [b]) => (a < b ? -1 : 1));
+  const parameters = [...new Map(routes.flatMap(parametersOf))].sort(([a], [b]) => (a < b ? -1 : 1));
   return [
     `Request:        ${request}\nMatching Route: ${patterns.join(", ")}`,
     routes[0]?.description.summary ?? "",
     section("METHODS", methods),
-    ...(lines.length > 0
+    ...(parameters.length > 0
       ? [
           section(
             "PARAMETERS",
-            lines.map(([name, text]) => `${name} ${text}`),
+            parameters.map((entry) => entry.join(" ")),
           ),
         ]
       : []),
@@ -70,8 +72,7 @@ function endpointText(request: string, serving: ReadonlyMap<Route, readonly Oper
 }
 
 function mountText(routes: readonly Route[]): string {
-  const byPath = new Map<string, Route[]>();
-  for (const route of routes) byPath.set(pattern(route), [...(byPath.get(pattern(route)) ?? []), route]);
+  const byPath = Map.groupBy(routes, pattern);
   const lines = [...byPath]
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([path, all]) => {
@@ -90,29 +91,23 @@ function methodsOf(operations: readonly Operation[]): string[] {
   return Object.entries(METHODS).flatMap(([operation, method]) => (names.includes(operation) ? [method] : []));
 }
 
-/** The route's path with its parameters as `:name`. */
+/** Returns the path of a route with its parameters as `:name`. */
 function pattern(route: Route): string {
   return route.path.replace(/\{[^/]*\}/g, "");
 }
 
-/** The parameters of a route in path, body or query, each with its type and what it means. */
-function parametersOf(route: Route): [string, string][] {
-  const inPath = pathParameters(route).map((name): [string, string] => [
+/** Returns the parameters of a route in path, body and query, each with its type and description. */
+function parametersOf(route: Route): [name: string, text: string][] {
+  const inPath = pathParameters(route).map((name) => {
+    return { name, shape: "string", format: undefined, description: parameterDescription(route, name) } as const;
+  });
+  return [...fieldsOf(route), ...inPath].map(({ name, shape, format, description }) => [
     name,
-    described("string", undefined, parameterDescription(route, name)),
+    `(${typeName(shape, format)})\n\n        ${description}`,
   ]);
-  const fields = fieldsOf(route).map(({ name, shape, format, description }): [string, string] => [
-    name,
-    described(shape, format, description),
-  ]);
-  return [...fields, ...inPath];
 }
 
-/** A type, in the words that the reference uses, and what the parameter means. */
-function described(shape: Shape, format: string | undefined, description: string): string {
-  return `(${typeName(shape, format)})\n\n        ${description}`;
-}
-
+/** Returns the name of a type as the reference writes it. */
 function typeName(shape: Shape, format: string | undefined): string {
   if (format === "seconds") return "duration (sec)";
   if (format === "kvpairs") return "keypair";

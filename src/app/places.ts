@@ -1,13 +1,13 @@
 import { RegExpRouter } from "hono/router/reg-exp-router";
 import { SmartRouter } from "hono/router/smart-router";
 import { TrieRouter } from "hono/router/trie-router";
-import type { ReadyContext, Route, TokenRoute } from "../auth/route.ts";
+import type { ReadyContext, Route } from "../auth/route.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import type { AccessRequest, Operation } from "../policy/acl.ts";
 import type { Installation } from "../system/installation.ts";
 import { type GroveRequest, isListing } from "../wire/request.ts";
 
-/** A route that serves a path, with the values of its parameters. */
+/** A route that matches a path, with the values of its parameters. */
 interface RouteMatch {
   readonly route: Route;
   readonly params: Readonly<Record<string, string>>;
@@ -17,7 +17,7 @@ interface RouteMatch {
 export class RouteTable {
   readonly #router = new SmartRouter<Route>({ routers: [new RegExpRouter<Route>(), new TrieRouter<Route>()] });
   readonly #operations: ReadonlySet<Operation>;
-  /** What the router found for routes without parameters, by operation and path: no more than there are routes. */
+  /** Matches of routes without parameters, by operation and path. There are no more of them than routes. */
   readonly #plain = new Map<string, RouteMatch>();
   readonly routes: readonly Route[];
 
@@ -29,27 +29,28 @@ export class RouteTable {
     this.#operations = new Set(routes.flatMap((route) => route.operations));
   }
 
-  /** The route of an operation on a path, or the 404 or 405 that says why there is none. */
+  /** Returns the route of an operation on a path, or the failure (404 or 405) when there is none. */
   match(operation: Operation, path: string): Result<RouteMatch> {
-    const match = this.#find(operation, path);
+    const match = this.find(operation, path);
     if (match) return ok(match);
     for (const other of this.#operations) {
-      if (other !== operation && this.#find(other, path)) return err({ code: "unsupported_operation" });
+      if (other !== operation && this.find(other, path)) return err({ code: "unsupported_operation" });
     }
     return err({ code: "unsupported_path" });
   }
 
-  /** The routes that serve a path, each with its operations there. */
+  /** Returns the routes of a path, each with its operations there. */
   serving(path: string): ReadonlyMap<Route, readonly Operation[]> {
     const found = new Map<Route, readonly Operation[]>();
     for (const operation of this.#operations) {
-      const route = this.#find(operation, path)?.route;
+      const route = this.find(operation, path)?.route;
       if (route) found.set(route, [...(found.get(route) ?? []), operation]);
     }
     return found;
   }
 
-  #find(operation: Operation, path: string): RouteMatch | null {
+  /** Returns the route of an operation on a path, or null. */
+  find(operation: Operation, path: string): RouteMatch | null {
     const key = `${operation} ${path}`;
     const known = this.#plain.get(key);
     if (known) return known;
@@ -71,49 +72,46 @@ export class RouteTable {
   }
 }
 
-/** All routes, by where they are. */
+/** The tables of all routes. */
 export interface Tables {
-  /** Those at fixed places, by the first segment of their paths. */
+  /** Routes with full paths, by the first segment of the path. */
   readonly byPlace: ReadonlyMap<string, RouteTable>;
-  /** Those of an auth mount, by the path below it. */
+  /** Routes of a type of auth mount, by the path below the mount. */
   readonly ofMount: (type: string) => RouteTable;
 }
 
-/** What finding a route looks at. */
 type Asked = Pick<GroveRequest, "operation" | "path">;
 
-/** The routes of a part of the service, and where that part is. */
+/** A table of routes, and the path of its mount. */
 export interface Place {
   readonly table: RouteTable;
-  /** Path of the auth mount, with a slash at the end; "" for routes by their full paths. */
+  /** Path of the auth mount, with a slash at the end; "" for routes with full paths. */
   readonly mount: string;
-  /** Stands before the names of operations in descriptions. */
+  /** Prefix of the ids of its operations in descriptions. */
   readonly idPrefix: string;
 }
 
-/** A route that serves a request. */
-export interface FoundRoute<R extends Route = Route> {
-  readonly route: R;
-  readonly params: Readonly<Record<string, string>>;
+/** The route of a request. */
+export interface FoundRoute extends RouteMatch {
   /** The part of the path below the mount. */
   readonly mountPath: string;
-  /** The full path with names in the place of parameters. */
+  /** The full path with the names of its parameters. */
   readonly pattern: string;
 }
 
-/** The auth mount that serves the path, or null. Help is given for the path of the mount itself, too. */
+/** Returns the auth mount of a path, or null. For help, the path can also be that of the mount itself. */
 export function placeOfMount(tables: Tables, installation: Installation, { operation, path }: Asked): Place | null {
   const below = path.slice("auth/".length);
   const mount = installation.mountServing(operation === "help" ? `${below}/` : below);
   return mount ? { table: tables.ofMount(mount.type), mount: `auth/${mount.path}`, idPrefix: `${mount.type}-` } : null;
 }
 
-/** The place of a table whose routes have full paths. */
+/** Returns the place of a table whose routes have full paths. */
 export function fixedPlace(table: RouteTable): Place {
   return { table, mount: "", idPrefix: "" };
 }
 
-/** The place that serves a path, or null. */
+/** Returns the place of a path, or null. */
 export function placeOf(tables: Tables, installation: Installation, asked: Asked): Place | null {
   const [first = ""] = asked.path.split("/", 1);
   if (first === "auth") return placeOfMount(tables, installation, asked);
@@ -121,7 +119,7 @@ export function placeOf(tables: Tables, installation: Installation, asked: Asked
   return table ? fixedPlace(table) : null;
 }
 
-/** The route at a place that serves a request, or the 404 or 405 that says why there is none. */
+/** Returns the route of a request at a place, or the failure (404 or 405) when there is none. */
 export function findRoute(place: Place | null, { operation, path }: Asked): Result<FoundRoute> {
   if (!place) return err({ code: "no_route", path });
   const mountPath = path.slice(place.mount.length);
@@ -132,17 +130,18 @@ export function findRoute(place: Place | null, { operation, path }: Asked): Resu
 }
 
 /**
- * A request as policies see it: by the canonical path of its route, and by its alternate path where there is one.
+ * Returns a request in the terms of policies: with the canonical path of its route, and the alternate path if it has one.
  *
- * @param found null where no endpoint serves the request.
+ * @param found null when no endpoint serves the request.
  */
 export async function accessOf(
   context: Pick<ReadyContext, "env" | "installation">,
   request: Pick<GroveRequest, "operation" | "path" | "data" | "wrapTtlSeconds">,
-  found: FoundRoute<TokenRoute> | null,
+  found: FoundRoute | null,
 ): Promise<AccessRequest> {
   const { operation, data, wrapTtlSeconds } = request;
-  const { route = null, mountPath = request.path } = found ?? {};
+  const route = found?.route.access === "token" ? found.route : null;
+  const mountPath = found?.mountPath ?? request.path;
   const alternatePath = (await route?.alternatePath?.(context, request.path)) ?? null;
   const mount = request.path.slice(0, request.path.length - mountPath.length);
   const path = mount + (route?.canonicalPath?.(mountPath, data) ?? mountPath);

@@ -2,180 +2,136 @@ import { mayInitialize } from "../api/sys/status/init.ts";
 import { clientNetwork } from "../base/client-network.ts";
 import { currentTime } from "../base/clock.ts";
 import { MAX_ADDRESS_LENGTH } from "../base/limits.ts";
-import type { Failure, Result } from "../base/result.ts";
-import type { Env } from "../env.ts";
-import type { Operation } from "../policy/acl.ts";
 import { AddressWindows, type Counted } from "../quota/address-windows.ts";
 import { DEFAULT_QUOTA_CONFIG, INIT_LIMIT, LOGIN_LIMIT, type RateLimit } from "../quota/quota.ts";
 import type { Installation } from "../system/installation.ts";
 import { text } from "../wire/fields.ts";
-import { plainUpdateAt } from "./routes.ts";
+import { operationOf, readToken } from "../wire/request.ts";
+import type { Admission, AppContext } from "./context.ts";
+import { TABLES } from "./routes.ts";
 
-/** The properties of a request that decide which limits count it. */
-export interface CountedRequest {
-  readonly operation: Operation | "unknown";
-  /** Decoded, without the base path. */
-  readonly path: string;
-  readonly clientAddress: string | null;
-  readonly token: () => string;
-}
+const ADMITTED: Admission = { refusal: null, byRole: false, headers: {} };
 
-/** What the quotas say about a request. */
-export interface Admission {
-  /** Why it is refused, or null. */
-  readonly refusal: Failure | null;
-  /** True when the role that its body names decides: then nothing was counted yet. */
-  readonly byRole: boolean;
-  /** For its answer, whatever that is. */
-  readonly headers: Readonly<Record<string, string>>;
-}
-
-/** Of a request that nothing counts. */
-export const ADMITTED: Admission = { refusal: null, byRole: false, headers: {} };
-const UNDECIDED: Admission = { ...ADMITTED, byRole: true };
-
-/** Clients of all limits together that an isolate remembers at most: some 5 MB. */
+/** Maximum number of clients of all limits together in the memory of an isolate: about 5 MB. */
 const MAX_CLIENTS = 2 ** 15;
-/** The role in the body of a login, as every method reads it. */
+/** Reads the role in the body of a login as every method reads it. */
 const ROLE = text();
-/** Endpoints that generate a root token, older spelling and newer. */
+/** Endpoints that generate a root token, in the older and the newer spelling. */
 const GENERATE_ROOT = /^sys\/generate-root(?:-token)?\//;
-/** Updates that the init token alone protects. */
+/** Updates that only the init token protects. */
 const INITIALIZES: ReadonlySet<string> = new Set(["sys/init", "sys/restore/begin", "sys/restore/finish"]);
-/** What else the init token protects: a restore calls it once for each part of a backup. */
+/** Further paths that only the init token protects. A restore calls them once for each part of a backup. */
 const STEPS_OF_RESTORE: ReadonlySet<string> = new Set([
   "sys/restore/part",
   "sys/restore/stored",
   "sys/restore/stored/file",
 ]);
 
-/** The requests that this isolate has counted. They outlive the copy of the quotas: a changed policy gives no client a new start. */
+/** Request counts of this isolate. They outlive a copy of the quotas, so that a changed policy does not reset the counts. */
 const windows = new AddressWindows(MAX_CLIENTS);
 
-/** A limit with what its requests are counted under. */
+/** A limit, and the key under which its requests are counted. */
 interface Applied {
   readonly key: string;
   readonly limit: RateLimit;
-  /** True for the limits that hold where there is no quota. */
+  /** True for the limits that apply without a quota. */
   readonly builtIn: boolean;
 }
 
 const INIT_TOKEN: Applied = { key: "init", limit: INIT_LIMIT, builtIn: true };
 
 /**
- * Counts a request of which only the head is read.
+ * Counts a request of which only the head was read.
  *
- * @returns `byRole` for a login whose role decides; `admitByRole` counts it.
+ * @returns `byRole` when the limit depends on the role of the login; `admitByRole` then counts the request.
  */
-export async function admit(env: Env, loaded: Result<Installation>, head: CountedRequest): Promise<Admission> {
-  const installation = loaded.ok ? loaded.value : null;
-  const guess = await countGuess(env, installation, head);
-  if (guess.refusal || !installation) return guess;
-  const place = placeOf(installation, head);
-  if (place.isLogin && installation.quotas.hasRoles(place.mountPath)) return UNDECIDED;
-  return count(env, installation, head, appliedTo(place, ""));
+export async function admit(c: AppContext): Promise<Admission> {
+  const { path } = c.get("head");
+  if (!path.ok) return ADMITTED;
+  const guess = await countGuess(c, path.value);
+  const loaded = c.get("installation");
+  if (guess.refusal || !loaded.ok) return guess;
+  const place = placeOf(c, loaded.value, path.value);
+  if (place.isLogin && loaded.value.quotas.hasRoles(place.mountPath)) return { ...ADMITTED, byRole: true };
+  return count(c, loaded.value, path.value, place, "");
 }
 
-/** Counts a login when its body was read, by the role that the login reads there: 7 is the role "7". What can't be read is no role. */
-export async function admitByRole(
-  env: Env,
-  loaded: Result<Installation>,
-  head: CountedRequest,
-  role: unknown,
-): Promise<Admission> {
-  if (!loaded.ok) return ADMITTED;
-  const place = placeOf(loaded.value, head);
+/** Counts a login after its body was read. The role is read as the login reads it: 7 is the role "7". */
+export async function admitByRole(c: AppContext, role: unknown): Promise<Admission> {
+  const { path } = c.get("head");
+  const loaded = c.get("installation");
+  if (!path.ok || !loaded.ok) return ADMITTED;
   const read = ROLE.read(role);
-  return count(env, loaded.value, head, appliedTo(place, read.ok ? read.value : ""));
+  const place = placeOf(c, loaded.value, path.value);
+  return count(c, loaded.value, path.value, place, read.ok ? read.value : "");
 }
 
+/** The properties of a request that decide which quota counts it. */
 interface Place {
-  readonly installation: Installation;
-  /** Of the mount that serves the path, with a slash at the end; "" for none. */
+  /** Path of the mount that serves the request, with a slash at the end; "" for none. */
   readonly mountPath: string;
   readonly suffix: string;
   readonly isLogin: boolean;
 }
 
-function placeOf(installation: Installation, head: CountedRequest): Place {
-  const { path, operation } = head;
+function placeOf(c: AppContext, installation: Installation, path: string): Place {
   const below = path.startsWith("auth/") ? path.slice("auth/".length) : null;
   const mount = below === null ? undefined : installation.mountServing(below);
-  const mountPath = below === null ? firstSegment(path) : mount ? `auth/${mount.path}` : "";
+  const mountPath = below === null ? `${path.split("/", 1)[0]}/` : mount ? `auth/${mount.path}` : "";
   const sent = path.slice(mountPath.length);
-  // No login has a parameter in its path, nor has what counts as one.
-  const updateAt = (at: string) => (mount && operation === "update" ? plainUpdateAt(mount.type, at) : undefined);
+  const isUpdate = operationOf(c.get("head")) === "update";
+  const updateAt = (at: string) =>
+    mount && isUpdate ? TABLES.ofMount(mount.type).find("update", at)?.route : undefined;
   const route = updateAt(sent);
-  const suffix = (route?.access === "token" && route.countsAs) || sent;
-  const isLogin = updateAt(suffix)?.access === "login";
-  return { installation, mountPath, suffix, isLogin };
+  const countsAs = route?.access === "token" ? route.countsAs : undefined;
+  const counted = countsAs === undefined ? route : updateAt(countsAs);
+  return { mountPath, suffix: countsAs ?? sent, isLogin: counted?.access === "login" };
 }
 
-function firstSegment(path: string): string {
-  return `${path.split("/", 1)[0]}/`;
-}
-
-/** The limit of a request: a quota, or the one of logins that holds without any; null when nothing limits it. */
-function appliedTo({ installation, mountPath, suffix, isLogin }: Place, role: string): Applied | null {
-  const { quotas } = installation;
-  const quota = quotas.isEmpty ? null : quotas.find(mountPath, suffix, role);
-  if (quota) return { key: String(quota.revision), limit: quota, builtIn: false };
-  return isLogin ? { key: "login", limit: LOGIN_LIMIT, builtIn: true } : null;
-}
-
-/** Counts a request that the init token alone protects. No quota allows a client many tries. */
-async function countGuess(env: Env, installation: Installation | null, head: CountedRequest): Promise<Admission> {
-  const { path, operation } = head;
-  const isGuess = (INITIALIZES.has(path) && operation === "update") || GENERATE_ROOT.test(path);
-  if (isGuess) return countUnder(INIT_TOKEN, env, installation, head);
-  if (!STEPS_OF_RESTORE.has(path)) return ADMITTED;
-  // A right token costs nothing, but is refused like a wrong one once the client has used up its tries.
-  return countUnder(INIT_TOKEN, env, installation, head, mayInitialize(env, head.token()) ? 0 : 1);
-}
-
+/** Counts a request under a quota, or a login without a quota under the built-in limit. */
 async function count(
-  env: Env,
-  installation: Installation,
-  head: CountedRequest,
-  applied: Applied | null,
+  c: AppContext,
+  { quotas }: Installation,
+  path: string,
+  { mountPath, suffix, isLogin }: Place,
+  role: string,
 ): Promise<Admission> {
-  if (!applied || installation.quotas.isExempt(head.path)) return ADMITTED;
-  return countUnder(applied, env, installation, head);
+  if (quotas.isExempt(path)) return ADMITTED;
+  const quota = quotas.isEmpty ? null : quotas.find(mountPath, suffix, role);
+  if (quota) return countUnder(c, path, { key: String(quota.revision), limit: quota, builtIn: false });
+  return isLogin ? countUnder(c, path, { key: "login", limit: LOGIN_LIMIT, builtIn: true }) : ADMITTED;
 }
 
-async function countUnder(
-  applied: Applied,
-  env: Env,
-  installation: Installation | null,
-  head: CountedRequest,
-  weight: 0 | 1 = 1,
-): Promise<Admission> {
+/** Counts a request that only the init token protects. No quota can allow a client more attempts. */
+async function countGuess(c: AppContext, path: string): Promise<Admission> {
+  const isUpdate = operationOf(c.get("head")) === "update";
+  if ((INITIALIZES.has(path) && isUpdate) || GENERATE_ROOT.test(path)) return countUnder(c, path, INIT_TOKEN);
+  if (!STEPS_OF_RESTORE.has(path)) return ADMITTED;
+  // A correct token is not counted, but it is refused like a wrong one after too many attempts.
+  return countUnder(c, path, INIT_TOKEN, mayInitialize(c.env, readToken(c.req.raw.headers)) ? 0 : 1);
+}
+
+async function countUnder(c: AppContext, path: string, applied: Applied, weight: 0 | 1 = 1): Promise<Admission> {
   const { limit, builtIn } = applied;
-  // Clients without an address are one client for a quota. The built-in limits leave them alone.
-  if (head.clientAddress === null && builtIn) return ADMITTED;
-  const client = clientNetwork((head.clientAddress ?? "").slice(0, MAX_ADDRESS_LENGTH));
+  const { clientAddress } = c.get("head");
+  // A quota counts all clients without an address as one client. The built-in limits do not apply to them.
+  if (clientAddress === null && builtIn) return ADMITTED;
+  const client = clientNetwork((clientAddress ?? "").slice(0, MAX_ADDRESS_LENGTH));
   const key = `${applied.key} ${client}`;
   const counted = windows.count(key, limit, currentTime(), weight);
-  const config = installation?.quotas.config ?? DEFAULT_QUOTA_CONFIG;
+  const loaded = c.get("installation");
+  const config = loaded.ok ? loaded.value.quotas.config : DEFAULT_QUOTA_CONFIG;
   const headers = config.responseHeaders ? headersOf(counted) : {};
-  const refuse = (first: boolean): Admission => ({
-    refusal: {
-      code: "rate_limited",
-      path: head.path,
-      retryAfterSeconds: secondsUntilReset(counted),
-      onRecord: first || config.auditLogging,
-    },
-    byRole: false,
-    headers,
-  });
+  const refuse = (first: boolean): Admission => {
+    const onRecord = first || config.auditLogging;
+    const retryAfterSeconds = secondsUntilReset(counted);
+    return { refusal: { code: "rate_limited", path, retryAfterSeconds, onRecord }, byRole: false, headers };
+  };
   if (!counted.allowed) return refuse(counted.first);
-  if (builtIn && weight > 0 && (await isRefusedByShield(env, client))) return refuse(windows.refuse(key));
+  // The limit of Cloudflare's network, if the deployment has bound one. It counts for all isolates of a location.
+  const shield = builtIn && weight > 0 ? c.env.LOGIN_RATE_LIMIT : undefined;
+  if (shield && !(await shield.limit({ key: client })).success) return refuse(windows.refuse(key));
   return { refusal: null, byRole: false, headers };
-}
-
-/** The network's own limit, where the deployment has bound one: it counts for all isolates of a place. */
-async function isRefusedByShield({ LOGIN_RATE_LIMIT: shield }: Env, client: string): Promise<boolean> {
-  return shield !== undefined && !(await shield.limit({ key: client })).success;
 }
 
 /** Names as the reference writes them. */
@@ -187,7 +143,7 @@ function headersOf(counted: Counted): Record<string, string> {
   };
 }
 
-/** Rounded up, so that a client that waits so long is not too early. */
+/** Rounded up, so that a client that waits this long is not too early. */
 function secondsUntilReset({ resetMs }: Counted): number {
   return Math.max(1, Math.ceil(resetMs / 1000));
 }

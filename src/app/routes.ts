@@ -27,7 +27,7 @@ import { explainRoutes } from "./explain/routes.ts";
 import { openApiRoutes, type RoutesByPlace } from "./openapi/routes.ts";
 import { RouteTable, type Tables } from "./places.ts";
 
-/** Routes at fixed places, by full path. */
+/** Routes with full paths. */
 export const FIXED_ROUTES: readonly Route[] = [
   ...INIT_ROUTES,
   ...HEALTH_ROUTES,
@@ -68,7 +68,7 @@ const NO_ROUTES = new RouteTable([]);
 const FIXED_TABLE = new RouteTable(FIXED_ROUTES);
 const TEAM_TABLE = new RouteTable(TEAM_ROUTES);
 
-/** All routes, by where they are. */
+/** The tables of all routes. */
 export const TABLES: Tables = {
   byPlace: new Map([
     ...[...TEAM_PLACES].map((place) => [place, TEAM_TABLE] as const),
@@ -78,15 +78,9 @@ export const TABLES: Tables = {
   ofMount: (type) => BY_MOUNT_TYPE.get(type) ?? NO_ROUTES,
 };
 
-/** Everything that is served, for what describes it. */
+/** All routes, for the OpenAPI document. */
 export const ROUTES_BY_PLACE: RoutesByPlace = {
   fixed: FIXED_ROUTES,
   teams: TEAM_ROUTES,
   byMountType: ROUTES_BY_MOUNT_TYPE,
 };
-
-/** The route that serves an update of `mountPath` at a mount of this type, where that path has no parameter. */
-export function plainUpdateAt(type: string, mountPath: string): Route | undefined {
-  const routes = ROUTES_BY_MOUNT_TYPE.get(type);
-  return routes?.find(({ path, operations }) => path === mountPath && operations.includes("update"));
-}

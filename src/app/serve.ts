@@ -1,23 +1,35 @@
-import type { LoginRoute, OpenRoute, Route, TokenRoute } from "../auth/route.ts";
-import { err, ok, type Result } from "../base/result.ts";
-import type { Env } from "../env.ts";
+import { auditCaller } from "../auth/audit-record.ts";
+import { authorizeCall } from "../auth/authorize-call.ts";
+import { readToken } from "../auth/caller.ts";
+import type { LoginRoute, OpenRoute, TokenRoute } from "../auth/route.ts";
+import { DENIED, err, type Failure, ok, type Result, UNAUTHENTICATED } from "../base/result.ts";
+import { groveVersion } from "../base/version.ts";
 import { AUTH_METHODS } from "../methods/registry.ts";
 import type { Installation } from "../system/installation.ts";
-import { type GroveRequest, mayAct } from "../wire/request.ts";
+import { plainReply, type Reply } from "../wire/reply.ts";
+import { type GroveRequest, isListing, mayAct } from "../wire/request.ts";
 import { FOREIGN_PAGE } from "../wire/sender.ts";
-import { complete, endpointOf, fieldWarnings, refuse, respond, UNANSWERED } from "./answer.ts";
+import { complete, endpointOf, fieldWarnings, refuse, respond, UNANSWERED, unservedPathOf } from "./answer.ts";
 import type { AppContext, AppHandler } from "./context.ts";
-import { type FoundRoute, findRoute, fixedPlace, type Place, placeOfMount, type RouteTable } from "./places.ts";
+import { helpOf } from "./help.ts";
+import {
+  accessOf,
+  type FoundRoute,
+  findRoute,
+  fixedPlace,
+  type Place,
+  placeOfMount,
+  type RouteTable,
+} from "./places.ts";
 import { TABLES } from "./routes.ts";
-import { answerCaller } from "./serve-caller.ts";
 
-/** Serves the routes of a table by their full paths. */
+/** Returns the handler for the routes of a table with full paths. */
 export function serveTable(table: RouteTable): AppHandler {
   const place = fixedPlace(table);
   return (c) => serve(c, place);
 }
 
-/** Serves the routes of an auth mount. Mounts are made while the service runs, so each request finds its own. */
+/** Serves the routes of an auth mount. Mounts are created at run time, so each request looks up its mount. */
 export const serveMount: AppHandler = (c) => {
   const loaded = c.get("installation");
   if (!loaded.ok) return refuse(c, loaded.error);
@@ -25,69 +37,125 @@ export const serveMount: AppHandler = (c) => {
   return place ? serve(c, place) : c.notFound();
 };
 
-/** Answers where nothing is mounted. Only a caller whose policies reach the path learns that. */
+/** Serves a path without a mount. Only a caller whose policies reach the path learns that nothing is there. */
 export const serveNothing = (c: AppContext): Response | Promise<Response> => serve(c, null);
 
 function serve(c: AppContext, place: Place | null): Response | Promise<Response> {
   const found = findRoute(place, c.get("request"));
-  const openHandler = found.ok ? openHandlerOf(c.env, found.value.route) : null;
-  if (found.ok && openHandler) return answerOpen(c, found.value, openHandler);
+  const route = found.ok ? found.value.route : null;
+  const handleOpen = route?.access === "open" ? route.handle : route?.access === "token" && route.openHandler?.(c.env);
+  if (found.ok && handleOpen) return serveOpen(c, found.value, handleOpen);
   const loaded = c.get("installation");
   if (!loaded.ok) return refuse(c, loaded.error);
-  if (found.ok && found.value.route.access === "login") {
-    return answerLogin(c, loaded.value, { ...found.value, route: found.value.route });
-  }
-  return answerCaller(c, loaded.value, place, tokenRouteOf(found));
+  if (found.ok && route?.access === "login") return serveLogin(c, loaded.value, found.value, route);
+  return serveCaller(c, loaded.value, place, found, route?.access === "token" ? route : null);
 }
 
-/** The handler of a route that needs no token here, or null. */
-function openHandlerOf(env: Env, route: Route): OpenRoute["handle"] | null {
-  if (route.access === "open") return route.handle;
-  return (route.access === "token" && route.openHandler?.(env)) || null;
-}
-
-function tokenRouteOf(found: Result<FoundRoute>): Result<FoundRoute<TokenRoute>> {
-  if (!found.ok) return found;
-  const { route } = found.value;
-  return route.access === "token" ? ok({ ...found.value, route }) : err({ code: "unsupported_path" });
-}
-
-/** Answers without a token. It works while the service is sealed. */
-async function answerOpen(c: AppContext, found: FoundRoute, handle: OpenRoute["handle"]): Promise<Response> {
+/** Answers without a token. Works while the service is sealed. */
+async function serveOpen(c: AppContext, found: FoundRoute, handle: OpenRoute["handle"]): Promise<Response> {
   const request = c.get("request");
   const { params, mountPath } = found;
+  const endpoint = endpointOf(found);
   c.get("record").learn({ path: request.path });
-  const unanswered = { ...UNANSWERED, endpoint: endpointOf(found) };
-  if (isForgeable(request)) return respond(c, { ...unanswered, result: err(FOREIGN_PAGE) });
+  if (isForgeable(request)) return refuse(c, FOREIGN_PAGE, endpoint);
   if (mayAct(request)) await c.get("record").begin();
   const result = await handle({ env: c.env, request, params, mountPath, loaded: c.get("installation") });
-  return respond(c, { ...unanswered, result });
+  return respond(c, { result, warnings: [], endpoint });
 }
 
-/** Answers a login. Its caller has no token yet, so no policies are asked. */
-async function answerLogin(
+/** Answers a login. No policies are evaluated, since its caller has no token yet. */
+async function serveLogin(
   c: AppContext,
   installation: Installation,
-  found: FoundRoute<LoginRoute>,
+  found: FoundRoute,
+  route: LoginRoute,
 ): Promise<Response> {
   const request = c.get("request");
-  const { route, params, mountPath } = found;
+  const { params, mountPath } = found;
+  const endpoint = endpointOf(found);
   c.get("record").learn({ path: request.path }, installation);
-  const unanswered = { ...UNANSWERED, endpoint: endpointOf(found) };
-  if (isForgeable(request)) return respond(c, { ...unanswered, result: err(FOREIGN_PAGE) });
+  if (isForgeable(request)) return refuse(c, FOREIGN_PAGE, endpoint);
   await c.get("record").begin();
   const context = { env: c.env, request, installation, methods: AUTH_METHODS, params, mountPath };
   const opened = route.open(context, request.data);
-  if (!opened.ok) return respond(c, { ...unanswered, result: opened });
+  if (!opened.ok) return refuse(c, opened.error, endpoint);
   const result = await opened.value.handle();
-  const warnings = fieldWarnings(opened.value.sent, params);
-  return complete(c, { ...unanswered, result, warnings }, request.path);
+  return complete(c, { result, warnings: fieldWarnings(opened.value.sent, params), endpoint }, request.path);
 }
 
 /**
- * True for a request that needs no token, may act, and comes from a page of another site: of such a one a browser asks no
- * leave. One with a token in a header is sent only where a preflight allows it, which is nowhere.
+ * True for a request without a token that can change something and comes from a page of another site. A browser sends such
+ * a request without asking. It sends a token in a header only after a preflight, which no endpoint allows.
  */
 function isForgeable(request: GroveRequest): boolean {
   return mayAct(request) && request.sender() === "foreign page";
+}
+
+/**
+ * Answers a caller with a token. Reads the token; its tree authenticates, authorizes and acts in one hop; then the route
+ * answers. Only a caller whose policies reach the path learns that the path is unknown or a field is malformed.
+ *
+ * @param found the route, or the reason why there is none.
+ */
+async function serveCaller(
+  c: AppContext,
+  installation: Installation,
+  place: Place | null,
+  found: Result<FoundRoute>,
+  route: TokenRoute | null,
+): Promise<Response> {
+  const { env } = c;
+  const request = c.get("request");
+  const record = c.get("record");
+  const { params = {}, mountPath = request.path, pattern = "" } = found.ok ? found.value : {};
+  // A path that can contain a token is logged by its pattern.
+  const loggedPath = route ? (route.secretPath ? pattern : request.path) : unservedPathOf(c);
+  record.learn({ path: loggedPath }, installation);
+  const endpoint = found.ok ? endpointOf(found.value) : null;
+
+  const presented = request.token === "" ? null : await readToken(env, installation, request.token);
+  if (!presented) return refuse(c, refusalOf(UNAUTHENTICATED, request, route), endpoint);
+  const line = mayAct(request) ? await record.firstLine() : null;
+
+  // The input is read before the hop that performs the action. Its problems are reported only after authorization.
+  const context = { env, request, installation, methods: AUTH_METHODS, params, mountPath, presented };
+  const opened = route ? await route.open(context, request.data) : err(found.ok ? UNSUPPORTED : found.error);
+  const access = await accessOf(context, request, found.ok ? found.value : null);
+  const call = { presented, access, clientAddress: request.clientAddress, line };
+  const authorized = await authorizeCall(env, installation, call, async () =>
+    opened.ok ? opened.value.action() : null,
+  );
+  const { caller } = authorized.ok ? authorized.value : authorized.error;
+  if (caller) request.notes.auth = auditCaller(caller);
+  if (!authorized.ok) return refuse(c, refusalOf(authorized.error.failure, request, route), endpoint);
+
+  if (request.operation === "help") {
+    const result = help(place, request.path, groveVersion(env));
+    return complete(c, { ...UNANSWERED, result, endpoint }, loggedPath);
+  }
+  if (!opened.ok) return refuse(c, opened.error, endpoint);
+  const result = emptyListAsNotFound(request, await opened.value.handle(authorized.value));
+  return complete(c, { result, warnings: fieldWarnings(opened.value.sent, params), endpoint }, loggedPath);
+}
+
+const UNSUPPORTED: Failure = { code: "unsupported_path" };
+
+/** Returns the help for a path. Any caller may read it: of the installation it shows only the types of mounts. */
+function help(place: Place | null, path: string, version: string): Result<Reply> {
+  if (!place) return err({ code: "no_route", path });
+  const found = helpOf(place.table, path.slice(place.mount.length), place.idPrefix, version);
+  return found ? ok(plainReply({ help: found.text, see_also: null, openapi: found.openapi })) : err(UNSUPPORTED);
+}
+
+/** Returns the refusal of a caller without rights. Some routes define their own. */
+function refusalOf(failure: Failure, request: GroveRequest, route: TokenRoute | null): Failure {
+  const refused = failure.code === DENIED.code || failure.code === UNAUTHENTICATED.code;
+  return (refused && route?.refusal?.(request)) || failure;
+}
+
+/** An empty list is answered with 404, as in the reference. */
+function emptyListAsNotFound(request: GroveRequest, result: Result<Reply>): Result<Reply> {
+  if (!isListing(request.operation)) return result;
+  const keys = result.ok && result.value.kind === "data" ? result.value.data?.keys : undefined;
+  return Array.isArray(keys) && keys.length === 0 ? err({ code: "not_found" }) : result;
 }

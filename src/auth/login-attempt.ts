@@ -11,7 +11,7 @@ import { type Login, type LoginPlan, planLogin } from "../token/rules/login.ts";
 import type { AuditNotes } from "../wire/audit.ts";
 import { sent, text } from "../wire/fields.ts";
 import { type AuthReply, dataReply, type Reply } from "../wire/reply.ts";
-import type { Shape } from "../wire/shape.ts";
+import type { Shape } from "../wire/view.ts";
 import { issue } from "./issue.ts";
 import { CHECKS_SHAPE, type Check, LoginChecks } from "./login-checks.ts";
 import { mountOf } from "./method.ts";

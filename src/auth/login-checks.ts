@@ -1,5 +1,5 @@
 import { type Failure, ok, type Result } from "../base/result.ts";
-import type { Shape } from "../wire/shape.ts";
+import type { Shape } from "../wire/view.ts";
 
 /** The values that a check compares. */
 export interface Compared {

@@ -2,8 +2,7 @@ import { formatRfc3339, formatTime } from "../base/clock.ts";
 import type { BatchToken } from "../token/batch.ts";
 import type { TokenRecord, TokenView } from "../token/record.ts";
 import type { AuthReply } from "../wire/reply.ts";
-import type { Shape } from "../wire/shape.ts";
-import { view } from "../wire/view.ts";
+import { type Shape, view } from "../wire/view.ts";
 import type { Caller } from "./caller.ts";
 
 /**

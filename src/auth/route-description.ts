@@ -1,6 +1,6 @@
 import type { Operation } from "../policy/acl.ts";
 import type { FieldSchema } from "../wire/fields.ts";
-import type { Shape } from "../wire/shape.ts";
+import type { Shape } from "../wire/view.ts";
 
 /**
  * Documentation of an endpoint. The OpenAPI document, `path-help` and docs/api.md are generated from it. No behaviour

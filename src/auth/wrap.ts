@@ -8,8 +8,7 @@ import { sealValue } from "../tree/cubbyhole/seal.ts";
 import type { CubbyholeValue } from "../tree/cubbyhole/store.ts";
 import { MAX_VALUE_BYTES } from "../tree/cubbyhole/store.ts";
 import { startTree } from "../tree/supply/start-tree.ts";
-import type { WrapInfo } from "../wire/reply.ts";
-import { accessorInside, RESPONSE_PATH, type StoredAnswer, valueOfAnswer } from "../wire/stored-answer.ts";
+import { accessorInside, RESPONSE_PATH, type StoredAnswer, valueOfAnswer, type WrapInfo } from "../wire/reply.ts";
 
 /**
  * Wraps an answer: stores it, sealed, in the cubbyhole of a new single-use token.

@@ -6,8 +6,7 @@ import type { Env } from "../env.ts";
 import type { Operation } from "../policy/acl.ts";
 import type { Installation } from "../system/installation.ts";
 import type { AuditNotes } from "../wire/audit.ts";
-import { failureOfException } from "../wire/exception.ts";
-import { toWire } from "../wire/failure.ts";
+import { failureOfException, toWire } from "../wire/failure.ts";
 
 /** What is asked for, for the audit log. */
 export interface Asked {

@@ -1,23 +1,34 @@
-import type { Failure } from "../base/result.ts";
+import type { Failure, Result } from "../base/result.ts";
+import type { Env } from "../env.ts";
 import { toWire } from "./failure.ts";
-import { type AuthReply, EMPTY, type Reply, type WrapInfo } from "./reply.ts";
-import type { StoredAnswer } from "./stored-answer.ts";
+import { type AuthReply, EMPTY, type Reply, type StoredAnswer, type WrapInfo } from "./reply.ts";
+import { type GroveRequest, type RequestHead, readRequest } from "./request.ts";
+
+/** How requests are read and answers are rendered. Routes are independent of it. */
+export interface Dialect {
+  readonly readRequest: (request: Request, head: RequestHead, env: Env, id: string) => Promise<Result<GroveRequest>>;
+  readonly renderReply: (requestId: string, reply: Reply, warnings: readonly string[]) => Response;
+  readonly renderFailure: (failure: Failure) => Response;
+}
+
+/** The dialect of Vault's API. */
+export const VAULT: Dialect = { readRequest, renderReply, renderFailure };
 
 const HEADERS = {
   "Content-Type": "application/json",
-  // Answers hold tokens; nothing on the way may keep them.
+  // Answers contain tokens, which no cache may store.
   "Cache-Control": "no-store",
   "X-Content-Type-Options": "nosniff",
 };
 
-/** The same for answers that add none, as an object of the runtime: a plain object would be converted for each answer. */
+/** `HEADERS` as an object of the runtime, which would convert a plain object again for each answer. */
 const KEPT_HEADERS = new Headers(HEADERS);
 
-/** Statuses that can't have a body; a client can ask the health endpoint for them. */
+/** Statuses without a body. A client can choose one of them for the health endpoint. */
 const NO_BODY = new Set([204, 205, 304]);
 
-/** The response for a reply, with the warnings about the input. */
-export function renderReply(requestId: string, reply: Reply, warnings: readonly string[]): Response {
+/** Renders a reply. @param warnings about the input. */
+function renderReply(requestId: string, reply: Reply, warnings: readonly string[]): Response {
   switch (reply.kind) {
     case "plain":
       return respond(
@@ -46,18 +57,18 @@ export function renderReply(requestId: string, reply: Reply, warnings: readonly 
 }
 
 /**
- * The answer as it is put away when the client asks for it wrapped; null for what is never wrapped: an answer without a
- * body, one outside the envelope, and one that is wrapped already.
+ * Returns the answer as wrapping stores it; null for one that is never wrapped: without a body, outside the envelope, or
+ * wrapped already.
  */
 export function answerToWrap(requestId: string, reply: Reply, warnings: readonly string[]): StoredAnswer | null {
-  if (reply.kind === "plain" || reply.kind === "text" || reply.kind === "wrapped") return null;
-  if (reply.kind === "accepted") return null;
-  if (reply.kind === "stored") return reply.answer;
+  const { kind } = reply;
+  if (kind === "plain" || kind === "text" || kind === "wrapped" || kind === "accepted") return null;
+  if (kind === "stored") return reply.answer;
   if (hasNoBody(reply)) return null;
   return { status: statusOf(reply), text: bodyText(envelopeOf(requestId, reply, warnings)) };
 }
 
-/** Warnings about the input are added only to answers that have a body. */
+/** Warnings about the input do not give an empty answer a body. */
 function hasNoBody(reply: Reply): boolean {
   return reply.kind === "empty" && !reply.warnings?.length;
 }
@@ -83,8 +94,7 @@ function statusOf(reply: EnvelopeReply): number {
   return reply.kind === "data" ? (reply.status ?? 200) : 200;
 }
 
-/** The response for a failure. */
-export function renderFailure(failure: Failure): Response {
+function renderFailure(failure: Failure): Response {
   const { status, errors, headers } = toWire(failure);
   return respond(status, { errors }, headers);
 }
@@ -134,7 +144,7 @@ function sorted(data: Readonly<Record<string, unknown>>): Readonly<Record<string
   return Object.fromEntries(Object.entries(data).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)));
 }
 
-/** True when the keys are in order already, as in the most frequent answers. */
+/** True for keys in order, as in the most frequent answers. */
 function isSorted(names: readonly string[]): boolean {
   let before = "";
   for (const name of names) {

@@ -1,6 +1,6 @@
 import { err, ok, type Result } from "../base/result.ts";
 import { Field } from "./fields.ts";
-import type { Shape } from "./shape.ts";
+import type { Shape } from "./view.ts";
 
 /**
  * Fields that take a single JSON type, as the attributes of documents do. They have to be sent, unless `sent` is around

@@ -1,3 +1,4 @@
+import { failureOfPlatform } from "../base/platform-errors.ts";
 import type { Failure } from "../base/result.ts";
 import { auditPath } from "./audit.ts";
 
@@ -8,35 +9,36 @@ export interface WireFailure {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Why a quota refuses. */
+/** Message of a refusal by a quota. */
 export const QUOTA_EXCEEDED = "rate limit quota exceeded";
 
-/** Why fields are refused that an endpoint does not know. */
+/** Message of a refusal of unknown fields. */
 export const UNKNOWN_FIELDS = "this endpoint does not know these parameters";
 
-/** Names of unknown fields that a message has at most, and characters of each. */
+/** Maximum number of unknown fields that a message names, and maximum length of each name. */
 const MAX_SHOWN = 10;
 const MAX_SHOWN_LENGTH = 64;
 
-/** The name of an unknown field: not more of it than a name has, and no token that was sent in its place. */
+/** Returns the name of an unknown field for a message: shortened, and without a token that was sent as a name. */
 function shownName(name: string): string {
   return auditPath(name.length > MAX_SHOWN_LENGTH ? `${name.slice(0, MAX_SHOWN_LENGTH)}…` : name);
 }
 
 /**
- * The one place where a failure becomes a status and messages, of Vault's API here and of JSON:API below.
- * Messages that say nothing of the request are the reference's.
+ * Returns the status and messages of a failure in Vault's API. `toJsonApi` does the same for JSON:API; no other code does.
+ * Fixed messages are the reference's.
  */
 export function toWire(failure: Failure): WireFailure {
   switch (failure.code) {
     case "invalid_request":
+    case "invalid_parameter":
       return { status: 400, errors: [failure.message] };
     case "unknown_fields":
       return {
         status: 400,
         errors: [`${UNKNOWN_FIELDS}: [${failure.names.slice(0, MAX_SHOWN).map(shownName).join(" ")}]`],
       };
-    // Whether a token is bad or only not allowed is not distinguished.
+    // A caller can't distinguish an invalid token from one without the rights.
     case "unauthenticated":
     case "permission_denied":
       return { status: 403, errors: ["permission denied"] };
@@ -62,8 +64,6 @@ export function toWire(failure: Failure): WireFailure {
       return { status: 415, errors: [failure.message] };
     case "invalid_document":
       return { status: 422, errors: [failure.message] };
-    case "invalid_parameter":
-      return { status: 400, errors: [failure.message] };
     case "sealed":
       return { status: 503, errors: [failure.message] };
     case "uninitialized":
@@ -86,8 +86,8 @@ export function toWire(failure: Failure): WireFailure {
 }
 
 /**
- * The same for JSON:API, as its clients know it. What the caller may not see does not exist for it: a refusal by the policies
- * and a missing resource are the same answer. 401 is about the token alone.
+ * Returns the status and messages of a failure in JSON:API. A refusal by the policies and a missing resource have the same
+ * answer, so that a caller does not learn what exists. 401 is only about the token.
  */
 export function toJsonApi(failure: Failure): WireFailure {
   if (failure.code === "unauthenticated") {
@@ -97,4 +97,18 @@ export function toJsonApi(failure: Failure): WireFailure {
   const wire = toWire(failure);
   const isHidden = failure.code === "permission_denied" || wire.status === 404;
   return isHidden ? { status: 404, errors: ["there is no such resource, or you may not see it"] } : wire;
+}
+
+/**
+ * Logs a thrown error, and returns the failure for the client. Temporary errors of the platform (an object that is
+ * overloaded or was reset, a full disk) answer 503; everything else is a bug and answers 500 without details.
+ *
+ * @param requestId "" when no request was read.
+ */
+export function failureOfException(error: unknown, requestId: string): Failure {
+  const places = error instanceof Error ? (error.stack ?? "").split("\n").filter((line) => /^\s+at /.test(line)) : [];
+  // The message is cut: that of a library can end with a value.
+  const text = error instanceof Error ? `${error.name}: ${error.message.slice(0, 200)}` : "not an Error";
+  console.error(JSON.stringify({ type: "exception", request_id: requestId, error: [text, ...places].join("\n") }));
+  return failureOfPlatform(error) ?? { code: "internal" };
 }

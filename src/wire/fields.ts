@@ -3,7 +3,7 @@ import { parseDuration } from "../base/duration.ts";
 import { parseFlag } from "../base/flag.ts";
 import { MAX_JSON_STRINGS } from "../base/limits.ts";
 import { err, ok, type Result } from "../base/result.ts";
-import type { Shape } from "./shape.ts";
+import type { Shape } from "./view.ts";
 
 /** What is known of the values of a field, for descriptions of the interface. */
 export interface FieldKind {

@@ -1,9 +1,9 @@
 import { ok, type Result } from "../base/result.ts";
-import type { StoredAnswer } from "./stored-answer.ts";
+import { storedJson } from "../storage/tables.ts";
 
-/** The answer of a handler, before it is put on the wire. */
+/** The answer of a handler, before it is rendered. */
 export type Reply =
-  /** 204, or 200 with an empty envelope when the handler warns about something. */
+  /** 204, or 200 with an empty envelope when there are warnings. */
   | { readonly kind: "empty"; readonly warnings?: readonly string[] }
   | {
       readonly kind: "data";
@@ -11,30 +11,56 @@ export type Reply =
       readonly warnings?: readonly string[];
       /** 200 unless set. */
       readonly status?: number;
-      /** The lease of the secret that the answer is about. */
+      /** The lease of the secret in the answer. */
       readonly lease?: LeaseReply;
-      /** Repeats every key of data beside the envelope's, as some system paths do. */
+      /** True: the keys of the data are at the top level of the envelope as well, as some system paths of the reference do. */
       readonly inject?: boolean;
     }
   | { readonly kind: "auth"; readonly auth: AuthReply; readonly warnings?: readonly string[] }
-  /** The answer was put away; this is the token that gives it. `auth` is the token that was handed out in that answer. */
+  /** A wrapping token. `auth` is the token in the answer that was stored. */
   | { readonly kind: "wrapped"; readonly wrapInfo: WrapInfo; readonly auth?: AuthReply }
-  /** An answer that was put away, exactly as it was. */
+  /** An answer that wrapping stored. */
   | { readonly kind: "stored"; readonly answer: StoredAnswer }
-  /** 202 without a body: what was asked for goes on by itself. */
+  /** 202 without a body: the server continues the operation after the answer. */
   | { readonly kind: "accepted" }
-  /** A body that is written already. */
+  /** A rendered body. */
   | { readonly kind: "text"; readonly status: number; readonly mediaType: string; readonly text: string }
-  /** Not in the envelope. */
+  /** A body without the envelope. */
   | {
       readonly kind: "plain";
       readonly status: number;
       readonly body: Readonly<Record<string, unknown>>;
-      /** Seconds that others may keep the answer; absent: none. */
+      /** Seconds for which caches may store the answer; absent: none. */
       readonly maxAge?: number;
     };
 
-/** A token that gives one answer once. */
+/** Path of the stored answer in the cubbyhole of a wrapping token. */
+export const RESPONSE_PATH = "response";
+
+/** A finished answer, as wrapping stores it. */
+export interface StoredAnswer {
+  readonly status: number;
+  /** The envelope as JSON. */
+  readonly text: string;
+}
+
+/** Returns the answer as a value of the cubbyhole. Clients read its key `response`. */
+export function valueOfAnswer({ status, text }: StoredAnswer): Record<string, unknown> {
+  return status === 200 ? { response: text } : { response: text, status };
+}
+
+/** Returns the answer of a value of the cubbyhole. */
+export function answerOfValue(value: Readonly<Record<string, unknown>>): StoredAnswer {
+  return { text: String(value.response), status: typeof value.status === "number" ? value.status : 200 };
+}
+
+/** Returns the accessor of the token in an answer; "" for none. */
+export function accessorInside({ text }: StoredAnswer): string {
+  const envelope = storedJson<{ readonly auth?: { readonly accessor?: string } | null }>(text);
+  return envelope.auth?.accessor ?? "";
+}
+
+/** A wrapping token: it returns one stored answer, once. */
 export interface WrapInfo {
   /** A secret. */
   readonly token: string;
@@ -44,11 +70,11 @@ export interface WrapInfo {
   /** ms. */
   readonly createdAt: number;
   readonly creationPath: string;
-  /** Accessor of the token in the answer, "" when it holds none. */
+  /** Accessor of the token in the stored answer; "" for none. */
   readonly wrappedAccessor: string;
 }
 
-/** The part of an answer that describes the lease of a secret. */
+/** The lease of a secret in an answer. */
 export interface LeaseReply {
   readonly id: string;
   readonly renewable: boolean;
@@ -56,18 +82,18 @@ export interface LeaseReply {
   readonly duration: number;
 }
 
-/** The part of an answer that hands out or describes a grant. */
+/** The `auth` part of an answer: a token that was issued, renewed or looked up. */
 export interface AuthReply {
-  /** A secret; "" where the endpoint does not give it. */
+  /** A secret; "" where the endpoint does not return it. */
   readonly clientToken: string;
   readonly accessor: string;
-  /** For the audit log; the answer does not have it. */
+  /** For the audit log only. */
   readonly displayName: string;
   readonly tokenPolicies: readonly string[];
-  /** Of the entity. Handlers leave them out; they are filled in on the way out. */
+  /** Policies of the entity. Added after the handler. */
   readonly identityPolicies?: readonly string[];
   readonly metadata: Readonly<Record<string, string>> | null;
-  /** Secrets that the answer has among the metadata. The token does not keep them, and the audit log only has their hashes. */
+  /** Secrets that the answer shows among the metadata. The token does not store them, and the audit log has only hashes. */
   readonly secretMetadata?: Readonly<Record<string, string>>;
   /** Seconds; 0: never expires. */
   readonly leaseDuration: number;
@@ -81,7 +107,7 @@ export interface AuthReply {
 /** 204. */
 export const EMPTY = { kind: "empty" } as const satisfies Reply;
 
-/** 204 for what was done, or why it was not. */
+/** Returns 204 for a success, or the failure. */
 export function doneReply(done: Result<unknown>): Result<Reply> {
   return done.ok ? ok(EMPTY) : done;
 }
@@ -91,17 +117,17 @@ export function dataReply(data: Readonly<Record<string, unknown>>, warnings?: re
   return warnings ? { kind: "data", data, warnings } : { kind: "data", data };
 }
 
-/** 200 with `data`, whose keys stand beside the envelope's too. */
+/** 200 with `data`, whose keys are at the top level of the envelope as well. */
 export function injectedReply(data: Readonly<Record<string, unknown>>): Reply {
   return { kind: "data", data, inject: true };
 }
 
-/** 200 with a body that has no envelope. @param maxAge seconds for which caches may keep it; 0: none. */
+/** 200 with a body without the envelope. @param maxAge seconds for which caches may store it; 0: none. */
 export function plainReply(body: Readonly<Record<string, unknown>>, maxAge = 0): Reply {
   return { kind: "plain", status: 200, body, ...(maxAge > 0 && { maxAge }) };
 }
 
-/** 200 with the names of a list; a list without names becomes a 404 on its way out. */
+/** 200 with the names of a list. An empty list becomes a 404 later. */
 export function keysReply(keys: readonly string[]): Reply {
   return { kind: "data", data: { keys } };
 }
@@ -110,7 +136,7 @@ const TIDY_STARTED =
   "Tidy operation successfully started. Any information from the operation will be printed to Vault's server logs.";
 const TIDY_RUNNING = "Tidy operation already in progress.";
 
-/** What every tidy endpoint answers: 202 when a run has begun, 200 when one was under way. Both warnings are the reference's. */
+/** The answer of every tidy endpoint: 202 when a run was started, 200 when one was running. Both warnings are the reference's. */
 export function tidyReply(started: boolean): Reply {
   return { kind: "data", data: null, status: started ? 202 : 200, warnings: [started ? TIDY_STARTED : TIDY_RUNNING] };
 }

@@ -1,18 +1,30 @@
-import type { Shape } from "./shape.ts";
+/** A scalar value, with `| null` where it can be null; `any` for any value. */
+type Scalar = "string" | "integer" | "number" | "boolean" | "object" | "any";
 
-/** A field of an answer: its shape, and how its value is read. A value that is undefined is left out. */
+/**
+ * The shape of a JSON value, as plain data: `"string"`, `["string"]` for a list of strings, `["string", null]` for a list or
+ * null, `{ name: "string" }` for an object. A name that ends in `?` can be absent. The name `*` stands for all other names.
+ */
+export type Shape =
+  | Scalar
+  | `${Scalar} | null`
+  | readonly [Shape]
+  | readonly [Shape, null]
+  | { readonly [name: string]: Shape };
+
+/** A field of an answer: its shape, and how its value is read. An undefined value is left out. */
 type ViewField<T> = readonly [shape: Shape, read: (thing: T) => unknown];
 
-/** Fields by name, in the order of the answer. The name of one that can be left out ends in `?`. */
+/** Fields by name, in the order of the answer. The name of a field that can be left out ends in `?`. */
 export type ViewFields<T> = { readonly [name: string]: ViewField<T> };
 
-/** What answers show of a thing, and the shape that describes it. */
+/** The fields that answers show of a thing, and their shape. */
 export interface View<T> {
   readonly shape: { readonly [name: string]: Shape };
   readonly show: (thing: T) => Record<string, unknown>;
 }
 
-/** Declares what answers show of a thing. As both are made of one table, its description has no other names than its answers. */
+/** Declares the fields that answers show of a thing. One table gives the answers and their description. */
 export function view<T>(fields: ViewFields<T>): View<T> {
   const entries = Object.entries(fields);
   const readers = entries.map(([name, [, read]]) => [name.replace(/\?$/, ""), read] as const);
@@ -29,7 +41,7 @@ export function view<T>(fields: ViewFields<T>): View<T> {
   };
 }
 
-/** The fields of what belongs to a thing, for a view that shows them among its own. */
+/** Returns the fields of a part of a thing, for a view that shows them among its own. */
 export function fieldsOf<T, P>(part: (thing: T) => P, fields: ViewFields<P>): ViewFields<T> {
   const entries = Object.entries(fields).map(([name, [shape, read]]): [string, ViewField<T>] => [
     name,
@@ -38,7 +50,7 @@ export function fieldsOf<T, P>(part: (thing: T) => P, fields: ViewFields<P>): Vi
   return Object.fromEntries(entries);
 }
 
-/** An object inside of a view. */
+/** A nested object of a view. */
 export function inner<T>(fields: ViewFields<T>): ViewField<T> {
   const { shape, show } = view(fields);
   return [shape, show];

@@ -8,8 +8,7 @@ import { exact } from "../../wire/exact-fields.ts";
 import { ANY_FIELDS, type Field, type FieldSchema, fieldSchema, isObject, readValues } from "../../wire/fields.ts";
 import { plainReply, type Reply } from "../../wire/reply.ts";
 import type { GroveRequest } from "../../wire/request.ts";
-import type { Shape } from "../../wire/shape.ts";
-import { inner, view } from "../../wire/view.ts";
+import { inner, type Shape, view } from "../../wire/view.ts";
 
 const DEFAULT_SIZE = 20;
 const MAX_SIZE = 100;

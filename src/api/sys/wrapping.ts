@@ -19,9 +19,8 @@ import type { Outcome } from "../../token/actions.ts";
 import { treeOf } from "../../token/find-tree.ts";
 import { openValue } from "../../tree/cubbyhole/seal.ts";
 import { ANY_FIELDS, fieldSchema, unread, type Values } from "../../wire/fields.ts";
-import { dataReply } from "../../wire/reply.ts";
+import { answerOfValue, dataReply, RESPONSE_PATH, type StoredAnswer } from "../../wire/reply.ts";
 import type { GroveRequest } from "../../wire/request.ts";
-import { answerOfValue, RESPONSE_PATH, type StoredAnswer } from "../../wire/stored-answer.ts";
 
 /**
  * The message for every token that holds no wrapped answer: unknown, used, expired, or of another kind.

@@ -7,7 +7,7 @@ import { tidyOf } from "../../tidy/tidy.ts";
 import type { TidyRun } from "../../tidy/tidy-store.ts";
 import { NO_FIELDS } from "../../wire/fields.ts";
 import { dataReply, tidyReply } from "../../wire/reply.ts";
-import type { Shape } from "../../wire/shape.ts";
+import type { Shape } from "../../wire/view.ts";
 
 /** The runs are null, or false, where there is none. */
 const STATUS_SHAPE: Shape = {

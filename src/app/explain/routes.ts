@@ -5,7 +5,7 @@ import {
   subjectOfAccessor,
   subjectOfToken,
 } from "../../auth/explain.ts";
-import { type CallContext, type Route, type TokenRoute, tokenRoute, withAlternatePath } from "../../auth/route.ts";
+import { type CallContext, type Route, tokenRoute, withAlternatePath } from "../../auth/route.ts";
 import { dataAnswer } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { MAX_ADDRESS_LENGTH, MAX_TOKEN_LENGTH } from "../../base/limits.ts";
@@ -22,18 +22,17 @@ import { auditPath } from "../../wire/audit.ts";
 import { anyObject, duration, fieldSchema, sent, text, unread, type Values } from "../../wire/fields.ts";
 import { dataReply, type Reply } from "../../wire/reply.ts";
 import { type GroveRequest, isListing, pathProblem, readNamespace } from "../../wire/request.ts";
-import type { Shape } from "../../wire/shape.ts";
 import { accessOf, findRoute, placeOf, type Tables } from "../places.ts";
 import * as words from "./words.ts";
 
-/** A request that is explained and not made. */
+/** The request that is explained. */
 interface AskedRequest extends Pick<GroveRequest, "operation" | "path" | "data" | "wrapTtlSeconds"> {
   readonly clientAddress: string | null;
-  readonly namespace: string;
+  /** True when its namespace does not exist. */
+  readonly otherNamespace: boolean;
 }
 
-/** The shape of an explanation. */
-const EXPLANATION = {
+const ANSWERS = dataAnswer({
   allowed: "boolean",
   reason: "string",
   message: "string",
@@ -50,25 +49,30 @@ const EXPLANATION = {
   missing_capabilities: ["string"],
   parameter: "string | null",
   hcl: "string | null",
-} as const satisfies Shape;
+});
 
 type Explanation = Readonly<Record<string, unknown>>;
-type Context = CallContext<unknown, unknown>;
 
-/** Most policies whose texts are read for the lines of a rule. */
+/** Maximum number of policies whose texts are read for the lines of a rule. */
 const MAX_TEXTS = 16;
 
-/** Explains what would become of a request of a token. It is decided by the rule that decides about real ones. */
-async function explain(context: Context, tables: Tables, subject: Subject, asked: AskedRequest): Promise<Explanation> {
+/** Explains what would happen to a request with a token. The same functions decide about real requests. */
+async function explain(
+  context: CallContext,
+  tables: Tables,
+  subject: Subject,
+  asked: AskedRequest,
+): Promise<Explanation> {
   const { env, installation } = context;
   const found = findRoute(placeOf(tables, installation, asked), asked);
   const route = found.ok ? found.value.route : null;
   const pattern = found.ok ? found.value.pattern : null;
-  const tokenRoute = found.ok && route?.access === "token" ? { ...found.value, route } : null;
-  const access = await accessOf(context, asked, tokenRoute);
-  const shown = shownPath(access.path, pattern, tokenRoute?.route ?? null);
-  const about = { operation: asked.operation, path: shown, endpoint: pattern };
-  if (asked.namespace !== "") return plain(false, words.NAMESPACE, about);
+  const access = await accessOf(context, asked, found.ok ? found.value : null);
+  // A path that can contain a token is shown by its pattern.
+  const isSecret = route?.access === "token" && route.secretPath && pattern?.includes(":");
+  const path = isSecret ? pattern : auditPath(access.path);
+  const about = { operation: asked.operation, path, endpoint: pattern };
+  if (asked.otherNamespace) return plain(false, words.NAMESPACE, about);
   const isOpen = route !== null && (route.access !== "token" || (route.openHandler?.(env) ?? null) !== null);
   if (isOpen) return plain(true, words.NO_TOKEN_NEEDED, about);
   if ("end" in subject) return plain(false, words.tokenReason(subject.end), about);
@@ -84,25 +88,21 @@ async function explain(context: Context, tables: Tables, subject: Subject, asked
     missing_policies: policies.filter((name) => !installation.hasPolicy(name, now)),
   };
   if (!decided.ok) return plain(false, entity.ok ? words.ADDRESS : words.ENTITY, known);
-  if (!decided.value) {
-    // A path with a token in it is not repeated.
-    const hcl = shown === access.path ? suggestPolicy(explained.acl, access, now) : null;
-    const { reason, message } = reasonOf(step, null, access);
-    const refused = { reason, message: found.ok ? message : `${message} ${words.UNSERVED}` };
-    return { ...plain(false, refused, known), ...(await detailsOf(env, step, now)), hcl };
+  const details = await detailsOf(env, step, now);
+  if (decided.value) {
+    const reason = found.ok ? reasonOf(step, decided.value, access) : words.unservedReason(found.error.code);
+    return { ...plain(found.ok, reason, known), ...details };
   }
-  const reason = found.ok ? reasonOf(step, decided.value, access) : words.unservedReason(found.error.code);
-  return { ...plain(found.ok, reason, known), ...(await detailsOf(env, step, now)) };
+  // A suggested policy would repeat a path with a token in it.
+  const hcl = path === access.path ? suggestPolicy(explained.acl, access, now) : null;
+  const { reason, message } = reasonOf(step, null, access);
+  const refused = { reason, message: found.ok ? message : `${message} ${words.UNSERVED}` };
+  return { ...plain(false, refused, known), ...details, hcl };
 }
 
 function plain(allowed: boolean, reason: words.Reason, about: Explanation): Explanation {
   const none = { policies: [], missing_policies: [], missing_capabilities: [], parameter: null, hcl: null };
   return { allowed, ...reason, ...none, ...about };
-}
-
-/** The path as policies see it. Of a path that can hold a token, its pattern. */
-function shownPath(path: string, pattern: string | null, route: TokenRoute | null): string {
-  return route?.secretPath && pattern?.includes(":") ? pattern : auditPath(path);
 }
 
 function reasonOf(step: Step | null, verdict: Verdict | null, { operation }: AccessRequest): words.Reason {
@@ -132,7 +132,8 @@ async function ruleOf(env: Env, grant: Grant, now: number): Promise<Explanation>
   );
   const chosen = [...written.values()].slice(0, MAX_TEXTS);
   const stored = await systemOf(env).readPolicies([...new Set(chosen.map(({ policy }) => policy))], now);
-  const texts = new Map([...stored.map(({ name, text }) => [name, text] as const), FIXED_TEXT]);
+  const texts = new Map(stored.map(({ name, text }) => [name, text]));
+  texts.set(RESPONSE_WRAPPING_POLICY, RESPONSE_WRAPPING_POLICY_TEXT);
   return {
     path: `${pattern.text}${pattern.open ? "*" : ""}`,
     capabilities: listCapabilities(grant),
@@ -144,10 +145,9 @@ async function ruleOf(env: Env, grant: Grant, now: number): Promise<Explanation>
   };
 }
 
-const FIXED_TEXT = [RESPONSE_WRAPPING_POLICY, RESPONSE_WRAPPING_POLICY_TEXT] as const;
-
-/** What can be asked about. A POST is an update for policies, or either of two where the endpoint creates and updates. */
+/** Operations that can be explained. A POST is an update; policies see `create_or_update` where the endpoint does both. */
 const OPERATIONS: ReadonlyMap<string, Operation> = new Map([
+  ["", "read"],
   ["read", "read"],
   ["list", "list"],
   ["scan", "scan"],
@@ -157,31 +157,28 @@ const OPERATIONS: ReadonlyMap<string, Operation> = new Map([
   ["delete", "delete"],
 ]);
 
-const ASKED = {
+const SELF_FIELDS = fieldSchema({
   path: text().describe("The path of the request, without `/v1/`"),
   operation: text().describe("`read`, `list`, `scan`, `create`, `update`, `patch` or `delete`; `read` unless sent"),
   parameters: anyObject().describe("The fields of its body or query"),
   wrap_ttl: duration().describe("The time for which its answer is asked for wrapped (`X-Vault-Wrap-TTL`)"),
   namespace: text().describe("Its namespace (`X-Vault-Namespace`)"),
-};
-const SELF_FIELDS = fieldSchema(ASKED);
+});
 const FIELDS = fieldSchema({
   token: unread("string").describe("The token that makes the request"),
   accessor: text().describe("Its accessor, in the place of the token"),
-  ...ASKED,
+  ...SELF_FIELDS.shape,
   client_address: sent(text()).describe("The address that the request comes from; that of this request unless sent"),
 });
 type Asked = Values<typeof SELF_FIELDS> & { readonly client_address?: string | undefined };
 
-const ANSWERS = dataAnswer(EXPLANATION);
-
 /**
- * `sys/explain/access` and `access-self`: whether a request would be allowed, and why.
+ * Returns the routes `sys/explain/access` and `access-self`: whether a request would be allowed, and why.
  *
- * @param tables asked when a request comes: they hold these routes too.
+ * @param tables a function, because the tables include these routes.
  */
 export function explainRoutes(tables: () => Tables): readonly Route[] {
-  const answer = async (context: CallContext<Asked, unknown>, asked: AskedRequest, subject: Subject) =>
+  const answer = async (context: CallContext, asked: AskedRequest, subject: Subject) =>
     ok(dataReply(await explain(context, tables(), subject, asked)));
   return [
     tokenRoute("update", "sys/explain/access", {
@@ -198,7 +195,7 @@ export function explainRoutes(tables: () => Tables): readonly Route[] {
         return answer(context, context.prepared, await subject);
       },
     }),
-    // Every token that may ask what it may do may ask why, also where the policies were written before this endpoint was made.
+    // A token that may read its capabilities may also read the reasons, without a change of older policies.
     ...withAlternatePath(
       async () => "sys/capabilities-self",
       [
@@ -215,9 +212,9 @@ export function explainRoutes(tables: () => Tables): readonly Route[] {
   ];
 }
 
-/** Reads the request that is asked about, as a real one is read. */
+/** Reads the request that is explained, by the rules for real requests. */
 function readAsked(fields: Asked, ownAddress: string | null): Result<AskedRequest> {
-  const operation = OPERATIONS.get(fields.operation === "" ? "read" : fields.operation);
+  const operation = OPERATIONS.get(fields.operation);
   if (!operation) return refuse("operation must be read, list, scan, create, update, patch or delete");
   const path = fields.path.trim().replace(/^\/*(?:v1\/+)?/, "");
   if (path === "") return refuse("path must be supplied");
@@ -234,6 +231,6 @@ function readAsked(fields: Asked, ownAddress: string | null): Result<AskedReques
     data: fields.parameters ?? {},
     wrapTtlSeconds: fields.wrap_ttl,
     clientAddress: address,
-    namespace: readNamespace(fields.namespace) ? fields.namespace : "",
+    otherNamespace: readNamespace(fields.namespace) !== null,
   });
 }

@@ -1,7 +1,7 @@
 import type { Step } from "../../policy/trace.ts";
 import type { TokenEnd } from "../../token/state.ts";
 
-/** Why a request is allowed or refused: a word for programs, and a sentence for people. */
+/** The reason for a decision: a code for programs, and a sentence. */
 export interface Reason {
   readonly reason: string;
   readonly message: string;
@@ -17,12 +17,11 @@ const ENDS: Readonly<Record<TokenEnd | "unknown", string>> = {
   gone: "Nothing is stored of the token any more: it has expired or was revoked.",
 };
 
-/** Why a token can't be used at all. */
+/** Returns why a token is not valid. */
 export function tokenReason(end: TokenEnd | "unknown"): Reason {
   return { reason: `token_${end}`, message: ENDS[end] };
 }
 
-/** The token is good, but not from this address or not with this entity. */
 export const ADDRESS: Reason = {
   reason: "address",
   message: "The token is bound to networks (token_bound_cidrs), and the address of the client is in none of them.",
@@ -45,10 +44,10 @@ export const OF_TEAM: Reason = {
   message: "The token of a team may look at itself and its team, and that of the owners may manage their organization.",
 };
 
-/** Besides a refusal by the policies. */
+/** Added to a refusal by the policies. */
 export const UNSERVED = "No endpoint serves the request, either: see path-help.";
 
-/** The policies permit the request, but nothing serves it. */
+/** Returns the reason when the policies allow a request that no endpoint serves. */
 export function unservedReason(code: string): Reason {
   const words =
     code === "unsupported_operation"
@@ -57,7 +56,7 @@ export function unservedReason(code: string): Reason {
   return { reason: code, message: words };
 }
 
-/** What the rules came to. */
+/** Returns the reason that a rule gives. */
 export function ruleReason(step: Step): Reason {
   const { refusal } = step;
   const rule = ruleWords(step);

@@ -1,8 +1,34 @@
 import type { Route } from "../../auth/route.ts";
 import type { Answer } from "../../auth/route-description.ts";
 import type { GroveRequest } from "../../wire/request.ts";
-import type { Shape } from "../../wire/shape.ts";
-import { isList, type JsonSchema, schemaOf } from "./json-schema.ts";
+import type { Shape } from "../../wire/view.ts";
+
+/** A schema of OpenAPI 3.0: JSON Schema with `nullable`. */
+export interface JsonSchema {
+  readonly [keyword: string]: unknown;
+}
+
+/** Returns the schema of a shape. */
+export function schemaOf(shape: Shape): JsonSchema {
+  if (typeof shape === "string") {
+    const [type, nullable] = shape.split(" | ");
+    return type === "any" ? {} : { type, ...(nullable && { nullable: true }) };
+  }
+  if (isList(shape)) return { type: "array", items: schemaOf(shape[0]), ...(shape.length > 1 && { nullable: true }) };
+  const { "*": others, ...named } = shape;
+  const properties = Object.entries(named).map(([name, value]) => [name.replace(/\?$/, ""), schemaOf(value)]);
+  const required = Object.keys(named).filter((name) => !name.endsWith("?"));
+  return {
+    type: "object",
+    ...(properties.length > 0 && { properties: Object.fromEntries(properties) }),
+    ...(required.length > 0 && { required }),
+    ...(others && { additionalProperties: schemaOf(others) }),
+  };
+}
+
+function isList(shape: Exclude<Shape, string>): shape is readonly [Shape] | readonly [Shape, null] {
+  return Array.isArray(shape);
+}
 
 type Dialect = GroveRequest["dialect"];
 
@@ -12,16 +38,16 @@ export const MEDIA_TYPES: Readonly<Record<Dialect, string>> = {
   "json-api": "application/vnd.api+json",
 };
 
-const WRAP_INFO: Shape = {
+const WRAP_INFO = schemaOf({
   token: "string",
   accessor: "string",
   ttl: "integer",
   creation_time: "string",
   creation_path: "string",
   "wrapped_accessor?": "string",
-};
+});
 
-const AUTH: Shape = {
+const AUTH = schemaOf({
   client_token: "string",
   accessor: "string",
   policies: ["string"],
@@ -35,14 +61,16 @@ const AUTH: Shape = {
   orphan: "boolean",
   mfa_requirement: "object | null",
   num_uses: "integer",
-};
+});
 
-/** What all answers in the envelope have. */
-const ENVELOPE: Shape = {
-  request_id: "string",
-  lease_id: "string",
-  renewable: "boolean",
-  lease_duration: "integer",
+/** Properties of every answer in the envelope. */
+const ENVELOPE = {
+  request_id: { type: "string" },
+  lease_id: { type: "string" },
+  renewable: { type: "boolean" },
+  lease_duration: { type: "integer" },
+  wrap_info: { ...WRAP_INFO, nullable: true },
+  warnings: schemaOf(["string", null]),
 };
 
 const ERROR: Shape = {
@@ -52,14 +80,11 @@ const ERROR: Shape = {
   "source?": { "pointer?": "string", "parameter?": "string" },
 };
 
-/** The bodies that answers have in common. */
+/** Schemas that the answers refer to. */
 export const SCHEMA_COMPONENTS: Readonly<Record<string, JsonSchema>> = {
-  Envelope: withProperties(schemaOf(ENVELOPE), {
-    wrap_info: { ...schemaOf(WRAP_INFO), nullable: true },
-    warnings: { type: "array", items: { type: "string" }, nullable: true },
-  }),
-  Auth: schemaOf(AUTH),
-  WrapInfo: schemaOf(WRAP_INFO),
+  Envelope: { type: "object", properties: ENVELOPE, required: Object.keys(ENVELOPE) },
+  Auth: AUTH,
+  WrapInfo: WRAP_INFO,
   Errors: schemaOf({ errors: ["string"] }),
   TeamsErrors: schemaOf({ errors: [ERROR] }),
 };
@@ -75,15 +100,14 @@ const REFUSALS: Readonly<Record<string, string>> = {
   default: "Any other refusal, by its status.",
 };
 
-/** The refusals that operations refer to. */
+/** Refusals that the operations refer to. */
 export const RESPONSE_COMPONENTS: JsonSchema = Object.fromEntries(
-  Object.entries(REFUSALS).flatMap(([status, description]) => [
-    [refusalName("vault", status), { description, content: content(MEDIA_TYPES.vault, reference("Errors")) }],
-    [
-      refusalName("json-api", status),
-      { description, content: content(MEDIA_TYPES["json-api"], reference("TeamsErrors")) },
-    ],
-  ]),
+  Object.entries(REFUSALS).flatMap(([status, description]) =>
+    (["vault", "json-api"] as const).map((dialect) => {
+      const schema = reference(dialect === "vault" ? "Errors" : "TeamsErrors");
+      return [refusalName(dialect, status), { description, content: { [MEDIA_TYPES[dialect]]: { schema } } }];
+    }),
+  ),
 );
 
 const SUCCESSES: Readonly<Record<number, string>> = {
@@ -93,22 +117,16 @@ const SUCCESSES: Readonly<Record<number, string>> = {
   204: "Done; the answer has no body.",
 };
 
-/** The responses of one operation: what it answers when it succeeds, and its refusals. */
+/** Returns the responses of one operation: those of its successes, and its refusals. */
 export function responsesOf(route: Route, answers: readonly Answer[], dialect: Dialect): JsonSchema {
   const statuses = [...new Set(answers.map(statusOf))];
   const successes = statuses.map((status) => {
     const described = answers.filter((answer) => statusOf(answer) === status);
     const mediaType = described.map((answer) => answer.kind === "plain" && answer.mediaType).find(Boolean);
     const schemas = described.map((answer) => bodyOf(answer, route)).filter((schema) => schema !== null);
-    const [only = {}] = schemas;
-    const body = schemas.length > 1 ? { anyOf: schemas } : only;
-    return [
-      String(status),
-      {
-        description: SUCCESSES[status] ?? "By its status.",
-        ...(schemas.length > 0 && { content: content(mediaType || MEDIA_TYPES[dialect], body) }),
-      },
-    ];
+    const schema = schemas.length > 1 ? { anyOf: schemas } : schemas[0];
+    const content = schema && { content: { [mediaType || MEDIA_TYPES[dialect]]: { schema } } };
+    return [String(status), { description: SUCCESSES[status] ?? "By its status.", ...content }];
   });
   const refusals = refusalsOf(route, dialect)
     .filter((status) => !statuses.includes(Number(status)))
@@ -140,7 +158,7 @@ function statusOf(answer: Answer): number {
   return "status" in answer ? (answer.status ?? 200) : 200;
 }
 
-/** null for an answer without a body. */
+/** Returns the schema of the body; null without a body. */
 function bodyOf(answer: Answer, { fieldName }: Route): JsonSchema | null {
   switch (answer.kind) {
     case "empty":
@@ -148,50 +166,36 @@ function bodyOf(answer: Answer, { fieldName }: Route): JsonSchema | null {
       return null;
     case "data": {
       const data = schemaOf(fieldName ? renamed(answer.data, fieldName) : answer.data);
-      return enveloped({ data }, answer.injected ? besideEnvelope(data) : null);
+      // Injected keys are at the top level as well. Rules for other names there would apply to those of the envelope.
+      const { additionalProperties: _, ...injected } = data;
+      return enveloped({ data }, answer.injected ? [injected] : []);
     }
     case "auth":
-      return enveloped({ auth: reference("Auth") }, null);
+      return enveloped({ auth: reference("Auth") });
     case "wrapped":
-      return enveloped({ wrap_info: reference("WrapInfo") }, null);
+      return enveloped({ wrap_info: reference("WrapInfo") });
     case "envelope":
-      return enveloped({ data: {} }, null);
+      return enveloped({ data: {} });
     case "plain":
       return schemaOf(answer.body);
   }
 }
 
-/** A shape of data with the names that a mount of its type has for them. */
+/** Returns a shape with the names that clients of the mount see. */
 function renamed(shape: Shape, fieldName: (name: string) => string): Shape {
   if (typeof shape !== "object" || isList(shape)) return shape;
-  return Object.fromEntries(
-    Object.entries(shape).map(([name, value]) => {
-      const bare = name.replace(/\?$/, "");
-      return [fieldName(bare) + name.slice(bare.length), value];
-    }),
-  );
+  const entries = Object.entries(shape).map(([name, value]) => {
+    const bare = name.replace(/\?$/, "");
+    return [fieldName(bare) + name.slice(bare.length), value];
+  });
+  return Object.fromEntries(entries);
 }
 
-/** Data that stand beside the envelope as well. What any name may hold there does not hold for the envelope's own. */
-function besideEnvelope(data: JsonSchema): JsonSchema {
-  const { additionalProperties: _, ...named } = data;
-  return named;
-}
-
-function enveloped(properties: Readonly<Record<string, JsonSchema>>, beside: JsonSchema | null): JsonSchema {
+function enveloped(properties: JsonSchema, injected: readonly JsonSchema[] = []): JsonSchema {
   const own = { type: "object", properties, required: Object.keys(properties) };
-  return { allOf: [reference("Envelope"), own, ...(beside ? [beside] : [])] };
-}
-
-function withProperties(schema: JsonSchema, more: Readonly<Record<string, JsonSchema>>): JsonSchema {
-  const { properties = {}, required = [], ...rest } = schema;
-  return { ...rest, properties: { ...properties, ...more }, required: [...required, ...Object.keys(more)] };
+  return { allOf: [reference("Envelope"), own, ...injected] };
 }
 
 function reference(schema: string): JsonSchema {
   return { $ref: `#/components/schemas/${schema}` };
-}
-
-function content(mediaType: string, schema: JsonSchema): JsonSchema {
-  return { [mediaType]: { schema } };
 }

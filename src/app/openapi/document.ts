@@ -2,8 +2,14 @@ import type { Route } from "../../auth/route.ts";
 import type { Operation } from "../../policy/acl.ts";
 import { requiresSudo } from "../../policy/protected.ts";
 import type { GroveRequest } from "../../wire/request.ts";
-import { MEDIA_TYPES, RESPONSE_COMPONENTS, responsesOf, SCHEMA_COMPONENTS } from "./answers.ts";
-import { type JsonSchema, schemaOf } from "./json-schema.ts";
+import {
+  type JsonSchema,
+  MEDIA_TYPES,
+  RESPONSE_COMPONENTS,
+  responsesOf,
+  SCHEMA_COMPONENTS,
+  schemaOf,
+} from "./answers.ts";
 import {
   answersOf,
   type DocumentedField,
@@ -13,29 +19,26 @@ import {
   pathParameters,
 } from "./operation.ts";
 
-/** A parameter object of OpenAPI 3. */
-type Parameter = Readonly<Record<string, unknown>>;
-
-/** Routes that stand below one path. */
+/** Routes with a common prefix of their paths. */
 export interface DocumentedRoutes {
   readonly routes: readonly Route[];
   readonly dialect: GroveRequest["dialect"];
-  /** The path before that of each route, with a slash at the end; "" for none. It may hold `{name}`. */
+  /** Prefix of the path of each route, with a slash at the end; "" for none. It can contain `{name}`. */
   readonly prefix: string;
-  /** What the names in the prefix stand for. */
+  /** Descriptions of the names in the prefix. */
   readonly parameters: Readonly<Record<string, string>>;
-  /** Stands before the id of each operation. */
+  /** Prefix of the id of each operation. */
   readonly idPrefix: string;
 }
 
-/** An operation with its place in the document. */
+/** An operation and its place in the document. */
 interface PlacedOperation {
   readonly mount: DocumentedRoutes;
   readonly route: Route;
   readonly operation: Operation;
 }
 
-/** The HTTP method of each operation that the document has; a list is a GET with `list=true`. */
+/** The HTTP method of each operation in the document. A list is a GET with `list=true`. */
 const METHODS: Readonly<Partial<Record<Operation, string>>> = {
   read: "get",
   list: "get",
@@ -46,24 +49,14 @@ const METHODS: Readonly<Partial<Record<Operation, string>>> = {
 
 const PATCH_TYPE = "application/merge-patch+json";
 
-/** The OpenAPI document of some routes. */
-export function openApiDocument(mounts: readonly DocumentedRoutes[], version: string, title = "Grove"): JsonSchema {
-  const paths = new Map<string, PlacedOperation[]>();
-  for (const mount of mounts) {
-    for (const route of mount.routes) {
-      for (const operation of route.operations) {
-        if (!METHODS[operation]) continue;
-        const path = templateOf(mount, route);
-        paths.set(path, [...(paths.get(path) ?? []), { mount, route, operation }]);
-      }
-    }
-  }
+/** Returns the OpenAPI document of some routes. */
+export function openApiDocument(mounts: readonly DocumentedRoutes[], version: string): JsonSchema {
+  const sorted = operationsByPath(mounts).sort(([a], [b]) => (a < b ? -1 : 1));
   const ids = new Set<string>();
-  const sorted = mergedByShape(paths).sort(([a], [b]) => (a < b ? -1 : 1));
   return {
     openapi: "3.0.3",
     info: {
-      title,
+      title: "Grove",
       version,
       description:
         "The HTTP API of Grove. All paths are below `/v1`, those of teams and organizations below `/api/v2`. Numbers, flags " +
@@ -85,7 +78,29 @@ export function openApiDocument(mounts: readonly DocumentedRoutes[], version: st
   };
 }
 
-/** The path with its parameters in braces. */
+/**
+ * Returns the operations by path. Paths that differ only in the names of their parameters are one path, with the names of
+ * the operation `read`.
+ */
+function operationsByPath(mounts: readonly DocumentedRoutes[]): (readonly [string, readonly PlacedOperation[]])[] {
+  const merged = new Map<string, { path: string; readonly operations: PlacedOperation[] }>();
+  for (const mount of mounts) {
+    for (const route of mount.routes) {
+      const path = templateOf(mount, route);
+      // The parameter for the path of a mount is kept: each type of mount has its own.
+      const shape = path.replace(/\{(?!\w+_mount_path\})\w+\}/g, "{}");
+      for (const operation of route.operations.filter((one) => METHODS[one])) {
+        const known = merged.get(shape) ?? { path, operations: [] };
+        if (operation === "read") known.path = path;
+        known.operations.push({ mount, route, operation });
+        merged.set(shape, known);
+      }
+    }
+  }
+  return [...merged.values()].map(({ path, operations }) => [path, operations] as const);
+}
+
+/** Returns the path of a route with its parameters in braces. */
 function templateOf({ prefix }: DocumentedRoutes, route: Route): string {
   const path = route.path.replace(/:(\w+)(\{(?:[^{}]|\{[^{}]*\})*\})?/g, (_, name: string, pattern = "") => {
     return `{${name}}${pattern.endsWith("/tune}") ? "/tune" : ""}`;
@@ -93,40 +108,18 @@ function templateOf({ prefix }: DocumentedRoutes, route: Route): string {
   return `/${prefix}${path}`.replace(/(.)\/$/, "$1");
 }
 
-/** Paths that differ in the names of their parameters only are one path: the names of the one that is read stand. */
-function mergedByShape(paths: ReadonlyMap<string, PlacedOperation[]>): [string, PlacedOperation[]][] {
-  const merged = new Map<string, [string, PlacedOperation[]]>();
-  for (const [path, operations] of paths) {
-    // Not those of mounts: each kind of mount has a parameter of its own there.
-    const shape = path.replace(/\{(?!\w+_mount_path\})\w+\}/g, "{}");
-    const known = merged.get(shape);
-    if (!known) merged.set(shape, [path, operations]);
-    else {
-      const all = [...known[1], ...operations];
-      merged.set(shape, [operations.some(({ operation }) => operation === "read") ? path : known[0], all]);
-    }
-  }
-  return [...merged.values()];
-}
-
 function pathItem(operations: readonly PlacedOperation[], ids: Set<string>): JsonSchema {
-  const [first] = operations;
-  if (!first) return {};
-  const byMethod = new Map<string, PlacedOperation[]>();
-  for (const placed of operations) {
-    const method = METHODS[placed.operation] ?? "";
-    byMethod.set(method, [...(byMethod.get(method) ?? []), placed]);
-  }
-  const parameters = parametersOf(operations.find(({ operation }) => operation === "read") ?? first);
-  const sudo = operations.every(needsSudo);
+  const main = operations.find(({ operation }) => operation === "read") ?? operations[0];
+  if (!main) return {};
+  const byMethod = Map.groupBy(operations, ({ operation }) => METHODS[operation]);
+  const parameters = parametersOf(main);
+  const created = operations.some(({ route }) => route.access === "token" && route.createsOrUpdates);
   return {
     ...(parameters.length > 0 && { parameters }),
-    ...(sudo && { "x-vault-sudo": true }),
+    ...(operations.every(needsSudo) && { "x-vault-sudo": true }),
     ...(operations.every(({ route }) => route.access !== "token") && { "x-vault-unauthenticated": true }),
-    ...(operations.some(({ route }) => route.access === "token" && route.createsOrUpdates) && {
-      "x-vault-createSupported": true,
-    }),
-    ...(first.mount.dialect === "json-api" && { servers: [{ url: "/api/v2" }] }),
+    ...(created && { "x-vault-createSupported": true }),
+    ...(main.mount.dialect === "json-api" && { servers: [{ url: "/api/v2" }] }),
     ...Object.fromEntries([...byMethod].map(([method, placed]) => [method, operationOf(placed, ids)])),
   };
 }
@@ -136,10 +129,9 @@ function needsSudo({ mount, route, operation }: PlacedOperation): boolean {
   return requiresSudo(operation, operation === "list" ? `${path}/` : path);
 }
 
-function parametersOf({ mount, route }: PlacedOperation): Parameter[] {
-  const inPrefix = Object.entries(mount.parameters);
+function parametersOf({ mount, route }: PlacedOperation): JsonSchema[] {
   const inPath = pathParameters(route).map((name) => [name, parameterDescription(route, name)] as const);
-  return [...inPrefix, ...inPath].map(([name, description]) => ({
+  return [...Object.entries(mount.parameters), ...inPath].map(([name, description]) => ({
     name,
     in: "path",
     required: true,
@@ -148,22 +140,20 @@ function parametersOf({ mount, route }: PlacedOperation): Parameter[] {
   }));
 }
 
-/** One operation of the document. A GET can stand for a read and a list. */
+/** Returns one operation of the document. A GET can be a read and a list. */
 function operationOf(placed: readonly PlacedOperation[], ids: Set<string>): JsonSchema {
   const main = placed.find(({ operation }) => operation === "read") ?? placed[0];
   if (!main) return {};
   const { mount, route, operation } = main;
   const { dialect } = mount;
-  const others = placed.filter((other) => other !== main);
+  const others = placed.filter((other) => other !== main).map((other) => other.route.description.summary);
   const writes = operation === "update" || operation === "patch";
-  const fields = placed.flatMap(({ route: each }) => fieldsOf(each));
-  const lists = placed.some((each) => each.operation === "list");
-  const listOnly = operation === "list";
-  const query = writes || (dialect === "vault" && operation === "delete") ? [] : queryOf(fields, lists, listOnly);
+  const fields = uniqueFields(placed);
+  const query = writes || (dialect === "vault" && operation === "delete") ? [] : queryOf(fields, placed);
   const answers = placed.flatMap((each) => answersOf(each.route.description, each.operation));
   return {
     summary: route.description.summary,
-    ...(others.length > 0 && { description: others.map((other) => other.route.description.summary).join(" ") }),
+    ...(others.length > 0 && { description: others.join(" ") }),
     operationId: uniqueId(mount.idPrefix + operationIdOf(route.description, operation), mount.prefix, ids),
     tags: [tagOf(main)],
     ...(needsSudo(main) && { "x-vault-sudo": true }),
@@ -172,6 +162,11 @@ function operationOf(placed: readonly PlacedOperation[], ids: Set<string>): Json
     responses: responsesOf(route, answers, dialect),
     ...(route.access !== "token" && { security: [] }),
   };
+}
+
+function uniqueFields(placed: readonly PlacedOperation[]): DocumentedField[] {
+  const fields = placed.flatMap(({ route }) => fieldsOf(route));
+  return [...new Map(fields.map((field) => [field.name, field])).values()];
 }
 
 function uniqueId(id: string, prefix: string, ids: Set<string>): string {
@@ -187,21 +182,23 @@ function tagOf({ mount, route }: PlacedOperation): string {
   return first === "sys" ? "system" : first.replace(/^\./, "");
 }
 
-function queryOf(fields: readonly DocumentedField[], lists: boolean, listOnly: boolean): Parameter[] {
-  const list = {
-    name: "list",
-    in: "query",
-    description: listOnly ? "Must be `true`." : "`true` asks for a list.",
-    schema: { type: "string", ...(listOnly && { enum: ["true"] }) },
-    ...(listOnly && { required: true }),
-  };
-  const parameters = unique(fields).map((field) => ({
+function queryOf(fields: readonly DocumentedField[], placed: readonly PlacedOperation[]): JsonSchema[] {
+  const parameters = fields.map((field) => ({
     name: field.name,
     in: "query",
     description: field.description,
     schema: fieldSchema(field),
   }));
-  return [...(lists ? [list] : []), ...parameters];
+  if (!placed.some(({ operation }) => operation === "list")) return parameters;
+  const only = placed.every(({ operation }) => operation === "list");
+  const list = {
+    name: "list",
+    in: "query",
+    description: only ? "Must be `true`." : "`true` asks for a list.",
+    schema: { type: "string", ...(only && { enum: ["true"] }) },
+    ...(only && { required: true }),
+  };
+  return [list, ...parameters];
 }
 
 function requestBody(
@@ -209,38 +206,26 @@ function requestBody(
   operation: Operation,
   dialect: DocumentedRoutes["dialect"],
 ): JsonSchema {
-  const any = fields.some(({ name }) => name === "*");
-  const named = unique(fields).filter(({ name }) => name !== "*");
-  const properties = Object.fromEntries(
-    named.map((field) => [field.name, { ...fieldSchema(field), description: field.description }]),
-  );
+  const named = fields.filter(({ name }) => name !== "*");
+  const properties = named.map((field) => [field.name, { ...fieldSchema(field), description: field.description }]);
   const attributes = {
     type: "object",
-    ...(named.length > 0 && { properties }),
-    ...(any && { additionalProperties: true }),
+    ...(named.length > 0 && { properties: Object.fromEntries(properties) }),
+    ...(named.length < fields.length && { additionalProperties: true }),
   };
-  const schema =
-    dialect === "vault"
-      ? attributes
-      : {
-          type: "object",
-          properties: {
-            data: { type: "object", required: ["type"], properties: { type: { type: "string" }, attributes } },
-          },
-        };
-  const mediaType = operation === "patch" && dialect === "vault" ? PATCH_TYPE : MEDIA_TYPES[dialect];
-  return { content: { [mediaType]: { schema } } };
+  if (dialect === "vault") {
+    const mediaType = operation === "patch" ? PATCH_TYPE : MEDIA_TYPES.vault;
+    return { content: { [mediaType]: { schema: attributes } } };
+  }
+  const data = { type: "object", required: ["type"], properties: { type: { type: "string" }, attributes } };
+  return { content: { [MEDIA_TYPES[dialect]]: { schema: { type: "object", properties: { data } } } } };
 }
 
 function fieldSchema({ shape, format, otherwise, deprecated }: DocumentedField): JsonSchema {
   return {
-    ...schemaOf(shape ?? "any"),
+    ...schemaOf(shape),
     ...(format !== undefined && { format }),
     ...(otherwise !== undefined && { default: otherwise }),
     ...(deprecated && { deprecated }),
   };
-}
-
-function unique(fields: readonly DocumentedField[]): DocumentedField[] {
-  return [...new Map(fields.map((field) => [field.name, field])).values()];
 }

@@ -3,31 +3,28 @@ import type { Answer, RouteDescription } from "../../auth/route-description.ts";
 import type { Operation } from "../../policy/acl.ts";
 import type { FieldKind } from "../../wire/fields.ts";
 
-/** What the documents say about one field of an endpoint. */
+/** The description of one field of an endpoint. */
 export interface DocumentedField extends FieldKind {
   readonly name: string;
   readonly description: string;
 }
 
-/** The names in the path of a route. */
+/** Returns the names of the parameters in the path of a route. */
 export function pathParameters(route: Route): string[] {
   return [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name ?? "");
 }
 
-/** The fields of a route in body or query. One that the path has too is left out: the path counts. */
+/** Returns the fields of a route in body or query. A name in the path takes precedence over a field. */
 export function fieldsOf(route: Route): DocumentedField[] {
+  const described = Object.entries(route.description.fields ?? {}).map(([name, field]) => ({ name, ...field }));
   const inPath = pathParameters(route);
-  return [...describedFields(route), ...schemaFields(route)].filter(({ name }) => !inPath.includes(name));
+  return [...described, ...schemaFields(route)].filter(({ name }) => !inPath.includes(name));
 }
 
-/** What a name in the path stands for, "" where nothing says it. */
+/** Returns the description of a parameter in the path; "" when it has none. */
 export function parameterDescription(route: Route, name: string): string {
   const field = schemaFields(route).find((candidate) => candidate.name === name);
   return route.description.parameters?.[name] ?? field?.description ?? "";
-}
-
-function describedFields({ description }: Route): DocumentedField[] {
-  return Object.entries(description.fields ?? {}).map(([name, field]) => ({ name, ...field }));
 }
 
 function schemaFields(route: Route): DocumentedField[] {
@@ -37,25 +34,18 @@ function schemaFields(route: Route): DocumentedField[] {
   });
 }
 
-/** The name of an operation in generated clients, "" where nothing says it. */
+/** Returns the id of an operation, its name in generated clients; "" when it has none. */
 export function operationIdOf({ operationId }: RouteDescription, operation: Operation): string {
   return typeof operationId === "string" ? operationId : (operationId[operation] ?? "");
 }
 
-/** The answers of an operation that succeeds. */
+/** Returns the answers of an operation that succeeds. */
 export function answersOf({ answers }: RouteDescription, operation: Operation): readonly Answer[] {
-  if (isAnswers(answers)) return answers;
-  if (isAnswer(answers)) return [answers];
-  const own = answers[operation] ?? [];
-  return isAnswers(own) ? own : [own];
+  const own = isOneOrMore(answers) ? answers : (answers[operation] ?? []);
+  return "kind" in own ? [own] : own;
 }
 
-type Answers = RouteDescription["answers"];
-
-function isAnswers(answers: Answers): answers is readonly Answer[] {
-  return Array.isArray(answers);
-}
-
-function isAnswer(answers: Exclude<Answers, readonly Answer[]>): answers is Answer {
-  return "kind" in answers && typeof answers.kind === "string";
+/** False for answers by operation. */
+function isOneOrMore(answers: RouteDescription["answers"]): answers is Answer | readonly Answer[] {
+  return Array.isArray(answers) || "kind" in answers;
 }

@@ -10,27 +10,24 @@ import { type DocumentedRoutes, openApiDocument } from "./document.ts";
 
 /** All routes of the service. */
 export interface RoutesByPlace {
-  /** By full path. */
+  /** Routes with full paths. */
   readonly fixed: readonly Route[];
-  /** Of the interface of teams, by full path. */
+  /** Routes of the interface of teams, with full paths. */
   readonly teams: readonly Route[];
-  /** Of each type of auth mount, by the path below the mount. */
+  /** Routes of each type of auth mount, by the path below the mount. */
   readonly byMountType: ReadonlyMap<string, readonly Route[]>;
 }
 
-const FIELDS = {
-  generic_mount_paths: {
-    shape: "boolean",
-    description: "True: the path of each auth mount is a parameter",
-  },
-  context: { shape: "string", description: "Not used" },
-} as const;
+/** An auth mount, with descriptions of the names in its path. */
+interface DocumentedMount extends Pick<Mount, "type" | "path"> {
+  readonly parameters?: Readonly<Record<string, string>>;
+}
 
 /**
- * The OpenAPI document of the service. Without a token it is that of the interface; with one it has the mounts of the
- * installation that the caller reaches.
+ * Returns the route of the OpenAPI document. Without a token the document describes the whole interface. With a token it has
+ * the mounts of the installation that the caller can access.
  *
- * @param routes asked when a request comes: the table holds this route too.
+ * @param routes a function, because the routes include this one.
  */
 export function openApiRoutes(routes: () => RoutesByPlace): readonly Route[] {
   return [
@@ -40,29 +37,46 @@ export function openApiRoutes(routes: () => RoutesByPlace): readonly Route[] {
         read: "internal-generate-open-api-document",
         update: "internal-generate-open-api-document-with-parameters",
       },
-      fields: FIELDS,
+      fields: {
+        generic_mount_paths: {
+          shape: "boolean",
+          description: "True: the path of each auth mount is a parameter",
+        },
+        context: { shape: "string", description: "Not used" },
+      },
       answers: plainAnswer({ openapi: "string", info: "object", paths: "object", components: "object", "*": "any" }),
       handle: (context) => answer(context, routes()),
     }),
   ];
 }
 
-/** The documents of everything, as this isolate wrote them: the same for everybody. */
+/** The documents of the whole interface, made once in each isolate. They are the same for all callers. */
 const texts: { usual?: string; generic?: string } = {};
 
 async function answer(context: OpenContext, routes: RoutesByPlace): Promise<Result<Reply>> {
-  const version = groveVersion(context.env);
-  if (isTrue(context.request.data.generic_mount_paths)) {
-    texts.generic ??= JSON.stringify(openApiDocument(genericPlaces(routes), version));
-    return document(texts.generic);
+  const textOf = (places: DocumentedRoutes[]) => JSON.stringify(openApiDocument(places, groveVersion(context.env)));
+  const document = (text: string): Reply => ({ kind: "text", status: 200, mediaType: "application/json", text });
+  const { generic_mount_paths: generic } = context.request.data;
+  if (generic === true || generic === "true" || generic === "1") {
+    texts.generic ??= textOf(genericPlaces(routes));
+    return ok(document(texts.generic));
   }
-  const mounts = await mountsReached(context);
-  if (mounts) return document(JSON.stringify(openApiDocument(placesAt(routes, mounts), version)));
-  texts.usual ??= JSON.stringify(openApiDocument(usualPlaces(routes), version));
-  return document(texts.usual);
+  const mounts = await accessibleMounts(context);
+  if (mounts) return ok(document(textOf(placesAt(routes, mounts))));
+  texts.usual ??= textOf(usualPlaces(routes));
+  return ok(document(texts.usual));
 }
 
-/** The whole interface, with each auth method at the path that is its name. */
+/** Returns the mounts that the caller can access; null for a request without a valid token. */
+async function accessibleMounts(context: OpenContext): Promise<readonly Mount[] | null> {
+  const { loaded } = context;
+  const acl = loaded.ok ? await aclOfRequest(context, loaded.value) : null;
+  if (!loaded.ok || !acl) return null;
+  const now = currentTime();
+  return loaded.value.mounts.filter(({ path }) => acl.grantsAnythingUnder(`auth/${path}`, now));
+}
+
+/** Returns the whole interface, with each auth method mounted at the path of its name. */
 export function usualPlaces(routes: RoutesByPlace): DocumentedRoutes[] {
   return placesAt(
     routes,
@@ -70,7 +84,7 @@ export function usualPlaces(routes: RoutesByPlace): DocumentedRoutes[] {
   );
 }
 
-/** The whole interface, with the path of each kind of mount as a parameter. That of the token method is always the same. */
+/** Returns the whole interface, with a parameter for the path of each type of mount. The path of the token method is fixed. */
 function genericPlaces(routes: RoutesByPlace): DocumentedRoutes[] {
   const mounts = [...routes.byMountType.keys()].map((type): DocumentedMount => {
     if (type === "token") return { type, path: "token/" };
@@ -80,39 +94,14 @@ function genericPlaces(routes: RoutesByPlace): DocumentedRoutes[] {
   return placesAt(routes, mounts);
 }
 
-/** An auth mount, with what the names in its path stand for. */
-interface DocumentedMount extends Pick<Mount, "type" | "path"> {
-  readonly parameters?: Readonly<Record<string, string>>;
-}
-
 function placesAt(
   { fixed, teams, byMountType }: RoutesByPlace,
   mounts: readonly DocumentedMount[],
 ): DocumentedRoutes[] {
+  const full = { prefix: "", parameters: {}, idPrefix: "" };
   const methods = mounts.flatMap(({ type, path, parameters = {} }): DocumentedRoutes[] => {
     const routes = byMountType.get(type);
     return routes ? [{ routes, dialect: "vault", prefix: `auth/${path}`, parameters, idPrefix: `${type}-` }] : [];
   });
-  return [
-    { routes: fixed, dialect: "vault", prefix: "", parameters: {}, idPrefix: "" },
-    { routes: teams, dialect: "json-api", prefix: "", parameters: {}, idPrefix: "" },
-    ...methods,
-  ];
-}
-
-/** The mounts that the caller reaches; null for a request without a good token. */
-async function mountsReached(context: OpenContext): Promise<readonly Mount[] | null> {
-  const { loaded } = context;
-  const acl = loaded.ok ? await aclOfRequest(context, loaded.value) : null;
-  if (!loaded.ok || !acl) return null;
-  const now = currentTime();
-  return loaded.value.mounts.filter(({ path }) => acl.grantsAnythingUnder(`auth/${path}`, now));
-}
-
-function document(text: string): Result<Reply, never> {
-  return ok({ kind: "text", status: 200, mediaType: "application/json", text });
-}
-
-function isTrue(value: unknown): boolean {
-  return value === true || value === "true" || value === "1";
+  return [{ ...full, routes: fixed, dialect: "vault" }, { ...full, routes: teams, dialect: "json-api" }, ...methods];
 }

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { Answer, RouteDescription } from "../../../src/auth/route-description.ts";
 import { JWT_METHOD } from "../../../src/methods/jwt/method.ts";
-import type { Shape } from "../../../src/wire/shape.ts";
+import type { Shape } from "../../../src/wire/view.ts";
 import { ROUTES } from "../../support/routes.ts";
 
 /** Lists and maps that read null while nothing is in them: the reference shows them so, and clients compare. */

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { BegunExchanges } from "../../../src/app/middleware/begin-once.ts";
+import { BegunExchanges } from "../../../src/app/begin-once.ts";
 import { readExchange, renderExchange } from "../../../src/wire/exchange.ts";
 
 const first = (connection: string, number: number) => ({ connection, number, again: false });

@@ -34,7 +34,7 @@ const CACHES: Readonly<Record<string, readonly (readonly [Place, number])[]>> = 
   "quota/address-windows.ts": [["within another", 0]],
   // The maximum is that of both generations.
   "app/rate-limit.ts": [["isolate", 75]],
-  "app/middleware/begin-once.ts": [["own process", 200]],
+  "app/begin-once.ts": [["own process", 200]],
   "auth/caller.ts": [["isolate", 5]],
   "auth/custom-id-tokens.ts": [["isolate", 800]],
   "auth/refused/report.ts": [["isolate", 1000]],

@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import { describe, expect, it } from "vitest";
-import { BegunExchanges } from "../../../src/app/middleware/begin-once.ts";
+import { BegunExchanges } from "../../../src/app/begin-once.ts";
 import { EXCHANGE_HEADER, readExchange } from "../../../src/wire/exchange.ts";
 import { RawClient, request, startRawService, startRecorder, startTestGateway } from "./support.ts";
 

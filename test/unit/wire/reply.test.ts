@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { accessorInside, answerOfValue, valueOfAnswer } from "../../../src/wire/stored-answer.ts";
+import { accessorInside, answerOfValue, valueOfAnswer } from "../../../src/wire/reply.ts";
 
 describe("an answer that is put away", () => {
   it.each([200, 202])("comes back as it was, with status %i", (status) => {

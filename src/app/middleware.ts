@@ -1,0 +1,177 @@
+import { JSON_API, servesJsonApi } from "../api/json-api/dialect.ts";
+import { mayInitialize } from "../api/sys/status/init.ts";
+import { AuditRecord } from "../auth/audit-record.ts";
+import { openInstallation } from "../auth/initialize.ts";
+import { currentTime } from "../base/clock.ts";
+import { MAX_RESTORED_BYTES } from "../base/limits.ts";
+import { jurisdictionProblem } from "../base/location.ts";
+import { err } from "../base/result.ts";
+import { sweepThreads } from "../base/turns/threads.ts";
+import type { Env } from "../env.ts";
+import { countEvent } from "../metrics/events.ts";
+import { dataPoint, noteAnswer, noteArrival } from "../metrics/request-figures.ts";
+import { loadInstallation, loadRestoring } from "../system/installation.ts";
+import { sealKeyOf } from "../system/open-ring.ts";
+import { VAULT } from "../wire/envelope.ts";
+import { operationOf, readHead, readToken } from "../wire/request.ts";
+import { refuse, UNANSWERED, unservedPathOf } from "./answer.ts";
+import type { Admission, AppContext, Middleware } from "./context.ts";
+import { admit, admitByRole } from "./rate-limit.ts";
+
+/** The installation until it is loaded. */
+const NOT_LOADED = err({ code: "uninitialized" } as const);
+
+/**
+ * Reads the head of a request and gives it an id. Sweeps on the same thread leave it more time from here on. A client that
+ * disconnects does not stop its request: it is completed, and its last audit line is written.
+ */
+export const arrival: Middleware = async (c, next) => {
+  sweepThreads().shared?.requestCame();
+  const head = readHead(c.req.raw, c.env);
+  c.set("requestId", crypto.randomUUID());
+  c.set("head", head);
+  c.set("dialect", head.path.ok && servesJsonApi(head.path.value) ? JSON_API : VAULT);
+  c.set("answer", UNANSWERED);
+  c.set("installation", NOT_LOADED);
+  const completed = next();
+  c.executionCtx.waitUntil(completed);
+  await completed;
+};
+
+/** Opens the audit record of a request, and writes its last line. Endpoints write the first line before they act. */
+export const audit: Middleware = async (c, next) => {
+  const head = c.get("head");
+  const { clientAddress } = head;
+  const subject = { operation: operationOf(head), path: "", clientAddress, token: "", data: {}, notes: {} };
+  const record = new AuditRecord("http", c.get("requestId"), subject);
+  c.set("record", record);
+  await next();
+  if (!record.hasPath) record.learn({ path: unservedPathOf(c) });
+  const { result } = c.get("answer");
+  // By default only the first refusal of a client under a limit is logged.
+  if (!result.ok && result.error.code === "rate_limited" && !result.error.onRecord) return;
+  await record.end({ status: c.res.status, result, reply: result.ok ? result.value : null });
+};
+
+/** Counts requests and logins, and measures the time until the answer. */
+export const metrics: Middleware = async (c, next) => {
+  const arrivedAt = currentTime();
+  noteArrival();
+  await next();
+  const { mount = "", route = "", isLogin = false } = c.get("answer").endpoint ?? {};
+  const { status } = c.res;
+  const kind = { route, mount, operation: operationOf(c.get("head")), status };
+  const took = currentTime() - arrivedAt;
+  noteAnswer(kind, took);
+  // Only the name of an existing role is a label. Anyone can log in with other names and could use up the sets of labels.
+  if (isLogin) countEvent("login", [mount, c.get("record").role, loginResult(status)]);
+  c.env.METRICS?.writeDataPoint(dataPoint(kind, took));
+};
+
+function loginResult(status: number): "success" | "refused" | "failed" {
+  if (status < 300) return "success";
+  return status < 500 ? "refused" : "failed";
+}
+
+/**
+ * Converts anything else that is thrown into an Error. Hono passes only Errors to `onError`: another value would end the
+ * request without an answer in our format and without its last audit line.
+ */
+export const faults: Middleware = async (_, next) => {
+  try {
+    await next();
+  } catch (thrown) {
+    throw thrown instanceof Error ? thrown : new Error("what was thrown is not an Error");
+  }
+};
+
+/** Refuses everything while a required setting is missing or wrong. Otherwise loads the installation. */
+export const installation: Middleware = async (c, next) => {
+  const sealKey = sealKeyOf(c.env);
+  const problem = sealKey.ok ? jurisdictionProblem(c.env) : sealKey.error;
+  if (problem) return refuse(c, { code: "sealed", message: problem });
+  c.set("installation", await openInstallation(c.env));
+  await next();
+};
+
+/** Counts a request under its limit before the body is read, so that a refusal costs little. */
+export const limitRequests: Middleware = async (c, next) => {
+  const admission = await admit(c);
+  c.set("admission", admission);
+  if (!admission.refusal) return next();
+  await dropRefusedPart(c);
+  return withLimits(refuse(c, admission.refusal), admission);
+};
+
+/**
+ * Counts a login whose limit depends on its role.
+ *
+ * @param role as it was sent; null when the body can't be read, which counts as a login without a role.
+ * @returns the refusal of a login above the limit; else null.
+ */
+async function limitRole(c: AppContext, role: unknown): Promise<Response | null> {
+  if (!c.get("admission").byRole) return null;
+  const admission = await admitByRole(c, role);
+  c.set("admission", admission);
+  return admission.refusal && withLimits(refuse(c, admission.refusal), admission);
+}
+
+/** Adds the headers about the limit to an answer. */
+function withLimits(response: Response, { headers }: Admission): Response {
+  for (const [name, value] of Object.entries(headers)) response.headers.set(name, value);
+  return response;
+}
+
+/** A body that takes longer than this (ms) to arrive makes the request load the installation again. */
+const SLOW_BODY_MS = 1_000;
+
+/** Reads the request in its dialect: the token and the fields of body or query. Counts a login whose role has a limit. */
+export const request: Middleware = async (c, next) => {
+  const began = currentTime();
+  const read = await c.get("dialect").readRequest(c.req.raw, c.get("head"), await settingsFor(c), c.get("requestId"));
+  if (!read.ok) {
+    await dropRefusedPart(c);
+    return (await limitRole(c, null)) ?? refuse(c, read.error);
+  }
+  if (currentTime() - began >= SLOW_BODY_MS) c.set("installation", await loadInstallation(c.env));
+  c.set("request", read.value);
+  const { dialect, operation, clientAddress, token, data, notes } = read.value;
+  c.get("record").learn({ operation, clientAddress, token, data, notes });
+  const refused = await limitRole(c, data.role);
+  if (refused) return refused;
+  await next();
+  // Clients of the interface of teams slow down permanently once an answer names a limit.
+  if (dialect !== "json-api") withLimits(c.res, c.get("admission"));
+};
+
+/** Returns the settings for reading the request. A restore may send larger bodies, if the client may initialize. */
+async function settingsFor(c: AppContext): Promise<Env> {
+  if (!isBackupPart(c) || c.get("installation").ok) return c.env;
+  if (!mayInitialize(c.env, readToken(c.req.raw.headers))) return c.env;
+  if (!(await loadRestoring(c.env)).ok) return c.env;
+  return { ...c.env, MAX_BODY_BYTES: String(MAX_RESTORED_BYTES) };
+}
+
+/** True when the body of the request is a part of a backup. */
+function isBackupPart(c: AppContext): boolean {
+  const { path } = c.get("head");
+  return path.ok && path.value === "sys/restore/part";
+}
+
+/**
+ * Reads and drops the body of a refused part of a backup. The runtime closes a connection whose body was not read. A gateway
+ * that is still sending then may not receive the refusal and answers 502. Other bodies are too short for that.
+ */
+async function dropRefusedPart(c: AppContext): Promise<void> {
+  const { body, bodyUsed } = c.req.raw;
+  if (!isBackupPart(c) || body === null || bodyUsed) return;
+  const reader: ReadableStreamDefaultReader<Uint8Array> = body.getReader();
+  let size = 0;
+  try {
+    for (let piece = await reader.read(); !piece.done && size <= MAX_RESTORED_BYTES; piece = await reader.read()) {
+      size += piece.value.byteLength;
+    }
+  } catch {
+    // The client disconnected: nothing will receive the refusal.
+  }
+}
