@@ -5,96 +5,90 @@ import { type Keys, keyedHash } from "../crypto/key-ring.ts";
 import type { Operation } from "../policy/acl.ts";
 import { PATH_WORDS } from "./path-words.ts";
 
-/** A token as a line describes it. The names are those of the reference's audit lines. */
+/** A token in a line. The names are those of the reference's audit lines. */
 export interface AuditAuth {
-  /** The id of the token for a team, "" for a batch token. */
+  /** The id of a team token; "" for a batch token. */
   readonly accessor: string;
   readonly display_name: string;
-  /** Of the token itself, without those of its entity. */
+  /** Policies of the token, without those of its entity. */
   readonly policies: readonly string[];
   /** "" without an entity. */
   readonly entity_id: string;
   readonly token_type: "service" | "batch" | "team";
-  /** As it is; `{}` when the token has none. */
   readonly metadata: Readonly<Record<string, string>>;
-  /** Keyed hash of a batch token that is handed out: it has no accessor. */
+  /** Keyed hash of a new batch token, which has no accessor. */
   readonly token_hash?: string;
 }
 
 /**
- * A line of the audit log about one request: before it acts (`request`), or when it is answered (`response`). Holds no secret:
- * tokens and the strings of fields only as keyed hashes. docs/audit.md describes every field.
+ * A line of the audit log: before a request acts (`request`), or when it is answered (`response`). It contains no secret:
+ * tokens, and strings in fields, are keyed hashes. docs/audit.md describes every field.
  */
 export interface AuditLine {
   readonly type: "request" | "response";
   /** RFC 3339. */
   readonly time: string;
-  /** Over HTTP, or from another Worker over a service binding. */
+  /** "rpc": a call of another Worker over a service binding. */
   readonly via: "http" | "rpc";
   /** The same in both lines of a request, and in its answer. */
   readonly request_id: string;
   readonly operation: Operation | "unknown";
   readonly path: string;
-  /** Path of the mount that serves the request, with a slash at the end; absent where no mount does. */
+  /** Path of the mount that serves the request, with a slash at the end; absent when no mount does. */
   readonly mount?: string;
   readonly client_address: string | null;
   /** Keyed hash of the token that was sent. */
   readonly token_hash?: string;
-  /** The fields that were sent, every text in them as a keyed hash. */
+  /** The fields that were sent, with keyed hashes in place of strings. */
   readonly data?: HashedData;
   readonly status?: number;
-  /** From the arrival to the answer. The clock of the platform stands still while only code runs. */
+  /** Time from arrival to answer. On the network the clock advances only at I/O. */
   readonly duration_ms?: number;
-  /** The first error text of the answer. */
+  /** The first error message of the answer. */
   readonly error?: string;
-  /** The caller's token, and of a login the token that it gave; absent when there was none or it was not accepted. */
+  /** The caller's token, or the new token of a login; absent without a valid token. */
   readonly auth?: AuditAuth;
-  /** What the answer hands out. */
+  /** New tokens in the answer. */
   readonly response?: {
-    /** The new token, also when the answer that holds it was wrapped. */
+    /** The new token, also in a wrapped answer. */
     readonly auth?: AuditAuth;
-    /** The wrapping token, and the accessor of the token inside. */
+    /** The wrapping token, and the accessor of the token in the wrapped answer. */
     readonly wrap_info?: { readonly accessor: string; readonly wrapped_accessor?: string };
   };
-  /** Accessor of another token that the request was about. */
+  /** Accessor of another token that the request names. */
   readonly target_accessor?: string;
-  /** Ids of the teams' tokens that one request deleted. */
+  /** Ids of several team tokens that the request deleted. */
   readonly target_accessors?: readonly string[];
-  /** What a revocation of many tokens was asked for, and what it comes to. */
   readonly revocation?: AuditRevocation;
-  /** The role that a login asked for. */
+  /** The role of a login. */
   readonly role?: string;
-  /** The identity that the login proved: the ARN of a principal, or the id of an instance. */
+  /** The identity that the login proved: the ARN of a principal, the id of an instance, or the subject of a JWT. */
   readonly principal?: string;
 }
 
-/** A revocation of many tokens: nothing of it is secret, and its filter is in the fields of the request, hashed. */
+/** A revocation of many tokens by a filter. The values of the filter are hashed, in the fields of the request. */
 export interface AuditRevocation {
   readonly dry_run: boolean;
-  /** Names of the fields that say which tokens are meant. */
+  /** Names of the fields of the filter. */
   readonly fields: readonly string[];
-  /** Tokens that match, and all that end with them; absent while that is counted. */
+  /** Number of tokens that match, and of all that end with them; absent while they are being counted. */
   readonly count?: number;
   readonly total?: number;
-  /** The job that counts or revokes; absent when there is none. */
+  /** Id of the job that counts or revokes; absent without a job. */
   readonly job?: string;
 }
 
 /** Fields of a request whose strings are keyed hashes. */
 export type HashedData = { readonly [name: string]: unknown };
 
-/**
- * Facts for the audit log that handlers add as they learn them, so that they are on record for a request that is
- * refused later, too.
- */
+/** Facts for the audit log. Handlers add them as they become known, so that a later refusal is logged with them. */
 export interface AuditNotes {
-  /** The caller's token, once it was found good. */
+  /** The caller's valid token. */
   auth?: AuditAuth;
   targetAccessor?: string;
-  /** Of several tokens of teams that the request deletes. */
   targetAccessors?: readonly string[];
   revocation?: AuditRevocation;
-  /** The team's token that is handed out. */
+  /** The new team token in the answer. */
   issuedTeamToken?: AuditAuth;
   role?: string;
   /** True when the login names a role of its mount. */
@@ -104,28 +98,25 @@ export interface AuditNotes {
 
 const UTF_8 = new TextEncoder();
 
-/** A path segment in the form of a token, sent by mistake or by older clients. */
+/** A path segment in the form of a token, sent by mistake or by an older client. */
 const TOKEN_SEGMENT = /(^|\/)(?:(?:s|b|r|hvs|hvb|hvr)\.|[0-9A-Za-z]{14}\.atlasv1\.)[^/]+/g;
 
-/** A word in the form of a token, in a message that names what was sent. */
+/** A word in the form of a token in a message. */
 const TOKEN_WORD = /(^|[^\w.-])(?:(?:s|b|r|hvs|hvb|hvr)\.|[0-9A-Za-z]{14}\.atlasv1\.)[\w.-]+/g;
 
-/** `hmac-sha256:` and the hex of the keyed hash of a secret, the same for the same secret in every line. */
+/** Returns `hmac-sha256:` and the keyed hash of a secret in hex. It is the same in every line. */
 export async function auditHash(keys: Keys, secret: string): Promise<string> {
   return `hmac-sha256:${toHex(await keyedHash(keys.audit, UTF_8.encode(secret)))}`;
 }
 
-/** What hashes are made with, and those that were made of tokens and of frequent values of fields. */
+/** The keys for hashes, and cached hashes of tokens and of frequent values of fields. */
 interface KnownHashes {
   readonly keys: Keys;
   readonly tokenHashes: GenerationalCache<string, string>;
   readonly fieldHashes: GenerationalCache<string, string>;
 }
 
-/**
- * The hash of a token that was sent with a request, cached only when the token was accepted: garbage must not evict the
- * hashes of real tokens.
- */
+/** Returns the hash of the token of a request. Only valid tokens are cached: forged ones must not evict their hashes. */
 export async function auditTokenHash(
   { keys, tokenHashes }: KnownHashes,
   token: string,
@@ -140,12 +131,12 @@ export async function auditTokenHash(
 
 type HashOf = (text: string) => Promise<string>;
 
-/** Fields that hold no secret and have the same few values in most requests. */
+/** Fields without secrets that have few different values in most requests. */
 const REPEATED_FIELDS: ReadonlySet<string> = new Set([
   ...["type", "ttl", "period", "explicit_max_ttl", "increment", "policies", "display_name", "role"],
 ]);
 
-/** Longest text of such a field whose hash is kept. */
+/** Maximum length of a value of such a field whose hash is cached. */
 const MAX_REPEATED_TEXT = 64;
 
 async function knownAuditHash({ keys, fieldHashes }: KnownHashes, text: string): Promise<string> {
@@ -156,14 +147,14 @@ async function knownAuditHash({ keys, fieldHashes }: KnownHashes, text: string):
   return hash;
 }
 
-/** Stands in the log for parts of a path that are no words of the interface. */
+/** Replaces parts of a path that are not words of the interface. */
 const UNKNOWN = "<unknown>";
 
 /**
- * A path that no endpoint serves, or that was not checked, as it may be logged. Clients send tokens in paths that do not exist
- * here, or by mistake, and a token that root chose has no form to know it by: only words of the interface stay.
+ * Returns a path without an endpoint as it may be logged. It can contain a token, and a custom id has no recognizable form.
+ * So only words of the interface stay.
  *
- * @param mount the beginning of the path that is the path of a mount, with a slash at the end; "" for none.
+ * @param mount the path of a mount at the beginning of the path, with a slash at the end; "" for none.
  */
 export function unservedPath(path: string, mount = ""): string {
   const segments = path.slice(mount.length).split("/");
@@ -171,44 +162,44 @@ export function unservedPath(path: string, mount = ""): string {
   return mount + shown.filter((segment, at) => segment !== UNKNOWN || shown[at - 1] !== UNKNOWN).join("/");
 }
 
-/** A path, or the name of a field, fit for the audit line. */
+/** Returns a path, or the name of a field, without segments in the form of a token. */
 export function auditPath(path: string): string {
-  // Every such segment has a dot.
+  // Every token has a dot.
   return path.includes(".") ? path.replace(TOKEN_SEGMENT, "$1<token>") : path;
 }
 
-/** Shortest text of a field that is taken out of a message: shorter ones are words of the message by accident. */
+/** Minimum length of a value that is masked in a message. Shorter ones are in the message by chance. */
 const MIN_REPEATED_VALUE = 4;
 
-/** A text in quotes, with escapes as JSON has them. */
+/** A quoted text, with the escapes of JSON. */
 const QUOTED = /"((?:[^"\\]|\\.)*)"/gs;
-/** What a message may add to a part of a text, or take off it: blanks, slashes, and dots where it is cut. */
+/** Characters that a message may add to a quoted part or remove from it: blanks, slashes, and dots where it is cut. */
 const AROUND_PART = /^[\s/]+|(?:[\s/]|\.{3})+$/g;
-/** Quoted texts of a message that are compared with the fields; further and longer ones are taken out unseen. */
+/** Maximum number of quoted texts that are compared with the fields. Further and longer ones are masked. */
 const MAX_COMPARED = 64;
-/** Characters of a text that is compared, or looked for as a word. */
+/** Maximum length of a text that is compared or searched for as a word. */
 const MAX_COMPARED_LENGTH = 1024;
 
 /**
- * A message of an answer, fit for the audit line. Some repeat what was sent as the name of a role or policy, in whose place a
- * token can stand. One that root chose has no form to know it by, so no text of the request's fields stays, and no part of
- * one that the message quotes: names without the blanks around them, a word of a policy.
+ * Returns an error message for the audit line. Some messages repeat the name of a role or policy as it was sent, and a client
+ * can send a token there by mistake. A custom id has no recognizable form. So all texts of the request's fields are masked,
+ * and quoted parts of them (a trimmed name, a word of a policy).
  *
  * @param data the fields of the request.
  */
 export function auditMessage(message: string, data: Readonly<Record<string, unknown>>): string {
   const values = new Set(textsIn(data, MAX_JSON_DEPTH).filter((text) => text.length >= MIN_REPEATED_VALUE));
-  // Names of roles and policies are repeated in lower case.
+  // A message can repeat the name of a role or policy in lower case.
   const known = message.toLowerCase();
   const repeated = [...values].filter((text) => known.includes(text.toLowerCase()));
   const longestFirst = repeated.sort((a, b) => b.length - a.length);
   const masked = longestFirst.reduce(withoutText, message);
   const parts = values.size === 0 ? masked : withoutParts(masked, [...values].join("\n").toLowerCase());
-  // The words of tokens go last: a value that has one in its middle must not be cut before it is found.
+  // Words in the form of tokens come last: masking them first would change values that contain them.
   return parts.replace(TOKEN_WORD, "$1<token>");
 }
 
-/** `message` without the quoted texts that are in `sent`, which is in lower case. */
+/** Masks the quoted texts of a message that occur in `sent`, which is in lower case. */
 function withoutParts(message: string, sent: string): string {
   let compared = 0;
   return message.replace(QUOTED, (quoted, escaped: string) => {
@@ -227,10 +218,10 @@ function unescaped(quoted: string): string {
   }
 }
 
-/** `message` without a text that it repeats as a whole word, in whatever case. */
+/** Masks a text that a message repeats as a whole word, ignoring case. */
 function withoutText(message: string, text: string): string {
   if (text.length <= MAX_COMPARED_LENGTH) return message.replace(wholeWords(text), "<value>");
-  // The runtime refuses an expression that is as long as a field may be.
+  // The runtime refuses an expression of the maximum length of a field.
   const masked = message.replaceAll(text, "<value>");
   return masked.toLowerCase().includes(text.toLowerCase()) ? "<value>" : masked;
 }
@@ -239,7 +230,7 @@ function wholeWords(text: string): RegExp {
   return new RegExp(`(?<![\\w-])${text.replace(/[^\w\s]/g, "\\$&")}(?![\\w-])`, "gi");
 }
 
-/** Every text in the fields of a request. @param depth levels that may follow. */
+/** Returns all strings in the fields of a request. @param depth maximum number of further levels. */
 function textsIn(value: unknown, depth: number): string[] {
   if (typeof value === "string") return [value];
   if (typeof value !== "object" || value === null || depth === 0) return [];
@@ -247,9 +238,9 @@ function textsIn(value: unknown, depth: number): string[] {
 }
 
 /**
- * The fields of a request for the log: names, numbers and flags as they are, strings as keyed hashes like those of tokens.
+ * Returns the fields of a request for the log. Strings are keyed hashes, other values are unchanged.
  *
- * @param plain names of fields that an operator wants to see as they are.
+ * @param plain names of the fields that the operator has configured to be logged unchanged.
  */
 export async function auditData(
   hashes: KnownHashes,
@@ -269,25 +260,21 @@ export async function auditData(
   return Object.fromEntries(entries);
 }
 
-async function auditObject(hashOf: HashOf, data: object, depth: number): Promise<HashedData> {
-  const entries = Object.entries(data).map(async ([name, value]) => [
-    auditPath(name),
-    await auditValue(hashOf, value, depth - 1),
-  ]);
-  return Object.fromEntries(await Promise.all(entries));
-}
-
-/** @param depth levels that may follow: what another Worker sends can go round in a circle. */
+/** @param depth maximum number of further levels. A value that another Worker sends can contain itself. */
 async function auditValue(hashOf: HashOf, value: unknown, depth: number): Promise<unknown> {
   if (typeof value === "string") return hashOf(value);
   if (typeof value === "bigint") return String(value);
   if (typeof value !== "object" || value === null) return value;
   if (depth === 0) return "<too deep>";
   if (Array.isArray(value)) return Promise.all(value.map((item) => auditValue(hashOf, item, depth - 1)));
-  return auditObject(hashOf, value, depth);
+  const entries = Object.entries(value).map(async ([name, item]) => [
+    auditPath(name),
+    await auditValue(hashOf, item, depth - 1),
+  ]);
+  return Object.fromEntries(await Promise.all(entries));
 }
 
-/** Writes one line of JSON to the log: the only place that does. */
+/** Writes a line to the log. No other code does. */
 export function writeAuditLine(line: AuditLine): void {
   console.log(JSON.stringify(line));
 }

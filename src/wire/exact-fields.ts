@@ -2,17 +2,17 @@ import { err, ok, type Result } from "../base/result.ts";
 import { Field } from "./fields.ts";
 import type { Shape } from "./view.ts";
 
-/**
- * Fields that take a single JSON type, as the attributes of documents do. They have to be sent, unless `sent` is around
- * them. A message is a phrase that follows the name of the field.
+/*
+ * Fields of exactly one JSON type, as in documents of JSON:API. They are required unless wrapped in `sent`. A message is a
+ * phrase that follows the name of the field.
  */
 
-/** A field with a reader of its own. */
+/** A field with its own reader. */
 export function exact<T>(shape: Shape, read: (value: unknown) => Result<T, string>): Field<T> {
   return new Field({ shape }, read);
 }
 
-/** A string. `problemOf` says what is wrong with one; null: nothing. */
+/** A string. @param problemOf returns the problem with a value, or null. */
 export function exactString(message: string, problemOf: (text: string) => string | null = () => null): Field<string> {
   return exact("string", (value) => {
     const problem = typeof value === "string" ? problemOf(value) : message;
@@ -30,7 +30,7 @@ export function exactFlag(): Field<boolean> {
   return exact("boolean", (value) => (typeof value === "boolean" ? ok(value) : err("must be true or false")));
 }
 
-/** A whole number from `min` to `max`. */
+/** An integer from `min` to `max`. */
 export function exactInteger(message: string, min: number, max: number): Field<number> {
   return exact("integer", (value) => {
     if (typeof value !== "number" || !Number.isSafeInteger(value)) return err(message);

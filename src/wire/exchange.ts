@@ -1,22 +1,22 @@
-/** Carries from the gateway which exchange on which of its connections a request is. Only the gateway ever sets it. */
+/** Header with the connection of the gateway and the number of the request on it. Only the gateway sets it. */
 export const EXCHANGE_HEADER = "X-Grove-Exchange";
 
-/** Status of the answer to a request that the service did not begin, as it may have begun it before. Nothing else is answered so. */
+/** Status of the answer to a request that was not begun, because it may have been begun before. No other answer has it. */
 export const NOT_BEGUN_STATUS = 421;
 
 /** One request on a connection between the gateway and the service. */
 export interface Exchange {
-  /** Name of the connection, which others can't guess. */
+  /** Name of the connection. Other clients can't guess it. */
   readonly connection: string;
   /** Counted from 1 on each connection. */
   readonly number: number;
-  /** True when the request is sent once more, as that connection ended without an answer. */
+  /** True when the request is repeated because that connection ended without an answer. */
   readonly again: boolean;
 }
 
 const EXCHANGE = /^([\w-]{1,64})\.([1-9]\d{0,14})( again)?$/;
 
-/** The value of the header. */
+/** Returns the value of the header. */
 export function renderExchange({ connection, number, again }: Exchange): string {
   return again ? `${connection}.${number} again` : `${connection}.${number}`;
 }

@@ -5,26 +5,26 @@ import { MAX_JSON_STRINGS } from "../base/limits.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import type { Shape } from "./view.ts";
 
-/** What is known of the values of a field, for descriptions of the interface. */
+/** The values of a field, for descriptions of the interface. */
 export interface FieldKind {
-  /** What a client sends at best; other forms are taken too. */
+  /** The preferred form of a value. Other forms are accepted as well. */
   readonly shape: Shape;
-  /** How a string or a number is to be read. */
+  /** Meaning of a string or a number. */
   readonly format?: string;
-  /** What holds when the field is absent, where that is not the zero value. */
+  /** Value of an absent field, if it is not the zero value. */
   readonly otherwise?: boolean;
-  /** There is a newer name for it. */
+  /** True when the field has a newer name. */
   readonly deprecated?: true;
 }
 
 /**
- * A field of a request: how it is read and described. Clients send the same value in several forms (a number as a string, a
- * list as a comma string); each type below names the forms it takes and gives one. A null is the zero value of the type,
- * whatever holds when the field is absent; only for a duration it means that none was sent. Messages never hold the value:
- * it may be a secret that was sent in the wrong field.
+ * A field of a request: its reader and its description. Clients send a value in several forms (a number as a string, a list
+ * as a string with commas). Each type below accepts some forms and returns one. A null is the zero value of the type, even if
+ * an absent field has another value; only a null duration counts as absent. Messages never contain the value: it can be a
+ * secret in the wrong field.
  */
 export class Field<T> {
-  /** Reads a value; undefined is that of an absent field. The error says what is wrong. */
+  /** Reads a value; undefined for an absent field. The error is a phrase about the value. */
   readonly read: (value: unknown) => Result<T, string>;
   readonly kind: FieldKind;
   readonly description: string;
@@ -35,30 +35,30 @@ export class Field<T> {
     this.description = description;
   }
 
-  /** The same field with a description: what it means, for the documents of the interface. */
+  /** Returns the field with a description of its meaning, for the documents of the interface. */
   describe(description: string): Field<T> {
     return new Field(this.kind, this.read, description);
   }
 }
 
-/** The fields of one endpoint. `F` are their values. */
+/** The fields of one endpoint. `F` is the type of their values. */
 export interface FieldSchema<F> {
   readonly shape: { readonly [Name in keyof F]: Field<F[Name]> };
-  /** The same by name, in order. */
+  /** The fields by name, in order. */
   readonly entries: readonly (readonly [name: string, field: Field<unknown>])[];
-  /** What becomes of fields with other names. */
+  /** Handling of fields with other names. "bounds refused": only names of bounds are refused. */
   readonly others: "ignored" | "bounds refused" | "refused" | "kept";
-  /** The values when no field is sent, which are always the same; without those that are undefined. */
+  /** The values when no field is sent, without undefined ones. */
   readonly absent: Readonly<Record<string, unknown>>;
-  /** Names of the fields that must be sent. */
+  /** Names of the required fields. */
   readonly required: ReadonlySet<string>;
 }
 
-/** The values of a schema, or of fields by name. */
+/** The type of the values of a schema, or of fields by name. */
 export type Values<S> =
   S extends FieldSchema<infer F> ? F : { readonly [Name in keyof S]: S[Name] extends Field<infer T> ? T : never };
 
-/** Fields, of which other names are ignored. */
+/** A schema that ignores fields with other names, unless `others` says otherwise. */
 export function fieldSchema<F>(
   shape: FieldSchema<F>["shape"],
   others: FieldSchema<F>["others"] = "ignored",
@@ -74,26 +74,23 @@ export function fieldSchema<F>(
   return { shape, entries, others, absent, required };
 }
 
-/**
- * Fields, of which other names are refused: where fields say which things are meant, an ignored one would mean more of
- * them.
- */
+/** A schema that refuses other names: an ignored field of a filter would make the filter match more. */
 export function strictSchema<F>(shape: FieldSchema<F>["shape"]): FieldSchema<F> {
   return fieldSchema(shape, "refused");
 }
 
 /**
- * Fields of a role, of which other names are ignored, but not that of a bound (`bound_claim`, `token_bound_cidr`): one that is
- * ignored would let more clients in.
+ * The schema of a role. Other names are ignored, except names of bounds (`bound_claim`, `token_bound_cidr`): an ignored bound
+ * would admit more clients.
  */
 export function roleSchema<F>(shape: FieldSchema<F>["shape"]): FieldSchema<F> {
   return fieldSchema(shape, "bounds refused");
 }
 
-/** The fields of a request that has none. */
+/** The schema of an endpoint without fields. */
 export const NO_FIELDS = fieldSchema({});
 
-/** For endpoints that keep whatever is sent. */
+/** The schema of an endpoint that accepts all fields. */
 export const ANY_FIELDS: FieldSchema<Record<string, unknown>> = fieldSchema({}, "kept");
 
 function field<T>(kind: FieldKind, expected: string, read: (value: unknown) => T | undefined): Field<T> {
@@ -103,7 +100,7 @@ function field<T>(kind: FieldKind, expected: string, read: (value: unknown) => T
   });
 }
 
-/** Text; a number or a bool is taken as its text. */
+/** A string. A number or a bool is converted. */
 export function text(): Field<string> {
   return field({ shape: "string" }, "a string", (value) => {
     if (value === undefined || value === null) return "";
@@ -111,7 +108,7 @@ export function text(): Field<string> {
   });
 }
 
-/** Text where an empty one means something else than none. null when absent. */
+/** A string that can be empty; null when absent. */
 export function optionalText(): Field<string | null> {
   return field({ shape: "string" }, "a string", (value) => {
     if (value === undefined) return null;
@@ -120,7 +117,7 @@ export function optionalText(): Field<string | null> {
   });
 }
 
-/** true or false, also as a string or as 0 and 1. */
+/** A bool, also as a string or as 0 or 1. */
 export function flag(otherwise: boolean): Field<boolean> {
   return field({ shape: "boolean", otherwise }, "a bool", (value) => {
     if (value === undefined) return otherwise;
@@ -132,12 +129,12 @@ export function flag(otherwise: boolean): Field<boolean> {
   });
 }
 
-/** A whole number of 32 bits, also as a string; 0 when absent. */
+/** An integer of 32 bits, also as a string; 0 when absent. */
 export function integer(): Field<number> {
   return field({ shape: "integer" }, "an int", readInteger);
 }
 
-/** A whole number of up to 15 digits, also as a string. */
+/** A non-negative integer of up to 15 digits, also as a string. Required. */
 export function count(): Field<number> {
   return field({ shape: "integer" }, "an int", (value) => {
     if (value === null) return 0;
@@ -146,7 +143,7 @@ export function count(): Field<number> {
   });
 }
 
-/** A number, also as text; 0 when absent. */
+/** A number, also as a string; 0 when absent. */
 export function decimal(): Field<number> {
   return field({ shape: "number" }, "a number", (value) => {
     if (value === undefined || value === null) return 0;
@@ -155,7 +152,7 @@ export function decimal(): Field<number> {
   });
 }
 
-/** Entries of a page: a whole number, 0 or `max` for as many as there may be. */
+/** The size of a page: an integer; 0 or `max` for the maximum. */
 export function pageSize(): Field<number> {
   return field({ shape: "integer" }, 'an int or "max"', (value) => (value === "max" ? 0 : readInteger(value)));
 }
@@ -166,7 +163,7 @@ function readInteger(value: unknown): number | undefined {
   return isNumber(number) && Number.isInteger(number) && Math.abs(number) < 2 ** 31 ? number : undefined;
 }
 
-/** A moment in ms: RFC 3339, or seconds since 1970. undefined when absent or empty. */
+/** A time in ms, sent as RFC 3339 or in seconds since 1970; undefined when absent or empty. */
 export function time(): Field<number | undefined> {
   return optional(
     field({ shape: "string", format: "date-time" }, "a time as RFC 3339 or in seconds since 1970", (value) => {
@@ -178,7 +175,7 @@ export function time(): Field<number | undefined> {
   );
 }
 
-/** A list of strings; a single string is a list of one and is not split at commas. null when absent or empty. */
+/** A list of strings; null when absent or empty. A single string is a list of one, and is not split at commas. */
 export function textList(): Field<string[] | null> {
   return field({ shape: ["string"] }, "a list of strings", (value) => {
     if (value === undefined || value === null || value === "") return null;
@@ -188,12 +185,12 @@ export function textList(): Field<string[] | null> {
   });
 }
 
-/** A list of strings as an array or with commas between; items are trimmed. null when absent, [] when empty. */
+/** A list of strings, as an array or separated by commas; null when absent, [] when empty. Items are trimmed. */
 export function commaList(): Field<string[] | null> {
   return field({ shape: ["string"] }, `a list of at most ${MAX_JSON_STRINGS} strings`, (value) => {
     if (value === undefined) return null;
     if (value === null) return [];
-    // One item more than is allowed is enough: a string of commas must not become a list of half a million items.
+    // The limit prevents that a string of commas becomes a list of half a million items.
     const list =
       typeof value === "string" ? value.split(",", MAX_JSON_STRINGS + 1) : Array.isArray(value) ? value : [value];
     if (list.length > MAX_JSON_STRINGS || !list.every(isScalar)) return undefined;
@@ -201,7 +198,7 @@ export function commaList(): Field<string[] | null> {
   });
 }
 
-/** A list of strings, as an array or with commas between. null and "" are the empty list. */
+/** Like `commaList`, but [] when absent. */
 export function list(): Field<string[]> {
   const { kind, read } = commaList();
   return new Field(kind, (value) => {
@@ -210,7 +207,7 @@ export function list(): Field<string[]> {
   });
 }
 
-/** Text values by name: an object, or `k=v` items. null when absent. */
+/** Strings by name, as an object or as `name=value` items; null when absent. */
 export function pairs(): Field<Record<string, string> | null> {
   return field({ shape: { "*": "string" }, format: "kvpairs" }, "an object of strings", (value) => {
     if (value === undefined || value === null) return null;
@@ -226,19 +223,19 @@ export function pairs(): Field<Record<string, string> | null> {
   });
 }
 
-/** A duration in seconds, in any form that clients write; 0 when absent. May be negative: the rules check that. */
+/** A duration in seconds, in any form that clients send; 0 when absent. Can be negative: the rules check that. */
 export function duration(): Field<number> {
   return field({ shape: "integer", format: "seconds" }, A_DURATION, readDuration);
 }
 
-/** A duration of the fields that are older than their type: a bool is taken as 0 or 1 there. */
+/** A duration of the reference's older fields, which accept a bool as 0 or 1. */
 export function looseDuration(): Field<number> {
   return field({ shape: "string", format: "duration" }, A_DURATION, (value) =>
     readDuration(typeof value === "boolean" ? Number(value) : value),
   );
 }
 
-/** A duration that a write may leave out: undefined when it is absent or null. May be negative. */
+/** An optional duration of a write; undefined when absent or null. Can be negative. */
 export function sentDuration(): Field<number | undefined> {
   return optional(duration(), isMissing);
 }
@@ -252,12 +249,12 @@ function readDuration(value: unknown): number | undefined {
   return parsed.ok ? parsed.value : undefined;
 }
 
-/** Text that is shown as something else, as it is read later. */
+/** A string with another description, for a value that is parsed later. */
 export function textAs(kind: FieldKind): Field<string> {
   return new Field(kind, text().read);
 }
 
-/** An object of any values by name; undefined when absent or null. */
+/** An object with any values; undefined when absent or null. */
 export function anyObject(): Field<Record<string, unknown> | undefined> {
   return optional(
     field({ shape: "object" }, "an object", (value) => (isObject(value) ? value : undefined)),
@@ -265,7 +262,7 @@ export function anyObject(): Field<Record<string, unknown> | undefined> {
   );
 }
 
-/** An object with fields of its own; when absent or null, one where none is sent. */
+/** An object with its own schema. Absent or null is an empty object. */
 export function objectOf<F>(schema: FieldSchema<F>): Field<F> {
   return new Field({ shape: "object" }, (value) => {
     const object = isMissing(value) ? {} : value;
@@ -275,17 +272,17 @@ export function objectOf<F>(schema: FieldSchema<F>): Field<F> {
   });
 }
 
-/** A field that has a newer name. */
+/** Marks a field that has a newer name. */
 export function deprecated<T>({ kind, read, description }: Field<T>): Field<T> {
   return new Field({ ...kind, deprecated: true }, read, description);
 }
 
-/** A field that is not parsed here: the endpoint reads it, if it is read at all. */
+/** A field that the schema does not parse. The endpoint may read it. */
 export function unread(shape: Shape): Field<unknown> {
   return new Field({ shape }, ok);
 }
 
-/** A field that a write may leave out: undefined then, and what is stored stays. A null counts as sent. */
+/** An optional field of a write; undefined when absent, which keeps the stored value. A null counts as sent. */
 export function sent<T>(inner: Field<T>): Field<T | undefined> {
   return optional(inner, (value) => value === undefined);
 }
@@ -294,20 +291,20 @@ function optional<T>(
   { kind, read, description }: Field<T>,
   isAbsent: (value: unknown) => boolean,
 ): Field<T | undefined> {
-  // Absent, the field changes nothing: there is no default to describe.
+  // An optional field has no default to describe.
   const { otherwise: _, ...rest } = kind;
   return new Field<T | undefined>(rest, (value) => (isAbsent(value) ? ok(undefined) : read(value)), description);
 }
 
-/** A field that can't be read. */
+/** A field with an invalid value. */
 export interface FieldProblem {
   readonly name: string;
   readonly message: string;
 }
 
 /**
- * Reads the values of `schema`. The problem is that of the first field of the schema that has one, whatever came first.
- * Fields that were not sent are not read: most requests send few of an endpoint's, and the others would be most of the work.
+ * Reads the values of a schema. The problem is that of the first invalid field in the order of the schema. Absent optional
+ * fields are not read: most requests send few of the fields of an endpoint.
  */
 export function readValues<F>(
   schema: FieldSchema<F>,
@@ -341,7 +338,7 @@ function isScalar(value: unknown): value is string | number | boolean {
   return typeof value === "string" || typeof value === "number" || typeof value === "boolean";
 }
 
-/** A bool is 1 or 0 as a string, as the interface has always written it. */
+/** Converts a value to a string. A bool is "1" or "0", as in the reference. */
 function textOf(value: string | number | boolean): string {
   return typeof value === "boolean" ? (value ? "1" : "0") : String(value);
 }

@@ -7,17 +7,17 @@ import { isObject } from "./fields.ts";
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
-/** Every number beyond 2^53 has so many digits in a row, or an exponent. */
+/** A number above 2^53 has at least this many digits in a row, or an exponent. */
 const LONG_DIGITS = 16;
-/** A whole number as JSON writes it without an exponent. */
+/** An integer without an exponent. */
 const WHOLE_NUMBER = /^-?\d+$/;
 
 /**
- * Parses a JSON object from a body. The cost is estimated from the text before anything is built from it, so a small body
- * can't turn into a deep or wide structure (the JSON denial of service of the reference servers).
+ * Parses a JSON object from a body. The text is scanned before parsing, so that a small body can't become a deep or wide
+ * structure (the JSON denial of service of the reference servers).
  *
- * @returns the object, `{}` for an empty body and for `null` (Go clients send that for no data), or a message that does
- * not repeat the body.
+ * @returns the object; `{}` for an empty body and for `null`, which Go clients send without data; or a message that does not
+ *   repeat the body.
  */
 export function parseJsonObject(text: string): Result<Record<string, unknown>, string> {
   if (text.trim() === "") return ok({});
@@ -25,7 +25,7 @@ export function parseJsonObject(text: string): Result<Record<string, unknown>, s
   if (!scanned.ok) return err(`refused JSON input due to high complexity: ${scanned.error}`);
   let value: unknown;
   let isExact = true;
-  // Most bodies have no number that could be too large, and are read without a look at each value.
+  // Most bodies contain no large number and are parsed without a callback.
   const check = scanned.value.mayHaveLargeNumber ? (source: string) => (isExact &&= isKept(source)) : null;
   try {
     value = check ? parseWatching(text, check) : JSON.parse(text);
@@ -42,7 +42,7 @@ export function parseJsonObject(text: string): Result<Record<string, unknown>, s
   return ok(value);
 }
 
-/** The JSON object of a text that is bounded by its length alone, such as the answer of a service; null for anything else. */
+/** Parses a JSON object from a text of bounded length, such as the answer of a service; null for anything else. */
 export function jsonObjectOf(text: string): Record<string, unknown> | null {
   try {
     const value: unknown = JSON.parse(text);
@@ -52,7 +52,7 @@ export function jsonObjectOf(text: string): Record<string, unknown> | null {
   }
 }
 
-/** `JSON.parse`, and `onNumber` gets the text of every number. */
+/** Parses JSON and calls `onNumber` with the text of every number. */
 function parseWatching(text: string, onNumber: (source: string) => void): unknown {
   return JSON.parse(text, (_key: string, value: unknown, context?: { readonly source?: string }) => {
     if (typeof value === "number") onNumber(context?.source ?? String(value));
@@ -61,8 +61,8 @@ function parseWatching(text: string, onNumber: (source: string) => void): unknow
 }
 
 /**
- * False for a number that would be given back as another one: a whole number with more digits than a double keeps, as 64-bit
- * ids have, and what is beyond all doubles. Decimal fractions are doubles for every client.
+ * False for a number that a double changes: an integer with too many digits, such as a 64-bit id, or a number out of range.
+ * Decimal fractions are doubles for every client.
  */
 function isKept(source: string): boolean {
   const number = Number(source);
@@ -72,7 +72,7 @@ function isKept(source: string): boolean {
   return digits.replace(".", "").padEnd(Number(exponent) + (number < 0 ? 2 : 1), "0") === source;
 }
 
-/** Looks once at every character: what is in a string counts for nothing. The error says what there is too much of. */
+/** Scans every character once, skipping the content of strings. The error names the limit that is exceeded. */
 function scan(text: string): Result<{ readonly mayHaveLargeNumber: boolean }, string> {
   let depth = 0;
   let strings = 0;
@@ -105,10 +105,8 @@ function scan(text: string): Result<{ readonly mayHaveLargeNumber: boolean }, st
 }
 
 /**
- * The position of the first syntax error, as `line 1, column 14`. The messages of `JSON.parse` differ from case to case
- * and often repeat the input. Called only for a string that `JSON.parse` refused, with a bounded depth.
- *
- * @returns null when there is no error.
+ * Returns the position of the first syntax error, as `line 1, column 14`; null without an error. The messages of `JSON.parse`
+ * often repeat the input. Called only for a text of bounded depth that `JSON.parse` refused.
  */
 export function jsonMistakePlace(text: string): string | null {
   const read = readJson(text, MAX_JSON_DEPTH);

@@ -1,31 +1,31 @@
 import { pageSize, text } from "./fields.ts";
 
-/** Fields of every list: at most `limit` entries (0: all) after the entry `after`. */
+/** Fields of every list: at most `limit` entries (0: no limit) after the entry `after`. */
 export const PAGE = {
   after: text().describe("Only entries after this one"),
   limit: pageSize().describe("Entries of one answer; 0 or `max` for as many as there may be"),
 };
 
-/** The fields, read. */
+/** The values of these fields. */
 export interface Page {
   readonly after: string;
   readonly limit: number;
 }
 
-/** The page of a list of sorted names that is at hand as a whole. */
+/** Returns a page of sorted names. */
 export function pageOf(names: readonly string[], { after, limit }: Page): string[] {
   const rest = after === "" ? [...names] : names.filter((name) => name > after);
   return limit > 0 ? rest.slice(0, limit) : rest;
 }
 
-/** Entries that one call to an object brings, so that a long list is not one large message. */
+/** Maximum number of entries of one call to an object. */
 const CHUNK = 1000;
 
 /**
- * Reads a page from an object that gives entries in order.
+ * Reads a page from an object.
  *
- * @param read at most `limit` entries after `after`.
- * @param cursorOf what an entry is known by in `after`.
+ * @param read returns at most `limit` entries after `after`, in order.
+ * @param cursorOf returns the value of `after` for the entries that follow an entry.
  */
 export async function readPage<T>(
   { after, limit }: Page,

@@ -1,13 +1,13 @@
-/** A name in a path: begins and ends with a letter, digit or `_`; inside also `-` and `.`. */
+/** A name in a path. It begins and ends with a letter, a digit or `_`, and can contain `-` and `.`. */
 const NAME = "\\w(?:[\\w.-]*\\w)?";
 const WHOLE_NAME = new RegExp(`^${NAME}$`);
 
-/** A segment of a route's path that captures a name. */
+/** Returns the segment of a route's path that captures a name. */
 export function namedSegment(parameter: string): string {
   return `:${parameter}{${NAME}}`;
 }
 
-/** True when `text` could be captured by such a segment. */
+/** True for a text that such a segment captures. */
 export function isName(text: string): boolean {
   return WHOLE_NAME.test(text);
 }

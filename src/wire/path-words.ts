@@ -1,6 +1,6 @@
 /**
- * Every word that stands in a path of the interface by itself, and not for a name of the client's. A path that no endpoint
- * serves is logged by these alone: what else is in it may be a token, and one that root chose has no form to know it by.
+ * The fixed segments in the paths of the interface. A path without an endpoint is logged with these words only: other segments
+ * can be tokens, and a custom id has no recognizable form.
  */
 export const PATH_WORDS: ReadonlySet<string> = new Set(
   `.well-known access access-self accessors account acl actions attempt audit audit-hash auth authentication-token authentication-tokens

@@ -3,13 +3,13 @@ import { type FieldSchema, readValues } from "./fields.ts";
 
 /** Names of the fields that were sent. */
 export interface SentNames {
-  /** Names that the endpoint does not know, sorted. */
+  /** Sorted names that the endpoint does not know. */
   readonly unknown: readonly string[];
-  /** Names that were sent and that the endpoint knows. */
+  /** Names that the endpoint knows. */
   readonly known: readonly string[];
 }
 
-/** Fields that were read, and their names. */
+/** The values of the fields, and the names that were sent. */
 export interface ReadFields<T> extends SentNames {
   readonly values: T;
 }
@@ -17,7 +17,7 @@ export interface ReadFields<T> extends SentNames {
 /**
  * Reads the fields of `schema` from a body or query.
  *
- * @param unreadNames names that were sent where no field is read.
+ * @param unreadNames names in the query of a write, whose fields are read only from the body.
  */
 export function readFields<F>(
   schema: FieldSchema<F>,
@@ -35,18 +35,16 @@ export function readFields<F>(
   return refuse(`Field validation failed: error converting input for field "${name}": ${message}`);
 }
 
-const NONE: readonly string[] = [];
-
 function refusedNames(
   others: FieldSchema<unknown>["others"],
   unknown: readonly string[],
   unreadNames: readonly string[],
 ): readonly string[] {
   if (others === "refused") return [...unknown, ...unreadNames];
-  return others === "bounds refused" ? unknown.filter((name) => /(^|_)bound_/.test(name)) : NONE;
+  return others === "bounds refused" ? unknown.filter((name) => /(^|_)bound_/.test(name)) : [];
 }
 
-/** `fields`, which are JSON, without those that were not sent: JSON leaves out what is undefined. */
+/** Returns JSON values without the undefined ones. */
 export function onlySent<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   return JSON.parse(JSON.stringify(fields));
 }

@@ -9,56 +9,53 @@ import { parseJsonObject } from "./json.ts";
 import { operationOfMethod } from "./method.ts";
 import { readSender, type Sender } from "./sender.ts";
 
-/** A request in the terms of the service. */
+/** A parsed request. */
 export interface GroveRequest {
   readonly id: string;
-  /** How the request was read and its answer is written. */
+  /** The format of the request and of its answer. */
   readonly dialect: "vault" | "json-api";
-  /** Origin and base path as the client wrote them, with a slash at the end. */
+  /** Returns origin and base path as the client used them, with a slash at the end. */
   readonly baseUrl: () => string;
-  /** What sent the request. */
+  /** Returns the kind of client that sent the request. */
   readonly sender: () => Sender;
   readonly operation: Operation;
-  /** Decoded, without base path and leading slash; for a list without the slash at the end. */
+  /** Decoded, without base path and leading slash; that of a list without the slash at the end. */
   readonly path: string;
-  /** The body's fields (in JSON:API the attributes of its resource), or the query's for requests without a body. */
+  /** The fields of the body (in JSON:API the attributes of the resource), or of the query for a request without a body. */
   readonly data: Readonly<Record<string, unknown>>;
-  /** Names in the query of a write: its fields are read from the body alone. */
+  /** Names in the query of a write, whose fields are read only from the body. */
   readonly unreadNames: readonly string[];
-  /** The type of the resource in a JSON:API body: "" without a body, null where the resource lacks it. */
+  /** The type of the resource in a JSON:API body: "" without a body, null when the resource has none. */
   readonly resourceType: string | null;
-  /** The token that the client sent, "" for none. A secret. */
+  /** The token of the client; "" for none. A secret. */
   readonly token: string;
   /** Seconds; 0: the answer is not wrapped. */
   readonly wrapTtlSeconds: number;
-  /** null when neither the platform nor a proxy names it. */
+  /** null when neither the platform nor a proxy reports it. */
   readonly clientAddress: string | null;
   readonly notes: AuditNotes;
 }
 
-/**
- * The head of a request, read once: each read of a property of `Request` is a call into the runtime.
- */
+/** The head of a request. It is read once, because each property of `Request` is a call into the runtime. */
 export interface RequestHead {
   /** Absolute. */
   readonly url: string;
-  /** As it was sent, with the base path. */
+  /** As sent, with the base path. */
   readonly pathname: string;
   readonly query: URLSearchParams;
-  /** As `readPath` gives it. */
+  /** As `readPath` returns it. */
   readonly path: Result<string>;
   /** The operation in Vault's dialect. */
   readonly operation: Result<Operation>;
-  /** null when whatever stands in front did not say. */
   readonly clientAddress: string | null;
 }
 
-/** The operation that a head asks for, "unknown" where it can't be read. */
+/** Returns the operation of a head; "unknown" for an invalid one. */
 export function operationOf({ operation }: Pick<RequestHead, "operation">): Operation | "unknown" {
   return operation.ok ? operation.value : "unknown";
 }
 
-/** The query of a request without one. It is never written to. */
+/** The query of a request without a query. Never modified. */
 const NO_QUERY = new URLSearchParams();
 
 /** Reads the head of a request. */
@@ -75,29 +72,29 @@ export function readHead(request: Request, env: Pick<Env, "CLIENT_ADDRESS_HEADER
   };
 }
 
-/** A URL in normal form without a query: nothing in its path is encoded, repeated or relative. */
+/** A URL without a query and without encoded or relative parts. */
 const PLAIN_URL = /^https?:\/\/[A-Za-z0-9.:[\]-]+(\/[A-Za-z0-9/_-]*)$/;
 
-/** Path and query of an absolute URL. */
+/** Returns the path and the query of an absolute URL. */
 export function readUrl(text: string): Pick<RequestHead, "pathname" | "query"> {
-  // Most URLs are plain, and to have the runtime parse them costs more than all else that is read of a head.
+  // Most URLs are plain. Parsing them with the runtime would cost more than the rest of the head.
   const plain = PLAIN_URL.exec(text)?.[1];
   if (plain !== undefined) return { pathname: plain, query: NO_QUERY };
   const { pathname, search, searchParams } = new URL(text);
   return { pathname, query: search === "" ? NO_QUERY : searchParams };
 }
 
-/** The base paths that all serve the same. */
+/** The base paths. All of them serve the same routes. */
 export const BASE_PATHS = ["/v1/", "/api/v2/", "/"] as const;
 const UNREADABLE_BODY = invalid("failed to decode JSON input: the body is incomplete or not valid UTF-8");
 const UTF_8_STRICTLY = { fatal: true, ignoreBOM: false };
-/** For strings in one piece: it keeps no state from one to the next. */
+/** Decodes whole texts. It has no state between two calls. */
 const WHOLE_TEXTS = new TextDecoder("utf-8", UTF_8_STRICTLY);
 const MERGE_PATCH = "application/merge-patch+json";
 const HOST = /^(?:[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?$/;
 const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\ufeff]/u;
 
-/** The path of a request line below the base path, decoded; a failure for one that no handler may see. */
+/** Returns the decoded path below the base path; a refusal for an invalid one. */
 export function readPath(pathname: string): Result<string> {
   let path: string;
   try {
@@ -109,7 +106,7 @@ export function readPath(pathname: string): Result<string> {
   return problem ? refuse(problem) : ok(path);
 }
 
-/** Why no policy and no handler may see `path`, or null. */
+/** Returns the problem with a path, or null. Policies and handlers see only valid paths. */
 export function pathProblem(path: string): string | null {
   if (path.length > MAX_PATH_LENGTH) return "the path is too long";
   if (UNPRINTABLE.test(path)) return "the path holds characters that are not printable";
@@ -118,9 +115,9 @@ export function pathProblem(path: string): string | null {
 }
 
 /**
- * Origin and base path of a request, as the client sees them. A gateway or proxy in front says by what name it was called.
- * `CLIENT_ADDRESS_HEADER` is set where there is one; elsewhere a client could send these headers itself, and would have
- * Grove's documents name a host of its choice.
+ * Returns origin and base path of a request as the client used them. A gateway or proxy reports the name that it was called
+ * by. Its headers count only if `CLIENT_ADDRESS_HEADER` is set. Otherwise a client could send them and choose the host that
+ * Grove's documents name.
  */
 export function readBaseUrl(
   head: Pick<RequestHead, "url" | "pathname">,
@@ -139,7 +136,7 @@ function basePathOf(pathname: string): string {
   return BASE_PATHS.find((prefix) => pathname.startsWith(prefix)) ?? "/";
 }
 
-/** What the client wants to do, from method and query. */
+/** Returns the operation of a method and a query. */
 export function readOperation(method: string, query: URLSearchParams): Result<Operation> {
   if (method !== "GET" || query === NO_QUERY) {
     const operation = operationOfMethod(method);
@@ -153,12 +150,12 @@ export function readOperation(method: string, query: URLSearchParams): Result<Op
   return ok(list ? "list" : scan ? "scan" : "read");
 }
 
-/** The address of the client as the platform or the gateway reports it, or null. */
+/** Returns the address of the client as the platform or the gateway reports it, or null. */
 function readClientAddress(headers: Headers, env: Pick<Env, "CLIENT_ADDRESS_HEADER">): string | null {
   return headers.get(env.CLIENT_ADDRESS_HEADER ?? "CF-Connecting-IP");
 }
 
-/** The whole request, parsed and bounded. Only its form is validated here. Messages are the reference's (every request). */
+/** Reads a request of Vault's API. Validates only its form. Messages are the reference's (every request). */
 export async function readRequest(
   request: Request,
   head: RequestHead,
@@ -202,14 +199,14 @@ export async function readRequest(
 const READS: ReadonlySet<Operation> = new Set(["read", "list", "scan", "help", "head"]);
 
 /**
- * True for a request that could change something or issue a token: that is on record before it does. A read is not, though it
- * counts a use of its token, unless its answer is to be wrapped.
+ * True for a request that can change something or issue a token. It is logged before it acts. A read acts only if its answer
+ * is wrapped; the count of its token's uses is no such change.
  */
 export function mayAct({ operation, wrapTtlSeconds }: GroveRequest): boolean {
   return wrapTtlSeconds > 0 || !READS.has(operation);
 }
 
-/** True for the operations whose path ends in a slash for the policies. */
+/** True for operations whose path has a slash at the end for policies. */
 export function isListing(operation: Operation): boolean {
   return operation === "list" || operation === "scan";
 }
@@ -219,7 +216,7 @@ function isMergePatch(headers: Headers): boolean {
   return type.trim().toLowerCase() === MERGE_PATCH;
 }
 
-/** The parameters of a query; one that comes more than once is a list. */
+/** Returns the parameters of a query. A repeated one is a list. */
 export function readParameters(query: URLSearchParams): Result<Record<string, unknown>> {
   const grouped = groupByName(query);
   if (!grouped.ok) return grouped;
@@ -227,7 +224,7 @@ export function readParameters(query: URLSearchParams): Result<Record<string, un
   return ok(Object.fromEntries(entries));
 }
 
-/** The parameters that are fields: not those that name the operation. */
+/** Returns the fields of a query, without the parameters that choose the operation. */
 function readQuery(query: URLSearchParams): Result<Record<string, unknown>> {
   if (query === NO_QUERY) return ok({});
   const parameters = readParameters(query);
@@ -247,12 +244,12 @@ async function readBody(request: Request, env: Env): Promise<Result<Record<strin
   return parsed.ok ? parsed : refuse(parsed.error);
 }
 
-/** The body as text, "" without one. Not read further than the limit, whatever length it announced. */
+/** Returns the body as text; "" without a body. Reads at most the limit, even if the announced length is wrong. */
 export async function readBodyText(request: Request, env: Env): Promise<Result<string>> {
   const limit = maxBodyBytes(env.MAX_BODY_BYTES);
   const announced = request.headers.get("Content-Length");
   if (Number(announced ?? 0) > limit) return err({ code: "body_too_large" });
-  // A body of a known length comes in one piece, which costs a third of reading its stream.
+  // With a known length the body is read in one piece, at a third of the cost of its stream.
   if (announced !== null) return readWhole(request, limit);
   if (!request.body) return ok("");
   const decoder = new TextDecoder("utf-8", UTF_8_STRICTLY);
@@ -260,7 +257,7 @@ export async function readBodyText(request: Request, env: Env): Promise<Result<s
   let text = "";
   let size = 0;
   try {
-    // Read without the stream's iterator, which costs measurably more for a body of one piece.
+    // The iterator of the stream costs more.
     for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
       size += piece.value.byteLength;
       if (size > limit) return err({ code: "body_too_large" });
@@ -287,7 +284,7 @@ function readForm(form: URLSearchParams): Result<Record<string, unknown>> {
   return ok(Object.fromEntries([...grouped.value].map(([name, values]) => [name, values.join(",")])));
 }
 
-/** The values of each name, in one pass: looking every name up by itself would take minutes for a body of short names. */
+/** Groups the values by name in one pass. A look-up of each name would take minutes for a body of many short names. */
 function groupByName(parameters: URLSearchParams): Result<Map<string, string[]>> {
   if (parameters.size > MAX_PARAMETERS) return refuse("there are too many fields");
   const grouped = new Map<string, string[]>();
@@ -299,7 +296,7 @@ function groupByName(parameters: URLSearchParams): Result<Map<string, string[]>>
   return ok(grouped);
 }
 
-/** The token of a request: either header, or a bearer token; the first that is there. */
+/** Returns the token of a request, from the first header that has one; "" for none. */
 export function readToken(headers: Headers): string {
   const token = headers.get("X-Vault-Token") || headers.get("X-Service-Token") || readBearer(headers);
   return token.length <= MAX_TOKEN_LENGTH ? token.trim() : "";
@@ -318,7 +315,7 @@ function readWrapTtl(header: string | null): Result<number> {
   return ok(ttl.value);
 }
 
-/** The only namespace is the root. Only its exact name is accepted: no other spelling may resolve to it. */
+/** Returns the refusal of a namespace other than the root. Only its exact name is accepted, in no other spelling. */
 export function readNamespace(header: string | null): Failure | null {
   if (header === null || header === "" || header === "root") return null;
   return { code: "unknown_namespace" };

@@ -1,26 +1,26 @@
 import type { Failure } from "../base/result.ts";
 
 /**
- * What sent a request: a program, a page of this server (the console), or a page of another site. Browsers say so in
- * `Sec-Fetch-Site`, which no page can set, and over plain HTTP in `Origin` alone.
+ * The kind of client: a program, a page of this server (the console), or a page of another site. Browsers send it in
+ * `Sec-Fetch-Site`, which no page can set, and over plain HTTP only in `Origin`.
  */
 export type Sender = "program" | "own page" | "foreign page";
 
-/** The refusal of a page of another site, where it could use that a browser reaches a server that it does not. */
+/** The refusal of a page of another site. A browser may reach servers that the site itself can't reach. */
 export const FOREIGN_PAGE: Failure = {
   code: "forbidden",
   message:
     "a web page of another site can't call this endpoint: the request's Origin or Sec-Fetch-Site is not of this server",
 };
 
-/** Values of `Sec-Fetch-Site` for the server's own pages, and for what the user opened. */
+/** Values of `Sec-Fetch-Site` for pages of the server, and for a URL that the user opened. */
 const OWN_SITES: ReadonlySet<string> = new Set(["same-origin", "none"]);
 
 /**
- * Reads what sent a request. `Sec-Fetch-Site` decides where there is one: the browser knows its answer whatever a proxy
- * makes of the host. Everything that is not surely of this server is foreign.
+ * Returns the kind of client. `Sec-Fetch-Site` takes precedence: it is correct even if a proxy changes the host. In case of
+ * doubt a page is foreign.
  *
- * @param baseUrl the URL of this server as the client called it.
+ * @param baseUrl returns the URL of this server as the client called it.
  */
 export function readSender(headers: Headers, baseUrl: () => string): Sender {
   const site = headers.get("Sec-Fetch-Site");
@@ -31,8 +31,8 @@ export function readSender(headers: Headers, baseUrl: () => string): Sender {
 }
 
 /**
- * The host of an origin as browsers write it; null for every other text. The scheme is not compared: a proxy that ends TLS may
- * not be one whose word on it is believed.
+ * Returns the host of an origin in the form of browsers; null for any other text. The scheme is not compared: Grove may not
+ * trust the proxy that terminates TLS.
  */
 function hostOfOrigin(text: string): string | null {
   if (!URL.canParse(text)) return null;
@@ -41,8 +41,8 @@ function hostOfOrigin(text: string): string | null {
 }
 
 /**
- * True when the name of the host could lead somewhere else a moment ago. By DNS rebinding a page of such a name becomes, for
- * its browser, a page of whatever server the name leads to now. A certificate prevents that, and addresses have no name.
+ * True for a host name that an attacker can rebind in DNS to this server. The browser then treats a page of the attacker as a
+ * page of this server. TLS prevents that, and an address can't be rebound.
  */
 export function canBeRebound(baseUrl: string): boolean {
   const { protocol, hostname } = new URL(baseUrl);
