@@ -1,4 +1,3 @@
-import { callerRecord } from "../auth/caller.ts";
 import {
   type CallContext,
   type PresentedContext,
@@ -65,7 +64,7 @@ export const CUBBYHOLE_ROUTES: readonly Route[] = withParameters({ path: "Where 
       if (outcome.value.kind !== "value") throw new Error("a read ends in a value");
       const path = context.params.path ?? "";
       const value = await openValue(context.installation.keys, context.prepared, path, outcome.value.sealed);
-      const wrapped = path === RESPONSE_PATH && isWrappingToken(callerRecord(context.caller));
+      const wrapped = path === RESPONSE_PATH && isWrappingToken(context.caller.record);
       return ok(dataReply(value, wrapped ? [READ_BY_UNWRAPPING] : []));
     },
   }),

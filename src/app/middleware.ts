@@ -50,7 +50,7 @@ export const audit: Middleware = async (c, next) => {
   const { result } = c.get("answer");
   // By default only the first refusal of a client under a limit is logged.
   if (!result.ok && result.error.code === "rate_limited" && !result.error.onRecord) return;
-  await record.end({ status: c.res.status, result, reply: result.ok ? result.value : null });
+  await record.end(c.res.status, result, result.ok ? result.value : null);
 };
 
 /** Counts requests and logins, and measures the time until the answer. */

@@ -1,6 +1,5 @@
-import { auditCaller } from "../auth/audit-record.ts";
 import { authorizeCall } from "../auth/authorize-call.ts";
-import { readToken } from "../auth/caller.ts";
+import { auditCaller, readToken } from "../auth/caller.ts";
 import type { LoginRoute, OpenRoute, TokenRoute } from "../auth/route.ts";
 import { DENIED, err, type Failure, ok, type Result, UNAUTHENTICATED } from "../base/result.ts";
 import { groveVersion } from "../base/version.ts";

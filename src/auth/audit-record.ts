@@ -2,7 +2,6 @@ import { currentTime, formatRfc3339 } from "../base/clock.ts";
 import type { Result } from "../base/result.ts";
 import type { Installation } from "../system/installation.ts";
 import type { Mount } from "../system/mount.ts";
-import { auditAuth } from "../token/audit-auth.ts";
 import {
   type AuditAuth,
   type AuditLine,
@@ -16,7 +15,6 @@ import {
 } from "../wire/audit.ts";
 import { QUOTA_EXCEEDED, toWire, UNKNOWN_FIELDS } from "../wire/failure.ts";
 import type { AuthReply, Reply } from "../wire/reply.ts";
-import { type Caller, callerAccessor, callerRecord } from "./caller.ts";
 
 /** Facts about a request that its audit lines show. */
 export interface AuditSubject {
@@ -29,14 +27,6 @@ export interface AuditSubject {
   /** The fields that were sent. */
   readonly data: Readonly<Record<string, unknown>>;
   readonly notes: AuditNotes;
-}
-
-/** Outcome of a request. */
-export interface AuditEnd {
-  readonly status: number;
-  readonly result: Result<unknown>;
-  /** The answer; null for one that can't contain a token. */
-  readonly reply: Reply | null;
 }
 
 /**
@@ -95,8 +85,8 @@ export class AuditRecord {
     return { type: "request", time: formatRfc3339(currentTime()), ...known, ...(await this.#data()) };
   }
 
-  /** Writes the response line. */
-  async end({ status, result, reply }: AuditEnd): Promise<void> {
+  /** Writes the response line. @param reply null for an answer that can't contain a token. */
+  async end(status: number, result: Result<unknown>, reply: Reply | null): Promise<void> {
     const now = currentTime();
     const error = firstError(result, this.#subject.data);
     const { auth: caller, targetAccessor: target, targetAccessors, revocation, ...login } = this.#subject.notes;
@@ -210,9 +200,4 @@ function firstError(result: Result<unknown>, data: AuditSubject["data"]): string
   if (result.error.code === "rate_limited") return QUOTA_EXCEEDED;
   const [first] = toWire(result.error).errors;
   return first === undefined ? undefined : auditMessage(first, data);
-}
-
-/** Returns what the audit log says about the token of a caller. */
-export function auditCaller(caller: Caller): AuditAuth {
-  return auditAuth(callerRecord(caller), callerAccessor(caller), caller.kind);
 }

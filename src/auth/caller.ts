@@ -3,12 +3,13 @@ import { GenerationalCache } from "../base/generational-cache.ts";
 import { err, ok, type Result, UNAUTHENTICATED } from "../base/result.ts";
 import type { Keys } from "../crypto/key-ring.ts";
 import type { Env } from "../env.ts";
-import { loadActiveEntity } from "../identity/standing.ts";
-import type { Verdict } from "../policy/acl.ts";
+import { aclOfToken, loadActiveEntity } from "../identity/standing.ts";
+import type { Acl, Verdict } from "../policy/acl.ts";
 import { type Asker, type EndRequest, MAX_KEPT_PATH } from "../system/end-request.ts";
 import { type Installation, MAX_CACHED_TOKEN_CHARACTERS } from "../system/installation.ts";
 import { isEnded } from "../system/watermarks.ts";
 import { looksLikeTeamToken, readTeamToken, type TeamCredential } from "../team/ids.ts";
+import { auditAuth } from "../token/audit-auth.ts";
 import { type BatchToken, openBatchToken } from "../token/batch.ts";
 import { type Call, decide } from "../token/decide.ts";
 import { treeOf } from "../token/find-tree.ts";
@@ -16,7 +17,7 @@ import { BATCH_PREFIX, readServiceToken, SERVICE_PREFIX, type TokenCredential } 
 import type { TokenRecord, TokenView } from "../token/record.ts";
 import { addressAllowed } from "../token/rules/address.ts";
 import { isKnownAlive, knownToken } from "../tree/known-tokens.ts";
-import { auditPath } from "../wire/audit.ts";
+import { type AuditAuth, auditPath } from "../wire/audit.ts";
 import type { GroveRequest } from "../wire/request.ts";
 import { readCustomId } from "./custom-id-tokens.ts";
 import { authenticateTeam, type TeamCaller } from "./team-caller.ts";
@@ -27,34 +28,24 @@ export type ParsedToken =
   | { readonly kind: "batch"; readonly text: string; readonly token: BatchToken }
   | { readonly kind: "team"; readonly text: string; readonly credential: TeamCredential };
 
-/** The authenticated caller of a request. */
+/** The authenticated caller of a request. `record` has the immutable properties of its token. */
 export type Caller =
-  | { readonly kind: "service"; readonly token: TokenView }
-  | { readonly kind: "batch"; readonly token: BatchToken }
+  | { readonly kind: "service"; readonly record: TokenRecord; readonly accessor: string; readonly token: TokenView }
+  | { readonly kind: "batch"; readonly record: TokenRecord; readonly accessor: ""; readonly token: BatchToken }
   | TeamCaller;
 
-/** Returns the record of the caller's token: its immutable properties. */
-export function callerRecord(caller: Caller): TokenRecord {
-  switch (caller.kind) {
-    case "service":
-      return caller.token;
-    case "batch":
-      return caller.token.record;
-    case "team":
-      return caller.record;
-  }
+/** Returns the caller with a service token. */
+export function serviceCaller(token: TokenView): Caller {
+  return { kind: "service", record: token, accessor: token.accessor, token };
 }
 
-/** Returns the public identifier of the caller's token: the accessor, the id of a team token, "" for a batch token. */
-export function callerAccessor(caller: Caller): string {
-  switch (caller.kind) {
-    case "service":
-      return caller.token.accessor;
-    case "batch":
-      return "";
-    case "team":
-      return caller.token.tokenId;
-  }
+function batchCaller(token: BatchToken): Caller {
+  return { kind: "batch", record: token.record, accessor: "", token };
+}
+
+/** Returns the token of a caller for the audit log. */
+export function auditCaller({ record, accessor, kind }: Caller): AuditAuth {
+  return auditAuth(record, accessor, kind);
 }
 
 /** Returns the request that is stored with the tokens it ends: the caller, the id of the request, and its path. */
@@ -63,9 +54,8 @@ export function endRequestOf(caller: Caller, { id, path }: Pick<GroveRequest, "i
 }
 
 /** Returns the caller as it is stored with the tokens that it ends. */
-export function askerOf(caller: Caller): Asker {
-  const { displayName, entityId } = callerRecord(caller);
-  return { accessor: callerAccessor(caller), displayName, entityId };
+export function askerOf({ accessor, record: { displayName, entityId } }: Caller): Asker {
+  return { accessor, displayName, entityId };
 }
 
 /**
@@ -130,33 +120,34 @@ export async function isBatchAlive(
 }
 
 /**
- * Returns the caller of a token. Counts no use. For endpoints that need no token but show more with one.
- *
- * @returns null for a token that is not valid now, or not from this address.
+ * Returns the ACL of a request's token, for an open endpoint that shows more with one. Counts no use. null without a token
+ * that is valid now and from this address.
  */
-export async function identify(
+export async function aclOfRequest(
   env: Env,
   installation: Installation,
-  text: string,
-  clientAddress: string | null,
-): Promise<Caller | null> {
-  const presented = await readToken(env, installation, text);
+  { token, clientAddress, notes }: Pick<GroveRequest, "token" | "clientAddress" | "notes">,
+): Promise<Acl | null> {
+  const presented = token === "" ? null : await readToken(env, installation, token);
   const caller = presented && (await callerOf(env, installation, presented));
-  return caller && addressAllowed(callerRecord(caller).boundCidrs, clientAddress) ? caller : null;
+  if (!caller || !addressAllowed(caller.record.boundCidrs, clientAddress)) return null;
+  notes.auth = auditCaller(caller);
+  const acl = await aclOfToken(env, installation, caller.record);
+  return acl.ok ? acl.value : null;
 }
 
 /** Returns the caller of a parsed token; null when it is not valid now. Counts no use and checks no bound networks. */
 export async function callerOf(env: Env, installation: Installation, presented: ParsedToken): Promise<Caller | null> {
   if (presented.kind === "batch") {
     const alive = await isBatchAlive(env, installation, presented.token, currentTime());
-    return alive ? { kind: "batch", token: presented.token } : null;
+    return alive ? batchCaller(presented.token) : null;
   }
   if (presented.kind === "team") return authenticateTeam(env, installation, presented.credential, "look-up");
   const { treeId, row, verifier } = presented.credential;
   const known = knownToken(presented.credential, installation.watermarks, currentTime());
-  if (known) return { kind: "service", token: known };
+  if (known) return serviceCaller(known);
   const found = await treeOf(env, treeId)?.act({ kind: "lookup", target: { by: "token", row, verifier } });
-  return found?.ok && found.value.kind === "token" ? { kind: "service", token: found.value.token } : null;
+  return found?.ok && found.value.kind === "token" ? serviceCaller(found.value.token) : null;
 }
 
 /**
@@ -176,5 +167,5 @@ export async function authorizeBatch(
   if (!(await isBatchAlive(env, installation, token, now))) return err(UNAUTHENTICATED);
   const entity = await loadActiveEntity(env, token.record.entityId);
   const decided = decide(token.record, call, { installation, entity, now });
-  return decided.ok ? ok({ caller: { kind: "batch", token }, verdict: decided.value }) : decided;
+  return decided.ok ? ok({ caller: batchCaller(token), verdict: decided.value }) : decided;
 }

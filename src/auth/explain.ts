@@ -1,6 +1,5 @@
 import { currentTime } from "../base/clock.ts";
 import type { Result } from "../base/result.ts";
-import type { EntityView } from "../identity/model.ts";
 import { aclOf, loadActiveEntity } from "../identity/standing.ts";
 import type { AccessRequest, Acl, Verdict } from "../policy/acl.ts";
 import { decisiveStep, type Step } from "../policy/trace.ts";
@@ -8,18 +7,16 @@ import { isEnded } from "../system/watermarks.ts";
 import { decide } from "../token/decide.ts";
 import { treeOf } from "../token/find-tree.ts";
 import type { TokenEnd } from "../token/state.ts";
-import { type Caller, callerOf, callerRecord, type ParsedToken, readToken } from "./caller.ts";
+import { type Caller, callerOf, type ParsedToken, readToken, serviceCaller } from "./caller.ts";
 import type { CallContext } from "./route.ts";
 import { accessorTarget, type NamedTarget, outcomeOf, tokenTarget } from "./target.ts";
 import { decideTeam } from "./team-caller.ts";
-
-type Context = CallContext<unknown, unknown>;
 
 /** The caller of a valid token, or why the token is not valid. "unknown": this installation did not issue it. */
 export type Subject = { readonly caller: Caller } | { readonly end: TokenEnd | "unknown" };
 
 /** Returns the caller of a token, or why the token is not valid. Counts no use. */
-export async function subjectOfToken(context: Context, text: string): Promise<Subject> {
+export async function subjectOfToken(context: CallContext, text: string): Promise<Subject> {
   const { env, installation } = context;
   const presented = await readToken(env, installation, text.trim());
   if (!presented) return { end: "unknown" };
@@ -29,19 +26,19 @@ export async function subjectOfToken(context: Context, text: string): Promise<Su
 }
 
 /** Returns the caller of the token with this accessor, or why the token is not valid. Counts no use. */
-export async function subjectOfAccessor(context: Context, accessor: string): Promise<Subject> {
-  const found = await accessorTarget(context, accessor);
+export async function subjectOfAccessor(context: CallContext, accessor: string): Promise<Subject> {
+  const found = await accessorTarget(context.installation.keys, accessor);
   return found ? storedSubject(context, found) : { end: "unknown" };
 }
 
-async function storedSubject(context: Context, { treeId, target }: NamedTarget): Promise<Subject> {
+async function storedSubject(context: CallContext, { treeId, target }: NamedTarget): Promise<Subject> {
   const outcome = await outcomeOf(context, { treeId, action: { kind: "lookup", target } });
-  if (outcome.ok && outcome.value.kind === "token") return { caller: { kind: "service", token: outcome.value.token } };
+  if (outcome.ok && outcome.value.kind === "token") return { caller: serviceCaller(outcome.value.token) };
   return { end: (await treeOf(context.env, treeId)?.endOf(target)) ?? "gone" };
 }
 
 /** A batch token is not stored. If neither its expiry nor a watermark has ended it, its parent has. */
-function endOfBatch({ installation }: Context, { token }: Extract<ParsedToken, { kind: "batch" }>): TokenEnd {
+function endOfBatch({ installation }: CallContext, { token }: Extract<ParsedToken, { kind: "batch" }>): TokenEnd {
   if (token.expiresAt <= currentTime()) return "expired";
   return isEnded(installation.watermarks, "all", token.record) ? "ended_together" : "parent_ended";
 }
@@ -50,21 +47,23 @@ function endOfBatch({ installation }: Context, { token }: Extract<ParsedToken, {
 export interface ExplainedDecision {
   /** As `decide` returns it. */
   readonly decided: Result<Verdict | null>;
-  /** The entity of the token; null without one. A failure when the entity is disabled or deleted. */
-  readonly entity: Result<EntityView | null>;
+  /** False when the entity of the token is disabled or deleted. */
+  readonly hasGoodEntity: boolean;
   /** The decisive step of the policy evaluation; null when no rule was evaluated, as for the root policy. */
   readonly step: Step | null;
   readonly acl: Acl;
+  /** Sorted names of all policies of the token: its own and those of its entity. */
+  readonly policies: readonly string[];
 }
 
 /** Decides about a request with the same functions as for a real one, and returns the reasons. Changes nothing. */
 export async function explainDecision(
-  { env, installation }: Pick<Context, "env" | "installation">,
+  { env, installation }: Pick<CallContext, "env" | "installation">,
   caller: Caller,
   access: AccessRequest,
   clientAddress: string | null,
 ): Promise<ExplainedDecision> {
-  const record = callerRecord(caller);
+  const { record } = caller;
   const entity = await loadActiveEntity(env, record.entityId);
   const now = currentTime();
   const steps: Step[] = [];
@@ -74,12 +73,8 @@ export async function explainDecision(
       ? decideTeam(installation, caller, access, trace)
       : decide(record, { access, clientAddress }, { installation, entity, now }, trace);
   const allowed = decided.ok && decided.value !== null;
-  const acl = aclOf(installation, record.policies, entity.ok ? entity.value : null, now);
-  return { decided, entity, step: decisiveStep(steps, allowed), acl };
-}
-
-/** Returns the sorted names of all policies of a token: its own and those of its entity. */
-export function policiesOfDecision(caller: Caller, { entity }: Pick<ExplainedDecision, "entity">): readonly string[] {
-  const added = entity.ok ? (entity.value?.policies ?? []) : [];
-  return [...new Set([...callerRecord(caller).policies, ...added])].sort();
+  const view = entity.ok ? entity.value : null;
+  const acl = aclOf(installation, record.policies, view, now);
+  const policies = [...new Set([...record.policies, ...(view?.policies ?? [])])].sort();
+  return { decided, hasGoodEntity: entity.ok, step: decisiveStep(steps, allowed), acl, policies };
 }

@@ -6,12 +6,13 @@ import { entityForLogin, findEntityForLogin, type LoginAlias } from "../identity
 import { type Installation, loadInstallation } from "../system/installation.ts";
 import { issuerOf, type Mount } from "../system/mount.ts";
 import { isEnded } from "../system/watermarks.ts";
+import type { TokenSpec } from "../token/record.ts";
 import { REVOKED_MEANWHILE } from "../token/rules/create.ts";
 import { type Login, type LoginPlan, planLogin } from "../token/rules/login.ts";
 import type { AuditNotes } from "../wire/audit.ts";
 import { sent, text } from "../wire/fields.ts";
-import { type AuthReply, dataReply, type Reply } from "../wire/reply.ts";
-import type { Shape } from "../wire/view.ts";
+import { dataReply, type Reply } from "../wire/reply.ts";
+import { view } from "../wire/view.ts";
 import { issue } from "./issue.ts";
 import { CHECKS_SHAPE, type Check, LoginChecks } from "./login-checks.ts";
 import { mountOf } from "./method.ts";
@@ -53,22 +54,27 @@ export function addressProblem({ client_address: address = "" }: { readonly clie
   return address.length > MAX_ADDRESS_LENGTH ? "client_address is no address" : null;
 }
 
-/** Shape of the token that an explained login would get. */
-const PLANNED_TOKEN_SHAPE = {
-  token_policies: ["string"],
-  "identity_policies?": ["string"],
-  token_type: "string",
-  expiration_time: "string | null",
-} as const satisfies Shape;
-
-/** Shape of the answer to `explain/login` of every method. */
-export const EXPLANATION_SHAPE = { allowed: "boolean", checks: CHECKS_SHAPE, "token?": PLANNED_TOKEN_SHAPE } as const;
-
 /** The token that a login would get, and the warnings of its answer. */
 interface PlannedToken {
-  readonly token: Record<string, unknown>;
+  readonly spec: TokenSpec;
+  /** Policies of the entity that the login would get. */
+  readonly identityPolicies: readonly string[];
   readonly warnings: readonly string[];
 }
+
+/** The planned token in the answer. `expiration_time` is RFC 3339; null for a token that does not expire. */
+const PLANNED_TOKEN = view<PlannedToken>({
+  token_policies: [["string"], ({ spec }) => spec.record.policies],
+  "identity_policies?": [["string"], ({ identityPolicies: names }) => (names.length > 0 ? names : undefined)],
+  token_type: ["string", ({ spec }) => spec.type],
+  expiration_time: [
+    "string | null",
+    ({ spec: { expiresAt } }) => (expiresAt === null ? null : new Date(expiresAt).toISOString()),
+  ],
+});
+
+/** Shape of the answer to `explain/login` of every method. */
+export const EXPLANATION_SHAPE = { allowed: "boolean", checks: CHECKS_SHAPE, "token?": PLANNED_TOKEN.shape } as const;
 
 /** Starts the login of a request. @param words description of each check of the method. */
 export function loginAttempt<Name extends string>(
@@ -93,11 +99,8 @@ export function explainedAttempt<Name extends string>(
   return { ...attempt, clientAddress, notes: {}, checks: new LoginChecks(words, true) };
 }
 
-/** A login that got its token. */
-export interface IssuedLogin {
-  readonly auth: AuthReply;
-  readonly warnings: readonly string[];
-}
+/** The answer of a login that got its token. */
+export type IssuedLogin = Extract<Reply, { readonly kind: "auth" }>;
 
 /** Plans the token of a verified login, or returns why there can be none. Writes nothing. */
 function planIssue(installation: Installation, mount: Mount, login: Login): Result<LoginPlan> {
@@ -128,7 +131,7 @@ export async function issueLogin(
   if (!mountNow || issuerOf(mountNow) !== issuerOf(mount)) return err(DENIED);
   if (isEnded(loaded.value.watermarks, "all", spec.record)) return err(REVOKED_MEANWHILE);
   const auth = await issue(env, installation, spec, null, "");
-  return auth.ok ? ok({ auth: auth.value, warnings }) : auth;
+  return auth.ok ? ok({ kind: "auth", auth: auth.value, warnings }) : auth;
 }
 
 /**
@@ -163,11 +166,14 @@ export async function planToken(
   const { id, policies } = entity.value;
   const planned = planIssue(installation, mount, { ...token, entityId: id ?? "" });
   const plan = checks.record("token", { bound: shown.policies ?? [] }, planned);
-  return plan.ok ? ok(renderPlannedToken(installation, plan.value, policies)) : plan;
+  if (!plan.ok) return plan;
+  const { spec, warnings } = plan.value;
+  const absent = policyWarnings(installation, [...spec.record.policies, ...policies]);
+  return ok({ spec, identityPolicies: policies, warnings: [...warnings, ...absent] });
 }
 
 /**
- * Answers a login. A refused login is recorded for operators (`explain/refused`).
+ * Returns the answer of a login. Records a refused login for operators (`explain/refused`).
  *
  * @param proofs names of checks; a login that passed one of them has proved its identity.
  */
@@ -177,11 +183,11 @@ export function answerLogin<Name extends string>(
   stub: RefusalStub,
   issued: Result<IssuedLogin>,
 ): Result<Reply> {
-  if (issued.ok) return ok({ kind: "auth", auth: issued.value.auth, warnings: issued.value.warnings });
   const { failed } = attempt.checks;
-  const proven = proofs.some((name) => attempt.checks.hasPassed(name));
-  if (failed)
+  if (!issued.ok && failed) {
+    const proven = proofs.some((name) => attempt.checks.hasPassed(name));
     noteRefusal(attempt, attempt.mount, stub, { check: failed.name, description: failed.description, proven });
+  }
   return issued;
 }
 
@@ -191,27 +197,7 @@ export function answerExplanation(
   planned: Result<PlannedToken>,
   more: Readonly<Record<string, unknown>> = {},
 ): Result<Reply> {
-  const data = { ...more, allowed: planned.ok, checks, ...(planned.ok && { token: planned.value.token }) };
+  const token = planned.ok && { token: PLANNED_TOKEN.show(planned.value) };
+  const data = { ...more, allowed: planned.ok, checks, ...token };
   return ok(dataReply(data, planned.ok ? planned.value.warnings : undefined));
-}
-
-/**
- * Returns the token of a plan for the answer. `expiration_time` is RFC 3339; null for a token that does not expire.
- *
- * @param identityPolicies policies of the entity that the login would get.
- */
-function renderPlannedToken(
-  installation: Installation,
-  { spec: { record, type, expiresAt }, warnings }: LoginPlan,
-  identityPolicies: readonly string[],
-): PlannedToken {
-  return {
-    token: {
-      token_policies: record.policies,
-      ...(identityPolicies.length > 0 && { identity_policies: identityPolicies }),
-      token_type: type,
-      expiration_time: expiresAt === null ? null : new Date(expiresAt).toISOString(),
-    },
-    warnings: [...warnings, ...policyWarnings(installation, [...record.policies, ...identityPolicies])],
-  };
 }

@@ -10,9 +10,10 @@ import { type LeaseRequest, leasePathProblem } from "../lease/rules.ts";
 import { type GrantedLease, granted } from "../lease/service.ts";
 import type { Installation } from "../system/installation.ts";
 import { treeOf } from "../token/find-tree.ts";
-import { MAX_ROW_ATTEMPTS, readAccessor } from "../token/ids.ts";
+import { MAX_ROW_ATTEMPTS } from "../token/ids.ts";
 import type { AuditNotes } from "../wire/audit.ts";
 import { isBatchAlive, readToken } from "./caller.ts";
+import { accessorTarget, tokenTarget } from "./target.ts";
 
 const NO_HOLDER = invalid("token not found");
 
@@ -72,34 +73,26 @@ export async function registerLease(
   return err(unavailable("the lease could not be stored; try again"));
 }
 
-interface FoundHolder {
-  readonly treeId: string;
-  readonly holder: LeaseHolder;
-}
-
 async function findHolder(
   env: Env,
   installation: Installation,
   { token, accessor }: LeaseRegistration,
-): Promise<Result<FoundHolder>> {
+): Promise<Result<{ readonly treeId: string; readonly holder: LeaseHolder }>> {
   if ((token === "") === (accessor === "")) return refuse("exactly one of token and accessor must be specified");
   if (accessor !== "") {
-    const read = await readAccessor(installation.keys, accessor);
-    if (!read) return err(NO_HOLDER);
-    return ok({ treeId: read.treeId, holder: { by: "accessor", row: read.row, tail: read.tail } });
+    const found = await accessorTarget(installation.keys, accessor);
+    return found ? ok({ treeId: found.treeId, holder: found.target }) : err(NO_HOLDER);
   }
   const presented = await readToken(env, installation, token);
   if (!presented) return err(NO_HOLDER);
   if (presented.kind === "service") {
-    const { treeId, row, verifier } = presented.credential;
-    return ok({ treeId, holder: { by: "token", row, verifier } });
+    const { treeId, target } = tokenTarget(presented);
+    return ok({ treeId, holder: target });
   }
   if (presented.kind === "team") return refuse("a team token cannot hold leases");
   const batch = presented.token;
   if (!(await isBatchAlive(env, installation, batch, currentTime()))) return err(NO_HOLDER);
   if (!batch.parent) return refuse("a batch token without a parent cannot hold leases: nothing would end them");
-  return ok({
-    treeId: batch.parent.treeId,
-    holder: { by: "batch", row: batch.parent.row, endsBy: batch.expiresAt },
-  });
+  const { treeId, row } = batch.parent;
+  return ok({ treeId, holder: { by: "batch", row, endsBy: batch.expiresAt } });
 }

@@ -1,5 +1,6 @@
 import { currentTime } from "../base/clock.ts";
 import { err, type Failure, NOT_FOUND, ok, type Result } from "../base/result.ts";
+import type { Keys } from "../crypto/key-ring.ts";
 import { noteChange } from "../listing/updates/recent.ts";
 import { type EndRequest, UNASKED } from "../system/end-request.ts";
 import type { Outcome, Target, TargetAction } from "../token/actions.ts";
@@ -51,7 +52,7 @@ export async function readTargetToken(
 /** A token that a request names by its text or its accessor, and the tree that stores it. */
 export interface NamedTarget {
   readonly treeId: string;
-  readonly target: Exclude<Target, { readonly by: "self" }>;
+  readonly target: Extract<Target, { readonly by: "token" | "accessor" }>;
 }
 
 /** Returns the target of a service token. */
@@ -61,11 +62,8 @@ export function tokenTarget(presented: Extract<ParsedToken, { kind: "service" }>
 }
 
 /** Returns the target of an accessor; null for a string that this installation did not issue. */
-export async function accessorTarget(
-  context: PresentedContext<unknown>,
-  accessor: string,
-): Promise<NamedTarget | null> {
-  const read = await readAccessor(context.installation.keys, accessor);
+export async function accessorTarget(keys: Keys, accessor: string): Promise<NamedTarget | null> {
+  const read = await readAccessor(keys, accessor);
   return read && { treeId: read.treeId, target: { by: "accessor", row: read.row, tail: read.tail } };
 }
 

@@ -19,6 +19,7 @@ import type { AuditAuth, AuditNotes } from "../wire/audit.ts";
 export interface TeamCaller extends TeamWithToken {
   readonly kind: "team";
   readonly record: TokenRecord;
+  readonly accessor: string;
 }
 
 /** Verdict on the paths that every team token may read: its own look-up and that of its team. */
@@ -43,7 +44,7 @@ export async function authenticateTeam(
 ): Promise<TeamCaller | null> {
   const found = await teamAt(env, credential.route).authenticate(credential.verifier, purpose);
   if (!found || isEndedSince(watermarks, found.token.createdAt)) return null;
-  return { kind: "team", ...found, record: tokenRecordOf(found) };
+  return { kind: "team", ...found, record: tokenRecordOf(found), accessor: found.token.tokenId };
 }
 
 /**

@@ -74,12 +74,6 @@ export const DEFAULT_TOKEN_SETTINGS: TokenSettings = {
   shownByOldName: [],
 };
 
-/** The settings after a write, and the warnings for its writer. */
-export interface TokenSettingsChange {
-  readonly settings: TokenSettings;
-  readonly warnings: readonly string[];
-}
-
 /**
  * Applies a write to the token settings of a role.
  *
@@ -92,7 +86,7 @@ export function changeTokenSettings(
   before: TokenSettings,
   sent: TokenFields,
   mount: MountTtl,
-): Result<TokenSettingsChange, string> {
+): Result<{ readonly settings: TokenSettings; readonly warnings: readonly string[] }, string> {
   const cidrs = sent.token_bound_cidrs && readCidrs(sent.token_bound_cidrs, "token_bound_cidrs");
   if (cidrs && !cidrs.ok) return cidrs;
   const settings: TokenSettings = {
@@ -135,18 +129,14 @@ export const TOKEN_SETTINGS: ViewFields<TokenSettings> = {
   token_strictly_bind_ip: ["boolean", (settings) => settings.strictlyBindIp],
   token_ttl: ["integer", (settings) => settings.ttl],
   token_type: ["string", (settings) => settings.type],
-  "policies?": [["string"], (settings) => (isShownByOldName(settings, "policies") ? settings.policies : undefined)],
-  "ttl?": ["integer", (settings) => durationByOldName(settings, "ttl", settings.ttl)],
-  "max_ttl?": ["integer", (settings) => durationByOldName(settings, "max_ttl", settings.maxTtl)],
-  "period?": ["integer", (settings) => durationByOldName(settings, "period", settings.period)],
+  "policies?": [["string"], (settings) => byOldName(settings, "policies", settings.policies)],
+  "ttl?": ["integer", (settings) => byOldName(settings, "ttl", settings.ttl || undefined)],
+  "max_ttl?": ["integer", (settings) => byOldName(settings, "max_ttl", settings.maxTtl || undefined)],
+  "period?": ["integer", (settings) => byOldName(settings, "period", settings.period || undefined)],
 };
 
-function isShownByOldName({ shownByOldName }: TokenSettings, field: RenamedField): boolean {
-  return shownByOldName.includes(field);
-}
-
-function durationByOldName(settings: TokenSettings, field: RenamedField, seconds: number): number | undefined {
-  return isShownByOldName(settings, field) && seconds > 0 ? seconds : undefined;
+function byOldName<T>({ shownByOldName }: TokenSettings, field: RenamedField, value: T): T | undefined {
+  return shownByOldName.includes(field) ? value : undefined;
 }
 
 const OLD_NAMES: readonly RenamedField[] = ["policies", "ttl", "max_ttl", "period"];
@@ -202,20 +192,15 @@ export type TokenTerms = Omit<Login, "displayName" | "metadata" | "entityId" | "
 /** Returns the terms of a token of a role, bound to these networks. */
 export function tokenTerms({ type, ...token }: TokenSettings, boundCidrs: readonly string[]): TokenTerms {
   const { policies, noDefaultPolicy, ttl, maxTtl, period, explicitMaxTtl, numUses } = token;
-  const tokenType = tokenTypeOf(type);
+  const tokenType = LOGIN_TYPES[type];
   return { policies, noDefaultPolicy, tokenType, ttl, maxTtl, period, explicitMaxTtl, numUses, boundCidrs };
 }
 
 /** A login can't ask for a token type, so the default of the role is the type. */
-function tokenTypeOf(type: RoleTokenType): Login["tokenType"] {
-  switch (type) {
-    case "default":
-      return "default";
-    case "service":
-    case "default-service":
-      return "service";
-    case "batch":
-    case "default-batch":
-      return "batch";
-  }
-}
+const LOGIN_TYPES: Readonly<Record<RoleTokenType, Login["tokenType"]>> = {
+  default: "default",
+  service: "service",
+  batch: "batch",
+  "default-service": "service",
+  "default-batch": "batch",
+};

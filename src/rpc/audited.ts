@@ -56,7 +56,7 @@ async function answerOnRecord<T>(
   } catch (error) {
     result = err(failureOfException(error, id));
   }
-  await record.end({ status: result.ok ? 200 : toWire(result.error).status, result, reply: null });
+  await record.end(result.ok ? 200 : toWire(result.error).status, result, null);
   return result;
 }
 

@@ -7,9 +7,8 @@ import type {
   TokenAuthorityBinding,
   TokenHolder,
 } from "../../client/types.ts";
-import { auditCaller } from "../auth/audit-record.ts";
 import { authorizeCall } from "../auth/authorize-call.ts";
-import { type Caller, callerAccessor, callerOf, callerRecord, readToken } from "../auth/caller.ts";
+import { auditCaller, type Caller, callerOf, readToken } from "../auth/caller.ts";
 import { lookupTeamToken, type TeamTokenInfo } from "../auth/team-caller.ts";
 import { MAX_ADDRESS_LENGTH, MAX_TOKEN_LENGTH } from "../base/limits.ts";
 import { err, type Failure, ok, type Result, refuse, UNAUTHENTICATED } from "../base/result.ts";
@@ -80,7 +79,7 @@ export class TokenAuthority extends WorkerEntrypoint<Env> implements TokenAuthor
     const presented = text === "" ? null : await readToken(this.env, installation, text);
     const caller = presented && (await callerOf(this.env, installation, presented));
     if (!caller) return err(UNAUTHENTICATED);
-    const standing = await loadActiveEntity(this.env, callerRecord(caller).entityId);
+    const standing = await loadActiveEntity(this.env, caller.record.entityId);
     if (!standing.ok) return standing;
     notes.auth = auditCaller(caller);
     return ok(holderOf(caller, standing.value?.policies ?? []));
@@ -100,7 +99,7 @@ export class TokenAuthority extends WorkerEntrypoint<Env> implements TokenAuthor
     if (caller) notes.auth = auditCaller(caller);
     if (!authorized.ok) return err(authorized.error.failure);
     const { sudo, create, update, limit } = authorized.value.verdict;
-    const identityPolicies = await policiesOfEntity(this.env, callerRecord(authorized.value.caller).entityId);
+    const identityPolicies = await policiesOfEntity(this.env, authorized.value.caller.record.entityId);
     const holder = holderOf(authorized.value.caller, identityPolicies);
     return ok({ allowed: true, holder, sudo, create, update, limit });
   }
@@ -108,10 +107,10 @@ export class TokenAuthority extends WorkerEntrypoint<Env> implements TokenAuthor
 
 /** A caller as other Workers see it. */
 function holderOf(caller: Caller, identityPolicies: readonly string[]): TokenHolder {
-  const { displayName, policies, entityId, meta, path, createdAt } = callerRecord(caller);
+  const { displayName, policies, entityId, meta, path, createdAt } = caller.record;
   return {
     type: caller.kind,
-    accessor: callerAccessor(caller),
+    accessor: caller.accessor,
     displayName,
     policies,
     identityPolicies,

@@ -1,4 +1,3 @@
-import { callerRecord } from "../../auth/caller.ts";
 import { readRoute, removeRoute, showRoute } from "../../auth/record-routes.ts";
 import { type Answered, type CallContext, type Route, simpleRoute } from "../../auth/route.ts";
 import { type Answer, dataAnswer, KEYS, NO_CONTENT } from "../../auth/route-description.ts";
@@ -187,7 +186,7 @@ async function allowedName(context: CallContext, kind: "entity" | "group"): Prom
   const key = { name: params.name ?? "" };
   const found = await (kind === "entity" ? findEntity(env, key) : identityOf(env).readGroup(key));
   if (!found || found.name === key.name) return ok(key);
-  const acl = await aclOfToken(env, installation, callerRecord(caller));
+  const acl = await aclOfToken(env, installation, caller.record);
   if (!acl.ok) return acl;
   const { operation, data, wrapTtlSeconds } = request;
   const access = {

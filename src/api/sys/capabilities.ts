@@ -1,4 +1,4 @@
-import { callerOf, callerRecord } from "../../auth/caller.ts";
+import { callerOf } from "../../auth/caller.ts";
 import { type Answered, type CallContext, type Route, simpleRoute, tokenRoute } from "../../auth/route.ts";
 import { injectedAnswer } from "../../auth/route-description.ts";
 import {
@@ -43,7 +43,7 @@ export const CAPABILITY_ROUTES: readonly Route[] = [
     operationId: "query-token-self-capabilities",
     answers: CAPABILITIES,
     input: fieldSchema({ ...PATHS, token: unread("string").describe("The token") }),
-    handle: async (context) => answer(context, callerRecord(context.caller)),
+    handle: async (context) => answer(context, context.caller.record),
   }),
 
   tokenRoute("update", "sys/capabilities", {
@@ -71,7 +71,7 @@ export const CAPABILITY_ROUTES: readonly Route[] = [
     async prepare(context): Promise<Result<TargetedAction | UnstoredToken>> {
       const { accessor } = context.fields;
       if (accessor === "") return refuse("missing accessor");
-      const found = await accessorTarget(context, accessor);
+      const found = await accessorTarget(context.installation.keys, accessor);
       return found ? ok(lookUpOf(found)) : err(INVALID_ACCESSOR);
     },
     action: async (context) => inCallersTree(context, context.prepared),
@@ -98,7 +98,7 @@ async function answerForSubject(
   const { prepared } = context;
   if ("unstored" in prepared) {
     const holder = await callerOf(context.env, context.installation, prepared.unstored);
-    return holder ? answer(context, callerRecord(holder)) : err(unknown);
+    return holder ? answer(context, holder.record) : err(unknown);
   }
   const outcome = await outcomeOf(context, prepared);
   if (!outcome.ok || outcome.value.kind !== "token") return err(unknown);

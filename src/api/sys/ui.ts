@@ -1,5 +1,4 @@
-import { aclOfRequest } from "../../auth/acl-of-request.ts";
-import { callerRecord } from "../../auth/caller.ts";
+import { aclOfRequest } from "../../auth/caller.ts";
 import { readRoute } from "../../auth/record-routes.ts";
 import { type Answered, type OpenContext, openRoute, type Route } from "../../auth/route.ts";
 import { dataAnswer } from "../../auth/route-description.ts";
@@ -33,7 +32,7 @@ export const UI_ROUTES: readonly Route[] = [
     operationId: "internal-ui-read-resultant-acl",
     answers: dataAnswer({ root: "boolean", "exact_paths?": { "*": "object" }, "glob_paths?": { "*": "object" } }),
     handle: async ({ env, installation, caller }) => {
-      const acl = await aclOfToken(env, installation, callerRecord(caller));
+      const acl = await aclOfToken(env, installation, caller.record);
       return acl.ok ? ok(dataReply({ ...resultantAcl(acl.value, currentTime()) })) : acl;
     },
   }),
@@ -45,7 +44,7 @@ async function listMounts(context: OpenContext): Answered {
   if (!loaded.ok) return loaded;
   const installation = loaded.value;
   if (context.request.token === "") return ok(dataReply({ auth: unauthenticatedMounts(installation), secret: {} }));
-  const acl = await aclOfRequest(context, installation);
+  const acl = await aclOfRequest(context.env, installation, context.request);
   if (!acl) return err(DENIED);
   const now = currentTime();
   const reached = (prefix: string, mounts: readonly MountAtPath[]) =>
@@ -66,7 +65,7 @@ async function readMount(context: OpenContext): Answered {
   const { loaded } = context;
   if (!loaded.ok) return loaded;
   const installation = loaded.value;
-  const acl = await aclOfRequest(context, installation);
+  const acl = await aclOfRequest(context.env, installation, context.request);
   if (!acl) return err(DENIED);
   const wanted = `${context.params.path ?? ""}/`;
   const mounts: MountAtPath[] = [

@@ -1,4 +1,3 @@
-import { callerRecord } from "../../auth/caller.ts";
 import type { CallContext } from "../../auth/route.ts";
 import { currentTime, formatRfc3339, formatTime } from "../../base/clock.ts";
 import { aclOfToken } from "../../identity/standing.ts";
@@ -154,7 +153,7 @@ export type May = (operation: Operation, path: string, alternatePath?: string) =
 
 /** Evaluates the policies of the caller, for answers that show what it may do. */
 export async function mayOf({ env, installation, caller }: CallContext): Promise<May> {
-  const acl = await aclOfToken(env, installation, callerRecord(caller));
+  const acl = await aclOfToken(env, installation, caller.record);
   const now = currentTime();
   return (operation, path, alternatePath) => {
     const access = { operation, path, ...(alternatePath !== undefined && { alternatePath }) };

@@ -1,4 +1,4 @@
-import { type Caller, callerRecord } from "../../auth/caller.ts";
+import type { Caller } from "../../auth/caller.ts";
 import { type Answered, type CallContext, type Route, tokenRoute, withParameters } from "../../auth/route.ts";
 import { NO_CONTENT, plainAnswer } from "../../auth/route-description.ts";
 import { auditTeamToken } from "../../auth/team-caller.ts";
@@ -32,7 +32,7 @@ import { LISTED_TOKEN_VIEW, TOKEN_VIEW } from "./render.ts";
 /** The caller as the author of what it makes: a team, or the user that stands for its entity or its display name. */
 export async function authorOf(keys: Keys, caller: Caller): Promise<Author> {
   if (caller.kind === "team") return { type: "teams", id: caller.team.teamId, name: caller.team.name };
-  const { entityId, displayName } = callerRecord(caller);
+  const { entityId, displayName } = caller.record;
   const identity = entityId === "" ? `name\0${displayName}` : `entity\0${entityId}`;
   return { type: "users", id: await userIdOf(keys, identity), name: displayName };
 }

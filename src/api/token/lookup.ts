@@ -1,4 +1,4 @@
-import { type Caller, callerOf, callerRecord, type ParsedToken } from "../../auth/caller.ts";
+import { type Caller, callerOf, type ParsedToken } from "../../auth/caller.ts";
 import { LOOKUP_SHAPE, lookupBatch, lookupTeam, lookupToken } from "../../auth/render.ts";
 import { type Answered, type CallContext, type Route, simpleRoute, tokenRoute } from "../../auth/route.ts";
 import { dataAnswer } from "../../auth/route-description.ts";
@@ -45,7 +45,7 @@ export const LOOKUP_ROUTES: readonly Route[] = [
       if (!prepared) return err(BAD_TOKEN);
       if (prepared.kind !== "service") {
         const holder = await callerOf(env, context.installation, prepared);
-        return holder ? shown(env, callerRecord(holder), lookupOf(holder, prepared.text, now)) : err(BAD_TOKEN);
+        return holder ? shown(env, holder.record, lookupOf(holder, prepared.text, now)) : err(BAD_TOKEN);
       }
       const outcome = await outcomeOf(context, lookUpOf(tokenTarget(prepared)));
       if (!outcome.ok || outcome.value.kind !== "token") return err(BAD_TOKEN);
@@ -62,7 +62,7 @@ export const LOOKUP_ROUTES: readonly Route[] = [
     async prepare(context) {
       const { accessor } = context.fields;
       if (accessor === "") return refuse("missing accessor");
-      const found = await accessorTarget(context, accessor);
+      const found = await accessorTarget(context.installation.keys, accessor);
       return ok(found && lookUpOf(found));
     },
     action: async (context) => inCallersTree(context, context.prepared),
@@ -76,7 +76,7 @@ export const LOOKUP_ROUTES: readonly Route[] = [
 ];
 
 function lookUpCaller({ env, caller, presented }: CallContext): Answered {
-  return shown(env, callerRecord(caller), lookupOf(caller, presented.text, currentTime()));
+  return shown(env, caller.record, lookupOf(caller, presented.text, currentTime()));
 }
 
 /** What a look-up answers, with the policies of the token's entity if it has any. */

@@ -88,7 +88,7 @@ export const RENEW_ROUTES: readonly Route[] = [
     async prepare(context) {
       const { accessor } = context.fields;
       if (accessor === "") return refuse("missing accessor");
-      const found = await accessorTarget(context, accessor);
+      const found = await accessorTarget(context.installation.keys, accessor);
       return found ? renewal(context, found.treeId, found.target, "") : refuse("invalid accessor");
     },
     action: async (context) => inCallersTree(context, context.prepared.targeted),

@@ -55,7 +55,7 @@ export const REVOKE_ROUTES: readonly Route[] = [
     async prepare(context): Promise<Result<NamedToken>> {
       const { accessor } = context.fields;
       if (accessor === "") return refuse("missing accessor");
-      const found = await accessorTarget(context, accessor);
+      const found = await accessorTarget(context.installation.keys, accessor);
       const asked = askedBy(context.request);
       return ok(found && { treeId: found.treeId, action: { kind: "revoke", target: found.target, asked } });
     },

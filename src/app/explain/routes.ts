@@ -1,10 +1,4 @@
-import {
-  explainDecision,
-  policiesOfDecision,
-  type Subject,
-  subjectOfAccessor,
-  subjectOfToken,
-} from "../../auth/explain.ts";
+import { explainDecision, type Subject, subjectOfAccessor, subjectOfToken } from "../../auth/explain.ts";
 import { type CallContext, type Route, tokenRoute, withAlternatePath } from "../../auth/route.ts";
 import { dataAnswer } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
@@ -79,15 +73,14 @@ async function explain(
 
   const { caller } = subject;
   const explained = await explainDecision(context, caller, access, asked.clientAddress);
-  const { decided, entity, step } = explained;
-  const policies = policiesOfDecision(caller, explained);
+  const { decided, step, policies } = explained;
   const now = currentTime();
   const known = {
     ...about,
     policies,
     missing_policies: policies.filter((name) => !installation.hasPolicy(name, now)),
   };
-  if (!decided.ok) return plain(false, entity.ok ? words.ADDRESS : words.ENTITY, known);
+  if (!decided.ok) return plain(false, explained.hasGoodEntity ? words.ADDRESS : words.ENTITY, known);
   const details = await detailsOf(env, step, now);
   if (decided.value) {
     const reason = found.ok ? reasonOf(step, decided.value, access) : words.unservedReason(found.error.code);

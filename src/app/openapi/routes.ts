@@ -1,4 +1,4 @@
-import { aclOfRequest } from "../../auth/acl-of-request.ts";
+import { aclOfRequest } from "../../auth/caller.ts";
 import { type OpenContext, openRoute, type Route } from "../../auth/route.ts";
 import { plainAnswer } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
@@ -70,7 +70,7 @@ async function answer(context: OpenContext, routes: RoutesByPlace): Promise<Resu
 /** Returns the mounts that the caller can access; null for a request without a valid token. */
 async function accessibleMounts(context: OpenContext): Promise<readonly Mount[] | null> {
   const { loaded } = context;
-  const acl = loaded.ok ? await aclOfRequest(context, loaded.value) : null;
+  const acl = loaded.ok ? await aclOfRequest(context.env, loaded.value, context.request) : null;
   if (!loaded.ok || !acl) return null;
   const now = currentTime();
   return loaded.value.mounts.filter(({ path }) => acl.grantsAnythingUnder(`auth/${path}`, now));

@@ -1,4 +1,3 @@
-import { callerRecord } from "../../../auth/caller.ts";
 import { readRoute } from "../../../auth/record-routes.ts";
 import {
   type Answered,
@@ -54,7 +53,7 @@ async function makeToken({ env, installation, request, params, caller }: CallCon
   if (!maySign(signer.key, role.clientId)) {
     return refuse("the key does not list the client ID of the role as an allowed client ID");
   }
-  const { entityId } = callerRecord(caller);
+  const { entityId } = caller.record;
   if (entityId === "") return refuse("no entity associated with the request's token");
   const view = await loadEntity(env, entityId);
   if (!view || view.disabled) return err(UNAUTHENTICATED);

@@ -130,7 +130,7 @@ export const TOKEN_LINEAGE_ROUTES: readonly Route[] = withParameters({ accessor:
     async prepare(context) {
       const { token, accessor } = context.fields;
       if ((token === "") === (accessor === "")) return refuse("a token or an accessor says which is meant");
-      if (accessor !== "") return ok(await accessorTarget(context, accessor.trim()));
+      if (accessor !== "") return ok(await accessorTarget(context.installation.keys, accessor.trim()));
       const read = await readTargetToken(context, token);
       if (!read.ok) return read;
       return ok(read.value?.kind === "service" ? tokenTarget(read.value) : null);
