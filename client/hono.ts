@@ -2,16 +2,16 @@ import type { Context, MiddlewareHandler } from "hono";
 import { type AuthorizeOptions, authorize } from "./index.ts";
 import type { Allowed, TokenAuthorityBinding } from "./types.ts";
 
-/** What the handlers behind `protect` find in their context: `c.get("grove").holder` is the caller. */
+/** Context variables behind `protect`. `c.get("grove").holder` is the caller. */
 export interface GroveVariables {
   readonly grove: Allowed;
 }
 
 /**
- * Lets a request pass when the policies of its token allow it, and answers 401, 403, 400 or 503 otherwise.
+ * Middleware that passes a request if the policies of its token allow it, and otherwise answers 401, 403, 400 or 503.
  *
- * @param binding gives the service binding to Grove's entrypoint `TokenAuthority`
- * @param options how the request is read; a function when that depends on the request
+ * @param binding returns the service binding to Grove's entrypoint `TokenAuthority`
+ * @param options how the request is read; a function if that depends on the request
  */
 export function protect<B extends object = object>(
   binding: (env: B) => Pick<TokenAuthorityBinding, "authorize">,

@@ -1,38 +1,36 @@
 import type { Allowed, Authorization, AuthorizeRequest, Operation, Refusal, TokenAuthorityBinding } from "./types.ts";
 
-/**
- * Turns a request to another Worker into the caller's identity, or into a ready refusal, by asking Grove over the service
- * binding. `grove/hono` has it as middleware.
+/*
+ * Authorizes requests to another Worker by asking Grove over a service binding. `grove/hono` has the same as middleware.
  */
 
-/** How a request is read. Everything has a default. */
+/** How a request is read. All options have defaults. */
 export interface AuthorizeOptions {
-  /** The path in the policies. Default: the path of the URL, decoded, without its first slash. */
+  /** The path for the policies. Default: the decoded path of the URL without its first slash. */
   readonly path?: string;
-  /** Default: by the method of the request; POST and PUT are `create_or_update`. */
+  /** Default: from the method of the request. POST and PUT are `create_or_update`. */
   readonly operation?: Operation;
   /** Fields for rules that limit parameters. A decision about fields is never cached. */
   readonly data?: Readonly<Record<string, unknown>>;
-  /** The address of the end client. Default: the header `CF-Connecting-IP`, which the platform sets. */
+  /** The address of the client. Default: the header `CF-Connecting-IP`, which the platform sets. */
   readonly clientAddress?: string;
   /**
-   * Seconds that this isolate may repeat a permission without asking Grove. Default 0: every request asks.
+   * Seconds for which this isolate may cache a permission. Default 0: Grove is asked for every request.
    *
-   * A revoked or expired token, and a changed policy, are noticed at most this much later. Refusals and tokens with a
-   * limited number of uses are never cached.
+   * A revoked or expired token, or a changed policy, takes effect up to this much later. Refusals, and tokens with a limited
+   * number of uses, are never cached.
    */
   readonly cacheSeconds?: number;
 }
 
-/** The caller of a request that may go on, or the answer for one that may not. */
+/** The caller of an allowed request, or the response that refuses it. */
 export type Authorized = Allowed | { readonly allowed: false; readonly response: Response };
 
 /**
- * Decides about `request` by its token: `X-Vault-Token`, else `Authorization: Bearer`.
+ * Decides about a request by its token: `X-Vault-Token`, else `Authorization: Bearer`. Throws nothing.
  *
- * @returns the caller, or a response to send back as it is: 401 without a good token, 403 when the policies refuse, 400
- *   for a path that no policy can name, 503 while Grove can't decide. Nothing is thrown: a caller that forgets to catch must not
- *   let a request pass.
+ * @returns the caller, or a response to return unchanged: 401 without a valid token, 403 when the policies refuse, 400 for an
+ *   invalid path, 503 while Grove can't decide.
  */
 export async function authorize(
   grove: Pick<TokenAuthorityBinding, "authorize">,
@@ -78,7 +76,7 @@ function tokenOf(request: Request): string {
   return bearer?.[1] ?? "";
 }
 
-/** Decoded once, as Grove decodes the paths of its own interface: `%61dmin` must not escape a rule for `admin`. */
+/** Decodes the path once, as Grove decodes its own paths: `%61dmin` must not avoid a rule for `admin`. */
 function pathOf(request: Request): string | null {
   try {
     return decodeURIComponent(new URL(request.url).pathname).replace(/^\/+/, "");
@@ -112,7 +110,7 @@ function refusalFor({ reason, message }: Refusal): Authorized {
   }
 }
 
-/** @param challenge the value of `WWW-Authenticate` (RFC 6750, section 3), if any */
+/** @param challenge the value of `WWW-Authenticate` (RFC 6750, section 3) */
 function refuse(status: number, message: string, challenge?: string): Authorized {
   const headers = new Headers({ "Content-Type": "application/json", "Cache-Control": "no-store" });
   if (challenge !== undefined) headers.set("WWW-Authenticate", challenge);
@@ -120,11 +118,11 @@ function refuse(status: number, message: string, challenge?: string): Authorized
   return { allowed: false, response: new Response(JSON.stringify({ errors: [message] }), { status, headers }) };
 }
 
-/** Permissions of this isolate by what was asked. The oldest goes first when it is full. */
+/** Cached permissions of this isolate, by request. The oldest is evicted first. */
 const cache = new Map<string, { readonly decision: Allowed; readonly until: number }>();
 const CACHE_ENTRIES = 2_000;
 
-/** A digest, so that no token lies in memory longer than its request. */
+/** Returns a digest as the key, so that no token stays in memory after its request. */
 async function cacheKey(token: string, asked: AuthorizeRequest): Promise<string> {
   const text = JSON.stringify([token, asked.path, asked.operation, asked.clientAddress ?? null]);
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));

@@ -1,26 +1,25 @@
-/**
- * What other Workers send and get over service bindings to Grove. An answer is a refusal unless it says otherwise.
- *
- * This file imports nothing, so that it can be used from any project and any TypeScript configuration.
+/*
+ * Types of requests and answers over service bindings to Grove. This file imports nothing, so that any project can use it with
+ * any TypeScript configuration.
  */
 
-/** What is asked of a path, in the terms of policies. `create_or_update`: a write whose target may or may not exist. */
+/** An operation of policies. `create_or_update`: a write whose target may or may not exist. */
 export type Operation = "read" | "list" | "scan" | "create" | "update" | "create_or_update" | "patch" | "delete";
 
-/** Who holds a token. Times in ms since 1970. Nothing here is secret. */
+/** The holder of a token. Contains no secret. Times in ms since 1970. */
 export interface TokenHolder {
   readonly type: "service" | "batch" | "team";
-  /** Names the token without being it; "" for a batch token, the id of the token for a team. */
+  /** Public identifier of the token; "" for a batch token, the id of a team token. */
   readonly accessor: string;
   readonly displayName: string;
-  /** Of the token itself. */
+  /** Policies of the token itself. */
   readonly policies: readonly string[];
-  /** Of the entity and its groups. */
+  /** Policies of the entity and its groups. */
   readonly identityPolicies: readonly string[];
   /** "" without an entity. */
   readonly entityId: string;
   readonly meta: Readonly<Record<string, string>> | null;
-  /** The path that made the token. */
+  /** The path that created the token. */
   readonly path: string;
   readonly createdAt: number;
   /** null: never. */
@@ -29,27 +28,27 @@ export interface TokenHolder {
   readonly usesLeft: number;
 }
 
-/** A request that a Worker has received, in the terms of policies. */
+/** A request to a Worker, in the terms of policies. */
 export interface AuthorizeRequest {
-  /** Without a slash at its beginning; a list or scan without one at its end. */
+  /** Without a slash at the beginning. The path of a list or scan has none at the end. */
   readonly path: string;
   readonly operation: Operation;
   /** The fields of the request, for rules that limit parameters. */
   readonly data?: Readonly<Record<string, unknown>>;
-  /** Seconds, when the answer is asked for wrapped: for rules that demand it. */
+  /** Wrap TTL in seconds if the client asks for a wrapped answer, for rules that require one. */
   readonly wrapTtlSeconds?: number;
-  /** The address of the end client. Without it a token that is bound to networks is refused. */
+  /** The address of the client. Without it, a token that is bound to networks is refused. */
   readonly clientAddress?: string;
 }
 
-/** Why something was refused. */
+/** The reason of a refusal. */
 export interface Refusal {
   /**
-   * `unauthenticated`: the token is no good. `denied`: the policies refuse. `invalid`: the request is wrong in itself, or
-   * what it names does not exist. `unavailable`: no decision is possible now; the same request may succeed later.
+   * `unauthenticated`: the token is not valid. `denied`: the policies refuse. `invalid`: the request is invalid, or names
+   * something that does not exist. `unavailable`: no decision is possible now; the same request may succeed later.
    */
   readonly reason: "unauthenticated" | "denied" | "invalid" | "unavailable";
-  /** For the logs of the calling Worker; never holds a value that was sent. */
+  /** For the logs of the calling Worker. Never contains a value of the request. */
   readonly message: string;
 }
 
@@ -59,32 +58,32 @@ export interface Allowed {
   readonly holder: TokenHolder;
   /** The deciding rule has `sudo`. */
   readonly sudo: boolean;
-  /** Of a write: may it create? */
+  /** True when a write may create the target. */
   readonly create: boolean;
-  /** Of a write: may it change what is there? */
+  /** True when a write may change an existing target. */
   readonly update: boolean;
-  /** Of a list or scan: the largest page to give in place of what was asked for, 0 for no limit; null: as asked. */
+  /** Size of the page of a list or scan, in place of the requested size; 0: no limit; null: as requested. */
   readonly limit: number | null;
 }
 
 /** The decision about a request. */
 export type Authorization = Allowed | ({ readonly allowed: false } & Refusal);
 
-/** The holder of a token, or why there is none. */
+/** The holder of a token, or a refusal. */
 export type Lookup = { readonly found: true; readonly holder: TokenHolder } | ({ readonly found: false } & Refusal);
 
-/** A lease, or why there is none. */
+/** A lease, or a refusal. */
 export type LeaseAnswer =
   | { readonly done: true; readonly lease: Lease; readonly warnings: readonly string[] }
   | ({ readonly done: false } & Refusal);
 
-/** Whether a lease was revoked; one that was not there counts as revoked. */
+/** The result of a revocation. A lease that does not exist counts as revoked. */
 export type LeaseRevocation = { readonly done: true } | ({ readonly done: false } & Refusal);
 
 /** The lease of a secret or of a token. Times in ms since 1970. */
 export interface Lease {
   readonly id: string;
-  /** The path that made the secret or the token. */
+  /** The path that created the secret or the token. */
   readonly path: string;
   readonly issuedAt: number;
   /** null: never. */
@@ -92,36 +91,36 @@ export interface Lease {
   readonly renewable: boolean;
 }
 
-/** A secret that another Worker hands out and wants a lease for. Durations in seconds, 0 or absent: not set. */
+/** A lease to register for a secret. Durations in seconds; 0 or absent: not set. */
 export interface NewLease {
-  /** The token that holds the lease: it ends with the token. Give this or `accessor`. */
+  /** The token that holds the lease, which ends with it. Either this or `accessor` is required. */
   readonly token?: string;
   readonly accessor?: string;
-  /** The path that made the secret. */
+  /** The path that created the secret. */
   readonly path: string;
   readonly ttl?: number;
   readonly maxTtl?: number;
   readonly renewable?: boolean;
-  /** Where Grove sends the revocation: an https URL, or `service://BINDING/path`. */
+  /** Target of the revocation: an https URL, or `service://BINDING/path`. */
   readonly target: string;
-  /** Sent with the revocation. Kept sealed. */
+  /** Data that are sent with the revocation. Stored sealed. */
   readonly data?: Readonly<Record<string, unknown>>;
 }
 
 /** A service binding to Grove's entrypoint `TokenAuthority`. */
 export interface TokenAuthorityBinding {
-  /** Lets a token and its policies decide about a request. Counts one use of the token, also when they refuse. */
+  /** Decides about a request by a token and its policies. Counts one use of the token, even if the policies refuse. */
   authorize(token: string, request: AuthorizeRequest): Promise<Authorization>;
-  /** Who holds a token. Counts no use and asks no policy, so it must not be used to let anybody in. */
+  /** Returns the holder of a token. Counts no use and evaluates no policy, so it must not be used to grant access. */
   lookup(token: string): Promise<Lookup>;
 }
 
 /** A service binding to Grove's entrypoint `LeaseAuthority`. */
 export interface LeaseAuthorityBinding {
-  /** Gives a lease on a secret to a token. When either ends, Grove asks the target to revoke the secret. */
+  /** Registers a lease for a token. When the token or the lease ends, Grove calls the target to revoke the secret. */
   register(lease: NewLease): Promise<LeaseAnswer>;
   lookup(leaseId: string): Promise<LeaseAnswer>;
-  /** `increment` in seconds; 0 or absent repeats the last grant. */
+  /** `increment` in seconds; 0 or absent: as granted last. */
   renew(leaseId: string, increment?: number): Promise<LeaseAnswer>;
   /** Revokes a lease and waits for its target. */
   revoke(leaseId: string): Promise<LeaseRevocation>;

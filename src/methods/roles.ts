@@ -2,15 +2,15 @@ import type { TokenSettings } from "../auth/token-settings.ts";
 import type { SealedValues } from "../storage/sealed-values.ts";
 import { isName } from "../wire/path-name.ts";
 
-/** Characters of a role's name. */
+/** Maximum length of a role's name. */
 export const MAX_ROLE_NAME = 128;
 
-/** True for a string that can be the name of a role. */
+/** True for a valid name of a role. */
 export function isRoleName(text: string): boolean {
   return text.length <= MAX_ROLE_NAME && isName(text);
 }
 
-/** Names of the roles of a mount that give tokens this policy. */
+/** Returns the names of the roles whose tokens get this policy. */
 export function rolesGiving(roles: SealedValues<{ readonly token: TokenSettings }>, policy: string): string[] {
   const holding = roles.holding(policy).filter(([, { token }]) => token.policies.includes(policy));
   return holding.map(([name]) => name);

@@ -4,7 +4,7 @@ import type { PrivateHosts } from "../base/private-hosts.ts";
 import { outboundProblem } from "../base/public-host.ts";
 import { err, type Failure, ok, type Result, unavailable } from "../base/result.ts";
 
-/** A request to a service, complete: nothing is added to it. */
+/** A complete request to a service. */
 export type OutboundRequest = {
   readonly method: "GET" | "POST" | "PUT";
   readonly url: string;
@@ -13,32 +13,27 @@ export type OutboundRequest = {
 };
 
 export type SendLimits = {
-  /** For the whole answer, body included. */
+  /** Limit for the whole answer with its body. */
   readonly timeoutMs: number;
-  /** Reading stops beyond it. */
+  /** Maximum size of the body. */
   readonly maxBytes: number;
-  /** Hosts that may be called beside public ones; "any" for services of the machine, which the settings name. */
+  /** Hosts that may be called besides public ones; "any" for local services in the settings. */
   readonly hosts: PrivateHosts | "any";
 };
 
-/** An answer, and the pause in seconds that the service asks for before the next try (null: it doesn't say). */
+/** An answer. */
 export interface SentAnswer {
   readonly status: number;
   readonly contentType: string | null;
   readonly body: string;
+  /** The header `Retry-After`; null without one. */
   readonly retryAfterSeconds: number | null;
 }
 
-/**
- * Why there is no answer. A too long one, or one that is not UTF-8, will not be another one next time, and a host that may not
- * be called stays one.
- */
+/** Why there is no answer. A retry does not help after "unreadable" (too long or not UTF-8) and "not_allowed". */
 export type NoAnswer = "unreachable" | "timeout" | "unreadable" | "not_allowed";
 
-/**
- * Sends one request. A redirect is an answer like any other and is not followed: it would let the server that
- * answers choose the next host.
- */
+/** Sends one request. A redirect is returned and not followed: the server could choose the next host. */
 export async function send(request: OutboundRequest, limits: SendLimits): Promise<Result<SentAnswer, NoAnswer>> {
   const { method, url, headers, body } = request;
   if (limits.hosts !== "any" && outboundProblem(new URL(url), limits.hosts) !== null) return err("not_allowed");
@@ -54,10 +49,7 @@ export async function send(request: OutboundRequest, limits: SendLimits): Promis
   }
 }
 
-/**
- * The answer, read to its end or given up: nothing of it is under way afterwards. An answer that refuses or fails says so by its
- * status: its text is "" where it can't be read.
- */
+/** Fetches the answer and reads it completely. An unreadable body of an error status is "". */
 async function fetchText(request: Request, { maxBytes }: SendLimits): Promise<Result<SentAnswer, NoAnswer>> {
   const response = await fetch(request);
   const body = await readBoundedText(response, maxBytes);
@@ -71,10 +63,10 @@ async function fetchText(request: Request, { maxBytes }: SendLimits): Promise<Re
   });
 }
 
-/** When a service is overloaded or failing, the time in seconds after which a client may try again. */
+/** Time (s) after which a client may retry when a service does not answer. */
 const RETRY_AFTER_SECONDS = 5;
 
-/** The failure of a request that depends on a service which does not answer, or not now. */
+/** Returns the failure of a request that needs a service that does not answer. */
 export function serviceUnavailable(message: string): Failure {
   return unavailable(message, RETRY_AFTER_SECONDS);
 }

@@ -8,25 +8,25 @@ import type { Installation } from "../system/installation.ts";
 import type { AuditNotes } from "../wire/audit.ts";
 import { failureOfException, toWire } from "../wire/failure.ts";
 
-/** What is asked for, for the audit log. */
+/** A call of another Worker, for the audit log. */
 export interface Asked {
-  /** "unknown" for what can't be read. */
+  /** "unknown" for an invalid call. */
   readonly operation: Operation | "unknown";
   readonly path: string;
   readonly clientAddress: string | null;
   /** "" without one. */
   readonly token: string;
   readonly data: Readonly<Record<string, unknown>>;
-  /** True when the call changes something, which is on record before it does. */
+  /** True when the call changes something. It is then logged before it acts. */
   readonly acts: boolean;
 }
 
-/** Does what is asked for, and adds to the notes what the audit log shall say of it. `id` is that of the call, as the log has it. */
+/** Performs the call, and adds notes for the audit log. `id` is the id of the call in the log. */
 type Answer<T> = (installation: Installation, notes: AuditNotes, id: string) => Promise<Result<T>>;
 
 /**
- * Answers a call of another Worker, with its lines in the audit log. Whatever goes wrong becomes a failure: a thrown error
- * would leave it to the calling Worker to refuse. A caller that is gone changes nothing: what was begun is finished.
+ * Answers a call of another Worker and logs it. Exceptions become failures, because a calling Worker could treat an exception
+ * as a permission. The call is completed even if the caller disconnects.
  */
 export function audited<T>(
   env: Env,
@@ -60,7 +60,7 @@ async function answerOnRecord<T>(
   return result;
 }
 
-/** A failure as other Workers get it. */
+/** Returns a failure in the form for other Workers. */
 export function refusalOf(failure: Failure): Refusal {
   return { reason: reasonOf(failure), message: toWire(failure).errors[0] ?? "not found" };
 }

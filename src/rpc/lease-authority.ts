@@ -10,55 +10,53 @@ import type { Installation } from "../system/installation.ts";
 import type { AuditNotes } from "../wire/audit.ts";
 import { type Asked, audited, refusalOf } from "./audited.ts";
 
-const LONGEST_ID = 4096;
+const MAX_ID_LENGTH = 4096;
 
-/** The calling Worker stands for itself. */
-const NO_OBSERVER = { clientAddress: null, token: "" } as const;
+/** A Worker calls without a token and without a client address. */
+const WORKER = { clientAddress: null, token: "" } as const;
 
 /**
- * The leases of secrets that other Workers hand out, over a service binding to the entrypoint `LeaseAuthority`. Apart from
- * `TokenAuthority`, so that a Worker that only checks tokens can't end anything. After any refusal a secret has no lease:
- * revoke it yourself.
+ * The entrypoint `LeaseAuthority` for service bindings: leases of secrets that other Workers issue. It is separate from
+ * `TokenAuthority`, so that a Worker that only checks tokens can't revoke anything. After a refusal of `register` there is no
+ * lease, and the caller must revoke the secret.
  */
 export class LeaseAuthority extends WorkerEntrypoint<Env> implements LeaseAuthorityBinding {
-  /** Gives a lease on a secret to a token. When either ends, Grove notifies the target to revoke the secret. */
+  /** Registers a lease for a token. When the token or the lease ends, Grove calls the target to revoke the secret. */
   async register(lease: NewLease): Promise<LeaseAnswer> {
     const registration = readRegistration(lease);
     const { path, accessor, token, target, ttl, maxTtl } = lease;
-    const asked = { operation: "create", path: "sys/leases/register", acts: true } as const;
+    const data = { path, accessor, token, target, ttl, maxTtl };
     return this.#answer(
-      { ...asked, data: { path, accessor, token, target, ttl, maxTtl } },
+      { operation: "create", path: "sys/leases/register", acts: true, data },
       async (installation, notes) =>
         registration.ok ? registerLease(this.env, installation, registration.value, notes) : registration,
     );
   }
 
-  /** The lease with this id, of a secret or of a token. */
+  /** Returns the lease of a secret or of a token. */
   async lookup(leaseId: string): Promise<LeaseAnswer> {
-    const asked = { operation: "read", path: "sys/leases/lookup", acts: false } as const;
-    return this.#answer({ ...asked, data: { lease_id: leaseId } }, (installation, notes) =>
-      onId(leaseId, (id) => lookupLease(this.env, installation, id, notes)),
+    return this.#answer(
+      { operation: "read", path: "sys/leases/lookup", acts: false, data: { lease_id: leaseId } },
+      (installation, notes) => onId(leaseId, (id) => lookupLease(this.env, installation, id, notes)),
     );
   }
 
-  /** Renews the lease of a secret. `increment` in seconds; 0 or absent repeats the last grant. */
+  /** Renews the lease of a secret. `increment` in seconds; 0 or absent: as granted last. */
   async renew(leaseId: string, increment = 0): Promise<LeaseAnswer> {
-    const asked = { operation: "update", path: "sys/leases/renew", acts: true } as const;
-    return this.#answer({ ...asked, data: { lease_id: leaseId, increment } }, async (installation) => {
+    const data = { lease_id: leaseId, increment };
+    return this.#answer({ operation: "update", path: "sys/leases/renew", acts: true, data }, async (installation) => {
       if (!Number.isSafeInteger(increment)) return refuse("increment must be a whole number of seconds");
       return onId(leaseId, (id) => renewLease(this.env, installation, id, increment));
     });
   }
 
-  /** Revokes a lease and waits for its target. That of a token goes with everything below the token. */
+  /** Revokes a lease and waits for its target. The lease of a token is revoked with all descendants of the token. */
   async revoke(leaseId: string): Promise<LeaseRevocation> {
-    const asked = { ...NO_OBSERVER, operation: "update", path: "sys/leases/revoke", acts: true } as const;
-    const call = { ...asked, data: { lease_id: leaseId } };
+    const path = "sys/leases/revoke";
+    const call = { ...WORKER, operation: "update", path, acts: true, data: { lease_id: leaseId } } as const;
     const result = await audited(this.env, this.ctx, call, (installation, notes, request) => {
-      const ending = { ...UNASKED, request, path: asked.path };
-      return onId(leaseId, (id) =>
-        revokeLease(this.env, installation, id, { wait: true, force: false, asked: ending }, notes),
-      );
+      const how = { wait: true, force: false, asked: { ...UNASKED, request, path } };
+      return onId(leaseId, (id) => revokeLease(this.env, installation, id, how, notes));
     });
     return result.ok ? { done: true } : { done: false, ...refusalOf(result.error) };
   }
@@ -67,7 +65,7 @@ export class LeaseAuthority extends WorkerEntrypoint<Env> implements LeaseAuthor
     asked: Pick<Asked, "acts" | "data" | "operation" | "path">,
     work: (installation: Installation, notes: AuditNotes) => Promise<Result<GrantedLease | ShownLease>>,
   ): Promise<LeaseAnswer> {
-    const result = await audited(this.env, this.ctx, { ...NO_OBSERVER, ...asked }, work);
+    const result = await audited(this.env, this.ctx, { ...WORKER, ...asked }, work);
     if (!result.ok) return { done: false, ...refusalOf(result.error) };
     const shown = result.value;
     return { done: true, lease: leaseOf(shown), warnings: "warnings" in shown ? shown.warnings : [] };
@@ -86,7 +84,7 @@ function readRegistration(lease: NewLease): Result<LeaseRegistration> {
 }
 
 async function onId<T>(leaseId: unknown, work: (id: string) => Promise<Result<T>>): Promise<Result<T>> {
-  return typeof leaseId === "string" && leaseId.length <= LONGEST_ID ? work(leaseId) : refuse("invalid lease");
+  return typeof leaseId === "string" && leaseId.length <= MAX_ID_LENGTH ? work(leaseId) : refuse("invalid lease");
 }
 
 function leaseOf(shown: GrantedLease | ShownLease): Lease {

@@ -22,17 +22,16 @@ import { fieldSchema, isObject, readValues, sent } from "../wire/fields.ts";
 import { isListing, pathProblem } from "../wire/request.ts";
 import { audited, refusalOf } from "./audited.ts";
 
-/** A call that reads. */
 const READS = { operation: "read", clientAddress: null, data: {}, acts: false } as const;
 
 /**
- * The tokens of Grove for other Workers, over a service binding to the entrypoint `TokenAuthority`: a Worker with the binding
- * is trusted with it. Every answer is a value and a refusal unless it says otherwise; nothing is thrown for a bad token.
+ * The entrypoint `TokenAuthority` for service bindings: other Workers check tokens of Grove. A Worker with the binding is
+ * trusted. Every answer is a value; no exception is thrown for an invalid token.
  */
 export class TokenAuthority extends WorkerEntrypoint<Env> implements TokenAuthorityBinding {
   /**
-   * The holder of a token, without counting a use and without a check of the address. Do not use it to let anybody in:
-   * `authorize` counts the use and evaluates the policies.
+   * Returns the holder of a token. Counts no use and does not check the address. Do not use it to grant access: `authorize`
+   * counts the use and evaluates the policies.
    */
   async lookup(token: string): Promise<Lookup> {
     const text = readTokenText(token);
@@ -43,7 +42,7 @@ export class TokenAuthority extends WorkerEntrypoint<Env> implements TokenAuthor
     return result.ok ? { found: true, holder: result.value } : { found: false, ...refusalOf(result.error) };
   }
 
-  /** Lets a token and its policies decide about a request. Counts one use of the token, also when they refuse. */
+  /** Decides about a request by a token and its policies. Counts one use of the token, even if the policies refuse. */
   async authorize(token: string, request: AuthorizeRequest): Promise<Authorization> {
     const text = readTokenText(token);
     const read = readAuthorizeRequest(request);
@@ -57,7 +56,7 @@ export class TokenAuthority extends WorkerEntrypoint<Env> implements TokenAuthor
     return result.ok ? result.value : { allowed: false, ...refusalOf(result.error) };
   }
 
-  /** The team that a token belongs to, null when it is not the good token of a team. Counts as a use. */
+  /** Returns the team of a token; null without a valid team token. Updates the time of its last use. */
   async lookupTeam(token: string): Promise<TeamTokenInfo | null> {
     const text = readTokenText(token);
     const asked = { ...READS, path: "authentication-tokens", token: text };
@@ -68,7 +67,7 @@ export class TokenAuthority extends WorkerEntrypoint<Env> implements TokenAuthor
     return result.ok ? result.value : null;
   }
 
-  /** Refuses what is no request, on record. */
+  /** Logs and refuses an invalid request. */
   async #answerRefused(token: string, failure: Failure): Promise<Authorization> {
     const asked = { ...READS, operation: "unknown", path: "", token } as const;
     await audited(this.env, this.ctx, asked, async () => err(failure));
@@ -105,7 +104,7 @@ export class TokenAuthority extends WorkerEntrypoint<Env> implements TokenAuthor
   }
 }
 
-/** A caller as other Workers see it. */
+/** Returns a caller in the form for other Workers. */
 function holderOf(caller: Caller, identityPolicies: readonly string[]): TokenHolder {
   const { displayName, policies, entityId, meta, path, createdAt } = caller.record;
   return {
@@ -133,19 +132,19 @@ const REQUEST = fieldSchema({
   clientAddress: sent(shortString("must be a string", MAX_ADDRESS_LENGTH)),
 });
 
-/** A request in the terms of policies, and where it comes from. */
+/** A request in the terms of policies, and its client address. */
 interface ReadRequest {
   readonly access: AccessRequest;
   readonly clientAddress: string | null;
 }
 
-/** Reads what another Worker sends: its types are compiled, so nothing is certain about the values. */
+/** Reads the request of another Worker. Its types exist only at compile time, so the values are checked. */
 function readAuthorizeRequest(request: unknown): Result<ReadRequest> {
   if (!isObject(request)) return refuse("invalid request: it");
   const parsed = readValues(REQUEST, request);
   if (!parsed.ok) return refuse(`invalid request: ${parsed.error.name}`);
   const { operation, data = {}, wrapTtlSeconds = 0, clientAddress } = parsed.value;
-  // The same rules as for a path of the interface: without slashes at its beginning, a list without one at its end.
+  // The rules for paths of the HTTP interface: no slash at the beginning, and none at the end of a list.
   const path = parsed.value.path.replace(/^\/+/, "");
   const problem = pathProblem(path);
   if (problem) return refuse(problem);
@@ -158,7 +157,7 @@ function readAuthorizeRequest(request: unknown): Result<ReadRequest> {
   return ok({ access, clientAddress: clientAddress ?? null });
 }
 
-/** The text of a token; "" for everything that can't be one. */
+/** Returns the text of a token; "" for an invalid value. */
 function readTokenText(token: unknown): string {
   return typeof token === "string" && token.length <= MAX_TOKEN_LENGTH ? token.trim() : "";
 }

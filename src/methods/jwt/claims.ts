@@ -3,16 +3,16 @@ import { globMatches } from "../../token/rules/glob.ts";
 
 const MAX_HOLDER_LENGTH = 512;
 
-/** The claims of a token whose signature is good. */
+/** The claims of a token. */
 export type Claims = Readonly<Record<string, unknown>>;
 
 /** How values of bound claims are compared. */
 export type BoundClaimsType = "string" | "glob";
 
 /**
- * The value of a claim; undefined when it is not there.
+ * Returns the value of a claim; undefined when it is absent.
  *
- * @param name a name, or a JSON pointer (RFC 6901) when it begins with a slash. Only own keys count: `/__proto__` is none.
+ * @param name a name, or a JSON pointer (RFC 6901) if it begins with a slash. Only own keys count, so `/__proto__` is absent.
  */
 export function claimAt(claims: Claims, name: string): unknown {
   if (!name.startsWith("/")) return own(claims, name);
@@ -26,8 +26,8 @@ export function claimAt(claims: Claims, name: string): unknown {
 }
 
 /**
- * Why the audience does not fit, or null. A token that names an audience is for that one alone: a role that binds none
- * refuses it, also when the claim is a single string (CVE-2024-5798).
+ * Returns the problem with the audience, or null. A token with an audience is only for that audience: a role without bound
+ * audiences refuses it, also when the claim is a single string (CVE-2024-5798).
  */
 export function audienceProblem(claims: Claims, bound: readonly string[]): string | null {
   // A string or a list of them (RFC 7519, section 4.1.3).
@@ -41,13 +41,13 @@ export function audienceProblem(claims: Claims, bound: readonly string[]): strin
     : "invalid audience (aud) claim: audience claim does not match any bound audience";
 }
 
-/** What claims are compared by, as they are: `1`, `"1"` and `true` are three different values. */
+/** A value of a bound claim. Types count: `1`, `"1"` and `true` are different values. */
 type Scalar = string | number | boolean;
 
-/** The values that a role takes for its bound claims, by claim. */
+/** The accepted values of bound claims, by claim. */
 export type BoundClaims = Readonly<Record<string, Scalar | readonly Scalar[]>>;
 
-/** Why a claim that the role binds does not have one of the values that are asked for, or null. */
+/** Returns the problem with a bound claim, or null. */
 export function boundClaimProblem(
   claims: Claims,
   name: string,
@@ -64,7 +64,7 @@ export function boundClaimProblem(
   return fits ? null : `claim "${name}" does not match any associated bound claim values`;
 }
 
-/** The bound claims of a write; null when a value is neither a scalar nor a list of them, or a glob no string. */
+/** Reads the bound claims of a write; null when a value is neither a scalar nor a list of scalars, or a glob is no string. */
 export function readBoundClaims(sent: Readonly<Record<string, unknown>>, type: BoundClaimsType): BoundClaims | null {
   const read = new Map<string, Scalar | readonly Scalar[]>();
   for (const [name, value] of Object.entries(sent)) {
@@ -75,14 +75,14 @@ export function readBoundClaims(sent: Readonly<Record<string, unknown>>, type: B
   return Object.fromEntries(read);
 }
 
-/** A claim as metadata: only a string can be copied, null for one that is missing. */
+/** Returns a claim for the metadata, which must be a string; null when it is absent. */
 export function mappedText(claims: Claims, name: string): Result<string | null, string> {
   const value = claimAt(claims, name);
   if (value === undefined || value === null) return ok(null);
   return typeof value === "string" ? ok(value) : err(`error converting claim '${name}' to string`);
 }
 
-/** The name of the holder, which the mount knows it by. */
+/** Returns the name of the holder. */
 export function holderOf(claims: Claims, name: string, isPointer: boolean): Result<string, string> {
   const value = isPointer ? claimAt(claims, name) : own(claims, name);
   if (value === undefined || value === null) return err(`claim "${name}" not found in token`);
@@ -90,7 +90,7 @@ export function holderOf(claims: Claims, name: string, isPointer: boolean): Resu
   return fits ? ok(value) : err(`claim "${name}" could not be converted to string`);
 }
 
-/** The names of the groups that a claim lists; a claim that is missing is a failure, as in the reference. */
+/** Returns the names of the groups in a claim. An absent claim is a failure, as in the reference. */
 export function groupsOf(claims: Claims, name: string): Result<readonly string[], string> {
   const value = claimAt(claims, name);
   if (value === undefined || value === null) return err(`claim "${name}" not found in token`);
@@ -101,8 +101,8 @@ export function groupsOf(claims: Claims, name: string): Result<readonly string[]
   return ok(values.filter((group) => group !== ""));
 }
 
-/** The items of a list; a single value is a list of one. */
-function listOf(value: unknown): readonly unknown[] {
+/** Returns the items of a list. A single value is a list of one. */
+export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [value];
 }
 
@@ -138,8 +138,8 @@ const DEFAULT_LEEWAY = 150;
 const DEFAULT_CLOCK_SKEW = 60;
 
 /**
- * Why a token is not good at `now` (ms), or null. By the reference's rules: a token without an end ends a leeway after its
- * beginning, and one without both has no time at all.
+ * Returns why a token is not valid at `now` (ms), or null. The rules are the reference's: a token without `exp` ends one
+ * leeway after its beginning, and one without any time is refused.
  */
 export function validityProblem(claims: Claims, leeways: Leeways, now: number): string | null {
   const times = [claims.iat, claims.nbf, claims.exp].map(timeOf);
@@ -158,7 +158,7 @@ export function validityProblem(claims: Claims, leeways: Leeways, now: number): 
   return null;
 }
 
-/** The leeways that hold, in words, with the names of the fields of a role. */
+/** Returns the leeways of a role, with the names of its fields. */
 export function leewaysInForce({ expiration, notBefore, clockSkew }: Leeways): string[] {
   return [
     `expiration_leeway ${leewayOf(expiration, DEFAULT_LEEWAY)} s`,
@@ -167,7 +167,7 @@ export function leewaysInForce({ expiration, notBefore, clockSkew }: Leeways): s
   ];
 }
 
-/** The times that a token has, to be read; null for none. */
+/** Returns the times of a token in readable form; null for none. */
 export function timesOf(claims: Claims): string | null {
   const times = ["iat", "nbf", "exp"].flatMap((name) => {
     const value = claims[name];
@@ -183,7 +183,7 @@ function leewayOf(leeway: number, otherwise: number): number {
   return leeway === 0 ? otherwise : leeway;
 }
 
-/** 0 for a claim that is absent; null for one that is no time. */
+/** Returns 0 for an absent claim; null for an invalid one. */
 function timeOf(value: unknown): number | null {
   if (value === undefined || value === null) return 0;
   return typeof value === "number" && Number.isFinite(value) && value >= 0 ? value : null;

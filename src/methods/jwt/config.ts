@@ -6,29 +6,26 @@ import { ok, type Result, refuse } from "../../base/result.ts";
 import { fieldSchema, flag, list, text, unread, type Values } from "../../wire/fields.ts";
 import { view } from "../../wire/view.ts";
 
-/**
- * Algorithms that a mount can allow. No HMAC and no `none`: a public key must never serve as a secret, and a token must be
- * signed.
- */
+/** Algorithms that a mount can allow. No HMAC: a public key must not serve as a secret. No `none`: a token must be signed. */
 export const JWT_ALGORITHMS = [
   ...(["RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "PS256", "PS384", "PS512", "EdDSA"] as const),
 ];
 export type JwtAlgorithm = (typeof JWT_ALGORITHMS)[number];
 
-/** Where the keys of an issuer come from, and which tokens count. */
+/** The source of an issuer's keys, and the tokens that are accepted. */
 export interface JwtConfig {
-  /** One of these three says where keys come from; the others are empty. */
+  /** One of the next three is the source of the keys; the others are empty. */
   readonly discoveryUrl: string;
   readonly jwksUrl: string;
   /** PEM. */
   readonly publicKeys: readonly string[];
-  /** "" accepts any issuer whose keys these are. */
+  /** "" accepts any issuer. */
   readonly boundIssuer: string;
-  /** Empty: all of them. */
+  /** Empty: all. */
   readonly algorithms: readonly JwtAlgorithm[];
   /** In lower case; "" for none. */
   readonly defaultRole: string;
-  /** Changes with each write: an isolate's cached keys are keyed by it. */
+  /** Changes with each write. It is the key of an isolate's cached keys. */
   readonly revision: string;
 }
 
@@ -55,7 +52,7 @@ export type ConfigFields = Values<typeof CONFIG_FIELDS>;
 const MAX_PUBLIC_KEYS = 32;
 const MAX_LENGTH = 2048;
 
-/** Fields of browser logins, which Grove does not have, and of connections that the platform makes. */
+/** Refused fields: of logins through a browser, and of TLS connections, which the platform makes. */
 const NOT_HERE: readonly (readonly [field: keyof ConfigFields, why: string])[] = [
   ["oidc_client_id", "there is no login through a browser here: log in with a JWT"],
   ["oidc_client_secret", "there is no login through a browser here: log in with a JWT"],
@@ -65,9 +62,9 @@ const NOT_HERE: readonly (readonly [field: keyof ConfigFields, why: string])[] =
 ];
 
 /**
- * Checks a write of the configuration; messages are the reference's where it has the rule.
+ * Reads a write of the configuration. Messages are the reference's where it has the rule.
  *
- * @param listed hosts that URLs may have beside public ones.
+ * @param listed hosts that are allowed in URLs besides public ones.
  */
 export function readConfig(fields: ConfigFields, listed: PrivateHosts): Result<JwtConfig> {
   const problem = problemOf(fields, listed);
@@ -83,7 +80,7 @@ export function readConfig(fields: ConfigFields, listed: PrivateHosts): Result<J
   });
 }
 
-/** What a read shows. Fields without a meaning here read as if they were not set, for clients that manage them. */
+/** The fields of a read. Fields that Grove does not support are shown as not set, for clients that manage them. */
 export const CONFIG_VIEW = view<JwtConfig>({
   bound_issuer: ["string", (config) => config.boundIssuer],
   default_role: ["string", (config) => config.defaultRole],
@@ -102,7 +99,7 @@ export const CONFIG_VIEW = view<JwtConfig>({
   status: ["string", () => "valid"],
 });
 
-/** Why requests may not go to `url`, as a phrase without it, or null. */
+/** Returns why requests may not be sent to a URL, as a phrase without it, or null. */
 export function urlProblem(url: string, listed: PrivateHosts): string | null {
   const parsed = url.length <= MAX_LENGTH && URL.canParse(url) ? new URL(url) : null;
   if (!parsed || !/^https?:$/.test(parsed.protocol)) return "must be an https URL";
@@ -145,10 +142,10 @@ function isFilled(value: unknown): boolean {
 
 const MAX_PEM_LENGTH = 16_384;
 
-/** Kinds of keys that verify a signature and can't make one. */
+/** Types of keys whose public half can't sign. */
 const ASYMMETRIC: ReadonlySet<string> = new Set(["RSA", "EC", "OKP"]);
 
-/** A public key, or that of a certificate, from PEM; null for anything else, a private key above all. */
+/** Reads a public key, or the key of a certificate, from PEM; null for anything else, such as a private key. */
 export function readPublicKey(pem: string): JWK | null {
   if (pem.length > MAX_PEM_LENGTH || pem.includes("PRIVATE KEY")) return null;
   try {
@@ -159,7 +156,7 @@ export function readPublicKey(pem: string): JWK | null {
   }
 }
 
-/** True for a key that can only verify: a symmetric key in the key set of an issuer must not be accepted. */
+/** True for a key that can only verify. A symmetric key in the key set of an issuer is not accepted. */
 export function isVerificationKey(jwk: JWK): boolean {
   return ASYMMETRIC.has(jwk.kty ?? "") && (jwk.use === undefined || jwk.use === "sig");
 }

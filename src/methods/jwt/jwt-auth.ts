@@ -24,19 +24,18 @@ export const JWT_AUTH_MIGRATIONS: readonly Migration[] = [
   },
 ];
 
-/** Rows of values of different types, by name. */
 const SETTINGS: TableShape = { table: "settings", kind: "jwt setting", key: ["name"], sealed: ["value"] };
 
-/** What a login has to know of its mount. */
+/** The data of a mount that a login needs. */
 export interface JwtLoginView {
   /** null while the mount is not configured. */
   readonly config: JwtConfig | null;
-  /** The name of the role that was asked for, or the default one, in lower case; "" for none. */
+  /** Name of the requested role or of the default role, in lower case; "" for none. */
   readonly roleName: string;
   readonly role: JwtRole | null;
 }
 
-/** One mount of the jwt method: its configuration and roles. What was tampered with counts as absent. */
+/** One mount of the jwt method: its configuration and roles. Tampered rows count as absent. */
 export class JwtAuth extends MountObject<JwtEnv> {
   readonly #config: Setting<JwtConfig>;
   readonly #roles: SealedValues<JwtRole>;
@@ -50,7 +49,7 @@ export class JwtAuth extends MountObject<JwtEnv> {
     this.refused = new Setting(settings, "refused logins");
   }
 
-  /** The configuration; null while there is none. */
+  /** Returns the configuration, or null. */
   async readConfig(): Promise<JwtConfig | null> {
     await this.keys.open();
     return this.#config.read();
@@ -62,7 +61,7 @@ export class JwtAuth extends MountObject<JwtEnv> {
     this.#config.write(config);
   }
 
-  /** What a login by the role `name` (in lower case; "" for the default one) has to know. */
+  /** Returns the data for a login with a role (in lower case; "" for the default role). */
   async readLogin(name: string): Promise<JwtLoginView> {
     await this.keys.open();
     const config = this.#config.read();
@@ -70,18 +69,13 @@ export class JwtAuth extends MountObject<JwtEnv> {
     return { config, roleName, role: roleName === "" ? null : this.#roles.read(roleName) };
   }
 
-  /** The role of this name (in lower case), or null. */
+  /** Returns the role of this name (in lower case), or null. */
   async readRole(name: string): Promise<JwtRole | null> {
     await this.keys.open();
     return this.#roles.read(name);
   }
 
-  /**
-   * Makes or changes a role.
-   *
-   * @param mount lifetimes that its settings are compared with.
-   * @returns warnings for the writer.
-   */
+  /** Creates or changes a role. Returns warnings for the writer. @param mount TTLs that limit those of the role. */
   async writeRole(name: string, fields: RoleFields, mount: MountTtl): Promise<Result<readonly string[]>> {
     await this.keys.open();
     const before = this.#roles.read(name);
@@ -92,7 +86,7 @@ export class JwtAuth extends MountObject<JwtEnv> {
     return ok(changed.value.warnings);
   }
 
-  /** Names of the roles that give tokens this policy. */
+  /** Returns the names of the roles whose tokens get this policy. */
   async rolesGiving(policy: string): Promise<string[]> {
     await this.keys.open();
     return rolesGiving(this.#roles, policy);
@@ -103,16 +97,13 @@ export class JwtAuth extends MountObject<JwtEnv> {
     this.#roles.delete(name);
   }
 
-  /** At most `limit` names of roles after `after`, in order. */
+  /** Returns at most `limit` names of roles after `after`, in order. */
   listRoles(after: string, limit: number): string[] {
     return this.#roles.names(after, limit);
   }
 }
 
-/**
- * The object of a mount. Its name is the uuid of the mount, so that a method mounted again at the same path begins
- * empty.
- */
+/** Returns the object of a mount. Its name is the uuid of the mount, so that a new mount at the same path is empty. */
 export function jwtAuthAt(env: JwtEnv, mount: Pick<Mount, "uuid">): DurableObjectStub<JwtAuth> {
   return within(env, env.JWT_AUTH).getByName(mount.uuid);
 }

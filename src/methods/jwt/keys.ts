@@ -7,39 +7,36 @@ import { jsonObjectOf } from "../../wire/json.ts";
 import { type NoAnswer, send } from "../send.ts";
 import { isVerificationKey, type JwtConfig, readPublicKey, urlProblem } from "./config.ts";
 
-/** Longest time that fetched keys are used, also while the issuer does not answer. A withdrawn key is accepted until then. */
+/** Maximum age of used keys, also while the issuer does not answer. A withdrawn key is accepted for this long. */
 const KEEP_MS = 600_000;
-/** Age from which keys are fetched again. Until `KEEP_MS` logins go on when the issuer does not answer. */
+/** Age after which keys are fetched again. If that fails, the old keys are used until `KEEP_MS`. */
 const REFRESH_MS = 300_000;
-/**
- * Shortest time between two fetches. Any client can send tokens with unknown key ids; each must not become a request to
- * the issuer.
- */
+/** Minimum time between two fetches. Any client can send tokens with unknown key ids, and must not cause a fetch for each. */
 const COOL_DOWN_MS = 30_000;
 /** The same after a fetch that failed. */
 const FAILED_COOL_DOWN_MS = 2_000;
 const MAX_KEYS = 128;
-/** Characters of the keys in one generation of the cache, as JSON. */
+/** Maximum length of the JSON of all keys in one generation of the cache. */
 const MAX_KEPT_CHARACTERS = 2 ** 19;
 
 interface Fetched {
-  /** The last keys that were got; null while there were none. */
+  /** The last fetched keys; null for none. */
   readonly keys: readonly JWK[] | null;
   readonly fetchedAt: number;
-  /** When the last fetch began, successful or not (ms). */
+  /** Start of the last fetch (ms), even if it failed. */
   readonly triedAt: number;
   readonly failed: boolean;
 }
 
-/** Keys of issuers that this isolate has fetched, by the revision of the configuration that names them. */
+/** Keys of issuers that this isolate has fetched, by the revision of the configuration. */
 const fetched = new GenerationalCache<string, Fetched>(MAX_KEPT_CHARACTERS);
 
 /**
- * The keys that may have signed a token.
+ * Returns the keys that may have signed a token.
  *
- * @param kid the key id that the token names; a key that is not known yet is looked for once in a while.
+ * @param kid the key id in the token. For an unknown id the keys are fetched again, at most once per `COOL_DOWN_MS`.
  * @param now ms.
- * @returns a message when there are none because the issuer can't be asked.
+ * @returns a message when the keys can't be fetched.
  */
 export async function keysFor(
   config: JwtConfig,
@@ -64,7 +61,7 @@ export async function keysFor(
   return keys ? ok(keys) : answer;
 }
 
-/** Fetches the keys of a configuration, as a write of it does to report its mistakes. */
+/** Fetches the keys of a configuration. A write of the configuration does this to report mistakes. */
 export async function fetchKeys(config: JwtConfig, listed: PrivateHosts): Promise<Result<readonly JWK[], string>> {
   const url = config.jwksUrl === "" ? await discover(config.discoveryUrl, listed) : ok(config.jwksUrl);
   if (!url.ok) return url;
@@ -75,7 +72,7 @@ export async function fetchKeys(config: JwtConfig, listed: PrivateHosts): Promis
   return ok(keys.filter((key): key is JWK => typeof key === "object" && key !== null && isVerificationKey(key)));
 }
 
-/** Finds the URL of the keys; the document must be of the issuer that was asked (OpenID Connect Discovery, section 4.3). */
+/** Returns the URL of the keys. The document must name the issuer that was asked (OpenID Connect Discovery, section 4.3). */
 async function discover(discoveryUrl: string, listed: PrivateHosts): Promise<Result<string, string>> {
   const answer = await fetchJson(`${discoveryUrl}/.well-known/openid-configuration`, listed);
   if (!answer.ok) return err(`error checking oidc discovery URL: ${answer.error}`);
@@ -88,7 +85,7 @@ async function discover(discoveryUrl: string, listed: PrivateHosts): Promise<Res
   return problem ? err(`error checking oidc discovery URL: the URL of the keys ${problem}`) : ok(url);
 }
 
-/** Keys in PEM have no id: they are tried for every key id. */
+/** Keys in PEM have no id. All of them are tried for any key id. */
 function configuredKeys(pems: readonly string[], kid: string | undefined): JWK[] {
   const keys = pems.flatMap((pem) => readPublicKey(pem) ?? []);
   return kid === undefined ? keys : keys.map((key) => ({ ...key, kid }));
@@ -103,15 +100,10 @@ function remember(revision: string, entry: Fetched): void {
 }
 
 const TIMEOUT_MS = 5_000;
-/** Far more than the keys of any issuer. */
+/** Much larger than the key set of any issuer. */
 const MAX_BYTES = 262_144;
 
-/**
- * Fetches a JSON object.
- *
- * @param listed hosts that may be called beside public ones.
- * @returns why there is none, as a phrase without anything of the answer.
- */
+/** Fetches a JSON object. The error is a phrase without any part of the answer. */
 export async function fetchJson(url: string, listed: PrivateHosts): Promise<Result<Record<string, unknown>, string>> {
   const request = { method: "GET", url, headers: { Accept: "application/json" }, body: null } as const;
   const sent = await send(request, { timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES, hosts: listed });

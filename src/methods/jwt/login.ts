@@ -29,7 +29,7 @@ import { keysFor } from "./keys.ts";
 import type { JwtRole } from "./role.ts";
 import { MAX_JWT_LENGTH, readHead, unverifiedClaims, verifySignature } from "./verify.ts";
 
-/** The checks of a login by JWT, in words. */
+/** Descriptions of the checks of a login. */
 const CHECKS = {
   role: "The role exists.",
   configuration: "The mount knows whose tokens it trusts.",
@@ -43,22 +43,21 @@ const CHECKS = {
 
 type Attempt = LoginAttempt<keyof typeof CHECKS>;
 
-/** What is shown at a login: the role ("" for the default one), and a signed token or, for an explanation, the claims of one. */
+/** The input of a login: the role ("" for the default role) and a token. An explanation can have claims instead of a token. */
 type Shown = { readonly role: string } & ({ readonly jwt: string } | { readonly claims: Claims });
 
 /** A login that passed every check. */
 interface VerifiedJwt {
   readonly roleName: string;
   readonly role: JwtRole;
-  /** Networks that the token is tied to. */
+  /** Networks that the token is bound to. */
   readonly boundCidrs: readonly string[];
   readonly identity: JwtIdentity;
 }
 
 /**
- * Makes the checks of a login. A login takes none after the first that failed, so that no key is fetched and no signature verified for
- * a client without a role. Of a token that is not verified an explanation checks the claims as well, which lead to nothing. Writes
- * nothing.
+ * Makes the checks of a login. A login ends at the first failure, so that a client without a role causes no fetch of keys and
+ * no verification. An explanation also checks the claims of an unverified token, without further effect. Writes nothing.
  */
 async function verifyJwt(attempt: Attempt, token: Shown): Promise<Result<VerifiedJwt>> {
   const { env, mount, clientAddress, notes, checks } = attempt;
@@ -94,7 +93,7 @@ async function verifyJwt(attempt: Attempt, token: Shown): Promise<Result<Verifie
     : boundCidrs;
 }
 
-/** The claims of a token that the mount's issuer has signed, or that are taken as said. */
+/** Returns the claims of a token after verification, or the claims of an explanation as sent. */
 async function verifyClaims(
   { env, checks }: Attempt,
   config: JwtConfig,
@@ -117,12 +116,12 @@ async function verifyClaims(
   return checks.record("signature", { bound: ids, actual: shown(kid) }, orInvalid(claims));
 }
 
-/** Whom a verified login is for, and the token that it gets. */
+/** Returns the alias of a verified client, and its token. */
 function clientOf({ roleName, role, boundCidrs, identity }: VerifiedJwt): VerifiedClient {
   const { alias: aliasName, groups } = identity;
   const metadata = { ...identity.metadata, role: roleName };
   return {
-    // Of a role that reads no groups the holder is in none: else one that left a group at the issuer would stay in it here.
+    // Without a groups claim the holder is in no group. Otherwise it would stay in groups that it has left at the issuer.
     alias: { aliasName, metadata, groups: groups ?? [] },
     token: { ...tokenTerms(role.token, boundCidrs), displayName: aliasName, metadata, internal: { role: roleName } },
   };
@@ -141,7 +140,6 @@ const LOGIN_FIELDS = fieldSchema({
   jwt: text().describe("The signed token"),
 });
 
-/** `login`: a token for one that a trusted issuer has signed. */
 export const LOGIN_ROUTE = loginRoute("login", {
   summary: "Gives a token in exchange for a signed token of a trusted issuer.",
   operationId: "login",
@@ -161,7 +159,7 @@ const EXPLAIN_FIELDS = fieldSchema({
   ...EXPLAINED_ADDRESS,
 });
 
-/** `explain/login`: the checks of a login, each with its result, without a login. Makes neither a token nor an entity. */
+/** Reports the checks of a login. Creates neither a token nor an entity. */
 export const EXPLAIN_LOGIN = tokenRoute("update", "explain/login", {
   summary: "Makes the checks of a login and reports each of them, without giving a token or storing anything.",
   operationId: "explain-login",

@@ -95,12 +95,12 @@ function nameOf({ params }: { readonly params: Readonly<Record<string, string>> 
   return (params.name ?? "").toLowerCase();
 }
 
-/** A path below a mount of this method with the role in lower case, so that one rule of a policy holds for every spelling. */
+/** Returns a path with the role in lower case, so that a rule of a policy applies to every spelling. */
 function canonicalPath(path: string): string {
   return path.replace(/^role\/[^/]+$/, (role) => role.toLowerCase());
 }
 
-/** Logins by a token that another issuer has signed: CI jobs, service accounts of Kubernetes, access proxies. */
+/** Logins with a token of another issuer, as CI jobs, service accounts of Kubernetes and access proxies have. */
 export const JWT_METHOD: AuthMethod = {
   type: "jwt",
   routes: JWT_ROUTES,
@@ -109,7 +109,7 @@ export const JWT_METHOD: AuthMethod = {
   erase: (env, mount) => jwtAuthAt(env, mount).erase(),
 };
 
-/** A token is renewed while its role is there, on the terms that the role has today. */
+/** Returns the current terms of the role. Without its role a token can't be renewed. */
 async function renewJwtLogin({ env, mount, token, internal }: LoginRenewal): Promise<Result<RenewTerms>> {
   const roleName = internal.role ?? "";
   const role = await jwtAuthAt(env, mount).readRole(roleName);

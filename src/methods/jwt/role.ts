@@ -22,18 +22,18 @@ import {
 import { fieldsOf, view } from "../../wire/view.ts";
 import { type BoundClaims, type BoundClaimsType, type Leeways, readBoundClaims } from "./claims.ts";
 
-/** Whose tokens may log in, and what they get. */
+/** The tokens of the issuer that may log in, and the settings of Grove's tokens for them. */
 export interface JwtRole {
   readonly boundAudiences: readonly string[];
   /** "" for any. */
   readonly boundSubject: string;
   readonly boundClaims: BoundClaims;
   readonly boundClaimsType: BoundClaimsType;
-  /** Claims to the keys of metadata that they are copied to. */
+  /** Keys of the metadata, by the claims that are copied to them. */
   readonly claimMappings: Readonly<Record<string, string>>;
   /** The claim that names the holder. */
   readonly userClaim: string;
-  /** True: it is a JSON pointer; else a slash in it is part of the name. */
+  /** True: `userClaim` is a JSON pointer. False: a slash in it is part of the name. */
   readonly userClaimJsonPointer: boolean;
   /** "" for none. */
   readonly groupsClaim: string;
@@ -86,14 +86,17 @@ const MAX_ENTRIES = 64;
 const MAX_TEXT = 1024;
 const MAX_BOUND_CLAIMS_LENGTH = 16_384;
 
-/** A role after a write, with what its writer should know. */
-export interface RoleChange {
-  readonly role: JwtRole;
-  readonly warnings: readonly string[];
-}
-
-/** Applies a write to a role; messages are the reference's where it has the rule. `before` is null for a new role. */
-export function changeRole(before: JwtRole | null, fields: RoleFields, mount: MountTtl): Result<RoleChange, string> {
+/**
+ * Applies a write to a role. Messages are the reference's where it has the rule.
+ *
+ * @param before null for a new role.
+ * @returns the role and warnings for the writer, or the problem.
+ */
+export function changeRole(
+  before: JwtRole | null,
+  fields: RoleFields,
+  mount: MountTtl,
+): Result<{ readonly role: JwtRole; readonly warnings: readonly string[] }, string> {
   const old = before ?? NEW_ROLE;
   const type = fields.bound_claims_type || old.boundClaimsType;
   if (type !== "string" && type !== "glob") return err("invalid 'bound_claims_type': it must be string or glob");
@@ -125,7 +128,7 @@ export function changeRole(before: JwtRole | null, fields: RoleFields, mount: Mo
   return problem ? err(problem) : ok({ role, warnings: token.value.warnings });
 }
 
-/** What a read shows. Fields of logins through a browser read as if they were not set. */
+/** The fields of a read. Fields of logins through a browser are shown as not set. */
 export const ROLE_VIEW = view<JwtRole>({
   role_type: ["string", () => "jwt"],
   bound_audiences: [["string"], (role) => role.boundAudiences],
@@ -150,10 +153,7 @@ export const ROLE_VIEW = view<JwtRole>({
   ...fieldsOf((role) => role.token, TOKEN_SETTINGS),
 });
 
-/**
- * A refusal for the settings of the reference that Grove does not support: a setting that is ignored would look as if
- * it were in force.
- */
+/** Refuses settings of the reference that Grove does not support. An ignored setting would seem to be in force. */
 function notHere(fields: RoleFields): string | null {
   if (fields.role_type !== undefined && fields.role_type !== "" && fields.role_type !== "jwt") {
     return "invalid 'role_type': there is no login through a browser here, only jwt";

@@ -5,21 +5,21 @@ import { jsonObjectOf } from "../../wire/json.ts";
 import type { Claims } from "./claims.ts";
 import { JWT_ALGORITHMS, type JwtAlgorithm } from "./config.ts";
 
-/** Most characters of a token. */
+/** Maximum length of a token. */
 export const MAX_JWT_LENGTH = 16_384;
 const MAX_CANDIDATES = 8;
 
-/** The header of a token; nothing of it is verified yet. */
+/** The unverified header of a token. */
 export interface JwtHead {
   readonly algorithm: JwtAlgorithm;
   readonly kid: string | undefined;
 }
 
 /**
- * Reads the head of a token. Only the algorithm and the key id count: a key that a token brings along (`jwk`, `x5c`) or
- * points to (`jku`, `x5u`) is chosen by the maker of the token.
+ * Reads the header of a token: only the algorithm and the key id. A key in the token (`jwk`, `x5c`) or a URL of one (`jku`,
+ * `x5u`) must be ignored, because the attacker who made the token can choose it.
  *
- * @param allowed empty: all that a mount can allow.
+ * @param allowed algorithms; empty for all that a mount can allow.
  */
 export function readHead(token: string, allowed: readonly JwtAlgorithm[]): Result<JwtHead, string> {
   if (token.length > MAX_JWT_LENGTH) return err("error parsing token: it is too long");
@@ -35,7 +35,7 @@ export function readHead(token: string, allowed: readonly JwtAlgorithm[]): Resul
   }
 }
 
-/** The claims of a token that one of the keys has signed. */
+/** Verifies the signature of a token with one of the keys. Returns its claims. */
 export async function verifySignature(
   token: string,
   { algorithm }: JwtHead,
@@ -52,7 +52,7 @@ export async function verifySignature(
   }
 }
 
-/** A token without a key id can be of any of several keys. */
+/** Verifies a token without a key id, trying several keys. */
 async function tryEach(
   token: string,
   options: { algorithms: string[] },
@@ -71,7 +71,7 @@ async function tryEach(
   return err("failed to verify id token signature");
 }
 
-/** The claims of a token that is not verified: for explanations only. null where it has none. */
+/** Returns the claims of an unverified token, for explanations only; null for a malformed token. */
 export function unverifiedClaims(token: string): Claims | null {
   try {
     return token.length > MAX_JWT_LENGTH ? null : decodeJwt(token);
