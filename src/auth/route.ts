@@ -38,31 +38,24 @@ export interface ReadyContext extends RequestContext {
   readonly methods: LoginRenewers;
 }
 
-/** A request whose token was parsed. Whether the token is alive is not known yet. */
-export interface TokenContext extends ReadyContext {
-  readonly presented: ParsedToken;
-}
-
-/** A `TokenContext` with the fields of the request. */
-export interface PresentedContext<F> extends TokenContext {
-  readonly fields: F;
-}
-
-/** A `PresentedContext` with what `prepare` of the route returned. */
-export interface PreparedContext<F, P> extends PresentedContext<F> {
-  readonly prepared: P;
-}
-
-/** An authorized request: the token is valid and its policies allow the request. */
-export interface CallContext<F = unknown, P = unknown> extends PreparedContext<F, P>, AuthorizedCall {}
-
-/** Result of a handler: the answer, or a failure. */
-export type Answered = Promise<Result<Reply>>;
-
-/** A login with its fields. It has no caller, and no policies are evaluated. */
+/** A request with its fields. A login has no caller, and no policies are evaluated for it. */
 export interface LoginContext<F> extends ReadyContext {
   readonly fields: F;
 }
+
+/** A request whose token was parsed. Whether the token is alive is not known yet. */
+export interface PresentedContext<F> extends LoginContext<F> {
+  readonly presented: ParsedToken;
+}
+
+/** An authorized request: the token is valid and its policies allow the request. */
+export interface CallContext<F = unknown, P = unknown> extends PresentedContext<F>, AuthorizedCall {
+  /** The result of `prepare` of the route. */
+  readonly prepared: P;
+}
+
+/** Result of a handler: the answer, or a failure. */
+export type Answered = Promise<Result<Reply>>;
 
 interface RouteBase {
   readonly operations: readonly Operation[];
@@ -115,7 +108,7 @@ export interface TokenRoute extends RouteBase {
   /** Returns the failure that replaces a refusal of the caller ("permission denied"); null keeps that refusal. */
   refusal?(request: GroveRequest): Failure | null;
   /** Reads the input. See `DeclaredToken.prepare`. */
-  open(context: TokenContext, data: SentData): Promise<Result<OpenedCall>>;
+  open(context: Omit<PresentedContext<unknown>, "fields">, data: SentData): Promise<Result<OpenedCall>>;
 }
 
 /** A request whose input was read, with the next steps of the route. */
@@ -133,13 +126,7 @@ export interface LoginRoute extends RouteBase {
   /** Schema of the body. */
   readonly fields: FieldSchema<unknown>;
   /** Reads the input. */
-  open(context: ReadyContext, data: SentData): Result<OpenedLogin>;
-}
-
-/** A login whose input was read. */
-export interface OpenedLogin {
-  readonly sent: SentNames;
-  handle(): Answered;
+  open(context: ReadyContext, data: SentData): Result<{ readonly sent: SentNames; handle(): Answered }>;
 }
 
 export type Route = OpenRoute | LoginRoute | TokenRoute;
@@ -162,7 +149,7 @@ interface DeclaredToken<F, P>
    * Returns an action for the caller's own tree; null for none. The tree performs it in the hop that authenticates the
    * caller, after the policies allowed the request.
    */
-  action?(context: PreparedContext<F, P>): Promise<CallerAction | null>;
+  action?(context: Omit<CallContext<F, P>, keyof AuthorizedCall>): Promise<CallerAction | null>;
   handle(context: CallContext<F, P>): Answered;
 }
 
@@ -182,10 +169,10 @@ export function tokenRoute<F, P>(operations: Operations, path: string, declared:
     async open(context, data) {
       const read = readFields(input, data, context.request.unreadNames);
       if (!read.ok) return read;
-      const presented: PresentedContext<F> = { ...context, fields: read.value.values };
+      const presented = { ...context, fields: read.value.values };
       const prepared = await prepare(presented);
       if (!prepared.ok) return prepared;
-      const ready: PreparedContext<F, P> = { ...presented, prepared: prepared.value };
+      const ready = { ...presented, prepared: prepared.value };
       return ok({
         sent: read.value,
         action: async () => (action ? action(ready) : null),

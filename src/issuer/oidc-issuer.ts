@@ -28,15 +28,6 @@ const RETRY_MS = 30_000;
 /** Published while the row of the issuer's configuration is tampered with: no keys, so no token verifies. */
 const TAMPERED: PublishedKeys = { revision: "tampered", issuer: "", keys: [], shortestRotation: null };
 
-/** The first version of a key and the one that follows it. */
-export interface FirstVersions {
-  readonly signing: SealedKeyPair;
-  readonly next: SealedKeyPair;
-}
-
-/** "needs_versions": the write creates a key or changes its algorithm, but has no new versions. Nothing was written. */
-export type KeyWritten = "written" | "needs_versions";
-
 /**
  * The OpenID issuer of the installation: named signing keys, which its alarm rotates, and the roles whose tokens they
  * sign. It has a private key in clear text only while it generates one.
@@ -93,16 +84,17 @@ export class OidcIssuer extends GroveObject<IssuerEnv> {
   /**
    * Creates or changes a key.
    *
-   * @param versions needed for a new key or another algorithm; else null. The caller generates them, because generating
-   *   keys in the object would delay its other requests.
+   * @param versions the first signing version and the one after it, for a new key or another algorithm; else null. The caller
+   *   generates them, because generating keys in the object would delay its other requests.
    * @param now ms.
+   * @returns "needs_versions" when the write needs versions but has none. Nothing was written then.
    */
   async writeKey(
     name: string,
     write: KeyWrite,
-    versions: FirstVersions | null,
+    versions: { readonly signing: SealedKeyPair; readonly next: SealedKeyPair } | null,
     now: number,
-  ): Promise<Result<KeyWritten>> {
+  ): Promise<Result<"written" | "needs_versions">> {
     await this.keys.open();
     const existing = this.#store.key(name);
     if (!existing && this.#store.keys().length >= MAX_KEYS) {
@@ -121,11 +113,8 @@ export class OidcIssuer extends GroveObject<IssuerEnv> {
       this.#store.addVersion(name, "next", versions.next);
     }
     const rotation = now + config.rotationPeriod * 1000;
-    this.#store.writeKey(
-      name,
-      config,
-      existing && !needsVersions ? Math.min(existing.nextRotation, rotation) : rotation,
-    );
+    const next = existing && !needsVersions ? Math.min(existing.nextRotation, rotation) : rotation;
+    this.#store.writeKey(name, config, next);
     this.#store.changed();
     await this.alarms.set();
     return ok("written");

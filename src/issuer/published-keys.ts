@@ -13,25 +13,22 @@ export interface KnownIssuer {
   readonly jwks: { readonly keys: readonly JWK[] };
   /** Seconds for which verifiers may cache the keys (Cache-Control). */
   readonly maxAge: number;
+  /** Changes with every change of this data. */
+  readonly revision: string;
 }
 
 const MAX_AGE_SECONDS = 3600;
 /** A new version is published a rotation period before it signs. Verifiers may cache the keys for this share of it. */
 const ROTATIONS_KEPT = 0.25;
 
-interface Copy {
-  readonly known: KnownIssuer;
-  readonly revision: string;
-}
-
 /** This isolate's copy, under one key. */
-const copies = new IsolateCopy<"issuer", Copy>(1, (one, other) => one.revision === other.revision);
+const copies = new IsolateCopy<"issuer", KnownIssuer>(1, (one, other) => one.revision === other.revision);
 
 /** Returns the issuer's public keys, no older than POLICY_CACHE_SECONDS: usually without a call. */
 export async function loadPublishedKeys(env: IssuerEnv, installation: Installation): Promise<KnownIssuer> {
-  const copy = await copies.load("issuer", maxCopyAgeMs(env), () => read(env, installation));
-  if (!copy) throw new Error("the issuer answered nothing to an isolate that knows nothing");
-  return copy.known;
+  const known = await copies.load("issuer", maxCopyAgeMs(env), () => read(env, installation));
+  if (!known) throw new Error("the issuer answered nothing to an isolate that knows nothing");
+  return known;
 }
 
 /** Drops this isolate's copy of the keys. Called after each of its writes, so that the writer sees it at once. */
@@ -39,11 +36,11 @@ export function forgetPublishedKeys(): void {
   copies.clear();
 }
 
-async function read(env: IssuerEnv, installation: Installation): Promise<Copy | undefined> {
+async function read(env: IssuerEnv, installation: Installation): Promise<KnownIssuer | undefined> {
   const before = copies.copied("issuer")?.value;
   const answer = await issuerOf(env).published(before?.revision ?? null);
   if (answer === null) return before;
   const keys = await Promise.all(answer.keys.map((key) => openPublicKey(installation.keys, key)));
   const maxAge = Math.min(MAX_AGE_SECONDS, Math.floor((answer.shortestRotation ?? 0) * ROTATIONS_KEPT));
-  return { known: { issuer: answer.issuer, jwks: { keys }, maxAge }, revision: answer.revision };
+  return { issuer: answer.issuer, jwks: { keys }, maxAge, revision: answer.revision };
 }

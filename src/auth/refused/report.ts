@@ -1,18 +1,19 @@
 import { waitUntil } from "cloudflare:workers";
 import { currentTime, sleep } from "../../base/clock.ts";
 import { GenerationalCache } from "../../base/generational-cache.ts";
+import type { Env } from "../../env.ts";
 import type { Mount } from "../../system/mount.ts";
 import type { GroveRequest } from "../../wire/request.ts";
-import { INTERVAL_MS, type Refusal, timeToWait, withRefusals } from "./refusals.ts";
+import { mountOf } from "../method.ts";
+import { showRoute } from "../record-routes.ts";
+import type { Route } from "../route.ts";
+import { INTERVAL_MS, REFUSALS_VIEW, type Refusal, timeToWait, withRefusals } from "./refusals.ts";
 
 /** The object of a mount, which stores its refused logins. */
 export interface RefusalStub {
   addRefusals(more: readonly Refusal[]): Promise<void>;
   refusals(): Promise<readonly Refusal[]>;
 }
-
-/** The check that refused a login. */
-export type FailedCheck = Pick<Refusal, "check" | "description" | "proven">;
 
 /** The refusals of a mount that this isolate has collected and not reported yet. */
 interface Gathered {
@@ -42,7 +43,7 @@ export function noteRefusal(
   { notes, clientAddress }: Pick<GroveRequest, "notes" | "clientAddress">,
   { uuid }: Pick<Mount, "uuid">,
   stub: RefusalStub,
-  { check, description, proven }: FailedCheck,
+  { check, description, proven }: Pick<Refusal, "check" | "description" | "proven">,
 ): void {
   const now = currentTime();
   const refusal: Refusal = {
@@ -64,10 +65,29 @@ export function noteRefusal(
   waitUntil(sleep(wait).then(() => report(here, stub)));
 }
 
-/** Returns the refused logins of a mount, including those that this isolate has not reported yet. */
-export async function readRefusals({ uuid }: Pick<Mount, "uuid">, stub: RefusalStub): Promise<readonly Refusal[]> {
-  await report(gatheredFor(uuid), stub);
-  return stub.refusals();
+/**
+ * Defines `explain/refused` of an auth method: the recent refused logins of its mount.
+ *
+ * @param stubAt returns the object that stores them.
+ * @param nameOf returns the name of a check in the vocabulary of the mount.
+ */
+export function refusedRoute(
+  stubAt: (env: Env, mount: Mount) => RefusalStub,
+  nameOf: (mount: Mount, check: string) => string = (_mount, check) => check,
+): Route {
+  return showRoute("explain/refused", {
+    summary: "Shows the logins that were refused lately, by role and failing check.",
+    operationId: "list-refused-logins",
+    view: REFUSALS_VIEW,
+    read: async (context) => {
+      const mount = mountOf(context);
+      const stub = stubAt(context.env, mount);
+      // The answer includes the refusals that this isolate has not reported yet.
+      await report(gatheredFor(mount.uuid), stub);
+      const refusals = await stub.refusals();
+      return { refusals, nameOf: (check) => nameOf(mount, check) };
+    },
+  });
 }
 
 /** Reports the collected refusals. If the call fails, the next report contains them. */

@@ -2,7 +2,7 @@ import type { LoginRenewal } from "../../auth/login-renewal.ts";
 import { type AtMount, type AuthMethod, mountOf } from "../../auth/method.ts";
 import { absentPolicyWarnings } from "../../auth/policy-warning.ts";
 import { listRoute, removeRoute, showRoute } from "../../auth/record-routes.ts";
-import { refusedRoute } from "../../auth/refused/route.ts";
+import { refusedRoute } from "../../auth/refused/report.ts";
 import { type Route, simpleRoute, withCanonicalPath, withParameters } from "../../auth/route.ts";
 import { DONE_OR_WARNED } from "../../auth/route-description.ts";
 import { privateHosts } from "../../base/private-hosts.ts";
