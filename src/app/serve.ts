@@ -53,12 +53,12 @@ function serve(c: AppContext, place: Place | null): Response | Promise<Response>
 /** Answers without a token. Works while the service is sealed. */
 async function serveOpen(c: AppContext, found: FoundRoute, handle: OpenRoute["handle"]): Promise<Response> {
   const request = c.get("request");
-  const { params, mountPath } = found;
+  const { params } = found;
   const endpoint = endpointOf(found);
   c.get("record").learn({ path: request.path });
   if (isForgeable(request)) return refuse(c, FOREIGN_PAGE, endpoint);
   if (mayAct(request)) await c.get("record").begin();
-  const result = await handle({ env: c.env, request, params, mountPath, loaded: c.get("installation") });
+  const result = await handle({ env: c.env, request, params, loaded: c.get("installation") });
   return respond(c, { result, warnings: [], endpoint });
 }
 
@@ -70,12 +70,12 @@ async function serveLogin(
   route: LoginRoute,
 ): Promise<Response> {
   const request = c.get("request");
-  const { params, mountPath } = found;
+  const { params } = found;
   const endpoint = endpointOf(found);
   c.get("record").learn({ path: request.path }, installation);
   if (isForgeable(request)) return refuse(c, FOREIGN_PAGE, endpoint);
   await c.get("record").begin();
-  const context = { env: c.env, request, installation, methods: AUTH_METHODS, params, mountPath };
+  const context = { env: c.env, request, installation, methods: AUTH_METHODS, params };
   const opened = route.open(context, request.data);
   if (!opened.ok) return refuse(c, opened.error, endpoint);
   const result = await opened.value.handle();
@@ -106,7 +106,7 @@ async function serveCaller(
   const { env } = c;
   const request = c.get("request");
   const record = c.get("record");
-  const { params = {}, mountPath = request.path, pattern = "" } = found.ok ? found.value : {};
+  const { params = {}, pattern = "" } = found.ok ? found.value : {};
   // A path that can contain a token is logged by its pattern.
   const loggedPath = route ? (route.secretPath ? pattern : request.path) : unservedPathOf(c);
   record.learn({ path: loggedPath }, installation);
@@ -117,7 +117,7 @@ async function serveCaller(
   const line = mayAct(request) ? await record.firstLine() : null;
 
   // The input is read before the hop that performs the action. Its problems are reported only after authorization.
-  const context = { env, request, installation, methods: AUTH_METHODS, params, mountPath, presented };
+  const context = { env, request, installation, methods: AUTH_METHODS, params, presented };
   const opened = route ? await route.open(context, request.data) : err(found.ok ? UNSUPPORTED : found.error);
   const access = await accessOf(context, request, found.ok ? found.value : null);
   const call = { presented, access, clientAddress: request.clientAddress, line };

@@ -21,8 +21,6 @@ export interface RequestContext {
   readonly request: GroveRequest;
   /** Named parts of the path. */
   readonly params: Readonly<Record<string, string>>;
-  /** The path below the mount, which routes are matched against. */
-  readonly mountPath: string;
 }
 
 /** A request to an open endpoint. The service may be sealed or not initialised. */

@@ -15,8 +15,8 @@ export interface KeyConfig {
   readonly allowedClientIds: readonly string[];
 }
 
-/** Fields of a write; null keeps the stored value, or takes the default of a new key. */
-export type KeyWrite = { readonly [Field in keyof KeyConfig]: KeyConfig[Field] | null };
+/** Fields of a write; undefined keeps the stored value, or takes the default of a new key. */
+export type KeyWrite = { readonly [Field in keyof KeyConfig]?: KeyConfig[Field] | undefined };
 
 /** The settings of a role, for its tokens. `ttl` in seconds. */
 export interface IssuerRole {
@@ -28,8 +28,8 @@ export interface IssuerRole {
   readonly clientId: string;
 }
 
-/** Fields of a write; null keeps the stored value, or takes the default of a new role. */
-export type RoleWrite = { readonly [Field in keyof IssuerRole]: IssuerRole[Field] | null };
+/** Fields of a write; undefined keeps the stored value, or takes the default of a new role. */
+export type RoleWrite = { readonly [Field in keyof IssuerRole]?: IssuerRole[Field] | undefined };
 
 /** Half of a key pair, sealed for its key id: objects do not store keys in clear text. */
 export interface SealedKey {

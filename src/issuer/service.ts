@@ -30,8 +30,7 @@ export async function writeSigningKey(
 /** Creates the default key unless it exists. */
 export async function ensureDefaultKey(env: IssuerEnv, keys: Keys): Promise<Result<null>> {
   if (await issuerOf(env).readKey(DEFAULT_KEY)) return ok(null);
-  const write: KeyWrite = { algorithm: null, rotationPeriod: null, verificationTtl: null, allowedClientIds: ["*"] };
-  return writeSigningKey(env, keys, DEFAULT_KEY, write);
+  return writeSigningKey(env, keys, DEFAULT_KEY, { allowedClientIds: ["*"] });
 }
 
 /** The content of a token for an auth mount. */

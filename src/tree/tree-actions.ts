@@ -12,7 +12,7 @@ import { isMadeElsewhere, planCreate } from "../token/rules/create.ts";
 import { ownTerms, planRenew, refuseRenewal } from "../token/rules/renew.ts";
 import { REVOKED, REVOKED_ALONE, type TokenEnd } from "../token/state.ts";
 import { isWrappingToken } from "../token/wrapping-token.ts";
-import { RESPONSE_PATH } from "../wire/stored-answer.ts";
+import { RESPONSE_PATH } from "../wire/reply.ts";
 import type { CubbyholeValue } from "./cubbyhole/store.ts";
 import { knownToken } from "./known-tokens.ts";
 import type { SharedParts } from "./shared-parts.ts";

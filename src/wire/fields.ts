@@ -108,15 +108,6 @@ export function text(): Field<string> {
   });
 }
 
-/** A string that can be empty; null when absent. */
-export function optionalText(): Field<string | null> {
-  return field({ shape: "string" }, "a string", (value) => {
-    if (value === undefined) return null;
-    if (value === null) return "";
-    return isScalar(value) ? textOf(value) : undefined;
-  });
-}
-
 /** A bool, also as a string or as 0 or 1. */
 export function flag(otherwise: boolean): Field<boolean> {
   return field({ shape: "boolean", otherwise }, "a bool", (value) => {
@@ -185,25 +176,15 @@ export function textList(): Field<string[] | null> {
   });
 }
 
-/** A list of strings, as an array or separated by commas; null when absent, [] when empty. Items are trimmed. */
-export function commaList(): Field<string[] | null> {
+/** A list of strings, as an array or separated by commas; [] when absent. Items are trimmed. */
+export function list(): Field<string[]> {
   return field({ shape: ["string"] }, `a list of at most ${MAX_JSON_STRINGS} strings`, (value) => {
-    if (value === undefined) return null;
-    if (value === null) return [];
+    if (value === undefined || value === null) return [];
     // The limit prevents that a string of commas becomes a list of half a million items.
     const list =
       typeof value === "string" ? value.split(",", MAX_JSON_STRINGS + 1) : Array.isArray(value) ? value : [value];
     if (list.length > MAX_JSON_STRINGS || !list.every(isScalar)) return undefined;
     return list.map((item) => textOf(item).trim()).filter((item) => item !== "");
-  });
-}
-
-/** Like `commaList`, but [] when absent. */
-export function list(): Field<string[]> {
-  const { kind, read } = commaList();
-  return new Field(kind, (value) => {
-    const items = read(value);
-    return items.ok ? ok(items.value ?? []) : items;
   });
 }
 

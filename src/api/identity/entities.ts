@@ -11,7 +11,7 @@ import { identityPolicies, metadataProblem, nameProblem } from "../../identity/r
 import { forgetEntities } from "../../identity/standing.ts";
 import { systemOf } from "../../system/system.ts";
 import { entityScope } from "../../system/watermarks.ts";
-import { commaList, fieldSchema, flag, pairs, sent, strictSchema, text, type Values } from "../../wire/fields.ts";
+import { fieldSchema, flag, list, pairs, sent, strictSchema, text, type Values } from "../../wire/fields.ts";
 import { dataReply, EMPTY } from "../../wire/reply.ts";
 import { endedReply } from "../changed-reply.ts";
 import { notBefore, readNotBefore } from "../not-before.ts";
@@ -22,7 +22,7 @@ const FIELDS = fieldSchema({
   id: text().describe("The id of the entity; a new one is made unless sent"),
   name: text().describe("The name of the entity; one is made unless sent"),
   metadata: pairs().describe("Texts by name"),
-  policies: commaList().describe("Policies that the tokens of the entity get"),
+  policies: sent(list()).describe("Policies that the tokens of the entity get"),
   disabled: sent(flag(false)).describe("True: tokens of the entity can't be used"),
 });
 type Fields = Values<typeof FIELDS>;
@@ -52,7 +52,7 @@ export const ENTITY_ROUTES: readonly Route[] = withParameters({ id: "The id of t
     summary: "Deletes entities.",
     operationId: "entity-batch-delete",
     answers: NO_CONTENT,
-    input: fieldSchema({ entity_ids: commaList().describe("The ids of the entities") }),
+    input: fieldSchema({ entity_ids: sent(list()).describe("The ids of the entities") }),
     handle: async ({ env, fields }) => {
       if (!fields.entity_ids?.length) return refuse("missing entity ids to delete");
       await deleteEntities(
@@ -86,7 +86,7 @@ async function write({ env }: CallContext, fields: Fields): Promise<Result<Shown
   const { id, name, metadata, disabled } = fields;
   const problem = nameProblem("entity", name) ?? metadataProblem("metadata", metadata);
   if (problem) return refuse(problem);
-  const policies = identityPolicies(fields.policies);
+  const policies = identityPolicies(fields.policies ?? null);
   if (!policies.ok) return policies;
   const changes = { name: name || null, metadata, policies: policies.value, disabled: disabled ?? null };
   const written = await writeEntity(env, id || null, changes, currentTime());

@@ -5,7 +5,7 @@ import { writeGroup } from "../../identity/entity-writes.ts";
 import { EXTERNAL_GROUP, type GroupRecord, INTERNAL_GROUP } from "../../identity/model.ts";
 import { identityPolicies, metadataProblem, nameProblem } from "../../identity/rules.ts";
 import { identityOf } from "../../identity/stubs.ts";
-import { commaList, fieldSchema, pairs, text, type Values } from "../../wire/fields.ts";
+import { fieldSchema, list, pairs, sent, text, type Values } from "../../wire/fields.ts";
 import { type NamedKind, routesById, routesByName, type ShownWrite } from "./kind.ts";
 import { GROUP_SUMMARY_VIEW, GROUP_VIEW } from "./render.ts";
 
@@ -14,9 +14,9 @@ const FIELDS = fieldSchema({
   name: text().describe("The name of the group; one is made unless sent"),
   type: text().describe("`internal`, or `external` for members by an alias"),
   metadata: pairs().describe("Texts by name"),
-  policies: commaList().describe("Policies that tokens of members get"),
-  member_entity_ids: commaList().describe("Entities that are members"),
-  member_group_ids: commaList().describe("Groups whose members are members"),
+  policies: sent(list()).describe("Policies that tokens of members get"),
+  member_entity_ids: sent(list()).describe("Entities that are members"),
+  member_group_ids: sent(list()).describe("Groups whose members are members"),
 });
 type Fields = Values<typeof FIELDS>;
 
@@ -48,15 +48,15 @@ async function write({ env }: CallContext, fields: Fields): Promise<Result<Shown
   if (fields.type !== "" && type === null) return refuse('the type of a group is "internal" or "external"');
   const problem = nameProblem("group", name) ?? metadataProblem("metadata", metadata);
   if (problem) return refuse(problem);
-  const policies = identityPolicies(fields.policies);
+  const policies = identityPolicies(fields.policies ?? null);
   if (!policies.ok) return policies;
   const changes = {
     name: name || null,
     type,
     metadata,
     policies: policies.value,
-    memberEntityIds: fields.member_entity_ids,
-    memberGroupIds: fields.member_group_ids,
+    memberEntityIds: fields.member_entity_ids ?? null,
+    memberGroupIds: fields.member_group_ids ?? null,
   };
   const written = await writeGroup(env, id || null, changes, currentTime());
   if (!written.ok) return written;

@@ -20,13 +20,13 @@ import { capabilitiesOf } from "../../policy/evaluate.ts";
 import { parsePolicy, policyErrorText } from "../../policy/parse.ts";
 import { canonicalTeamPath } from "../../team/canonical-path.ts";
 import type { TokenRecord } from "../../token/record.ts";
-import { commaList, deprecated, fieldSchema, text, unread, type Values } from "../../wire/fields.ts";
+import { deprecated, fieldSchema, list, sent, text, unread, type Values } from "../../wire/fields.ts";
 import { injectedReply } from "../../wire/reply.ts";
 
 /** `path` is the older name of `paths`. */
 const PATHS = {
-  paths: commaList().describe("The paths"),
-  path: deprecated(commaList()).describe("Older name of `paths`"),
+  paths: sent(list()).describe("The paths"),
+  path: deprecated(sent(list())).describe("Older name of `paths`"),
 };
 type PathFields = Values<typeof PATHS>;
 

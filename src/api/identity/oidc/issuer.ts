@@ -18,22 +18,13 @@ import { forgetPublishedKeys } from "../../../issuer/published-keys.ts";
 import { issuerNameProblem, readIssuer } from "../../../issuer/rules.ts";
 import { ensureDefaultKey, writeSigningKey } from "../../../issuer/service.ts";
 import { templateProblem } from "../../../issuer/template.ts";
-import {
-  commaList,
-  fieldSchema,
-  NO_FIELDS,
-  optionalText,
-  sent,
-  sentDuration,
-  text,
-  type Values,
-} from "../../../wire/fields.ts";
+import { fieldSchema, list, NO_FIELDS, sent, sentDuration, text, type Values } from "../../../wire/fields.ts";
 import { pageOf } from "../../../wire/page.ts";
 import { dataReply, doneReply, EMPTY } from "../../../wire/reply.ts";
 import { view } from "../../../wire/view.ts";
 
 const CONFIG_FIELDS = fieldSchema({
-  issuer: optionalText().describe('The URL that tokens name; "" for the address by which the service was called'),
+  issuer: sent(text()).describe('The URL that tokens name; "" for the address by which the service was called'),
 });
 const ISSUER_SET =
   'If "issuer" is set explicitly, all tokens must be validated against that address. Setting issuer to "" will restore the default behavior of using the address by which the service is called.';
@@ -56,7 +47,7 @@ const CONFIG_ROUTES: readonly Route[] = [
     answers: DONE_OR_WARNED,
     input: CONFIG_FIELDS,
     handle: async ({ env, fields }) => {
-      if (fields.issuer === null) return ok(EMPTY);
+      if (fields.issuer === undefined) return ok(EMPTY);
       const issuer = readIssuer(fields.issuer);
       if (!issuer.ok) return issuer;
       await issuerOf(env).writeIssuer(issuer.value);
@@ -70,7 +61,7 @@ const KEY_FIELDS = fieldSchema({
   algorithm: sent(text()).describe("The algorithm that it signs with"),
   rotation_period: sentDuration().describe("How long a key signs"),
   verification_ttl: sentDuration().describe("How long a key is published after it signed last"),
-  allowed_client_ids: commaList().describe("The audiences that it may sign for; `*` for all"),
+  allowed_client_ids: sent(list()).describe("The audiences that it may sign for; `*` for all"),
 });
 const ROTATE_FIELDS = fieldSchema({
   verification_ttl: sentDuration().describe("How long a key is published after it signed last"),
@@ -127,12 +118,12 @@ async function writeKey({ env, installation, params, fields }: CallContext<Value
   const name = params.name ?? "";
   const problem = issuerNameProblem(name);
   if (problem) return refuse(problem);
-  const algorithm = SIGNING_ALGORITHMS.find((known) => known === fields.algorithm) ?? null;
-  if (fields.algorithm !== undefined && algorithm === null) return refuse("unknown signing algorithm");
+  const algorithm = SIGNING_ALGORITHMS.find((known) => known === fields.algorithm);
+  if (fields.algorithm !== undefined && algorithm === undefined) return refuse("unknown signing algorithm");
   const write: KeyWrite = {
     algorithm,
-    rotationPeriod: fields.rotation_period ?? null,
-    verificationTtl: fields.verification_ttl ?? null,
+    rotationPeriod: fields.rotation_period,
+    verificationTtl: fields.verification_ttl,
     allowedClientIds: fields.allowed_client_ids,
   };
   return doneReply(await writeSigningKey(env, installation.keys, name, write));
@@ -149,10 +140,10 @@ async function rotateKey({ env, installation, params, fields }: CallContext<Valu
 }
 
 const ROLE_FIELDS = fieldSchema({
-  key: optionalText().describe("The name of the signing key"),
-  template: optionalText().describe("Claims to add, as JSON or as base64 of it"),
+  key: sent(text()).describe("The name of the signing key"),
+  template: sent(text()).describe("Claims to add, as JSON or as base64 of it"),
   ttl: sentDuration().describe("How long tokens are good"),
-  client_id: optionalText().describe("The audience of tokens; one is made unless sent"),
+  client_id: sent(text()).describe("The audience of tokens; one is made unless sent"),
 });
 
 const ROLE_VIEW = view<IssuerRole>({
@@ -191,14 +182,14 @@ const ROLE_ROUTES: readonly Route[] = withParameters({ name: "The name of the ro
 
 async function writeRole({ env, installation, params, fields }: CallContext<Values<typeof ROLE_FIELDS>>) {
   const name = params.name ?? "";
-  const template = fields.template === null ? null : decodedTemplate(fields.template);
+  const template = fields.template === undefined ? undefined : decodedTemplate(fields.template);
   const problem = issuerNameProblem(name) ?? templateProblem(template ?? "");
   if (problem) return refuse(problem);
   if (fields.key === DEFAULT_KEY) {
     const made = await ensureDefaultKey(env, installation.keys);
     if (!made.ok) return made;
   }
-  const write = { key: fields.key, template, ttl: fields.ttl ?? null, clientId: fields.client_id };
+  const write = { key: fields.key, template, ttl: fields.ttl, clientId: fields.client_id };
   return doneReply(await issuerOf(env).writeRole(name, write, randomBase62(26)));
 }
 

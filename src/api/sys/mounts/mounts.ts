@@ -20,17 +20,7 @@ import { DEFAULT_MOUNT_CONFIG, newMount } from "../../../system/mount.ts";
 import { configureMount, type MountChange, mountTypeProblem, normalizeMountPath } from "../../../system/mount-rules.ts";
 import { systemOf } from "../../../system/system.ts";
 import { pathScope } from "../../../system/watermarks.ts";
-import {
-  commaList,
-  fieldSchema,
-  flag,
-  NO_FIELDS,
-  objectOf,
-  optionalText,
-  text,
-  unread,
-  type Values,
-} from "../../../wire/fields.ts";
+import { fieldSchema, flag, list, NO_FIELDS, objectOf, sent, text, unread, type Values } from "../../../wire/fields.ts";
 import { EMPTY, injectedReply, type Reply } from "../../../wire/reply.ts";
 import { changedReply, endBelow } from "../../changed-reply.ts";
 import { notBefore, readNotBefore } from "../../not-before.ts";
@@ -61,13 +51,13 @@ const UNUSED_SETTINGS = {
 const SETTINGS = {
   default_lease_ttl: text().describe("How long tokens live unless the login says else; `system` for the system's time"),
   max_lease_ttl: text().describe("How long tokens live at most; `system` for the system's time"),
-  token_type: optionalText().describe("The kind of tokens: `default-service`, `default-batch`, `service` or `batch`"),
-  listing_visibility: optionalText().describe("`unauth`: listed for user interfaces before login"),
-  passthrough_request_headers: commaList().describe("Kept and shown"),
-  allowed_response_headers: commaList().describe("Kept and shown"),
-  audit_non_hmac_request_keys: commaList().describe("Fields that the audit log shows as they are"),
-  audit_non_hmac_response_keys: commaList().describe("Kept and shown"),
-  location_hint: optionalText().describe(
+  token_type: sent(text()).describe("The kind of tokens: `default-service`, `default-batch`, `service` or `batch`"),
+  listing_visibility: sent(text()).describe("`unauth`: listed for user interfaces before login"),
+  passthrough_request_headers: sent(list()).describe("Kept and shown"),
+  allowed_response_headers: sent(list()).describe("Kept and shown"),
+  audit_non_hmac_request_keys: sent(list()).describe("Fields that the audit log shows as they are"),
+  audit_non_hmac_response_keys: sent(list()).describe("Kept and shown"),
+  location_hint: sent(text()).describe(
     "Where tokens are stored: a location hint of Cloudflare's; empty for near the client",
   ),
 };
@@ -75,23 +65,23 @@ const SETTINGS = {
 /** The settings as a field of the request that enables a mount. */
 const MOUNT_CONFIG = fieldSchema({ ...SETTINGS, ...UNUSED_SETTINGS });
 
-/** What the settings of a request change. `description` is null when it stays. */
-function readSettings(settings: Values<typeof MOUNT_CONFIG>, description: string | null): Result<MountChange> {
+/** What the settings of a request change. `description` is undefined when it stays. */
+function readSettings(settings: Values<typeof MOUNT_CONFIG>, description: string | undefined): Result<MountChange> {
   const defaultLeaseTtl = readTtl(settings.default_lease_ttl);
   if (defaultLeaseTtl === undefined) return refuse("unable to parse default TTL");
   const maxLeaseTtl = readTtl(settings.max_lease_ttl);
   if (maxLeaseTtl === undefined) return refuse("unable to parse max TTL");
   return ok({
-    description,
+    description: description ?? null,
     defaultLeaseTtl,
     maxLeaseTtl,
-    tokenType: settings.token_type === "" ? DEFAULT_MOUNT_CONFIG.tokenType : settings.token_type,
-    listingVisibility: settings.listing_visibility,
-    passthroughRequestHeaders: settings.passthrough_request_headers,
-    allowedResponseHeaders: settings.allowed_response_headers,
-    auditNonHmacRequestKeys: settings.audit_non_hmac_request_keys,
-    auditNonHmacResponseKeys: settings.audit_non_hmac_response_keys,
-    locationHint: settings.location_hint,
+    tokenType: settings.token_type === "" ? DEFAULT_MOUNT_CONFIG.tokenType : (settings.token_type ?? null),
+    listingVisibility: settings.listing_visibility ?? null,
+    passthroughRequestHeaders: settings.passthrough_request_headers ?? null,
+    allowedResponseHeaders: settings.allowed_response_headers ?? null,
+    auditNonHmacRequestKeys: settings.audit_non_hmac_request_keys ?? null,
+    auditNonHmacResponseKeys: settings.audit_non_hmac_response_keys ?? null,
+    locationHint: settings.location_hint ?? null,
   });
 }
 
@@ -155,7 +145,7 @@ async function disableMount({ env, params, caller, request }: CallContext): Answ
 const TUNE_SUFFIX = /\/tune$/;
 
 const TUNE_FIELDS = fieldSchema({
-  description: optionalText().describe("For people"),
+  description: sent(text()).describe("For people"),
   ...SETTINGS,
   not_before: text().describe("`now` or a time: tokens that the mount gave before are not accepted any more"),
   ...UNUSED_SETTINGS,
