@@ -1,4 +1,4 @@
-import { columnOf, type Migration, readVersions, storedJson, Tables } from "../storage/tables.ts";
+import { columnOf, type Migration, readVersions, setColumns, storedJson, Tables } from "../storage/tables.ts";
 import type { GrantedTtl } from "../token/rules/ttl.ts";
 import type { LeaseRecord, NewLeaseIds } from "./record.ts";
 import type { LeasePlan } from "./rules.ts";
@@ -135,13 +135,8 @@ export class LeaseStore {
   }
 
   renew(row: number, grant: GrantedTtl, now: number): void {
-    this.#tables.exec(
-      "UPDATE leases SET granted_ttl = ?, expires_at = ?, renewed_at = ? WHERE row = ?",
-      grant.ttl,
-      grant.expiresAt,
-      now,
-      row,
-    );
+    const columns = { granted_ttl: grant.ttl, expires_at: grant.expiresAt, renewed_at: now };
+    setColumns(this.#tables, "leases", columns, "row = ?", row);
     this.#dueAt(grant.expiresAt);
   }
 
@@ -162,13 +157,8 @@ export class LeaseStore {
     this.#dueAt(now);
   }
 
-  /** Ends leases that `tokens` hold, at most `limit`. Returns true when these tokens hold no more. */
-  endOfTokens(tokens: readonly number[], now: number, limit: number): boolean {
-    return this.endSomeOfTokens(tokens, now, limit) < limit;
-  }
-
   /** Ends leases that `tokens` hold, at most `limit`. Returns the number of leases that it ended. */
-  endSomeOfTokens(tokens: readonly number[], now: number, limit: number): number {
+  endOfTokens(tokens: readonly number[], now: number, limit: number): number {
     return this.#endSome("token IN (SELECT value FROM json_each(?))", JSON.stringify(tokens), now, limit);
   }
 
@@ -197,9 +187,9 @@ export class LeaseStore {
     const lease = this.find(row);
     if (lease?.state !== TO_REVOKE) return null;
     const attempts = lease.attempts + 1;
-    const attempt_at = nextAttemptAt(attempts);
-    this.#tables.exec("UPDATE leases SET attempts = ?, attempt_at = ? WHERE row = ?", attempts, attempt_at, row);
-    return { ...lease, attempts, attempt_at };
+    const attempt = { attempts, attempt_at: nextAttemptAt(attempts) };
+    setColumns(this.#tables, "leases", attempt, "row = ?", row);
+    return { ...lease, ...attempt };
   }
 
   /** True when the revocation is pending and not forced: a forced one is sent once and never given up. */
@@ -210,7 +200,7 @@ export class LeaseStore {
 
   /** Gives up a revocation and stores why the last attempt failed. See `canGiveUp`. */
   giveUp(row: number, error: string): void {
-    this.#tables.exec(`UPDATE leases SET state = ${GIVEN_UP}, error = ? WHERE row = ?`, error, row);
+    setColumns(this.#tables, "leases", { state: GIVEN_UP, error }, "row = ?", row);
   }
 
   remove(rows: readonly number[]): void {

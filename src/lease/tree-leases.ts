@@ -112,7 +112,7 @@ export class TreeLeases {
 
   /** Ends some leases of dead tokens, at most `STEP`. Returns true when these tokens hold no more. */
   endOfTokens(rows: readonly number[]): boolean {
-    return this.store.endOfTokens(rows, currentTime(), STEP);
+    return this.store.endOfTokens(rows, currentTime(), STEP) < STEP;
   }
 
   /** Returns the oldest leases that the token itself holds, at most `limit`. */

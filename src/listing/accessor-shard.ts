@@ -2,13 +2,15 @@ import { DurableObject } from "cloudflare:workers";
 import { currentTime } from "../base/clock.ts";
 import { within } from "../base/location.ts";
 import { EarliestAlarm } from "../storage/object-alarm.ts";
+import { reportTampering } from "../storage/row-seals.ts";
 import { type Migration, Tables } from "../storage/tables.ts";
 import { mustLoadInstallation } from "../system/installation.ts";
 import { newTreeId, treeAt } from "../token/find-tree.ts";
 import { accessorShardName, accessorShardNumber, shardNumberOf } from "./accessor-shard-number.ts";
 import { keepEndedMs, type ListingEnv } from "./env.ts";
 import { SingleTokenWalk } from "./expiry/single-token-walk.ts";
-import type { ListedClaim, ListedToken } from "./inventory/entry.ts";
+import { entriesFromTrees } from "./inventory/entries-from-trees.ts";
+import type { InventoryEntry, ListedClaim, ListedToken } from "./inventory/entry.ts";
 import type { GroupCount } from "./inventory/group-sums.ts";
 import type { ShardPage } from "./inventory/order.ts";
 import { ENDED_SQL, type EndedFilter, type EndedQuery, type EndedToken, type Ending } from "./inventory/shard/ended.ts";
@@ -28,7 +30,6 @@ import {
   type LeaseLevel,
   type PagePosition,
 } from "./lease-index.ts";
-import { ListedTokens, type RelistedToken } from "./listed-tokens.ts";
 import { ALLOCATED_TREES_SQL, TreePool } from "./tree-ids/tree-pool.ts";
 import type { ShardUpdates } from "./updates/update-queue.ts";
 
@@ -52,7 +53,6 @@ const RETRY_MS = 15_000;
 export class AccessorShard extends DurableObject<ListingEnv> {
   readonly #tables: Tables;
   readonly #inventory: InventoryStore;
-  readonly #tokens: ListedTokens;
   readonly #leases: LeaseIndex;
   readonly #trees: TreePool;
   readonly #expiry: SingleTokenWalk;
@@ -68,13 +68,6 @@ export class AccessorShard extends DurableObject<ListingEnv> {
     this.#leases = new LeaseIndex(this.#tables);
     this.#inventory = new InventoryStore(this.#tables);
     this.#expiry = new SingleTokenWalk(this.#tables, ({ treeId, row }) => treeAt(env, treeId).endSingleToken(row));
-    this.#tokens = new ListedTokens({
-      env,
-      inventory: this.#inventory,
-      object: ctx.id.toString(),
-      isOwn: (accessor) => accessorShardNumber(accessor) === this.#ownNumber,
-      changed: (entries) => void this.#alarm.atLatest(this.#expiry.listed(entries)),
-    });
     this.#trees = new TreePool(this.#tables, storage.sql, {
       shardNumber: () => this.#ownNumber,
       newTreeId: () => newTreeId(env),
@@ -91,7 +84,7 @@ export class AccessorShard extends DurableObject<ListingEnv> {
 
   /** Applies updates of trees. New tokens are listed once this returns. Safe to repeat. */
   applyUpdates({ made, changed, sizes, started }: ShardUpdates): void {
-    this.#tokens.put(made, changed, sizes);
+    this.#put(made, changed, sizes);
     this.#trees.started(started);
   }
 
@@ -107,9 +100,16 @@ export class AccessorShard extends DurableObject<ListingEnv> {
     this.#trees.release([tree]);
   }
 
-  /** See `ListedTokens.relist`. */
-  relist(tokens: readonly RelistedToken[]): number {
-    return this.#tokens.relist(tokens);
+  /**
+   * Lists missing tokens, which tidy has found in their trees, and returns their number. A tree that runs 1.0.0-rc.1
+   * sends no whole entries: its tokens are left to a later run.
+   */
+  relist(tokens: readonly (InventoryEntry | Pick<InventoryEntry, "accessor" | "path">)[]): number {
+    const missing = tokens.flatMap((token) =>
+      "policies" in token && !this.#inventory.has(token.accessor) ? [token] : [],
+    );
+    this.#put(missing, []);
+    return missing.length;
   }
 
   /**
@@ -195,19 +195,44 @@ export class AccessorShard extends DurableObject<ListingEnv> {
   /** Returns at most `limit` listed tokens after `after`, in order, for tidy to compare with their trees. */
   async claims(after: string, limit: number): Promise<ListedClaim[]> {
     await mustLoadInstallation(this.env);
-    return this.#tokens.claims(after, limit);
+    const claims = this.#inventory.claims(after, limit);
+    return claims.map((claim) => (this.#isOwn(claim.accessor) ? claim : { ...claim, entry: "wrong" }));
   }
 
-  /** Corrects entries that differ from their trees. See `ListedTokens.describeAnew`. */
+  /**
+   * Corrects entries that differ from their trees, by reading them from the trees. Safe to repeat.
+   *
+   * @param stale accessors of outdated entries: a tree that crashes right after an answer does not publish the change.
+   * @param wrong accessors of entries that no tree can have published: they are reported as tampering.
+   */
   async describeAnew(stale: readonly string[], wrong: readonly string[]): Promise<void> {
     if (!this.#tables.exist) return;
     await mustLoadInstallation(this.env);
-    await this.#tokens.describeAnew(stale, wrong);
+    const object = this.ctx.id.toString();
+    for (const accessor of wrong) reportTampering({ kind: "inventory entry", object, row: accessor });
+    const entries = await entriesFromTrees(this.env, [...new Set([...stale, ...wrong])]);
+    const isWrong = ({ accessor }: InventoryEntry) => wrong.includes(accessor);
+    this.#put(
+      [],
+      entries.filter((entry) => !isWrong(entry)),
+    );
+    this.#inventory.replace(entries.filter((entry) => isWrong(entry) && this.#isOwn(entry.accessor)));
+    this.#inventory.discard(wrong.filter((accessor) => !this.#isOwn(accessor)));
+  }
+
+  /** Stores updates of tokens. Those of `changed` that are not listed are ignored. */
+  #put(made: readonly InventoryEntry[], changed: readonly InventoryEntry[], sizes: readonly TreeSize[] = []): void {
+    this.#inventory.put({ made, changed, sizes });
+    void this.#alarm.atLatest(this.#expiry.listed([...made, ...changed]));
+  }
+
+  #isOwn(accessor: string): boolean {
+    return accessorShardNumber(accessor) === this.#ownNumber;
   }
 
   /** Performs one turn of the walk that ends the expired tokens of single-token trees. Such trees have no alarm. */
   async #endTokens(): Promise<void> {
-    const { gone, free } = await this.#expiry.turn(currentTime(), (entry) => this.#tokens.put([], [entry]));
+    const { gone, free } = await this.#expiry.turn(currentTime(), (entry) => this.#put([], [entry]));
     // A crash before this line leaves the tokens on the list, and the walk calls their trees again.
     this.#trees.release(free);
     if (gone.length > 0) this.#drop(gone);
@@ -216,7 +241,7 @@ export class AccessorShard extends DurableObject<ListingEnv> {
   #drop(tokens: readonly (string | Ending)[]): void {
     const now = currentTime();
     const keep = keepEndedMs(this.env);
-    this.#tokens.remove(tokens, keep > 0, now);
+    this.#inventory.remove(tokens, keep > 0 ? now : null);
     if (keep > 0) void this.#alarm.atLatest(now + keep);
   }
 

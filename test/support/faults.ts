@@ -35,7 +35,9 @@ export const endBeforeLeaseIsRemoved = (): Fault => failing(LeaseStore, "remove"
 
 /** A sweep ends no more leases of dead tokens than this in a step. */
 export const sweepFewLeases = (most: number): Fault =>
-  atCalls(LeaseStore, "endOfTokens", ({ args: [rows, now], proceed }) => proceed(rows, now, most));
+  atCalls(LeaseStore, "endOfTokens", ({ args: [rows, now, limit], proceed }) =>
+    proceed(rows, now, most) < most ? 0 : limit,
+  );
 
 /** The database of an object fails at the `nth` statement with this text. */
 export async function failStatement(stub: DurableObjectStub, text: string, nth: number): Promise<() => Promise<void>> {

@@ -94,25 +94,15 @@ function keptMetadata(meta: Metadata): Pick<InventoryEntry, "metadata"> {
   return kept.length === 0 ? {} : { metadata: Object.fromEntries(kept) };
 }
 
+/** The fields of `fixedPart` in the order of `fixedText`, which shards and trees of two releases have to share. */
+const FIXED = [
+  ...(["mount", "path", "role", "displayName", "policies", "entityId"] as const),
+  ...(["numUses", "period", "explicitMaxTtl", "leased", "watermark", "metadata"] as const),
+];
+
 /** Returns the fields of `fixedPart` as text for comparison: two texts are equal when all of these fields are. */
 export function fixedText(entry: ReturnType<typeof fixedPart>): string {
-  const { mount, path, role, displayName, policies, entityId, numUses, period, explicitMaxTtl, leased } = entry;
-  const { watermark = null, metadata = {} } = entry;
-  const fixed = [
-    mount,
-    path,
-    role,
-    displayName,
-    policies,
-    entityId,
-    numUses,
-    period,
-    explicitMaxTtl,
-    leased,
-    watermark,
-    metadata,
-  ];
-  return JSON.stringify(fixed);
+  return JSON.stringify(FIXED.map((name) => entry[name] ?? (name === "metadata" ? {} : null)));
 }
 
 /** A listed token, as it is sent to its tree for comparison. */

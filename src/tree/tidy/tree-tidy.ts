@@ -94,7 +94,7 @@ export class TreeTidy {
       }
       case "leases": {
         const { done, next } = forMissingOwners(sql, "leases", from.after, (owners) =>
-          leases.store.endSomeOfTokens(owners, currentTime(), TIDY_ROWS),
+          leases.store.endOfTokens(owners, currentTime(), TIDY_ROWS),
         );
         return { repairs: { leasesEnded: done }, next };
       }

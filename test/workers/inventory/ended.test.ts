@@ -303,9 +303,9 @@ describe("what is kept of ended tokens", () => {
         const accessor = routedIdText("ab".repeat(32), firstRowAt(Date.UTC(2026, 5, 1)) + at, new Uint8Array(24));
         return { accessor, end: { ...UNASKED, at, how: "revoked", cause: accessor, job } } as const;
       };
-      for (let at = 1; at <= 20; at++) store.remove([], () => [ending(at, at % 2 === 0 ? "job" : "")]);
+      for (let at = 1; at <= 20; at++) store.remove([ending(at, at % 2 === 0 ? "job" : "")], 0);
       // Safe to repeat.
-      store.remove([], () => [ending(19, ""), ending(20, "job")]);
+      store.remove([ending(19, ""), ending(20, "job")], 0);
       const filter = { from: 0, to: 100 };
       const page = store.ended.page({ filter, after: null, shard: 3, limit: 100 });
       expect(page.tokens.map(({ end }) => end.at)).toEqual([20, 19, 18, 17, 16]);
@@ -330,7 +330,10 @@ describe("what is kept of ended tokens", () => {
         const [job, at] = n % 2 === 0 ? ["of-many", now] : ["", now - n];
         return { accessor, end: { ...UNASKED, at, how: "revoked", cause: accessor, job } } as const;
       };
-      store.remove([], () => Array.from({ length: 4000 }, (_, n) => ending(n)));
+      store.remove(
+        Array.from({ length: 4000 }, (_, n) => ending(n)),
+        0,
+      );
     });
     const all = { from: 0, to: Number.MAX_SAFE_INTEGER };
     for (const filter of [all, { ...all, job: "of-many" }]) {

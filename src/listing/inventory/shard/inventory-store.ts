@@ -1,4 +1,5 @@
-import { columnOf, type Sql } from "../../../storage/tables.ts";
+import { columnOf, type Sql, setColumns } from "../../../storage/tables.ts";
+import { UNASKED } from "../../../system/end-request.ts";
 import { decodeStoredId, TREE_CHARACTERS, treePartOf } from "../../../token/ids.ts";
 import {
   createdAtOf,
@@ -75,15 +76,26 @@ export class InventoryStore {
     this.#pending.write();
   }
 
-  /** Deletes tokens, and stores their ends, which `endingsOf` returns for the deleted rows. Safe to repeat. */
-  remove(
-    accessors: readonly string[],
-    endingsOf: (gone: readonly TokenRowOfShard[]) => readonly Ending[] = () => [],
-  ): void {
+  /**
+   * Deletes tokens. Safe to repeat.
+   *
+   * @param tokens how each token ended; the accessor alone when its tree does not have the token.
+   * @param keptAt now (ms): the ends are stored. A listed token without one is stored as found by tidy. null: none is.
+   */
+  remove(tokens: readonly (string | Ending)[], keptAt: number | null = null): void {
+    const accessors = tokens.map((token) => (typeof token === "string" ? token : token.accessor));
     const gone =
       accessors.length > FEW ? this.#delete(accessors) : accessors.flatMap((accessor) => this.#deleteOne(accessor));
     for (const { id, terms, counts } of gone.flatMap(foundBy)) this.#pending.token(id, terms, counts, -1);
-    this.ended.add(endingsOf(gone), gone);
+    const had = new Set(gone.map(({ accessor }) => accessor));
+    if (keptAt !== null) {
+      const lost = (cause: string): Ending => ({
+        accessor: cause,
+        end: { ...UNASKED, at: keptAt, how: "tidy", cause },
+      });
+      const ends = tokens.flatMap((token) => (typeof token !== "string" ? token : had.has(token) ? lost(token) : []));
+      this.ended.add(ends, gone);
+    }
     this.#pending.write();
   }
 
@@ -202,12 +214,8 @@ export class InventoryStore {
     return { ...size, tree_class: treeClass, tree_mount: treeClass === null ? null : mount };
   }
 
-  /** Writes these columns of a row only, so that indexes of other columns are not written. */
   #set(id: number, columns: Readonly<Record<string, SqlStorageValue>>): void {
-    const names = Object.keys(columns);
-    if (names.length === 0) return;
-    const assignments = names.map((name) => `${name} = ?`).join(", ");
-    this.#sql.exec(`UPDATE inventory SET ${assignments} WHERE id = ?`, ...Object.values(columns), id);
+    setColumns(this.#sql, "inventory", columns, "id = ?", id);
   }
 
   #deleteOne(accessor: string): TokenRowOfShard[] {
