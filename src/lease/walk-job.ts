@@ -16,13 +16,6 @@ export interface LeavingMount {
   };
 }
 
-export type MovingMount = LeavingMount & Required<Pick<LeavingMount, "move">>;
-
-/** True when the mount is being moved; false when it is being disabled. */
-export function isMoving(mount: LeavingMount): mount is MovingMount {
-  return mount.move !== undefined;
-}
-
 /** A job on all leases below a path prefix. */
 export interface WalkJob {
   readonly mode: WalkMode;

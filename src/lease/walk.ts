@@ -1,4 +1,4 @@
-import { currentTime } from "../base/clock.ts";
+import { currentTime, LATE, orLate } from "../base/clock.ts";
 import { within } from "../base/location.ts";
 import { MAX_PARALLEL_CALLS } from "../base/parallel.ts";
 import { ok, type Result } from "../base/result.ts";
@@ -16,15 +16,7 @@ import type { LeaseEnv } from "./env.ts";
 import { notifyTrees } from "./notify-trees.ts";
 import { countBelow } from "./queries.ts";
 import { leaseIdOf } from "./record.ts";
-import {
-  type EndJob,
-  type EndProgress,
-  isMoving,
-  type LeavingMount,
-  type WalkFailure,
-  type WalkJob,
-  type WalkProgress,
-} from "./walk-job.ts";
+import type { EndJob, EndProgress, WalkFailure, WalkJob, WalkProgress } from "./walk-job.ts";
 import {
   LEASE_WALK_MIGRATIONS,
   PASS_START,
@@ -90,10 +82,13 @@ export class LeaseScanJob extends GroveObject<LeaseEnv> {
    */
   async start(job: WalkJob, asked: EndRequest, waitMs: number): Promise<WalkProgress> {
     this.#store.start({ ...job, mount: null, asked, watermark: null });
-    const end = waitMs > 0 ? this.#end(waitMs) : null;
+    const { promise, resolve } = Promise.withResolvers<WalkProgress>();
+    this.#waiting.add(resolve);
     this.alarms.pause(DUTY, 0);
     await this.alarms.set();
-    return end ?? { finished: false, failure: null };
+    const progress = waitMs > 0 ? await orLate(promise, waitMs) : LATE;
+    this.#waiting.delete(resolve);
+    return progress === LATE ? { finished: false, failure: null } : progress;
   }
 
   /**
@@ -103,15 +98,15 @@ export class LeaseScanJob extends GroveObject<LeaseEnv> {
    * @returns ok, or a refusal: then nothing has changed.
    */
   async endTokens({ createdBefore, ...job }: EndJob): Promise<Result<null>> {
-    const id = job.mount ? endIdOf(job.mount) : crypto.randomUUID();
+    const id = job.mount?.move?.id ?? job.mount?.uuid ?? crypto.randomUUID();
     const watermark = { id, createdBefore, number: null, knownAt: 0, lastPass: false };
     this.#store.start({ ...job, watermark });
     this.alarms.pause(DUTY, HEAD_START_MS);
     await this.alarms.set();
     const walk = this.#store.read();
-    const made = walk && (await this.#makeWatermark(walk));
     // The walk requests the watermark again and stores its number. The answer need not wait for that.
-    return made && !made.ok ? made : ok(null);
+    const made = walk?.watermark ? await this.#makeWatermark(walk, walk.watermark) : ok(0);
+    return made.ok ? ok(null) : made;
   }
 
   /** Returns the progress of the walk; null when none is in progress. */
@@ -132,8 +127,11 @@ export class LeaseScanJob extends GroveObject<LeaseEnv> {
       const walk = this.#store.read();
       if (!walk || dueOf(walk) > currentTime()) return;
       const { mount, watermark } = walk;
-      if (watermark && watermark.number === null) await this.#noteWatermark(walk, watermark);
-      else if (walk.phase < PHASES) await this.#step(isPassStart(walk) ? await this.#beginPass(walk) : walk);
+      if (watermark && watermark.number === null) {
+        const made = await this.#makeWatermark(walk, watermark);
+        const knownAt = currentTime() + changeDelayMs(this.env);
+        if (made.ok) this.#store.change(walk, { watermark: { ...watermark, number: made.value, knownAt } });
+      } else if (walk.phase < PHASES) await this.#step(isPassStart(walk) ? await this.#beginPass(walk) : walk);
       else if (walk.incomplete) {
         this.#store.change(walk, PASS_START);
         return this.alarms.pause(DUTY, RETRY_MS);
@@ -141,7 +139,7 @@ export class LeaseScanJob extends GroveObject<LeaseEnv> {
         this.#store.change(walk, { ...PASS_START, seen: walk.seen, watermark: { ...watermark, lastPass: true } });
       } else {
         // Erased again: a login in flight may have written since.
-        if (mount && !isMoving(mount)) await this.#eraseMount(mount);
+        if (mount && !mount.move) await this.#eraseMount(mount);
         if (watermark && watermark.number !== null) {
           await systemOf(this.env).watermarksCleaned(pathScope(walk.prefix), watermark.number, currentTime());
         }
@@ -153,7 +151,7 @@ export class LeaseScanJob extends GroveObject<LeaseEnv> {
   async #beginPass(walk: Walk): Promise<Walk> {
     const { mount, watermark } = walk;
     // Erased already here, because the configuration of the mount may contain secrets.
-    if (mount && !isMoving(mount) && !watermark?.lastPass) await this.#eraseMount(mount);
+    if (mount && !mount.move && !watermark?.lastPass) await this.#eraseMount(mount);
     // Tokens that were just created may not be listed yet.
     await publishRecent(this.env, currentTime());
     // Without a watermark the progress is not shown, so the total is not needed.
@@ -161,34 +159,22 @@ export class LeaseScanJob extends GroveObject<LeaseEnv> {
     return this.#store.change(walk, { total: await countBelow(this.env, walk.prefix) });
   }
 
-  /** Has the System object create the watermark of a walk, and stores its number. Safe to repeat. */
-  async #noteWatermark(walk: Walk, watermark: WalkWatermark): Promise<void> {
-    const made = await this.#makeWatermark(walk);
-    if (!made.ok) return;
-    const knownAt = currentTime() + changeDelayMs(this.env);
-    this.#store.change(walk, { watermark: { ...watermark, number: made.value, knownAt } });
-  }
-
-  /** Has the System object create the watermark and returns its number. A refusal ends the walk. Safe to repeat. */
-  async #makeWatermark(walk: Walk): Promise<Result<number | null>> {
-    const { mount, watermark, asked } = walk;
-    if (!watermark) return ok(null);
-    const { id, createdBefore } = watermark;
-    const request = { id, scope: pathScope(walk.prefix), createdBefore, asked };
-    const made = mount
-      ? await this.#takeAway(mount, asked)
-      : await systemOf(this.env).addWatermark(request, currentTime());
+  /**
+   * Has the System object create the watermark of a walk, and disable or move its mount. Returns the number of the
+   * watermark. A refusal ends the walk. Safe to repeat.
+   */
+  async #makeWatermark(walk: Walk, { id, createdBefore }: WalkWatermark): Promise<Result<number>> {
+    const { prefix, mount, asked } = walk;
+    const system = systemOf(this.env);
+    const now = currentTime();
+    const make = (): Promise<Result<number>> => {
+      if (!mount) return system.addWatermark({ id, scope: pathScope(prefix), createdBefore, asked }, now);
+      if (!mount.move) return system.disableMount(mount.path, mount.uuid, asked, now);
+      return system.moveMount({ ...mount.move, from: mount.path, asked }, now);
+    };
+    const made = await make();
     if (!made.ok && this.#store.read()?.generation === walk.generation) await this.wipe();
     return made;
-  }
-
-  /** Has the System object disable or move a mount, with a watermark for the tokens that it issued. Safe to repeat. */
-  #takeAway(mount: LeavingMount, asked: EndRequest): Promise<Result<number>> {
-    const { path, uuid } = mount;
-    const system = systemOf(this.env);
-    if (!isMoving(mount)) return system.disableMount(path, uuid, asked, currentTime());
-    const { id, issuer, to } = mount.move;
-    return system.moveMount({ id, issuer, from: path, to, asked }, currentTime());
   }
 
   /** Processes one page of each shard of a group. */
@@ -239,18 +225,6 @@ export class LeaseScanJob extends GroveObject<LeaseEnv> {
     this.#waiting.clear();
     await this.wipe();
   }
-
-  #end(waitMs: number): Promise<WalkProgress> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(() => answer({ finished: false, failure: null }), waitMs);
-      const answer = (progress: WalkProgress): void => {
-        clearTimeout(timer);
-        this.#waiting.delete(answer);
-        resolve(progress);
-      };
-      this.#waiting.add(answer);
-    });
-  }
 }
 
 /** Returns when the next step is due (ms). The last pass begins as soon as every isolate knows the watermark. */
@@ -284,11 +258,6 @@ export async function progressOfEnd(env: LeaseEnv, prefix: string, id: string): 
 /** The object that walks for a mount. `id`: the uuid of a mount that is disabled, or the id of a move. */
 export function walkOfMount(env: LeaseEnv, id: string): ReturnType<LeaseEnv["LEASE_WALK"]["getByName"]> {
   return within(env, env.LEASE_WALK).getByName(`mount:${id}`);
-}
-
-/** Returns the id of the watermark for the tokens that a mount issued at the path that it leaves. */
-function endIdOf(mount: LeavingMount): string {
-  return isMoving(mount) ? mount.move.id : mount.uuid;
 }
 
 /** The object that walks over the prefix, one walk at a time. Tidy has an object of its own, apart from revocation. */

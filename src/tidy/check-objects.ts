@@ -12,13 +12,11 @@ interface SealedObject {
   checkSeals(from: SealPosition | null): Promise<SealStep>;
 }
 
-/** Result of the check of one object or several. */
+/** What the check of all objects found. */
 interface Found extends CheckedRows {
   /** Objects that did not answer. */
   readonly failures: number;
 }
-
-const NOTHING: Found = { sealed: 0, tampered: 0, terms: [], failures: 0 };
 
 /**
  * Checks the seals of all rows outside trees and teams: policies, mounts with the storage of their methods, token
@@ -30,59 +28,41 @@ const NOTHING: Found = { sealed: 0, tampered: 0, terms: [], failures: 0 };
 export async function checkObjects(env: Env): Promise<Found> {
   const loaded = await loadInstallation(env);
   if (!loaded.ok) throw new Error("seals can't be checked while the service is sealed");
-  // All classes are called for every mount. Only the objects of its own method store rows.
-  const mounts = loaded.value.mounts.flatMap((mount): [string, SealedObject][] => [
-    [mount.uuid, within(env, env.CLOUD_AUTH).getByName(mount.uuid)],
-    [mount.uuid, within(env, env.JWT_AUTH).getByName(mount.uuid)],
-    ...accessShardNames(mount).map((name): [string, SealedObject] => [
-      name,
-      within(env, env.CLOUD_ACCESS_LIST).getByName(name),
-    ]),
-  ]);
-  const shards = await entityShards(env);
+  const found = { sealed: 0, tampered: 0, terms: new Set<number>(), failures: 0 };
+  const attempt = async (object: string, work: () => Promise<void>): Promise<void> => {
+    try {
+      await work();
+    } catch (error) {
+      console.error(JSON.stringify({ type: "tidy", object, error: String(error) }));
+      found.failures++;
+    }
+  };
   const objects: [string, SealedObject][] = [
     ["system", systemOf(env)],
     ["identity", identityOf(env)],
-    ...(shards ?? []),
     ["issuer", issuerOf(env)],
     ["token roles", tokenRoles(env)],
-    ...mounts,
   ];
-  let found: Found = shards ? NOTHING : { ...NOTHING, failures: 1 };
-  for (const [name, object] of objects) found = sum(found, await checkObject(name, object));
-  return found;
-}
-
-/** Returns the shards of entities that have stored something; null when the directory did not answer. */
-async function entityShards(env: Env): Promise<[string, SealedObject][] | null> {
-  try {
-    return (await identityOf(env).shards()).map((number) => [`entities ${number}`, entityShard(env, number)]);
-  } catch (error) {
-    console.error(JSON.stringify({ type: "tidy", object: "identity", error: String(error) }));
-    return null;
+  await attempt("identity", async () => {
+    for (const shard of await identityOf(env).shards()) objects.push([`entities ${shard}`, entityShard(env, shard)]);
+  });
+  for (const mount of loaded.value.mounts) {
+    // All classes are called for every mount. Only the objects of its own method store rows.
+    objects.push([mount.uuid, within(env, env.CLOUD_AUTH).getByName(mount.uuid)]);
+    objects.push([mount.uuid, within(env, env.JWT_AUTH).getByName(mount.uuid)]);
+    const lists = within(env, env.CLOUD_ACCESS_LIST);
+    for (const name of accessShardNames(mount)) objects.push([name, lists.getByName(name)]);
   }
-}
-
-async function checkObject(name: string, object: SealedObject): Promise<Found> {
-  let found = NOTHING;
-  try {
-    for (let from: SealPosition | null | undefined; from !== null; ) {
-      const step: SealStep = await object.checkSeals(from ?? null);
-      found = sum(found, { ...step, failures: 0 });
-      from = step.next;
-    }
-  } catch (error) {
-    console.error(JSON.stringify({ type: "tidy", object: name, error: String(error) }));
-    found = sum(found, { ...NOTHING, failures: 1 });
+  for (const [name, object] of objects) {
+    await attempt(name, async () => {
+      for (let from: SealPosition | null | undefined; from !== null; ) {
+        const step: SealStep = await object.checkSeals(from ?? null);
+        found.sealed += step.sealed;
+        found.tampered += step.tampered;
+        for (const term of step.terms) found.terms.add(term);
+        from = step.next;
+      }
+    });
   }
-  return found;
-}
-
-function sum(a: Found, b: Found): Found {
-  return {
-    sealed: a.sealed + b.sealed,
-    tampered: a.tampered + b.tampered,
-    terms: [...new Set([...a.terms, ...b.terms])],
-    failures: a.failures + b.failures,
-  };
+  return { ...found, terms: [...found.terms] };
 }
