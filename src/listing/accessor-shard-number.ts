@@ -14,29 +14,29 @@ export interface ShardGeneration {
   readonly shards: number;
 }
 
-/** Computes the generations, the oldest first. @param openings see `listOpenings`. */
-export function shardGenerations(openings: readonly number[]): readonly [ShardGeneration, ...ShardGeneration[]] {
-  let last: ShardGeneration = { opensAt: 0, first: 0, shards: ACCESSOR_SHARDS };
-  const later = openings.map((opensAt) => {
-    last = { opensAt, first: last.first + last.shards, shards: last.shards * GROWTH };
-    return last;
-  });
-  return [{ opensAt: 0, first: 0, shards: ACCESSOR_SHARDS }, ...later];
+const FIRST: ShardGeneration = { opensAt: 0, first: 0, shards: ACCESSOR_SHARDS };
+
+/** Computes the generations, the oldest first. `openings`: see `listOpenings`. */
+function shardGenerations(openings: readonly number[]): readonly ShardGeneration[] {
+  const generations = [FIRST];
+  for (const opensAt of openings) {
+    const { first, shards } = generations.at(-1) ?? FIRST;
+    generations.push({ opensAt, first: first + shards, shards: shards * GROWTH });
+  }
+  return generations;
 }
 
-export function shardNumbersOf({ first, shards }: ShardGeneration): number[] {
-  return Array.from({ length: shards }, (_, at) => first + at);
+function sizeOf(generations: readonly ShardGeneration[]): number {
+  return generations.reduce((sum, { shards }) => sum + shards, 0);
 }
 
-export const MAX_ACCESSOR_SHARDS = shardGenerations(Array.from({ length: MAX_LIST_OPENINGS }, (_, at) => at + 1))
-  .map(({ shards }) => shards)
-  .reduce((sum, shards) => sum + shards);
+export const MAX_ACCESSOR_SHARDS = sizeOf(shardGenerations(new Array<number>(MAX_LIST_OPENINGS).fill(0)));
 
 let openings: readonly number[] = [];
 let generations = shardGenerations(openings);
 
 /** The generations of shards that this isolate knows of, the oldest first: see `listOpenings`. */
-export function knownGenerations(): readonly [ShardGeneration, ...ShardGeneration[]] {
+export function knownGenerations(): readonly ShardGeneration[] {
   if (openings !== listOpenings()) {
     openings = listOpenings();
     generations = shardGenerations(openings);
@@ -44,25 +44,24 @@ export function knownGenerations(): readonly [ShardGeneration, ...ShardGeneratio
   return generations;
 }
 
-/** Returns the numbers of all shards, consecutive from 0. Every walk over the lists covers all of them. */
-export function shardNumbers(): number[] {
-  return knownGenerations().flatMap(shardNumbersOf);
+/** Returns the number of shards. */
+export function shardCount(): number {
+  return sizeOf(knownGenerations());
 }
 
-export function shardCount(): number {
-  return knownGenerations().reduce((sum, { shards }) => sum + shards, 0);
+/** Returns the numbers of all shards, consecutive from 0. Every walk over the lists covers all of them. */
+export function shardNumbers(): number[] {
+  return Array.from({ length: shardCount() }, (_, number) => number);
 }
 
 /** The generation of the shard with this number. */
 export function generationOfShard(number: number): ShardGeneration {
-  const [first, ...later] = knownGenerations();
-  return later.findLast((generation) => generation.first <= number) ?? first;
+  return knownGenerations().findLast(({ first }) => first <= number) ?? FIRST;
 }
 
 /** Returns the generation that lists tokens created at `now` (ms). */
 export function generationAt(now: number): ShardGeneration {
-  const [first, ...later] = knownGenerations();
-  return later.findLast(({ opensAt }) => opensAt <= now) ?? first;
+  return knownGenerations().findLast(({ opensAt }) => opensAt <= now) ?? FIRST;
 }
 
 /**
@@ -95,8 +94,6 @@ export function treeShardNumber(treeId: string): number {
 }
 
 function generationOf(accessor: string): ShardGeneration {
-  const [first, ...later] = knownGenerations();
-  if (later.length === 0) return first;
-  const address = decodeStoredId(accessor);
-  return address ? generationAt(rowGeneratedAt(address.row)) : first;
+  const address = knownGenerations().length > 1 ? decodeStoredId(accessor) : null;
+  return address ? generationAt(rowGeneratedAt(address.row)) : FIRST;
 }

@@ -10,7 +10,7 @@ import { accessorShardName, accessorShardNumber, shardNumberOf } from "./accesso
 import { keepEndedMs, type ListingEnv } from "./env.ts";
 import { SingleTokenWalk } from "./expiry/single-token-walk.ts";
 import { entriesFromTrees } from "./inventory/entries-from-trees.ts";
-import type { InventoryEntry, ListedClaim, ListedToken } from "./inventory/entry.ts";
+import type { InventoryEntry, ListedClaim, ListedToken, TreeSize } from "./inventory/entry.ts";
 import type { GroupCount } from "./inventory/group-sums.ts";
 import type { ShardPage } from "./inventory/order.ts";
 import { ENDED_SQL, type EndedFilter, type EndedQuery, type EndedToken, type Ending } from "./inventory/shard/ended.ts";
@@ -19,7 +19,6 @@ import { InventoryStore } from "./inventory/shard/inventory-store.ts";
 import type { PageQuery } from "./inventory/shard/pages.ts";
 import { INVENTORY_SQL } from "./inventory/shard/tables.ts";
 import { type TreeGroup, treeGroups, type WantedTreeGroups } from "./inventory/shard/tree-groups.ts";
-import type { TreeSize } from "./inventory/shard/tree-size.ts";
 import type { CountKind, TreeGrouping } from "./inventory/terms.ts";
 import {
   type IndexPage,

@@ -2,7 +2,7 @@ import { currentTime } from "../base/clock.ts";
 import { within } from "../base/location.ts";
 import { logInfo } from "../base/log.ts";
 import type { Env } from "../env.ts";
-import { growLists } from "../listing/growth.ts";
+import { growLists } from "../listing/ask-shards.ts";
 import { Tables } from "../storage/tables.ts";
 import { changeDelayMs } from "../system/copy-age.ts";
 import { GroveObject } from "../system/grove-object.ts";

@@ -118,6 +118,13 @@ export interface ListedToken extends InventoryEntry {
   readonly id: number;
 }
 
+/** Number of tokens of a tree. The size of an empty tree is not published. */
+export interface TreeSize {
+  /** Accessor of its oldest token. */
+  readonly root: string;
+  readonly count: number;
+}
+
 /** The mount of tokens that no auth method issued. Ids of mounts are UUIDs. */
 export const TOKEN_MOUNT = "token";
 

@@ -4,7 +4,7 @@ import { type AccessorShard, accessorShard } from "../accessor-shard.ts";
 import { accessorShardNumber, generationOfShard } from "../accessor-shard-number.ts";
 import { askShards } from "../ask-shards.ts";
 import type { ListingEnv } from "../env.ts";
-import type { ListedToken } from "./entry.ts";
+import type { ListedToken, TreeSize } from "./entry.ts";
 import type { TokenFilter } from "./filter.ts";
 import { addCounts, type GroupCount, topOf } from "./group-sums.ts";
 import {
@@ -16,7 +16,6 @@ import {
   type ShardPage,
   type TokenPage,
 } from "./order.ts";
-import type { TreeSize } from "./shard/tree-size.ts";
 import type { CountKind } from "./terms.ts";
 
 /** Numbers of tokens by group, the largest groups first, and the total. */

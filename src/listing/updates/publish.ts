@@ -2,8 +2,7 @@ import { currentTime, sleep } from "../../base/clock.ts";
 import { SoonestTimer } from "../../base/soonest-timer.ts";
 import { accessorShard } from "../accessor-shard.ts";
 import type { ListingEnv } from "../env.ts";
-import type { InventoryEntry } from "../inventory/entry.ts";
-import type { TreeSize } from "../inventory/shard/tree-size.ts";
+import type { InventoryEntry, TreeSize } from "../inventory/entry.ts";
 import { CALL_DELAY_MS, RETRY_MS } from "./delays.ts";
 import { UpdateQueue } from "./update-queue.ts";
 

@@ -1,8 +1,7 @@
 import { sleep } from "../../base/clock.ts";
 import { decodeStoredId } from "../../token/ids.ts";
 import { accessorShardNumber } from "../accessor-shard-number.ts";
-import type { InventoryEntry } from "../inventory/entry.ts";
-import type { TreeSize } from "../inventory/shard/tree-size.ts";
+import type { InventoryEntry, TreeSize } from "../inventory/entry.ts";
 import { CALL_DELAY_MS, HELD_BACK_MS, MAX_UPDATE_DELAY_MS } from "./delays.ts";
 import { LOST_CALL_MS, ShardQueue } from "./shard-queue.ts";
 

@@ -5,7 +5,7 @@ import { hourly } from "../../../src/app/cron.ts";
 import { FOUND_AT_ONCE } from "../../../src/backup/read-part.ts";
 import { MAX_TREES_OF_ALARM, walkOf } from "../../../src/lease/walk.ts";
 import { ACCESSOR_SHARDS, MAX_ACCESSOR_SHARDS, shardCount } from "../../../src/listing/accessor-shard-number.ts";
-import { growLists } from "../../../src/listing/growth.ts";
+import { growLists } from "../../../src/listing/ask-shards.ts";
 import { revocationsOf, STEP, TokenRevocations } from "../../../src/listing/inventory/revocations.ts";
 import { listOpeningLeadMs } from "../../../src/system/copy-age.ts";
 import { refreshInstallation } from "../../../src/system/installation.ts";

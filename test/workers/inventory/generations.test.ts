@@ -8,7 +8,7 @@ import {
   shardCount,
   shardNumbers,
 } from "../../../src/listing/accessor-shard-number.ts";
-import { growLists } from "../../../src/listing/growth.ts";
+import { growLists } from "../../../src/listing/ask-shards.ts";
 import { revocationsOf } from "../../../src/listing/inventory/revocations.ts";
 import { changeDelayMs, listOpeningLeadMs } from "../../../src/system/copy-age.ts";
 import { forgetInstallation, loadInstallation, refreshInstallation } from "../../../src/system/installation.ts";

@@ -1,25 +1,16 @@
 import type { Sql } from "../../../storage/tables.ts";
 import type { GroupCount } from "../group-sums.ts";
-import type { CountKey, CountKind } from "../terms.ts";
-
-/** A counter and the number `n` that is added to it. */
-export interface CountDelta extends CountKey {
-  readonly n: number;
-}
-
-/** Changes that are not written to the table of counters yet. */
-interface PendingCounts {
-  readonly counts: Iterable<CountDelta>;
-}
+import type { CountKind } from "../terms.ts";
+import type { Pending } from "./pending.ts";
 
 const MAX_GROUPS = 1000;
 
 /** Counters of one shard. Every change updates them, so reading does not cost more with more tokens. */
 export class InventoryCounts {
   readonly #sql: Sql;
-  readonly #pending: PendingCounts;
+  readonly #pending: Pending;
 
-  constructor(sql: Sql, pending: PendingCounts) {
+  constructor(sql: Sql, pending: Pending) {
     this.#sql = sql;
     this.#pending = pending;
   }
@@ -67,17 +58,6 @@ export class InventoryCounts {
   #groups(kind: CountKind, which: string, ...values: readonly (string | number)[]): GroupCount[] {
     const query = `SELECT key, n AS count FROM counts WHERE kind = ? ${which}`;
     return this.#sql.exec<{ key: string; count: number }>(query, kind, ...values).toArray();
-  }
-}
-
-/** Writes changes of counters. A counter that reaches zero is deleted. */
-export function writeCounts(sql: Sql, deltas: Iterable<CountDelta>): void {
-  for (const { kind, mount, key, n } of deltas) {
-    const emptied = "DELETE FROM counts WHERE kind = ? AND mount = ? AND key = ? AND n <= ?";
-    if (n < 0 && sql.exec(emptied, kind, mount, key, -n).rowsWritten > 0) continue;
-    const added = `INSERT INTO counts (kind, mount, key, n) VALUES (?, ?, ?, ?)
-      ON CONFLICT (kind, mount, key) DO UPDATE SET n = n + excluded.n`;
-    sql.exec(added, kind, mount, key, n);
   }
 }
 

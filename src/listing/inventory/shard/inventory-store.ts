@@ -8,6 +8,7 @@ import {
   type ListedClaim,
   type ListedToken,
   listedPath,
+  type TreeSize,
 } from "../entry.ts";
 import { keyOf } from "../order.ts";
 import { countsOf, termsOf } from "../terms.ts";
@@ -16,10 +17,16 @@ import { EndedTokens, type Ending } from "./ended.ts";
 import { ShardPages } from "./pages.ts";
 import { Pending } from "./pending.ts";
 import { findPlace, ID_PROBES, type TokenRowOfShard, tokenOf } from "./tables.ts";
-import { classOfSize, MAX_TREES, type TreeSize } from "./tree-size.ts";
 
 /** Up to this number tokens are deleted one by one. */
 const FEW = 16;
+/** Maximum number of trees that one shard returns for each mount. */
+const MAX_TREES = 200;
+
+/** Up to this size every size is a class of its own. */
+const EXACT = 8;
+/** Above `EXACT`: number of classes between a size and twice that size. */
+const CLASSES = 8;
 /** Number of trees that are read to find the largest ones: trees of one size class are not ordered in the index. */
 const READ_TREES = 2 * MAX_TREES;
 
@@ -289,4 +296,14 @@ function lastUseIn(row: TokenRowOfShard | null): number | null {
 function textOf(token: InventoryEntry & { readonly id?: number }): string {
   const { accessor: _, id: _2, ...rest } = token;
   return JSON.stringify(rest);
+}
+
+/**
+ * Returns the class by which trees of this size are indexed. Trees of one token are not indexed (null), because there
+ * may be as many as tokens. Sizes that differ by less than a tenth can have one class, so that a growing tree does not
+ * change the index with every token.
+ */
+function classOfSize(count: number): number | null {
+  if (count <= 1) return null;
+  return count <= EXACT ? count : EXACT + Math.floor(CLASSES * Math.log2(count / EXACT));
 }

@@ -1,11 +1,15 @@
 import { type Sql, storedJson } from "../../../storage/tables.ts";
 import type { CountKey } from "../terms.ts";
-import { type CountDelta, writeCounts } from "./counts.ts";
 import { hasPostings, type TermDelta, writePostings } from "./postings.ts";
 import { writeSearchedTerm } from "./term-search.ts";
 
 /** Number of changes of tokens that are written to postings and counters together. */
 const BATCH = 128;
+
+/** A counter and the number `n` that is added to it. */
+interface CountDelta extends CountKey {
+  readonly n: number;
+}
 
 interface Stored {
   readonly changes: number;
@@ -137,4 +141,15 @@ export class Pending {
 /** Returns a text that is unique for the counter. */
 function nameOf({ kind, mount, key }: CountKey): string {
   return `${kind} ${mount.length} ${mount}${key}`;
+}
+
+/** Writes changes of counters. A counter that reaches zero is deleted. */
+function writeCounts(sql: Sql, deltas: Iterable<CountDelta>): void {
+  for (const { kind, mount, key, n } of deltas) {
+    const emptied = "DELETE FROM counts WHERE kind = ? AND mount = ? AND key = ? AND n <= ?";
+    if (n < 0 && sql.exec(emptied, kind, mount, key, -n).rowsWritten > 0) continue;
+    const added = `INSERT INTO counts (kind, mount, key, n) VALUES (?, ?, ?, ?)
+      ON CONFLICT (kind, mount, key) DO UPDATE SET n = n + excluded.n`;
+    sql.exec(added, kind, mount, key, n);
+  }
 }
