@@ -5,7 +5,7 @@ import { EarliestAlarm } from "../storage/object-alarm.ts";
 import { reportTampering } from "../storage/row-seals.ts";
 import { type Migration, Tables } from "../storage/tables.ts";
 import { mustLoadInstallation } from "../system/installation.ts";
-import { newTreeId, treeAt } from "../token/find-tree.ts";
+import { treeAt } from "../token/find-tree.ts";
 import { accessorShardName, accessorShardNumber, shardNumberOf } from "./accessor-shard-number.ts";
 import { keepEndedMs, type ListingEnv } from "./env.ts";
 import { SingleTokenWalk } from "./expiry/single-token-walk.ts";
@@ -67,11 +67,7 @@ export class AccessorShard extends DurableObject<ListingEnv> {
     this.#leases = new LeaseIndex(this.#tables);
     this.#inventory = new InventoryStore(this.#tables);
     this.#expiry = new SingleTokenWalk(this.#tables, ({ treeId, row }) => treeAt(env, treeId).endSingleToken(row));
-    this.#trees = new TreePool(this.#tables, storage.sql, {
-      shardNumber: () => this.#ownNumber,
-      newTreeId: () => newTreeId(env),
-      ask: (treeId) => treeAt(env, treeId).report(),
-    });
+    this.#trees = new TreePool(this.#tables, storage.sql, env, () => this.#ownNumber);
     if (this.#tables.exist) {
       ctx.blockConcurrencyWhile(async () => {
         await this.#alarm.load();

@@ -2,7 +2,9 @@ import { currentTime } from "../../base/clock.ts";
 import { isolates } from "../../base/isolates.ts";
 import { inGroups } from "../../base/parallel.ts";
 import { columnOf, type Migration, type Sql, storedJson, Tables } from "../../storage/tables.ts";
+import { newTreeId, treeAt } from "../../token/find-tree.ts";
 import { rowGeneratedAt } from "../../token/ids.ts";
+import type { ListingEnv } from "../env.ts";
 import type { StartedTree } from "../updates/update-queue.ts";
 
 /** Allocated ids of trees: a row for each batch that was allocated together. */
@@ -27,13 +29,6 @@ const ASK_PAUSE_MS = 1000;
 /** Number of called trees after which an alarm takes no further batch. */
 const ASK_STEP = 60;
 
-interface PoolDeps {
-  readonly shardNumber: () => number;
-  readonly newTreeId: () => string;
-  /** Calls a tree, which has its first token listed if it has one. True when the tree can be allocated again. */
-  readonly ask: (treeId: string) => Promise<boolean>;
-}
-
 /** Ids that were allocated together at `at` (ms). `trees`: those whose first token is not known to be listed. */
 interface Batch {
   readonly id: number;
@@ -54,7 +49,8 @@ interface Batch {
 export class TreePool {
   readonly #sql: Sql;
   readonly #free: Tables;
-  readonly #shard: PoolDeps;
+  readonly #env: ListingEnv;
+  readonly #shardNumber: () => number;
   /** The most recently freed trees, the latest at the end: their objects are most likely still in memory. */
   #latest: string[] = [];
   /** Batches that were allocated since this object started, by id. */
@@ -65,10 +61,11 @@ export class TreePool {
   #askAt: number | null = null;
 
   /** @param sql contains the table of allocated ids. @param storage the first freed tree creates a table in it. */
-  constructor(sql: Sql, storage: SqlStorage, shard: PoolDeps) {
+  constructor(sql: Sql, storage: SqlStorage, env: ListingEnv, shardNumber: () => number) {
     this.#sql = sql;
     this.#free = new Tables(storage, FREE_TREES_MIGRATIONS, "free_trees");
-    this.#shard = shard;
+    this.#env = env;
+    this.#shardNumber = shardNumber;
   }
 
   /** When the alarm is next due (ms), or null. */
@@ -86,7 +83,7 @@ export class TreePool {
   /** Allocates `count` ids. While there are freed trees it allocates theirs, even if they are fewer than `count`. */
   allocate(count: number): string[] {
     const freed = this.#takeFreed(count);
-    const trees = freed.length > 0 ? freed : Array.from({ length: count }, this.#shard.newTreeId);
+    const trees = freed.length > 0 ? freed : Array.from({ length: count }, () => newTreeId(this.#env));
     const now = currentTime();
     this.#note(trees, now);
     this.#askAt ??= now + ASK_AFTER_MS;
@@ -114,7 +111,7 @@ export class TreePool {
       if (!isNew) continue;
       this.#latest.push(tree);
       if (this.#latest.length > 2 * MAX_LATEST) this.#latest = this.#latest.slice(-MAX_LATEST);
-      noteFreed(this.#shard.shardNumber());
+      noteFreed(this.#shardNumber());
     }
   }
 
@@ -135,7 +132,8 @@ export class TreePool {
     const silent: string[] = [];
     await inGroups([...trees], async (treeId) => {
       try {
-        if (await this.#shard.ask(treeId)) this.release([treeId]);
+        // The tree has its first token listed if it has one. An empty tree can be allocated again.
+        if (await treeAt(this.#env, treeId).report()) this.release([treeId]);
       } catch (error) {
         console.error(JSON.stringify({ type: "list of accessors", tree: treeId, error: String(error) }));
         silent.push(treeId);

@@ -39,11 +39,6 @@ export interface PageQuery extends ShardQuery<TokenFilter> {
   readonly now: number;
 }
 
-/** `found`: ids of the tokens that the search may find, unordered; null: too many, or there is no search. */
-interface Query extends PageQuery {
-  readonly found: readonly number[] | null;
-}
-
 const COLUMNS = "i.id, i.accessor, i.entry";
 
 export class ShardPages {
@@ -61,21 +56,21 @@ export class ShardPages {
 
   /** Returns at most `limit` tokens that match the filter, in order. Reads a bounded number of tokens. */
   page(query: PageQuery): ShardPage<ListedToken> {
-    const few = this.#fewEnds(query) ?? this.#fewOfTree(query.filter) ?? this.#fewOfTerms(query.filter);
+    const few = this.#fewRows(query);
     if (few) return sorted(query, few);
     const found = this.#found(query.filter);
     if (found && found.length <= READ_ALL) return sorted(query, [...this.#rowsOf(found)]);
-    return this.#walk({ ...query, found });
+    return this.#walk(query, found);
   }
 
   /** Scans tokens in the order of an index, until the page is full or `MAX_SCANNED` tokens were read. */
-  #walk(query: Query): ShardPage<ListedToken> {
+  #walk(query: PageQuery, found: readonly number[] | null): ShardPage<ListedToken> {
     const { order, limit, shard } = query;
     const tokens: ListedToken[] = [];
     let scanned = 0;
     let last: Position | null = null;
     // The SQL cursor is lazy: rows after the page are never read.
-    for (const row of order.by === "created" ? this.#byCreation(query) : this.#byEnd(query)) {
+    for (const row of order.by === "created" ? this.#byCreation(query, found) : this.#byEnd(query)) {
       if (scanned >= MAX_SCANNED || tokens.length >= limit) return { tokens, upTo: last, scanned };
       scanned++;
       const token = tokenOf(row);
@@ -85,7 +80,8 @@ export class ShardPages {
     return { tokens, upTo: null, scanned };
   }
 
-  #byCreation({ filter, order, after, shard, found }: Query): Iterable<Row> {
+  /** `found`: ids that include all that the search finds; null: no search, or many. */
+  #byCreation({ filter, order, after, shard }: PageQuery, found: readonly number[] | null): Iterable<Row> {
     const { createdAfter, createdBefore } = filter;
     // The previous page ended at `after`. With `own`, a row of this shard with the same id still follows it.
     const seen = after === null ? null : { id: after.id, own: comesAfter(shard, after, order) };
@@ -93,17 +89,16 @@ export class ShardPages {
     let high = createdBefore === undefined ? NEVER : firstRowAt(createdBefore) - 1;
     if (seen && order.descending) high = Math.min(high, seen.own ? seen.id : seen.id - 1);
     if (seen && !order.descending) low = Math.max(low, seen.own ? seen.id : seen.id + 1);
-    const direction = order.descending ? "DESC" : "ASC";
-    const ofTree = filter.tree === undefined ? null : this.#idsOfTree(filter.tree, low, high, direction);
-    if (ofTree) return this.#rowsOf(ofTree);
-    if (found) {
-      const between = found.filter((id) => id >= low && id <= high);
+    const ids = (filter.tree === undefined ? null : this.#idsBetween(accessorsOfTree(filter.tree))) ?? found;
+    if (ids) {
+      const between = ids.filter((id) => id >= low && id <= high);
       return this.#rowsOf(between.sort((a, b) => (order.descending ? b - a : a - b)));
     }
     const term = rangesOf(filter).find(({ end }) => end === undefined)?.term;
     if (term !== undefined) return this.#rowsOf(this.#postings.ids(term, low, high, order.descending));
     // The index by expiry has the tokens that never expire together, in the order of their ids.
     const ends = filter.neverEnds === true ? `i.ends = ${NEVER} AND` : "";
+    const direction = order.descending ? "DESC" : "ASC";
     const query = `SELECT ${COLUMNS} FROM inventory i WHERE ${ends} i.id BETWEEN ? AND ? ORDER BY i.id ${direction}`;
     return this.#sql.exec<Row>(query, low, high);
   }
@@ -120,20 +115,14 @@ export class ShardPages {
     return this.#sql.exec<Row>(query, key, id, low, high);
   }
 
-  /** Returns the tokens in the filter's range of expiries; null when they are many, or without a range. */
-  #fewEnds({ filter, now }: PageQuery): Row[] | null {
-    const { endsAfter, endsBefore, neverEnds } = filter;
-    if (endsAfter === undefined && endsBefore === undefined && neverEnds === undefined) return null;
-    return this.#few("i.ends BETWEEN ? AND ?", endsOf(filter, now));
-  }
-
-  /** Returns the tokens of the filter's tree; null when they are many, or without a tree. */
-  #fewOfTree({ tree }: TokenFilter): Row[] | null {
-    return tree === undefined ? null : this.#few(IN_TREE, accessorsOfTree(tree));
-  }
-
-  /** Returns the tokens of the first term of the filter that has few; null when all terms have many. */
-  #fewOfTerms(filter: TokenFilter): Row[] | null {
+  /** Returns tokens that include all of the filter, from the first index that has few; null when all have many. */
+  #fewRows({ filter, now }: PageQuery): Row[] | null {
+    const { tree, endsAfter, endsBefore, neverEnds } = filter;
+    const hasEnds = (endsAfter ?? endsBefore ?? neverEnds) !== undefined;
+    const few =
+      (hasEnds ? this.#few("i.ends BETWEEN ? AND ?", endsOf(filter, now)) : null) ??
+      (tree === undefined ? null : this.#few(IN_TREE, accessorsOfTree(tree)));
+    if (few) return few;
     for (const range of rangesOf(filter)) {
       const ids = this.#postings.fewOf(range, READ_ALL);
       if (ids) return [...this.#rowsOf(ids)];
@@ -170,12 +159,6 @@ export class ShardPages {
     const [found] = this.#sql.exec<{ n: number }>(query, ...values).toArray();
     if (found && found.n > READ_ALL) return null;
     return this.#sql.exec<Row>(`SELECT ${COLUMNS} FROM inventory i WHERE ${where}`, ...values).toArray();
-  }
-
-  /** Returns the ids of the tokens of a tree, in order; null when there are too many to sort. */
-  #idsOfTree(tree: string, low: number, high: number, direction: "ASC" | "DESC"): number[] | null {
-    const ids = this.#idsBetween(accessorsOfTree(tree))?.filter((id) => id >= low && id <= high);
-    return ids?.sort((a, b) => (direction === "ASC" ? a - b : b - a)) ?? null;
   }
 
   /** Returns the ids of the tokens with accessors in a range, unordered; null when they are more than `MAX_SORTED`. */
