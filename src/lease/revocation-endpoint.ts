@@ -40,9 +40,8 @@ export function readRevocationEndpoint(text: string, settings: EndpointSettings)
     return ok(text);
   }
   const url = URL.parse(text);
-  if (!url) return err("target must be an https URL, or service:// and the name of a service binding");
-  const problem = outboundProblem(url, settings.privateHosts);
-  if (problem === "scheme") {
+  const problem = url && outboundProblem(url, settings.privateHosts);
+  if (!url || problem === "scheme") {
     return err("target must be an https URL, or service:// and the name of a service binding");
   }
   if (url.username !== "" || url.password !== "" || url.hash !== "") {

@@ -46,12 +46,8 @@ export type IrrevocableLease = {
 };
 
 const SOURCES = {
-  token: {
-    table: "inventory",
-    column: "accessor",
-    lease: "SELECT 'token' AS kind, path, accessor AS id FROM inventory",
-  },
-  secret: { table: "leases", column: "tail", lease: "SELECT 'secret' AS kind, path, tail AS id FROM leases" },
+  token: { table: "inventory", column: "accessor" },
+  secret: { table: "leases", column: "tail" },
 } as const;
 const KINDS = ["token", "secret"] as const;
 
@@ -169,17 +165,20 @@ export class LeaseIndex {
   }
 
   #at(kind: LeaseKind, path: string, id: string, limit: number): IndexedLease[] {
-    const { lease, column } = SOURCES[kind];
-    return this.#sql
-      .exec<IndexedLease>(`${lease} WHERE path = ? AND ${column} > ? ORDER BY ${column} LIMIT ?`, path, id, limit)
-      .toArray();
+    const { column } = SOURCES[kind];
+    return this.#select(kind, `path = ? AND ${column} > ? ORDER BY ${column} LIMIT ?`, path, id, limit);
   }
 
   /** Leases whose path begins with `prefix` and comes after `after` (null: from the first on). */
   #between(kind: LeaseKind, after: string | null, prefix: string, limit: number): IndexedLease[] {
-    const { lease, column } = SOURCES[kind];
-    const query = `${lease} WHERE path ${after === null ? ">=" : ">"} ? AND path < ? ORDER BY path, ${column} LIMIT ?`;
-    return this.#sql.exec<IndexedLease>(query, after ?? prefix, endOf(prefix), limit).toArray();
+    const where = `path ${after === null ? ">=" : ">"} ? AND path < ? ORDER BY path, ${SOURCES[kind].column} LIMIT ?`;
+    return this.#select(kind, where, after ?? prefix, endOf(prefix), limit);
+  }
+
+  #select(kind: LeaseKind, where: string, ...values: readonly (string | number)[]): IndexedLease[] {
+    const { table, column } = SOURCES[kind];
+    const query = `SELECT '${kind}' AS kind, path, ${column} AS id FROM ${table} WHERE ${where}`;
+    return this.#sql.exec<IndexedLease>(query, ...values).toArray();
   }
 
   /**

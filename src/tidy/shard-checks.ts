@@ -45,13 +45,6 @@ export interface CheckedByShards {
   readonly needed: readonly number[];
 }
 
-interface CheckRow extends Record<string, SqlStorageValue> {
-  started_at: number;
-  report: string;
-  aged: string;
-  needed: string;
-}
-
 export class ShardCheckStore {
   readonly #tables: Tables;
 
@@ -77,13 +70,13 @@ export class ShardCheckStore {
   }
 
   all(): ShardChecks {
-    const rows = this.#rows("TRUE");
+    const checks = this.#read();
     const shards = shardCount();
     return {
-      checked: rows.length,
+      checked: checks.length,
       shards,
-      since: rows.length >= shards ? Math.min(...rows.map(({ started_at }) => started_at)) : null,
-      failures: rows.reduce((sum, row) => sum + reportOf(row).failures, 0),
+      since: checks.length >= shards ? Math.min(...checks.map(({ startedAt }) => startedAt)) : null,
+      failures: checks.reduce((sum, { report }) => sum + report.failures, 0),
     };
   }
 
@@ -91,20 +84,18 @@ export class ShardCheckStore {
   together(): CheckedByShards | null {
     const { since, failures } = this.all();
     if (since === null || failures > 0) return null;
-    const rows = this.#rows("TRUE");
-    const aged = rows.map((row) => new Set(storedJson<number[]>(row.aged)));
-    const needed = rows.flatMap((row) => storedJson<number[]>(row.needed));
+    const checks = this.#read();
     return {
       since,
-      tampered: rows.reduce((sum, row) => sum + reportOf(row).tampered, 0),
-      aged: [...(aged[0] ?? [])].filter((version) => aged.every((looked) => looked.has(version))),
-      needed: [...new Set(needed)],
+      tampered: checks.reduce((sum, { report }) => sum + report.tampered, 0),
+      aged: (checks[0]?.aged ?? []).filter((version) => checks.every(({ aged }) => aged.includes(version))),
+      needed: [...new Set(checks.flatMap(({ needed }) => needed))],
     };
   }
 
   /** Sums the reports of checks that no run has added to its own report yet. */
   newReports(): TidyReport {
-    return this.#rows("added = 0").reduce((sum, row) => addToReport(sum, reportOf(row)), NO_REPORT);
+    return this.#read("added = 0").reduce((sum, { report }) => addToReport(sum, report), NO_REPORT);
   }
 
   /** Marks all reports as added to the report of a run. */
@@ -123,13 +114,14 @@ export class ShardCheckStore {
     return this.#tables.exec("SELECT 1 FROM partial_runs WHERE number = ?", run).toArray().length > 0;
   }
 
-  #rows(condition: "TRUE" | "added = 0") {
-    return this.#tables
-      .exec<CheckRow>(`SELECT started_at, report, aged, needed FROM shard_checks WHERE ${condition}`)
-      .toArray();
+  #read(condition: "TRUE" | "added = 0" = "TRUE"): Omit<ShardCheck, "finishedAt">[] {
+    const query = `SELECT started_at, report, aged, needed FROM shard_checks WHERE ${condition}`;
+    const rows = this.#tables.exec<{ started_at: number; report: string; aged: string; needed: string }>(query);
+    return Array.from(rows, ({ started_at: startedAt, report, aged, needed }) => ({
+      startedAt,
+      report: storedJson<TidyReport>(report),
+      aged: storedJson<number[]>(aged),
+      needed: storedJson<number[]>(needed),
+    }));
   }
-}
-
-function reportOf({ report }: CheckRow): TidyReport {
-  return storedJson<TidyReport>(report);
 }

@@ -47,15 +47,14 @@ export function isEverMeant(filter: TokenFilter, token: ListedToken, tree: strin
     token.displayName.startsWith(filter.displayNamePrefix ?? "") &&
     (filter.policy === undefined || token.policies.includes(filter.policy)) &&
     (filter.search === undefined || isFound(filter.search, token)) &&
-    Object.entries(filter.metadata ?? {}).every(([name, value]) => metadataAt(token, name) === value) &&
+    Object.entries(filter.metadata ?? {}).every(([name, value]) => has(token.metadata ?? {}, name, value)) &&
     (filter.createdAfter === undefined || created > filter.createdAfter) &&
     (filter.createdBefore === undefined || created < filter.createdBefore)
   );
 }
 
-/** Returns a value of the token's metadata; undefined when there is no such name. */
-function metadataAt({ metadata = {} }: ListedToken, name: string): string | undefined {
-  return Object.hasOwn(metadata, name) ? metadata[name] : undefined;
+function has(metadata: Metadata, name: string, value: string): boolean {
+  return Object.hasOwn(metadata, name) && metadata[name] === value;
 }
 
 function hasChanging(filter: TokenFilter, token: ListedToken): boolean {

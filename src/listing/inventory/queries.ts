@@ -1,6 +1,6 @@
 import { inGroups } from "../../base/parallel.ts";
 import { treeBeginning } from "../../token/ids.ts";
-import { type AccessorShard, accessorShard } from "../accessor-shard.ts";
+import { accessorShard } from "../accessor-shard.ts";
 import { accessorShardNumber, generationOfShard } from "../accessor-shard-number.ts";
 import { askShards } from "../ask-shards.ts";
 import type { ListingEnv } from "../env.ts";
@@ -143,19 +143,15 @@ export async function largestTrees(env: ListingEnv, mount: string, limit: number
 
 /** Returns at most `limit` accessors after `after`, in order, for one page of each shard; `limit` 0: all. */
 export async function listAccessors(env: ListingEnv, after: string, limit: number): Promise<string[]> {
-  const lists = await askShards(env, (shard) => listShard(shard, after, limit));
+  const atOnce = limit > 0 ? limit : ACCESSORS_AT_ONCE;
+  const lists = await askShards(env, async (shard) => {
+    const all: string[] = [];
+    for (;;) {
+      const page = await shard.list(all.at(-1) ?? after, atOnce);
+      all.push(...page);
+      if (limit > 0 || page.length < atOnce) return all;
+    }
+  });
   const all = lists.flat().sort();
   return limit > 0 ? all.slice(0, limit) : all;
-}
-
-async function listShard(shard: DurableObjectStub<AccessorShard>, after: string, limit: number): Promise<string[]> {
-  if (limit > 0) return shard.list(after, limit);
-  const all: string[] = [];
-  for (let from = after; ; ) {
-    const page = await shard.list(from, ACCESSORS_AT_ONCE);
-    all.push(...page);
-    const last = page.at(-1);
-    if (page.length < ACCESSORS_AT_ONCE || last === undefined) return all;
-    from = last;
-  }
 }

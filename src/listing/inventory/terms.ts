@@ -2,24 +2,14 @@ import { hourKey, type InventoryEntry } from "./entry.ts";
 import type { TokenFilter } from "./filter.ts";
 import { pairText, searchedTexts } from "./search.ts";
 
-/** Kinds of counters. `first`: the first token of each tree, by mount. `ended`: ended tokens, by jobs and others. */
-const COUNT_KINDS = [
-  "mount",
-  "role",
-  "policy",
-  "entity",
-  "name",
-  "end_hour",
-  "created_hour",
-  "first",
-  "ended",
-] as const;
-
 /** Properties of the first token by which trees can be grouped. */
 export type TreeGrouping = "mount" | "name" | "role" | `metadata.${string}`;
 
-/** All kinds of counters. `trees`: the first token of each tree, by another property than the mount. */
-export type CountKind = (typeof COUNT_KINDS)[number] | `metadata.${string}` | `trees.${TreeGrouping}`;
+/**
+ * Kinds of counters. `first`: the first token of each tree, by mount. `trees`: the same by another property. `ended`:
+ * ended tokens, by jobs and others.
+ */
+export type CountKind = GroupKind | "end_hour" | "created_hour" | "first" | "ended" | `trees.${TreeGrouping}`;
 
 export type GroupKind = TreeGrouping | "entity" | "policy";
 
