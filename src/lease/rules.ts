@@ -58,11 +58,8 @@ export function planLease(request: LeaseRequest, endsBy: number | null, now: num
 }
 
 /**
- * Checks the renewal of a held lease and computes the granted TTL. Messages are the reference's (sys/leases/renew;
- * docs/conformance.md X9).
- *
- * @param increment requested TTL in seconds; 0 repeats the last grant.
- * @param now ms.
+ * Checks the renewal of a held lease. Messages are the reference's (sys/leases/renew; docs/conformance.md X9).
+ * `increment` is the requested TTL in seconds; 0 repeats the last grant.
  */
 export function planLeaseRenewal(
   lease: LeaseRecord & { readonly grantedTtl: number; readonly expiresAt: number },
@@ -93,12 +90,8 @@ function grantLease(record: LeaseRecord, requested: number, otherwise: number, n
 }
 
 /**
- * Returns the pause after a failed attempt (ms). It doubles with each attempt. A jitter of up to half of it, in either
- * direction, spreads the retries of attempts that failed at the same time.
- *
- * @param attempts number of attempts made, at least 1.
- * @param random from 0 to 1.
- * @param baseMs pause after the first attempt, before jitter; 10 s unless given.
+ * Returns the pause after a failed attempt (ms). It doubles with each attempt. A jitter of up to half of it (`random`,
+ * from 0 to 1) spreads the retries of attempts that failed at the same time.
  */
 export function retryDelayMs(attempts: number, random: number, baseMs = RETRY_BASE_MS): number {
   return Math.round(baseMs * 2 ** (attempts - 1) * (0.5 + random));

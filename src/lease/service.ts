@@ -22,9 +22,7 @@ export interface GrantedLease {
 const LEASE_NOT_FOUND = invalid("lease not found");
 
 /**
- * Looks up the lease of a token or of a secret. Fails with "not_found" when there is none.
- *
- * @param notes receives the accessor of the token, for the audit log.
+ * Looks up a lease. Fails with "not_found" without one. `notes` receives the accessor of a token, for the audit log.
  */
 export async function lookupLease(
   env: LeaseEnv,

@@ -16,10 +16,8 @@ export function signingKey(keys: Keys, target: string): Promise<Uint8Array<Array
 }
 
 /**
- * Returns the value of the signature header for `body`. The receiver computes the same value with its key and compares
- * in constant time. It refuses times more than a few minutes away, so that a recorded request can't be replayed later.
- *
- * @param now ms.
+ * Returns the value of the signature header for `body`. The receiver compares it in constant time, and refuses times
+ * more than a few minutes away, so that a recorded request can't be replayed later.
  */
 export async function signBody(key: Uint8Array<ArrayBuffer>, body: string, now: number): Promise<string> {
   const seconds = Math.floor(now / 1000);

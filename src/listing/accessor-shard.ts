@@ -46,8 +46,7 @@ const RETRY_MS = 15_000;
 
 /**
  * One shard of the list of accessors, see `shardNumbers`. It serves lists and the inventory, and finds leases by path.
- * A look-up by accessor does not call it, because the accessor contains its tree. Trees publish a new token after its
- * creation was answered.
+ * A look-up by accessor does not call it, because the accessor contains its tree.
  */
 export class AccessorShard extends DurableObject<ListingEnv> {
   readonly #tables: Tables;

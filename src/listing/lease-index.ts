@@ -182,8 +182,7 @@ export class LeaseIndex {
   }
 
   /**
-   * Returns the first folders after `after`, in order, each with its slash. Jumps from folder to folder in the index,
-   * so that their content is not read.
+   * Returns the first folders after `after`, with their slash. Jumps from one to the next: their content is not read.
    */
   #folders(table: string, prefix: string, after: string, limit: number): string[] {
     const folders: string[] = [];

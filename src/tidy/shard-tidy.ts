@@ -151,11 +151,8 @@ export function shareOf(checks: number): number {
 }
 
 /**
- * Returns the pause after a step (ms) that limits work to a share of the time. A step that takes long because other
- * requests are served meanwhile is followed by a long pause, so the check yields to them.
- *
- * @param workedMs how long the step took, waiting included.
- * @param share above 0 and at most 1.
+ * Returns the pause (ms) after a step of `workedMs`, waiting included, that limits work to a share of the time. A step
+ * that takes long because requests are served meanwhile has a long pause, so the check yields to them.
  */
 export function pauseAfter(workedMs: number, share: number): number {
   const pause = Math.max(0, workedMs) * (1 / share - 1);

@@ -81,10 +81,8 @@ export class SingleTokenWalk {
   }
 
   /**
-   * Performs one turn: calls the single-token trees whose token has expired. Calls have a time limit, so that no tree
-   * delays the others for long.
-   *
-   * @param corrected called with the entry of a token that has not ended, from its tree.
+   * Performs one turn: calls the single-token trees whose token has expired, with a time limit, so that no tree delays
+   * the others for long. `corrected` is called with the entry of a token that has not ended.
    */
   async turn(now: number, corrected: (entry: InventoryEntry) => void): Promise<EndedTokens> {
     const until = now - ASK_AFTER_MS;

@@ -63,8 +63,6 @@ export function countedSoFar({ tally, left }: CountState): number {
 /**
  * Performs one bounded step of a count. A token without parent, children and leases is counted by its entry in the
  * list. For all others their trees are called, which know what is above and below.
- *
- * @param now ms.
  */
 export async function countStep(
   env: ListingEnv,
@@ -84,12 +82,8 @@ export async function countStep(
 }
 
 /**
- * Counts as far as the time of one request allows. The first step has no time limit: only its result shows how much
- * there is.
- *
- * @param step performs the next step of the count. It only reads.
- * @param began arrival of the request (ms).
- * @param maxSteps at least one.
+ * Counts as far as the time of one request allows, from its arrival (`began`, ms) and in at most `maxSteps`. The first
+ * step has no time limit: only its result shows how much there is.
  */
 export async function countWithinRequest(
   step: (state: CountState) => Promise<CountState>,
@@ -107,10 +101,8 @@ export async function countWithinRequest(
 }
 
 /**
- * Performs a step with a time limit. A step that exceeds it may still run while the job repeats it: it only reads, and
- * its result is dropped.
- *
- * @returns null when the time was not enough for the step.
+ * Performs a step; null when the time was not enough for it. It may still run while the job repeats it: it only reads,
+ * and its result is dropped.
  */
 async function stepInTime(
   step: (state: CountState) => Promise<CountState>,

@@ -32,9 +32,6 @@ const ACCESSORS_AT_ONCE = 1000;
  * Returns a page of the tokens that match `filter`, in order. Every shard reads a bounded number of tokens and returns
  * the position that it reached. The page ends at the first of these positions: it can have fewer tokens than `limit`,
  * or none, although more follow.
- *
- * @param after null for the first page.
- * @param now ms.
  */
 export async function pageOfInventory(
   env: ListingEnv,
@@ -95,11 +92,7 @@ export async function countByMount(env: ListingEnv, of: "tokens" | "trees"): Pro
   return topOf(addCounts(lists.flat()), MAX_SHOWN_GROUPS);
 }
 
-/**
- * Counts the tokens by groups of one kind, and all of them. The number of every returned group is exact.
- *
- * @param mount only tokens of this mount are counted; null: of all.
- */
+/** Counts the tokens by groups of one kind, with exact numbers, and all of them. `mount` null: of all mounts. */
 export async function countByGroup(env: ListingEnv, kind: CountKind, mount: string | null): Promise<GroupCounts> {
   const counted = (await countByMount(env, "tokens")).filter(({ key }) => mount === null || key === mount);
   const total = counted.reduce((sum, { count }) => sum + count, 0);

@@ -171,11 +171,7 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
     return { accessors, next: next === null ? null : JSON.stringify(next), ends: [...asked, ...ends] };
   }
 
-  /**
-   * Performs a step.
-   *
-   * @param repeated true when the step was started before: tokens that have ended since its plan count as ended by it.
-   */
+  /** Performs a step. `repeated`: it was started before, and tokens that ended since its plan count as ended by it. */
   async #revoke(selection: Selection, { accessors, ends }: PlannedStep, repeated: boolean): Promise<RevokedInTree> {
     const mark = ([treeId, of]: [string, string[]]) => this.#revokeInTree(selection, treeId, of, false);
     const sweep = async ([treeId]: [string, string[]], { revoked, gone }: RevokedInTree): Promise<void> => {

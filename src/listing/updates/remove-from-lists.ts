@@ -75,13 +75,9 @@ const QUEUE = new RemovalQueue();
 const LAST_OF_TREES = new Set<string>();
 
 /**
- * Removes ended tokens from the lists. The lists keep for some time how a token ended. Safe to repeat. Where one
- * process serves everything, the sweeps of many trees share the calls to the shards.
- *
- * @param turns null: the sweep takes no turns, and calls the shards at once.
- * @param areLast true when the tree has no other token and can be allocated again. A shard may allocate it from its
- *   answer on.
- * @throws when a shard does not answer.
+ * Removes ended tokens from the lists, which keep for some time how they ended. Safe to repeat. Without `turns` the
+ * shards are called at once. `areLast`: the tree has no other token and can be allocated again, by a shard from its
+ * answer on. Rejects when a shard does not answer.
  */
 export async function removeFromLists(
   env: ListingEnv,
