@@ -2,7 +2,6 @@ import { DurableObject } from "cloudflare:workers";
 import { currentTime } from "../base/clock.ts";
 import { isolates } from "../base/isolates.ts";
 import { within } from "../base/location.ts";
-import type { AgedTerm } from "../crypto/key-terms.ts";
 import type { Env } from "../env.ts";
 import { shardCount, shardNumbers } from "../listing/accessor-shard-number.ts";
 import { pendingAlarm } from "../storage/object-alarm.ts";
@@ -20,7 +19,6 @@ export const SHARD_TIDY_MIGRATIONS: readonly Migration[] = [
   },
 ];
 
-/** Checks of different shards that begin in the same hour (ms) have the same number. */
 const HOUR_MS = 3_600_000;
 /** Pause after a step that failed, for example because the shard did not answer (ms). */
 const RETRY_MS = 30_000;
@@ -85,7 +83,16 @@ export class ShardTidy extends DurableObject<Env> {
     if (!stored) return;
     await mustLoadInstallation(this.env);
     const { shard, progress } = stored;
-    const running = progress.running ?? beginCheck(shard, progress, now, await termsToDrop(this.env, now));
+    const running: ListRun = progress.running ?? {
+      // The checks of all shards that begin in the same hour have the same number.
+      number: Math.max(Math.floor(now / HOUR_MS), progress.lastNumber + 1),
+      startedAt: now,
+      position: { list: "accessors", shard, after: "" },
+      work: [],
+      report: NO_REPORT,
+      aged: await termsToDrop(this.env, now),
+      needed: [],
+    };
     if (running.work.length > 0 || running.position) {
       const next = await listStep(this.env, running);
       const isThrough = next.position?.list !== "accessors" || next.position.shard !== shard;
@@ -107,19 +114,6 @@ export class ShardTidy extends DurableObject<Env> {
   #write(shard: number, progress: Progress): void {
     this.#tables.exec("UPDATE progress SET state = ? WHERE shard = ?", JSON.stringify(progress), shard);
   }
-}
-
-/** Returns a check that begins at `now` (ms). All checks that begin in the same hour have the same number. */
-function beginCheck(shard: number, { lastNumber }: Progress, now: number, aged: readonly AgedTerm[]): ListRun {
-  return {
-    number: Math.max(Math.floor(now / HOUR_MS), lastNumber + 1),
-    startedAt: now,
-    position: { list: "accessors", shard, after: "" },
-    work: [],
-    report: NO_REPORT,
-    aged,
-    needed: [],
-  };
 }
 
 /** The object that checks the shard with this number. */

@@ -71,7 +71,10 @@ export class Tidy extends GroveObject<Env> {
   async startHourly(): Promise<void> {
     await this.keys.open();
     await startShardChecks(this.env);
-    await growWhereFull(this.env);
+    // A failure does not stop tidy: the next run tries again.
+    await growLists(this.env, currentTime()).catch((error) => {
+      console.error(JSON.stringify({ type: "growth of lists", error: String(error) }));
+    });
     await this.#begin(FIRST_WITHOUT_ACCESSORS);
   }
 
@@ -137,15 +140,6 @@ export class Tidy extends GroveObject<Env> {
     }
     this.#store.finish(run, report, currentTime());
     logInfo(this.env, { type: "tidy", run: run.number, ...report });
-  }
-}
-
-/** Opens a generation of shards when one is full. A failure does not stop tidy: the next run tries again. */
-async function growWhereFull(env: Env): Promise<void> {
-  try {
-    await growLists(env, currentTime());
-  } catch (error) {
-    console.error(JSON.stringify({ type: "growth of lists", error: String(error) }));
   }
 }
 

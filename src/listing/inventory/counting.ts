@@ -92,26 +92,15 @@ export async function countWithinRequest(
 ): Promise<CountState> {
   let state = await step(NOT_COUNTED);
   for (let taken = 1; taken < maxSteps && !isCounted(state); taken++) {
+    const elapsed = currentTime() - began;
     const isSmall = state.isRead && countedSoFar(state) < MIN_COUNTED;
-    const next = isSmall ? await step(state) : await stepInTime(step, state, currentTime() - began);
-    if (next === null) break;
+    if (!isSmall && elapsed > LAST_STEP_MS) break;
+    // A step that takes too long may still run while the job repeats it: it only reads, and its result is dropped.
+    const next = isSmall ? await step(state) : await orLate(step(state), GIVEN_UP_MS - elapsed);
+    if (next === LATE) break;
     state = next;
   }
   return state;
-}
-
-/**
- * Performs a step; null when the time was not enough for it. It may still run while the job repeats it: it only reads,
- * and its result is dropped.
- */
-async function stepInTime(
-  step: (state: CountState) => Promise<CountState>,
-  state: CountState,
-  elapsedMs: number,
-): Promise<CountState | null> {
-  if (elapsedMs > LAST_STEP_MS) return null;
-  const stepped = await orLate(step(state), GIVEN_UP_MS - elapsedMs);
-  return stepped === LATE ? null : stepped;
 }
 
 async function readPage(env: ListingEnv, selection: Selection, state: CountState, now: number): Promise<CountState> {

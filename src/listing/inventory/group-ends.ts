@@ -20,17 +20,11 @@ export async function endsOfGroups(
   const isEnough = query.kind !== "policy" && first.every(({ isWhole }) => isWhole);
   const exact = isEnough ? first : await askAll(env, { ...query, keys });
   if (!exact) return null;
-  const all = sumOf(
-    exact.map((one) => one.all),
-    query.parts,
-  );
   const groups = greatest(exact, limit);
+  const all = exact.map((one) => one.all).reduce(plus);
   const other = isEnough
     ? groups.reduce((left, { parts }) => left.map((count, at) => count - (parts[at] ?? 0)), all)
-    : sumOf(
-        exact.map((one) => one.other),
-        query.parts,
-      );
+    : exact.map((one) => one.other).reduce(plus);
   return { all, groups, other };
 }
 
@@ -45,11 +39,11 @@ function greatest(shards: readonly ShardEnds[], limit: number): GroupEnds[] {
   const add = (a: GroupEnds, b: GroupEnds): GroupEnds => ({
     key: a.key,
     count: a.count + b.count,
-    parts: a.parts.map((part, at) => part + (b.parts[at] ?? 0)),
+    parts: plus(a.parts, b.parts),
   });
   return topOf(addUp(groups, add), limit);
 }
 
-function sumOf(lists: readonly (readonly number[])[], parts: number): number[] {
-  return Array.from({ length: parts }, (_, at) => lists.reduce((sum, list) => sum + (list[at] ?? 0), 0));
+function plus(a: readonly number[], b: readonly number[]): readonly number[] {
+  return a.map((count, at) => count + (b[at] ?? 0));
 }

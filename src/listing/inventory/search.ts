@@ -50,22 +50,18 @@ export function lowered(text: string): string {
 
 const SEARCHED_KINDS = ["role", "name", "path", "meta"] as const;
 
+type SearchedText = readonly [kind: (typeof SEARCHED_KINDS)[number], text: string];
+
 /** Returns the texts of a token that a search covers, with their kinds. */
-export function searchedTexts({
-  role,
-  displayName,
-  path,
-  metadata = {},
-}: Pick<InventoryEntry, "role" | "displayName" | "path" | "metadata">): (readonly [
-  kind: (typeof SEARCHED_KINDS)[number],
-  text: string,
-])[] {
-  return [
-    ["role", role],
-    ["name", displayName],
-    ["path", path],
-    ...Object.entries(metadata).map(([name, value]) => ["meta", pairText(name, value)] as const),
+export function searchedTexts(token: Pick<InventoryEntry, "role" | "displayName" | "path" | "metadata">) {
+  const pairs = Object.entries(token.metadata ?? {});
+  const texts: SearchedText[] = [
+    ["role", token.role],
+    ["name", token.displayName],
+    ["path", token.path],
+    ...pairs.map(([name, value]): SearchedText => ["meta", pairText(name, value)]),
   ];
+  return texts;
 }
 
 /** Formats a pair of metadata for the search, cut off to `MAX_SEARCHED` characters. */
