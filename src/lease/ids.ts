@@ -2,7 +2,6 @@ import { concat, equalBytes, fromHex, toBase64Url, toHex } from "../crypto/bytes
 import { type Keys, keyedHash } from "../crypto/key-ring.ts";
 import { type IndexedLease, orderOfIndexed } from "../listing/lease-index.ts";
 import {
-  type AccessorCredential,
   ADDRESS_BYTES,
   addressBytes,
   decodeStoredId,
@@ -12,6 +11,7 @@ import {
   readRoutedId,
   type TokenAddress,
 } from "../token/ids.ts";
+import type { LeaseReference } from "./actions.ts";
 import type { NewLeaseIds } from "./record.ts";
 
 /**
@@ -33,8 +33,8 @@ const MAX_LEASE_ID = 1024;
 
 /** The parts of a lease id that a caller sent. This installation made the id, but the lease need not exist. */
 export type NamedLease =
-  | { readonly kind: "token"; readonly path: string; readonly address: TokenAddress }
-  | { readonly kind: "secret"; readonly path: string; readonly credential: AccessorCredential };
+  | { readonly kind: "token"; readonly path: string; readonly treeId: string; readonly row: number }
+  | { readonly kind: "secret"; readonly treeId: string; readonly lease: LeaseReference };
 
 /** Generates the ids of a new lease in the tree `treeId`. `now` in ms. */
 export async function newLeaseIds(keys: Keys, treeId: string, now: number): Promise<NewLeaseIds> {
@@ -73,10 +73,12 @@ export async function readLeaseId(keys: Keys, text: string): Promise<NamedLease 
   const hex = TOKEN_TAIL.exec(tail)?.[1];
   if (hex !== undefined) {
     const address = await readTokenTail(keys, hex);
-    return address && { kind: "token", path, address };
+    return address && { kind: "token", path, ...address };
   }
   const ofSecret = await readRoutedId(keys, LEASE_LABEL, tail);
-  return ofSecret && { kind: "secret", path, credential: ofSecret };
+  return (
+    ofSecret && { kind: "secret", treeId: ofSecret.treeId, lease: { row: ofSecret.row, tail: ofSecret.tail, path } }
+  );
 }
 
 async function readTokenTail(keys: Keys, hex: string): Promise<TokenAddress | null> {

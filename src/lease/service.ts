@@ -4,7 +4,7 @@ import type { Installation } from "../system/installation.ts";
 import { treeOf } from "../token/find-tree.ts";
 import type { TokenView } from "../token/record.ts";
 import type { AuditNotes } from "../wire/audit.ts";
-import type { LeaseOutcome, LeaseReference } from "./actions.ts";
+import type { LeaseOutcome } from "./actions.ts";
 import type { LeaseEnv } from "./env.ts";
 import { type NamedLease, readLeaseId } from "./ids.ts";
 import type { LeaseView } from "./record.ts";
@@ -37,7 +37,7 @@ export async function lookupLease(
     if (token) notes.targetAccessor = token.accessor;
     return token ? ok({ kind: "token", leaseId, token }) : NOT_FOUND;
   }
-  const outcome = await treeOf(env, named.credential.treeId)?.lease({ kind: "lookup", lease: targetOf(named) });
+  const outcome = await treeOf(env, named.treeId)?.lease({ kind: "lookup", lease: named.lease });
   if (!outcome?.ok) return NOT_FOUND;
   return ok({ kind: "secret", lease: granted(outcome.value).value.lease });
 }
@@ -56,8 +56,7 @@ export async function renewLease(
     const token = await leasedToken(env, named);
     return err(token ? invalid("tokens cannot be renewed through this endpoint") : LEASE_NOT_FOUND);
   }
-  const lease = targetOf(named);
-  const outcome = await treeOf(env, named.credential.treeId)?.lease({ kind: "renew", lease, increment });
+  const outcome = await treeOf(env, named.treeId)?.lease({ kind: "renew", lease: named.lease, increment });
   if (!outcome) return err(LEASE_NOT_FOUND);
   if (!outcome.ok) return err(outcome.error.code === "not_found" ? LEASE_NOT_FOUND : outcome.error);
   return granted(outcome.value);
@@ -84,20 +83,14 @@ export async function revokeLease(
   const named = await readLeaseId(installation.keys, leaseId);
   if (!named) return ok(false);
   if (named.kind === "token") {
-    const { treeId, row } = named.address;
-    const tree = treeOf(env, treeId);
+    const tree = treeOf(env, named.treeId);
     const token = tree && (await leasedToken(env, named));
     if (!token) return ok(false);
     notes.targetAccessor = token.accessor;
-    const revoked = await tree.act({ kind: "revoke", target: { by: "lease", row }, asked });
+    const revoked = await tree.act({ kind: "revoke", target: { by: "lease", row: named.row }, asked });
     return revoked.ok || revoked.error.code === "not_found" ? ok(revoked.ok) : revoked;
   }
-  const outcome = await treeOf(env, named.credential.treeId)?.lease({
-    kind: "revoke",
-    lease: targetOf(named),
-    wait,
-    force,
-  });
+  const outcome = await treeOf(env, named.treeId)?.lease({ kind: "revoke", lease: named.lease, wait, force });
   if (!outcome?.ok) return ok(false);
   const error = outcome.value.kind === "revoked" ? outcome.value.error : null;
   return error === null ? ok(true) : refuse(`failed to revoke ${JSON.stringify(leaseId)} (1 / 1): ${error}`);
@@ -105,16 +98,11 @@ export async function revokeLease(
 
 type NamedTokenLease = Extract<NamedLease, { kind: "token" }>;
 
-async function leasedToken(env: LeaseEnv, { path, address }: NamedTokenLease): Promise<TokenView | null> {
-  const { treeId, row } = address;
+async function leasedToken(env: LeaseEnv, { path, treeId, row }: NamedTokenLease): Promise<TokenView | null> {
   const outcome = await treeOf(env, treeId)?.act({ kind: "lookup", target: { by: "lease", row } });
   if (!outcome?.ok || outcome.value.kind !== "token") return null;
   const { token } = outcome.value;
   return token.leased && token.path === path ? token : null;
-}
-
-function targetOf({ path, credential: { row, tail } }: Extract<NamedLease, { kind: "secret" }>): LeaseReference {
-  return { row, tail, path };
 }
 
 /** Returns the lease of an outcome. @throws Error for an outcome without one. */

@@ -43,11 +43,6 @@ type KnownRow = TokenRowOfShard & { tree_size: number | null };
 /** A row with all columns that are checked, and the number of rows with its accessor. */
 type ClaimedRow = TokenRowOfShard & { path: string; ends: number; rows: number };
 
-interface Place {
-  readonly id: number;
-  readonly known: KnownRow | null;
-}
-
 /** The inventory of one shard: a row for each token, from which pages are read, postings of terms, and counters. */
 export class InventoryStore {
   readonly #sql: Sql;
@@ -157,13 +152,13 @@ export class InventoryStore {
 
   find(accessors: readonly string[]): ListedToken[] {
     return accessors.flatMap((accessor) => {
-      const known = this.#find(accessor);
+      const { known } = this.#probe(accessor);
       return known ? [tokenOf(known)] : [];
     });
   }
 
   has(accessor: string): boolean {
-    return this.#find(accessor) !== null;
+    return this.#probe(accessor).known !== null;
   }
 
   /** Returns the largest trees of a mount, at most `MAX_TREES`. Those of one size class are chosen arbitrarily. */
@@ -226,7 +221,7 @@ export class InventoryStore {
   }
 
   #deleteOne(accessor: string): TokenRowOfShard[] {
-    const known = this.#find(accessor);
+    const { known } = this.#probe(accessor);
     if (known) this.#sql.exec("DELETE FROM inventory WHERE id = ?", known.id);
     // A tampered row at another id is only found by its accessor. Counters stay as they are: its content is not
     // trusted.
@@ -244,11 +239,8 @@ export class InventoryStore {
       .toArray();
   }
 
-  #find(accessor: string): KnownRow | null {
-    return this.#probe(accessor).known;
-  }
-
-  #place(accessor: string): Place {
+  /** Returns the row of a token, and the id that it has or would get. */
+  #place(accessor: string) {
     const { known, free } = this.#probe(accessor);
     const id = known?.id ?? free;
     if (id === null) throw new Error("no id is free for a token: too many of one moment in one shard");
