@@ -1,38 +1,53 @@
+import { nameKey } from "../base/name.ts";
 import { columnOf, type Sql } from "./tables.ts";
 
-/** The rows of a page. The table has the columns `row`, a unique number, and `name_key`, the text that is searched. */
-export interface PageQuery {
-  readonly table: string;
-  /** The column to sort by; rows with equal values are sorted by number. */
-  readonly order: string;
-  readonly reverse?: boolean;
-  /** Text that `name_key` must contain, in the spelling of `nameKey`; "" for all rows. */
-  readonly part: string;
-  /** Number of rows before the page. */
-  readonly offset: number;
-  /** Maximum number of rows of the page. */
-  readonly limit: number;
+/** Identifies a page of a list. */
+export interface PageRequest {
+  /** From 1. */
+  readonly number: number;
+  readonly size: number;
 }
 
-/** The rows of a page, and the number of rows of all pages. */
-export interface RowPage<Row> {
-  readonly rows: readonly Row[];
+/** A page of a list. */
+export interface Page<T> {
+  readonly items: readonly T[];
+  /** Number of items on all pages. */
   readonly total: number;
 }
 
+/** A list of rows. The table has the columns `row`, its primary key, and `name_key`, which is searched. */
+export interface ListedRows {
+  readonly table: string;
+  /** The column to sort by. Rows with equal values are sorted by `row`. */
+  readonly order: string;
+  readonly reverse?: boolean;
+  /** Only rows whose name contains this text, in any case; "" for all rows. */
+  readonly part: string;
+}
+
 /**
- * Reads a page. The query skips the rows before the page, and a search reads every name. With 100,000 names this takes
- * 5 to 35 ms (docs/decisions/0008-names-are-read.md). With an index over `order`, `row` and `name_key`, only the rows
- * of the page are read from the table itself.
+ * Reads a page. The rows before the page are skipped one by one, and a search reads all names: for 100,000 names that takes
+ * 5 to 35 ms (docs/decisions/0008-names-are-read.md). If an index has `order`, `row` and `name_key`, only the rows of the
+ * page are read from the table itself.
  */
-export function readPageOf<Row extends Record<string, SqlStorageValue>>(sql: Sql, query: PageQuery): RowPage<Row> {
-  const { table, order, part, offset, limit } = query;
+export function readPage<Row extends Record<string, SqlStorageValue>, T>(
+  sql: Sql,
+  { table, order, reverse, part }: ListedRows,
+  { number, size }: PageRequest,
+  itemOf: (row: Row) => T,
+): Page<T> {
   const where = part === "" ? "" : "WHERE instr(name_key, ?) > 0";
-  const parts = part === "" ? [] : [part];
-  const direction = query.reverse ? "DESC" : "ASC";
+  const parts = part === "" ? [] : [nameKey(part)];
+  const direction = reverse ? "DESC" : "ASC";
   const sorted = `ORDER BY ${order} ${direction}, row ${direction}`;
   const [total = 0] = columnOf<number>(sql, `SELECT COUNT(*) FROM ${table} ${where}`, ...parts);
   const chosen = `SELECT row FROM ${table} ${where} ${sorted} LIMIT ? OFFSET ?`;
-  const page = `SELECT * FROM ${table} WHERE row IN (${chosen}) ${sorted}`;
-  return { rows: sql.exec<Row>(page, ...parts, limit, offset).toArray(), total };
+  const query = `SELECT * FROM ${table} WHERE row IN (${chosen}) ${sorted}`;
+  const rows = sql.exec<Row>(query, ...parts, size, (number - 1) * size).toArray();
+  return { items: rows.map(itemOf), total };
+}
+
+/** The row after which the next page of `limit` rows begins; null after the last page. */
+export function rowAfter(rows: readonly { readonly row: number }[], limit: number): number | null {
+  return rows.length < limit ? null : (rows.at(-1)?.row ?? null);
 }

@@ -4,10 +4,10 @@ import type { TeamEnv } from "./env.ts";
 import { teamAt } from "./find.ts";
 import { readTeamId, readTokenId } from "./ids.ts";
 
-/** A path of a team or of one of its tokens: what it begins with, the id, and the rest. */
+/** The path of a team or of a token: the first segment, the id, and the rest. */
 const PATH = /^(teams|authentication-tokens)\/([^/]+)(\/.*)?$/;
 
-/** Where a team is, which never changes. */
+/** A team and its organization, which never change. */
 interface Place {
   readonly organization: string;
   readonly teamId: string;
@@ -17,9 +17,9 @@ const MAX_PLACES = 10_000;
 const places = new GenerationalCache<string, Place>(MAX_PLACES);
 
 /**
- * The path of a team or of one of its tokens below its organization: `organizations/:name/teams/:id` and the rest, with
- * tokens at `authentication-tokens/:id` and `authentication-token`. Policies can name it instead of the path itself.
- * null for other paths, and for teams that do not exist.
+ * The path of a team or of a token below its organization: `organizations/:name/teams/:id`, and for a token
+ * `authentication-tokens/:id` or `authentication-token` after it. Policies can name it instead of the path of the request.
+ * null for other paths, and for a team that does not exist.
  */
 export async function canonicalTeamPath(env: TeamEnv, keys: Keys, path: string): Promise<string | null> {
   const [, kind, id = "", rest = ""] = PATH.exec(path) ?? [];
@@ -33,7 +33,7 @@ export async function canonicalTeamPath(env: TeamEnv, keys: Keys, path: string):
   return canonicalPathOf(place, below);
 }
 
-/** The path of a team below its organization; `rest` begins with a slash or is "". */
+/** The path of a team below its organization. `rest` is "" or begins with a slash. */
 export function canonicalPathOf({ organization, teamId }: Place, rest: string): string {
   return `organizations/${organization}/teams/${teamId}${rest}`;
 }

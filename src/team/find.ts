@@ -2,7 +2,7 @@ import { within } from "../base/location.ts";
 import { nameKey } from "../base/name.ts";
 import type { TeamEnv } from "./env.ts";
 
-/** The team at `route`. A team that does not exist answers so, and its object stores nothing. */
+/** The team at `route`. The object of a team that does not exist stores nothing. */
 export function teamAt(env: TeamEnv, route: string): ReturnType<TeamEnv["TEAM"]["getByName"]> {
   return within(env, env.TEAM).getByName(teamObjectName(route));
 }
@@ -13,8 +13,8 @@ export function teamObjectName(route: string): string {
 }
 
 /**
- * The organization of this name, if there is one. Names that differ only in case share an object, so only one of them
- * can be taken. The object answers only to its exact name, since policies compare exact names.
+ * The organization with this name. Names that differ only in case share an object, so only one of them can be taken. The
+ * object answers only to its exact name, because policies compare exact names.
  */
 export function organizationNamed(env: TeamEnv, name: string): ReturnType<TeamEnv["ORGANIZATION"]["getByName"]> {
   return within(env, env.ORGANIZATION).getByName(organizationObjectName(name));

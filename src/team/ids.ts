@@ -4,16 +4,16 @@ import { equalBytes } from "../crypto/bytes.ts";
 import { type Keys, keyedHash, termInUse } from "../crypto/key-ring.ts";
 
 /**
- * Every id of a team carries the route to the object of the team, so nothing has to be looked up, and a tag that only
- * this installation can make, so a forged or mistyped one wakes nothing:
+ * Every id has the route to the object of its team, so no look-up is needed, and a tag that only this installation can make,
+ * so a forged or mistyped id wakes no object:
  *
  *     team id    `team-` route (8) tag (8)
  *     token id   `at-`   route (8) random (4) tag (4)
  *     token      random (14) `.atlasv1.` route (8) random (48) tag (11)
  *
- * all in letters and digits; new team ids in base58, which has no two characters that look alike. A tag is part of a keyed hash over
- * everything before it; the other part of the hash of a token is what its team stores. Texts are compared as they are: nothing is
- * decoded, so there is one spelling only.
+ * All have only letters and digits. New team ids are in base58, without characters that look alike. A tag is a part of a keyed
+ * hash over everything before it. The team stores the other part of the hash of a token. Texts are compared without decoding,
+ * so each id has only one spelling.
  */
 const ROUTE = 8;
 const TEAM_TAG = 8;
@@ -23,7 +23,7 @@ const TOKEN_HEAD = 14;
 const TOKEN_RANDOM = 48;
 const TOKEN_TAG = 11;
 const ID_RANDOM = 16;
-/** Bytes of a hash that make a tag: 64 bits, a little less than 11 characters hold. */
+/** Number of bytes of the hash in a tag: 64 bits, which fit in 11 characters. */
 const TAG_BYTES = 8;
 
 const TEAM_ID = /^team-[0-9A-Za-z]{16}$/;
@@ -33,64 +33,63 @@ const TOKEN_MARK = ".atlasv1.";
 
 const UTF8 = new TextEncoder();
 
-/** A token of a team as the team checks it. */
+/** A token, as its team checks it. */
 export interface TeamCredential {
-  /** Names the object of the team. */
   readonly route: string;
   /** 24 bytes of keyed hash. */
   readonly verifier: Uint8Array<ArrayBuffer>;
 }
 
-/** A new token: the text that the client gets once, and what the team stores. */
+/** A new token with its text, which the client gets once. */
 export interface NewTeamToken extends TeamCredential {
   readonly text: string;
 }
 
-/** An id for a new team. Whether its object is free only the object knows: with 47 bits of route it practically is. */
+/** Makes an id for a new team. With 47 random bits in the route, its object is practically always free. */
 export async function newTeamId(keys: Keys): Promise<string> {
   for (;;) {
     const body = `team-${randomBase58(ROUTE)}`;
     const ending = await tag(keys, body, TEAM_TAG);
-    // Clients import teams by ids in base58 only. Three of five tags are; the others are generated again.
+    // Clients import only teams with ids in base58. Three of five tags are in base58.
     if (isBase58(ending)) return body + ending;
   }
 }
 
-/** The route of a team id, or null for anything that this installation did not make. */
+/** The route in a team id; null for an id that this installation has not made. */
 export async function readTeamId(keys: Keys, text: string): Promise<string | null> {
   return TEAM_ID.test(text) && (await isTagged(keys, text, TEAM_TAG)) ? teamRoute(text) : null;
 }
 
-/** The route of a team id that is known to be good. */
+/** The route in a valid team id. */
 export function teamRoute(teamId: string): string {
   return teamId.slice("team-".length, "team-".length + ROUTE);
 }
 
-/** An id for a new token of the team at `route`. */
+/** Makes an id for a new token of the team at `route`. */
 export async function newTokenId(keys: Keys, route: string): Promise<string> {
   const body = `at-${route}${randomBase62(TOKEN_ID_RANDOM)}`;
   return body + (await tag(keys, body, TOKEN_ID_TAG));
 }
 
-/** The route of the team of a token id, or null for anything that this installation did not make. */
+/** The route in a token id; null for an id that this installation has not made. */
 export async function readTokenId(keys: Keys, text: string): Promise<string | null> {
   if (!TOKEN_ID.test(text) || !(await isTagged(keys, text, TOKEN_ID_TAG))) return null;
   return text.slice("at-".length, "at-".length + ROUTE);
 }
 
-/** Draws a token for the team at `route`: 368 random bits. */
+/** Generates a token for the team at `route`, with 368 random bits. */
 export async function newTeamToken(keys: Keys, route: string): Promise<NewTeamToken> {
   const body = `${randomBase62(TOKEN_HEAD)}${TOKEN_MARK}${route}${randomBase62(TOKEN_RANDOM)}`;
   const hash = await hashOf(termInUse(keys, currentTime()).tokens, body);
   return { text: body + base62Digest(hash.subarray(0, TAG_BYTES), TOKEN_TAG), route, verifier: hash.slice(TAG_BYTES) };
 }
 
-/** True for a text in the shape of a team token; no other kind of token has it. */
+/** True for a text in the format of team tokens, which no other kind of token has. */
 export function looksLikeTeamToken(text: string): boolean {
   return TOKEN.test(text);
 }
 
-/** Reads a team token. Null for anything that this installation did not make. */
+/** Reads a team token; null for a token that this installation has not made. */
 export async function readTeamToken(keys: Keys, text: string): Promise<TeamCredential | null> {
   if (!looksLikeTeamToken(text)) return null;
   const routeAt = TOKEN_HEAD + TOKEN_MARK.length;
@@ -102,17 +101,16 @@ export async function readTeamToken(keys: Keys, text: string): Promise<TeamCrede
   return null;
 }
 
-/** An id for the user behind `identity`: always the same, and the identity cannot be derived from it. */
+/** The id of the user with this identity. The identity can't be derived from it. */
 export async function userIdOf(keys: Keys, identity: string): Promise<string> {
   return `user-${base62Digest(await hashOf(keys.identity, `user\0${identity}`), ID_RANDOM)}`;
 }
 
-/** An id for a new webhook. */
 export function newWebhookId(): string {
   return `nc-${randomBase58(ID_RANDOM)}`;
 }
 
-/** An id for a new organization. It distinguishes the organization from an earlier one of the same name. */
+/** Makes an id that distinguishes an organization from an earlier one with the same name. */
 export function newOrganizationId(): string {
   return `org-${randomBase62(ID_RANDOM)}`;
 }
@@ -125,7 +123,7 @@ async function tag(keys: Keys, body: string, length: number): Promise<string> {
   return base62Digest((await hashOf(keys.identity, body)).subarray(0, TAG_BYTES), length);
 }
 
-/** Bodies of different kinds never read the same: each begins with its own prefix, or has the mark of a token. */
+/** Bodies of different kinds differ: each begins with its own prefix, or has the mark of a token. */
 function hashOf(key: CryptoKey, body: string): Promise<Uint8Array<ArrayBuffer>> {
   return keyedHash(key, UTF8.encode(`team\0${body}`));
 }

@@ -1,18 +1,18 @@
 import { nameKey } from "../base/name.ts";
-import { readPageOf } from "../storage/pages.ts";
+import { type Page, type PageRequest, readPage } from "../storage/pages.ts";
 import type { RowSeals } from "../storage/row-seals.ts";
 import { SealedTable, type TableShape } from "../storage/sealed-table.ts";
-import { columnOf, type Migration, type Sql, storedJson } from "../storage/tables.ts";
+import { type Migration, type Sql, storedJson } from "../storage/tables.ts";
 import { ListedTokens } from "./listed-tokens.ts";
-import type { OrganizationRecord, Page, PageRequest, TeamRecord, TeamState } from "./record.ts";
+import type { OrganizationRecord, TeamRecord, TeamState } from "./record.ts";
 
 /** The schema of an organization. */
 export const ORGANIZATION_MIGRATIONS: readonly Migration[] = [
   {
     version: 1,
     description: "the organization, its teams with their tokens, what lists and searches them, and webhooks",
-    // The name of the team is kept with each token, so that a page of tokens reads nothing else. The indexes have all that
-    // the way to a page and a search need.
+    // Each token has the name of its team, so that a page of tokens reads nothing else. The indexes have all columns that a
+    // page and a search read before the rows of the page.
     sql: `
       CREATE TABLE organization (
         id INTEGER PRIMARY KEY CHECK (id = 1),
@@ -69,21 +69,21 @@ export const ORGANIZATION_MIGRATIONS: readonly Migration[] = [
 interface Row extends Record<string, SqlStorageValue> {
   id: number;
   record: string;
-  /** 1 when the directory has the record as it is. */
+  /** 1 when the directory has the current record. */
   listed: number;
-  /** 1 from the moment of deletion until every team has ended. */
+  /** 1 from the deletion until every team has ended. */
   ended: number;
-  /** When some teams are compared next (ms), and the row after which. */
+  /** When the next teams are compared (ms), and the row after which. */
   check_at: number;
   checked_row: number;
 }
 
-/** The columns that say how far the work in the background is. */
+/** The progress of background work. */
 type Progress = Pick<Row, "listed" | "ended" | "check_at" | "checked_row">;
 
 const SHAPE: TableShape = { table: "organization", kind: "organization", key: ["id"], sealed: ["record"] };
 
-/** The one row of an organization: its record, which is sealed, and how far its work in the background is. */
+/** The one row of an organization: its sealed record, and the progress of its background work. */
 export class OrganizationRow {
   readonly #sql: Sql;
   readonly #rows: SealedTable<Row>;
@@ -93,51 +93,52 @@ export class OrganizationRow {
     this.#rows = new SealedTable(sql, seals, SHAPE);
   }
 
-  /** @param checkAt when teams are first compared (ms). */
+  /** Writes a new organization. @param checkAt when teams are compared for the first time (ms). */
   insert(record: OrganizationRecord, checkAt: number): void {
     const json = JSON.stringify(record);
     this.#rows.put({ id: 1, record: json, listed: 0, ended: 0, checked_row: 0, check_at: checkAt });
   }
 
-  /** The record of an organization that exists. Null after its end, and for one that was tampered with. */
+  /** Changes the record of an organization that exists. */
+  write(record: OrganizationRecord): void {
+    const row = this.#read();
+    if (row) this.#rows.put({ ...row, record: JSON.stringify(record) });
+  }
+
+  /** The record; null after the deletion, and for a record that was tampered with. */
   record(): OrganizationRecord | null {
     const row = this.#rows.find(1);
     return row && !row.ended ? storedJson<OrganizationRecord>(row.record) : null;
   }
 
-  /** The name and id of the organization, after its end too. */
-  identity(): Pick<OrganizationRecord, "name" | "organizationId"> {
-    const { name, organizationId } = storedJson<OrganizationRecord>(this.#read().record);
-    return { name, organizationId };
-  }
-
-  write(record: OrganizationRecord): void {
-    this.#rows.put({ ...this.#read(), record: JSON.stringify(record) });
+  /** The record, even after the deletion; null when there is no organization. */
+  anyRecord(): OrganizationRecord | null {
+    const row = this.#read();
+    return row && storedJson<OrganizationRecord>(row.record);
   }
 
   /** null when there is no organization. */
   progress(): Progress | null {
-    return this.#sql.exec<Row>("SELECT * FROM organization").toArray()[0] ?? null;
+    return this.#read();
   }
 
   note(column: keyof Progress, value: number): void {
     this.#sql.exec(`UPDATE organization SET ${column} = ?`, value);
   }
 
-  #read(): Row {
-    return this.#sql.exec<Row>("SELECT * FROM organization").one();
+  #read(): Row | null {
+    return this.#sql.exec<Row>("SELECT * FROM organization").toArray()[0] ?? null;
   }
 }
 
 interface TeamRow extends Record<string, SqlStorageValue> {
   row: number;
   team_id: string;
-  name_key: string;
   revision: number;
   team: string;
 }
 
-/** What the organization knows of a team. */
+/** What the organization knows about a team. */
 export interface KnownTeam {
   readonly row: number;
   readonly teamId: string;
@@ -145,10 +146,9 @@ export interface KnownTeam {
   readonly revision: number;
 }
 
-/** The teams of an organization and their tokens, as rows that are kept listed, sorted and searchable. */
+/** Copies of the teams of an organization and of their tokens, for lists and searches. */
 export class OrganizationStore {
   readonly #sql: Sql;
-  /** The tokens of the teams. */
   readonly tokens: ListedTokens;
 
   constructor(sql: Sql) {
@@ -156,50 +156,45 @@ export class OrganizationStore {
     this.tokens = new ListedTokens(sql);
   }
 
-  /** What is known of the team with this id. */
+  /** The team with this id, or null. */
   find(teamId: string): KnownTeam | null {
-    const row = this.#rowOf(teamId);
-    return row && known(row);
+    const [row] = this.#teams("WHERE team_id = ?", teamId);
+    return row ? known(row) : null;
   }
 
   /** True when a team other than `teamId` has the name. */
   isNameTaken(name: string, teamId: string): boolean {
-    const holders = columnOf<string>(this.#sql, "SELECT team_id FROM teams WHERE name_key = ?", nameKey(name));
-    return holders.some((holder) => holder !== teamId);
+    return this.#teams("WHERE name_key = ?", nameKey(name)).some((row) => row.team_id !== teamId);
   }
 
-  /** Takes a team in. */
+  /** Adds a team. */
   insert({ team, tokens, revision }: TeamState): void {
     const statement = "INSERT INTO teams (team_id, name_key, revision, team) VALUES (?, ?, ?, ?)";
     this.#sql.exec(statement, team.teamId, nameKey(team.name), revision, JSON.stringify(team));
     for (const { tokenId, token } of tokens) this.tokens.put(team, tokenId, token);
   }
 
-  /** Makes what is known of a team agree with its state. */
-  update({ team, tokens, revision, unregistered }: TeamState): void {
-    const before = this.#rowOf(team.teamId);
-    if (!before) throw new Error("an unknown team can't be updated");
+  /** Updates a team. */
+  update({ row, name }: KnownTeam, { team, tokens, revision, unregistered }: TeamState): void {
     if (unregistered) this.tokens.removeTeam(team.teamId);
-    else if (team.name !== teamOf(before).name) this.tokens.rename(team);
+    else if (team.name !== name) this.tokens.rename(team);
     for (const { tokenId, token } of tokens) this.tokens.put(team, tokenId, token);
     const statement = "UPDATE teams SET name_key = ?, revision = ?, team = ? WHERE row = ?";
-    this.#sql.exec(statement, nameKey(team.name), revision, JSON.stringify(team), before.row);
+    this.#sql.exec(statement, nameKey(team.name), revision, JSON.stringify(team), row);
   }
 
-  /** Forgets a team. Safe to repeat. */
+  /** Removes a team with its tokens. Safe to repeat. */
   remove(teamId: string): void {
     this.tokens.removeTeam(teamId);
     this.#sql.exec("DELETE FROM teams WHERE team_id = ?", teamId);
   }
 
-  /** A page of the teams by name; with `part`, of those whose name holds it in any case. */
-  listTeams({ number, size }: PageRequest, part: string): Page<TeamRecord> {
-    const query = { table: "teams", order: "name_key", part: nameKey(part) };
-    const page = readPageOf<TeamRow>(this.#sql, { ...query, offset: (number - 1) * size, limit: size });
-    return { items: page.rows.map(teamOf), total: page.total };
+  /** A page of the teams whose name contains `part` (in any case), by name. */
+  listTeams(page: PageRequest, part: string): Page<TeamRecord> {
+    return readPage(this.#sql, { table: "teams", order: "name_key", part }, page, teamOf);
   }
 
-  /** The teams with exactly one of these names, in any case. */
+  /** The teams with these names, in any case. */
   teamsNamed(names: readonly string[]): TeamRecord[] {
     const keys = JSON.stringify(names.map(nameKey));
     return this.#teams("WHERE name_key IN (SELECT value FROM json_each(?)) ORDER BY name_key", keys).map(teamOf);
@@ -211,13 +206,9 @@ export class OrganizationStore {
     return teams.filter(({ tokenPolicies }) => tokenPolicies.includes(policy)).map(({ name }) => name);
   }
 
-  /** At most `limit` teams whose row comes after `row`. */
+  /** At most `limit` teams after `row`. */
   teamsAfter(row: number, limit: number): KnownTeam[] {
     return this.#teams("WHERE row > ? ORDER BY row LIMIT ?", row, limit).map(known);
-  }
-
-  #rowOf(teamId: string): TeamRow | null {
-    return this.#teams("WHERE team_id = ?", teamId)[0] ?? null;
   }
 
   #teams(which: string, ...values: (string | number)[]): TeamRow[] {

@@ -7,40 +7,36 @@ import type { TeamRecord } from "./record.ts";
 import { type LifetimeRules, NO_RULES } from "./rules/lifetime.ts";
 import type { TeamStore } from "./team-store.ts";
 
-/** The refusal of a change that needs an organization which does not answer. */
+/** The refusal of a change while the organization does not answer. */
 export const NO_ANSWER = unavailable("the organization does not answer; try again");
 
-/** What a team knows of its organization: whether it exists, and its rules for the lifetimes of tokens. */
-export class OrganizationView {
+/** A team's copy of the rules of its organization for the lifetimes of tokens. */
+export class OrganizationCopy {
   readonly #env: TeamEnv;
-  #rules: LifetimeRules = NO_RULES;
   /** When the rules were read (ms). */
   #readAt = Number.NEGATIVE_INFINITY;
+  /** The last known rules. */
+  rules: LifetimeRules = NO_RULES;
 
   constructor(env: TeamEnv) {
     this.#env = env;
   }
 
-  /** The rules that were read last; none before the first time. */
-  get rules(): LifetimeRules {
-    return this.#rules;
-  }
-
   /**
-   * True while the organization of the team exists. It is asked no more often than policies are read: an organization answers
-   * its deletion after that time, so from that answer on none of its team tokens is valid.
+   * True while the organization of the team exists. The rules are read again after POLICY_CACHE_SECONDS. The deletion of an
+   * organization is answered after that time, so none of its team tokens is valid from that answer on.
    */
   async exists(team: TeamRecord | null): Promise<boolean> {
     const now = currentTime();
     if (isWithin(this.#readAt, maxCopyAgeMs(this.#env), now)) return true;
     const rules = team && (await this.#read(team));
     if (!rules) return false;
-    this.#rules = rules;
+    this.rules = rules;
     this.#readAt = now;
     return true;
   }
 
-  /** The rules as they are now. "not_found" without a team or organization, "unavailable" without an answer. */
+  /** Reads the current rules. "not_found" without a team or organization, "unavailable" without an answer. */
   async currentRules(team: TeamRecord | null): Promise<Result<LifetimeRules>> {
     if (!team) return NOT_FOUND;
     try {
@@ -57,24 +53,24 @@ export class OrganizationView {
   }
 }
 
-/** Failures in a row after which the attempts become rare: the organization is then broken rather than busy. */
+/** After so many consecutive failures the organization is broken rather than busy, and the attempts become rare. */
 const MAX_FAST_RETRIES = 600;
-const RESEND_MS = 500;
-const RESEND_SLOWLY_MS = 30_000;
+const RETRY_MS = 500;
+const SLOW_RETRY_MS = 30_000;
 
-/** Pause before the organization is notified again (ms): its lists are out of date until then. */
+/** Pause before the next notification of the organization (ms). Its lists are out of date until then. */
 export function resendPause(failures: number): number {
-  return failures < MAX_FAST_RETRIES ? RESEND_MS : RESEND_SLOWLY_MS;
+  return failures < MAX_FAST_RETRIES ? RETRY_MS : SLOW_RETRY_MS;
 }
 
-/** What a notification of the organization came to: it is up to date, or the team or the organization has ended. */
+/** The result of a notification: the organization is up to date, the team has ended, or the organization does not exist. */
 export type SyncResult = "sent" | "ended" | "no_organization";
 
 /**
- * Notifies the organization of a team of everything that it does not know yet, and takes in what it answers.
+ * Sends all changes of a team to its organization, and applies the answers to the team.
  *
- * @param wipe deletes everything that the team has stored.
- * @throws when it does not answer.
+ * @param wipe deletes all rows of the team.
+ * @throws when the organization does not answer.
  */
 export async function notifyOrganization(
   env: TeamEnv,
@@ -83,23 +79,19 @@ export async function notifyOrganization(
 ): Promise<SyncResult> {
   if (!store.exists) return "ended";
   for (let state = store.unsent(); state; state = store.unsent()) {
-    const applied = await organizationNamed(env, state.team.organization).apply(state);
-    // Two runs can overlap, and the other one may have finished meanwhile.
+    const { name, organization } = state.team;
+    const applied = await organizationNamed(env, organization).apply(state);
+    // An overlapping run may have finished meanwhile.
     if (!store.exists) return "ended";
-    if (applied.kind === "no_organization" || (applied.kind === "name_taken" && applied.name === null)) {
+    const isUnnamed = applied.kind === "name_taken" && applied.name === null;
+    if (applied.kind === "no_organization" || isUnnamed || (applied.kind === "applied" && state.ended)) {
       await wipe();
       return applied.kind === "no_organization" ? "no_organization" : "ended";
     }
-    if (applied.kind === "unknown_team") store.forgotten(0);
-    else if (applied.kind === "name_taken") restoreName(store, state.team.name, applied.name ?? "");
-    else if (state.ended) {
-      await wipe();
-      return "ended";
-    } else store.sent(state.revision);
+    if (applied.kind === "applied") store.sent(state.revision);
+    else if (applied.kind === "unknown_team") store.forgotten(0);
+    // Restores the registered name, unless the name has changed again.
+    else if (store.team()?.name === name) store.update({ name: applied.name ?? "" });
   }
   return "sent";
-}
-
-function restoreName(store: TeamStore, refused: string, name: string): void {
-  if (store.team()?.name === refused) store.update({ name });
 }

@@ -4,6 +4,7 @@ import { inGroups } from "../base/parallel.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import type { AgedTerm } from "../crypto/key-terms.ts";
 import { holdersOf, type PolicyHolders } from "../policy/holders.ts";
+import { type Page, type PageRequest, rowAfter } from "../storage/pages.ts";
 import { GroveObject } from "../system/grove-object.ts";
 import { loadInstallation } from "../system/installation.ts";
 import type { TeamEnv } from "./env.ts";
@@ -14,44 +15,35 @@ import type { TokenOrder } from "./listed-tokens.ts";
 import type { Delivery, SealedWebhook } from "./notices/rules.ts";
 import { WebhookStore } from "./notices/webhook-store.ts";
 import { ORGANIZATION_MIGRATIONS, OrganizationRow, OrganizationStore } from "./organization-store.ts";
-import { checkTeams, type Reconciled } from "./reconcile.ts";
-import type {
-  Applied,
-  ListedToken,
-  OrganizationChange,
-  OrganizationRecord,
-  Page,
-  PageRequest,
-  TeamRecord,
-  TeamState,
-} from "./record.ts";
+import { checkTeams, NOTHING_RECONCILED, type Reconciled } from "./reconcile.ts";
+import type { Applied, ListedToken, OrganizationChange, OrganizationRecord, TeamRecord, TeamState } from "./record.ts";
 import { type LifetimeRules, lifetimeRules } from "./rules/lifetime.ts";
 import { OWNERS, ownersOf } from "./rules/organization-access.ts";
 
-/** Pause before what failed is tried again. */
+/** Pause after a failure (ms). */
 const RETRY_MS = 500;
-/** Teams that a deletion ends before it answers. Few organizations have more. */
+/** Maximum number of teams that a deletion ends before it answers. Few organizations have more. */
 const SWEEP_AT_ONCE = 60;
-/** Teams that one alarm of a deletion ends. */
+/** Maximum number of teams that one alarm of a deletion ends. */
 const SWEEP_PER_ALARM = 1000;
 
-/** How often the index is compared with some teams, and with how many. */
+/** Interval between comparisons with teams (ms), and the maximum number of teams in one comparison. */
 const CHECK_EVERY_MS = 6 * 3_600_000;
 const CHECK_TEAMS = 500;
 
 /**
- * An organization: the directory of its teams, and the index that lists, sorts and searches their tokens. Each team is
- * the authority on itself and passes on every change.
+ * An organization, with copies of its teams and their tokens for lists and searches. Each team is the authority for itself,
+ * and sends every change to its organization.
  *
- * An object that was never given an organization writes nothing, whatever it is asked.
+ * An object without an organization writes nothing in any call but `create`.
  */
 export class Organization extends GroveObject<TeamEnv> {
   readonly #store = new OrganizationStore(this.tables);
   readonly #row = new OrganizationRow(this.tables, this.seals);
   readonly #webhooks = new WebhookStore(this.tables, this.seals);
-  /** null when there is none, or none any more. */
+  /** null before the creation and after the deletion. */
   #record: OrganizationRecord | null = null;
-  /** True while the directory is being notified. */
+  /** True during a call to the directory. */
   #isListing = false;
 
   constructor(ctx: DurableObjectState, env: TeamEnv) {
@@ -75,14 +67,14 @@ export class Organization extends GroveObject<TeamEnv> {
     if (this.tables.exist) {
       ctx.blockConcurrencyWhile(async () => {
         await this.keys.open();
-        // Without a record no token of its teams is good.
+        // While it is null, no token of the teams is valid.
         this.#record = this.#row.record();
         await this.alarms.restore();
       });
     }
   }
 
-  /** Creates the organization. A name stays taken until the deletion of an earlier organization of that name has ended. */
+  /** Creates the organization. The name of a deleted organization stays taken until its deletion is complete. */
   async create(record: OrganizationRecord): Promise<Result<OrganizationRecord>> {
     await this.keys.open();
     if (this.tables.exist) return err(NAME_TAKEN);
@@ -92,7 +84,7 @@ export class Organization extends GroveObject<TeamEnv> {
     return ok(this.#record ?? record);
   }
 
-  /** The organization of exactly this name, or null. */
+  /** The organization with exactly this name, or null. */
   show(name: string): OrganizationRecord | null {
     return this.#record?.name === name ? this.#record : null;
   }
@@ -102,23 +94,22 @@ export class Organization extends GroveObject<TeamEnv> {
     await this.keys.open();
     const before = this.show(name);
     if (!before) return null;
-    this.#record = {
+    this.#write({
       ...before,
       email: email ?? before.email,
       settings: { ...before.settings, ...settings },
       maxTtls: { ...before.maxTtls, ...maxTtls },
-    };
-    this.#row.write(this.#record);
+    });
     this.#row.note("listed", 0);
     await this.alarms.attempt("organization_setup", () => this.#setUp());
     return this.show(name);
   }
 
   /**
-   * Deletes the organization. From the first write here the organization does not exist any more. The tokens of its
-   * teams end as soon as each team is notified, at most POLICY_CACHE_SECONDS later.
+   * Deletes the organization, which does not exist from the first write on. The tokens of a team end when the team is
+   * deleted, or at the latest after POLICY_CACHE_SECONDS.
    *
-   * @returns "done" when every team is gone, "going" when the alarm ends the rest; null when there was none.
+   * @returns "done" when all teams are deleted, "going" when the alarm deletes the rest; null without an organization.
    */
   async remove(name: string): Promise<"done" | "going" | null> {
     if (!this.show(name)) return null;
@@ -133,48 +124,47 @@ export class Organization extends GroveObject<TeamEnv> {
     return this.#record?.organizationId === organizationId;
   }
 
-  /** The rules of the organization with this id for the lifetimes of tokens; null when it does not exist. */
+  /** The rules for the lifetimes of tokens; null when the organization with this id does not exist. */
   lifetimes(organizationId: string): LifetimeRules | null {
-    const record = this.#record;
-    return record?.organizationId === organizationId ? lifetimeRules(record) : null;
+    return this.#record && this.has(organizationId) ? lifetimeRules(this.#record) : null;
   }
 
-  /** The webhooks of the organization; null when there is no such organization. */
+  /** All webhooks; null without the organization. */
   async webhooks(name: string): Promise<SealedWebhook[] | null> {
     await this.keys.open();
     return this.show(name) && this.#webhooks.all();
   }
 
-  /** Stores a webhook, new or changed, see `WebhookStore.put`. "gone" also when there is no such organization. */
+  /** Stores a new or changed webhook, see `WebhookStore.put`. "gone" also without the organization. */
   async putWebhook(name: string, webhook: SealedWebhook): Promise<ReturnType<WebhookStore["put"]>> {
     await this.keys.open();
     return this.show(name) ? this.#webhooks.put(webhook) : "gone";
   }
 
-  /** Deletes a webhook. False when there is none. */
+  /** Deletes a webhook. False for an unknown webhook. */
   removeWebhook(name: string, id: string): boolean {
     return this.show(name) !== null && this.#webhooks.remove(id);
   }
 
-  /** A page of the deliveries to a webhook, the newest first; null when there is none. */
+  /** A page of the deliveries to a webhook, the newest first; null for an unknown webhook. */
   async deliveries(name: string, webhookId: string, page: PageRequest): Promise<Page<Delivery> | null> {
     await this.keys.open();
     return this.show(name) && this.#webhooks.find(webhookId) && this.#webhooks.deliveries(webhookId, page);
   }
 
-  /** The webhooks that the organization with this id has switched on. */
+  /** The enabled webhooks of the organization with this id. */
   async enabledWebhooks(organizationId: string): Promise<SealedWebhook[]> {
     await this.keys.open();
     return this.has(organizationId) ? this.#webhooks.all().filter(({ enabled }) => enabled) : [];
   }
 
-  /** Notes how deliveries of a team stand. */
+  /** Records the results of deliveries. */
   async noteDeliveries(organizationId: string, deliveries: readonly Delivery[]): Promise<void> {
     await this.keys.open();
     if (this.has(organizationId)) for (const delivery of deliveries) this.#webhooks.note(delivery);
   }
 
-  /** Applies the state of a team to the index. A state that is older than the known one changes nothing. */
+  /** Updates the copy of a team. An older state than the known one changes nothing. */
   apply(state: TeamState): Applied {
     if (!this.has(state.team.organizationId)) return { kind: "no_organization" };
     const { teamId, name } = state.team;
@@ -183,51 +173,56 @@ export class Organization extends GroveObject<TeamEnv> {
     else if (found && found.revision >= state.revision) return { kind: "applied" };
     else if (!found && !state.unregistered) return { kind: "unknown_team" };
     else if (this.#isNameTaken(name, teamId)) return { kind: "name_taken", name: found?.name ?? null };
-    else if (found) this.#store.update(state);
+    else if (found) this.#store.update(found, state);
     else this.#store.insert(state);
     return { kind: "applied" };
   }
 
-  /** A page of the teams, by name. `part` is text that the name must hold, "" for none. */
+  /** A page of the teams whose name contains `part`, by name. */
   listTeams(name: string, page: PageRequest, part: string): Result<Page<TeamRecord>> {
     return this.show(name) ? ok(this.#store.listTeams(page, part)) : err(NO_ORGANIZATION);
   }
 
-  /** The teams with these names that exist. */
+  /** The teams with these names. */
   teamsNamed(name: string, names: readonly string[]): Result<TeamRecord[]> {
     return this.show(name) ? ok(this.#store.teamsNamed(names)) : err(NO_ORGANIZATION);
   }
 
-  /** The teams whose tokens have this policy, by the names of the organization and of the team. */
+  /** The teams whose tokens have this policy, as `organization/team`. */
   teamsWithPolicy(policy: string): PolicyHolders {
     const { name } = this.#record ?? {};
     const teams = name === undefined ? [] : this.#store.teamsWithPolicy(policy);
     return holdersOf(teams.map((team) => `${name}/${team}`));
   }
 
-  /** A page of the tokens. `part` is text that the name of the team must hold, "" for none. */
+  /** A page of the tokens of teams whose name contains `part`. */
   listTokens(name: string, page: PageRequest, order: TokenOrder, part: string): Result<Page<ListedToken>> {
     return this.show(name) ? ok(this.#store.tokens.list(page, order, part)) : err(NO_ORGANIZATION);
   }
 
   /**
-   * Compares the index with some teams and repairs differences. There should be none: this covers what cannot be
-   * foreseen, such as the restore of one of the objects to an earlier time. The teams check their seals meanwhile.
+   * Compares the copies of some teams with the teams, and repairs differences, which can come from the restore of an object
+   * to an earlier time. The teams check their seals.
    *
-   * @param after the row to begin after; 0 for the first.
+   * @param after row of the last compared team; 0 for the first page.
    */
   async reconcile(after: number, limit: number, aged: readonly AgedTerm[] = []): Promise<Reconciled> {
     const organizationId = this.#record?.organizationId;
-    if (organizationId === undefined) return { next: null, sealed: 0, tampered: 0, terms: [], failures: 0 };
-    const deps = { env: this.env, store: this.#store, has: (id: string) => this.has(id) };
-    return checkTeams(deps, organizationId, after, limit, aged);
+    if (organizationId === undefined) return NOTHING_RECONCILED;
+    const teams = this.#store.teamsAfter(after, limit);
+    const checks = await checkTeams(this.env, this.#store, () => this.has(organizationId), organizationId, teams, aged);
+    return { ...checks, next: rowAfter(teams, limit) };
   }
 
-  /** Routes of at most `limit` teams after the row `after`, and the row to go on after; null at the end. */
+  /** Routes of at most `limit` teams after the row `after`. `next` is the row after which the next page begins. */
   teamRoutes(after: number, limit: number): { readonly routes: string[]; readonly next: number | null } {
     const teams = this.#store.teamsAfter(after, limit);
-    const routes = teams.map(({ teamId }) => teamRoute(teamId));
-    return { routes, next: teams.length < limit ? null : (teams.at(-1)?.row ?? null) };
+    return { routes: teams.map(({ teamId }) => teamRoute(teamId)), next: rowAfter(teams, limit) };
+  }
+
+  #write(record: OrganizationRecord): void {
+    this.#record = record;
+    this.#row.write(record);
   }
 
   async #check(): Promise<void> {
@@ -236,13 +231,13 @@ export class Organization extends GroveObject<TeamEnv> {
     if (this.tables.exist) this.#row.note("checked_row", next ?? 0);
   }
 
-  /** Does what belongs to every organization, the one whether the other fails or not. */
+  /** Updates the directory and creates the owners team. A failure of one does not prevent the other. */
   async #setUp(): Promise<void> {
     const done = await Promise.allSettled([this.#list(), this.#makeOwners()]);
     for (const one of done) if (one.status === "rejected") throw one.reason;
   }
 
-  /** Sends the record of the organization to the directory. One call at a time, so that nothing older arrives last. */
+  /** Sends the record to the directory. One call at a time, so that an older record never arrives last. */
   async #list(): Promise<void> {
     if (this.#isListing) return;
     this.#isListing = true;
@@ -256,21 +251,20 @@ export class Organization extends GroveObject<TeamEnv> {
     }
   }
 
-  /** The id is stored first: after a crash at any point there is still only one team of the owners. */
+  /** Creates the owners team. Its id is stored first, so that there is only one, even after a crash. */
   async #makeOwners(): Promise<void> {
     if (!this.#lacksOwners()) return;
     const installation = await loadInstallation(this.env);
     if (!installation.ok) throw new Error("ids can't be made while the service is sealed");
-    const drawn = await newTeamId(installation.value.keys);
+    const newId = await newTeamId(installation.value.keys);
     await this.keys.open();
     const before = this.#record;
     if (!before) return;
-    const ownersTeamId = before.ownersTeamId ?? drawn;
-    this.#record = { ...before, ownersTeamId };
-    this.#row.write(this.#record);
+    const ownersTeamId = before.ownersTeamId ?? newId;
+    this.#write({ ...before, ownersTeamId });
     const team = teamAt(this.env, teamRoute(ownersTeamId));
-    const made = await team.create(ownersOf(this.#record, ownersTeamId, currentTime()));
-    if (!made.ok) throw new Error("the owners could not be made");
+    const made = await team.create(ownersOf(before, ownersTeamId, currentTime()));
+    if (!made.ok) throw new Error("the owners team could not be created");
   }
 
   /** True until the owners team is registered. */
@@ -284,20 +278,20 @@ export class Organization extends GroveObject<TeamEnv> {
     return this.#store.isNameTaken(name, teamId);
   }
 
-  /** Takes the organization off the list and ends up to `limit` teams. When none is left, frees the object. */
+  /** Continues a deletion: ends at most `limit` teams. Returns true, and deletes the rows, when no team is left. */
   async #finish(limit: number): Promise<boolean> {
-    const { name, organizationId } = this.#row.identity();
+    const record = this.#row.anyRecord();
+    if (!record) return true;
+    const { name, organizationId } = record;
     await organizationDirectory(this.env).remove(name, organizationId);
-    if (!this.tables.exist) return true;
     const teams = this.#store.teamsAfter(0, limit);
     await inGroups(teams, async (team) => {
       await teamAt(this.env, teamRoute(team.teamId)).end(organizationId);
       if (this.tables.exist) this.#store.remove(team.teamId);
     });
-    // Two runs can overlap, and the other one may have finished meanwhile.
-    if (!this.tables.exist) return true;
     if (this.#store.teamsAfter(0, 1).length > 0) return false;
-    await this.wipe();
+    // An overlapping run may have finished meanwhile.
+    if (this.tables.exist) await this.wipe();
     return true;
   }
 }

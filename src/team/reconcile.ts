@@ -4,79 +4,72 @@ import { type CheckedRows, joinedChecks } from "../storage/row-seals.ts";
 import type { TeamEnv } from "./env.ts";
 import { organizationDirectory, organizationNamed, teamAt } from "./find.ts";
 import { teamRoute } from "./ids.ts";
-import type { OrganizationStore } from "./organization-store.ts";
+import type { KnownTeam, OrganizationStore } from "./organization-store.ts";
 import type { OrganizationPage } from "./record.ts";
 
-/** What a comparison of some teams found. */
+/** The result of a comparison of some teams. */
 export interface Reconciled extends CheckedRows {
-  /** The row to go on after; null at the end. */
+  /** The row after which the next page begins; null at the end. */
   readonly next: number | null;
-  /** Teams that did not answer. */
+  /** Number of teams that did not answer. */
   readonly failures: number;
 }
 
-/** What the check of teams needs of the organization whose teams they are. */
-interface TeamCheckDeps {
-  readonly env: TeamEnv;
-  readonly store: OrganizationStore;
-  /** True while the organization with this id exists. */
-  has(organizationId: string): boolean;
-}
+export const NOTHING_RECONCILED: Reconciled = { next: null, sealed: 0, tampered: 0, terms: [], failures: 0 };
 
-/** Compares the index with up to `limit` teams after the row `after`, and repairs differences. */
+/**
+ * Compares teams with the copies of their organization, and repairs the copies.
+ *
+ * @param isCurrent true while the organization exists.
+ */
 export async function checkTeams(
-  { env, store, has }: TeamCheckDeps,
+  env: TeamEnv,
+  store: OrganizationStore,
+  isCurrent: () => boolean,
   organizationId: string,
-  after: number,
-  limit: number,
+  teams: readonly KnownTeam[],
   aged: readonly AgedTerm[],
-): Promise<Reconciled> {
-  const teams = store.teamsAfter(after, limit);
+): Promise<Omit<Reconciled, "next">> {
   const compared = await inGroups(teams, async (known): Promise<CheckedRows | null> => {
     try {
       const team = teamAt(env, teamRoute(known.teamId));
       const { revision, ...checked } = await team.compare(organizationId, aged);
-      // A newer state of the team may have arrived during the call. Then that one holds.
-      if (!has(organizationId) || store.find(known.teamId)?.revision !== known.revision) return checked;
-      // A team that was tampered with stays on the list, for tidy to find.
+      // A newer state of the team may have arrived during the call.
+      if (!isCurrent() || store.find(known.teamId)?.revision !== known.revision) return checked;
+      // A team that was tampered with stays in the list, so that tidy finds it.
       if (revision === null) store.remove(known.teamId);
       else if (revision !== "tampered" && revision !== known.revision) {
         await team.tellAll(organizationId, known.revision);
       }
       return checked;
     } catch (error) {
-      // A team that can't be compared now is left for the next time: it must not keep the others waiting.
+      // The next run tries it again; the other teams are compared now.
       console.error(JSON.stringify({ type: "team_check", error: String(error) }));
       return null;
     }
   });
   const answered = compared.filter((one) => one !== null);
-  return {
-    ...joinedChecks(answered),
-    next: teams.length < limit ? null : (teams.at(-1)?.row ?? null),
-    failures: compared.length - answered.length,
-  };
+  return { ...joinedChecks(answered), failures: compared.length - answered.length };
 }
 
-/** Page sizes: organizations of one call to the directory, and teams that one call to an organization compares. */
+/** Page sizes: organizations of one call to the directory, and teams of one call to an organization. */
 const ORGANIZATIONS = 100;
 const TEAMS = 500;
 
-/** What a run of `reconcileTeams` looked at. */
+/** The result of a run of `reconcileTeams`. */
 interface TeamsReconciled extends CheckedRows {
   readonly organizations: number;
-  /** Organizations on the list that do not exist; they were taken off it. */
+  /** Number of listed organizations that did not exist. They were removed from the list. */
   readonly vanished: number;
-  /** Teams that did not answer. */
+  /** Number of teams that did not answer. */
   readonly failures: number;
 }
 
 /**
- * Compares the lists with the objects that they list, for all organizations: the directory with the organizations, and
- * each organization with its teams and their tokens. Checks the seals of organizations and teams meanwhile. Part of the tidy
- * operation. Safe to run at any time and to interrupt.
+ * Compares all lists with their objects: the directory with the organizations, and each organization with its teams. Checks
+ * the seals of organizations and teams. A part of tidy. Safe to run at any time and to interrupt.
  *
- * @param aged terms that may go when nothing needs them.
+ * @param aged key terms that are dropped if nothing needs them.
  */
 export async function reconcileTeams(env: TeamEnv, aged: readonly AgedTerm[] = []): Promise<TeamsReconciled> {
   const directory = organizationDirectory(env);
@@ -91,7 +84,7 @@ export async function reconcileTeams(env: TeamEnv, aged: readonly AgedTerm[] = [
       const organization = organizationNamed(env, name);
       const own = await organization.checkSeals(null);
       checks.push(own);
-      // One that was tampered with stays on the list, for the next run to find.
+      // An organization that was tampered with stays in the list, so that the next run finds it.
       if (own.tampered === 0 && !(await organization.has(organizationId))) {
         await directory.remove(name, organizationId);
         vanished++;

@@ -1,13 +1,11 @@
 import type { CheckedRows } from "../storage/row-seals.ts";
 import type { OrganizationSettings } from "./rules/organization-settings.ts";
 
-/** The kinds of tokens that clients set a greatest lifetime for. There are only those of teams here. */
+/** The kinds of tokens that clients set a maximum lifetime for. Only tokens of teams exist here. */
 export const TOKEN_KINDS = ["organization", "team", "user", "audit_trails"] as const;
-
-/** One of the kinds. */
 export type TokenKind = (typeof TOKEN_KINDS)[number];
 
-/** Who made a token. */
+/** The creator of a token. */
 export interface Author {
   readonly type: "users" | "teams";
   readonly id: string;
@@ -15,15 +13,15 @@ export interface Author {
   readonly name: string;
 }
 
-/** What can be said and changed about a team. */
+/** The settings of a team. */
 export interface TeamSettings {
   readonly name: string;
   readonly visibility: "secret" | "organization";
   readonly ssoTeamId: string | null;
   readonly allowMemberTokenManagement: boolean;
-  /** Kept for clients that manage it; nothing here depends on it. */
+  /** Stored for clients that manage it; it has no effect here. */
   readonly organizationAccess: Readonly<Record<string, boolean>>;
-  /** Policies of the team's token, normalised. Empty: it may only look at itself and its team. */
+  /** Policies of the team's tokens, normalised. Without any, a token may only read itself and its team. */
   readonly tokenPolicies: readonly string[];
 }
 
@@ -32,14 +30,14 @@ export interface TeamRecord extends TeamSettings {
   readonly teamId: string;
   /** Name of the organization. */
   readonly organization: string;
-  /** Distinguishes the organization from an earlier one of the same name. */
+  /** Distinguishes the organization from an earlier one with the same name. */
   readonly organizationId: string;
   readonly createdAt: number;
-  /** True for the team that manages the organization, in whatever a policy does not deny it. */
+  /** True for the team that manages the organization, except where a policy denies it. */
   readonly owners?: true;
 }
 
-/** A token of a team without anything secret. Times in ms since 1970. */
+/** A token of a team without its secret. Times in ms since 1970. */
 export interface TeamToken {
   readonly tokenId: string;
   /** Unique in the team; null for the one token without a description. */
@@ -50,29 +48,25 @@ export interface TeamToken {
   readonly expiresAt: number | null;
   /** `expiresAt` as the client wrote it. */
   readonly expiredAt: string | null;
-  /** Right to a minute; null: not used yet. */
+  /** Exact to a minute; null before the first use. */
   readonly lastUsedAt: number | null;
-  /** When another token took over from this one, and that token's id; absent while none has. */
+  /** When the token was replaced by a rotation, and the id of the new token. */
   readonly rotatedAt?: number;
   readonly rotatedTo?: string;
 }
 
-/** A team token about to be stored: `verifier` is the only trace of its text. */
+/** A new token to store. The verifier is a hash of its text, which is not stored. */
 export interface NewTeamTokenRecord extends TeamToken {
   readonly verifier: Uint8Array;
 }
 
-/** A rotation: the token that takes over, and until when the other is good besides. */
+/** A request for the rotation of a token. */
 export interface Rotation {
+  /** The new token. */
   readonly token: NewTeamTokenRecord;
-  /** ms. */
+  /** How long the old token stays valid. */
   readonly overlapMs: number;
-  /** The text of the new token, sealed for a repeat of the same request; null: it can't be repeated. */
-  readonly replay: Uint8Array | null;
-}
-
-/** What came of a rotation. `replay` is not null when it was done before: then it is what was sealed at that time. */
-export interface Rotated extends TeamWithToken {
+  /** The sealed text of the new token, for a repeat of the request; null if it can't be repeated. */
   readonly replay: Uint8Array | null;
 }
 
@@ -82,39 +76,43 @@ export interface TeamWithToken {
   readonly token: TeamToken;
 }
 
-/** A token as an organization lists it. */
+/** The result of a rotation. For a repeat, `replay` is that of the first request; else it is null. */
+export interface Rotated extends TeamWithToken {
+  readonly replay: Uint8Array | null;
+}
+
+/** A token in the list of an organization. */
 export interface ListedToken {
   readonly team: Pick<TeamRecord, "name" | "teamId">;
   readonly token: TeamToken;
 }
 
-/** The state of a team that its organization is notified of, as of one revision. */
+/** The state of a team that it sends to its organization. */
 export interface TeamState {
   readonly team: TeamRecord;
-  /** Tokens that have changed since the last revision that the organization knows; null for a deleted one. */
+  /** Tokens that have changed since the organization was last updated; null for a deleted token. */
   readonly tokens: readonly { readonly tokenId: string; readonly token: TeamToken | null }[];
-  /** Counts the changes of the team. */
+  /** Number of changes of the team. */
   readonly revision: number;
-  /** True from the moment the team is deleted. */
+  /** True after the deletion of the team. */
   readonly ended: boolean;
-  /** True until the organization has taken the team in: then `tokens` are all that there are. */
+  /** True until the organization has registered the team. Then `tokens` has all tokens. */
   readonly unregistered: boolean;
 }
 
-/** A team as its organization compares it with what it knows. */
+/** The answer of a team to a comparison with the copy of its organization. */
 export interface ComparedTeam extends CheckedRows {
-  /** The one that the organization should know; null when there is no such team of it. */
+  /** The current revision; null if the organization has no such team. */
   readonly revision: number | null | "tampered";
 }
 
-/** What an organization makes of a team's state. */
+/** The answer of an organization to the state of a team. */
 export type Applied =
   | { readonly kind: "applied" }
-  /** Another team has the name; `name` is the one that the organization knows this team by, null for none. */
+  /** Another team has the name. `name` is the registered name of this team; null for none. */
   | { readonly kind: "name_taken"; readonly name: string | null }
-  /** The team is not in the organization: it has to be taken in first. */
+  /** The team is not registered, and the state is not complete. */
   | { readonly kind: "unknown_team" }
-  /** The organization does not exist any more. */
   | { readonly kind: "no_organization" };
 
 /** An organization. Times in ms since 1970. */
@@ -123,37 +121,23 @@ export interface OrganizationRecord {
   readonly organizationId: string;
   readonly email: string;
   readonly createdAt: number;
-  /** Those that were given a value. */
+  /** Settings that differ from the defaults. */
   readonly settings?: OrganizationSettings;
-  /** Greatest lifetimes of tokens in ms, by kind, as far as they were set. */
+  /** Maximum lifetimes of tokens in ms, by kind. */
   readonly maxTtls?: Readonly<Partial<Record<TokenKind, number>>>;
-  /** The team of the owners; absent until it has an id. */
+  /** The owners team; absent until it has an id. */
   readonly ownersTeamId?: string;
 }
 
-/** What can be changed about an organization. */
+/** A change of an organization. */
 export interface OrganizationChange {
   readonly email?: string | undefined;
   readonly settings?: OrganizationSettings;
   readonly maxTtls?: OrganizationRecord["maxTtls"];
 }
 
-/** Some organizations, and the row to go on after; null at the end. */
+/** A page of organizations in the order of their rows. `next` is the row after which the next page begins; null at the end. */
 export interface OrganizationPage {
   readonly items: readonly OrganizationRecord[];
   readonly next: number | null;
-}
-
-/** A page of a list. */
-export interface Page<T> {
-  readonly items: readonly T[];
-  /** Of all pages together. */
-  readonly total: number;
-}
-
-/** Which part of a list is asked for. */
-export interface PageRequest {
-  /** From 1. */
-  readonly number: number;
-  readonly size: number;
 }

@@ -10,10 +10,9 @@ export const TEAM_MIGRATIONS: readonly Migration[] = [
   {
     version: 1,
     description: "the team, its tokens, what the organization has to be notified of, and notices of tokens that end",
-    // revision > known_revision is the outbox: a change and the note that it has to be passed on are one row. An entry of
-    // unsent stands for the token as it is now; without a row in tokens it was deleted. The slot is what makes a token the
-    // only one of its kind: "" for the one without a description, "=" and the description for others, NULL for one that
-    // another has taken over from.
+    // The outbox: revision > known_revision while the organization must be updated, and unsent has the ids of changed
+    // tokens. A token without a row in tokens was deleted. The slot makes descriptions unique: "" for the token without a
+    // description, "=" and the description for others, NULL for a token that was replaced by a rotation.
     sql: `
       CREATE TABLE team (
         id INTEGER PRIMARY KEY CHECK (id = 1),
@@ -64,7 +63,7 @@ interface TokenRow extends Record<string, SqlStorageValue> {
   verifier: ArrayBuffer;
   slot: string | null;
   replay: ArrayBuffer | null;
-  /** When there is something to do about it (ms); null: never. */
+  /** When a notice or the deletion of the token is due (ms); null: never. */
   due_at: number | null;
 }
 
@@ -81,15 +80,18 @@ const TOKEN: TableShape = {
 interface StoredToken {
   readonly token: TeamToken;
   readonly verifier: Uint8Array;
-  /** False once another token has taken over from this one. */
+  /** False after the token was replaced by a rotation. */
   readonly current: boolean;
-  /** The sealed text of the token that took over, for a repeat of the rotation; null when there is none to repeat. */
+  /** The sealed text of the new token after a rotation, for a repeat of the request; null if it can't be repeated. */
   readonly replay: Uint8Array | null;
 }
 
+/** The state of a team without its tokens. */
+type LatestState = Pick<TeamState, "ended" | "revision" | "team">;
+
 /**
- * The rows of one team. Every write counts as a change of which the organization has to be notified. Rows that were tampered with
- * count as absent.
+ * The rows of one team. Every write is a change that the organization must be notified of. Rows that were tampered with count
+ * as absent.
  */
 export class TeamStore {
   readonly #sql: Tables;
@@ -102,50 +104,49 @@ export class TeamStore {
     this.#tokens = new SealedTable(sql, seals, TOKEN);
   }
 
-  /** False before there is a team, and after everything was deleted. */
+  /** False before the team is created, and after all rows were deleted. */
   get exists(): boolean {
     return this.#sql.exist;
   }
 
-  /** The team, or null once it is deleted. */
+  /** The team; null after its deletion. */
   team(): TeamRecord | null {
     const state = this.latest();
-    return state?.ended ? null : (state?.team ?? null);
+    return state && !state.ended ? state.team : null;
   }
 
-  /** Those of `aged` under which tokens may be hashed. */
+  /** The terms of `aged` under which tokens may be hashed. */
   termsOfTokens(aged: readonly AgedTerm[]): number[] {
     if (aged.length === 0) return [];
     const records = columnOf<string>(this.#sql, "SELECT record FROM tokens");
     return records.flatMap((record) => termsAbout(aged, storedJson<TeamToken>(record).createdAt));
   }
 
-  /** The token with this id, or with "" the one without a description. */
+  /** The token with this id, or with "" the token without a description. */
   token(tokenId: string): StoredToken | null {
-    return tokenId === "" ? this.#token("slot", "") : this.#token("token_id", tokenId);
+    return tokenId === "" ? this.described(null) : this.#token("token_id", tokenId);
   }
 
-  /** The token with this description. */
-  described(description: string): StoredToken | null {
+  /** The token with this description; null for the token without one. */
+  described(description: string | null): StoredToken | null {
     return this.#token("slot", slotOf(description));
   }
 
-  /** The token whose text has this verifier. */
+  /** The token with this verifier. */
   tokenOf(verifier: Uint8Array): StoredToken | null {
     return this.#token("verifier", verifier.slice().buffer);
   }
 
-  /** How many tokens there are. */
   countTokens(): number {
     return this.#tokens.count();
   }
 
-  /** Writes a new team. There must be none. */
+  /** Creates the team. */
   create(team: TeamRecord): void {
     this.#teams.put({ id: 1, record: JSON.stringify(team), revision: 1, known_revision: 0, ended: 0 });
   }
 
-  /** Changes some of the team's settings. */
+  /** Changes settings of the team. */
   update(settings: Partial<TeamSettings>): void {
     const row = this.#teams.find(1);
     if (!row) return;
@@ -153,7 +154,7 @@ export class TeamStore {
     this.#teams.put({ ...row, record, revision: row.revision + 1 });
   }
 
-  /** Stores a new token. Another one with its description can only be one that was tampered with: it takes its place. */
+  /** Adds a token. Replaces a token with the same description, which can only be one that was tampered with. */
   addToken({ verifier, ...token }: NewTeamTokenRecord): void {
     const slot = slotOf(token.description);
     this.#sql.exec("DELETE FROM tokens WHERE slot = ?", slot);
@@ -168,41 +169,37 @@ export class TeamStore {
     this.#changed([token.tokenId]);
   }
 
-  /** Changes a token. */
-  updateToken(token: TeamToken): void {
-    this.#changeToken(token, {});
+  /** Changes a token, and some of its columns. */
+  updateToken(token: TeamToken, columns: Partial<TokenRow> = {}): void {
+    const row = this.#tokens.find(token.tokenId);
+    if (row) this.#tokens.put({ ...row, ...columns, record: JSON.stringify(token) });
+    this.#changed([token.tokenId]);
   }
 
-  /** Changes a token that another takes over from at `now` (ms): its description is free for that. */
+  /** Marks a token as replaced at `now` (ms), which frees its description. */
   retireToken(token: TeamToken, replay: Uint8Array | null, now: number): void {
-    this.#changeToken(token, {
-      slot: null,
-      replay: replay?.slice().buffer ?? null,
-      due_at: nextDueAt(token, now),
-    });
+    const due_at = nextDueAt(token, now);
+    this.updateToken(token, { slot: null, replay: replay?.slice().buffer ?? null, due_at });
   }
 
-  /** Notes when there is next something to do about a token (ms); null: never. */
+  /** Sets when a notice or the deletion of a token is due (ms); null: never. */
   setDue(tokenId: string, dueAt: number | null): void {
     this.#sql.exec("UPDATE tokens SET due_at = ? WHERE token_id = ?", dueAt, tokenId);
   }
 
-  /** When there is something to do about a token (ms); null: never. */
+  /** The earliest time at which a token is due (ms); null: never. */
   nextDue(): number | null {
     return columnOf<number | null>(this.#sql, "SELECT MIN(due_at) FROM tokens WHERE due_at IS NOT NULL")[0] ?? null;
   }
 
-  /**
-   * At most `limit` tokens that something is to be done about at `now` (ms), and since when. Nothing is ever done about those
-   * that were tampered with.
-   */
+  /** At most `limit` tokens that are due at `now` (ms). Tokens that were tampered with are never due again. */
   dueTokens(now: number, limit: number): { readonly token: TeamToken; readonly dueAt: number }[] {
     const { good, tampered } = this.#tokens.judged("WHERE due_at <= ? ORDER BY due_at LIMIT ?", now, limit);
     for (const { token_id: tokenId } of tampered) this.setDue(tokenId, null);
     return good.map((row) => ({ token: storedJson<TeamToken>(row.record), dueAt: row.due_at ?? now }));
   }
 
-  /** Deletes tokens. */
+  /** Deletes tokens with their notices. */
   removeTokens(tokenIds: readonly string[]): void {
     for (const tokenId of tokenIds) {
       this.#tokens.delete(tokenId);
@@ -211,55 +208,48 @@ export class TeamStore {
     this.#changed(tokenIds);
   }
 
-  /** Deletes the team but keeps the note that the organization has to be notified. */
+  /** Deletes the team, except for what is needed to notify the organization. */
   end(): void {
-    this.#sql.exec("DELETE FROM tokens");
-    this.#sql.exec("DELETE FROM unsent");
-    this.#sql.exec("DELETE FROM notices");
+    for (const table of ["tokens", "unsent", "notices"]) this.#sql.exec(`DELETE FROM ${table}`);
     this.#sql.exec("UPDATE team SET ended = 1, revision = revision + 1");
   }
 
-  /** The team, deleted or not, and how often it has changed. Null when it was tampered with. */
-  latest(): Pick<TeamState, "ended" | "revision" | "team"> | null {
+  /** The state of the team, even after its deletion; null for a team that was tampered with. */
+  latest(): LatestState | null {
     const row = this.#teams.find(1);
     return row && stateOf(row);
   }
 
-  /** True while the organization has to be notified of something. */
+  /** True while the organization must be notified. */
   get hasUnsent(): boolean {
     return this.#teams.count("WHERE revision > known_revision") > 0;
   }
 
-  /** What the organization has to be notified of, or null. */
+  /** The state that the organization must be notified of, or null. */
   unsent(): TeamState | null {
     const row = this.#teams.find(1);
     if (!row || row.revision <= row.known_revision) return null;
-    return { ...stateOf(row), tokens: this.#unsentTokens(), unregistered: row.known_revision === 0 };
+    const tokenIds = columnOf<string>(this.#sql, "SELECT token_id FROM unsent");
+    const tokens = tokenIds.map((tokenId) => ({ tokenId, token: this.token(tokenId)?.token ?? null }));
+    return { ...stateOf(row), tokens, unregistered: row.known_revision === 0 };
   }
 
-  /** The organization knows the state as of `revision`. */
+  /** The organization has the state of this revision. */
   sent(revision: number): void {
     this.#sql.exec("UPDATE team SET known_revision = MAX(known_revision, ?)", revision);
     this.#sql.exec("DELETE FROM unsent WHERE revision <= ?", revision);
   }
 
   /**
-   * The organization has lost the team, or knows it otherwise than it is: all of it is to be taken in again.
+   * The copy of the organization is lost or differs: the whole team must be sent again.
    *
-   * @param knownRevision what the organization thinks that it knows; the team goes on after it.
+   * @param knownRevision revision of that copy. The next revision is greater.
    */
   forgotten(knownRevision: number): void {
     this.#sql.exec("UPDATE team SET revision = MAX(revision, ?) + 1, known_revision = 0", knownRevision);
     this.#sql.exec(
       "INSERT OR REPLACE INTO unsent (token_id, revision) SELECT token_id, team.revision FROM tokens, team",
     );
-  }
-
-  /** Writes a token, with `columns` in the place of what they were. */
-  #changeToken(token: TeamToken, columns: Partial<TokenRow>): void {
-    const row = this.#tokens.find(token.tokenId);
-    if (row) this.#tokens.put({ ...row, ...columns, record: JSON.stringify(token) });
-    this.#changed([token.tokenId]);
   }
 
   #token(column: "slot" | "token_id" | "verifier", value: string | ArrayBuffer): StoredToken | null {
@@ -273,12 +263,7 @@ export class TeamStore {
     };
   }
 
-  #unsentTokens(): TeamState["tokens"] {
-    const unsent = columnOf<string>(this.#sql, "SELECT token_id FROM unsent");
-    return unsent.map((tokenId) => ({ tokenId, token: this.token(tokenId)?.token ?? null }));
-  }
-
-  /** Records that the organization has to be notified of these tokens. */
+  /** The organization must be notified of these tokens. */
   #changed(tokenIds: readonly string[]): void {
     this.#sql.exec("UPDATE team SET revision = revision + 1");
     for (const tokenId of tokenIds) {
@@ -287,7 +272,7 @@ export class TeamStore {
   }
 }
 
-function stateOf({ record, revision, ended }: TeamRow): Pick<TeamState, "ended" | "revision" | "team"> {
+function stateOf({ record, revision, ended }: TeamRow): LatestState {
   return { team: storedJson<TeamRecord>(record), revision, ended: ended !== 0 };
 }
 

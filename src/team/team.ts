@@ -1,4 +1,4 @@
-import { currentTime } from "../base/clock.ts";
+import { currentTime, earliest } from "../base/clock.ts";
 import { MAX_TEAM_TOKENS } from "../base/limits.ts";
 import { err, NOT_FOUND, ok, type Result, unavailable } from "../base/result.ts";
 import { equalBytes } from "../crypto/bytes.ts";
@@ -18,7 +18,7 @@ import {
 } from "./failures.ts";
 import { NoticeOutbox } from "./notices/outbox.ts";
 import { REPLAY_MS } from "./notices/rules.ts";
-import { NO_ANSWER, notifyOrganization, OrganizationView, resendPause, type SyncResult } from "./organization-sync.ts";
+import { NO_ANSWER, notifyOrganization, OrganizationCopy, resendPause, type SyncResult } from "./organization-sync.ts";
 import type {
   ComparedTeam,
   NewTeamTokenRecord,
@@ -32,32 +32,31 @@ import type {
 import { expiryUnder, isAlive, type LifetimeRules, NO_RULES, planRotation } from "./rules/lifetime.ts";
 import { TEAM_MIGRATIONS, TeamStore } from "./team-store.ts";
 
-const NEVER = Number.POSITIVE_INFINITY;
-/** Pause before notices that could not be sent are tried again (ms). */
+/** Pause after notices could not be sent (ms). */
 const NOTICE_RETRY_MS = 30_000;
-/** The id of no token. */
-const NO_TOKEN = "none";
+/** Minimum interval between writes of the last use of a token (ms). */
+const USE_WRITE_MS = 60_000;
 
 /**
- * A team and its tokens: at most one without a description, which each new one replaces, and any number with different
- * descriptions. The organization keeps a copy of everything but the hashes, for lists and searches. A change is
- * committed here first, in one transaction with the note that the organization has to be notified. Then it is notified; the
- * alarm repeats that until it has answered.
+ * A team and its tokens: one without a description, which each new one replaces, and any number with different descriptions.
+ * The organization has a copy of everything but the hashes, for lists and searches. A change is written here first, in one
+ * transaction with the entry in the outbox; then the organization is notified, and the alarm repeats that until it answers.
  *
- * An object that was never given a team writes nothing, whatever it is asked.
+ * An object without a team writes nothing in any call but `create`.
  */
 export class Team extends GroveObject<TeamEnv> {
   readonly #store = new TeamStore(this.tables, this.seals);
   readonly #notices = new NoticeOutbox(this.env, this.tables, this.seals, this.#store);
-  readonly #lastUses = new LastUses();
-  readonly #organization = new OrganizationView(this.env);
+  readonly #organization = new OrganizationCopy(this.env);
   readonly #notifyOrganization = () => notifyOrganization(this.env, this.#store, () => this.#end());
+  /** Last uses of tokens by id (ms), which may not be written yet. */
+  readonly #lastUses = new Map<string, number>();
 
   constructor(ctx: DurableObjectState, env: TeamEnv) {
     super(ctx, env, TEAM_MIGRATIONS);
     this.alarms.add("team_notices", {
-      dueAt: () => this.#nextNotice(),
-      run: () => this.#notify(),
+      dueAt: () => earliest(this.#store.nextDue(), this.#notices.nextAt()),
+      run: () => this.#sendNotices(),
       pauseMs: () => NOTICE_RETRY_MS,
     });
     this.alarms.add("team_index", {
@@ -68,13 +67,10 @@ export class Team extends GroveObject<TeamEnv> {
     if (this.tables.exist) ctx.blockConcurrencyWhile(() => this.alarms.restore());
   }
 
-  /**
-   * Makes the team. It exists once its organization has taken it in: one whose name is taken, and one whose organization
-   * does not answer, ends at once.
-   */
+  /** Creates the team. It ends at once if its name is taken, or if its organization does not answer. */
   async create(team: TeamRecord): Promise<Result<TeamRecord>> {
     await this.keys.open();
-    // A repeat of a call that made it and could not say so.
+    // A repeat of a call whose answer was lost.
     if (team.owners && this.#store.team()?.owners) return ok(team);
     if (this.tables.exist) return err(unavailable("the id is taken; try again"));
     this.#store.create(team);
@@ -82,7 +78,7 @@ export class Team extends GroveObject<TeamEnv> {
     if (synced === "sent") return ok(team);
     if (synced === "no_organization") return err(NO_ORGANIZATION);
     if (synced === "ended") return err(NAME_TAKEN);
-    // The organization may have taken the team in although its answer was lost: it is notified of the end, too.
+    // The organization may have registered the team although its answer was lost, so it is notified of the end.
     if (this.tables.exist) this.#store.end();
     return err(NO_ANSWER);
   }
@@ -93,10 +89,7 @@ export class Team extends GroveObject<TeamEnv> {
     return this.#store.team();
   }
 
-  /**
-   * Changes settings, of `organizationAccess` the flags that are given. A new name counts once the organization agrees; one
-   * that is taken falls back to the old.
-   */
+  /** Changes settings, and single flags of `organizationAccess`. The organization decides whether a new name is free. */
   async update(settings: Partial<TeamSettings>): Promise<Result<TeamRecord>> {
     await this.keys.open();
     const before = this.#store.team();
@@ -111,7 +104,7 @@ export class Team extends GroveObject<TeamEnv> {
     return settings.name === undefined || settings.name === team.name ? ok(team) : err(NAME_TAKEN);
   }
 
-  /** Deletes the team. Its tokens end with this write, before the organization is notified. */
+  /** Deletes the team. Its tokens end with the first write, before the organization is notified. */
   async remove(): Promise<Result<null>> {
     await this.keys.open();
     const team = this.#store.team();
@@ -122,7 +115,7 @@ export class Team extends GroveObject<TeamEnv> {
     return ok(null);
   }
 
-  /** Deletes the team of an organization that is being deleted and so needs no word of it. Safe to repeat. */
+  /** Deletes the team of a deleted organization, which needs no notification. Safe to repeat. */
   async end(organizationId: string): Promise<void> {
     await this.keys.open();
     const state = this.tables.exist ? this.#store.latest() : null;
@@ -130,8 +123,8 @@ export class Team extends GroveObject<TeamEnv> {
   }
 
   /**
-   * Gives the team a new token. One without a description takes the place of the one without; one with a description that
-   * another token has is refused, and so is an end that the organization does not allow.
+   * Adds a token. A token without a description replaces the previous one. A description of another token is refused, and so
+   * is an end that the organization does not allow.
    */
   async addToken(given: NewTeamTokenRecord): Promise<Result<TeamWithToken>> {
     await this.keys.open();
@@ -139,24 +132,22 @@ export class Team extends GroveObject<TeamEnv> {
     if (!rules.ok) return rules;
     const expiry = expiryUnder(rules.value, given, given.createdAt);
     if (!expiry.ok) return err(badExpiry(expiry.error));
-    const token = { ...given, ...expiry.value };
+    const { verifier, ...token } = { ...given, ...expiry.value };
     const team = this.#store.team();
     if (!team) return NOT_FOUND;
-    const description = token.description;
-    const replaced = description === null ? this.#store.token("") : null;
-    if (description !== null && this.#store.described(description)) return err(DESCRIPTION_TAKEN);
-    if (!replaced && this.#store.countTokens() >= MAX_TEAM_TOKENS) return err(TOO_MANY_TOKENS);
-    if (replaced) this.#removeTokens([replaced.token.tokenId]);
-    this.#store.addToken(token);
+    const same = this.#store.described(token.description);
+    if (same && token.description !== null) return err(DESCRIPTION_TAKEN);
+    if (!same && this.#store.countTokens() >= MAX_TEAM_TOKENS) return err(TOO_MANY_TOKENS);
+    if (same) this.#removeTokens([same.token.tokenId]);
+    this.#store.addToken({ ...token, verifier });
     await this.#syncOrganization();
-    const { verifier, ...shown } = token;
-    // The organization may have answered that it is gone, and the team with it.
-    return this.#store.team() ? ok({ team, token: shown }) : NOT_FOUND;
+    // If the organization has ended, the team has ended too.
+    return this.#store.team() ? ok({ team, token }) : NOT_FOUND;
   }
 
   /**
-   * Lets a new token take over from the one with this id, which ends at the end of the overlap. Without an end the new one
-   * lives as long as the other was to. A repeat finds what was done, for a day.
+   * Replaces a token by a new one, see `planRotation`. The old token ends with the overlap. For a day, a repeat answers the
+   * result of the first request.
    */
   async rotateToken(tokenId: string, rotation: Rotation): Promise<Result<Rotated>> {
     await this.keys.open();
@@ -169,7 +160,7 @@ export class Team extends GroveObject<TeamEnv> {
     const now = currentTime();
     if (!stored.current) {
       const replay = now < (old.rotatedAt ?? 0) + REPLAY_MS ? stored.replay : null;
-      const successor = this.#token(old.rotatedTo ?? NO_TOKEN);
+      const successor = old.rotatedTo === undefined ? null : this.#token(old.rotatedTo);
       return replay && successor ? ok({ ...successor, replay }) : err(ALREADY_ROTATED);
     }
     if (!isAlive(rules.value, old, now)) return err(HAS_ENDED);
@@ -184,13 +175,13 @@ export class Team extends GroveObject<TeamEnv> {
     return this.#store.team() ? ok({ team, token, replay: null }) : NOT_FOUND;
   }
 
-  /** The team and its token with this id, or with "" the one without a description; null when either is missing. */
+  /** The team with the token with this id, or with "" the token without a description; null when there is none. */
   async token(tokenId: string): Promise<TeamWithToken | null> {
     await this.keys.open();
     return this.#token(tokenId);
   }
 
-  /** Deletes the token with this id, or with "" the one without a description. Returns its id; null when there is none. */
+  /** Deletes the token with this id, or with "" the token without a description. Returns its id; null for none. */
   async removeToken(tokenId: string): Promise<string | null> {
     await this.keys.open();
     const found = this.#token(tokenId);
@@ -200,39 +191,39 @@ export class Team extends GroveObject<TeamEnv> {
     return found.token.tokenId;
   }
 
-  /** Which of these ids are not of tokens of this team, or all of them when it is not one of the organization. */
+  /** The ids that are not of tokens of this team. All ids when the team is not in the organization. */
   async unknownTokens(organization: string, tokenIds: readonly string[]): Promise<string[]> {
     await this.keys.open();
     const known = this.#store.team()?.organization === organization;
     return tokenIds.filter((tokenId) => !known || !this.#store.token(tokenId));
   }
 
-  /** Deletes the tokens with these ids; ids of no token are ignored. */
+  /** Deletes the tokens with these ids. Unknown ids are ignored. */
   async removeTokens(organization: string, tokenIds: readonly string[]): Promise<void> {
     await this.keys.open();
     if (this.#store.team()?.organization !== organization) return;
-    const there = tokenIds.filter((tokenId) => this.#store.token(tokenId));
-    if (there.length === 0) return;
-    this.#removeTokens(there);
+    const known = tokenIds.filter((tokenId) => this.#store.token(tokenId));
+    if (known.length === 0) return;
+    this.#removeTokens(known);
     await this.#syncOrganization();
   }
 
-  /** The team whose token this is the verifier of, if the token is good now. */
+  /** The team and the token with this verifier; null when the token is not valid. "use" updates its last use. */
   async authenticate(verifier: Uint8Array, purpose: "use" | "look-up"): Promise<TeamWithToken | null> {
     await this.keys.open();
-    if (!this.#goodToken(verifier, NO_RULES) || !(await this.#organization.exists(this.#store.team()))) return null;
-    // Other calls may have run during the wait: check again, with the new rules.
-    const token = this.#goodToken(verifier, this.#organization.rules);
+    if (!this.#validToken(verifier, NO_RULES) || !(await this.#organization.exists(this.#store.team()))) return null;
+    // Checked again, because other calls may have changed the token or the rules meanwhile.
+    const token = this.#validToken(verifier, this.#organization.rules);
     const team = this.#store.team();
     if (!token || !team) return null;
     if (purpose === "use") this.#noteUse(token);
-    return { team, token: this.#lastUses.shown(token) };
+    return { team, token: this.#withLastUse(token) };
   }
 
   /**
-   * What tidy compares with what the organization knows. Checks the seals of the team, its tokens and its notices.
+   * Compares the team with the copy of its organization, and checks the seals of all its rows. For tidy.
    *
-   * @param aged terms that may go when nothing needs them.
+   * @param aged key terms that are dropped if nothing needs them.
    */
   async compare(organizationId: string, aged: readonly AgedTerm[] = []): Promise<ComparedTeam> {
     await this.keys.open();
@@ -245,7 +236,7 @@ export class Team extends GroveObject<TeamEnv> {
     return { revision: this.#revision(organizationId), ...joinedChecks(checks) };
   }
 
-  /** Sends the whole team to its organization, whose copy differs. @param knownRevision the revision of that copy. */
+  /** Sends the whole team to its organization, whose copy differs. @param knownRevision revision of that copy. */
   async tellAll(organizationId: string, knownRevision: number): Promise<void> {
     await this.keys.open();
     if (typeof this.#revision(organizationId) !== "number") return;
@@ -256,7 +247,11 @@ export class Team extends GroveObject<TeamEnv> {
   #token(tokenId: string): TeamWithToken | null {
     const team = this.#store.team();
     const token = team && this.#store.token(tokenId)?.token;
-    return token ? { team, token: this.#lastUses.shown(token) } : null;
+    return token ? { team, token: this.#withLastUse(token) } : null;
+  }
+
+  #withLastUse(token: TeamToken): TeamToken {
+    return { ...token, lastUsedAt: this.#lastUses.get(token.tokenId) ?? token.lastUsedAt };
   }
 
   #revision(organizationId: string): ComparedTeam["revision"] {
@@ -266,73 +261,39 @@ export class Team extends GroveObject<TeamEnv> {
     return !state.ended && state.team.organizationId === organizationId ? state.revision : null;
   }
 
-  /** Notifies the organization of all changes; when that fails, the alarm tries again. */
+  /** Notifies the organization of all changes. The alarm repeats a failed notification. */
   async #syncOrganization(): Promise<SyncResult | "failed"> {
     const synced = await this.alarms.attempt("team_index", this.#notifyOrganization);
     return synced.ok ? synced.value : synced.error;
   }
 
-  /** When there is something to do about a notice or a token (ms); null: never, also when the team has ended. */
-  #nextNotice(): number | null {
-    const next = Math.min(this.#store.nextDue() ?? NEVER, this.#notices.nextAt() ?? NEVER);
-    return next === NEVER ? null : next;
-  }
-
-  async #notify(): Promise<void> {
+  async #sendNotices(): Promise<void> {
     const team = this.#store.team();
     if (team) await this.#notices.run(team);
   }
 
-  #goodToken(verifier: Uint8Array, rules: LifetimeRules): TeamToken | null {
+  #validToken(verifier: Uint8Array, rules: LifetimeRules): TeamToken | null {
     const stored = this.#store.team() && this.#store.tokenOf(verifier);
-    // The row was found by the verifier. It is compared all the same, in constant time, since everything depends on it.
+    // The query has compared the verifier already. Everything depends on it, so it is compared in constant time too.
     if (!stored || !equalBytes(stored.verifier, verifier)) return null;
     return isAlive(rules, stored.token, currentTime()) ? stored.token : null;
   }
 
   #noteUse(token: TeamToken): void {
-    const written = this.#lastUses.note(token, currentTime());
-    if (!written) return;
-    this.#store.updateToken(written);
+    const now = currentTime();
+    this.#lastUses.set(token.tokenId, now);
+    if (token.lastUsedAt !== null && now - token.lastUsedAt < USE_WRITE_MS) return;
+    this.#store.updateToken({ ...token, lastUsedAt: now });
     this.ctx.waitUntil(this.#syncOrganization());
   }
 
   #removeTokens(tokenIds: readonly string[]): void {
     this.#store.removeTokens(tokenIds);
-    this.#lastUses.forget(tokenIds);
+    for (const tokenId of tokenIds) this.#lastUses.delete(tokenId);
   }
 
   async #end(): Promise<void> {
     this.#lastUses.clear();
     await this.wipe();
-  }
-}
-
-/** The last use is written at most this often; in between it is only remembered. */
-const WRITE_EVERY_MS = 60_000;
-
-/** The last uses of a team's tokens that may not be written yet. */
-class LastUses {
-  /** By token id, in ms. */
-  readonly #times = new Map<string, number>();
-
-  /** Remembers a use. @param now ms. @returns the token as it has to be written, or null while that can wait. */
-  note(token: TeamToken, now: number): TeamToken | null {
-    this.#times.set(token.tokenId, now);
-    const isRecent = token.lastUsedAt !== null && now - token.lastUsedAt < WRITE_EVERY_MS;
-    return isRecent ? null : { ...token, lastUsedAt: now };
-  }
-
-  /** The token with its last use, written or not. */
-  shown(token: TeamToken): TeamToken {
-    return { ...token, lastUsedAt: this.#times.get(token.tokenId) ?? token.lastUsedAt };
-  }
-
-  forget(tokenIds: readonly string[]): void {
-    for (const tokenId of tokenIds) this.#times.delete(tokenId);
-  }
-
-  clear(): void {
-    this.#times.clear();
   }
 }

@@ -22,8 +22,8 @@ import { type Resource, readDocument } from "./routes.ts";
 const MEDIA_TYPE = "application/vnd.api+json";
 
 /**
- * Reads a request of the interface of teams. Its fields, which policies can limit as elsewhere, are the attributes of the
- * resource in a write, and the query of a read.
+ * Reads a request of the interface of teams. Its fields, which policies can limit, are the attributes of the resource in a
+ * write, and the query in a read.
  */
 async function readRequest(request: Request, head: RequestHead, env: Env, id: string): Promise<Result<GroveRequest>> {
   const { path } = head;
@@ -33,8 +33,7 @@ async function readRequest(request: Request, head: RequestHead, env: Env, id: st
   if (!operation) return err({ code: "unknown_method" });
   const namespace = readNamespace(request.headers.get("X-Vault-Namespace"));
   if (namespace) return err(namespace);
-  // The answer to a request for a wrapped response must not be sent unwrapped: a carrier of the wrapping token would
-  // see the secret.
+  // Refused and not ignored: an unwrapped answer would show the secret to the carrier of the wrapping token.
   if (request.headers.get("X-Vault-Wrap-TTL")) return refuse("answers of this interface can't be wrapped");
   const content = await readFields(request, env, operation, head.query);
   if (!content.ok) return content;
@@ -56,21 +55,25 @@ async function readRequest(request: Request, head: RequestHead, env: Env, id: st
   });
 }
 
-/** The fields of a request: the attributes of a write, the resource identifiers of a deletion of several, the query else. */
+/**
+ * Reads the fields of a request: the attributes of a write, the resource identifiers of a deletion of several resources,
+ * or the query.
+ */
 async function readFields(
   request: Request,
   env: Env,
   operation: Operation,
   query: URLSearchParams,
 ): Promise<Result<Resource>> {
-  if (operation !== "update" && operation !== "patch" && operation !== "delete") return readQuery(query);
-  const document = await readBody(request, env);
-  if (!document.ok) return document;
-  if (operation === "delete") return document.value ? ok(withoutType(document.value)) : readQuery(query);
-  return document.value ? readDocument(document.value) : ok(withoutType({}));
+  const isWrite = operation === "update" || operation === "patch";
+  const body = isWrite || operation === "delete" ? await readBody(request, env) : ok(null);
+  if (!body.ok) return body;
+  if (isWrite && body.value) return readDocument(body.value);
+  const fields = isWrite || body.value ? ok(body.value ?? {}) : readParameters(query);
+  return fields.ok ? ok({ type: "", attributes: fields.value }) : fields;
 }
 
-/** A write without a body is one without attributes, whatever its content type. */
+/** Reads the document in the body; null without a body, whatever the content type. */
 async function readBody(request: Request, env: Env): Promise<Result<Record<string, unknown> | null>> {
   const text = await readBodyText(request, env);
   if (!text.ok) return text;
@@ -83,19 +86,9 @@ async function readBody(request: Request, env: Env): Promise<Result<Record<strin
   return parsed.ok ? parsed : refuse(parsed.error);
 }
 
-function readQuery(query: URLSearchParams): Result<Resource> {
-  const parameters = readParameters(query);
-  return parameters.ok ? ok(withoutType(parameters.value)) : parameters;
-}
-
-function withoutType(fields: Record<string, unknown>): Resource {
-  return { type: "", attributes: fields };
-}
-
 /**
- * What clients read before anything else. The application must not call itself by the name of the hosted product, or
- * clients take everything for granted that this has. No rate limit is announced, because there is none: clients would slow
- * themselves down.
+ * Headers that clients read first. With the name of the hosted product, clients would expect all of its features. No rate
+ * limit is announced, because clients would slow themselves down.
  */
 const HEADERS = {
   "Content-Type": MEDIA_TYPE,
@@ -119,14 +112,14 @@ const TITLES: Readonly<Record<number, string>> = {
   503: "service unavailable",
 };
 
-/** The response for a reply of a handler of this interface: a document, or nothing. */
+/** Makes the response for a reply: a document, or nothing. */
 export function renderReply(_requestId: string, reply: Reply, _warnings: readonly string[]): Response {
   if (reply.kind === "empty") return new Response(null, { status: 204, headers: HEADERS });
   if (reply.kind !== "plain") throw new Error(`this interface has no answer of the kind "${reply.kind}"`);
   return respond(reply.status, reply.body);
 }
 
-/** The response for a failure: its first message, with the part of the request that it is about. */
+/** Makes the response for a failure: its first message, and the part of the request that is wrong. */
 export function renderFailure(failure: Failure): Response {
   const { status, errors, headers } = toJsonApi(failure);
   const error = {
@@ -143,7 +136,7 @@ function respond(status: number, body: unknown, headers: Readonly<Record<string,
   return new Response(`${JSON.stringify(body)}\n`, { status, headers: { ...HEADERS, ...headers } });
 }
 
-/** First segments of the paths of the interface of teams. */
+/** First path segments of the interface of teams. */
 export const TEAM_PLACES: ReadonlySet<string> = new Set([
   "account",
   "authentication-tokens",
@@ -152,7 +145,7 @@ export const TEAM_PLACES: ReadonlySet<string> = new Set([
   "teams",
 ]);
 
-/** The interface of teams speaks JSON:API 1.0, as its clients do. */
+/** JSON:API 1.0, the dialect of the interface of teams. */
 export const JSON_API: Dialect = { readRequest, renderReply, renderFailure };
 
 /** True for paths (without the base path) of the interface of teams. */

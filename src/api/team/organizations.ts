@@ -15,15 +15,16 @@ import { fieldSchema, isObject, readValues } from "../../wire/fields.ts";
 import { EMPTY, type Reply } from "../../wire/reply.ts";
 import {
   bareRoute,
+  documentAnswer,
   documentReply,
   documentRoute,
   listRoute,
+  pageAnswer,
   pageReply,
-  pageShape,
   refused,
   SEARCH_FIELD,
 } from "../json-api/routes.ts";
-import { mayOf, ORGANIZATION_VIEW, organizationPermissions } from "./render.ts";
+import { ORGANIZATION_VIEW, organizationsFor } from "./render.ts";
 
 const TTL_TYPE = "organization-token-ttl-policies";
 const MAX_TTL_POLICIES = 16;
@@ -35,7 +36,7 @@ const TTL_POLICY = fieldSchema({
 });
 const TTL_ATTRIBUTES = fieldSchema({
   "token-ttl-policies": exact([{ "token-type": "string", "max-ttl-ms": "integer" }], readPolicies).describe(
-    "Kinds of tokens with their greatest lifetime in ms",
+    "Kinds of tokens with their maximum lifetime in ms",
   ),
 });
 
@@ -43,10 +44,10 @@ const TTL_POLICIES = plainAnswer({
   data: [{ id: "string", type: "string", attributes: { "token-type": "string", "max-ttl-ms": "integer" } }],
 });
 
-/** The greatest lifetimes of an organization's tokens. That of teams counts while `max-ttl-enabled` is true. */
+/** The maximum lifetimes of an organization's tokens. That of teams applies while `max-ttl-enabled` is true. */
 export const TOKEN_TTL_ROUTES: readonly Route[] = [
   bareRoute("read", "organizations/:organization/token-ttl-policies", {
-    summary: "Shows how long tokens of an organization live at most, by kind.",
+    summary: "Shows the maximum lifetimes of the tokens of an organization, by kind.",
     operationId: "teams-read-token-ttl-policies",
     answers: TTL_POLICIES,
     handle: async ({ env, params }) => {
@@ -55,7 +56,7 @@ export const TOKEN_TTL_ROUTES: readonly Route[] = [
     },
   }),
   documentRoute("patch", "organizations/:organization/token-ttl-policies", {
-    summary: "Sets how long tokens of an organization live at most.",
+    summary: "Changes the maximum lifetimes of the tokens of an organization.",
     operationId: "teams-update-token-ttl-policies",
     answers: TTL_POLICIES,
     types: [TTL_TYPE],
@@ -68,7 +69,7 @@ export const TOKEN_TTL_ROUTES: readonly Route[] = [
   }),
 ];
 
-/** The greatest lifetimes (ms) by kind of token. */
+/** Reads the maximum lifetimes (ms) by kind of token. */
 function readPolicies(value: unknown): Result<Readonly<Partial<Record<TokenKind, number>>>, string> {
   if (!Array.isArray(value) || value.length < 1 || value.length > MAX_TTL_POLICIES) return err(TTL_RULE);
   const maxTtls: Partial<Record<TokenKind, number>> = {};
@@ -97,21 +98,18 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
   listRoute("organizations", {
     summary: "Lists the organizations by page.",
     operationId: "teams-list-organizations",
-    answers: plainAnswer(pageShape(ORGANIZATION_VIEW.shape)),
+    answers: pageAnswer(ORGANIZATION_VIEW),
     own: fieldSchema(SEARCH_FIELD),
     handle: async (context) => {
       const { page, own } = context.prepared;
       const found = await organizationDirectory(context.env).list(page, own.q);
-      const may = await mayOf(context);
-      return pageReply(context, found, (organization) =>
-        ORGANIZATION_VIEW.show({ organization, permissions: organizationPermissions(may, organization) }),
-      );
+      return pageReply(context, found, await organizationsFor(context));
     },
   }),
   documentRoute("update", "organizations", {
-    summary: "Makes an organization.",
+    summary: "Creates an organization.",
     operationId: "teams-create-organization",
-    answers: plainAnswer({ data: ORGANIZATION_VIEW.shape }, 201),
+    answers: documentAnswer(ORGANIZATION_VIEW, 201),
     types: TYPES,
     attributes: NEW_ORGANIZATION,
     handle: async (context) => {
@@ -124,7 +122,7 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
   bareRoute("read", "organizations/:organization", {
     summary: "Shows an organization.",
     operationId: "teams-read-organization",
-    answers: plainAnswer({ data: ORGANIZATION_VIEW.shape }),
+    answers: documentAnswer(ORGANIZATION_VIEW),
     handle: async (context) => {
       const name = context.params.organization ?? "";
       return document(context, await organizationNamed(context.env, name).show(name));
@@ -133,20 +131,18 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
   documentRoute("patch", "organizations/:organization", {
     summary: "Changes an organization.",
     operationId: "teams-update-organization",
-    answers: plainAnswer({ data: ORGANIZATION_VIEW.shape }),
+    answers: documentAnswer(ORGANIZATION_VIEW),
     types: TYPES,
     attributes: ORGANIZATION_CHANGE,
     handle: async (context) => {
       const name = context.params.organization ?? "";
       const { name: newName, email, ...settings } = context.prepared;
-      // The name of an organization is its id and part of every path to it.
+      // The name is the id of the organization and part of every path to it.
       if (newName !== undefined && newName !== name) return refused("/data/attributes/name", "name can't be changed");
       const organization = organizationNamed(context.env, name);
-      const changes = email !== undefined || Object.keys(settings).length > 0;
-      return document(
-        context,
-        await (changes ? organization.update(name, { email, settings }) : organization.show(name)),
-      );
+      const isChange = email !== undefined || Object.keys(settings).length > 0;
+      const changed = isChange ? organization.update(name, { email, settings }) : organization.show(name);
+      return document(context, await changed);
     },
   }),
   bareRoute("delete", "organizations/:organization", {
@@ -157,7 +153,7 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
       const name = params.organization ?? "";
       const removed = await organizationNamed(env, name).remove(name);
       if (removed === null) return err(NO_ORGANIZATION);
-      // Teams that are not ended yet stop working when they next ask for the organization, which is within this time.
+      // The remaining teams stop working when they next read the organization, which is within this time.
       if (removed === "going") await scheduler.wait(maxCopyAgeMs(env));
       return ok(EMPTY);
     },
@@ -166,6 +162,6 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
 
 async function document(context: CallContext, organization: OrganizationRecord | null, status = 200): Answered {
   if (!organization) return err(NO_ORGANIZATION);
-  const permissions = organizationPermissions(await mayOf(context), organization);
-  return documentReply(ORGANIZATION_VIEW.show({ organization, permissions }), status);
+  const show = await organizationsFor(context);
+  return documentReply(show(organization), status);
 }

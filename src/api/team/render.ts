@@ -9,7 +9,7 @@ import { manages, ORGANIZATION_ACCESS } from "../../team/rules/organization-acce
 import { allSettings } from "../../team/rules/organization-settings.ts";
 import { fieldsOf, inner, type ViewFields, view } from "../../wire/view.ts";
 
-/** What another resource is known by. */
+/** The identity of a resource. */
 type Reference = { readonly id: string; readonly type: string };
 
 /** A relationship to one other resource. */
@@ -17,7 +17,7 @@ export function reference<T>(of: (thing: T) => Reference): ViewFields<T>[string]
   return [{ data: { id: "string", type: "string" } }, (thing) => ({ data: of(thing) })];
 }
 
-/** A token, with its text, a secret: null wherever it is not just generated. */
+/** A token with its text, which is secret and null except in the answer to its creation. */
 interface ShownToken extends ListedToken {
   readonly text: string | null;
 }
@@ -41,13 +41,13 @@ const TOKEN_FIELDS: ViewFields<ShownToken> = {
   }),
 };
 
-/** A token as its own document shows it. */
+/** A token in a document of its own. */
 export const TOKEN_VIEW = view(TOKEN_FIELDS);
 
 /**
- * A token as the list of an organization shows it. The interface calls it a `team-tokens` there. Clients in Go refuse a
- * list of anything but `authentication-tokens`; they match the names of members without regard to case and take the last,
- * so they read `Type`, which every other client ignores as a member that JSON:API does not know.
+ * A token in the list of an organization, where its type is `team-tokens`. Clients in Go accept only `authentication-tokens`
+ * there. They ignore the case of member names and use the last one, so they read `Type`. Other clients ignore `Type`, which
+ * is no member of JSON:API.
  */
 export const LISTED_TOKEN_VIEW = view<ListedToken>({
   ...fieldsOf((listed) => ({ ...listed, text: null }), TOKEN_FIELDS),
@@ -55,11 +55,15 @@ export const LISTED_TOKEN_VIEW = view<ListedToken>({
   Type: ["string", () => "authentication-tokens"],
 });
 
-/** What the caller may do. */
+/** Permissions of the caller by name. */
 type Permissions = Readonly<Record<string, boolean>>;
 
-/** A team, with what the caller may do with it. */
-export const TEAM_VIEW = view<{ readonly team: TeamRecord; readonly permissions: Permissions }>({
+interface ShownTeam {
+  readonly team: TeamRecord;
+  readonly permissions: Permissions;
+}
+
+export const TEAM_VIEW = view<ShownTeam>({
   id: ["string", ({ team }) => team.teamId],
   type: ["string", () => "teams"],
   attributes: inner({
@@ -83,7 +87,6 @@ export const TEAM_VIEW = view<{ readonly team: TeamRecord; readonly permissions:
   links: inner({ self: ["string", ({ team }) => `/api/v2/teams/${team.teamId}`] }),
 });
 
-/** An organization, with what the caller may do with it. */
 interface ShownOrganization {
   readonly organization: OrganizationRecord;
   readonly permissions: Permissions;
@@ -119,13 +122,12 @@ export const ORGANIZATION_VIEW = view<ShownOrganization>({
   links: inner({ self: ["string", ({ organization }) => `/api/v2/organizations/${organization.name}`] }),
 });
 
-/** The user that stands for the holder of a token: an ordinary one, or a team with the token that it uses. */
+/** The user that a token stands for. `service` is the team and its token for a token of a team. */
 interface ShownUser {
   readonly user: Pick<Author, "id" | "name">;
   readonly service: { readonly team: TeamRecord; readonly token: TeamToken } | null;
 }
 
-/** A user. */
 export const USER_VIEW = view<ShownUser>({
   id: ["string", ({ user }) => user.id],
   type: ["string", () => "users"],
@@ -148,33 +150,41 @@ function teamLink({ teamId }: TeamRecord): Record<string, unknown> {
   return { data: { id: teamId, type: "teams" }, links: { related: `/api/v2/teams/${teamId}` } };
 }
 
-/** What a caller's policies allow. */
-export type May = (operation: Operation, path: string, alternatePath?: string) => boolean;
+/** Shows records in an answer. */
+type Show<T> = (record: T) => Record<string, unknown>;
 
-/** Evaluates the policies of the caller, for answers that show what it may do. */
-export async function mayOf({ env, installation, caller }: CallContext): Promise<May> {
-  const acl = await aclOfToken(env, installation, caller.record);
-  const now = currentTime();
-  return (operation, path, alternatePath) => {
-    const access = { operation, path, ...(alternatePath !== undefined && { alternatePath }) };
-    if (!acl.ok) return false;
-    return (caller.kind === "team" && manages(caller.team, access)) || evaluateAcl(acl.value, access, now).allowed;
+/** Returns a function that shows teams, with the permissions of the caller. */
+export async function teamsFor(context: CallContext): Promise<Show<TeamRecord>> {
+  const may = await mayOf(context);
+  return (team) => {
+    const canDestroy = !team.owners && may("delete", `teams/${team.teamId}`, canonicalPathOf(team, ""));
+    // A team has no members, so its membership can't be changed.
+    return TEAM_VIEW.show({ team, permissions: { "can-update-membership": false, "can-destroy": canDestroy } });
   };
 }
 
-/** What a caller may do with a team. Its members can't be changed: it has none. */
-export function teamPermissions(may: May, team: TeamRecord): Permissions {
-  const canDestroy = !team.owners && may("delete", `teams/${team.teamId}`, canonicalPathOf(team, ""));
-  return { "can-update-membership": false, "can-destroy": canDestroy };
+/** Returns a function that shows organizations, with the permissions of the caller. */
+export async function organizationsFor(context: CallContext): Promise<Show<OrganizationRecord>> {
+  const may = await mayOf(context);
+  return (organization) => {
+    const path = `organizations/${organization.name}`;
+    const permissions = {
+      "can-traverse": may("read", path),
+      "can-update": may("patch", path),
+      "can-destroy": may("delete", path),
+      "can-create-team": may("update", `${path}/teams`),
+    };
+    return ORGANIZATION_VIEW.show({ organization, permissions });
+  };
 }
 
-/** What a caller may do with an organization. */
-export function organizationPermissions(may: May, organization: OrganizationRecord): Permissions {
-  const path = `organizations/${organization.name}`;
-  return {
-    "can-traverse": may("read", path),
-    "can-update": may("patch", path),
-    "can-destroy": may("delete", path),
-    "can-create-team": may("update", `${path}/teams`),
+/** Returns a function that decides whether the caller may send a request. */
+async function mayOf({ env, installation, caller }: CallContext) {
+  const acl = await aclOfToken(env, installation, caller.record);
+  const now = currentTime();
+  return (operation: Operation, path: string, alternatePath?: string): boolean => {
+    if (!acl.ok) return false;
+    const access = { operation, path, ...(alternatePath !== undefined && { alternatePath }) };
+    return (caller.kind === "team" && manages(caller.team, access)) || evaluateAcl(acl.value, access, now).allowed;
   };
 }

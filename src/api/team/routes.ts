@@ -8,12 +8,10 @@ import {
 } from "../../auth/route.ts";
 import { NO_CONTENT, plainAnswer } from "../../auth/route-description.ts";
 import { ok } from "../../base/result.ts";
-import type { Keys } from "../../crypto/key-ring.ts";
 import { canonicalTeamPath } from "../../team/canonical-path.ts";
 import { userIdOf } from "../../team/ids.ts";
-import type { TeamRecord } from "../../team/record.ts";
 import { EMPTY, plainReply } from "../../wire/reply.ts";
-import { bareRoute } from "../json-api/routes.ts";
+import { bareRoute, documentAnswer, documentReply } from "../json-api/routes.ts";
 import { ORGANIZATION_ROUTES, TOKEN_TTL_ROUTES } from "./organizations.ts";
 import { USER_VIEW } from "./render.ts";
 import { TEAMS_ROUTES } from "./teams.ts";
@@ -23,10 +21,10 @@ import { WEBHOOK_ROUTES } from "./webhooks.ts";
 /** Base path of the interface of teams. */
 const TEAMS_BASE = "/api/v2/";
 
-/** How clients of the Terraform ecosystem find the interface of teams: service ids and the base path of each. */
+/** Service discovery for clients of the Terraform ecosystem: the base path of each service id. */
 export const DISCOVERY_ROUTES: readonly Route[] = [
   openRoute("read", ".well-known/terraform.json", {
-    summary: "Tells clients of the Terraform ecosystem where the interface of teams is.",
+    summary: "Answers the base path of the interface of teams, for clients of the Terraform ecosystem.",
     operationId: "terraform-discovery",
     fields: {},
     answers: plainAnswer({ "*": "string" }),
@@ -36,20 +34,20 @@ export const DISCOVERY_ROUTES: readonly Route[] = [
 
 const PARAMETERS = { organization: "The name of the organization", team: "The id of the team" };
 
-/** The interface of teams, by full path. */
+/** The interface of teams. */
 export const TEAM_ROUTES: readonly Route[] = withParameters(PARAMETERS, [
-  // Clients ask this first, for the headers that every answer here has.
+  // Clients send this request first, and read the headers that all answers have.
   openRoute(["read", "head"], "ping", {
-    summary: "Answers nothing but the headers that clients ask first.",
+    summary: "Answers only the headers that clients read first.",
     operationId: "teams-ping",
     fields: {},
     answers: NO_CONTENT,
     handle: async () => ok(EMPTY),
   }),
   bareRoute("read", "account/details", {
-    summary: "Shows who the caller is.",
+    summary: "Shows the caller as a user.",
     operationId: "teams-read-account",
-    answers: plainAnswer({ data: USER_VIEW.shape }),
+    answers: documentAnswer(USER_VIEW),
     handle: showAccount,
   }),
   ...ORGANIZATION_ROUTES,
@@ -62,18 +60,12 @@ export const TEAM_ROUTES: readonly Route[] = withParameters(PARAMETERS, [
   ...WEBHOOK_ROUTES,
 ]);
 
-/** Who the caller is: for the token of a team the user that stands for the team. */
-async function showAccount(context: CallContext): Answered {
-  const { caller, installation } = context;
-  const { keys } = installation;
-  const shown =
-    caller.kind === "team"
-      ? { user: await serviceUserOf(keys, caller.team), service: caller }
-      : { user: await authorOf(keys, caller), service: null };
-  return ok(plainReply({ data: USER_VIEW.show(shown) }));
-}
-
-/** The user that stands for a team when it uses its token. */
-async function serviceUserOf(keys: Keys, { teamId, name }: TeamRecord) {
-  return { id: await userIdOf(keys, `team\0${teamId}`), name: `api-team_${name}` };
+/** Shows the caller. A team is shown as a service user, as in HCP Terraform. */
+async function showAccount({ caller, installation: { keys } }: CallContext): Answered {
+  if (caller.kind !== "team") {
+    return documentReply(USER_VIEW.show({ user: await authorOf(keys, caller), service: null }));
+  }
+  const { teamId, name } = caller.team;
+  const user = { id: await userIdOf(keys, `team\0${teamId}`), name: `api-team_${name}` };
+  return documentReply(USER_VIEW.show({ user, service: caller }));
 }

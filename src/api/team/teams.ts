@@ -2,33 +2,35 @@ import { type Answered, type CallContext, type Route, tokenRoute } from "../../a
 import { describeFields, NO_CONTENT, plainAnswer } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { err, type Failure, NOT_FOUND, ok, type Result } from "../../base/result.ts";
+import type { Page } from "../../storage/pages.ts";
 import { NO_ORGANIZATION } from "../../team/failures.ts";
 import { organizationNamed, teamAt } from "../../team/find.ts";
 import { newTeamId, readTeamId, teamRoute } from "../../team/ids.ts";
-import type { Page, TeamRecord, TeamSettings } from "../../team/record.ts";
+import type { TeamRecord, TeamSettings } from "../../team/record.ts";
 import { NEW_TEAM, settingsOf, TEAM_CHANGE } from "../../team/rules/settings.ts";
 import { exact } from "../../wire/exact-fields.ts";
 import { ANY_FIELDS, fieldSchema, type Values } from "../../wire/fields.ts";
 import { doneReply, plainReply } from "../../wire/reply.ts";
 import {
   bareRoute,
+  documentAnswer,
   documentRoute,
   includeField,
   type ListQuery,
   listRoute,
+  pageAnswer,
   pageReply,
-  pageShape,
   readInclude,
   refusedParameter,
   SEARCH_FIELD,
 } from "../json-api/routes.ts";
-import { mayOf, TEAM_VIEW, teamPermissions } from "./render.ts";
+import { TEAM_VIEW, teamsFor } from "./render.ts";
 
 const TYPES = ["teams"];
-/** Names in one `filter[names]`. */
+/** Maximum number of names in `filter[names]`. */
 const MAX_NAMES = 100;
 const NAMES = "filter[names]";
-/** What can be included with a team: there is never any. */
+/** Related resources of a team, which never exist. */
 const RELATED = ["users", "organization-memberships"];
 
 const DEFAULTS: Omit<TeamSettings, "name"> = {
@@ -44,7 +46,7 @@ const LIST_FIELDS = fieldSchema({
   [NAMES]: exact("string", (value) => {
     const names = typeof value === "string" ? value.split(",") : null;
     return names && names.length > MAX_NAMES ? err(`holds more than ${MAX_NAMES} names`) : ok(names);
-  }).describe("Exact names, with commas between"),
+  }).describe("Exact names, separated by commas"),
 });
 
 /** Teams. */
@@ -52,22 +54,19 @@ export const TEAMS_ROUTES: readonly Route[] = [
   listRoute("organizations/:organization/teams", {
     summary: "Lists the teams of an organization by page.",
     operationId: "teams-list-teams",
-    answers: plainAnswer(pageShape(TEAM_VIEW.shape)),
+    answers: pageAnswer(TEAM_VIEW),
     own: LIST_FIELDS,
     handle: async (context) => {
       const page = await findTeams(context);
       if (!page.ok) return page;
-      const may = await mayOf(context);
-      return pageReply(context, page.value, (team) =>
-        TEAM_VIEW.show({ team, permissions: teamPermissions(may, team) }),
-      );
+      return pageReply(context, page.value, await teamsFor(context));
     },
     related: RELATED,
   }),
   documentRoute("update", "organizations/:organization/teams", {
-    summary: "Makes a team.",
+    summary: "Creates a team.",
     operationId: "teams-create-team",
-    answers: plainAnswer({ data: TEAM_VIEW.shape }),
+    answers: documentAnswer(TEAM_VIEW),
     types: TYPES,
     attributes: NEW_TEAM,
     handle: async (context) => {
@@ -82,7 +81,7 @@ export const TEAMS_ROUTES: readonly Route[] = [
       const settings = { ...DEFAULTS, ...given, name: prepared.name };
       const team = { ...settings, teamId, organization: name, organizationId, createdAt: currentTime() };
       const created = await teamAt(env, teamRoute(teamId)).create(team);
-      // 200 and not 201: what clients of this interface were made with.
+      // Clients of this interface expect 200 and not 201.
       return created.ok ? document(context, created.value) : created;
     },
   }),
@@ -93,24 +92,18 @@ export const TEAMS_ROUTES: readonly Route[] = [
     answers: plainAnswer({ data: TEAM_VIEW.shape, "included?": ["object"] }),
     input: ANY_FIELDS,
     prepare: async ({ fields }) => readInclude(fields.include, RELATED),
-    async handle(context) {
-      const route = await readTeamId(context.installation.keys, context.params.team ?? "");
-      return document(context, route === null ? null : await teamAt(context.env, route).show(), context.prepared);
-    },
+    handle: async (context) => document(context, (await (await teamOf(context))?.show()) ?? null, context.prepared),
   }),
   documentRoute("patch", "teams/:team", {
     summary: "Changes a team.",
     operationId: "teams-update-team",
-    answers: plainAnswer({ data: TEAM_VIEW.shape }),
+    answers: documentAnswer(TEAM_VIEW),
     types: TYPES,
     attributes: TEAM_CHANGE,
     handle: async (context) => {
-      const { env, installation, params, prepared } = context;
-      const settings = settingsOf(prepared);
+      const settings = settingsOf(context.prepared);
       if (!mayGivePolicies(context, settings)) return err(POLICIES_REFUSED);
-      const route = await readTeamId(installation.keys, params.team ?? "");
-      if (route === null) return NOT_FOUND;
-      const updated = await teamAt(env, route).update(settings);
+      const updated = (await (await teamOf(context))?.update(settings)) ?? NOT_FOUND;
       return updated.ok ? document(context, updated.value) : updated;
     },
   }),
@@ -118,12 +111,15 @@ export const TEAMS_ROUTES: readonly Route[] = [
     summary: "Deletes a team with its tokens.",
     operationId: "teams-delete-team",
     answers: NO_CONTENT,
-    handle: async ({ env, installation, params }) => {
-      const route = await readTeamId(installation.keys, params.team ?? "");
-      return route === null ? NOT_FOUND : doneReply(await teamAt(env, route).remove());
-    },
+    handle: async (context) => doneReply((await (await teamOf(context))?.remove()) ?? NOT_FOUND),
   }),
 ];
+
+/** The team in the path; null for an id that this installation has not made. */
+async function teamOf({ env, installation, params }: CallContext) {
+  const route = await readTeamId(installation.keys, params.team ?? "");
+  return route === null ? null : teamAt(env, route);
+}
 
 const POLICIES_REFUSED: Failure = {
   code: "forbidden",
@@ -131,18 +127,17 @@ const POLICIES_REFUSED: Failure = {
 };
 
 /**
- * A caller that gives a team policies can have a token with them: that takes sudo, like a token with policies that its creator
- * does not have.
+ * Setting the policies of a team needs sudo, as for a token with policies that its creator does not have: the caller can
+ * then get a token with these policies.
  */
 function mayGivePolicies({ verdict }: CallContext, settings: Partial<TeamSettings>): boolean {
   return verdict.sudo || settings.tokenPolicies === undefined;
 }
 
-async function findTeams({
-  env,
-  params,
-  prepared,
-}: CallContext<unknown, ListQuery<Values<typeof LIST_FIELDS>>>): Promise<Result<Page<TeamRecord>>> {
+async function findTeams(
+  context: CallContext<unknown, ListQuery<Values<typeof LIST_FIELDS>>>,
+): Promise<Result<Page<TeamRecord>>> {
+  const { env, params, prepared } = context;
   const { q: search, [NAMES]: names } = prepared.own;
   const { number, size } = prepared.page;
   if (names && search !== "") return refusedParameter("q", `q and ${NAMES} can't be given together`);
@@ -160,6 +155,6 @@ async function document(
   included: Readonly<Record<string, unknown>> = {},
 ): Answered {
   if (!team) return NOT_FOUND;
-  const data = TEAM_VIEW.show({ team, permissions: teamPermissions(await mayOf(context), team) });
-  return ok(plainReply({ data, ...included }));
+  const show = await teamsFor(context);
+  return ok(plainReply({ data: show(team), ...included }));
 }

@@ -1,6 +1,6 @@
 import type { Caller } from "../../auth/caller.ts";
 import { type Answered, type CallContext, type Route, tokenRoute, withParameters } from "../../auth/route.ts";
-import { NO_CONTENT, plainAnswer } from "../../auth/route-description.ts";
+import { NO_CONTENT } from "../../auth/route-description.ts";
 import { auditTeamToken } from "../../auth/team-caller.ts";
 import { currentTime } from "../../base/clock.ts";
 import { inGroups } from "../../base/parallel.ts";
@@ -11,7 +11,7 @@ import { ALREADY_ROTATED, NO_ORGANIZATION } from "../../team/failures.ts";
 import { organizationNamed, teamAt } from "../../team/find.ts";
 import { newTeamToken, newTokenId, readTeamId, readTokenId, userIdOf } from "../../team/ids.ts";
 import { readTokenOrder, TOKEN_SORTS } from "../../team/listed-tokens.ts";
-import type { Author } from "../../team/record.ts";
+import type { Author, NewTeamTokenRecord, TeamWithToken } from "../../team/record.ts";
 import { type Expiry, readExpiry } from "../../team/rules/lifetime.ts";
 import { descriptionProblem } from "../../team/rules/name.ts";
 import { exact, exactString, oneOf } from "../../wire/exact-fields.ts";
@@ -19,17 +19,18 @@ import { ANY_FIELDS, fieldSchema, isObject, readValues, sent, strictSchema, type
 import { EMPTY } from "../../wire/reply.ts";
 import {
   bareRoute,
+  documentAnswer,
   documentReply,
   documentRoute,
   listRoute,
+  pageAnswer,
   pageReply,
-  pageShape,
   refused,
   SEARCH_FIELD,
 } from "../json-api/routes.ts";
 import { LISTED_TOKEN_VIEW, TOKEN_VIEW } from "./render.ts";
 
-/** The caller as the author of what it makes: a team, or the user that stands for its entity or its display name. */
+/** The caller as an author: a team, or the user that stands for the caller's entity or display name. */
 export async function authorOf(keys: Keys, caller: Caller): Promise<Author> {
   if (caller.kind === "team") return { type: "teams", id: caller.team.teamId, name: caller.team.name };
   const { entityId, displayName } = caller.record;
@@ -37,46 +38,28 @@ export async function authorOf(keys: Keys, caller: Caller): Promise<Author> {
   return { type: "users", id: await userIdOf(keys, identity), name: displayName };
 }
 
-/** The types that documents about a token may have. */
+/** Allowed types of a document about a token. */
 const TOKEN_TYPES = ["authentication-token", "authentication-tokens"];
 
-/** Where a token is. */
-interface TokenPlace {
-  /** Of its team; null when the id is of neither a token nor a team. */
-  readonly route: string | null;
-  /** "" for the token of the team that has no description. */
-  readonly tokenId: string;
-}
+const EXPIRY = exact("string | null", (value) => readExpiry(value, currentTime()));
 
-/** The token of the id in a path, which is its own or its team's. */
-async function readEitherId({ installation, params }: CallContext): Promise<TokenPlace> {
-  const id = params.id ?? "";
-  const route = await readTokenId(installation.keys, id);
-  if (route !== null) return { route, tokenId: id };
-  return { route: await readTeamId(installation.keys, id), tokenId: "" };
-}
-
-// Other attributes are refused: a misspelt expiry that was ignored would make a token that never ends.
-const EXPIRY = {
-  "expired-at": exact("string | null", (value) => readExpiry(value, currentTime())).describe(
-    "When the token ends, as RFC 3339; never unless sent and the organization says nothing",
-  ),
+// All schemas here refuse unknown attributes: an ignored misspelling of expired-at would create a token that never expires.
+const NEW_TOKEN_FIELDS = {
+  "expired-at": EXPIRY.describe("When the token expires (RFC 3339). Default: the rule of the organization, or never"),
 };
 
 /** The attributes of the token without a description. */
 const UNDESCRIBED = strictSchema({
-  ...EXPIRY,
+  ...NEW_TOKEN_FIELDS,
   description: exact("any", (value = null) =>
     value === null ? ok(null) : err("must be null: tokens with a description are made at authentication-tokens"),
-  ).describe("Must be null: tokens with a description are made at `authentication-tokens`"),
+  ).describe("Must be null: tokens with a description are created at `authentication-tokens`"),
 });
 
-/** The attributes of one of several tokens. */
+/** The attributes of a token with a description. */
 const DESCRIBED = strictSchema({
-  ...EXPIRY,
-  description: exactString("must be a string", descriptionProblem).describe(
-    "What no other token of the team is called",
-  ),
+  ...NEW_TOKEN_FIELDS,
+  description: exactString("must be a string", descriptionProblem).describe("Unique among the tokens of the team"),
 });
 
 /** The attributes of a new token. */
@@ -85,175 +68,176 @@ interface TokenAttributes {
   readonly description: string | null;
 }
 
-/** The tokens of a team: by the team the one without a description, all by their own ids. */
+/** The tokens of a team. Every token has an id; the token without a description is also found by the id of its team. */
 export const TEAM_TOKEN_ROUTES: readonly Route[] = withParameters(
-  { id: "The id of the token, or of a team for its token without a description" },
+  { id: "The id of a token, or the id of a team for its token without a description" },
   [
     documentRoute("update", "teams/:team/authentication-token", {
-      summary: "Makes the token of a team that has no description, in the place of the one before.",
+      summary: "Creates the token of a team without a description; it replaces the previous one.",
       operationId: "teams-create-token",
-      answers: plainAnswer({ data: TOKEN_VIEW.shape }, 201),
+      answers: documentAnswer(TOKEN_VIEW, 201),
       types: TOKEN_TYPES,
       attributes: UNDESCRIBED,
       handle: create,
     }),
     documentRoute("update", "teams/:team/authentication-tokens", {
-      summary: "Makes another token of a team.",
+      summary: "Creates a token of a team with a description.",
       operationId: "teams-create-described-token",
-      answers: plainAnswer({ data: TOKEN_VIEW.shape }, 201),
+      answers: documentAnswer(TOKEN_VIEW, 201),
       types: TOKEN_TYPES,
       attributes: DESCRIBED,
       handle: create,
     }),
     bareRoute("read", "teams/:team/authentication-token", {
-      summary: "Shows the token of a team that has no description.",
+      summary: "Shows the token of a team without a description.",
       operationId: "teams-read-token-of-team",
-      answers: plainAnswer({ data: TOKEN_VIEW.shape }),
-      handle: async (context) => show(context, await unnamedTokenOf(context)),
+      answers: documentAnswer(TOKEN_VIEW),
+      handle: show,
     }),
     bareRoute("delete", "teams/:team/authentication-token", {
-      summary: "Deletes the token of a team that has no description.",
+      summary: "Deletes the token of a team without a description.",
       operationId: "teams-delete-token-of-team",
       answers: NO_CONTENT,
-      handle: async (context) => remove(context, await unnamedTokenOf(context)),
+      handle: remove,
     }),
-    // An id of a team stands for its token without a description.
     bareRoute("read", "authentication-tokens/:id", {
       summary: "Shows a token of a team.",
       operationId: "teams-read-token",
-      answers: plainAnswer({ data: TOKEN_VIEW.shape }),
-      handle: async (context) => show(context, await readEitherId(context)),
+      answers: documentAnswer(TOKEN_VIEW),
+      handle: show,
     }),
     bareRoute("delete", "authentication-tokens/:id", {
       summary: "Deletes a token of a team.",
       operationId: "teams-delete-token",
       answers: NO_CONTENT,
-      handle: async (context) => remove(context, await readEitherId(context)),
+      handle: remove,
     }),
   ],
 );
 
-/** The token without a description of the team that the path names. */
-async function unnamedTokenOf({ installation, params }: CallContext): Promise<TokenPlace> {
-  return { route: await readTeamId(installation.keys, params.team ?? ""), tokenId: "" };
+/**
+ * Identifies the token in a path, which has the id of the token or of its team. The token id is "" for the token without a
+ * description. null for an id that this installation has not made.
+ */
+async function readPlace({ installation: { keys }, params }: CallContext) {
+  const { id, team = "" } = params;
+  const route = id === undefined ? null : await readTokenId(keys, id);
+  if (id !== undefined && route !== null) return { route, tokenId: id };
+  const teamRoute = await readTeamId(keys, id ?? team);
+  return teamRoute === null ? null : { route: teamRoute, tokenId: "" };
+}
+
+/** Generates a token of the team at `route` for the caller. */
+async function generate({ installation: { keys }, caller }: CallContext, route: string, expiry: Expiry) {
+  const { text, verifier } = await newTeamToken(keys, route);
+  const token: NewTeamTokenRecord = {
+    tokenId: await newTokenId(keys, route),
+    description: null,
+    createdAt: currentTime(),
+    createdBy: await authorOf(keys, caller),
+    ...expiry,
+    lastUsedAt: null,
+    verifier,
+  };
+  return { text, token };
+}
+
+/** Answers with a new token. @param text of the token, a secret. */
+function createdReply({ request }: CallContext, created: TeamWithToken, text: string) {
+  request.notes.issuedTeamToken = auditTeamToken(created);
+  return documentReply(TOKEN_VIEW.show({ ...created, text }), 201);
 }
 
 async function create(context: CallContext<unknown, TokenAttributes>): Answered {
-  const { env, installation, request, params, caller, prepared } = context;
-  const { keys } = installation;
-  const route = await readTeamId(keys, params.team ?? "");
+  const { env, installation, params, prepared } = context;
+  const route = await readTeamId(installation.keys, params.team ?? "");
   if (route === null) return NOT_FOUND;
-  const { text, verifier } = await newTeamToken(keys, route);
-  const added = await teamAt(env, route).addToken({
-    tokenId: await newTokenId(keys, route),
-    createdAt: currentTime(),
-    createdBy: await authorOf(keys, caller),
-    ...prepared["expired-at"],
-    description: prepared.description,
-    lastUsedAt: null,
-    verifier,
-  });
-  if (!added.ok) return added;
-  request.notes.issuedTeamToken = auditTeamToken(added.value);
-  return documentReply(TOKEN_VIEW.show({ ...added.value, text }), 201);
+  const { text, token } = await generate(context, route, prepared["expired-at"]);
+  const added = await teamAt(env, route).addToken({ ...token, description: prepared.description });
+  return added.ok ? createdReply(context, added.value, text) : added;
 }
 
-async function show({ env, request }: CallContext, { route, tokenId }: TokenPlace): Answered {
-  const found = route === null ? null : await teamAt(env, route).token(tokenId);
+async function show(context: CallContext): Answered {
+  const place = await readPlace(context);
+  const found = place && (await teamAt(context.env, place.route).token(place.tokenId));
   if (!found) return NOT_FOUND;
-  request.notes.targetAccessor = found.token.tokenId;
+  context.request.notes.targetAccessor = found.token.tokenId;
   return documentReply(TOKEN_VIEW.show({ ...found, text: null }));
 }
 
-async function remove({ env, request }: CallContext, { route, tokenId }: TokenPlace): Answered {
-  const removed = route === null ? null : await teamAt(env, route).removeToken(tokenId);
+async function remove(context: CallContext): Answered {
+  const place = await readPlace(context);
+  const removed = place && (await teamAt(context.env, place.route).removeToken(place.tokenId));
   if (removed === null) return NOT_FOUND;
-  request.notes.targetAccessor = removed;
+  context.request.notes.targetAccessor = removed;
   return ok(EMPTY);
 }
 
 /** 30 days. */
 const MAX_OVERLAP_SECONDS = 2_592_000;
 
-const ATTRIBUTES = strictSchema({
+const ROTATION = strictSchema({
   "overlap-seconds": exact("integer", (value) =>
     typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= MAX_OVERLAP_SECONDS
       ? ok(value)
       : err(`must be a whole number of seconds from 0 to ${MAX_OVERLAP_SECONDS}`),
-  ).describe("How long the old token stays good, 0 to 2,592,000"),
-  "expired-at": exact("string | null", (value) => readExpiry(value, currentTime())).describe(
-    "When the new token ends, as RFC 3339",
-  ),
+  ).describe("How long the old token stays valid, 0 to 2,592,000"),
+  "expired-at": EXPIRY.describe("When the new token expires (RFC 3339)"),
   "idempotency-key": sent(
     exactString("must be 16 to 128 printable characters", (key) =>
       /^[\x20-\x7e]{16,128}$/.test(key) ? null : "must be 16 to 128 printable characters",
     ),
-  ).describe("A repeat with the same key gets the same token for a day"),
+  ).describe("For a day, a repeat with the same key answers the same token"),
 });
-type Attributes = Values<typeof ATTRIBUTES>;
 
-/** Rotation: a new token at once, and the old one good until the end of an overlap. */
+/** Rotation: creates a new token, while the old token stays valid until the end of an overlap. */
 export const ROTATION_ROUTES: readonly Route[] = [
   documentRoute("update", "authentication-tokens/:id/actions/rotate", {
-    summary: "Makes a new token in the place of an old one, which stays good until the end of an overlap.",
+    summary: "Replaces a token by a new one. The old token stays valid until the end of an overlap.",
     operationId: "teams-rotate-token",
     parameters: { id: "The id of the token" },
-    answers: plainAnswer({ data: TOKEN_VIEW.shape }, 201),
+    answers: documentAnswer(TOKEN_VIEW, 201),
     types: TOKEN_TYPES,
-    attributes: ATTRIBUTES,
+    attributes: ROTATION,
     handle: rotate,
   }),
 ];
 
 /**
- * A repeat of a request with an idempotency key gets the same token: its text was sealed, in a way that opens for the same
- * key and attributes only, and is kept for a day.
+ * Rotates a token. The text of the new token is stored for a day, sealed for the idempotency key and the attributes. So a
+ * repeat of the request gets the same token, and no other request does.
  */
-async function rotate(context: CallContext<unknown, Attributes>): Answered {
-  const { env, installation, request, params, caller, prepared: attributes } = context;
+async function rotate(context: CallContext<unknown, Values<typeof ROTATION>>): Answered {
+  const { env, installation, request, prepared: attributes } = context;
   const { keys } = installation;
-  const { route, tokenId } = await readEitherId(context);
-  // With the id of the team a repeat would rotate the token that took over.
-  if (route === null || tokenId === "") return NOT_FOUND;
-  const { text, verifier } = await newTeamToken(keys, route);
-  const sealedFor = replayContext(params.id ?? "", attributes);
+  const place = await readPlace(context);
+  // With the id of the team, a repeat would rotate the new token.
+  if (!place || place.tokenId === "") return NOT_FOUND;
+  const { route, tokenId } = place;
+  const { text, token } = await generate(context, route, attributes["expired-at"]);
+  const key = attributes["idempotency-key"];
+  const sealed = [tokenId, key, attributes["overlap-seconds"], attributes["expired-at"].expiredAt];
+  const sealedFor = key === undefined ? null : `rotation of a team token ${JSON.stringify(sealed)}`;
   const rotated = await teamAt(env, route).rotateToken(tokenId, {
-    token: {
-      tokenId: await newTokenId(keys, route),
-      // The team gives it the description of the old token.
-      description: null,
-      createdAt: currentTime(),
-      createdBy: await authorOf(keys, caller),
-      ...attributes["expired-at"],
-      lastUsedAt: null,
-      verifier,
-    },
+    token,
     overlapMs: attributes["overlap-seconds"] * 1000,
     replay: sealedFor === null ? null : await sealText(keys, sealedFor, text),
   });
   if (!rotated.ok) return rotated;
   request.notes.targetAccessor = tokenId;
-  request.notes.issuedTeamToken = auditTeamToken(rotated.value);
-  const { replay } = rotated.value;
-  if (replay === null) return documentReply(TOKEN_VIEW.show({ ...rotated.value, text }), 201);
-  const replayed = sealedFor === null ? null : await openText(keys, sealedFor, replay);
-  if (replayed === null) return err(ALREADY_ROTATED);
-  return documentReply(TOKEN_VIEW.show({ ...rotated.value, text: replayed }), 201);
+  const { replay, ...created } = rotated.value;
+  let shown: string | null = text;
+  if (replay !== null) shown = sealedFor === null ? null : await openText(keys, sealedFor, replay);
+  if (shown !== null) return createdReply(context, created, shown);
+  request.notes.issuedTeamToken = auditTeamToken(created);
+  return err(ALREADY_ROTATED);
 }
 
-/** What the text of the new token is sealed for; null for a request that can't be repeated. */
-function replayContext(id: string, attributes: Attributes): string | null {
-  const key = attributes["idempotency-key"];
-  if (key === undefined) return null;
-  const request = [id, key, attributes["overlap-seconds"], attributes["expired-at"].expiredAt];
-  return `rotation of a team token ${JSON.stringify(request)}`;
-}
-
-/** Tokens that one request deletes. */
+/** Maximum number of tokens that one request deletes. */
 const MAX_DELETED = 100;
 const DELETED = `data must be a list of 1 to ${MAX_DELETED} authentication-tokens with their ids`;
 
-/** A token to delete. */
+/** A resource identifier of a token. */
 const IDENTIFIER = fieldSchema({
   type: oneOf(["authentication-tokens", "team-tokens"], DELETED),
   id: exactString(DELETED),
@@ -272,7 +256,7 @@ export const TOKEN_LIST_ROUTES: readonly Route[] = [
   listRoute("organizations/:organization/team-tokens", {
     summary: "Lists the tokens of all teams of an organization by page.",
     operationId: "teams-list-tokens",
-    answers: plainAnswer(pageShape(LISTED_TOKEN_VIEW.shape)),
+    answers: pageAnswer(LISTED_TOKEN_VIEW),
     own: LIST_FIELDS,
     handle: async (context) => {
       const name = context.params.organization ?? "";
@@ -292,7 +276,7 @@ export const TOKEN_LIST_ROUTES: readonly Route[] = [
   }),
 ];
 
-/** The ids that a document names, each once. */
+/** The ids in a document, without repetitions. */
 function readIds(data: unknown): Result<readonly string[]> {
   if (!Array.isArray(data) || data.length < 1 || data.length > MAX_DELETED) return refused("/data", DELETED);
   const ids = new Set<string>();
@@ -305,16 +289,11 @@ function readIds(data: unknown): Result<readonly string[]> {
 }
 
 /**
- * Deletes tokens, all or none: each team is asked first whether it has them. After that nothing can refuse; should a team
- * not answer, the request can be repeated with those that are left.
+ * Deletes tokens, all or none: first every team checks that it has them, and after that nothing is refused. If a team does
+ * not answer, the client can repeat the request with the remaining tokens.
  */
-async function removeAll({
-  env,
-  installation,
-  request,
-  params,
-  prepared: tokenIds,
-}: CallContext<Record<string, unknown>, readonly string[]>): Answered {
+async function removeAll(context: CallContext<Record<string, unknown>, readonly string[]>): Answered {
+  const { env, installation, request, params, prepared: tokenIds } = context;
   const name = params.organization ?? "";
   if (!(await organizationNamed(env, name).show(name))) return err(NO_ORGANIZATION);
   const byTeam = new Map<string, string[]>();

@@ -2,7 +2,7 @@ import { type CallContext, type Route, withParameters } from "../../auth/route.t
 import { NO_CONTENT, plainAnswer } from "../../auth/route-description.ts";
 import { currentTime, formatRfc3339 } from "../../base/clock.ts";
 import { hasUnprintable } from "../../base/name.ts";
-import { err, type Failure, NOT_FOUND, ok, type Result } from "../../base/result.ts";
+import { err, type Failure, invalidDocument, NOT_FOUND, ok, type Result } from "../../base/result.ts";
 import type { Keys } from "../../crypto/key-ring.ts";
 import { organizationNamed } from "../../team/find.ts";
 import { newWebhookId } from "../../team/ids.ts";
@@ -15,19 +15,19 @@ import { EMPTY } from "../../wire/reply.ts";
 import { inner, view } from "../../wire/view.ts";
 import {
   bareRoute,
+  documentAnswer,
   documentReply,
   documentRoute,
   listRoute,
+  pageAnswer,
   pageReply,
-  pageShape,
   refused,
 } from "../json-api/routes.ts";
 import { reference } from "./render.ts";
 
-/** The type of the resource of a webhook. */
 const WEBHOOK_TYPE = "notification-configurations";
 
-/** A webhook as it is shown: its token never is. */
+/** A webhook. Its token is never shown. */
 const WEBHOOK_VIEW = view<Webhook>({
   id: ["string", (webhook) => webhook.id],
   type: ["string", () => WEBHOOK_TYPE],
@@ -67,7 +67,7 @@ const NAME = exactString(
   TEXT,
   (name) => textProblem(name) ?? (hasUnprintable(name) ? "must not hold control characters" : null),
 ).describe("The name");
-const URL = exactString("must be a string").describe("Where notices are sent to");
+const URL = exactString("must be a string").describe("The URL that receives the notices");
 
 const TRIGGER_LIST = exact(["string"], (value) => {
   const triggers = TRIGGERS.filter((trigger) => Array.isArray(value) && value.includes(trigger));
@@ -76,13 +76,13 @@ const TRIGGER_LIST = exact(["string"], (value) => {
 });
 
 const CHANGES = {
-  token: sent(orNull(exactString(TEXT, textProblem))).describe("What notices are signed with; never shown"),
-  enabled: sent(exactFlag()).describe("True: it has to take a verification first"),
-  triggers: sent(TRIGGER_LIST).describe(`What it is notified of: ${TRIGGERS.join(", ")}`),
+  token: sent(orNull(exactString(TEXT, textProblem))).describe("Key of the signatures of notices; never shown"),
+  enabled: sent(exactFlag()).describe("True: the webhook must accept a verification first"),
+  triggers: sent(TRIGGER_LIST).describe(`Events that it is notified of: ${TRIGGERS.join(", ")}`),
   "destination-type": sent(oneOf(["generic"], "must be generic")).describe("`generic`"),
 };
 
-/** The attributes of a change: what is absent stays. */
+/** The attributes of a change; those that are absent stay as they are. */
 const WEBHOOK_CHANGE = fieldSchema({ name: sent(NAME), url: sent(URL), ...CHANGES });
 /** The attributes of a new webhook. */
 const NEW_WEBHOOK = fieldSchema({ name: NAME, url: URL, ...CHANGES });
@@ -91,7 +91,7 @@ function textProblem(text: string): string | null {
   return text.length >= 1 && text.length <= MAX_TEXT ? null : TEXT;
 }
 
-/** The webhook that the path names, or null. */
+/** The webhook in the path, or null. */
 async function findWebhook({ env, params }: CallContext): Promise<SealedWebhook | null> {
   const name = params.organization ?? "";
   const webhooks = await organizationNamed(env, name).webhooks(name);
@@ -99,9 +99,10 @@ async function findWebhook({ env, params }: CallContext): Promise<SealedWebhook 
 }
 
 /**
- * Stores a webhook with changes. One that is switched on has to answer first; what others did to it meanwhile holds.
+ * Changes a webhook. An enabled webhook must first accept a verification. If another request has changed the webhook
+ * meanwhile, the change is refused.
  *
- * @param before as it was read; of revision 0 when it is new.
+ * @param before the webhook as it was read; a new one has revision 0.
  */
 async function storeWebhook(
   context: CallContext,
@@ -142,9 +143,9 @@ async function storeWebhook(
 }
 
 /**
- * The sealed key of the signatures of a webhook that goes to `url` from now on.
+ * Seals the key of a webhook's signatures for its new URL.
  *
- * @param token undefined: the key stays. null: there is none any more.
+ * @param token the new key. undefined keeps the previous key, null removes it.
  */
 async function secretFor(
   keys: Keys,
@@ -159,11 +160,9 @@ async function secretFor(
   return moved ? ok(moved) : refused("/data/attributes/token", "the token does not open any more: send it again");
 }
 
-/** Sends a verification. @returns why the webhook did not take it; null when it did. */
-async function verifyWebhook(
-  { env, installation, params }: CallContext,
-  webhook: SealedWebhook,
-): Promise<Failure | null> {
+/** Sends a verification. Returns why the webhook did not accept it, or null. */
+async function verifyWebhook(context: CallContext, webhook: SealedWebhook): Promise<Failure | null> {
+  const { env, installation, params } = context;
   const attempt = await sendToWebhook(env, installation.keys, webhook, `${webhook.id}.verification`, {
     payload_version: 1,
     notification_configuration_id: webhook.id,
@@ -172,13 +171,12 @@ async function verifyWebhook(
   });
   if (attempt.delivered) return null;
   const why = attempt.error ?? `it answered ${attempt.status}`;
-  const pointer = "/data/attributes/url";
-  return { code: "invalid_document", message: `url did not take the verification: ${why}`, pointer };
+  return invalidDocument(`url did not take the verification: ${why}`, "/data/attributes/url");
 }
 
 const PATH = "organizations/:organization/notification-configurations";
 
-/** Webhooks of an organization, which are notified of tokens that end. */
+/** Webhooks of an organization. They are notified before team tokens expire. */
 export const WEBHOOK_ROUTES: readonly Route[] = withParameters({ id: "The id of the webhook" }, [
   bareRoute("read", PATH, {
     summary: "Lists the webhooks of an organization.",
@@ -191,32 +189,23 @@ export const WEBHOOK_ROUTES: readonly Route[] = withParameters({ id: "The id of 
     },
   }),
   documentRoute("update", PATH, {
-    summary: "Makes a webhook, which is notified of tokens that end.",
+    summary: "Creates a webhook, which is notified before team tokens expire.",
     operationId: "teams-create-notification-configuration",
-    answers: plainAnswer({ data: WEBHOOK_VIEW.shape }, 201),
+    answers: documentAnswer(WEBHOOK_VIEW, 201),
     types: [WEBHOOK_TYPE],
     attributes: NEW_WEBHOOK,
     handle: async (context) => {
       const { name, url } = context.prepared;
       const now = currentTime();
-      const created = {
-        id: newWebhookId(),
-        name,
-        url,
-        enabled: false,
-        triggers: TRIGGERS,
-        createdAt: now,
-        since: now,
-        revision: 0,
-      };
-      const stored = await storeWebhook(context, { ...created, secret: null }, context.prepared);
+      const state = { enabled: false, triggers: TRIGGERS, createdAt: now, since: now, revision: 0, secret: null };
+      const stored = await storeWebhook(context, { id: newWebhookId(), name, url, ...state }, context.prepared);
       return stored.ok ? documentReply(WEBHOOK_VIEW.show(stored.value), 201) : stored;
     },
   }),
   bareRoute("read", `${PATH}/:id`, {
     summary: "Shows a webhook.",
     operationId: "teams-read-notification-configuration",
-    answers: plainAnswer({ data: WEBHOOK_VIEW.shape }),
+    answers: documentAnswer(WEBHOOK_VIEW),
     handle: async (context) => {
       const webhook = await findWebhook(context);
       return webhook ? documentReply(WEBHOOK_VIEW.show(webhook)) : NOT_FOUND;
@@ -225,7 +214,7 @@ export const WEBHOOK_ROUTES: readonly Route[] = withParameters({ id: "The id of 
   documentRoute("patch", `${PATH}/:id`, {
     summary: "Changes a webhook.",
     operationId: "teams-update-notification-configuration",
-    answers: plainAnswer({ data: WEBHOOK_VIEW.shape }),
+    answers: documentAnswer(WEBHOOK_VIEW),
     types: [WEBHOOK_TYPE],
     attributes: WEBHOOK_CHANGE,
     handle: async (context) => {
@@ -247,7 +236,7 @@ export const WEBHOOK_ROUTES: readonly Route[] = withParameters({ id: "The id of 
   bareRoute("update", `${PATH}/:id/actions/verify`, {
     summary: "Sends the verification to a webhook again.",
     operationId: "teams-verify-notification-configuration",
-    answers: plainAnswer({ data: WEBHOOK_VIEW.shape }),
+    answers: documentAnswer(WEBHOOK_VIEW),
     handle: async (context) => {
       const webhook = await findWebhook(context);
       if (!webhook) return NOT_FOUND;
@@ -256,9 +245,9 @@ export const WEBHOOK_ROUTES: readonly Route[] = withParameters({ id: "The id of 
     },
   }),
   listRoute(`${PATH}/:id/deliveries`, {
-    summary: "Lists what was sent to a webhook by page.",
+    summary: "Lists the deliveries to a webhook by page.",
     operationId: "teams-list-notification-deliveries",
-    answers: plainAnswer(pageShape(DELIVERY_VIEW.shape)),
+    answers: pageAnswer(DELIVERY_VIEW),
     own: NO_FIELDS,
     handle: async (context) => {
       const { env, params, prepared } = context;

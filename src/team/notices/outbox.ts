@@ -17,26 +17,27 @@ import {
   RETRY_BASE_MS,
   removableAt,
   type SealedWebhook,
+  type Trigger,
 } from "./rules.ts";
 import { sendToWebhook } from "./send.ts";
 
-/** Tokens and notices that one alarm looks at. */
+/** Maximum number of tokens and of notices that one alarm handles. */
 const AT_ONCE = 60;
 
-/** A notice that waits to be sent, with the document that is sent. */
+/** A notice with its document. */
 interface NoticeRow extends Record<string, SqlStorageValue> {
   token_id: string;
   webhook_id: string;
   trigger: string;
   attempts: number;
-  /** ms; null: never, as it was tampered with. */
+  /** When the next attempt is due (ms); null for a notice that was tampered with. */
   next_at: number | null;
   done: number;
   delivery: string;
   document: string;
 }
 
-/** Without a seal, who writes the storage could have a document of their own signed for a webhook. */
+/** The seal prevents that somebody with access to the storage gets a document of their own signed. */
 const NOTICE: TableShape = {
   table: "notices",
   kind: "team notice",
@@ -45,9 +46,9 @@ const NOTICE: TableShape = {
 };
 
 /**
- * The notices about the tokens of a team, an outbox. The transaction that moves a token on to its next due time also
- * stores one notice for each webhook. A notice is sent at least once; each attempt is counted before it is made. It is
- * deleted when the organization has recorded the result.
+ * The outbox of notices about the tokens of a team. When a token is due, one transaction sets its next due time and stores a
+ * notice for each webhook. A notice is sent at least once. Each attempt is counted before it is made. The notice is deleted
+ * when the organization has recorded the result.
  */
 export class NoticeOutbox {
   readonly #env: TeamEnv;
@@ -62,55 +63,33 @@ export class NoticeOutbox {
     this.#notices = new SealedTable(sql, seals, NOTICE);
   }
 
-  /** When there is something to send (ms); null: never. */
+  /** When the next notice is due (ms); null: never. */
   nextAt(): number | null {
     return columnOf<number | null>(this.#sql, "SELECT MIN(next_at) FROM notices")[0] ?? null;
   }
 
-  /** Stores the notices that are due and sends those that wait. Throws when the organization does not answer. */
+  /** Stores and sends the notices that are due. @throws when the organization does not answer. */
   async run(team: TeamRecord): Promise<void> {
     const now = currentTime();
     const hasDue = this.#store.dueTokens(now, 1).length > 0;
     if (!hasDue && (this.nextAt() ?? Number.POSITIVE_INFINITY) > now) return;
     const organization = organizationNamed(this.#env, team.organization);
     const webhooks = await organization.enabledWebhooks(team.organizationId);
-    if (hasDue) this.#takeSteps(team, webhooks, now);
+    if (hasDue) this.#storeNotices(team, webhooks, now);
     const sent = await this.#send(webhooks, currentTime());
     if (sent.length > 0) await organization.noteDeliveries(team.organizationId, sent);
-    // Not all that are done: the organization may not have answered about others yet.
+    // Only these: the organization may not have recorded the results of other finished notices.
     for (const { tokenId, webhookId, trigger, state } of sent) {
       if (state !== "waiting") this.#notices.delete(tokenId, webhookId, trigger);
     }
   }
 
-  /** Stores the notices of all tokens that are due, and moves each token on to what is due next. */
-  #takeSteps(team: TeamRecord, webhooks: readonly SealedWebhook[], now: number): void {
+  /** Stores the notices of tokens that are due, and sets when these tokens are due next. */
+  #storeNotices(team: TeamRecord, webhooks: readonly SealedWebhook[], now: number): void {
     for (const { token, dueAt } of this.#store.dueTokens(now, AT_ONCE)) {
       for (const { trigger, at } of noticesBetween(token, dueAt, now)) {
-        for (const webhook of webhooks) {
-          if (!webhook.triggers.includes(trigger) || at < webhook.since) continue;
-          const delivery: Delivery = {
-            webhookId: webhook.id,
-            teamId: team.teamId,
-            tokenId: token.tokenId,
-            trigger,
-            state: "waiting",
-            attempts: 0,
-            sentAt: now,
-            status: null,
-            error: null,
-          };
-          if (this.#notices.find(token.tokenId, webhook.id, trigger)) continue;
-          this.#notices.put({
-            token_id: token.tokenId,
-            webhook_id: webhook.id,
-            trigger,
-            attempts: 0,
-            next_at: now,
-            done: 0,
-            delivery: JSON.stringify(delivery),
-            document: JSON.stringify(documentOf(team, token, trigger, webhook.id)),
-          });
+        for (const { id: webhookId, triggers, since } of webhooks) {
+          if (triggers.includes(trigger) && at >= since) this.#add(team, token, trigger, webhookId, now);
         }
       }
       const removable = removableAt(token);
@@ -119,7 +98,25 @@ export class NoticeOutbox {
     }
   }
 
-  /** Sends what is due. Returns how each delivery stands after it. */
+  /** Stores a notice, unless it exists. */
+  #add(team: TeamRecord, token: TeamToken, trigger: Trigger, webhookId: string, now: number): void {
+    const { tokenId } = token;
+    if (this.#notices.find(tokenId, webhookId, trigger)) return;
+    const attempt = { state: "waiting", attempts: 0, sentAt: now, status: null, error: null } as const;
+    const delivery: Delivery = { webhookId, teamId: team.teamId, tokenId, trigger, ...attempt };
+    this.#notices.put({
+      token_id: tokenId,
+      webhook_id: webhookId,
+      trigger,
+      attempts: 0,
+      next_at: now,
+      done: 0,
+      delivery: JSON.stringify(delivery),
+      document: JSON.stringify(documentOf(team, token, trigger, webhookId)),
+    });
+  }
+
+  /** Sends the notices that are due. Returns the state of each delivery. */
   async #send(webhooks: readonly SealedWebhook[], now: number): Promise<Delivery[]> {
     const installation = await loadInstallation(this.#env);
     if (!installation.ok) throw new Error("notices can't be signed while the service is sealed");
@@ -130,32 +127,24 @@ export class NoticeOutbox {
       const webhook = webhooks.find(({ id }) => id === notice.webhook_id);
       const before = storedJson<Delivery>(notice.delivery);
       if (notice.done || !webhook) {
-        // Either the organization has not recorded the result yet, or the webhook was disabled and wants no more
-        // notices.
-        if (!notice.done) this.#notices.delete(notice.token_id, notice.webhook_id, notice.trigger);
-        else deliveries.push(before);
+        // A finished notice whose result must be recorded again, or a notice for a webhook that was disabled.
+        if (notice.done) deliveries.push(before);
+        else this.#notices.delete(notice.token_id, notice.webhook_id, notice.trigger);
         return;
       }
       const id = `${notice.webhook_id}.${notice.token_id}.${notice.trigger}`;
-      const attempt = await sendToWebhook(this.#env, keys, webhook, id, JSON.parse(notice.document));
+      const { delivered, ...result } = await sendToWebhook(this.#env, keys, webhook, id, JSON.parse(notice.document));
       const { attempts } = notice;
-      const done = attempt.delivered || attempts >= MAX_ATTEMPTS;
-      const state = attempt.delivered ? "delivered" : done ? "failed" : "waiting";
-      const delivery: Delivery = {
-        ...before,
-        state,
-        attempts,
-        sentAt: now,
-        status: attempt.status,
-        error: attempt.error,
-      };
+      const done = delivered || attempts >= MAX_ATTEMPTS;
+      const state = delivered ? "delivered" : done ? "failed" : "waiting";
+      const delivery: Delivery = { ...before, state, attempts, sentAt: now, ...result };
       if (done) this.#finish(notice, delivery);
       deliveries.push(delivery);
     });
     return deliveries;
   }
 
-  /** What is to be sent at `now` (ms). Notices that were tampered with are put aside for tidy to find. */
+  /** The notices that are due at `now` (ms). Notices that were tampered with are never due, but stay for tidy. */
   #due(now: number): NoticeRow[] {
     const { good, tampered } = this.#notices.judged("WHERE next_at <= ? ORDER BY next_at LIMIT ?", now, AT_ONCE);
     for (const { token_id, webhook_id, trigger } of tampered) {
@@ -165,7 +154,7 @@ export class NoticeOutbox {
     return good;
   }
 
-  /** Counts an attempt before it is made; the next is due after a pause. */
+  /** Counts an attempt before it is made, and sets when the next one is due. */
   #claim(notice: NoticeRow, now: number): NoticeRow {
     const attempts = notice.attempts + 1;
     const claimed = { ...notice, attempts, next_at: now + retryDelayMs(attempts, Math.random(), RETRY_BASE_MS) };
@@ -173,16 +162,16 @@ export class NoticeOutbox {
     return claimed;
   }
 
-  /** No further attempt; the organization still has to record the result. */
+  /** Ends the attempts. The notice stays until the organization has recorded the result. */
   #finish(notice: NoticeRow, delivery: Delivery): void {
-    // The token, and its notices, may have been deleted meanwhile.
+    // The token may have been deleted with its notices meanwhile.
     if (!this.#notices.find(notice.token_id, notice.webhook_id, notice.trigger)) return;
     this.#notices.put({ ...notice, done: 1, delivery: JSON.stringify(delivery) });
   }
 }
 
-/** The body of a notice to a webhook. Nothing in it is secret. */
-function documentOf(team: TeamRecord, token: TeamToken, trigger: string, webhookId: string): Record<string, unknown> {
+/** The body of a notice. It has no secrets. */
+function documentOf(team: TeamRecord, token: TeamToken, trigger: Trigger, webhookId: string): Record<string, unknown> {
   return {
     payload_version: 1,
     notification_configuration_id: webhookId,
@@ -193,11 +182,11 @@ function documentOf(team: TeamRecord, token: TeamToken, trigger: string, webhook
     token_description: token.description,
     token_expired_at: token.expiredAt,
     token_rotated_to: token.rotatedTo ?? null,
-    notifications: [{ message: MESSAGES[trigger] ?? trigger, trigger }],
+    notifications: [{ message: MESSAGES[trigger], trigger }],
   };
 }
 
-const MESSAGES: Readonly<Record<string, string>> = {
+const MESSAGES: Readonly<Record<Trigger, string>> = {
   "team_token:expires_in_30_days": "A team token ends in 30 days",
   "team_token:expires_in_7_days": "A team token ends in 7 days",
   "team_token:expired": "A team token has ended",

@@ -6,27 +6,27 @@ import { endpointSettings, readRevocationEndpoint } from "../../lease/revocation
 import type { TeamEnv } from "../env.ts";
 import type { SealedWebhook } from "./rules.ts";
 
-/** How long a webhook may take. */
+/** Maximum time for the answer of a webhook. */
 const TIMEOUT_MS = 5_000;
 
-/** Carries the hex of HMAC-SHA512 over the body, keyed with the webhook's token: as notifications of HCP Terraform do. */
+/** HMAC-SHA512 of the body in hex, with the webhook's token as the key. As in notifications of HCP Terraform. */
 const SIGNATURE_HEADER = "X-TFE-Notification-Signature";
 
 const UTF8 = new TextEncoder();
 
-/** What came of one attempt. */
+/** The result of an attempt. */
 export interface Attempt {
   readonly delivered: boolean;
   readonly status: number | null;
   readonly error: string | null;
 }
 
-/** The canonical URL of a webhook, or why it is refused. The rules are those of revocation endpoints. */
+/** Reads the URL of a webhook, by the rules for revocation endpoints. */
 export function readWebhookUrl(env: TeamEnv, url: string): ReturnType<typeof readRevocationEndpoint> {
   return readRevocationEndpoint(url, { ...endpointSettings(env), services: [] });
 }
 
-/** A webhook as far as the key of its signatures is bound to it: to no other webhook, and to no other URL. */
+/** The webhook and the URL that a sealed key is bound to. */
 type SignedTarget = Pick<SealedWebhook, "id" | "url">;
 
 /** Seals the key of a webhook's signatures. */
@@ -34,7 +34,7 @@ export function sealSecret(keys: Keys, target: SignedTarget, secret: string): Pr
   return sealText(keys, contextOf(target), secret);
 }
 
-/** The sealed key `secret` of a webhook, sealed for another URL of it. null when it does not open. */
+/** Seals the sealed key `secret` of a webhook for its new URL. null when it can't be opened. */
 export async function moveSecret(
   keys: Keys,
   from: SignedTarget,
@@ -46,9 +46,9 @@ export async function moveSecret(
 }
 
 /**
- * Posts a document to a webhook, signed when it has a key, once. Any 2xx answer is a success.
+ * Posts a document to a webhook once, with a signature if the webhook has a key. Any 2xx answer is a success.
  *
- * @param id of what is sent: the same again in every attempt.
+ * @param id idempotency key, the same in every attempt.
  */
 export async function sendToWebhook(
   env: TeamEnv,
@@ -74,9 +74,8 @@ export async function sendToWebhook(
 
 /** HMAC-SHA512 of `body` in hex. */
 async function signatureOf(secret: string, body: string): Promise<string> {
-  const key = await crypto.subtle.importKey("raw", UTF8.encode(secret), { name: "HMAC", hash: "SHA-512" }, false, [
-    "sign",
-  ]);
+  const algorithm = { name: "HMAC", hash: "SHA-512" };
+  const key = await crypto.subtle.importKey("raw", UTF8.encode(secret), algorithm, false, ["sign"]);
   return toHex(new Uint8Array(await crypto.subtle.sign("HMAC", key, UTF8.encode(body))));
 }
 

@@ -1,12 +1,12 @@
+import type { Page, PageRequest } from "../../storage/pages.ts";
 import type { RowSeals } from "../../storage/row-seals.ts";
 import { blobsOf, SealedTable, type TableShape } from "../../storage/sealed-table.ts";
 import { columnOf, type Sql, storedJson } from "../../storage/tables.ts";
-import type { Page, PageRequest } from "../record.ts";
 import type { Delivery, SealedWebhook, Webhook } from "./rules.ts";
 
-/** Webhooks that an organization can have. */
+/** Maximum number of webhooks of an organization. */
 export const MAX_WEBHOOKS = 20;
-/** Deliveries of a webhook that are kept. */
+/** Maximum number of stored deliveries of a webhook. */
 const MAX_DELIVERIES = 1000;
 
 interface WebhookRow extends Record<string, SqlStorageValue> {
@@ -15,7 +15,7 @@ interface WebhookRow extends Record<string, SqlStorageValue> {
   secret: ArrayBuffer | null;
 }
 
-/** Without a seal, who writes the storage could have signed notices sent to a URL of their own. */
+/** The seal prevents that somebody with access to the storage gets signed notices sent to a URL of their own. */
 const WEBHOOK: TableShape = {
   table: "webhooks",
   kind: "webhook",
@@ -25,8 +25,8 @@ const WEBHOOK: TableShape = {
 };
 
 /**
- * The webhooks of an organization, and what is known of the deliveries there. A webhook that was tampered with counts as
- * absent; what is known of deliveries is for operators to see and has no seal.
+ * The webhooks of an organization, and the deliveries to them. A webhook that was tampered with counts as absent. Deliveries
+ * are only shown and have no seal.
  */
 export class WebhookStore {
   readonly #sql: Sql;
@@ -37,7 +37,7 @@ export class WebhookStore {
     this.#webhooks = new SealedTable(sql, seals, WEBHOOK);
   }
 
-  /** All webhooks with their keys, the oldest first. */
+  /** All webhooks, the oldest first. */
   all(): SealedWebhook[] {
     return this.#webhooks.list("ORDER BY row").map(webhookOf);
   }
@@ -49,9 +49,9 @@ export class WebhookStore {
   }
 
   /**
-   * Stores a new webhook, of revision 1, or the next revision of one.
+   * Stores a new webhook (revision 1), or the next revision of a webhook.
    *
-   * @returns "full" when no more can be made; "gone" and "changed" when one was deleted or changed since it was read.
+   * @returns "full" when there are too many; "gone" or "changed" when another request deleted or changed the webhook.
    */
   put({ secret, ...webhook }: SealedWebhook): "stored" | "full" | "gone" | "changed" {
     const before = this.find(webhook.id)?.revision ?? 0;
@@ -61,14 +61,14 @@ export class WebhookStore {
     return "stored";
   }
 
-  /** Deletes a webhook with its deliveries. False when there is none. */
+  /** Deletes a webhook with its deliveries. False for an unknown webhook. */
   remove(id: string): boolean {
     const removed = this.#sql.exec("DELETE FROM webhooks WHERE id = ?", id).rowsWritten > 0;
     this.#sql.exec("DELETE FROM deliveries WHERE webhook_id = ?", id);
     return removed;
   }
 
-  /** Notes how a delivery stands. Those to webhooks that are gone are not kept. */
+  /** Stores the state of a delivery, unless the webhook was deleted. */
   note(delivery: Delivery): void {
     const { webhookId, tokenId, trigger } = delivery;
     if (!this.find(webhookId)) return;

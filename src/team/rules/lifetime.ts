@@ -3,27 +3,25 @@ import type { OrganizationRecord, TeamToken } from "../record.ts";
 
 const UTC_TIME = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d{1,9})?Z$/;
 
-/** When a team token ends. */
+/** When a team token expires. */
 export interface Expiry {
   /** ms since 1970; null: never. */
   readonly expiresAt: number | null;
-  /** As the client wrote it, which is how it is shown: clients compare it with what they sent. */
+  /** As the client wrote it. It is shown like that, because clients compare it with what they sent. */
   readonly expiredAt: string | null;
 }
 
 const NEVER: Expiry = { expiresAt: null, expiredAt: null };
 
 /**
- * Reads `expired-at`: absent or null means never; else an ISO 8601 date and time in UTC with seconds and a literal `Z`
- * (some clients read nothing else back), later than `now` (ms).
- *
- * @returns the expiry, or what is wrong as a phrase.
+ * Reads `expired-at`. Absent or null means never. Any other value must be an ISO 8601 date and time in UTC with seconds and a
+ * literal `Z`, which some clients need, and later than `now` (ms). The error is a phrase.
  */
 export function readExpiry(value: unknown, now: number): Result<Expiry, string> {
   if (value === undefined || value === null) return ok(NEVER);
   const [text = "", seconds = ""] = typeof value === "string" ? (UTC_TIME.exec(value) ?? []) : [];
   const expiresAt = Date.parse(text);
-  // The platform's parser rolls 30 February over to March: only a date that comes back as it was is one.
+  // The parser turns 30 February into a day in March, so the result is compared with the text.
   if (Number.isNaN(expiresAt) || !new Date(expiresAt).toISOString().startsWith(seconds)) {
     return err("must be an ISO 8601 date and time in UTC such as 2030-01-31T12:00:00Z, or null");
   }
@@ -31,7 +29,7 @@ export function readExpiry(value: unknown, now: number): Result<Expiry, string> 
   return ok({ expiresAt, expiredAt: text });
 }
 
-/** Two years in ms: the greatest lifetime where none is set. */
+/** The default maximum lifetime: two years in ms. */
 export const DEFAULT_MAX_TTL_MS = 63_072_000_000;
 
 /** The rules of an organization for the lifetimes of its team tokens, in ms; null for none. */
@@ -40,10 +38,9 @@ export interface LifetimeRules {
   readonly maxMs: number | null;
 }
 
-/** The rules of an organization that sets none. */
 export const NO_RULES: LifetimeRules = { defaultMs: null, maxMs: null };
 
-/** The rules of an organization. The greatest lifetime counts while the organization has it enabled. */
+/** The rules of an organization. The maximum lifetime applies only while it is enabled. */
 export function lifetimeRules({ settings, maxTtls }: OrganizationRecord): LifetimeRules {
   return {
     defaultMs: settings?.["default-team-token-ttl-ms"] ?? null,
@@ -52,10 +49,8 @@ export function lifetimeRules({ settings, maxTtls }: OrganizationRecord): Lifeti
 }
 
 /**
- * The end of a token that is made at `createdAt` (ms): one that is given must be within the greatest lifetime, one that is
- * not is set by the default or else by the greatest lifetime.
- *
- * @returns the end, or what is wrong as a phrase.
+ * Decides when a token that is created at `createdAt` (ms) expires. A given end must be within the maximum lifetime. Without
+ * one, the default lifetime applies, or else the maximum. The error is a phrase.
  */
 export function expiryUnder(rules: LifetimeRules, given: Expiry, createdAt: number): Result<Expiry, string> {
   const latest = createdAt + (rules.maxMs ?? Number.POSITIVE_INFINITY);
@@ -66,22 +61,12 @@ export function expiryUnder(rules: LifetimeRules, given: Expiry, createdAt: numb
   return ok(end === Number.POSITIVE_INFINITY ? given : expiryAt(end));
 }
 
-/** The end of a token that takes over from one with this lifetime: as long, as far as the greatest lifetime allows. */
-function inheritedExpiry(rules: LifetimeRules, lifetimeMs: number, createdAt: number): Expiry {
-  return expiryAt(createdAt + Math.min(lifetimeMs, rules.maxMs ?? lifetimeMs));
-}
-
-/** An end at `ms`. */
 function expiryAt(ms: number): Expiry {
   return { expiresAt: ms, expiredAt: new Date(ms).toISOString() };
 }
 
-/** True while a token is within its own lifetime and the greatest that its organization allows. */
-export function isAlive(
-  rules: LifetimeRules,
-  token: { readonly createdAt: number; readonly expiresAt: number | null },
-  now: number,
-): boolean {
+/** True while a token is within its own lifetime and the maximum lifetime. */
+export function isAlive(rules: LifetimeRules, token: Pick<TeamToken, "createdAt" | "expiresAt">, now: number): boolean {
   if (token.expiresAt !== null && token.expiresAt <= now) return false;
   return rules.maxMs === null || now < token.createdAt + rules.maxMs;
 }
@@ -90,17 +75,17 @@ export function isAlive(
 interface RotatedTokens {
   /** The new token. */
   readonly token: TeamToken;
-  /** The old one, which ends with the overlap. */
+  /** The old token, which ends with the overlap. */
   readonly retired: TeamToken;
 }
 
 /**
- * Decides a rotation. The new token takes over the description of the old one. Without an end of its own it lives as long as
- * the old one was to live, within the greatest lifetime that the organization allows. The old one never ends later than before.
+ * Decides a rotation. The new token gets the description of the old one. Without an end, it gets the lifetime of the old one,
+ * within the maximum. The old token ends with the overlap, and never later than before. The error is a phrase about the end
+ * of the new token.
  *
  * @param overlapMs how long the old token stays valid.
  * @param now ms.
- * @returns what is wrong with the end of the new token, as a phrase.
  */
 export function planRotation(
   rules: LifetimeRules,
@@ -109,10 +94,11 @@ export function planRotation(
   overlapMs: number,
   now: number,
 ): Result<RotatedTokens, string> {
-  const inherits = given.expiresAt === null && old.expiresAt !== null;
-  const expiry = inherits
-    ? ok(inheritedExpiry(rules, (old.expiresAt ?? 0) - old.createdAt, now))
-    : expiryUnder(rules, given, now);
+  const inherited = given.expiresAt === null && old.expiresAt !== null ? old.expiresAt - old.createdAt : null;
+  const expiry =
+    inherited === null
+      ? expiryUnder(rules, given, now)
+      : ok(expiryAt(now + Math.min(inherited, rules.maxMs ?? inherited)));
   if (!expiry.ok) return expiry;
   const token: TeamToken = { ...given, ...expiry.value, createdAt: now, description: old.description };
   const end = Math.min(old.expiresAt ?? Number.POSITIVE_INFINITY, now + overlapMs);

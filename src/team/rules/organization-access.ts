@@ -4,7 +4,7 @@ import { exact } from "../../wire/exact-fields.ts";
 import { isObject } from "../../wire/fields.ts";
 import type { OrganizationRecord, TeamRecord } from "../record.ts";
 
-/** What a team may be allowed in its organization at HCP Terraform. Kept for clients; nothing here depends on it. */
+/** Permissions of a team in its organization at HCP Terraform, with the defaults. Stored for clients; no effect here. */
 export const ORGANIZATION_ACCESS = {
   "access-secret-teams": false,
   "delegate-policy-overrides": false,
@@ -26,7 +26,7 @@ export const ORGANIZATION_ACCESS = {
   "read-workspaces": false,
 };
 
-/** The flags that a client gives. Others are ignored, as the hosted product has new ones now and then. */
+/** The flags in a request. Unknown flags are ignored, because the hosted product adds new ones. */
 export const GIVEN_ACCESS = exact({ "*": "boolean" }, (value) => {
   const flags: Record<string, boolean> = {};
   for (const name of Object.keys(ORGANIZATION_ACCESS)) {
@@ -38,10 +38,10 @@ export const GIVEN_ACCESS = exact({ "*": "boolean" }, (value) => {
   return ok(flags);
 });
 
-/** The team that each organization has from its creation. */
+/** Name of the team that every organization has. */
 export const OWNERS = "owners";
 
-/** The owners of an organization. */
+/** The owners team of an organization. */
 export function ownersOf(organization: OrganizationRecord, teamId: string, now: number): TeamRecord {
   return {
     name: OWNERS,
@@ -58,7 +58,7 @@ export function ownersOf(organization: OrganizationRecord, teamId: string, now: 
   };
 }
 
-/** True when the team is the owners team and the request is about its organization, or about a resource of it. */
+/** True for the owners team and a request about its organization or a resource in it. */
 export function manages(team: TeamRecord, { path, alternatePath }: AccessRequest): boolean {
   const own = `organizations/${team.organization}`;
   const asked = alternatePath ?? path;

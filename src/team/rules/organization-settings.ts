@@ -9,14 +9,15 @@ const MAX_SESSION = 5_256_000;
 /** A hundred years. */
 export const MAX_TTL_MS = 3_153_600_000_000;
 
-const KEPT = "Kept and shown";
-const FLAG = sent(exactFlag()).describe(KEPT);
-const MINUTES = sent(orNull(exactInteger("must be a whole number of minutes, or null", 1, MAX_SESSION))).describe(KEPT);
+const STORED = "Stored and shown";
+const FLAG = sent(exactFlag()).describe(STORED);
+const MINUTES = sent(orNull(exactInteger("must be a whole number of minutes, or null", 1, MAX_SESSION))).describe(
+  STORED,
+);
 
 /**
- * The attributes that clients manage about an organization besides its name and contact. They are stored as they are named
- * in documents. `max-ttl-enabled` and `default-team-token-ttl-ms` rule the lifetimes of tokens. Those about sessions,
- * workspaces and plans are kept for clients that manage them; nothing here depends on them.
+ * The settings of an organization, under their names in documents. `max-ttl-enabled` and `default-team-token-ttl-ms` apply to
+ * the lifetimes of tokens. The others are stored for clients and have no effect here.
  */
 export const ORGANIZATION_SETTINGS = {
   "aggregated-commit-status-enabled": FLAG,
@@ -24,18 +25,18 @@ export const ORGANIZATION_SETTINGS = {
   "assessments-enforced": FLAG,
   "collaborator-auth-policy": sent(
     oneOf(["password", "two_factor_mandatory"], "must be password or two_factor_mandatory"),
-  ).describe(KEPT),
+  ).describe(STORED),
   "cost-estimation-enabled": FLAG,
   "default-team-token-ttl-ms": sent(
     orNull(exactInteger("must be a whole number of milliseconds, or null", 1, MAX_TTL_MS)),
-  ).describe("How long tokens live that name no end"),
+  ).describe("Lifetime of tokens without an end of their own"),
   "default-execution-mode": sent(oneOf(["remote", "local"], "must be remote or local: there are no agents")).describe(
-    KEPT,
+    STORED,
   ),
   "enforce-hyok": FLAG,
-  "max-ttl-enabled": FLAG.describe("True: the token TTL policy of teams is the greatest lifetime"),
+  "max-ttl-enabled": FLAG.describe("True: the token TTL policy of teams limits the lifetime of tokens"),
   "owners-team-saml-role-id": sent(orNull(shortString("must be a string or null", MAX_SAML_ROLE_LENGTH))).describe(
-    KEPT,
+    STORED,
   ),
   "registry-monorepo-support-enabled": FLAG,
   "send-passing-statuses-for-untriggered-speculative-plans": FLAG,
@@ -53,13 +54,13 @@ export const ORGANIZATION_SETTINGS = {
 const SETTINGS = fieldSchema(ORGANIZATION_SETTINGS);
 type SentSettings = Values<typeof SETTINGS>;
 
-/** Settings of an organization that were given a value. */
+/** Settings of an organization that were set. */
 export type OrganizationSettings = Partial<SentSettings>;
 
 /** Every setting of an organization. */
 type AllSettings = { readonly [Name in keyof SentSettings]: Exclude<SentSettings[Name], undefined> };
 
-/** What a setting is until it is given a value: the defaults of HCP Terraform. */
+/** The defaults of HCP Terraform. */
 const DEFAULTS: AllSettings = {
   "aggregated-commit-status-enabled": true,
   "allow-force-delete-workspaces": false,
@@ -80,7 +81,7 @@ const DEFAULTS: AllSettings = {
   "user-tokens-enabled": true,
 };
 
-/** Every setting of an organization: the given value, or the default. */
+/** All settings of an organization: the stored value, or the default. */
 export function allSettings(given: OrganizationSettings | undefined): AllSettings {
   return Object.assign({ ...DEFAULTS }, given);
 }

@@ -21,7 +21,7 @@ const EMAIL = exactString("must be a string", (text) => {
   return /^[^\s@]+@[^\s@]+$/.test(text) ? null : "must be an e-mail address";
 }).describe("The e-mail address of its administrator");
 
-/** Names of policies, normalised. A team token is never root: a root token belongs to a person. */
+/** Names of policies, normalised. A team token can't have `root`: a root token belongs to a person. */
 const TOKEN_POLICIES = exact(["string"], (value) => {
   const isText = (item: unknown): item is string => typeof item === "string";
   if (!Array.isArray(value) || !value.every(isText)) return err("must be a list of strings");
@@ -38,14 +38,14 @@ const CHANGES = {
     "`secret` or `organization`",
   ),
   "sso-team-id": sent(orNull(shortString("must be a string or null", MAX_SSO_ID_LENGTH))).describe(
-    "What the identity provider calls the team",
+    "Id of the team at the identity provider",
   ),
-  "allow-member-token-management": sent(exactFlag()).describe("Kept and shown"),
-  "organization-access": sent(GIVEN_ACCESS).describe("Flags by name; kept and shown"),
+  "allow-member-token-management": sent(exactFlag()).describe("Stored and shown"),
+  "organization-access": sent(GIVEN_ACCESS).describe("Flags by name; stored and shown"),
   "token-policies": sent(TOKEN_POLICIES).describe("Policies of the tokens of the team; needs sudo"),
 };
 
-/** The attributes of a new team. Attributes that only the hosted product has are ignored, as its clients send many. */
+/** The attributes of a new team. Other attributes are ignored: clients send many that only the hosted product has. */
 export const NEW_TEAM = fieldSchema({ name: TEAM_NAME, ...CHANGES });
 
 /** The attributes of a change of a team. */
@@ -65,7 +65,7 @@ export const ORGANIZATION_CHANGE = fieldSchema({
   ...ORGANIZATION_SETTINGS,
 });
 
-/** The settings that attributes name. */
+/** The settings in the attributes. */
 export function settingsOf(attributes: Values<typeof TEAM_CHANGE>): Partial<TeamSettings> {
   return onlySent({
     name: attributes.name,

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { renderFailure, renderReply, servesJsonApi } from "../../../src/api/json-api/dialect.ts";
-import { pageDocument, readDocument, readListQuery, SEARCH_FIELD } from "../../../src/api/json-api/routes.ts";
+import { pageReply, readDocument, readListQuery, SEARCH_FIELD } from "../../../src/api/json-api/routes.ts";
 import type { Failure } from "../../../src/base/result.ts";
 import { toWire } from "../../../src/wire/failure.ts";
 import { fieldSchema } from "../../../src/wire/fields.ts";
@@ -106,14 +106,10 @@ describe("pages", () => {
             [],
           );
           if (!query.ok) throw new Error("the query is good");
-          const page = pageDocument(
-            "https://h/v1/",
-            "organizations/o/team-tokens",
-            query.value,
-            { items: [], total },
-            () => ({}),
-          );
-          const { links, meta } = page as {
+          const request = { baseUrl: () => "https://h/v1/", path: "organizations/o/team-tokens" };
+          const reply = pageReply({ request, prepared: query.value }, { items: [], total }, () => ({}));
+          if (!reply.ok || reply.value.kind !== "plain") throw new Error("a page is a document");
+          const { links, meta } = reply.value.body as {
             links: Record<string, string | null>;
             meta: { pagination: Record<string, number | null> };
           };
