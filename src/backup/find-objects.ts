@@ -6,6 +6,7 @@ import { entityShardName, identityOf } from "../identity/stubs.ts";
 import { accessorShard } from "../listing/accessor-shard.ts";
 import { shardNumbers } from "../listing/accessor-shard-number.ts";
 import type { ObjectPage, PagePosition, PageRead } from "../storage/object-pages.ts";
+import { allPages } from "../storage/pages.ts";
 import type { PageRefusal } from "../storage/stored-object.ts";
 import { accessShardNames } from "../system/access-shards.ts";
 import type { Installation } from "../system/installation.ts";
@@ -105,35 +106,21 @@ async function treesAfter(env: Env, after: string, limit: number): Promise<strin
 
 /** Names of all organizations. */
 async function organizations(env: Env): Promise<string[]> {
+  const names: string[] = [];
   const directory = organizationDirectory(env);
-  return allPages(async (after) => {
-    const { items, next } = await directory.after(after, PAGE);
-    return { names: items.map(({ name }) => name), next };
-  });
+  for await (const { items } of allPages((after) => directory.after(after, PAGE))) {
+    names.push(...items.map(({ name }) => name));
+  }
+  return names;
 }
 
 async function teamNames(env: Env): Promise<string[]> {
   const names: string[] = [];
   for (const organization of await organizations(env)) {
     const stub = organizationNamed(env, organization);
-    const teams = await allPages(async (after) => {
-      const { routes, next } = await stub.teamRoutes(after, PAGE);
-      return { names: routes.map(teamObjectName), next };
-    });
-    names.push(...teams);
+    for await (const { routes } of allPages((after) => stub.teamRoutes(after, PAGE))) {
+      names.push(...routes.map(teamObjectName));
+    }
   }
   return names;
-}
-
-/** Reads all pages of a list. `next` is the row after which the next page begins; null at the end. */
-async function allPages(
-  read: (after: number) => Promise<{ readonly names: readonly string[]; readonly next: number | null }>,
-): Promise<string[]> {
-  const all: string[] = [];
-  for (let after: number | null = 0; after !== null; ) {
-    const { names, next }: Awaited<ReturnType<typeof read>> = await read(after);
-    all.push(...names);
-    after = next;
-  }
-  return all;
 }

@@ -1,5 +1,5 @@
 import { currentTime, formatRfc3339 } from "../base/clock.ts";
-import { err, invalid, ok, type Result, refuse, unavailable } from "../base/result.ts";
+import { err, type Failure, invalid, ok, type Result, refuse, unavailable } from "../base/result.ts";
 import { groveVersion } from "../base/version.ts";
 import { toBase64 } from "../crypto/bytes.ts";
 import type { Env } from "../env.ts";
@@ -94,29 +94,8 @@ export async function makePart(
   return ok({ run, part: listed, bytes: known === sha256 ? null : await compress(text) });
 }
 
-/** The head of the manifest of a backup. */
-export interface SealedBackup {
-  readonly format: number;
-  readonly run: string;
-  readonly parts: number;
-  readonly started_at: string;
-  readonly finished_at: string;
-  readonly release: string;
-  readonly cluster_id: string;
-  /** Version of the seal key that wraps the key ring. */
-  readonly seal_key_version: number;
-  /** The wrapped key ring. */
-  readonly key_ring: string;
-  readonly seal: string;
-}
-
-/** Seals a backup when all its parts are made. */
-export async function sealBackup(
-  env: Env,
-  installation: Installation,
-  run: string,
-  parts: number,
-): Promise<Result<SealedBackup>> {
+/** Seals a backup when all its parts are made. Returns the head of its manifest. */
+export async function sealBackup(env: Env, installation: Installation, run: string, parts: number) {
   const started = await readStart(installation, run, currentTime());
   if (!started.ok) return started;
   if (parts < 1) return refuse("parts must be the number of parts of the run");
@@ -126,7 +105,7 @@ export async function sealBackup(
   if (!started.value.terms.every((term) => versions.includes(term)))
     return refuse("old keys were dropped while the backup was made: begin again");
   const keyRing = await systemOf(env).sealedKeyRing();
-  if (keyRing === null) return err({ code: "uninitialized" });
+  if (keyRing === null) return err<Failure>({ code: "uninitialized" });
   return ok({
     format: FORMAT,
     run,

@@ -34,10 +34,7 @@ interface SealedRun {
  * Begins to restore a backup into a new deployment with the same seal key. Until `finishRestore` the deployment answers
  * no other requests. Safe to repeat.
  */
-export async function beginRestore(
-  env: Env,
-  { run, parts, seal, keyRing }: SealedRun & { readonly keyRing: string },
-): Promise<Result<null>> {
+export async function beginRestore(env: Env, { run, parts, seal }: SealedRun, keyRing: string): Promise<Result<null>> {
   const opened = await openKeyRing(env, keyRing);
   if (!opened.ok) return err(FOREIGN_RING);
   const keys = await importKeys(opened.value.ring);
@@ -47,16 +44,12 @@ export async function beginRestore(
   return ok(null);
 }
 
-/** A part in its file. */
-export interface FiledPart {
-  readonly number: number;
-  readonly seal: string;
-  /** base64 of the compressed text. */
-  readonly content: string;
-}
-
-/** Restores a part of the backup that is being restored. Safe to repeat. Returns the receipt. */
-export async function restorePart(env: Env, { number, seal, content }: FiledPart): Promise<Result<string>> {
+/**
+ * Restores a part of the backup that is being restored. Safe to repeat. Returns the receipt.
+ *
+ * @param content base64 of the compressed text.
+ */
+export async function restorePart(env: Env, number: number, seal: string, content: string): Promise<Result<string>> {
   const restoring = await loadRestoring(env);
   if (!restoring.ok) return err(NOT_RESTORING);
   const { restoring: run, keys } = restoring.value;
@@ -74,26 +67,24 @@ export async function restorePart(env: Env, { number, seal, content }: FiledPart
   return ok(toBase64(await receiptOf(keys, { run, number })));
 }
 
-/** The end of a restore. */
-export interface EndOfRestore extends SealedRun {
-  /** See `proofOf`. */
-  readonly proof: string;
-  readonly ends: EndsOfRestore;
-}
-
-/** Opens the installation after all parts were restored. Safe to repeat. */
-export async function finishRestore(env: Env, end: EndOfRestore): Promise<Result<null>> {
+/** Opens the installation after all parts were restored. Safe to repeat. @param proof see `proofOf`. */
+export async function finishRestore(
+  env: Env,
+  { run, parts, seal }: SealedRun,
+  proof: string,
+  ends: EndsOfRestore,
+): Promise<Result<null>> {
   // Open after an earlier attempt whose answer was lost.
   const open = await loadInstallation(env);
   const restored = open.ok ? open : await loadRestoring(env);
   if (!restored.ok) return err(NOT_RESTORING);
   const { keys, restoring } = restored.value;
-  const isBackup = isEqual(end.seal, await sealOfBackup(keys, end.run, end.parts));
-  if (!isBackup || end.parts > MAX_PARTS) return err(NOT_WHOLE);
+  const isBackup = isEqual(seal, await sealOfBackup(keys, run, parts));
+  if (!isBackup || parts > MAX_PARTS) return err(NOT_WHOLE);
   // The proof costs a hash for each part, so it is not computed for a run that is not being restored.
-  if (restoring !== null && (restoring !== end.run || !isEqual(end.proof, await proofOf(keys, end.run, end.parts))))
+  if (restoring !== null && (restoring !== run || !isEqual(proof, await proofOf(keys, run, parts))))
     return err(NOT_WHOLE);
-  if (!(await systemOf(env).finishRestore(end.run, end.ends, currentTime()))) return err(NOT_RESTORING);
+  if (!(await systemOf(env).finishRestore(run, ends, currentTime()))) return err(NOT_RESTORING);
   const loaded = await refreshInstallation(env);
   return loaded.ok ? ok(null) : loaded;
 }

@@ -51,3 +51,14 @@ export function readPage<Row extends Record<string, SqlStorageValue>, T>(
 export function rowAfter(rows: readonly { readonly row: number }[], limit: number): number | null {
   return rows.length < limit ? null : (rows.at(-1)?.row ?? null);
 }
+
+/** Reads all pages of a list. `next` is the row after which the next page begins; null at the end. */
+export async function* allPages<P extends { readonly next: number | null }>(
+  read: (after: number) => Promise<P>,
+): AsyncGenerator<P> {
+  for (let after: number | null = 0; after !== null; ) {
+    const page: P = await read(after);
+    yield page;
+    after = page.next;
+  }
+}

@@ -1,11 +1,11 @@
 import { inGroups } from "../base/parallel.ts";
 import type { AgedTerm } from "../crypto/key-terms.ts";
+import { allPages } from "../storage/pages.ts";
 import { type CheckedRows, joinedChecks } from "../storage/row-seals.ts";
 import type { TeamEnv } from "./env.ts";
 import { organizationDirectory, organizationNamed, teamAt } from "./find.ts";
 import { teamRoute } from "./ids.ts";
 import type { KnownTeam, OrganizationStore } from "./organization-store.ts";
-import type { OrganizationPage } from "./record.ts";
 
 /** The result of a comparison of some teams. */
 export interface Reconciled extends CheckedRows {
@@ -77,9 +77,8 @@ export async function reconcileTeams(env: TeamEnv, aged: readonly AgedTerm[] = [
   let vanished = 0;
   let failures = 0;
   const checks: CheckedRows[] = [];
-  for (let after: number | null = 0; after !== null; ) {
-    const page: OrganizationPage = await directory.after(after, ORGANIZATIONS);
-    for (const { name, organizationId } of page.items) {
+  for await (const { items } of allPages((after) => directory.after(after, ORGANIZATIONS))) {
+    for (const { name, organizationId } of items) {
       organizations++;
       const organization = organizationNamed(env, name);
       const own = await organization.checkSeals(null);
@@ -89,14 +88,11 @@ export async function reconcileTeams(env: TeamEnv, aged: readonly AgedTerm[] = [
         await directory.remove(name, organizationId);
         vanished++;
       }
-      for (let team: number | null = 0; team !== null; ) {
-        const compared: Reconciled = await organization.reconcile(team, TEAMS, aged);
+      for await (const compared of allPages((after) => organization.reconcile(after, TEAMS, aged))) {
         checks.push(compared);
         failures += compared.failures;
-        team = compared.next;
       }
     }
-    after = page.next;
   }
   return { organizations, vanished, failures, ...joinedChecks(checks) };
 }

@@ -130,10 +130,8 @@ export interface OrganizationRecord {
 }
 
 /** A change of an organization. */
-export interface OrganizationChange {
+export interface OrganizationChange extends Pick<OrganizationRecord, "settings" | "maxTtls"> {
   readonly email?: string | undefined;
-  readonly settings?: OrganizationSettings;
-  readonly maxTtls?: OrganizationRecord["maxTtls"];
 }
 
 /** A page of organizations in the order of their rows. `next` is the row after which the next page begins; null at the end. */

@@ -235,10 +235,10 @@ export const RESTORE_ROUTES: readonly Route[] = [
     fields: describeFields(BEGIN),
     answers: NO_CONTENT,
     handle: (context) =>
-      asInitializer(context, BEGIN, async ({ run, parts, seal, key_ring: keyRing }) => {
+      asInitializer(context, BEGIN, async ({ key_ring: keyRing, ...backup }) => {
         // Open to all: where there is an installation it must cost nothing.
         if (context.loaded.ok) return err(NOT_EMPTY);
-        return doneReply(await beginRestore(context.env, { run, parts, seal, keyRing }));
+        return doneReply(await beginRestore(context.env, backup, keyRing));
       }),
   }),
 
@@ -248,8 +248,8 @@ export const RESTORE_ROUTES: readonly Route[] = [
     fields: describeFields(PART),
     answers: dataAnswer({ receipt: "string" }),
     handle: (context) =>
-      asInitializer(context, PART, async (part) => {
-        const receipt = await restorePart(context.env, part);
+      asInitializer(context, PART, async ({ number, seal, content }) => {
+        const receipt = await restorePart(context.env, number, seal, content);
         return receipt.ok ? ok(dataReply({ receipt: receipt.value })) : receipt;
       }),
   }),
@@ -260,15 +260,11 @@ export const RESTORE_ROUTES: readonly Route[] = [
     fields: describeFields(FINISH),
     answers: NO_CONTENT,
     handle: (context) =>
-      asInitializer(
-        context,
-        FINISH,
-        async ({ run, parts, seal, proof, issued_since: since, issued_before: before }) => {
-          const ends = readEnds(since, before, currentTime());
-          if (!ends.ok) return ends;
-          return doneReply(await finishRestore(context.env, { run, parts, seal, proof, ends: ends.value }));
-        },
-      ),
+      asInitializer(context, FINISH, async ({ proof, issued_since: since, issued_before: before, ...backup }) => {
+        const ends = readEnds(since, before, currentTime());
+        if (!ends.ok) return ends;
+        return doneReply(await finishRestore(context.env, backup, proof, ends.value));
+      }),
   }),
 ];
 

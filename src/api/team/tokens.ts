@@ -62,12 +62,6 @@ const DESCRIBED = strictSchema({
   description: exactString("must be a string", descriptionProblem).describe("Unique among the tokens of the team"),
 });
 
-/** The attributes of a new token. */
-interface TokenAttributes {
-  readonly "expired-at": Expiry;
-  readonly description: string | null;
-}
-
 /** The tokens of a team. Every token has an id; the token without a description is also found by the id of its team. */
 export const TEAM_TOKEN_ROUTES: readonly Route[] = withParameters(
   { id: "The id of a token, or the id of a team for its token without a description" },
@@ -148,7 +142,7 @@ function createdReply({ request }: CallContext, created: TeamWithToken, text: st
   return documentReply(TOKEN_VIEW.show({ ...created, text }), 201);
 }
 
-async function create(context: CallContext<unknown, TokenAttributes>): Answered {
+async function create(context: CallContext<unknown, Values<typeof DESCRIBED | typeof UNDESCRIBED>>): Answered {
   const { env, installation, params, prepared } = context;
   const route = await readTeamId(installation.keys, params.team ?? "");
   if (route === null) return NOT_FOUND;

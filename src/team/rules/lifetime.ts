@@ -71,18 +71,10 @@ export function isAlive(rules: LifetimeRules, token: Pick<TeamToken, "createdAt"
   return rules.maxMs === null || now < token.createdAt + rules.maxMs;
 }
 
-/** The two tokens of a rotation. */
-interface RotatedTokens {
-  /** The new token. */
-  readonly token: TeamToken;
-  /** The old token, which ends with the overlap. */
-  readonly retired: TeamToken;
-}
-
 /**
  * Decides a rotation. The new token gets the description of the old one. Without an end, it gets the lifetime of the old one,
  * within the maximum. The old token ends with the overlap, and never later than before. The error is a phrase about the end
- * of the new token.
+ * of the new token, which is `token` in the result; `retired` is the old token.
  *
  * @param overlapMs how long the old token stays valid.
  * @param now ms.
@@ -93,7 +85,7 @@ export function planRotation(
   given: TeamToken,
   overlapMs: number,
   now: number,
-): Result<RotatedTokens, string> {
+): Result<{ readonly token: TeamToken; readonly retired: TeamToken }, string> {
   const inherited = given.expiresAt === null && old.expiresAt !== null ? old.expiresAt - old.createdAt : null;
   const expiry =
     inherited === null
