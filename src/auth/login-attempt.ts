@@ -6,9 +6,9 @@ import { entityForLogin, findEntityForLogin, type LoginAlias } from "../identity
 import { type Installation, loadInstallation } from "../system/installation.ts";
 import { issuerOf, type Mount } from "../system/mount.ts";
 import { isEnded } from "../system/watermarks.ts";
-import type { TokenSpec } from "../token/record.ts";
+import type { TokenPlan, TokenSpec } from "../token/record.ts";
 import { REVOKED_MEANWHILE } from "../token/rules/create.ts";
-import { type Login, type LoginPlan, planLogin } from "../token/rules/login.ts";
+import { type Login, planLogin } from "../token/rules/login.ts";
 import type { AuditNotes } from "../wire/audit.ts";
 import { sent, text } from "../wire/fields.ts";
 import { dataReply, type Reply } from "../wire/reply.ts";
@@ -103,7 +103,7 @@ export function explainedAttempt<Name extends string>(
 export type IssuedLogin = Extract<Reply, { readonly kind: "auth" }>;
 
 /** Plans the token of a verified login, or returns why there can be none. Writes nothing. */
-function planIssue(installation: Installation, mount: Mount, login: Login): Result<LoginPlan> {
+function planIssue(installation: Installation, mount: Mount, login: Login): Result<TokenPlan> {
   if (JSON.stringify([login.metadata, login.internal]).length > MAX_META_LENGTH) {
     return refuse("the metadata of the login is too large");
   }

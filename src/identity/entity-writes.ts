@@ -73,18 +73,17 @@ async function nameEntity(env: IdentityEnv, id: string, name: string): Promise<s
  * can replace them.
  */
 export async function deleteEntities(env: IdentityEnv, keys: readonly IdOrName[]): Promise<void> {
-  const named = await inGroups(keys, async (key) => ("id" in key ? key.id : idOfName(env, key.name)));
+  const named = await inGroups(keys, async (key) => {
+    if ("id" in key) return key.id;
+    // The directory also has the names of entities that are deleted.
+    return (await findEntity(env, key))?.id ?? identityOf(env).entityOfName(key.name);
+  });
   const ids = named.filter((id) => id !== null);
   const aliases = await inGroups([...Map.groupBy(ids, shardOfEntity)], async ([shard, here]) =>
     shard === null ? [] : entityShard(env, shard).deleteEntities(here),
   );
   await inGroups(aliases.flat(), (alias) => releaseAlias(env, alias));
   await identityOf(env).forgetEntities(ids);
-}
-
-/** Returns the id of the entity with a name, also when the entity is deleted. */
-async function idOfName(env: IdentityEnv, name: string): Promise<string | null> {
-  return (await findEntity(env, { name }))?.id ?? identityOf(env).entityOfName(name);
 }
 
 /**

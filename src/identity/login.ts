@@ -2,6 +2,7 @@ import { currentTime } from "../base/clock.ts";
 import { GenerationalCache } from "../base/generational-cache.ts";
 import { nameKey } from "../base/name.ts";
 import { DENIED, err, ok, type Result } from "../base/result.ts";
+import { maxCopyAgeMs } from "../system/copy-age.ts";
 import { entityOfAlias } from "./alias-writes.ts";
 import { findEntity } from "./entities.ts";
 import type { IdentityEnv } from "./env.ts";
@@ -9,7 +10,7 @@ import { loadGroups, policiesWith } from "./groups.ts";
 import type { AliasPlace, EntityState, EntityView, Metadata } from "./model.ts";
 import { sameMetadata } from "./shard/entity.ts";
 import { drawEntityId, shardOfAlias } from "./shard/place.ts";
-import { beginReading, forgetEntity, freshState, learnEntity, loadState, loadView } from "./standing.ts";
+import { entityCopies, loadState, loadView } from "./standing.ts";
 import { identityOf } from "./stubs.ts";
 
 /** Maximum number of aliases in one generation of the isolate's cache of their entity ids. */
@@ -74,7 +75,7 @@ export async function findEntityForLogin(
 /** Returns this isolate's copy of the alias's entity; null without a fresh copy, or if the login changes the alias. */
 function freshForLogin(env: IdentityEnv, { mountAccessor, aliasName, metadata }: LoginAlias): EntityState | null {
   const holder = holders.get(keyOf({ mountAccessor, name: aliasName }));
-  const state = holder === undefined ? null : freshState(env, holder);
+  const state = holder === undefined ? null : (entityCopies.find(holder, maxCopyAgeMs(env)) ?? null);
   const held = state?.entity.aliases[mountAccessor];
   if (!held || nameKey(held.name) !== nameKey(aliasName)) return null;
   return metadata === null || sameMetadata(held.metadata, metadata) ? state : null;
@@ -87,11 +88,12 @@ async function askForEntity(
 ): Promise<Result<EntityState>> {
   const place = { mountAccessor, name: aliasName };
   const newId = drawEntityId(shardOfAlias(place));
-  const reading = beginReading();
+  const reading = entityCopies.begin();
   const found = await entityOfAlias(env, place, { metadata, customMetadata: {} }, newId, currentTime());
   if (!found.ok) return found;
-  learnEntity(found.value, reading);
-  holders.set(keyOf(place), found.value.entity.id, 1);
+  const { id } = found.value.entity;
+  entityCopies.keep(id, found.value, reading);
+  holders.set(keyOf(place), id, 1);
   return found;
 }
 
@@ -106,7 +108,7 @@ async function withLoginGroups(
   if (groups.areThoseOf(mountAccessor, names, state.groupIds)) return state;
   const { id } = state.entity;
   await identityOf(env).setLoginGroups(id, mountAccessor, names);
-  forgetEntity(id);
+  entityCopies.forget(id);
   return loadState(env, id);
 }
 

@@ -124,13 +124,11 @@ export interface AllGroups {
 }
 
 /** An entity as requests need it: the policies that it adds to a token, and the values for policy templates. */
-export interface EntityView {
+export interface EntityView extends Pick<EntityState, "disabled" | "entity"> {
   /** Changes with every change of the entity, its aliases or the groups. */
   readonly revision: string;
-  readonly disabled: boolean;
   /** Of the entity and all its groups; sorted, without repeats. */
   readonly policies: readonly string[];
-  readonly entity: TemplateEntity;
   readonly groups: readonly TemplateGroup[];
 }
 

@@ -1,13 +1,13 @@
 import { waitUntil } from "cloudflare:workers";
 import { currentTime } from "../base/clock.ts";
-import { IsolateCopy, type Reading } from "../base/isolate-copy.ts";
+import { IsolateCopy } from "../base/isolate-copy.ts";
 import { err, ok, type Result, UNAUTHENTICATED } from "../base/result.ts";
 import type { Acl } from "../policy/acl.ts";
 import { normalizePolicyNames } from "../policy/name.ts";
 import { maxCopyAgeMs } from "../system/copy-age.ts";
 import type { Installation } from "../system/installation.ts";
 import type { IdentityEnv } from "./env.ts";
-import { entityView, forgetGroups, type Groups, loadGroups } from "./groups.ts";
+import { entityView, forgetGroups, loadGroups } from "./groups.ts";
 import type { EntityState, EntityView } from "./model.ts";
 import { homeOf } from "./stubs.ts";
 
@@ -15,7 +15,7 @@ import { homeOf } from "./stubs.ts";
 const MAX_ENTITY_CHARACTERS = 2 ** 20;
 
 /** This isolate's copies of entities, by id. null: the entity does not exist (any more). */
-const copies = new IsolateCopy<string, EntityState | null>(
+export const entityCopies = new IsolateCopy<string, EntityState | null>(
   MAX_ENTITY_CHARACTERS,
   (a, b) => a?.revision === b?.revision,
   (state) => JSON.stringify(state).length,
@@ -35,37 +35,23 @@ export async function loadEntity(env: IdentityEnv, id: string): Promise<EntityVi
 /** Returns the entity without its groups' policies, no older than POLICY_CACHE_SECONDS; null as for `loadEntity`. */
 export async function loadState(env: IdentityEnv, id: string): Promise<EntityState | null> {
   const read = async () => (await homeOf(env, id)?.entity(id)) ?? null;
-  return (await copies.load(id, maxCopyAgeMs(env), read, waitUntil)) ?? null;
-}
-
-/** Returns the entity from this isolate's copy without any call; null when the copy is absent or too old. */
-export function freshState(env: IdentityEnv, id: string): EntityState | null {
-  return copies.find(id, maxCopyAgeMs(env)) ?? null;
+  return (await entityCopies.load(id, maxCopyAgeMs(env), read, waitUntil)) ?? null;
 }
 
 /** Adds the groups and their policies to an entity; null when one of the groups was tampered with. */
 export async function loadView(env: IdentityEnv, state: EntityState): Promise<EntityView | null> {
-  return viewOf(state, state.groupIds.length === 0 ? null : await loadGroups(env));
-}
-
-/** Begins a read of an entity by another key than its id. Call it before the read; `learnEntity` takes the result. */
-export function beginReading(): Reading {
-  return copies.begin();
-}
-
-/** Caches an entity that was read by another key than its id, so that the next request for it makes no call. */
-export function learnEntity(state: EntityState, reading: Reading): void {
-  copies.keep(state.entity.id, state, reading);
-}
-
-/** Drops this isolate's copy of an entity. */
-export function forgetEntity(id: string): void {
-  copies.forget(id);
+  const groups = state.groupIds.length === 0 ? null : await loadGroups(env);
+  const groupsRevision = groups?.revision ?? -1;
+  const made = views.get(state);
+  if (made?.groupsRevision === groupsRevision) return made.view;
+  const view = entityView(state, groups);
+  views.set(state, { groupsRevision, view });
+  return view;
 }
 
 /** Drops this isolate's copies of all entities and groups. Called after a write, so that the writer sees it at once. */
 export function forgetEntities(): void {
-  copies.clear();
+  entityCopies.clear();
   forgetGroups();
 }
 
@@ -85,26 +71,11 @@ export async function policiesOfEntity(env: IdentityEnv, entityId: string): Prom
   return entityId === "" ? [] : ((await loadEntity(env, entityId))?.policies ?? []);
 }
 
-function viewOf(state: EntityState, groups: Groups | null): EntityView | null {
-  const groupsRevision = groups?.revision ?? -1;
-  const made = views.get(state);
-  if (made?.groupsRevision === groupsRevision) return made.view;
-  const view = entityView(state, groups);
-  views.set(state, { groupsRevision, view });
-  return view;
-}
-
-/** The properties of a token that its ACL is made of. */
-interface TokenPolicies {
-  readonly policies: readonly string[];
-  readonly entityId: string;
-}
-
 /** Returns the current ACL of a token. "unauthenticated" when its entity is disabled or deleted. */
 export async function aclOfToken(
   env: IdentityEnv,
   installation: Installation,
-  token: TokenPolicies,
+  token: { readonly policies: readonly string[]; readonly entityId: string },
 ): Promise<Result<Acl>> {
   const entity = await loadActiveEntity(env, token.entityId);
   return entity.ok ? ok(aclOf(installation, token.policies, entity.value, currentTime())) : entity;

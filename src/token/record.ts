@@ -78,6 +78,12 @@ export interface TokenSpec {
   readonly location?: LocationHint;
 }
 
+/** A token that may be made, and warnings for the caller. */
+export interface TokenPlan {
+  readonly spec: TokenSpec;
+  readonly warnings: readonly string[];
+}
+
 /** A live service token as its tree shows it to the Worker. Holds nothing secret. */
 export interface TokenView extends TokenRecord {
   readonly treeId: string;

@@ -27,11 +27,10 @@ import type { TokenSpec, TokenView } from "../token/record.ts";
 import { REVOKED_MEANWHILE } from "../token/rules/create.ts";
 import type { TokenEnd } from "../token/state.ts";
 import { writeAuditLine } from "../wire/audit.ts";
-import { countMeant } from "./count-meant.ts";
 import type { CubbyholeValue } from "./cubbyhole/store.ts";
 import type { TreeEnv } from "./env.ts";
 import type { Lineage, TreePicture } from "./lineage.ts";
-import { revokeFiltered } from "./meant-tokens.ts";
+import { countSelected, revokeFiltered } from "./selected-tokens.ts";
 import type { TidyStep, TidyStepResult } from "./tidy/step.ts";
 import { nothingHere } from "./tidy/tree-tidy.ts";
 import { assembleTree, type TreeParts } from "./tree-parts.ts";
@@ -202,14 +201,14 @@ export class TokenTree extends StoredObject<TreeEnv> {
     return this.#opened(({ lineage }) => lineage.accessorsFrom(row));
   }
 
-  /** Counts a part of what a revocation in this tree would end. `from` null: the first part. See `countMeant`. */
+  /** Counts a part of what a revocation in this tree would end. `from` null: the first part. See `countSelected`. */
   async countMeant(request: MeantInTree, from: CountCursor | null): Promise<CountedInTree> {
     await this.#tree.keys.open();
     // Only the list stores the hour of the last use. It is asked about ancestors only if the filter tests that hour.
     const asked = request.filter?.unusedSince === undefined ? [] : this.#accessorsAbove(request.tokens);
     const listed = await findInInventory(this.env, asked);
     const lastUses = new Map([...listed].map(([accessor, { lastUsed }]) => [accessor, lastUsed]));
-    return countMeant(this.#tree, request, from, lastUses, currentTime());
+    return countSelected(this.#tree, request, from, lastUses, currentTime());
   }
 
   #accessorsAbove(tokens: readonly RowAndTail[]): string[] {

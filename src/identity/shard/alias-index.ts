@@ -20,14 +20,8 @@ export interface NamePart {
   readonly id: string | null;
 }
 
-/** An alias, or the entity to which it was moved. */
-export type AliasOrMoved = AliasRecord | MovedAlias;
-
-/** An alias that an operator moved. Its id was generated for its first entity; `movedTo` is the entity that has it. */
-interface MovedAlias {
-  readonly id: string;
-  readonly movedTo: string;
-}
+/** An alias; or its id, which was generated for its first entity, and the entity to which an operator moved it. */
+export type AliasOrMoved = AliasRecord | { readonly id: string; readonly movedTo: string };
 
 /** Mount accessor of pointers that are keyed by the id of a moved alias. No mount has an empty accessor. */
 export const BY_ALIAS_ID = "";

@@ -110,7 +110,7 @@ export class EntityShard extends GroveObject<IdentityEnv> {
   /** Returns an entity as requests need it; null when it does not exist (any more) or was tampered with. */
   async entity(id: string): Promise<EntityState | null> {
     const found = await this.#good(id);
-    return found && stateOf(found);
+    return found && stateOf(found.entity, found.revision);
   }
 
   /** Returns an entity by its id, or null. */
@@ -311,7 +311,7 @@ function isGood(found: FoundEntity): found is StoredEntity {
   return found !== null && found !== "tampered";
 }
 
-function stateOrDenied(found: StoredEntity): Result<EntityState> {
-  const state = stateOf(found);
+function stateOrDenied({ entity, revision }: StoredEntity): Result<EntityState> {
+  const state = stateOf(entity, revision);
   return state ? ok(state) : err(DENIED);
 }

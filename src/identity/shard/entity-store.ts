@@ -1,6 +1,6 @@
 import { nameKey } from "../../base/name.ts";
 import type { RowSeals } from "../../storage/row-seals.ts";
-import { SealedTable, type TableShape, type WithSeal } from "../../storage/sealed-table.ts";
+import { SealedTable, type WithSeal } from "../../storage/sealed-table.ts";
 import { columnOf, type Migration, RANDOM_REVISION, type Sql, storedJson } from "../../storage/tables.ts";
 import type { AliasPlace } from "../model.ts";
 import { type Entity, isSamePlace } from "./entity.ts";
@@ -61,13 +61,6 @@ export interface StoredEntity {
 /** "tampered": this installation did not write the row. */
 export type FoundEntity = StoredEntity | "tampered" | null;
 
-const SHAPE: TableShape = {
-  table: "entities",
-  kind: "entity",
-  key: ["id"],
-  sealed: ["alias_mount", "alias_key", "name", "content", "directory_version"],
-};
-
 /** The table of the entities of a shard. A row has all data of its entity, so that a request reads one row. */
 export class EntityStore {
   readonly #sql: Sql;
@@ -75,7 +68,8 @@ export class EntityStore {
 
   constructor(sql: Sql, seals: RowSeals) {
     this.#sql = sql;
-    this.#sealed = new SealedTable(sql, seals, SHAPE);
+    const sealed = ["alias_mount", "alias_key", "name", "content", "directory_version"];
+    this.#sealed = new SealedTable(sql, seals, { table: "entities", kind: "entity", key: ["id"], sealed });
   }
 
   byId(id: string): FoundEntity {

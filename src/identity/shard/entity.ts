@@ -16,20 +16,15 @@ import { nameOfEntity } from "./place.ts";
 export const MAX_ALIAS_CHARACTERS = 2 ** 18;
 
 /** An entity as its shard stores it. Times in ms. */
-export interface Entity {
-  readonly id: string;
+export interface Entity
+  extends Pick<EntityRecord, "id" | "metadata" | "policies" | "disabled" | "createdAt" | "updatedAt"> {
   /** Name that an operator gave it; null for none. The directory decides about the name and the groups. */
   readonly name: string | null;
-  readonly metadata: Metadata;
-  readonly policies: readonly string[];
-  readonly disabled: boolean;
   readonly aliases: readonly EntityAlias[];
   /** Aliases that become active when their names lead to this entity; at most one for each mount. Never shown. */
   readonly reserved: readonly EntityAlias[];
   /** Ids of its direct groups; some may be deleted. null when the directory's rows about it were tampered with. */
   readonly groupIds: readonly string[] | null;
-  readonly createdAt: number;
-  readonly updatedAt: number;
 }
 
 /** Returns a new entity. `now` in ms. */
@@ -148,19 +143,13 @@ export function aliasRecord({ id }: Entity, alias: EntityAlias): AliasRecord {
 }
 
 /** Returns an entity as requests need it; null when its groups are unknown, since their policies can have a `deny`. */
-export function stateOf({
-  entity,
-  revision,
-}: {
-  readonly entity: Entity;
-  readonly revision: number;
-}): EntityState | null {
+export function stateOf(entity: Entity, revision: number): EntityState | null {
   const { id, name, metadata, disabled, policies, groupIds, aliases } = entity;
   if (groupIds === null) return null;
-  const templates = aliases.map((alias): [string, TemplateAlias] => {
-    const { metadata: said, customMetadata } = alias;
-    return [alias.mountAccessor, { id: alias.id, name: alias.name, metadata: said, customMetadata }];
-  });
+  const templates = aliases.map(({ mountAccessor, id, name, metadata, customMetadata }): [string, TemplateAlias] => [
+    mountAccessor,
+    { id, name, metadata, customMetadata },
+  ]);
   return {
     revision: String(revision),
     disabled,

@@ -1,7 +1,7 @@
 import { lesserLimit } from "../../base/limits.ts";
 import { type Failure, ok, type Result, refuse } from "../../base/result.ts";
 import type { MountTtl } from "../../system/mount.ts";
-import { madeAbove, PLAIN_RECORD, type TokenSpec, type TokenType, type TokenView } from "../record.ts";
+import { madeAbove, PLAIN_RECORD, type TokenPlan, type TokenSpec, type TokenType, type TokenView } from "../record.ts";
 import type { TokenRole } from "../role.ts";
 import { checkCustomId } from "./custom-id.ts";
 import { globMatches } from "./glob.ts";
@@ -38,12 +38,6 @@ interface CreateInput {
   readonly mount: MountTtl;
 }
 
-/** A token that may be made, and warnings for the caller. */
-export interface CreatePlan {
-  readonly spec: TokenSpec;
-  readonly warnings: readonly string[];
-}
-
 /**
  * Decides a creation: the first rule that refuses wins, and nothing is written here. The order of the checks and their
  * messages are the reference's (auth/token/create; docs/conformance.md T2 to T25, T70).
@@ -59,7 +53,7 @@ export function planCreate(
   sudo: boolean,
   watermark: number,
   now: number,
-): Result<CreatePlan> {
+): Result<TokenPlan> {
   if (creator.numUses > 0) return refuse("restricted use token cannot generate child tokens");
 
   const type = resolveType(request.type, role);

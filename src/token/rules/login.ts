@@ -2,7 +2,7 @@ import { ok, type Result, refuse } from "../../base/result.ts";
 import { policyAssignRefusal } from "../../policy/builtin.ts";
 import { normalizePolicyNames } from "../../policy/name.ts";
 import { issuerOf, type Mount, type MountTokenType, mountTtl, narrowTtl } from "../../system/mount.ts";
-import { madeAbove, PLAIN_RECORD, type TokenSpec, type TokenType } from "../record.ts";
+import { madeAbove, PLAIN_RECORD, type TokenPlan, type TokenType } from "../record.ts";
 import { grantTtl } from "./ttl.ts";
 
 /** The decision of an auth method about a client that it has verified. Durations in seconds, 0 meaning "not set". */
@@ -30,12 +30,6 @@ export interface Login {
   readonly internal: Readonly<Record<string, string>>;
 }
 
-/** The token of a login, and warnings for the client. */
-export interface LoginPlan {
-  readonly spec: TokenSpec;
-  readonly warnings: readonly string[];
-}
-
 /**
  * Decides the token of a login. It is an orphan with a tree of its own, so no revocation of another token ends it.
  *
@@ -43,7 +37,7 @@ export interface LoginPlan {
  * @param now ms.
  * @returns the token to make, or the refusal (400 with a message).
  */
-export function planLogin(mount: Mount, login: Login, watermark: number, now: number): Result<LoginPlan> {
+export function planLogin(mount: Mount, login: Login, watermark: number, now: number): Result<TokenPlan> {
   const type = loginTokenType(mount.config.tokenType, login.tokenType);
   // A limit that can't be enforced on a batch token is refused: to accept it would look as if it were enforced.
   if (type === "batch") {

@@ -51,24 +51,19 @@ function chooseByCaller(
 
 function chooseByRole(choice: PolicyChoice, role: TokenRole): Result<string[], string> {
   const addDefault = !choice.noDefaultPolicy && !role.tokenNoDefaultPolicy && !disallows(role, "default");
-  const asked = choice.requested === null ? [] : normalizePolicyNames(choice.requested);
-  const requested = choice.requested !== null && addDefault ? withDefault(asked) : asked;
-  const limited = role.allowedPolicies.length > 0 || role.allowedPoliciesGlob.length > 0;
-  let policies: string[];
-  if (limited) {
-    const permitted = addDefault ? withDefault([...role.allowedPolicies]) : [...role.allowedPolicies];
-    const fits = (name: string) =>
-      permitted.includes(name) || role.allowedPoliciesGlob.some((glob) => globMatches(glob, name));
-    if (!requested.every(fits)) {
-      return err(
-        `token policies (${quoteList(requested)}) must be subset of the role's allowed policies (${quoteList(permitted)}) or glob policies (${quoteList(role.allowedPoliciesGlob)})`,
-      );
-    }
-    policies = choice.requested === null ? permitted : requested;
-  } else {
-    const inherited = addDefault ? withDefault([...choice.callerPolicies]) : [...choice.callerPolicies];
-    policies = choice.requested === null ? inherited : requested;
+  const { allowedPolicies, allowedPoliciesGlob: globs } = role;
+  const isLimited = allowedPolicies.length > 0 || globs.length > 0;
+  const granted = isLimited ? allowedPolicies : choice.callerPolicies;
+  const permitted = addDefault ? withDefault(granted) : [...granted];
+  const asked = choice.requested && normalizePolicyNames(choice.requested);
+  const requested = asked && addDefault ? withDefault(asked) : asked;
+  const fits = (name: string) => permitted.includes(name) || globs.some((glob) => globMatches(glob, name));
+  if (isLimited && requested && !requested.every(fits)) {
+    return err(
+      `token policies (${quoteList(requested)}) must be subset of the role's allowed policies (${quoteList(permitted)}) or glob policies (${quoteList(globs)})`,
+    );
   }
+  const policies = requested ?? permitted;
   const refused = policies.find((name) => disallows(role, name));
   if (refused !== undefined) return err(`token policy ${JSON.stringify(refused)} is disallowed by this role`);
   return ok(policies);
@@ -81,12 +76,9 @@ function namesDefault({ requested }: PolicyChoice, role: TokenRole): boolean {
 
 /** True when the role has any of the four policy lists. A role without them does not change the policies. */
 function hasPolicyLists(role: TokenRole): boolean {
-  return (
-    role.allowedPolicies.length > 0 ||
-    role.allowedPoliciesGlob.length > 0 ||
-    role.disallowedPolicies.length > 0 ||
-    role.disallowedPoliciesGlob.length > 0
-  );
+  const { allowedPolicies, allowedPoliciesGlob, disallowedPolicies, disallowedPoliciesGlob } = role;
+  const lists = [allowedPolicies, allowedPoliciesGlob, disallowedPolicies, disallowedPoliciesGlob];
+  return lists.some((list) => list.length > 0);
 }
 
 function disallows(role: TokenRole, name: string): boolean {

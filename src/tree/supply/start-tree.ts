@@ -11,14 +11,8 @@ import type { TokenSpec, TokenView } from "../../token/record.ts";
 import type { CubbyholeValue } from "../cubbyhole/store.ts";
 import type { TreeEnv } from "../env.ts";
 
-/** The first token of a tree. */
-export interface FirstToken {
-  readonly token: TokenView;
-  readonly ids: NewTokenIds;
-}
-
 /** Options of `startTree`. */
-export interface BeforeStart {
+interface BeforeStart {
   /** The text of the token, if root chose it. */
   readonly customId?: string;
   /** Called with the token's address before it is written. Returns the first values in its cubbyhole, or a failure. */
@@ -41,14 +35,14 @@ const NOT_STORED: Failure = {
  * When allocated trees are not free, it uses a tree that was never used: while the clock is set back, a tree that was
  * freed at a later time refuses new tokens.
  *
- * @returns a failure of `prepare` or of `TokenTree.create`, or a 503 when no attempt succeeded.
+ * @returns its first token; a failure of `prepare` or of `TokenTree.create`, or a 503 when no attempt succeeded.
  */
 export async function startTree(
   env: TreeEnv,
   keys: Keys,
   spec: TokenSpec,
   { customId, prepare, location }: BeforeStart = {},
-): Promise<Result<FirstToken>> {
+): Promise<Result<{ readonly token: TokenView; readonly ids: NewTokenIds }>> {
   for (let attempt = 1; attempt <= MAX_ROW_ATTEMPTS; attempt++) {
     const { treeId, allocatedBy } = attempt < FIRST_NEW_TREE_ATTEMPT ? await allocateTree(env) : unpooledTree(env);
     const ids = await newTokenIds(keys, treeId, currentTime(), customId);

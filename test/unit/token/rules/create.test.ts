@@ -1,13 +1,8 @@
 import { describe, expect, it } from "vitest";
+import type { TokenPlan } from "../../../../src/token/record.ts";
 import type { TokenRole } from "../../../../src/token/role.ts";
 import { newRole } from "../../../../src/token/roles/change.ts";
-import {
-  type CreatePlan,
-  type CreateRequest,
-  type Creator,
-  displayName,
-  planCreate,
-} from "../../../../src/token/rules/create.ts";
+import { type CreateRequest, type Creator, displayName, planCreate } from "../../../../src/token/rules/create.ts";
 
 const NOW = Date.UTC(2026, 10, 1);
 const HOUR = 3600;
@@ -29,7 +24,7 @@ const CREATOR: Creator = {
 };
 
 /** The plan, or the text of the refusal. */
-function plan({ request, creator, role, maxSeconds = 768 * HOUR, watermark = 0 }: Case): CreatePlan | string {
+function plan({ request, creator, role, maxSeconds = 768 * HOUR, watermark = 0 }: Case): TokenPlan | string {
   const { sudo = false, ...by } = creator ?? {};
   const input = {
     request: {
@@ -58,7 +53,7 @@ function plan({ request, creator, role, maxSeconds = 768 * HOUR, watermark = 0 }
   return result.error.code === "invalid_request" ? result.error.message : result.error.code;
 }
 
-function made(input: Case): CreatePlan {
+function made(input: Case): TokenPlan {
   const result = plan(input);
   if (typeof result === "string") throw new Error(result);
   return result;
