@@ -104,7 +104,7 @@ export class TokenPublisher {
    *   if the token is published.
    */
   found(row: TokenRow, view: TokenView, watermarks: Watermarks, aliveUntil: () => number | null): void {
-    if (!isPublishing || row.uses_left !== 0 || view.boundCidrs.length > 0) return;
+    if (!isPublishing || row.usesLeft !== 0 || view.boundCidrs.length > 0) return;
     // The runtime holds back an object's answers until its writes are on disk. It can't hold back the Worker's answers,
     // so a token is published only after that.
     if (this.#durable !== this.#changes) {

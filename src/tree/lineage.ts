@@ -145,7 +145,7 @@ export class TreeLineage {
     const ends: (EndRecord | null)[] = [];
     for (const one of this.#upwards(token, now)) {
       ends.push(one.ended === null ? null : storedJson<EndRecord>(one.ended));
-      ends.push(expiry(one.expires_at, one.fixed.accessor, now));
+      ends.push(expiry(one.expiresAt, one.fixed.accessor, now));
       ends.push(watermarkEnd(keys.watermarks(), one.fixed, now));
     }
     const end = earliestEnd(ends);

@@ -75,10 +75,10 @@ type ChangingColumns = {
   row: number;
   parent: number | null;
   state: number;
-  uses_left: number;
-  granted_ttl: number;
-  expires_at: number | null;
-  renewed_at: number | null;
+  usesLeft: number;
+  grantedTtl: number;
+  expiresAt: number | null;
+  renewedAt: number | null;
   /** JSON of an `EndRecord`; null without a mark. */
   ended: string | null;
 };
@@ -101,7 +101,9 @@ export type RowChecks = Pick<TreeKeys, "rowKeys" | "watermarks">;
 /** A token as it is stored. */
 export type TokenRow = ChangingColumns & { readonly fixed: FixedPart };
 
-const CHANGING = "row, parent, state, uses_left, granted_ttl, expires_at, renewed_at, ended";
+const CHANGING = `row, parent, state, uses_left AS usesLeft, granted_ttl AS grantedTtl, expires_at AS expiresAt,
+  renewed_at AS renewedAt, ended`;
+const ALL = `${CHANGING}, verifier, accessor, record`;
 /** Size of an object's cache of decoded tokens, in characters of their records. One isolate can run many objects. */
 const MAX_FIXED_CHARACTERS = 2 ** 17;
 
@@ -150,7 +152,7 @@ export class TokenRows {
    * @returns the number of renewed seals, and of forged ones.
    */
   checkSeals(first: number, last: number): { readonly sealed: number; readonly tampered: number } {
-    const rows = this.sql.exec<Columns>("SELECT * FROM tokens WHERE row >= ? AND row <= ?", first, last).toArray();
+    const rows = this.sql.exec<Columns>(`SELECT ${ALL} FROM tokens WHERE row >= ? AND row <= ?`, first, last).toArray();
     const verdicts = rows.map((row) => this.#checkSeal(row));
     return {
       sealed: verdicts.filter((verdict) => verdict === "renew").length,
@@ -170,7 +172,7 @@ export class TokenRows {
     const watermarks = this.keys.watermarks();
     if (watermarks.all.size === 0) return [];
     return this.sql
-      .exec<Columns>(`SELECT * FROM tokens WHERE row >= ? AND row <= ? AND state = ${LIVE}`, first, last)
+      .exec<Columns>(`SELECT ${ALL} FROM tokens WHERE row >= ? AND row <= ? AND state = ${LIVE}`, first, last)
       .toArray()
       .flatMap((row) => {
         const mark = endingWatermark(watermarks, storedJson<TokenRecord>(row.record));
@@ -180,7 +182,7 @@ export class TokenRows {
   }
 
   #read(row: number): TokenRow | null {
-    const found = this.sql.exec<Columns>("SELECT * FROM tokens WHERE row = ?", row).toArray()[0];
+    const found = this.sql.exec<Columns>(`SELECT ${ALL} FROM tokens WHERE row = ?`, row).toArray()[0];
     if (!found || this.#checkSeal(found) === "forged") return null;
     const { verifier, accessor, record, ...changing } = found;
     const accessorTail = new Uint8Array(accessor);

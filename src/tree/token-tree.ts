@@ -220,10 +220,7 @@ export class TokenTree extends StoredObject<TreeEnv> {
   async revokeFiltered({ sweptByCaller, ...request }: RevokeInTree): Promise<RevokedInTree> {
     await this.#tree.keys.open();
     const revoked = revokeFiltered(this.#tree, request, currentTime());
-    const { upkeep } = this.#tree;
-    if (request.dry) return revoked;
-    if (revoked.revoked > 0 && sweptByCaller) upkeep.armBehindSweep();
-    else if (revoked.revoked > 0) upkeep.arm();
+    if (!request.dry && revoked.revoked > 0) this.#tree.upkeep.arm(sweptByCaller);
     return revoked;
   }
 

@@ -62,7 +62,7 @@ export class TreeActions {
     if (row) this.#used(row, caller, now, action === null || !WITHDRAWS.has(action.kind));
     // A use counts as soon as the token is authenticated, also when the policies refuse the request.
     const usesLeft =
-      !row || row.uses_left === 0 ? 0 : this.#tree.tokens.countUse(row.row, row.uses_left, askerOf(caller));
+      !row || row.usesLeft === 0 ? 0 : this.#tree.tokens.countUse(row.row, row.usesLeft, askerOf(caller));
     if (usesLeft < 0) this.#tree.arm();
     const used = { ...caller, usesLeft };
     if (!verdict) return { caller: used, verdict: null, outcome: null };

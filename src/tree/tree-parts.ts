@@ -11,7 +11,7 @@ export type TreeParts = ReturnType<typeof assembleTree>;
 
 /** Puts the parts of a token tree together. */
 export function assembleTree(storage: DurableObjectStorage, origin: Origin, env: TreeEnv, versions: SchemaVersions) {
-  const alarm = { arm: () => upkeep.arm(), armBehindSweep: () => upkeep.armBehindSweep() };
+  const alarm = { arm: () => upkeep.arm(), armBehindSweep: () => upkeep.arm(true) };
   const shared = sharedParts(storage, origin.id, env, versions, alarm);
   const upkeep: TreeUpkeep = new TreeUpkeep(shared, storage, origin);
   return { ...shared, actions: new TreeActions(shared), lineage: new TreeLineage(shared), upkeep };

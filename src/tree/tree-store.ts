@@ -114,7 +114,7 @@ export class TreeStore extends TokenRows {
   }
 
   /** Why the token of a row can't be used at `now` (ms); null while it is alive, with every ancestor. */
-  endOf({ state, uses_left: usesLeft, expires_at: expiresAt, parent, fixed }: TokenRow, now: number): TokenEnd | null {
+  endOf({ state, usesLeft, expiresAt, parent, fixed }: TokenRow, now: number): TokenEnd | null {
     if (state !== LIVE) return usesLeft < 0 ? "spent" : "revoked";
     if (expiresAt !== null && expiresAt <= now) return "expired";
     if (isEnded(this.keys.watermarks(), "all", fixed.record)) return "ended_together";
@@ -127,25 +127,18 @@ export class TreeStore extends TokenRows {
    * Until when (ms) a token that is alive at `now` stays alive if nothing changes; null: for ever. A child gets the
    * earliest expiry in the tree, which is a lower bound. While dead rows wait for the sweep, its ancestors are read.
    */
-  aliveUntil({ parent, expires_at: expiresAt }: TokenRow, now: number): number | null {
+  aliveUntil({ parent, expiresAt }: TokenRow, now: number): number | null {
     if (parent === null) return expiresAt;
     if (!this.#mayHaveDead(now)) return this.#earliestExpiry;
     return earliest(expiresAt, this.#ancestors.firstExpiry(parent));
   }
 
   /** The view of a stored token at `now` (ms). */
-  view(row: TokenRow, now: number): TokenView {
-    return {
-      ...row.fixed.record,
-      treeId: this.treeId,
-      row: row.row,
-      accessor: row.fixed.accessor,
-      orphan: this.parentOf(row, now) === null,
-      usesLeft: row.uses_left,
-      grantedTtl: row.granted_ttl,
-      expiresAt: row.expires_at,
-      renewedAt: row.renewed_at,
-    };
+  view(token: TokenRow, now: number): TokenView {
+    const { row, usesLeft, grantedTtl, expiresAt, renewedAt, fixed } = token;
+    const { record, accessor } = fixed;
+    const orphan = this.parentOf(token, now) === null;
+    return { ...record, treeId: this.treeId, row, accessor, orphan, usesLeft, grantedTtl, expiresAt, renewedAt };
   }
 
   /** The row of the parent of a token; null when it has none, or when the parent was revoked alone. */
@@ -233,17 +226,10 @@ export class TreeStore extends TokenRows {
     this.#knownEmpty = false;
     if (parent !== null) this.cacheWritten(ids, recordJson);
     this.#earliestExpiry = earliest(this.#earliestExpiry, expiresAt);
-    return {
-      ...record,
-      treeId: this.treeId,
-      row: ids.row,
-      accessor: ids.accessor,
-      orphan: parent === null,
-      usesLeft: record.numUses,
-      grantedTtl: record.creationTtl,
-      expiresAt,
-      renewedAt: null,
-    };
+    const { row, accessor } = ids;
+    const { numUses: usesLeft, creationTtl: grantedTtl } = record;
+    const place = { treeId: this.treeId, row, accessor, orphan: parent === null };
+    return { ...record, ...place, usesLeft, grantedTtl, expiresAt, renewedAt: null };
   }
 
   /** Sets what a renewal changes. `expiresAt` and `now` in ms, `ttl` in seconds. */

@@ -88,7 +88,7 @@ export class TreeUpkeep {
   async abandon(row: number): Promise<void> {
     if (!this.#tree.tokens.exists(row)) return;
     this.#tree.tokens.revoke(row, REVOKED, "never issued");
-    this.armBehindSweep();
+    this.arm(true);
     await this.#sweep.run();
     await this.#settle();
   }
@@ -225,13 +225,15 @@ export class TreeUpkeep {
   /**
    * Sets the alarm for what is due first: the sweep, a lease, or an update that the lists may not have.
    *
-   * @param sweepFrom earliest time (ms) of an alarm for the sweep.
+   * @param isSweptByCaller true: a caller waits for the sweep. The alarm takes it over only if that call ends early.
    */
-  arm(sweepFrom = 0): void {
+  arm(isSweptByCaller = false): void {
     const { tokens, leases, inventory } = this.#tree;
     if (!tokens.isCreated) return;
-    const sweep = this.#nextSweepAt(currentTime());
-    void this.#alarm.atLatest(sweep && Math.max(sweep, sweepFrom), leases.store.nextDueAt, inventory.nextDueAt);
+    const now = currentTime();
+    const due = this.#nextSweepAt(now);
+    const sweep = isSweptByCaller && due !== null ? Math.max(due, now + SWEEP_BY_CALLER_MS) : due;
+    void this.#alarm.atLatest(sweep, leases.store.nextDueAt, inventory.nextDueAt);
   }
 
   /** When the tree needs an alarm for the sweep (ms); null: it needs none. `now` in ms. */
@@ -240,10 +242,5 @@ export class TreeUpkeep {
     const due = tokens.nextSweepAt(now);
     const isLeftToShard = this.#isWatched && !tokens.hasDead && tokens.isSingle && leases.store.nextDueAt === null;
     return isLeftToShard && due !== null && due > now - FORGOTTEN_MS ? null : due;
-  }
-
-  /** Sets the alarm while a caller waits for the sweep: it takes the sweep over only if that call ends early. */
-  armBehindSweep(): void {
-    this.arm(currentTime() + SWEEP_BY_CALLER_MS);
   }
 }

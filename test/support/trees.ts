@@ -58,7 +58,7 @@ export async function growTree(parent: string, count: number, shape: "wide" | "c
     const { record } = like.fixed;
     let above = row;
     for (const ids of all) {
-      store.insert({ type: "service", record, expiresAt: like.expires_at, orphan: false }, ids, above);
+      store.insert({ type: "service", record, expiresAt: like.expiresAt, orphan: false }, ids, above);
       if (shape === "chain") above = ids.row;
     }
   });

@@ -216,7 +216,7 @@ export class TreeUpdates {
   }
 
   /** The entry of a token as after its creation, with its present expiry. @param parent row of its parent, or null. */
-  newEntryOf({ fixed, expires_at: expiresAt }: TokenRow, parent: number | null): InventoryEntry {
+  newEntryOf({ fixed, expiresAt }: TokenRow, parent: number | null): InventoryEntry {
     const above = parent === null ? null : this.#tokens.accessorOf(parent);
     return newEntry({ record: fixed.record, expiresAt }, fixed.accessor, above);
   }
@@ -269,8 +269,8 @@ export class TreeUpdates {
     return {
       ...this.newEntryOf(token, this.#tokens.parentOf(token, now)),
       first: token.row === oldest,
-      renewedAt: token.renewed_at,
-      usesLeft: token.uses_left,
+      renewedAt: token.renewedAt,
+      usesLeft: token.usesLeft,
       children: this.#countChildren(token.row),
       lastUsed: this.lastUsed(token.row),
     };

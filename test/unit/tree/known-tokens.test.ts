@@ -50,9 +50,9 @@ function find({ usesLeft = 0, boundCidrs = [], watermarks = NO_WATERMARKS, until
     usesLeft,
     boundCidrs,
   };
-  const changing = { row: 1, parent: null, state: 0, granted_ttl: 0, expires_at: until, renewed_at: null, ended: null };
+  const changing = { row: 1, parent: null, state: 0, grantedTtl: 0, expiresAt: until, renewedAt: null, ended: null };
   const fixed = { verifier: VERIFIER, accessorTail: new Uint8Array(24), accessor: "accessor", record: view };
-  const row: TokenRow = { ...changing, uses_left: usesLeft, fixed };
+  const row: TokenRow = { ...changing, usesLeft, fixed };
   tree.found(row, view, watermarks, () => until);
 }
 
