@@ -84,7 +84,7 @@ export class TreeUpkeep {
     return entry;
   }
 
-  /** Revokes and sweeps the first token of the tree, in this row, which no client will ever receive. Safe to repeat. */
+  /** See `TokenTree.abandon`. */
   async abandon(row: number): Promise<void> {
     if (!this.#tree.tokens.exists(row)) return;
     this.#tree.tokens.revoke(row, REVOKED, "never issued");

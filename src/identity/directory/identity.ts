@@ -1,4 +1,6 @@
+import { nameKey } from "../../base/name.ts";
 import type { Result } from "../../base/result.ts";
+import { SealedTable } from "../../storage/sealed-table.ts";
 import { columnOf, type Migration } from "../../storage/tables.ts";
 import { GroveObject } from "../../system/grove-object.ts";
 import type { IdentityEnv } from "../env.ts";
@@ -14,7 +16,6 @@ import type {
   Written,
 } from "../model.ts";
 import { GroupStore } from "./group-store.ts";
-import { NameStore } from "./name-store.ts";
 import { Outbox } from "./outbox.ts";
 
 /** The schema of the directory. Names are stored as sent, and in lower case (`name_key`) for comparison. */
@@ -73,6 +74,13 @@ export const IDENTITY_MIGRATIONS: readonly Migration[] = [
   },
 ];
 
+/** A name that an operator gave to an entity. */
+interface NameRow extends Record<string, SqlStorageValue> {
+  entity_id: string;
+  name: string;
+  name_key: string;
+}
+
 /**
  * The directory of an installation: data that must be consistent across all entities. It decides about the names that
  * operators give to entities, about groups, and about the members of groups, each change in one transaction. It sends
@@ -80,7 +88,13 @@ export const IDENTITY_MIGRATIONS: readonly Migration[] = [
  * their isolate, and entities from their shards.
  */
 export class Identity extends GroveObject<IdentityEnv> {
-  readonly #names = new NameStore(this.tables, this.seals);
+  /** Tampered rows count as absent, except in `#entryOf`. */
+  readonly #names = new SealedTable<NameRow>(this.tables, this.seals, {
+    table: "entity_names",
+    kind: "entity name",
+    key: ["entity_id"],
+    sealed: ["name", "name_key"],
+  });
   readonly #groups = new GroupStore(this.tables, this.seals, (entityId) => void this.#changed.add(entityId));
   readonly #outbox = new Outbox(this.env, this.ctx.storage, (entityId) => this.#entryOf(entityId));
   /** Ids of the entities whose name or groups the current transaction changes. */
@@ -110,7 +124,7 @@ export class Identity extends GroveObject<IdentityEnv> {
   /** Returns the id of the entity to which an operator gave this name; null when there is none. */
   async entityOfName(name: string): Promise<string | null> {
     await this.keys.open();
-    return this.#names.entityOf(name);
+    return this.#holderOf(nameKey(name));
   }
 
   /**
@@ -122,9 +136,12 @@ export class Identity extends GroveObject<IdentityEnv> {
   async nameEntity(entityId: string, name: string, insteadOf: string | null): Promise<string> {
     return this.#change(() => {
       if (insteadOf !== null) this.#forget(insteadOf);
-      const holder = this.#names.entityOf(name) ?? entityId;
+      const name_key = nameKey(name);
+      const holder = this.#holderOf(name_key) ?? entityId;
       if (holder !== entityId) return holder;
-      this.#names.write(entityId, name);
+      // Another row with this name was tampered with.
+      this.tables.exec("DELETE FROM entity_names WHERE name_key = ? AND entity_id <> ?", name_key, entityId);
+      this.#names.put({ entity_id: entityId, name, name_key });
       this.#changed.add(entityId);
       return entityId;
     });
@@ -133,13 +150,14 @@ export class Identity extends GroveObject<IdentityEnv> {
   /** Returns at most `limit` names that operators gave to entities, after `after`, in order. */
   async listNames(after: string, limit: number): Promise<string[]> {
     await this.keys.open();
-    return this.#names.list(after, limit);
+    const names = this.#names.list("WHERE name_key > ? ORDER BY name_key LIMIT ?", nameKey(after), limit);
+    return names.map(({ name }) => name);
   }
 
   /** Returns at most `limit` ids of entities whose given names contain `key` (lower case). Reads all names. */
   async searchNames(key: string, limit: number): Promise<string[]> {
     await this.keys.open();
-    return this.#names.search(key, limit);
+    return this.#names.list("WHERE instr(name_key, ?) > 0 LIMIT ?", key, limit).map(({ entity_id }) => entity_id);
   }
 
   /** Removes deleted entities from the names and the groups. Safe to repeat. */
@@ -239,8 +257,12 @@ export class Identity extends GroveObject<IdentityEnv> {
   }
 
   #entryOf(entityId: string): DirectoryEntry {
-    const name = this.#names.nameOf(entityId);
-    const groupIds = this.#groups.members.ofEntity(entityId);
-    return name === "tampered" ? { entityId, name: null, groupIds: null } : { entityId, name, groupIds };
+    const { good, tampered } = this.#names.judged("WHERE entity_id = ?", entityId);
+    if (tampered.length > 0) return { entityId, name: null, groupIds: null };
+    return { entityId, name: good[0]?.name ?? null, groupIds: this.#groups.members.ofEntity(entityId) };
+  }
+
+  #holderOf(key: string): string | null {
+    return this.#names.list("WHERE name_key = ?", key)[0]?.entity_id ?? null;
   }
 }
