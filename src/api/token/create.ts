@@ -14,7 +14,7 @@ import type { TokenEnv } from "../../token/env.ts";
 import { newTokenIds } from "../../token/ids.ts";
 import type { TokenSpec } from "../../token/record.ts";
 import { MAX_ROLE_NAME } from "../../token/roles/change.ts";
-import { loadRole } from "../../token/roles/known-roles.ts";
+import { loadRole } from "../../token/roles/token-roles.ts";
 import type { CreateRequest } from "../../token/rules/create.ts";
 import {
   deprecated,

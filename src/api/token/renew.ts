@@ -19,7 +19,7 @@ import { type MountTtl, mountTtl } from "../../system/mount.ts";
 import type { Outcome, Target, TargetAction } from "../../token/actions.ts";
 import { treeOf } from "../../token/find-tree.ts";
 import type { TokenView } from "../../token/record.ts";
-import { loadRole } from "../../token/roles/known-roles.ts";
+import { loadRole } from "../../token/roles/token-roles.ts";
 import { type RenewTerms, roleTerms } from "../../token/rules/renew.ts";
 import { duration, type FieldSchema, fieldSchema, text, unread } from "../../wire/fields.ts";
 

@@ -5,6 +5,7 @@ import { accessorShard } from "../../listing/accessor-shard.ts";
 import { accessorShardNumber } from "../../listing/accessor-shard-number.ts";
 import { rowGeneratedAt } from "../../token/ids.ts";
 import type { SharedParts } from "../shared-parts.ts";
+import { NO_REPAIRS, type TreeRepairs } from "./report.ts";
 import {
   compareLists,
   dropEntries,
@@ -12,10 +13,11 @@ import {
   orphanChildrenOfMissingParents,
   TIDY_ROWS,
   type TidyRow,
+  termsOfLeaseData,
+  termsOfTokens,
+  termsOfValues,
   tokensAfter,
-} from "./damage.ts";
-import { termsOfLeaseData, termsOfTokens, termsOfValues } from "./needed-terms.ts";
-import { NO_REPAIRS, type TreeRepairs } from "./report.ts";
+} from "./rows.ts";
 import { SAFETY_AGE_MS, type TidyStep, type TidyStepResult, type TreePosition } from "./step.ts";
 
 /**
@@ -45,15 +47,6 @@ interface WalkProgress {
   readonly terms: ReadonlySet<number>;
 }
 
-/** Accessors that are listed. A "wrong" entry does not count: it may be in another shard than the token's. */
-function listedOf({ accessors }: TidyStep): ReadonlySet<string> {
-  return new Set(accessors.filter(({ entry }) => entry !== "wrong").map(({ accessor }) => accessor));
-}
-
-function walkOf({ run, aged }: TidyStep): string {
-  return JSON.stringify([run, aged]);
-}
-
 /** The part of a tidy run that works on the rows of one tree. */
 export class TreeTidy {
   readonly #tree: SharedParts;
@@ -71,7 +64,8 @@ export class TreeTidy {
   /** Performs one step: a batch of rows of one table. The tables follow one after the other. */
   async perform(step: TidyStep): Promise<TidyStepResult> {
     const found = compareLists(this.#tree.sql, this.#tree.treeId, step);
-    const known = this.#progress?.of === walkOf(step) ? this.#progress : null;
+    const of = JSON.stringify([step.run, step.aged]);
+    const known = this.#progress?.of === of ? this.#progress : null;
     if (known?.next === null) return { ...found, repairs: NO_REPAIRS, terms: [...known.terms], next: null };
     // The first step searches the whole table of tokens at once, by its primary key.
     const before = known?.terms ?? (step.from === null ? termsOfTokens(this.#tree.sql, step.aged) : []);
@@ -79,7 +73,7 @@ export class TreeTidy {
     const { repairs, terms = [], next: inTable } = await this.#batch(step, from);
     const next = inTable ? { table: from.table, ...inTable } : tableAfter(from, step);
     const all = new Set([...before, ...terms]);
-    this.#progress = { of: walkOf(step), next, terms: all };
+    this.#progress = { of, next, terms: all };
     return { ...found, repairs: { ...NO_REPAIRS, ...repairs }, terms: [...all], next };
   }
 
@@ -87,7 +81,7 @@ export class TreeTidy {
     const { sql, leases } = this.#tree;
     switch (from.table) {
       case "tokens":
-        return this.#tokens(from.after, listedOf(step));
+        return this.#tokens(from.after, step);
       case "cubbyhole": {
         const { done, next } = forMissingOwners(sql, "cubbyhole", from.after, (owners) => dropEntries(sql, owners));
         return { repairs: { cubbyholeEntries: done }, next };
@@ -105,8 +99,7 @@ export class TreeTidy {
     }
   }
 
-  /** @param listed accessors that are known to be on the list. */
-  async #tokens(after: number, listed: ReadonlySet<string>): Promise<TableStep> {
+  async #tokens(after: number, { accessors }: TidyStep): Promise<TableStep> {
     const limit = sweepThreads().shared ? SHARED_THREAD_TOKENS : TIDY_ROWS;
     const tokens = tokensAfter(this.#tree.sql, this.#tree.treeId, after, limit);
     const last = tokens.at(-1);
@@ -115,6 +108,8 @@ export class TreeTidy {
     const seals = this.#tree.tokens.checkSeals(after + 1, last.row);
     const ended = this.#tree.tokens.revokeEnded(after + 1, last.row);
     const now = currentTime();
+    // A "wrong" entry may be in another shard than the token's.
+    const listed = new Set(accessors.flatMap(({ accessor, entry }) => (entry === "wrong" ? [] : [accessor])));
     const unsure = tokens.filter(
       ({ row, accessor }) => !listed.has(accessor) && rowGeneratedAt(row) < now - SAFETY_AGE_MS,
     );

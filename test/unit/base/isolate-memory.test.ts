@@ -65,7 +65,7 @@ const CACHES: Readonly<Record<string, readonly (readonly [Place, number])[]>> = 
   ],
   "system/policy-set.ts": [["isolate", 100]],
   "team/canonical-path.ts": [["isolate", 150]],
-  "token/roles/known-roles.ts": [["isolate", JSON_BYTES]],
+  "token/roles/token-roles.ts": [["isolate", JSON_BYTES]],
   "tree/known-tokens.ts": [
     ["own process", JSON_BYTES],
     ["own process", 200],

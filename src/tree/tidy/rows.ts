@@ -1,10 +1,11 @@
+import type { AgedTerm } from "../../crypto/key-terms.ts";
 import { HELD } from "../../lease/store.ts";
 import { fixedPart, fixedText, type ListedClaim } from "../../listing/inventory/entry.ts";
 import { storedJson } from "../../storage/tables.ts";
-import { decodeStoredId, routedIdText } from "../../token/ids.ts";
+import { decodeStoredId, firstRowAt, routedIdText } from "../../token/ids.ts";
 import type { TokenRecord } from "../../token/record.ts";
 import { CUSTOM_ID_KEY } from "../token-rows.ts";
-import type { TidyStep } from "./step.ts";
+import type { TidyStep, TreePosition } from "./step.ts";
 
 /** Rows that one step reads: it takes a few ms, and requests to the tree wait no longer than that. */
 export const TIDY_ROWS = 200;
@@ -123,7 +124,7 @@ export function forMissingOwners(
 }
 
 /** True when the table exists: it is created with its first row. */
-export function isMade(sql: SqlStorage, table: keyof typeof OWNED): boolean {
+function isMade(sql: SqlStorage, table: keyof typeof OWNED): boolean {
   return sql.exec("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", table).toArray().length > 0;
 }
 
@@ -142,4 +143,52 @@ export function dropEntries(sql: SqlStorage, owners: readonly number[]): number 
 
 function accessorOf(treeId: string, { row, accessor }: StoredAccessor): string {
   return routedIdText(treeId, row, new Uint8Array(accessor));
+}
+
+/**
+ * The terms of `aged` in which a token of the tree was made: its text is hashed under that term. By the primary key.
+ */
+export function termsOfTokens(sql: SqlStorage, aged: readonly AgedTerm[]): number[] {
+  return aged
+    .filter(
+      ({ from, until }) =>
+        sql
+          .exec("SELECT 1 FROM tokens WHERE row >= ? AND row < ? LIMIT 1", firstRowAt(from), firstRowAt(until + 1))
+          .toArray().length > 0,
+    )
+    .map(({ version }) => version);
+}
+
+/** The terms of the next values in the cubbyhole after `from`, and where the next step continues; null at the end. */
+export function termsOfValues(sql: SqlStorage, from: TreePosition) {
+  if (!isMade(sql, "cubbyhole")) return { terms: [], next: null };
+  const rows = sql
+    .exec<{ row: number; path: string; head: ArrayBuffer }>(
+      `SELECT row, path, substr(value, 1, 2) AS head FROM cubbyhole
+       WHERE (row, path) > (?, ?) ORDER BY row, path LIMIT ${TIDY_ROWS}`,
+      from.after,
+      from.path ?? "",
+    )
+    .toArray();
+  const last = rows.length === TIDY_ROWS ? rows.at(-1) : undefined;
+  return { terms: termsOf(rows), next: last ? { after: last.row, path: last.path } : null };
+}
+
+/** The terms of the data of the next leases after `from`, and where the next step continues; null at the end. */
+export function termsOfLeaseData(sql: SqlStorage, from: TreePosition) {
+  if (!isMade(sql, "leases")) return { terms: [], next: null };
+  const rows = sql
+    .exec<{ row: number; head: ArrayBuffer | null }>(
+      `SELECT row, substr(data, 1, 2) AS head FROM leases WHERE row > ? ORDER BY row LIMIT ${TIDY_ROWS}`,
+      from.after,
+    )
+    .toArray();
+  const last = rows.length === TIDY_ROWS ? rows.at(-1) : undefined;
+  return { terms: termsOf(rows), next: last ? { after: last.row } : null };
+}
+
+/** Reads the terms of texts that `sealText` has sealed: the first two bytes. */
+function termsOf(rows: readonly { readonly head: ArrayBuffer | null }[]): number[] {
+  const terms = rows.flatMap(({ head }) => (head ? [new DataView(head).getUint16(0)] : []));
+  return [...new Set(terms)];
 }
