@@ -5,8 +5,9 @@ import { REVOKED } from "../../token/state.ts";
  * the children of some parents only; when their rows are far apart, each deletion writes a page of its own.
  */
 const MAX_PLANNED = 2 ** 19;
-/** Revoked tokens that one query reads. */
-const READ_AT_ONCE = 32;
+/** Revoked tokens that one query reads, and children of one of them. */
+const REVOKED_AT_ONCE = 32;
+const CHILDREN_AT_ONCE = 100;
 
 /** An empty plan. Row numbers have more than 32 bits, so they are stored as doubles. */
 const NONE = new Float64Array();
@@ -27,18 +28,14 @@ export const HAS_CHILDREN = "EXISTS (SELECT 1 FROM tokens c WHERE c.parent = t.r
  */
 export class SweepPlan {
   readonly #sql: SqlStorage;
-  /** Rows found so far, while the plan is being made. */
+  /** Finds the rows, while the plan is being made. */
+  #search: Generator<DeadRow, void> | null = null;
+  /** Rows found so far. */
   #found: number[] = [];
+  /** The finished plan. */
   #rows = NONE;
   /** Number of `#rows` that were taken. */
   #taken = 0;
-  #isBeingMade = false;
-  /** Revoked tokens that were read and are not processed yet. */
-  #revoked: DeadRow[] = [];
-  /** Row of the last revoked token that was processed. */
-  #last = 0;
-  /** The token whose children are being read, and the last child that was read; null: none. */
-  #parent: { readonly row: number; readonly after: number } | null = null;
 
   constructor(sql: SqlStorage) {
     this.#sql = sql;
@@ -46,24 +43,21 @@ export class SweepPlan {
 
   /** True while the plan needs more calls of `look` before rows can be taken. */
   get isBeingMade(): boolean {
-    return this.#isBeingMade;
+    return this.#search !== null;
   }
 
   /** Begins a new plan. */
   begin(): void {
     this.forget();
-    this.#isBeingMade = true;
+    this.#search = this.#deadRows();
   }
 
   /** Drops the plan, which would stay in memory as long as the object is awake. */
   forget(): void {
+    this.#search = null;
     this.#found = [];
     this.#rows = NONE;
     this.#taken = 0;
-    this.#isBeingMade = false;
-    this.#revoked = [];
-    this.#last = 0;
-    this.#parent = null;
   }
 
   /** The next rows, at most `limit`; none when all were taken. */
@@ -81,49 +75,43 @@ export class SweepPlan {
   /**
    * Adds more dead tokens to the plan.
    *
-   * @param limit approximate number of rows that it reads.
+   * @param limit number of tokens. It reads about as many rows.
    * @returns rows of children of a dead token that have children themselves. The caller marks and detaches them, and a
    *   later look processes them as revoked tokens.
    */
   look(limit: number): number[] {
     const inner: number[] = [];
-    for (let left = limit; left > 0 && this.#isBeingMade; left--) {
-      if (this.#parent) left -= this.#lookBelow(this.#parent, left, inner);
-      else if (!this.#lookAtNext() || this.#found.length >= MAX_PLANNED) this.#isMade();
+    for (let left = limit; left > 0 && this.#search; left--) {
+      const next = this.#search.next();
+      if (next.done || this.#found.length >= MAX_PLANNED) this.#isMade();
+      else (next.value.has_children === 0 ? this.#found : inner).push(next.value.row);
     }
     return inner;
   }
 
-  /** Processes the next revoked token. False when there is none. */
-  #lookAtNext(): boolean {
-    if (this.#revoked.length === 0) this.#revoked = this.#read();
-    const next = this.#revoked.shift();
-    if (!next) return false;
-    this.#last = next.row;
-    if (next.has_children === 0) this.#found.push(next.row);
-    else this.#parent = { row: next.row, after: 0 };
-    return true;
-  }
-
-  #lookBelow(parent: { readonly row: number; readonly after: number }, limit: number, inner: number[]): number {
-    const query = `SELECT row, ${HAS_CHILDREN} FROM tokens t WHERE parent = ? AND row > ? ORDER BY row LIMIT ?`;
-    const children = this.#sql.exec<DeadRow>(query, parent.row, parent.after, limit).toArray();
-    for (const { row, has_children } of children) (has_children === 0 ? this.#found : inner).push(row);
-    const last = children.at(-1);
-    this.#parent = last && children.length === limit ? { row: parent.row, after: last.row } : null;
-    return children.length;
-  }
-
-  #read(): DeadRow[] {
+  /** Revoked tokens without children, and the children of the others. */
+  *#deadRows(): Generator<DeadRow, void> {
     // The index is partial: `state <> 0`. SQLite uses it only if the query repeats that condition.
-    const query = `SELECT row, ${HAS_CHILDREN} FROM tokens t
-      WHERE state = ${REVOKED} AND state <> 0 AND row > ? ORDER BY row LIMIT ?`;
-    return this.#sql.exec<DeadRow>(query, this.#last, READ_AT_ONCE).toArray();
+    const revoked = `state = ${REVOKED} AND state <> 0`;
+    for (const token of this.#pages(revoked, [], REVOKED_AT_ONCE)) {
+      if (token.has_children === 0) yield token;
+      else yield* this.#pages("parent = ?", [token.row], CHILDREN_AT_ONCE);
+    }
+  }
+
+  /** The tokens with `condition` in the order of their rows, `limit` read at once. */
+  *#pages(condition: string, values: readonly number[], limit: number): Generator<DeadRow, void> {
+    const query = `SELECT row, ${HAS_CHILDREN} FROM tokens t WHERE ${condition} AND row > ? ORDER BY row LIMIT ?`;
+    for (let last = 0, more = true; more; ) {
+      const page = this.#sql.exec<DeadRow>(query, ...values, last, limit).toArray();
+      yield* page;
+      last = page.at(-1)?.row ?? last;
+      more = page.length === limit;
+    }
   }
 
   #isMade(): void {
-    this.#isBeingMade = false;
-    this.#revoked = [];
+    this.#search = null;
     const sorted = Float64Array.from(this.#found).sort();
     // A token that was revoked itself, and is the child of a revoked one, was found twice.
     this.#rows = sorted.filter((row, at) => row !== sorted[at - 1]);
