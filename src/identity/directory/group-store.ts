@@ -251,9 +251,7 @@ export class GroupStore {
       policies: storedJson<string[]>(policies),
       createdAt,
       updatedAt,
-      memberEntityIds: this.members.entitiesOf(id),
-      memberGroupIds: this.members.groupsOf(id),
-      parentGroupIds: this.members.parentsOf(id),
+      ...this.members.ofGroup(id),
     };
   }
 }

@@ -1,3 +1,4 @@
+import { currentTime } from "../../base/clock.ts";
 import { nameKey } from "../../base/name.ts";
 import type { Result } from "../../base/result.ts";
 import { SealedTable } from "../../storage/sealed-table.ts";
@@ -16,7 +17,7 @@ import type {
   Written,
 } from "../model.ts";
 import { GroupStore } from "./group-store.ts";
-import { Outbox } from "./outbox.ts";
+import { Outbox, RETRY_MS } from "./outbox.ts";
 
 /** The schema of the directory. Names are stored as sent, and in lower case (`name_key`) for comparison. */
 export const IDENTITY_MIGRATIONS: readonly Migration[] = [
@@ -96,19 +97,18 @@ export class Identity extends GroveObject<IdentityEnv> {
     sealed: ["name", "name_key"],
   });
   readonly #groups = new GroupStore(this.tables, this.seals, (entityId) => void this.#changed.add(entityId));
-  readonly #outbox = new Outbox(this.env, this.ctx.storage, (entityId) => this.#entryOf(entityId));
+  readonly #outbox = new Outbox(this.env, this.tables, (entityId) => this.#entryOf(entityId));
   /** Ids of the entities whose name or groups the current transaction changes. */
   readonly #changed = new Set<string>();
 
   constructor(ctx: DurableObjectState, env: IdentityEnv) {
     super(ctx, env, IDENTITY_MIGRATIONS);
-  }
-
-  /** Sends the entries that a crash or an outage has left in the outbox. */
-  override async alarm(): Promise<void> {
-    if (!this.tables.exist) return;
-    await this.keys.openForAlarm();
-    await this.#outbox.retry();
+    // Sends the entries that a crash or an outage has left in the outbox.
+    this.alarms.add("directory_unsent", {
+      dueAt: () => (this.#outbox.isEmpty ? null : currentTime()),
+      run: () => this.#outbox.send(),
+      pauseMs: () => RETRY_MS,
+    });
   }
 
   /** Registers a shard of entities before its first write. Safe to repeat. */
@@ -247,6 +247,7 @@ export class Identity extends GroveObject<IdentityEnv> {
       this.#outbox.note(this.#changed);
       return written;
     });
+    if (this.#changed.size > 0) void this.alarms.atLatest(currentTime() + RETRY_MS);
     await this.#outbox.send();
     return value;
   }

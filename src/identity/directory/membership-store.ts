@@ -51,22 +51,16 @@ export class MembershipStore {
     return { parents, tampered };
   }
 
-  /** Returns the sorted ids of the entities in a group. */
-  entitiesOf(groupId: string): string[] {
-    const members = this.#entities.list("WHERE group_id = ? ORDER BY entity_id", groupId);
-    return members.map(({ entity_id }) => entity_id);
-  }
-
-  /** Returns the sorted ids of the groups in a group. */
-  groupsOf(groupId: string): string[] {
-    const members = this.#groups.list("WHERE group_id = ? ORDER BY member_id", groupId);
-    return members.map(({ member_id }) => member_id);
-  }
-
-  /** Returns the sorted ids of the direct parents of a group. */
-  parentsOf(groupId: string): string[] {
+  /** Returns the sorted ids of the members and of the direct parents of a group. */
+  ofGroup(groupId: string) {
+    const entities = this.#entities.list("WHERE group_id = ? ORDER BY entity_id", groupId);
+    const groups = this.#groups.list("WHERE group_id = ? ORDER BY member_id", groupId);
     const parents = this.#groups.list("WHERE member_id = ? ORDER BY group_id", groupId);
-    return parents.map(({ group_id }) => group_id);
+    return {
+      memberEntityIds: entities.map(({ entity_id }) => entity_id),
+      memberGroupIds: groups.map(({ member_id }) => member_id),
+      parentGroupIds: parents.map(({ group_id }) => group_id),
+    };
   }
 
   /** True when `id` is one of `groups`, or a member of one of them, directly or through other groups. */
