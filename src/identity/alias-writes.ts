@@ -5,7 +5,7 @@ import type { AliasPlace, AliasRecord, AliasWrite, EntityState, SaidOfAlias } fr
 import { BY_ALIAS_ID, type Holder } from "./shard/alias-index.ts";
 import { isSamePlace, sameMetadata } from "./shard/entity.ts";
 import type { EntityShard } from "./shard/entity-shard.ts";
-import { drawAliasId, drawEntityId, entityPrefixOf, firstAliasId, shardOfAlias } from "./shard/place.ts";
+import { entityPrefixOf, firstAliasId, newAliasId, newEntityId, shardOfAlias } from "./shard/place.ts";
 import { homeOf, shardAt, shardOfId } from "./stubs.ts";
 
 /** Maximum number of attempts to follow the name of an alias while other writes change where it leads. */
@@ -76,7 +76,7 @@ export async function writeAlias(
   if (!(await findEntity(env, { id: entityId }))) return refuse("invalid canonical ID");
   const customMetadata = write.customMetadata ?? {};
   const fields = { ...place, metadata: {}, customMetadata, createdAt: now, updatedAt: now };
-  return put(env, { ...fields, id: drawAliasId(entityId), entityId }, null);
+  return put(env, { ...fields, id: newAliasId(entityId), entityId }, null);
 }
 
 /** Deletes an alias. Safe to repeat: a pointer that a crash leaves behind leads to an entity without the alias. */
@@ -104,7 +104,7 @@ async function addWithEntity(
   write: AliasWrite,
   now: number,
 ): Promise<Result<WrittenAlias>> {
-  const newId = drawEntityId(shardOfAlias(place));
+  const newId = newEntityId(shardOfAlias(place));
   const said = { metadata: null, customMetadata: write.customMetadata ?? {} };
   const made = await entityOfAlias(env, place, said, newId, now);
   if (!made.ok) return made;
@@ -163,12 +163,12 @@ async function put(env: IdentityEnv, alias: AliasRecord, before: AliasRecord | n
     return err(NAME_TAKEN);
   }
   const byId = { mountAccessor: BY_ALIAS_ID, name: id };
-  const drewId = shardOfId(env, id);
-  if (drewId && !isNative(alias)) await claim(env, drewId, byId, entityId, before);
+  const shardOfItsId = shardOfId(env, id);
+  if (shardOfItsId && !isNative(alias)) await claim(env, shardOfItsId, byId, entityId, before);
   if (!(await home.activateAlias(entityId, id))) return err(ALIAS_IS_CHANGING);
   if (before && before.entityId !== entityId) {
     await homeOf(env, before.entityId)?.dropAlias(before.entityId, id);
-    if (isNative(alias)) await drewId?.releaseAlias(byId, before.entityId);
+    if (isNative(alias)) await shardOfItsId?.releaseAlias(byId, before.entityId);
   }
   if (before && !isSamePlace(before, alias)) await shardAt(env, before).releaseAlias(before, before.entityId);
   return ok({ id, entityId });

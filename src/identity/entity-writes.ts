@@ -4,7 +4,7 @@ import { releaseAlias } from "./alias-writes.ts";
 import { findEntity, missingEntities } from "./entities.ts";
 import type { IdentityEnv } from "./env.ts";
 import type { EntityWrite, GroupWrite, IdOrName, Written } from "./model.ts";
-import { drawEntityId, drawShard, nameOfEntity, shardOfEntity } from "./shard/place.ts";
+import { nameOfEntity, newEntityId, randomShard, shardOfEntity } from "./shard/place.ts";
 import { entityShard, homeOf, identityOf } from "./stubs.ts";
 
 /** Maximum number of attempts to get a name that concurrent writes take and release. */
@@ -49,8 +49,8 @@ async function createEntity(
   now: number,
   attempt: number,
 ): Promise<Result<Written>> {
-  const shard = drawShard();
-  const id = drawEntityId(shard);
+  const shard = randomShard();
+  const id = newEntityId(shard);
   await entityShard(env, shard).createEntity(id, write, now);
   const { name } = write;
   if (name === null) return ok({ id, name: nameOfEntity(id), created: true });

@@ -9,7 +9,7 @@ import type { IdentityEnv } from "./env.ts";
 import { loadGroups, policiesWith } from "./groups.ts";
 import type { AliasPlace, EntityState, EntityView, Metadata } from "./model.ts";
 import { sameMetadata } from "./shard/entity.ts";
-import { drawEntityId, shardOfAlias } from "./shard/place.ts";
+import { newEntityId, shardOfAlias } from "./shard/place.ts";
 import { entityCopies, loadState, loadView } from "./standing.ts";
 import { identityOf } from "./stubs.ts";
 
@@ -87,7 +87,7 @@ async function askForEntity(
   { mountAccessor, aliasName, metadata }: LoginAlias,
 ): Promise<Result<EntityState>> {
   const place = { mountAccessor, name: aliasName };
-  const newId = drawEntityId(shardOfAlias(place));
+  const newId = newEntityId(shardOfAlias(place));
   const reading = entityCopies.begin();
   const found = await entityOfAlias(env, place, { metadata, customMetadata: {} }, newId, currentTime());
   if (!found.ok) return found;

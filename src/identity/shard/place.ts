@@ -35,12 +35,12 @@ export function shardOfName(name: string): number | null {
 }
 
 /** Chooses a random shard, for an entity that no login creates. */
-export function drawShard(): number {
+export function randomShard(): number {
   return Number.parseInt(crypto.randomUUID().slice(0, 2), 16);
 }
 
 /** Generates an id for an entity of a shard. */
-export function drawEntityId(shard: number): string {
+export function newEntityId(shard: number): string {
   const uuid = crypto.randomUUID();
   return `${hex(shard)}${uuid.slice(2, 14)}8${uuid.slice(15, KIND_AT)}a${uuid.slice(KIND_AT + 1)}`;
 }
@@ -51,7 +51,7 @@ export function firstAliasId(entityId: string): string {
 }
 
 /** Generates an id for a further alias of an entity. It begins like the entity's id, and so contains the shard. */
-export function drawAliasId(entityId: string): string {
+export function newAliasId(entityId: string): string {
   return `${entityId.slice(0, KIND_AT)}b${crypto.randomUUID().slice(KIND_AT + 1)}`;
 }
 

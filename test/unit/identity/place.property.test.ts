@@ -1,15 +1,15 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
-  drawAliasId,
-  drawEntityId,
-  drawShard,
   ENTITY_SHARDS,
   entityPrefixOf,
   firstAliasId,
   firstIdAfter,
   firstShardFrom,
   nameOfEntity,
+  newAliasId,
+  newEntityId,
+  randomShard,
   shardOfAlias,
   shardOfAliasId,
   shardOfEntity,
@@ -23,18 +23,18 @@ describe("the shard of an entity", () => {
   it("is in its id, in the name that it has until it gets another, and in the ids of its aliases", () => {
     fc.assert(
       fc.property(shard, (number) => {
-        const id = drawEntityId(number);
+        const id = newEntityId(number);
         expect(id).toMatch(UUID);
         expect(shardOfEntity(id)).toBe(number);
         expect(shardOfName(nameOfEntity(id))).toBe(number);
         expect(shardOfName(nameOfEntity(id).toUpperCase())).toBe(number);
-        for (const alias of [firstAliasId(id), drawAliasId(id)]) {
+        for (const alias of [firstAliasId(id), newAliasId(id)]) {
           expect(alias).toMatch(UUID);
           expect(shardOfAliasId(alias)).toBe(number);
           expect(entityPrefixOf(alias)).toBe(entityPrefixOf(id));
           expect(shardOfEntity(alias)).toBeNull();
         }
-        expect(drawAliasId(id)).not.toBe(drawAliasId(id));
+        expect(newAliasId(id)).not.toBe(newAliasId(id));
         expect(shardOfAliasId(id)).toBeNull();
       }),
     );
@@ -44,12 +44,12 @@ describe("the shard of an entity", () => {
     for (let draw = 0; draw < 100; draw++) {
       const id = crypto.randomUUID();
       expect([shardOfEntity(id), shardOfAliasId(id)]).toEqual([null, null]);
-      expect(shardOfEntity(drawEntityId(drawShard()))).not.toBeNull();
+      expect(shardOfEntity(newEntityId(randomShard()))).not.toBeNull();
     }
     for (const name of ["", "entity_0123abcd.root", "entity_0123456789abcdef.root", "ada", "entity_"]) {
       expect(shardOfName(name), name).toBeNull();
     }
-    expect(shardOfEntity(`${drawEntityId(1)}x`)).toBeNull();
+    expect(shardOfEntity(`${newEntityId(1)}x`)).toBeNull();
   });
 
   it("is the same for all spellings of an alias, and spreads evenly", () => {
@@ -68,7 +68,7 @@ describe("the shard of an entity", () => {
 });
 
 describe("a list", () => {
-  const ids = fc.array(shard.map(drawEntityId), { minLength: 1, maxLength: 20 });
+  const ids = fc.array(shard.map(newEntityId), { minLength: 1, maxLength: 20 });
   const hexish = fc.stringMatching(/^[0-9a-f-]{0,36}$/);
 
   it.each(["id", "name", "aliasId"] as const)(

@@ -6,7 +6,7 @@ import { findEntity, listEntities, readAlias } from "../../../src/identity/entit
 import { entityForLogin } from "../../../src/identity/login.ts";
 import type { AliasRecord, EntityAlias } from "../../../src/identity/model.ts";
 import { BY_ALIAS_ID } from "../../../src/identity/shard/alias-index.ts";
-import { drawAliasId, drawEntityId, shardOfAlias } from "../../../src/identity/shard/place.ts";
+import { newAliasId, newEntityId, shardOfAlias } from "../../../src/identity/shard/place.ts";
 import { forgetEntities, loadEntity } from "../../../src/identity/standing.ts";
 import { homeOf, identityOf, shardAt, shardOfId } from "../../../src/identity/stubs.ts";
 import { bindings, call, initialized } from "../../support/service.ts";
@@ -76,7 +76,7 @@ async function claim(alias: AliasRecord, entityId: string, before: AliasRecord |
 
 function newAlias(name: string, entityId: string): AliasRecord {
   const fields: EntityAlias = {
-    id: drawAliasId(entityId),
+    id: newAliasId(entityId),
     ...place(name),
     metadata: {},
     customMetadata: {},
@@ -187,7 +187,7 @@ describe("two writes of an alias at once", () => {
     const seen = await shard.aliasHolder(alias);
     await existing("led elsewhere", other);
     const said = { metadata: null, customMetadata: {} };
-    const found = await shard.logIn(alias, said, drawEntityId(shardOfAlias(alias)), seen, Date.now());
+    const found = await shard.logIn(alias, said, newEntityId(shardOfAlias(alias)), seen, Date.now());
     expect(found).toMatchObject({ ok: true, value: { holder: { entityId: other } } });
     expect(await login("led elsewhere")).toBe(other);
   });
@@ -298,7 +298,7 @@ describe("a deletion that ends after its first step", () => {
 
 describe("a new entity of which the write ends before it has its name", () => {
   it("is one without a name, and the next write makes another one", async () => {
-    const id = drawEntityId(9);
+    const id = newEntityId(9);
     await home(id).createEntity(id, { metadata: null, policies: ["e"], disabled: null }, Date.now());
     const other = (await post("entity", { name: "second try of a name" })).body.data.id;
     expect(other).not.toBe(id);

@@ -1,6 +1,6 @@
 import { runInDurableObject } from "cloudflare:test";
 import { beforeAll, describe, expect, it } from "vitest";
-import { drawEntityId } from "../../../src/identity/shard/place.ts";
+import { newEntityId } from "../../../src/identity/shard/place.ts";
 import { entityShard } from "../../../src/identity/stubs.ts";
 import { bindings, call, createToken, dataOf, initialized, keysOf } from "../../support/service.ts";
 
@@ -205,7 +205,7 @@ describe("lists of entities", () => {
   });
 
   it("longer than one message come whole", async () => {
-    const ids = Array.from({ length: 2100 }, () => drawEntityId(7));
+    const ids = Array.from({ length: 2100 }, () => newEntityId(7));
     await runInDurableObject(entityShard(bindings, 7), async (shard) => {
       const nothing = { metadata: null, policies: null, disabled: null };
       for (const id of ids) await shard.createEntity(id, nothing, Date.now());

@@ -1,7 +1,7 @@
 import { evictDurableObject } from "cloudflare:test";
 import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { entityView, Groups } from "../../../src/identity/groups.ts";
-import { drawEntityId, shardOfAlias, shardOfEntity } from "../../../src/identity/shard/place.ts";
+import { newEntityId, shardOfAlias, shardOfEntity } from "../../../src/identity/shard/place.ts";
 import { entityShard, identityOf, shardAt } from "../../../src/identity/stubs.ts";
 import { issuerOf } from "../../../src/issuer/oidc-issuer.ts";
 import type { CloudAuth } from "../../../src/methods/aws/mount/cloud-auth.ts";
@@ -469,7 +469,7 @@ const robotAlias = () => ({ mountAccessor: people.mount, name: "Robot" });
 /** The name that the entity of a login has on its mount; null when the login is refused. */
 async function robot(): Promise<string | null> {
   const said = { metadata: null, customMetadata: {} };
-  const newId = drawEntityId(shardOfAlias(robotAlias()));
+  const newId = newEntityId(shardOfAlias(robotAlias()));
   const found = await shardAt(bindings, robotAlias()).logIn(robotAlias(), said, newId, null, NOW);
   return found.ok && "state" in found.value ? (found.value.state.entity.aliases[people.mount]?.name ?? null) : null;
 }
