@@ -84,7 +84,7 @@ export class TreeLineage {
    */
   of(row: number, tail: Uint8Array, limit: number, after: number): Lineage | null {
     const now = currentTime();
-    const token = this.#find(row, tail, now);
+    const token = this.#tree.tokens.liveNamed({ row, tail }, now);
     const [listed] = token ? this.#listed([row]) : [];
     if (!token || !listed) return null;
     const ancestors = this.#ancestors(token, now);
@@ -111,7 +111,7 @@ export class TreeLineage {
   /** Two levels below the token in `row`; null when it is not alive. */
   picture(row: number, tail: Uint8Array): TreePicture | null {
     const now = currentTime();
-    const [listed] = this.#find(row, tail, now) ? this.#listed([row]) : [];
+    const [listed] = this.#tree.tokens.liveNamed({ row, tail }, now) ? this.#listed([row]) : [];
     if (!listed) return null;
     const children = this.#tree.descendants.children(row, now, 0, MAX_PICTURED);
     const shown = children.slice(0, Math.floor(MAX_PICTURED / 5));
@@ -174,12 +174,6 @@ export class TreeLineage {
   rowsAbove(row: number): number[] {
     const token = this.#tree.tokens.find(row);
     return token ? Array.from(this.#upwards(token, currentTime()), (one) => one.row) : [];
-  }
-
-  #find(row: number, tail: Uint8Array, now: number): TokenRow | null {
-    const { tokens } = this.#tree;
-    const token = tokens.live(row, now);
-    return token && equalBytes(token.fixed.accessorTail, tail) ? token : null;
   }
 
   /** The nearest ancestors, the oldest first. */

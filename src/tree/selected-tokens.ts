@@ -1,4 +1,3 @@
-import { equalBytes } from "../crypto/bytes.ts";
 import { fixedPart, type ListedToken } from "../listing/inventory/entry.ts";
 import { isEverMeant, matches, type TokenFilter } from "../listing/inventory/filter.ts";
 import {
@@ -58,10 +57,10 @@ class SelectedTokens {
   }
 
   /** How the revocation treats a token of its request. */
-  verdict({ row, tail }: RowAndTail): Verdict {
+  verdict(named: RowAndTail): Verdict {
     const { filter } = this.#request;
-    const token = this.#tree.tokens.live(row, this.#now);
-    if (!token || !equalBytes(token.fixed.accessorTail, tail)) return "gone";
+    const token = this.#tree.tokens.liveNamed(named, this.#now);
+    if (!token) return "gone";
     if (filter && !this.#isListedRightly(token, filter)) return "mismatched";
     return this.#unlessKept(token);
   }

@@ -1,6 +1,5 @@
 import { currentTime } from "../base/clock.ts";
 import { err, NOT_FOUND, ok, type Result, UNAUTHENTICATED } from "../base/result.ts";
-import { equalBytes } from "../crypto/bytes.ts";
 import { loadActiveEntity } from "../identity/standing.ts";
 import type { FoundInTree, LeaseAction, LeaseOutcome, WalkAnswer, WalkPurpose } from "../lease/actions.ts";
 import type { SingleTokenEnd } from "../listing/expiry/single-token-walk.ts";
@@ -179,10 +178,7 @@ export class TokenTree extends StoredObject<TreeEnv> {
   aliveOf(tokens: readonly RowAndTail[]): Promise<number[]> {
     return this.#opened((tree) => {
       const now = currentTime();
-      return tokens.flatMap(({ row, tail }) => {
-        const token = tree.tokens.live(row, now);
-        return token && equalBytes(token.fixed.accessorTail, tail) ? [row] : [];
-      });
+      return tokens.filter((token) => tree.tokens.liveNamed(token, now)).map(({ row }) => row);
     });
   }
 

@@ -1,10 +1,10 @@
 import { currentTime, earliest } from "../base/clock.ts";
-import { concat } from "../crypto/bytes.ts";
+import { concat, equalBytes } from "../crypto/bytes.ts";
 import { readVersions, Tables } from "../storage/tables.ts";
 import { type Asker, type EndRequest, UNASKED } from "../system/end-request.ts";
 import { isEnded } from "../system/watermarks.ts";
 import { type EndRecord, endByWatermark, type HowEnded } from "../token/end-record.ts";
-import { firstRowAt, type NewTokenIds } from "../token/ids.ts";
+import { firstRowAt, type NewTokenIds, type RowAndTail } from "../token/ids.ts";
 import type { TokenSpec, TokenView } from "../token/record.ts";
 import { LIVE, REVOKED, REVOKED_ALONE, type TokenEnd } from "../token/state.ts";
 import { RowFloor } from "./supply/row-floor.ts";
@@ -111,6 +111,12 @@ export class TreeStore extends TokenRows {
   live(row: number, now: number): TokenRow | null {
     const found = this.find(row);
     return found && this.endOf(found, now) === null ? found : null;
+  }
+
+  /** `live`, for a token that is named by its row and the tail of its accessor. */
+  liveNamed({ row, tail }: RowAndTail, now: number): TokenRow | null {
+    const found = this.live(row, now);
+    return found && equalBytes(found.fixed.accessorTail, tail) ? found : null;
   }
 
   /** Why the token of a row can't be used at `now` (ms); null while it is alive, with every ancestor. */
