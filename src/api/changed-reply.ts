@@ -8,22 +8,22 @@ import { stalenessWarnings } from "../system/copy-age.ts";
 import { refreshInstallation } from "../system/installation.ts";
 import { EMPTY, type Reply } from "../wire/reply.ts";
 
-/** `reply` after a change of the installation, which this isolate knows from here on; or why there was none. */
+/** Answers a change of the installation, after this isolate has read the installation again. */
 export async function changedReply(env: Env, change: Result<unknown>, reply: Reply = EMPTY): Answered {
   if (!change.ok) return change;
   const refreshed = await refreshInstallation(env);
   return refreshed.ok ? ok(reply) : refreshed;
 }
 
-/** The answer after tokens were ended by a watermark; it warns that other isolates learn of it later. */
+/** Answers a revocation by a watermark, with a warning that it takes effect later in other isolates. */
 export function endedReply(env: Env, end: Result<unknown>): Answered {
   return changedReply(env, end, { kind: "empty", warnings: stalenessWarnings(env) });
 }
 
 /**
- * Ends the tokens and leases below the prefix of a job, whatever their number, before the answer.
+ * Ends all tokens and leases below the prefix of a job before the answer.
  *
- * @param createdBefore ms; null: also those that were made just now.
+ * @param createdBefore only tokens that were created before this time (ms) end; null: all.
  */
 export async function endBelow(
   { env, caller, request }: CallContext,

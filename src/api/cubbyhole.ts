@@ -7,7 +7,7 @@ import {
   withParameters,
 } from "../auth/route.ts";
 import { dataAnswer, ENVELOPE, KEYS, NO_CONTENT } from "../auth/route-description.ts";
-import { DENIED, err, invalid, ok, type Result, refuse } from "../base/result.ts";
+import { DENIED, err, ok, type Result, refuse } from "../base/result.ts";
 import type { Outcome } from "../token/actions.ts";
 import type { TokenAddress } from "../token/ids.ts";
 import { isWrappingToken } from "../token/wrapping-token.ts";
@@ -16,26 +16,23 @@ import { ANY_FIELDS, fieldSchema, NO_FIELDS } from "../wire/fields.ts";
 import { PAGE } from "../wire/page.ts";
 import { dataReply, doneReply, EMPTY, keysReply, RESPONSE_PATH } from "../wire/reply.ts";
 
-/** Names that one unpaged list gives at most. */
+/** Maximum number of names in an answer. */
 const MAX_LIST = 10_000;
 
-/** What a client learns that reads a wrapped answer the old way. */
 const READ_BY_UNWRAPPING =
   "Reading from 'cubbyhole/response' is deprecated. Use sys/wrapping/unwrap, which also checks the wrapping token";
 
-const ONLY_SERVICE = invalid("cubbyhole operations are only supported by 'service' type tokens");
-
 /**
- * The private store of each service token. No other token reaches it, root included: the rows belong to the caller's own row
- * in its tree, and the values are sealed for that row and path. Messages are the reference's (cubbyhole).
+ * The private store of each service token. No other token can read it, not even a root token: its rows belong to the row
+ * of the caller's token, and its values are sealed for that row and path. Messages are the reference's (cubbyhole).
  */
-export const CUBBYHOLE_ROUTES: readonly Route[] = withParameters({ path: "Where it is kept" }, [
+export const CUBBYHOLE_ROUTES: readonly Route[] = withParameters({ path: "The path of the value" }, [
   ...["", "/"].flatMap((end) => {
     const path = `cubbyhole${end}`;
     const id = `cubbyhole-root${end === "" ? "" : "2"}`;
     return [
       simpleRoute(["read", "update"], path, {
-        summary: "Refuses: a path is missing.",
+        summary: "Refuses the request: the path is missing.",
         operationId: { read: `${id}-read`, update: `${id}-write` },
         fields: {},
         answers: ENVELOPE,
@@ -43,7 +40,7 @@ export const CUBBYHOLE_ROUTES: readonly Route[] = withParameters({ path: "Where 
         handle: async () => refuse("missing path"),
       }),
       simpleRoute("delete", path, {
-        summary: "Does nothing: a path is missing.",
+        summary: "Does nothing: the path is missing.",
         operationId: `${id}-delete`,
         answers: NO_CONTENT,
         input: NO_FIELDS,
@@ -52,27 +49,27 @@ export const CUBBYHOLE_ROUTES: readonly Route[] = withParameters({ path: "Where 
     ];
   }),
   tokenRoute("read", "cubbyhole/:path{.+}", {
-    summary: "Reads what the caller's token keeps at a path.",
+    summary: "Reads the value at a path in the cubbyhole of the caller's token.",
     operationId: "cubbyhole-read",
     answers: dataAnswer({ "*": "any" }),
     input: NO_FIELDS,
     prepare: ownCubbyhole,
     action: async ({ params }) => ({ kind: "cubbyhole_read", path: params.path ?? "" }),
     async handle(context) {
-      const outcome = outcomeOf(context);
+      const outcome = performed(context);
       if (!outcome.ok) return outcome;
       if (outcome.value.kind !== "value") throw new Error("a read ends in a value");
       const path = context.params.path ?? "";
       const value = await openValue(context.installation.keys, context.prepared, path, outcome.value.sealed);
       const wrapped = path === RESPONSE_PATH && isWrappingToken(context.caller.record);
-      return ok(dataReply(value, wrapped ? [READ_BY_UNWRAPPING] : []));
+      return dataReply(value, wrapped ? [READ_BY_UNWRAPPING] : []);
     },
   }),
 
   tokenRoute("update", "cubbyhole/:path{.+}", {
-    summary: "Keeps fields at a path, for the caller's token alone.",
+    summary: "Stores fields at a path in the cubbyhole of the caller's token.",
     operationId: "cubbyhole-write",
-    fields: { "*": { shape: "any", description: "Whatever is to be kept" } },
+    fields: { "*": { shape: "any", description: "Any field is stored" } },
     answers: NO_CONTENT,
     input: ANY_FIELDS,
     createsOrUpdates: true,
@@ -84,17 +81,17 @@ export const CUBBYHOLE_ROUTES: readonly Route[] = withParameters({ path: "Where 
       return ok(await sealValue(keys, owner.value, context.params.path ?? "", context.fields));
     },
     action: async ({ params, prepared }) => ({ kind: "cubbyhole_write", path: params.path ?? "", sealed: prepared }),
-    handle: async (context) => doneReply(outcomeOf(context)),
+    handle: async (context) => doneReply(performed(context)),
   }),
 
   tokenRoute("delete", "cubbyhole/:path{.+}", {
-    summary: "Deletes what is kept at a path.",
+    summary: "Deletes the value at a path.",
     operationId: "cubbyhole-delete",
     answers: NO_CONTENT,
     input: NO_FIELDS,
     prepare: ownCubbyhole,
     action: async ({ params }) => ({ kind: "cubbyhole_delete", path: params.path ?? "" }),
-    handle: async (context) => doneReply(outcomeOf(context)),
+    handle: async (context) => doneReply(performed(context)),
   }),
 
   listRoute("cubbyhole", "cubbyhole-list"),
@@ -103,7 +100,7 @@ export const CUBBYHOLE_ROUTES: readonly Route[] = withParameters({ path: "Where 
 
 function listRoute(path: string, operationId: string): Route {
   return tokenRoute("list", path, {
-    summary: "Lists the names that the caller's token keeps things at.",
+    summary: "Lists the names in the cubbyhole of the caller's token.",
     operationId,
     answers: KEYS,
     input: fieldSchema(PAGE),
@@ -115,21 +112,23 @@ function listRoute(path: string, operationId: string): Route {
       limit: fields.limit > 0 ? Math.min(fields.limit, MAX_LIST) : MAX_LIST,
     }),
     async handle(context) {
-      const outcome = outcomeOf(context);
+      const outcome = performed(context);
       if (!outcome.ok) return outcome;
       if (outcome.value.kind !== "keys") throw new Error("a list ends in keys");
-      return ok(keysReply(outcome.value.keys));
+      return keysReply(outcome.value.keys);
     },
   });
 }
 
-/** The token that the cubbyhole belongs to. */
+/** Returns the token that the cubbyhole belongs to. */
 async function ownCubbyhole({
   presented,
 }: Pick<PresentedContext<unknown>, "presented">): Promise<Result<TokenAddress>> {
-  return presented.kind === "service" ? ok(presented.credential) : err(ONLY_SERVICE);
+  if (presented.kind === "service") return ok(presented.credential);
+  return refuse("cubbyhole operations are only supported by 'service' type tokens");
 }
 
-function outcomeOf(context: CallContext): Result<Outcome> {
+/** Returns the outcome of the action, which the call that authenticates has performed. */
+function performed(context: CallContext): Result<Outcome> {
   return context.outcome ?? err(DENIED);
 }

@@ -11,7 +11,7 @@ import { LEASE_REVOCATION_ROUTES } from "../api/sys/leases/revoke.ts";
 import { METRICS_ROUTES } from "../api/sys/metrics.ts";
 import { MOUNT_ROUTES } from "../api/sys/mounts/mounts.ts";
 import { REMOUNT_ROUTES } from "../api/sys/mounts/remount.ts";
-import { POLICY_ROUTES } from "../api/sys/policies/routes.ts";
+import { POLICY_ROUTES } from "../api/sys/policies.ts";
 import { QUOTA_ROUTES } from "../api/sys/quotas.ts";
 import { HEALTH_ROUTES } from "../api/sys/status/health.ts";
 import { INIT_ROUTES } from "../api/sys/status/init.ts";

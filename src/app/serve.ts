@@ -1,7 +1,7 @@
 import { authorizeCall } from "../auth/authorize-call.ts";
 import { auditCaller, readToken } from "../auth/caller.ts";
 import type { LoginRoute, OpenRoute, TokenRoute } from "../auth/route.ts";
-import { DENIED, err, type Failure, ok, type Result, UNAUTHENTICATED } from "../base/result.ts";
+import { DENIED, err, type Failure, type Result, UNAUTHENTICATED } from "../base/result.ts";
 import { groveVersion } from "../base/version.ts";
 import { AUTH_METHODS } from "../methods/registry.ts";
 import type { Installation } from "../system/installation.ts";
@@ -143,7 +143,7 @@ const UNSUPPORTED: Failure = { code: "unsupported_path" };
 function help(place: Place | null, path: string, version: string): Result<Reply> {
   if (!place) return err({ code: "no_route", path });
   const found = helpOf(place.table, path.slice(place.mount.length), place.idPrefix, version);
-  return found ? ok(plainReply({ help: found.text, see_also: null, openapi: found.openapi })) : err(UNSUPPORTED);
+  return found ? plainReply({ help: found.text, see_also: null, openapi: found.openapi }) : err(UNSUPPORTED);
 }
 
 /** Returns the refusal of a caller without rights. Some routes define their own. */

@@ -199,5 +199,5 @@ export function answerExplanation(
 ): Result<Reply> {
   const token = planned.ok && { token: PLANNED_TOKEN.show(planned.value) };
   const data = { ...more, allowed: planned.ok, checks, ...token };
-  return ok(dataReply(data, planned.ok ? planned.value.warnings : undefined));
+  return dataReply(data, planned.ok ? planned.value.warnings : undefined);
 }

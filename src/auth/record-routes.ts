@@ -52,7 +52,7 @@ export function showRoute<T>(path: string, { view, read, ...description }: Decla
     answers: dataAnswer(view.shape),
     async handle(context) {
       const record = await read(context);
-      return record === null ? NOT_FOUND : ok(dataReply(view.show(record)));
+      return record === null ? NOT_FOUND : dataReply(view.show(record));
     },
   });
 }

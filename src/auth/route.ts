@@ -195,13 +195,13 @@ export function simpleRoute<F>(
   return tokenRoute<F, null>(operations, path, { ...declared, prepare: async () => ok(null) });
 }
 
-/** Defines an endpoint that needs no token. */
+/** Defines an endpoint that needs no token. It has no fields unless its description lists them. */
 export function openRoute(
   operations: Operations,
   path: string,
   { handle, ...description }: RouteDescription & Pick<OpenRoute, "handle">,
 ): OpenRoute {
-  return { access: "open", operations: listOf(operations), path, description, handle };
+  return { access: "open", operations: listOf(operations), path, description: { fields: {}, ...description }, handle };
 }
 
 /** Defines the login endpoint of an auth method. */

@@ -1,5 +1,5 @@
 import { currentTime } from "../base/clock.ts";
-import { err, type Failure, NOT_FOUND, ok, type Result } from "../base/result.ts";
+import { err, type Failure, NOT_FOUND, ok, type Result, refuse } from "../base/result.ts";
 import type { Keys } from "../crypto/key-ring.ts";
 import { noteChange } from "../listing/updates/recent.ts";
 import { type EndRequest, UNASKED } from "../system/end-request.ts";
@@ -12,10 +12,16 @@ import type { GroveRequest } from "../wire/request.ts";
 import { askerOf, callerOf, type ParsedToken, readToken } from "./caller.ts";
 import type { CallContext, PresentedContext } from "./route.ts";
 
-/** An action on a token that a request names, and the tree that stores the token. */
-export interface TargetedAction {
+/** An action on a token, and the tree that stores the token. */
+export interface TargetedAction<A extends TargetAction = TargetAction> {
   readonly treeId: string;
-  readonly action: TargetAction;
+  readonly action: A;
+}
+
+/** An action on the token that a request names. */
+export interface NamedAction<A extends TargetAction = TargetAction> extends TargetedAction<A> {
+  /** The token as it was sent; "" when its accessor names it. */
+  readonly text: string;
 }
 
 /** A token that no tree stores. The token endpoints can neither revoke nor renew it. It leaves no row when it ends. */
@@ -24,7 +30,7 @@ export interface UnstoredToken {
 }
 
 /** The token that a request names, with the action for it; null when there is no such token. */
-export type NamedToken<T extends TargetedAction = TargetedAction> = T | UnstoredToken | null;
+export type NamedToken<A extends TargetAction = TargetAction> = NamedAction<A> | UnstoredToken | null;
 
 /** Answers a request about an unstored token: `refusal` while the token is valid, `notFound` afterwards. */
 export async function refuseWhileAlive<T>(
@@ -34,19 +40,6 @@ export async function refuseWhileAlive<T>(
   notFound: Result<T>,
 ): Promise<Result<T>> {
   return (await callerOf(env, installation, unstored)) ? err(refusal) : notFound;
-}
-
-/**
- * Parses the token that a body names.
- *
- * @returns null for a string that this installation did not issue; "forbidden" for a value that is not a string.
- */
-export async function readTargetToken(
-  context: PresentedContext<unknown>,
-  value: unknown,
-): Promise<Result<ParsedToken | null>> {
-  if (typeof value !== "string") return err({ code: "forbidden", message: "invalid token" });
-  return ok(await readToken(context.env, context.installation, value.trim()));
 }
 
 /** A token that a request names by its text or its accessor, and the tree that stores it. */
@@ -67,13 +60,43 @@ export async function accessorTarget(keys: Keys, accessor: string): Promise<Name
   return read && { treeId: read.treeId, target: { by: "accessor", row: read.row, tail: read.tail } };
 }
 
-/** Returns the action that looks up a token in its tree. */
-export function lookUpOf({ treeId, target }: NamedTarget): TargetedAction {
-  return { treeId, action: { kind: "lookup", target } };
+/** Returns the action that looks up a token. */
+export function lookUpOf(target: Target) {
+  return { kind: "lookup", target } as const;
+}
+
+/**
+ * Reads the token that a request names, and returns the action on it; null for a string that this installation did not
+ * issue. A value that is not a string is refused.
+ */
+export async function onToken<A extends TargetAction>(
+  { env, installation }: PresentedContext<unknown>,
+  token: unknown,
+  actionOn: (target: Target) => A,
+): Promise<Result<NamedToken<A>>> {
+  if (typeof token !== "string") return err({ code: "forbidden", message: "invalid token" });
+  const read = await readToken(env, installation, token.trim());
+  if (read?.kind !== "service") return ok(read && { unstored: read });
+  const { treeId, target } = tokenTarget(read);
+  return ok({ treeId, action: actionOn(target), text: read.text });
+}
+
+/** Reads the accessor that a request names, and returns the action on its token; null as for `onToken`. */
+export async function onAccessor<A extends TargetAction>(
+  context: PresentedContext<unknown>,
+  accessor: string,
+  actionOn: (target: Target) => A,
+): Promise<Result<NamedAction<A> | null>> {
+  if (accessor === "") return refuse("missing accessor");
+  const found = await accessorTarget(context.installation.keys, accessor);
+  return ok(found && { treeId: found.treeId, action: actionOn(found.target), text: "" });
 }
 
 /** Returns the action if its token is in the caller's own tree, so that the caller's hop can perform it; else null. */
-export function inCallersTree(context: PresentedContext<unknown>, targeted: NamedToken): TargetAction | null {
+export function inCallersTree(
+  context: PresentedContext<unknown>,
+  targeted: TargetedAction | UnstoredToken | null,
+): TargetAction | null {
   const { presented } = context;
   if (!targeted || "unstored" in targeted || presented.kind !== "service") return null;
   return presented.credential.treeId === targeted.treeId ? targeted.action : null;

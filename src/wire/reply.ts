@@ -107,36 +107,37 @@ export interface AuthReply {
 /** 204. */
 export const EMPTY = { kind: "empty" } as const satisfies Reply;
 
-/** Returns 204 for a success, or the failure. */
+/** 204 after an operation that succeeded. */
 export function doneReply(done: Result<unknown>): Result<Reply> {
   return done.ok ? ok(EMPTY) : done;
 }
 
 /** 200 with `data`. */
-export function dataReply(data: Readonly<Record<string, unknown>>, warnings?: readonly string[]): Reply {
-  return warnings ? { kind: "data", data, warnings } : { kind: "data", data };
+export function dataReply(data: Readonly<Record<string, unknown>>, warnings?: readonly string[]): Result<Reply, never> {
+  return ok(warnings ? { kind: "data", data, warnings } : { kind: "data", data });
 }
 
-/** 200 with `data`, whose keys are at the top level of the envelope as well. */
-export function injectedReply(data: Readonly<Record<string, unknown>>): Reply {
-  return { kind: "data", data, inject: true };
+/** 200 with `data`. Its keys are repeated beside the keys of the envelope. */
+export function injectedReply(data: Readonly<Record<string, unknown>>): Result<Reply, never> {
+  return ok({ kind: "data", data, inject: true });
 }
 
-/** 200 with a body without the envelope. @param maxAge seconds for which caches may store it; 0: none. */
-export function plainReply(body: Readonly<Record<string, unknown>>, maxAge = 0): Reply {
-  return { kind: "plain", status: 200, body, ...(maxAge > 0 && { maxAge }) };
+/** 200 with a body without an envelope. @param maxAge seconds for which caches may keep it; 0: none. */
+export function plainReply(body: Readonly<Record<string, unknown>>, maxAge = 0): Result<Reply, never> {
+  return ok({ kind: "plain", status: 200, body, ...(maxAge > 0 && { maxAge }) });
 }
 
-/** 200 with the names of a list. An empty list becomes a 404 later. */
-export function keysReply(keys: readonly string[]): Reply {
-  return { kind: "data", data: { keys } };
+/** 200 with the names of a list. The answer is 404 when there are none. */
+export function keysReply(keys: readonly string[]): Result<Reply, never> {
+  return ok({ kind: "data", data: { keys } });
 }
 
 const TIDY_STARTED =
   "Tidy operation successfully started. Any information from the operation will be printed to Vault's server logs.";
 const TIDY_RUNNING = "Tidy operation already in progress.";
 
-/** The answer of every tidy endpoint: 202 when a run was started, 200 when one was running. Both warnings are the reference's. */
-export function tidyReply(started: boolean): Reply {
-  return { kind: "data", data: null, status: started ? 202 : 200, warnings: [started ? TIDY_STARTED : TIDY_RUNNING] };
+/** Answers every tidy endpoint: 202 when a run was started, 200 when one was in progress. Both warnings are the reference's. */
+export function tidyReply(started: boolean): Result<Reply, never> {
+  const warnings = [started ? TIDY_STARTED : TIDY_RUNNING];
+  return ok({ kind: "data", data: null, status: started ? 202 : 200, warnings });
 }

@@ -15,10 +15,10 @@ const FIELDS = fieldSchema({
   name: text().describe("The name"),
   alias_id: text().describe("The id of an alias"),
   alias_name: text().describe("The name of an alias"),
-  alias_mount_accessor: text().describe("The accessor of the mount of that alias"),
+  alias_mount_accessor: text().describe("The accessor of the mount of the alias"),
 });
 
-/** Finding an entity or a group by its id, its name or an alias; 204 when there is none. */
+/** Search for an entity or a group by its id, its name or an alias. */
 export const LOOKUP_ROUTES: readonly Route[] = [
   lookUpRoute("entity", ENTITY_VIEW, readEntity),
   lookUpRoute("group", GROUP_VIEW, async (env, key) => {
@@ -27,7 +27,6 @@ export const LOOKUP_ROUTES: readonly Route[] = [
   }),
 ];
 
-/** The route that answers with what `find` finds. */
 function lookUpRoute<T>(
   kind: "entity" | "group",
   { shape, show }: View<Shown<T>>,
@@ -42,12 +41,12 @@ function lookUpRoute<T>(
       const key = readKey(context.fields);
       if (!key.ok) return key;
       const thing = await find(context.env, key.value);
-      return ok(thing ? dataReply(show({ thing, mounts: context.installation.mounts })) : EMPTY);
+      return thing ? dataReply(show({ thing, mounts: context.installation.mounts })) : ok(EMPTY);
     },
   });
 }
 
-/** Reads the group that the request describes; null when no group has the alias. */
+/** Returns the key of the group that a request names; null when no group has the alias. */
 async function groupKey(env: Env, key: EntityKey): Promise<IdOrName | null> {
   if ("id" in key || "name" in key) return key;
   const named = "aliasId" in key ? { id: key.aliasId } : { name: key.aliasName, mountAccessor: key.mountAccessor };
@@ -55,7 +54,7 @@ async function groupKey(env: Env, key: EntityKey): Promise<IdOrName | null> {
   return alias && { id: alias.groupId };
 }
 
-/** Exactly one way to name what is looked for. Messages are the reference's (identity/lookup). */
+/** Reads the key, of which exactly one form must be sent. Messages are the reference's (identity/lookup). */
 function readKey(fields: Values<typeof FIELDS>): Result<EntityKey> {
   const { id, name, alias_id: aliasId, alias_name: aliasName, alias_mount_accessor: mountAccessor } = fields;
   const keys: EntityKey[] = [

@@ -3,13 +3,13 @@ import type { AliasRecord, EntityRecord, GroupAliasRecord, GroupRecord, Metadata
 import type { Mount } from "../../system/mount.ts";
 import { fieldsOf, type ViewFields, view } from "../../wire/view.ts";
 
-/** Something of the identity store, with the mounts that its aliases name. */
+/** A record of the identity store, with the mounts, which its aliases refer to. */
 export interface Shown<T> {
   readonly thing: T;
   readonly mounts: readonly Mount[];
 }
 
-/** The mount of an alias; nothing is known of one that is gone. */
+/** The mount of an alias. Path and type are empty when it was disabled. */
 const MOUNT: ViewFields<Shown<Pick<AliasRecord, "mountAccessor">>> = {
   mount_accessor: ["string", ({ thing }) => thing.mountAccessor],
   mount_path: ["string", (shown) => pathOf(mountOf(shown))],
@@ -29,37 +29,33 @@ const ALIAS_OF_ENTITY: ViewFields<Shown<AliasRecord>> = {
   last_update_time: ["string", ({ thing }) => formatRfc3339(thing.updatedAt)],
 };
 
-/** What reading an entity shows of each of its aliases. */
 const INNER_ALIAS_VIEW = view(ALIAS_OF_ENTITY);
 
-/** What reading shows of an alias. */
 export const ALIAS_VIEW = view<Shown<AliasRecord>>({
   ...ALIAS_OF_ENTITY,
   custom_metadata: ["object | null", ({ thing }) => thing.customMetadata],
   namespace_id: ["string", () => "root"],
 });
 
-/** What reading shows of a group alias, by itself and inside its group. */
 export const GROUP_ALIAS_VIEW = view<Shown<GroupAliasRecord>>({
   ...fieldsOf(asEntityAlias, ALIAS_OF_ENTITY),
   namespace_id: ["string", () => "root"],
 });
 
-/** What a list shows of an alias beside its id. */
+/** An alias in a list by id. */
 export const ALIAS_SUMMARY_VIEW = view<Shown<Pick<AliasRecord, "mountAccessor" | "name" | "entityId">>>({
   ...MOUNT,
   name: ["string", ({ thing }) => thing.name],
   canonical_id: ["string", ({ thing }) => thing.entityId],
 });
 
-/** What a list shows of a group alias beside its id. */
+/** A group alias in a list by id. */
 export const GROUP_ALIAS_SUMMARY_VIEW = view<Shown<GroupAliasRecord>>({
   ...MOUNT,
   name: ["string", ({ thing }) => thing.name],
   canonical_id: ["string", ({ thing }) => thing.groupId],
 });
 
-/** What reading shows of an entity. */
 export const ENTITY_VIEW = view<Shown<EntityRecord>>({
   id: ["string", ({ thing }) => thing.id],
   name: ["string", ({ thing }) => thing.name],
@@ -85,7 +81,7 @@ const ALIAS_IN_SUMMARY_VIEW = view<Shown<AliasRecord>>({
   name: ["string", ({ thing }) => thing.name],
 });
 
-/** What a list by id shows of an entity beside its id. */
+/** An entity in a list by id. */
 export const ENTITY_SUMMARY_VIEW = view<Shown<EntityRecord>>({
   name: ["string", ({ thing }) => thing.name],
   aliases: [
@@ -94,7 +90,6 @@ export const ENTITY_SUMMARY_VIEW = view<Shown<EntityRecord>>({
   ],
 });
 
-/** What reading shows of a group. Its members are null where they can't be set. */
 export const GROUP_VIEW = view<Shown<GroupRecord>>({
   id: ["string", ({ thing }) => thing.id],
   name: ["string", ({ thing }) => thing.name],
@@ -110,20 +105,20 @@ export const GROUP_VIEW = view<Shown<GroupRecord>>({
   last_update_time: ["string", ({ thing }) => formatRfc3339(thing.updatedAt)],
 });
 
-/** What a list by id shows of a group beside its id. */
+/** A group in a list by id. */
 export const GROUP_SUMMARY_VIEW = view<Shown<GroupRecord>>({
   name: ["string", ({ thing }) => thing.name],
   num_member_entities: ["integer", ({ thing }) => thing.memberEntityIds.length],
   num_parent_groups: ["integer", ({ thing }) => thing.parentGroupIds.length],
 });
 
-/** A group alias in the form of an alias of an entity: clients see both in one shape. Metadata is of entities alone. */
+/** Converts a group alias to an alias of an entity: answers show both with the same fields. Only entities have metadata. */
 function asEntityAlias({ thing, mounts }: Shown<GroupAliasRecord>): Shown<AliasRecord> {
   const { groupId, ...alias } = thing;
   return { thing: { ...alias, entityId: groupId, metadata: {}, customMetadata: {} }, mounts };
 }
 
-/** The members of an external group can't be set: while it has none, clients expect null rather than an empty list. */
+/** The members of an external group can't be set. While it has none, clients expect null and not an empty list. */
 function membersOf({ type }: GroupRecord, ids: readonly string[]): readonly string[] | null {
   return type === "external" && ids.length === 0 ? null : ids;
 }

@@ -1,7 +1,6 @@
 import type { Route } from "../../auth/route.ts";
-import { ALIAS_ROUTES, GROUP_ALIAS_ROUTES } from "./aliases.ts";
-import { ENTITY_ROUTES } from "./entities.ts";
-import { GROUP_ROUTES } from "./groups.ts";
+import { ALIAS_ROUTES, ENTITY_ROUTES } from "./entities.ts";
+import { GROUP_ALIAS_ROUTES, GROUP_ROUTES } from "./groups.ts";
 import { LOOKUP_ROUTES } from "./lookup.ts";
 import { ISSUER_ROUTES } from "./oidc/issuer.ts";
 import { DISCOVERY_ROUTES, TOKEN_ROUTES } from "./oidc/tokens.ts";

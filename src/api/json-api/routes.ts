@@ -170,7 +170,7 @@ export function pageReply<T>(
   };
   const place = PAGE_VIEW.show({ number, size, total, last, previous, next, linkTo });
   const included = parameters.include === undefined ? {} : { included: [] };
-  return ok(plainReply({ data: items.map(resourceOf), ...place, ...included }));
+  return plainReply({ data: items.map(resourceOf), ...place, ...included });
 }
 
 /** Describes a page of resources. */

@@ -6,29 +6,27 @@ import { auditHash } from "../../wire/audit.ts";
 import { ANY_FIELDS, fieldSchema, NO_FIELDS, text } from "../../wire/fields.ts";
 import { dataReply, EMPTY, injectedReply } from "../../wire/reply.ts";
 
-const DEVICE_FIELDS = {
-  type: { shape: "string", description: "The type of the device" },
-  description: { shape: "string", description: "For people" },
-  options: { shape: "object", description: "The settings of the device" },
-  local: { shape: "boolean", description: "Not replicated" },
-} as const;
-
 /**
- * The audit log has one place, the Worker's console, set by who deploys. A place chosen over the API would let a caller with
- * rights write files or send requests (CVE-2025-54997), so there is none. The refusal is the reference's (sys/audit).
+ * The audit log has one device, the console of the Worker. An API that adds devices would let a caller write files or
+ * send requests (CVE-2025-54997). The refusal is the reference's (sys/audit).
  */
 export const AUDIT_ROUTES: readonly Route[] = withParameters({ path: "The name of an audit device" }, [
   readRoute("sys/audit", {
-    summary: "Lists the audit devices: none, since the log has one place, which deployers choose.",
+    summary: "Lists the audit devices: none, because the deployment decides where the log is written.",
     operationId: "auditing-list-enabled-devices",
     answers: injectedAnswer({ "*": "object" }),
-    handle: async () => ok(injectedReply({})),
+    handle: async () => injectedReply({}),
   }),
 
   simpleRoute("update", "sys/audit/:path{.+}", {
     summary: "Refuses: audit devices can't be enabled over the API.",
     operationId: "auditing-enable-device",
-    fields: DEVICE_FIELDS,
+    fields: {
+      type: { shape: "string", description: "The type of the device" },
+      description: { shape: "string", description: "Description of the device" },
+      options: { shape: "object", description: "The settings of the device" },
+      local: { shape: "boolean", description: "Not replicated" },
+    },
     answers: NO_CONTENT,
     input: ANY_FIELDS,
     handle: async () =>
@@ -44,13 +42,13 @@ export const AUDIT_ROUTES: readonly Route[] = withParameters({ path: "The name o
   }),
 
   simpleRoute("update", "sys/audit-hash/:path{.+}", {
-    summary: "Answers the hash under which the audit log shows a text.",
+    summary: "Returns the hash that the audit log has for a text.",
     operationId: "auditing-calculate-hash",
     answers: dataAnswer({ hash: "string" }),
     input: fieldSchema({ input: text().describe("The text") }),
     handle: async ({ installation, fields }) =>
       fields.input === ""
         ? refuse('the "input" parameter is empty')
-        : ok(dataReply({ hash: await auditHash(installation.keys, fields.input) })),
+        : dataReply({ hash: await auditHash(installation.keys, fields.input) }),
   }),
 ]);

@@ -1,19 +1,10 @@
 import { callerOf } from "../../auth/caller.ts";
 import { type Answered, type CallContext, type Route, simpleRoute, tokenRoute } from "../../auth/route.ts";
 import { injectedAnswer } from "../../auth/route-description.ts";
-import {
-  accessorTarget,
-  inCallersTree,
-  lookUpOf,
-  outcomeOf,
-  readTargetToken,
-  type TargetedAction,
-  tokenTarget,
-  type UnstoredToken,
-} from "../../auth/target.ts";
+import { inCallersTree, lookUpOf, type NamedToken, onAccessor, onToken, outcomeOf } from "../../auth/target.ts";
 import { currentTime } from "../../base/clock.ts";
 import { MAX_PATH_LENGTH } from "../../base/limits.ts";
-import { DENIED, err, type Failure, invalid, ok, type Result, refuse } from "../../base/result.ts";
+import { DENIED, err, type Failure, invalid, type Result, refuse } from "../../base/result.ts";
 import { aclOfToken } from "../../identity/standing.ts";
 import { type Acl, compileAcl } from "../../policy/acl.ts";
 import { capabilitiesOf } from "../../policy/evaluate.ts";
@@ -23,81 +14,72 @@ import type { TokenRecord } from "../../token/record.ts";
 import { deprecated, fieldSchema, list, sent, text, unread, type Values } from "../../wire/fields.ts";
 import { injectedReply } from "../../wire/reply.ts";
 
-/** `path` is the older name of `paths`. */
 const PATHS = {
   paths: sent(list()).describe("The paths"),
   path: deprecated(sent(list())).describe("Older name of `paths`"),
 };
 type PathFields = Values<typeof PATHS>;
 
-/** Each path with what may be done there; `capabilities` when one path was asked for. */
+const TOKEN = unread("string").describe("The token");
+
+/** The capabilities on each path; `capabilities` has those of a single path again. */
 const CAPABILITIES = injectedAnswer({ "*": ["string"] });
 
 const INVALID_TOKEN = invalid("invalid token");
 const INVALID_ACCESSOR = invalid("invalid accessor");
 
-/** What the caller, or another token, may do on some paths. Messages are the reference's (sys/capabilities). */
+/** Capabilities of tokens on paths. Messages are the reference's (sys/capabilities). */
 export const CAPABILITY_ROUTES: readonly Route[] = [
   simpleRoute("update", "sys/capabilities-self", {
-    summary: "Tells what the caller may do on paths.",
+    summary: "Returns the capabilities of the caller on paths.",
     operationId: "query-token-self-capabilities",
     answers: CAPABILITIES,
-    input: fieldSchema({ ...PATHS, token: unread("string").describe("The token") }),
+    input: fieldSchema({ ...PATHS, token: TOKEN }),
     handle: async (context) => answer(context, context.caller.record),
   }),
 
   tokenRoute("update", "sys/capabilities", {
-    summary: "Tells what a token may do on paths.",
+    summary: "Returns the capabilities of a token on paths.",
     operationId: "query-token-capabilities",
     answers: CAPABILITIES,
-    input: fieldSchema({ ...PATHS, token: unread("string").describe("The token") }),
-    async prepare(context): Promise<Result<TargetedAction | UnstoredToken>> {
-      const { fields } = context;
-      if (fields.token === undefined || fields.token === "") return refuse("no token found");
-      const read = typeof fields.token === "string" ? await readTargetToken(context, fields.token) : err(INVALID_TOKEN);
-      if (!read.ok) return read;
-      if (!read.value) return err(INVALID_TOKEN);
-      return ok(read.value.kind === "service" ? lookUpOf(tokenTarget(read.value)) : { unstored: read.value });
+    input: fieldSchema({ ...PATHS, token: TOKEN }),
+    async prepare(context): Promise<Result<NamedToken>> {
+      const { token } = context.fields;
+      if (token === undefined || token === "") return refuse("no token found");
+      return typeof token === "string" ? onToken(context, token, lookUpOf) : err(INVALID_TOKEN);
     },
     action: async (context) => inCallersTree(context, context.prepared),
     handle: (context) => answerForSubject(context, INVALID_TOKEN),
   }),
 
   tokenRoute("update", "sys/capabilities-accessor", {
-    summary: "Tells what the token that an accessor belongs to may do on paths.",
+    summary: "Returns the capabilities of the token that has this accessor, on paths.",
     operationId: "query-token-accessor-capabilities",
     answers: CAPABILITIES,
     input: fieldSchema({ ...PATHS, accessor: text().describe("The accessor of the token") }),
-    async prepare(context): Promise<Result<TargetedAction | UnstoredToken>> {
-      const { accessor } = context.fields;
-      if (accessor === "") return refuse("missing accessor");
-      const found = await accessorTarget(context.installation.keys, accessor);
-      return found ? ok(lookUpOf(found)) : err(INVALID_ACCESSOR);
-    },
+    prepare: (context): Promise<Result<NamedToken>> => onAccessor(context, context.fields.accessor, lookUpOf),
     action: async (context) => inCallersTree(context, context.prepared),
     handle: (context) => answerForSubject(context, INVALID_ACCESSOR),
   }),
 
-  // The text comes from the caller, so this reveals nothing of the policies that are stored.
+  // The caller sends the policy, so the answer reveals nothing of the policies that are stored.
   simpleRoute("update", "sys/capabilities-policy", {
-    summary: "Tells what a policy alone would allow on paths. The policy need not be stored.",
+    summary: "Returns the capabilities that a policy alone grants on paths. The policy need not be stored.",
     operationId: "query-policy-capabilities",
     answers: CAPABILITIES,
     input: fieldSchema({
       ...PATHS,
-      policy: text().describe("The rules, in HCL or JSON; templates in paths match nothing"),
+      policy: text().describe("The rules, in HCL or JSON. Templates in paths match nothing"),
     }),
-    handle: async (context) => answerForPolicy(context),
+    handle: answerForPolicy,
   }),
 ];
 
-async function answerForSubject(
-  context: CallContext<PathFields, TargetedAction | UnstoredToken>,
-  unknown: Failure,
-): Answered {
-  const { prepared } = context;
+async function answerForSubject(context: CallContext<PathFields, NamedToken>, unknown: Failure): Answered {
+  const { env, installation, prepared } = context;
+  if (!prepared) return err(unknown);
   if ("unstored" in prepared) {
-    const holder = await callerOf(context.env, context.installation, prepared.unstored);
+    const holder = await callerOf(env, installation, prepared.unstored);
     return holder ? answer(context, holder.record) : err(unknown);
   }
   const outcome = await outcomeOf(context, prepared);
@@ -117,11 +99,11 @@ async function answerForPolicy(context: CallContext<PathFields & { readonly poli
 
 async function answer(context: CallContext<PathFields>, holder: TokenRecord): Answered {
   const acl = await aclOfToken(context.env, context.installation, holder);
-  // The holder's entity is disabled or gone: its token grants nothing to anybody who asks, either.
+  // When the entity of the token is disabled or deleted, the token has no capabilities.
   return acl.ok ? answerByAcl(context, acl.value) : err(DENIED);
 }
 
-/** Each path with its capabilities, once more as `capabilities` when there is only one. */
+/** Answers with the capabilities on each path; with those of a single path also as `capabilities`. */
 async function answerByAcl({ env, installation, fields }: CallContext<PathFields>, acl: Acl): Answered {
   const paths = fields.paths?.length ? fields.paths : (fields.path ?? []);
   if (paths.length === 0) return refuse("paths must be supplied");
@@ -135,5 +117,5 @@ async function answerByAcl({ env, installation, fields }: CallContext<PathFields
   );
   const only = paths.length === 1 ? entries[0] : undefined;
   const data = Object.fromEntries(only ? [...entries, ["capabilities", only[1]]] : entries);
-  return ok(injectedReply(data));
+  return injectedReply(data);
 }

@@ -1,7 +1,7 @@
 import { rootToken } from "../../auth/initialize.ts";
 import { issue } from "../../auth/issue.ts";
 import { type Answered, type OpenContext, openRoute, type Route } from "../../auth/route.ts";
-import { type Answer, dataAnswer, NO_CONTENT, plainAnswer } from "../../auth/route-description.ts";
+import { dataAnswer, NO_CONTENT, plainAnswer } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { err, type Failure, invalid, ok, type Result, refuse } from "../../base/result.ts";
 import { randomBase62 } from "../../crypto/base62.ts";
@@ -13,30 +13,29 @@ import type { Installation } from "../../system/installation.ts";
 import { MAX_KEY_TRIES } from "../../system/installation-store.ts";
 import { systemOf } from "../../system/system.ts";
 import { SERVICE_TOKEN_LENGTH } from "../../token/ids.ts";
-import { EMPTY, plainReply, type Reply } from "../../wire/reply.ts";
+import { dataReply, EMPTY, plainReply } from "../../wire/reply.ts";
 import { view } from "../../wire/view.ts";
 import { isInitToken } from "./status/init.ts";
-
-type Status = Readonly<Record<string, unknown>>;
-
-/** What became of a call, as the log says it. */
-type Step = "read" | "started" | "canceled" | "completed" | "refused";
 
 const NEEDS_INIT_TOKEN: Failure = {
   code: "forbidden",
   message: "generating a root token needs the secret GROVE_INIT_TOKEN of this deployment, set and sent as the token",
 };
+const NO_ATTEMPT = invalid("no root generation in progress");
+
+/** Length of the one-time password, in characters: that of the token that is combined with it. */
+const OTP_LENGTH = SERVICE_TOKEN_LENGTH;
 
 /** An attempt to generate a root token. */
 interface Attempt {
-  /** "" for none. */
+  /** "" when there is no attempt. */
   readonly nonce: string;
+  /** The one-time password, if it was generated. */
   readonly otp?: string;
-  /** The generated token, encoded. */
+  /** The generated token, combined with the one-time password. */
   readonly token?: string;
 }
 
-/** The fields of the reference's answers. */
 const STATUS_VIEW = view<Attempt>({
   nonce: ["string", ({ nonce }) => nonce],
   started: ["boolean", ({ nonce }) => nonce !== ""],
@@ -51,60 +50,46 @@ const STATUS_VIEW = view<Attempt>({
 });
 
 /**
- * Generation of a root token for operators who have lost theirs. In the reference anybody may begin or cancel an attempt
- * (CVE-2025-52894, CVE-2026-5807), so here every call needs the init token, and without that secret there is none.
+ * Generation of a root token for an operator who has lost it, with the messages of the reference's
+ * sys/generate-root-token. In the reference shares of the unseal key are sent one after the other; here the seal key is
+ * the only share. There every client may begin or cancel an attempt (CVE-2025-52894, CVE-2026-5807). Here every call
+ * needs the init token; a deployment without that secret has no generation of root tokens.
  *
- * Newer clients use the paths with `-token`, whose answers have an envelope; older ones those without.
+ * Newer clients use the paths with `-token`, whose answers have an envelope; older clients use the others.
  */
 export const GENERATE_ROOT_ROUTES: readonly Route[] = [
-  ...routesAt(
-    "sys/generate-root-token",
-    {
-      read: "root-token-generation-read-progress2",
-      begin: "root-token-generation-initialize",
-      cancel: "root-token-generation-cancel",
-      finish: "root-token-generation-update",
-    },
-    dataAnswer(STATUS_VIEW.shape),
-    (data) => ({ kind: "data", data }),
-  ),
-  ...routesAt(
-    "sys/generate-root",
-    {
-      read: "root-token-generation-read-progress",
-      begin: "root-token-generation-initialize2",
-      cancel: "root-token-generation-cancel2",
-      finish: "root-token-generation-update2",
-    },
-    plainAnswer(STATUS_VIEW.shape),
-    plainReply,
-  ),
+  ...routesAt("sys/generate-root-token"),
+  ...routesAt("sys/generate-root"),
 ];
 
-function routesAt(
-  path: string,
-  ids: Readonly<Record<"read" | "begin" | "cancel" | "finish", string>>,
-  answers: Answer,
-  answer: (status: Status) => Reply,
-): Route[] {
+function routesAt(path: "sys/generate-root-token" | "sys/generate-root"): Route[] {
+  const hasEnvelope = path === "sys/generate-root-token";
+  const [readEnd, writeEnd] = hasEnvelope ? ["2", ""] : ["", "2"];
+  const answers = hasEnvelope ? dataAnswer(STATUS_VIEW.shape) : plainAnswer(STATUS_VIEW.shape);
+  const answer = (attempt: Attempt) => {
+    const status = STATUS_VIEW.show(attempt);
+    return hasEnvelope ? dataReply(status) : plainReply(status);
+  };
   return [
     openRoute("read", `${path}/attempt`, {
       summary: "Shows whether a root token is being generated.",
-      operationId: ids.read,
-      fields: {},
+      operationId: `root-token-generation-read-progress${readEnd}`,
       answers,
       handle: (context) =>
         guarded(context, "read", async ({ env }) => {
           const attempt = await systemOf(env).rootGeneration(currentTime());
-          return ok(answer(STATUS_VIEW.show({ nonce: attempt?.nonce ?? "" })));
+          return answer({ nonce: attempt?.nonce ?? "" });
         }),
     }),
 
     openRoute("update", `${path}/attempt`, {
-      summary: "Begins to generate a root token.",
-      operationId: ids.begin,
+      summary: "Starts the generation of a root token.",
+      operationId: `root-token-generation-initialize${writeEnd}`,
       fields: {
-        otp: { shape: "string", description: "What the new token will be encoded with; one is made unless sent" },
+        otp: {
+          shape: "string",
+          description: "The one-time password with which the token is combined; generated by default",
+        },
         pgp_key: { shape: "string", description: "Not supported" },
       },
       answers,
@@ -112,17 +97,14 @@ function routesAt(
         guarded(context, "started", async ({ env, request }, installation) => {
           const { otp, pgp_key: pgpKey } = request.data;
           if (text(pgpKey) !== "") return refuse("pgp_key is not supported; use an OTP");
-          const begun = await beginRootGeneration(env, installation, text(otp));
-          if (!begun.ok) return begun;
-          const { nonce, generatedOtp } = begun.value;
-          return ok(answer(STATUS_VIEW.show({ nonce, otp: generatedOtp })));
+          const begun = await beginAttempt(env, installation, text(otp));
+          return begun.ok ? answer(begun.value) : begun;
         }),
     }),
 
     openRoute("delete", `${path}/attempt`, {
       summary: "Cancels the generation of a root token.",
-      operationId: ids.cancel,
-      fields: {},
+      operationId: `root-token-generation-cancel${writeEnd}`,
       answers: NO_CONTENT,
       handle: (context) =>
         guarded(context, "canceled", async ({ env }) => {
@@ -132,8 +114,8 @@ function routesAt(
     }),
 
     openRoute("update", `${path}/update`, {
-      summary: "Generates the root token.",
-      operationId: ids.finish,
+      summary: "Completes the generation, and returns the root token.",
+      operationId: `root-token-generation-update${writeEnd}`,
       fields: {
         nonce: { shape: "string", description: "The nonce of the attempt" },
         key: { shape: "string", description: "The seal key of the deployment" },
@@ -144,18 +126,17 @@ function routesAt(
           const { nonce, key } = request.data;
           if (text(nonce) === "") return refuse("nonce is required");
           if (text(key) === "") return refuse("key is required");
-          const token = await finishRootGeneration(env, installation, text(nonce), text(key));
-          if (!token.ok) return token;
-          return ok(answer(STATUS_VIEW.show({ nonce: text(nonce), token: token.value })));
+          const token = await finishAttempt(env, installation, text(nonce), text(key));
+          return token.ok ? answer({ nonce: text(nonce), token: token.value }) : token;
         }),
     }),
   ];
 }
 
-/** Admits only callers with the init token, and writes a line to the log about every call, refused or not. */
+/** Requires the init token, and logs every call, also a refused one. @param step its name in the log. */
 async function guarded(
   context: OpenContext,
-  step: Step,
+  step: "read" | "started" | "canceled" | "completed",
   work: (context: OpenContext, installation: Installation) => Answered,
 ): Answered {
   const { env, request, loaded } = context;
@@ -170,27 +151,13 @@ function text(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
-// How a root token is generated for operators who have none, with the messages of the reference's sys/generate-root-token.
-// There, shares of the unseal key are given one after the other; here the seal key is the only share.
-
-/** Characters of the one-time password: those of the token that is encoded with it. */
-const OTP_LENGTH = SERVICE_TOKEN_LENGTH;
-
 const OTP_CONTEXT = "generate-root otp";
 const PRINTABLE = /^[\x21-\x7e]+$/;
-const NONE = invalid("no root generation in progress");
 
 const encode = (text: string) => new TextEncoder().encode(text);
 
-/** An attempt that was opened. */
-interface OpenedAttempt {
-  readonly nonce: string;
-  /** "" when the caller sent one. */
-  readonly generatedOtp: string;
-}
-
-/** Opens an attempt. @param otp "" for one that is made here; it is shown once. */
-async function beginRootGeneration(env: Env, installation: Installation, otp: string): Promise<Result<OpenedAttempt>> {
+/** Begins an attempt. @param otp "" to generate the one-time password, which is shown only in this answer. */
+async function beginAttempt(env: Env, installation: Installation, otp: string): Promise<Result<Attempt>> {
   if (otp !== "" && (otp.length !== OTP_LENGTH || !PRINTABLE.test(otp))) {
     return refuse("OTP string has incorrect length");
   }
@@ -198,18 +165,16 @@ async function beginRootGeneration(env: Env, installation: Installation, otp: st
   const sealedOtp = await sealText(installation.keys, OTP_CONTEXT, otp || generatedOtp);
   const nonce = crypto.randomUUID();
   const begun = await systemOf(env).beginRootGeneration({ nonce, sealedOtp }, currentTime());
-  return begun ? ok({ nonce, generatedOtp }) : refuse("root generation already in progress");
+  return begun ? ok({ nonce, otp: generatedOtp }) : refuse("root generation already in progress");
 }
 
 /**
- * Makes a root token for the holder of the seal key.
+ * Creates a root token for the holder of the seal key. The attempt is closed first: then there is at most one token for
+ * an attempt, also after two calls at once or a crash.
  *
- * The attempt is closed before the token is made: of two at once, and after a crash in between, there is never more than one
- * token for one attempt.
- *
- * @returns the token, combined with the one-time password bit by bit, in unpadded base64.
+ * @returns the token XOR the one-time password, in base64 without padding.
  */
-async function finishRootGeneration(
+async function finishAttempt(
   env: Env,
   installation: Installation,
   nonce: string,
@@ -217,14 +182,14 @@ async function finishRootGeneration(
 ): Promise<Result<string>> {
   const now = currentTime();
   const attempt = await systemOf(env).tryRootGeneration(now);
-  if (!attempt) return err(NONE);
+  if (!attempt) return err(NO_ATTEMPT);
   const wrong = (message: string) =>
     refuse(attempt.left > 0 ? message : `${message}; the attempt ends after ${MAX_KEY_TRIES} tries`);
   if (!equalBytes(encode(nonce), encode(attempt.nonce))) return wrong("incorrect nonce supplied");
   if (!isSealKey(env, key)) return wrong("root generation aborted: the key is not the seal key of this deployment");
   const otp = await openText(installation.keys, OTP_CONTEXT, attempt.sealedOtp);
   if (otp === null) return refuse("root generation aborted: the attempt was tampered with; cancel it");
-  if (!(await systemOf(env).closeRootGeneration(nonce, now))) return err(NONE);
+  if (!(await systemOf(env).closeRootGeneration(nonce, now))) return err(NO_ATTEMPT);
   const issued = await issue(env, installation, rootToken(now, null), null, "");
   if (!issued.ok) return issued;
   const token = encode(issued.value.clientToken);
@@ -233,7 +198,7 @@ async function finishRootGeneration(
   return ok(toBase64(encoded).replace(/=+$/, ""));
 }
 
-/** @param key as set in the deployment, or its 32 bytes alone in base64 or hex. */
+/** True for the seal key: as it is set in the deployment, or only its 32 bytes, in base64 or hex. */
 function isSealKey(env: Env, key: string): boolean {
   const sealKey = parseSealKey(env.GROVE_SEAL_KEY ?? "");
   const text = key.trim().replace(/^\d{1,6}:/, "");

@@ -3,7 +3,6 @@ import { type Route, simpleRoute } from "../../auth/route.ts";
 import { injectedAnswer, NO_CONTENT } from "../../auth/route-description.ts";
 import { currentTime, formatRfc3339 } from "../../base/clock.ts";
 import { formatDuration } from "../../base/duration.ts";
-import { ok } from "../../base/result.ts";
 import { rotateKeys } from "../../system/key-rotation.ts";
 import { systemOf } from "../../system/system.ts";
 import { count, fieldSchema, flag, NO_FIELDS, sent, sentDuration } from "../../wire/fields.ts";
@@ -11,73 +10,52 @@ import { doneReply, injectedReply } from "../../wire/reply.ts";
 import { changedReply } from "../changed-reply.ts";
 
 const ROTATION = fieldSchema({
-  enabled: sent(flag(true)).describe("False: never"),
-  max_operations: sent(count()).describe("Uses of a term after which the next begins"),
-  interval: sentDuration().describe("How long a term is used at most; 0 for any time"),
+  enabled: sent(flag(true)).describe("False: keys are never rotated automatically"),
+  max_operations: sent(count()).describe("Number of uses of a term after which the next begins"),
+  interval: sentDuration().describe("Maximum time for which a term is used; 0: no limit"),
 });
 
-/** Rotation of the keys under which values are sealed and tokens are hashed. Both spellings mean the same. */
+/** Rotation of the keys that seal values and hash tokens. The reference has each path twice. */
 export const KEY_ROUTES: readonly Route[] = [
   readRoute("sys/key-status", {
-    summary: "Tells which term of the keys is used, since when and how often, and which older ones are kept.",
+    summary: "Shows the term of the keys in use, its start and number of uses, and the terms that are kept.",
     operationId: "status-encryption-key",
-    answers: injectedAnswer({
-      term: "integer",
-      install_time: "string",
-      encryptions: "integer",
-      terms: ["integer"],
-    }),
+    answers: injectedAnswer({ term: "integer", install_time: "string", encryptions: "integer", terms: ["integer"] }),
     handle: async ({ env, installation }) => {
       const { terms, termBeganAt } = installation.keys;
       const term = terms[0].version;
       const { encryptions } = await systemOf(env).keyUse(term);
-      return ok(
-        injectedReply({
-          term,
-          install_time: formatRfc3339(termBeganAt),
-          encryptions,
-          terms: terms.map(({ version }) => version),
-        }),
-      );
+      const versions = terms.map(({ version }) => version);
+      return injectedReply({ term, install_time: formatRfc3339(termBeganAt), encryptions, terms: versions });
     },
   }),
+  ...rotationRoutes("sys/rotate", "rotate-encryption-key", "rotate-config"),
+  ...rotationRoutes("sys/rotate/keyring", "rotate-rotate-keyring", "rotate-keyring-config"),
+];
 
-  ...(
-    [
-      ["sys/rotate", "rotate-encryption-key"],
-      ["sys/rotate/keyring", "rotate-rotate-keyring"],
-    ] as const
-  ).map(([path, operationId]) =>
+function rotationRoutes(path: string, rotateId: string, configId: string): Route[] {
+  return [
     simpleRoute("update", path, {
-      summary: "Begins a new term of the keys under which values are sealed and tokens are hashed.",
-      operationId,
+      summary: "Begins a new term of the keys that seal values and hash tokens.",
+      operationId: rotateId,
       answers: NO_CONTENT,
       input: NO_FIELDS,
       handle: async ({ env }) => changedReply(env, await rotateKeys(env, currentTime())),
     }),
-  ),
-
-  ...(
-    [
-      ["sys/rotate/config", "rotate-config"],
-      ["sys/rotate/keyring/config", "rotate-keyring-config"],
-    ] as const
-  ).flatMap(([path, name]) => [
-    readRoute(path, {
-      summary: "Shows when keys are rotated by themselves.",
-      operationId: `read-${name}`,
+    readRoute(`${path}/config`, {
+      summary: "Shows when keys are rotated automatically.",
+      operationId: `read-${configId}`,
       answers: injectedAnswer({ enabled: "boolean", max_operations: "integer", interval: "any" }),
       handle: async ({ env, installation }) => {
         const { settings } = await systemOf(env).keyUse(installation.keys.terms[0].version);
         const { enabled, maxOperations, interval } = settings;
         const shown = interval === 0 ? 0 : formatDuration(interval);
-        return ok(injectedReply({ enabled, max_operations: maxOperations, interval: shown }));
+        return injectedReply({ enabled, max_operations: maxOperations, interval: shown });
       },
     }),
-
-    simpleRoute("update", path, {
-      summary: "Sets when keys are rotated by themselves.",
-      operationId: `configure-${name}`,
+    simpleRoute("update", `${path}/config`, {
+      summary: "Sets when keys are rotated automatically.",
+      operationId: `configure-${configId}`,
       answers: NO_CONTENT,
       input: ROTATION,
       handle: async ({ env, fields }) => {
@@ -85,5 +63,5 @@ export const KEY_ROUTES: readonly Route[] = [
         return doneReply(await systemOf(env).configureRotation({ enabled, maxOperations, interval }));
       },
     }),
-  ]),
-];
+  ];
+}

@@ -12,26 +12,25 @@ import { changedReply } from "../changed-reply.ts";
 
 const QUOTA = `sys/quotas/rate-limit/${namedSegment("name")}`;
 
-/** The reference shows a type of quota, of which there is one, and takes it back. */
 const QUOTA_FIELDS = fieldSchema({
-  type: text().describe("Not looked at: there is one type"),
-  path: text().describe("A mount, or a path below one that `*` may end; empty for every request"),
-  role: text().describe("Logins at the mount by this role only"),
-  rate: decimal().describe("Requests of one client in an interval"),
-  interval: duration().describe("Length of an interval; one second when absent"),
-  block_interval: duration().describe("How long a client that sends more is refused, beyond its interval"),
-  inheritable: sent(flag(false)).describe("Kept for clients: there are no namespaces that could inherit"),
+  type: text().describe("Ignored: there is one type"),
+  path: text().describe("A mount, or a path below a mount, which may end in `*`; empty: every request"),
+  role: text().describe("Only logins at the mount with this role"),
+  rate: decimal().describe("Maximum number of requests of a client in an interval"),
+  interval: duration().describe("Length of an interval; a second by default"),
+  block_interval: duration().describe("How long a client above the limit is refused after the interval"),
+  inheritable: sent(flag(false)).describe("Stored for clients. There are no namespaces that could inherit"),
 });
 
 const CONFIG_FIELDS = fieldSchema({
   rate_limit_exempt_paths: list().describe(
-    "Beginnings of paths that no quota counts; `!` before one takes it out again",
+    "Beginnings of paths that no quota counts; `!` before one removes the exemption",
   ),
   enable_rate_limit_audit_logging: flag(DEFAULT_QUOTA_CONFIG.auditLogging).describe(
-    "Every refusal is on record, not only the first of each client and interval",
+    "True: every refusal is in the audit log. False: the first of each client and interval",
   ),
   enable_rate_limit_response_headers: flag(DEFAULT_QUOTA_CONFIG.responseHeaders).describe(
-    "Answers say how many requests are left",
+    "True: answers have headers with the number of requests that are left",
   ),
 });
 
@@ -52,7 +51,7 @@ const CONFIG_VIEW = view<QuotaConfig>({
   enable_rate_limit_response_headers: ["boolean", (config) => config.responseHeaders],
 });
 
-/** Rate limit quotas: how many requests of one kind each client address may send. */
+/** Rate limit quotas: limits on the requests of each client address. */
 export const QUOTA_ROUTES: readonly Route[] = withParameters({ name: "Name of the quota" }, [
   listRoute("sys/quotas/rate-limit", {
     summary: "Lists the names of all rate limit quotas.",
@@ -75,7 +74,7 @@ export const QUOTA_ROUTES: readonly Route[] = withParameters({ name: "Name of th
   }),
 
   simpleRoute("update", QUOTA, {
-    summary: "Makes or replaces a rate limit quota of the installation, a mount, a path below one, or a role.",
+    summary: "Creates or replaces a rate limit quota of the installation, a mount, a path below a mount, or a role.",
     operationId: "rate-limit-quotas-write",
     answers: NO_CONTENT,
     input: QUOTA_FIELDS,
@@ -95,14 +94,14 @@ export const QUOTA_ROUTES: readonly Route[] = withParameters({ name: "Name of th
   }),
 
   showRoute("sys/quotas/config", {
-    summary: "Shows what holds for all rate limit quotas.",
+    summary: "Shows the settings of all rate limit quotas.",
     operationId: "rate-limit-quotas-read-configuration",
     view: CONFIG_VIEW,
     read: ({ env }) => systemOf(env).quotaConfig(),
   }),
 
   simpleRoute("update", "sys/quotas/config", {
-    summary: "Replaces what holds for all rate limit quotas; what is not sent is set back.",
+    summary: "Replaces the settings of all rate limit quotas. Settings that are not sent get their defaults.",
     operationId: "rate-limit-quotas-configure",
     answers: NO_CONTENT,
     input: CONFIG_FIELDS,

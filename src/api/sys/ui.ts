@@ -3,19 +3,17 @@ import { readRoute } from "../../auth/record-routes.ts";
 import { type Answered, type OpenContext, openRoute, type Route } from "../../auth/route.ts";
 import { dataAnswer } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
-import { DENIED, err, ok } from "../../base/result.ts";
+import { DENIED, err } from "../../base/result.ts";
 import { aclOfToken } from "../../identity/standing.ts";
 import { resultantAcl } from "../../policy/ui.ts";
-import type { Installation } from "../../system/installation.ts";
 import { dataReply } from "../../wire/reply.ts";
 import { fixedMounts, MOUNT_VIEW, type MountAtPath, optionsOf, shownMounts } from "./mounts/view.ts";
 
-/** What user interfaces ask before they show anything. */
+/** Endpoints for user interfaces: mounts, and what a caller may do. */
 export const UI_ROUTES: readonly Route[] = [
   openRoute("read", "sys/internal/ui/mounts", {
-    summary: "Lists the mounts that the caller reaches; without a token those that are to be seen before login.",
+    summary: "Lists the mounts that the caller can use; without a token those that are visible before login.",
     operationId: "internal-ui-list-enabled-visible-mounts",
-    fields: {},
     answers: dataAnswer({ auth: { "*": "object" }, secret: { "*": "object" } }),
     handle: listMounts,
   }),
@@ -23,44 +21,45 @@ export const UI_ROUTES: readonly Route[] = [
     summary: "Shows the mount of a path.",
     operationId: "internal-ui-read-mount-information",
     parameters: { path: "A path below the mount" },
-    fields: {},
     answers: dataAnswer({ ...MOUNT_VIEW.shape, path: "string" }),
     handle: readMount,
   }),
   readRoute("sys/internal/ui/resultant-acl", {
-    summary: "Shows all that the caller's policies grant.",
+    summary: "Shows all capabilities that the caller's policies grant.",
     operationId: "internal-ui-read-resultant-acl",
     answers: dataAnswer({ root: "boolean", "exact_paths?": { "*": "object" }, "glob_paths?": { "*": "object" } }),
     handle: async ({ env, installation, caller }) => {
       const acl = await aclOfToken(env, installation, caller.record);
-      return acl.ok ? ok(dataReply({ ...resultantAcl(acl.value, currentTime()) })) : acl;
+      return acl.ok ? dataReply({ ...resultantAcl(acl.value, currentTime()) }) : acl;
     },
   }),
 ];
 
-/** Without a token only the auth methods that are to be seen before login, with little; with one all that it reaches. */
 async function listMounts(context: OpenContext): Answered {
   const { loaded } = context;
   if (!loaded.ok) return loaded;
   const installation = loaded.value;
-  if (context.request.token === "") return ok(dataReply({ auth: unauthenticatedMounts(installation), secret: {} }));
+  const { mounts } = installation;
+  if (context.request.token === "") {
+    const visible = mounts.filter(({ config }) => config.listingVisibility === "unauth");
+    const shown = visible.map(({ path, type, description }) => [path, { type, description, options: optionsOf(type) }]);
+    return dataReply({ auth: Object.fromEntries(shown), secret: {} });
+  }
   const acl = await aclOfRequest(context.env, installation, context.request);
   if (!acl) return err(DENIED);
   const now = currentTime();
-  const reached = (prefix: string, mounts: readonly MountAtPath[]) =>
-    shownMounts(mounts.filter(([path]) => acl.grantsAnythingUnder(prefix + path, now)));
-  return ok(
-    dataReply({
-      auth: reached(
-        "auth/",
-        installation.mounts.map((mount) => [mount.path, mount]),
-      ),
-      secret: reached("", await fixedMounts(installation.clusterId)),
-    }),
-  );
+  const usable = (prefix: string, all: readonly MountAtPath[]) =>
+    shownMounts(all.filter(([path]) => acl.grantsAnythingUnder(prefix + path, now)));
+  return dataReply({
+    auth: usable(
+      "auth/",
+      mounts.map((mount) => [mount.path, mount]),
+    ),
+    secret: usable("", await fixedMounts(installation.clusterId)),
+  });
 }
 
-/** A path without a mount and a path that the caller cannot reach get the same answer. */
+/** A path without a mount and a path that the caller may not use get the same answer. */
 async function readMount(context: OpenContext): Answered {
   const { loaded } = context;
   if (!loaded.ok) return loaded;
@@ -79,13 +78,5 @@ async function readMount(context: OpenContext): Answered {
       message: "preflight capability check returned 403, please ensure client's policies grant access to the path",
     });
   }
-  return ok(dataReply({ ...MOUNT_VIEW.show(found[1]), path: found[0] }));
-}
-
-function unauthenticatedMounts({ mounts }: Installation): Record<string, unknown> {
-  return Object.fromEntries(
-    mounts
-      .filter(({ config }) => config.listingVisibility === "unauth")
-      .map(({ path, type, description }) => [path, { type, description, options: optionsOf(type) }]),
-  );
+  return dataReply({ ...MOUNT_VIEW.show(found[1]), path: found[0] });
 }

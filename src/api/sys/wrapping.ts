@@ -22,40 +22,39 @@ import { ANY_FIELDS, fieldSchema, unread, type Values } from "../../wire/fields.
 import { answerOfValue, dataReply, RESPONSE_PATH, type StoredAnswer } from "../../wire/reply.ts";
 import type { GroveRequest } from "../../wire/request.ts";
 
-/**
- * The message for every token that holds no wrapped answer: unknown, used, expired, or of another kind.
- * It is the reference's (sys/wrapping).
- */
+/** The failure for every token that holds no wrapped answer. The message is the reference's (sys/wrapping). */
 const NO_ANSWER = invalid("wrapping token is not valid or does not exist");
 
-const FIELDS = fieldSchema({ token: unread("string").describe("The wrapping token; that of the request unless sent") });
+const FIELDS = fieldSchema({
+  token: unread("string").describe("The wrapping token; the token of the request by default"),
+});
 type Fields = Values<typeof FIELDS>;
 
-/** Wrapping tokens: made on demand, looked at, exchanged for their answer or for another of their kind. */
+/** Wrapping tokens: creation, look-up, and exchange for the wrapped answer or for another wrapping token. */
 export const WRAPPING_ROUTES: readonly Route[] = [
-  // The answer to this request is what was sent; the header that it must carry has it wrapped like any other answer.
+  // The handler answers with what was sent. The wrapping header, which is required, has any answer wrapped.
   tokenRoute("update", "sys/wrapping/wrap", {
-    summary: "Answers what was sent, wrapped: a token that gives it once.",
+    summary: "Wraps what was sent: returns a token that can be exchanged for it once.",
     operationId: "wrap",
-    fields: { "*": { shape: "any", description: "Whatever is to be wrapped" } },
+    fields: { "*": { shape: "any", description: "Any field is wrapped" } },
     answers: { kind: "wrapped" },
     input: ANY_FIELDS,
     prepare: async ({ request }) =>
       request.wrapTtlSeconds > 0 ? ok(null) : refuse("endpoint requires response wrapping to be used"),
-    handle: async ({ fields }) => ok(dataReply(fields)),
+    handle: async ({ fields }) => dataReply(fields),
   }),
 
-  // The holder of a wrapping token may check it before use without any other right.
+  // The holder of a wrapping token needs no other token to check it before use.
   openRoute(["read", "update"], "sys/wrapping/lookup", {
-    summary: "Tells when and for which path a wrapping token was made.",
+    summary: "Shows when and for which path a wrapping token was created.",
     operationId: { read: "read-wrapping-properties2", update: "read-wrapping-properties" },
-    fields: { token: { shape: "string", description: "The wrapping token; that of the request unless sent" } },
+    fields: { token: { shape: "string", description: "The wrapping token; the token of the request by default" } },
     answers: dataAnswer({ creation_path: "string", creation_time: "string", creation_ttl: "integer" }),
     handle: lookUp,
   }),
 
   tokenRoute<Fields, TargetedAction>("update", "sys/wrapping/unwrap", {
-    summary: "Takes the answer that a wrapping token holds.",
+    summary: "Exchanges a wrapping token for its answer.",
     operationId: "unwrap",
     answers: [ENVELOPE, NO_CONTENT],
     input: FIELDS,
@@ -70,7 +69,7 @@ export const WRAPPING_ROUTES: readonly Route[] = [
   }),
 
   tokenRoute<Fields, TargetedAction>("update", "sys/wrapping/rewrap", {
-    summary: "Exchanges a wrapping token for another of the same answer.",
+    summary: "Exchanges a wrapping token for another one with the same answer.",
     operationId: "rewrap",
     answers: { kind: "wrapped" },
     input: FIELDS,
@@ -89,19 +88,11 @@ async function lookUp({ env, request, loaded }: OpenContext): Answered {
   const outcome = targeted && (await treeOf(env, targeted.treeId)?.act(targeted.action));
   if (!outcome?.ok || outcome.value.kind !== "wrapped") return err(NO_ANSWER);
   const { creationTtl, createdAt, path } = outcome.value.token;
-  return ok(
-    dataReply({
-      creation_path: path,
-      creation_time: new Date(createdAt).toISOString(),
-      creation_ttl: creationTtl,
-    }),
-  );
+  const created = new Date(createdAt).toISOString();
+  return dataReply({ creation_path: path, creation_time: created, creation_ttl: creationTtl });
 }
 
-/**
- * What is wrong with the form of the token that a request names, in its body or else as its own.
- * Messages are the reference's (sys/wrapping).
- */
+/** Checks the form of the wrapping token, in the body or in the header. Messages are the reference's (sys/wrapping). */
 function tokenProblem({ data, token }: GroveRequest): Failure | null {
   const problem =
     data.token === undefined
@@ -113,8 +104,9 @@ function tokenProblem({ data, token }: GroveRequest): Failure | null {
 }
 
 /**
- * The wrapping token of a request. One that a third party hands in is in the body; else it is the caller's own, where
- * that is allowed (`own`).
+ * Returns the action on the wrapping token of a request: the token in the body, or else the caller's own.
+ *
+ * @param own true to unwrap: the caller's own token is allowed, and the token is revoked. False to rewrap.
  */
 async function prepareByToken(context: PresentedContext<Fields>, own: boolean): Promise<Result<TargetedAction>> {
   const { env, request, installation, fields, presented } = context;
@@ -144,8 +136,8 @@ async function targetedBy(
 }
 
 /**
- * The new token is made before the old one is taken, so a crash in between loses nothing. Of two calls at once only one
- * takes the old token; what the other has made dies unseen.
+ * Creates the new token before it revokes the old one, so a crash in between loses nothing. Of two requests at once only
+ * one revokes the old token; the new token of the other is revoked before anyone gets it.
  */
 async function rewrap(context: CallContext<unknown, TargetedAction>): Answered {
   const { env, installation, prepared, caller, request } = context;
@@ -158,8 +150,8 @@ async function rewrap(context: CallContext<unknown, TargetedAction>): Answered {
   const asked = endRequestOf(caller, request);
   const taken = await treeOf(env, prepared.treeId)?.act({ kind: "unwrap", target, take: true, asked });
   if (taken?.ok) return ok({ kind: "wrapped", wrapInfo: wrapped.value });
-  const unseen = await targetedBy(env, installation, wrapped.value.token, { take: true, asked });
-  if (unseen) await treeOf(env, unseen.treeId)?.act(unseen.action);
+  const unused = await targetedBy(env, installation, wrapped.value.token, { take: true, asked });
+  if (unused) await treeOf(env, unused.treeId)?.act(unused.action);
   return err(NO_ANSWER);
 }
 

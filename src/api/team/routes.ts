@@ -26,9 +26,8 @@ export const DISCOVERY_ROUTES: readonly Route[] = [
   openRoute("read", ".well-known/terraform.json", {
     summary: "Answers the base path of the interface of teams, for clients of the Terraform ecosystem.",
     operationId: "terraform-discovery",
-    fields: {},
     answers: plainAnswer({ "*": "string" }),
-    handle: async () => ok(plainReply({ "tfe.v2": TEAMS_BASE, "tfe.v2.1": TEAMS_BASE, "tfe.v2.2": TEAMS_BASE })),
+    handle: async () => plainReply({ "tfe.v2": TEAMS_BASE, "tfe.v2.1": TEAMS_BASE, "tfe.v2.2": TEAMS_BASE }),
   }),
 ];
 
@@ -40,7 +39,6 @@ export const TEAM_ROUTES: readonly Route[] = withParameters(PARAMETERS, [
   openRoute(["read", "head"], "ping", {
     summary: "Answers only the headers that clients read first.",
     operationId: "teams-ping",
-    fields: {},
     answers: NO_CONTENT,
     handle: async () => ok(EMPTY),
   }),

@@ -156,5 +156,5 @@ async function document(
 ): Answered {
   if (!team) return NOT_FOUND;
   const show = await teamsFor(context);
-  return ok(plainReply({ data: show(team), ...included }));
+  return plainReply({ data: show(team), ...included });
 }

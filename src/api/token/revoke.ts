@@ -1,20 +1,20 @@
 import { type Answered, type CallContext, type PresentedContext, type Route, tokenRoute } from "../../auth/route.ts";
 import { DONE_OR_WARNED, type RouteDescription } from "../../auth/route-description.ts";
 import {
-  accessorTarget,
   askedBy,
   inCallersTree,
   type NamedToken,
+  onAccessor,
+  onToken,
   outcomeOf,
-  readTargetToken,
   refuseWhileAlive,
-  type TargetedAction,
-  tokenTarget,
 } from "../../auth/target.ts";
 import { invalid, ok, type Result, refuse } from "../../base/result.ts";
-import type { TargetAction } from "../../token/actions.ts";
-import { type FieldSchema, fieldSchema, NO_FIELDS, text, unread } from "../../wire/fields.ts";
+import type { RevokeAction, Target } from "../../token/actions.ts";
+import { fieldSchema, NO_FIELDS, text, unread } from "../../wire/fields.ts";
 import { EMPTY, type Reply } from "../../wire/reply.ts";
+
+const TOKEN = fieldSchema({ token: unread("string").describe("The token") });
 
 /**
  * `revoke`, `revoke-self`, `revoke-accessor` and `revoke-orphan` (also with the token in the URL).
@@ -22,76 +22,65 @@ import { EMPTY, type Reply } from "../../wire/reply.ts";
  */
 export const REVOKE_ROUTES: readonly Route[] = [
   tokenRoute("update", "revoke", {
-    summary: "Revokes a token and all below it.",
+    summary: "Revokes a token and all its descendants.",
     operationId: "revoke",
     answers: DONE_OR_WARNED,
-    input: fieldSchema({ token: unread("string").describe("The token") }),
-    prepare: (context) => prepareByToken(context, context.fields.token, "revoke"),
+    input: TOKEN,
+    prepare: (context) => revocationOf(context, context.fields.token, "revoke"),
     action: async (context) => inCallersTree(context, context.prepared),
-    // Revoking twice is no error: what the caller wanted is so.
+    // Revoking a token again is no error: the token is revoked, as the caller wants.
     handle: (context) => revoke(context, ok(EMPTY)),
   }),
 
   tokenRoute("update", "revoke-self", {
-    summary: "Revokes the token of the request and all below it.",
+    summary: "Revokes the token of the request and all its descendants.",
     operationId: "revoke-self",
     answers: DONE_OR_WARNED,
-    input: fieldSchema({ token: unread("string").describe("The token") }),
-    async prepare({ presented, request }) {
+    input: TOKEN,
+    async prepare({ presented, request }): Promise<Result<NamedToken<RevokeAction>>> {
       if (presented.kind !== "service") return refuse(`${presented.kind} tokens cannot be revoked`);
-      const { treeId } = presented.credential;
-      const action: TargetAction = { kind: "revoke", target: { by: "self" }, asked: askedBy(request) };
-      return ok({ treeId, action } satisfies TargetedAction);
+      const action = { kind: "revoke", target: { by: "self" }, asked: askedBy(request) } as const;
+      return ok({ treeId: presented.credential.treeId, action, text: presented.text });
     },
     action: async (context) => inCallersTree(context, context.prepared),
     handle: (context) => revoke(context, ok(EMPTY)),
   }),
 
   tokenRoute("update", "revoke-accessor", {
-    summary: "Revokes the token that an accessor belongs to and all below it.",
+    summary: "Revokes the token that has this accessor, and all its descendants.",
     operationId: "revoke-accessor",
     answers: DONE_OR_WARNED,
     input: fieldSchema({ accessor: text().describe("The accessor of the token") }),
-    async prepare(context): Promise<Result<NamedToken>> {
-      const { accessor } = context.fields;
-      if (accessor === "") return refuse("missing accessor");
-      const found = await accessorTarget(context.installation.keys, accessor);
-      const asked = askedBy(context.request);
-      return ok(found && { treeId: found.treeId, action: { kind: "revoke", target: found.target, asked } });
-    },
+    prepare: (context) =>
+      onAccessor(context, context.fields.accessor, (target) => ({
+        kind: "revoke",
+        target,
+        asked: askedBy(context.request),
+      })),
     action: async (context) => inCallersTree(context, context.prepared),
     handle: (context) => revoke(context, ok({ kind: "empty", warnings: ["No token found with this accessor"] })),
   }),
 
-  revokeOrphanRoute(
-    "revoke-orphan",
-    { summary: "Revokes a token; what is below it becomes orphans.", operationId: "revoke-orphan" },
-    fieldSchema({ token: unread("string").describe("The token") }),
-  ),
-  revokeOrphanRoute(
-    "revoke-orphan/:token",
-    {
-      summary: "Revokes the token in the path; what is below it becomes orphans.",
-      operationId: "revoke-orphan-with-token-in-path",
-      parameters: { token: "The token, as older clients send it" },
-    },
-    NO_FIELDS,
-  ),
+  revokeOrphanRoute("revoke-orphan", {
+    summary: "Revokes a token. Its children become orphans.",
+    operationId: "revoke-orphan",
+  }),
+  revokeOrphanRoute("revoke-orphan/:token", {
+    summary: "Revokes the token in the path. Its children become orphans.",
+    operationId: "revoke-orphan-with-token-in-path",
+    parameters: { token: "The token, as older clients send it" },
+  }),
 ];
 
-/** The token without its children. Asks for sudo on its own path, also where the token is in the URL. */
-function revokeOrphanRoute(
-  path: string,
-  description: Omit<RouteDescription, "answers">,
-  input: FieldSchema<{ token?: unknown }>,
-): Route {
-  return tokenRoute("update", path, {
+/** Defines the revocation of a token without its children. It needs sudo on its own path, also with the token in the URL. */
+function revokeOrphanRoute(path: string, description: Omit<RouteDescription, "answers">): Route {
+  return tokenRoute<{ readonly token?: unknown }, NamedToken>("update", path, {
     ...description,
     answers: DONE_OR_WARNED,
-    input,
+    input: description.parameters ? NO_FIELDS : TOKEN,
     secretPath: true,
-    prepare: (context) => prepareByToken(context, context.params.token ?? context.fields.token, "revoke_orphan"),
-    // Sudo is checked in the handler, from the verdict of the tree; so the action is not part of that call.
+    prepare: (context) => revocationOf(context, context.params.token ?? context.fields.token, "revoke_orphan"),
+    // The verdict of the tree says whether the caller has sudo. So the action is not part of the call that authenticates.
     async handle(context) {
       if (!context.verdict.sudo) return refuse("root or sudo privileges required to revoke and orphan");
       return revoke(context, refuse("token to revoke not found"));
@@ -99,20 +88,16 @@ function revokeOrphanRoute(
   });
 }
 
-async function prepareByToken(
+async function revocationOf(
   context: PresentedContext<unknown>,
   token: unknown,
-  kind: "revoke" | "revoke_orphan",
+  kind: RevokeAction["kind"],
 ): Promise<Result<NamedToken>> {
   if (token === undefined || token === "") return refuse("missing token ID");
-  const read = await readTargetToken(context, token);
-  if (!read.ok) return read;
-  if (!read.value) return ok(null);
-  if (read.value.kind !== "service") return ok({ unstored: read.value });
-  const { treeId, target } = tokenTarget(read.value);
-  // Not the path of the request: it can hold the token.
+  // Not the path of the request, which can contain the token.
   const path = kind === "revoke" ? "auth/token/revoke" : "auth/token/revoke-orphan";
-  return ok({ treeId, action: { kind, target, asked: askedBy({ id: context.request.id, path }) } });
+  const asked = askedBy({ id: context.request.id, path });
+  return onToken(context, token, (target: Target) => ({ kind, target, asked }));
 }
 
 async function revoke(context: CallContext<unknown, NamedToken>, notFound: Result<Reply>): Answered {

@@ -12,7 +12,7 @@ import { namedSegment } from "../../wire/path-name.ts";
 import { view } from "../../wire/view.ts";
 import { endBelow } from "../changed-reply.ts";
 
-/** What a read of a role shows. A field with a deprecated name shows its value there only when it was written by it. */
+/** A token role. A field with a deprecated name shows a value only if the role was written with that name. */
 export const ROLE_VIEW = view<TokenRole>({
   name: ["string", (role) => role.name],
   allowed_policies: [["string"], (role) => role.allowedPolicies],
@@ -43,7 +43,7 @@ function boundCidrs({ tokenBoundCidrs }: TokenRole): readonly string[] | undefin
   return tokenBoundCidrs.length > 0 ? tokenBoundCidrs : undefined;
 }
 
-/** A role's name in a path. */
+/** The name of a role in a path. */
 export const ROLE_NAME = namedSegment("role_name");
 
 /** `roles` and `roles/:role_name`. */
@@ -62,13 +62,13 @@ export const ROLE_ROUTES: readonly Route[] = withParameters({ role_name: "The na
   }),
 
   tokenRoute("update", `roles/${ROLE_NAME}`, {
-    summary: "Makes or changes a token role; fields that are not sent stay as they are.",
+    summary: "Creates or changes a token role. Fields that are not sent keep their values.",
     operationId: "write-role",
     answers: DONE_OR_WARNED,
     input: ROLE_FIELDS,
     createsOrUpdates: true,
     async prepare({ request, fields }) {
-      // Absent means "as before", so an explicit null must not pass for it where a type was meant to be chosen.
+      // An absent type keeps the stored one. A null is refused: it may come from a client that wanted to set a type.
       if (request.data.token_type === null) return refuse("Invalid 'token_type' value: null");
       const { role_name: _, ...sent } = fields;
       return ok(sent);
@@ -85,15 +85,15 @@ export const ROLE_ROUTES: readonly Route[] = withParameters({ role_name: "The na
     },
   }),
 
-  // Also of a role that is not there any more. Children of its tokens end with them.
+  // The role may have been deleted. The descendants of its tokens end as well.
   simpleRoute("update", `roles/${ROLE_NAME}/revoke-tokens`, {
-    summary: "Revokes all tokens that were made by a role, at once.",
+    summary: "Revokes all tokens that were created by a role, at once.",
     operationId: "revoke-tokens-of-role",
     answers: DONE_OR_WARNED,
-    // A field that would narrow this down, as others have, must not be ignored.
+    // An unknown field is refused: if a filter were ignored, more tokens would be revoked.
     input: strictSchema({}),
     handle: async (context) => {
-      // As for a revocation by prefix: who may write a role may not end what it made.
+      // Sudo is needed as for a revocation by prefix: a caller that may write a role may not end its tokens.
       if (!context.verdict.sudo) return err(DENIED);
       const prefix = `auth/token/create/${context.params.role_name ?? ""}/`;
       return endBelow(context, { mode: "revoke", prefix }, null);

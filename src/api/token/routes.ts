@@ -1,7 +1,6 @@
 import { type Route, simpleRoute } from "../../auth/route.ts";
 import { KEYS } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
-import { ok } from "../../base/result.ts";
 import { listAccessors } from "../../listing/inventory/queries.ts";
 import { publishRecent } from "../../listing/updates/recent.ts";
 import { fieldSchema } from "../../wire/fields.ts";
@@ -29,7 +28,7 @@ export const TOKEN_ROUTES: readonly Route[] = [
     input: fieldSchema(PAGE),
     handle: async ({ env, fields }) => {
       await publishRecent(env, currentTime());
-      return ok(keysReply(await listAccessors(env, fields.after, Math.max(0, fields.limit))));
+      return keysReply(await listAccessors(env, fields.after, Math.max(0, fields.limit)));
     },
   }),
 ];

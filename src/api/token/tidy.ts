@@ -2,45 +2,38 @@ import { readRoute } from "../../auth/record-routes.ts";
 import { type Route, simpleRoute } from "../../auth/route.ts";
 import { BEGUN, dataAnswer, ENVELOPE } from "../../auth/route-description.ts";
 import { formatTime } from "../../base/clock.ts";
-import { ok } from "../../base/result.ts";
 import { tidyOf } from "../../tidy/tidy.ts";
 import type { TidyRun } from "../../tidy/tidy-store.ts";
 import { NO_FIELDS } from "../../wire/fields.ts";
 import { dataReply, tidyReply } from "../../wire/reply.ts";
-import type { Shape } from "../../wire/view.ts";
-
-/** The runs are null, or false, where there is none. */
-const STATUS_SHAPE: Shape = {
-  state: "string",
-  running: "any",
-  last: "object | null",
-  background: { shards: "number", checked: "number", since: "string | null", failures: "number" },
-};
 
 /** `tidy`, and `tidy-status`, which only this server has. */
 export const TIDY_ROUTES: readonly Route[] = [
   simpleRoute("update", "tidy", {
-    summary: "Begins a tidy run, which compares all lists with the tokens that they are about.",
+    summary: "Starts a tidy run, which compares all lists with the stored tokens.",
     operationId: "tidy",
     answers: [BEGUN, ENVELOPE],
     input: NO_FIELDS,
-    handle: async ({ env }) => ok(tidyReply(await tidyOf(env).start())),
+    handle: async ({ env }) => tidyReply(await tidyOf(env).start()),
   }),
 
   readRoute("tidy-status", {
-    summary: "Tells where the tidy run stands, and what the last one did.",
+    summary: "Shows the state of the tidy run, and the result of the last one.",
     operationId: "tidy-status",
-    answers: dataAnswer(STATUS_SHAPE),
+    answers: dataAnswer({
+      state: "string",
+      running: "any",
+      last: "object | null",
+      background: { shards: "number", checked: "number", since: "string | null", failures: "number" },
+    }),
     handle: async ({ env }) => {
       const { running, last, shards } = await tidyOf(env).status();
-      return ok(
-        dataReply({
-          state: running ? "running" : last ? "finished" : "never run",
-          running: running && renderRun(running),
-          last: last && renderRun(last),
-          background: { ...shards, since: formatTime(shards.since) },
-        }),
-      );
+      return dataReply({
+        state: running ? "running" : last ? "finished" : "never run",
+        running: running && renderRun(running),
+        last: last && renderRun(last),
+        background: { ...shards, since: formatTime(shards.since) },
+      });
     },
   }),
 ];

@@ -57,7 +57,7 @@ describe("moving an auth mount", () => {
     holdWalks();
     const answer = await post("sys/remount", { from: "auth/old/place", to: "auth/new" });
     expect(answer.status).toBe(200);
-    expect(String(answer.body.warnings)).toContain("The mount is at its new place");
+    expect(String(answer.body.warnings)).toContain("The mount is at its new path");
     expect([await isAlive(token), await isAlive(batch), await isAlive(neighbour)]).toEqual([false, false, true]);
     expect(answer.body.migration_id).toBe(answer.body.data.migration_id);
     const id = String(answer.body.data.migration_id);

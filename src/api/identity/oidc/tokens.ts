@@ -1,13 +1,6 @@
 import { readRoute } from "../../../auth/record-routes.ts";
-import {
-  type Answered,
-  type CallContext,
-  type OpenContext,
-  openRoute,
-  type Route,
-  simpleRoute,
-} from "../../../auth/route.ts";
-import { dataAnswer, plainAnswer } from "../../../auth/route-description.ts";
+import { type CallContext, openRoute, type Route, simpleRoute } from "../../../auth/route.ts";
+import { type Answer, dataAnswer, plainAnswer } from "../../../auth/route-description.ts";
 import { currentTime } from "../../../base/clock.ts";
 import { err, NOT_FOUND, ok, type Result, refuse, UNAUTHENTICATED } from "../../../base/result.ts";
 import { loadEntity } from "../../../identity/standing.ts";
@@ -17,36 +10,43 @@ import { type KnownIssuer, loadPublishedKeys } from "../../../issuer/published-k
 import { maySign } from "../../../issuer/rules.ts";
 import { claimsFromTemplate } from "../../../issuer/template.ts";
 import { issuerUrl, pluginIssuerUrl, signToken, verifyToken } from "../../../issuer/tokens.ts";
-import { fieldSchema, text, type Values } from "../../../wire/fields.ts";
+import { fieldSchema, text } from "../../../wire/fields.ts";
 import { dataReply, plainReply, type Reply } from "../../../wire/reply.ts";
 
-const ROLE_NAME = { name: "The name of the role" };
-const INTROSPECT_FIELDS = fieldSchema({
-  token: text().describe("The token"),
-  client_id: text().describe("The audience of tokens; one is made unless sent"),
-});
-/** Characters of a token to introspect. */
+/** Maximum length of a token to introspect, in characters. */
 const MAX_TOKEN_LENGTH = 32_768;
 
-/** Issuing of identity tokens about callers, and introspection. */
+/** Identity tokens about callers, and their introspection. */
 export const TOKEN_ROUTES: readonly Route[] = [
   readRoute("identity/oidc/token/:name", {
     summary: "Signs an identity token about the caller.",
     operationId: "oidc-generate-token",
-    parameters: ROLE_NAME,
+    parameters: { name: "The name of the role" },
     answers: dataAnswer({ token: "string", client_id: "string", ttl: "integer" }),
-    handle: makeToken,
+    handle: signIdentityToken,
   }),
   simpleRoute("update", "identity/oidc/introspect", {
-    summary: "Tells whether an identity token is good.",
+    summary: "Tells whether an identity token is valid.",
     operationId: "oidc-introspect",
     answers: plainAnswer({ active: "boolean", "error?": "string" }),
-    input: INTROSPECT_FIELDS,
-    handle: introspect,
+    input: fieldSchema({
+      token: text().describe("The token"),
+      client_id: text().describe("The audience that the token must have; any audience by default"),
+    }),
+    handle: async ({ env, installation, request, fields }) => {
+      if (fields.token.length > MAX_TOKEN_LENGTH) return inactive("error parsing token");
+      const known = await loadPublishedKeys(env, installation);
+      const issuer = issuerUrl(known.issuer, request.baseUrl());
+      const verified = await verifyToken(known, fields.token, issuer, fields.client_id, currentTime());
+      if (!verified.ok) return inactive(verified.error);
+      const view = await loadEntity(env, verified.value.sub ?? "");
+      if (!view) return inactive("entity was not found");
+      return view.disabled ? inactive("entity is disabled") : plainReply({ active: true });
+    },
   }),
 ];
 
-async function makeToken({ env, installation, request, params, caller }: CallContext) {
+async function signIdentityToken({ env, installation, request, params, caller }: CallContext) {
   const found = await issuerOf(env).signerOfRole(params.name ?? "");
   if (!found) return refuse("role not found");
   const { role, signer } = found;
@@ -68,23 +68,11 @@ async function makeToken({ env, installation, request, params, caller }: CallCon
     claims: claims.value,
   };
   const token = await signToken(installation.keys, signer, content, now);
-  return ok(dataReply({ token, client_id: role.clientId, ttl: content.ttl }));
-}
-
-async function introspect({ env, installation, request, fields }: CallContext<Values<typeof INTROSPECT_FIELDS>>) {
-  if (fields.token.length > MAX_TOKEN_LENGTH) return inactive("error parsing token");
-  const known = await loadPublishedKeys(env, installation);
-  const issuer = issuerUrl(known.issuer, request.baseUrl());
-  const verified = await verifyToken(known, fields.token, issuer, fields.client_id, currentTime());
-  if (!verified.ok) return inactive(verified.error);
-  const view = await loadEntity(env, verified.value.sub ?? "");
-  if (!view) return inactive("entity was not found");
-  if (view.disabled) return inactive("entity is disabled");
-  return ok(plainReply({ active: true }));
+  return dataReply({ token, client_id: role.clientId, ttl: content.ttl });
 }
 
 function inactive(error: string): Result<Reply> {
-  return ok(plainReply({ active: false, error }));
+  return plainReply({ active: false, error });
 }
 
 const DISCOVERY = plainAnswer({
@@ -98,48 +86,48 @@ const KEY_SET = plainAnswer({ keys: [{ kty: "string", "*": "any" }] });
 /** Seconds for which caches may keep the discovery document of a configured issuer. */
 const DISCOVERY_MAX_AGE = 3600;
 
-/** The discovery document and the public keys, with which anybody verifies the issuer's tokens. */
+/** The discovery documents and the public keys, with which other services verify identity tokens. */
 export const DISCOVERY_ROUTES: readonly Route[] = [
-  openRoute("read", "identity/oidc/.well-known/openid-configuration", {
-    summary: "The OpenID discovery document of the issuer.",
-    operationId: "oidc-read-open-id-configuration",
-    fields: {},
-    answers: DISCOVERY,
-    // Without a configured issuer the document names the host that the client asked for: a cache must not answer others with it.
-    handle: (context) =>
-      published(context, (known) =>
-        discovery(issuerUrl(known.issuer, context.request.baseUrl()), known.issuer === "" ? 0 : DISCOVERY_MAX_AGE),
-      ),
-  }),
-  openRoute("read", "identity/oidc/.well-known/keys", {
-    summary: "The public keys of the issuer.",
-    operationId: "oidc-read-public-keys",
-    fields: {},
-    answers: KEY_SET,
-    handle: (context) => published(context, keySet),
-  }),
-  openRoute("read", "identity/oidc/plugins/.well-known/openid-configuration", {
-    summary: "The discovery document of the issuer of the identity tokens that auth mounts use.",
-    operationId: "oidc-read-plugins-open-id-configuration",
-    fields: {},
-    answers: DISCOVERY,
-    handle: (context) =>
-      published(context, (known) =>
-        known.issuer === "" ? NOT_FOUND : discovery(pluginIssuerUrl(known.issuer), DISCOVERY_MAX_AGE),
-      ),
-  }),
-  openRoute("read", "identity/oidc/plugins/.well-known/keys", {
-    summary: "The public keys of that issuer.",
-    operationId: "oidc-read-plugins-public-keys",
-    fields: {},
-    answers: KEY_SET,
-    handle: (context) => published(context, keySet),
-  }),
+  publicRoute(
+    ".well-known/openid-configuration",
+    "The OpenID discovery document of the issuer.",
+    "oidc-read-open-id-configuration",
+    DISCOVERY,
+    // An issuer that is not configured is the host that the client called: caches must not give it to other clients.
+    (known, baseUrl) => discovery(issuerUrl(known.issuer, baseUrl), known.issuer === "" ? 0 : DISCOVERY_MAX_AGE),
+  ),
+  publicRoute(".well-known/keys", "The public keys of the issuer.", "oidc-read-public-keys", KEY_SET, keySet),
+  publicRoute(
+    "plugins/.well-known/openid-configuration",
+    "The discovery document of the issuer of the identity tokens that auth mounts use.",
+    "oidc-read-plugins-open-id-configuration",
+    DISCOVERY,
+    ({ issuer }) => (issuer === "" ? NOT_FOUND : discovery(pluginIssuerUrl(issuer), DISCOVERY_MAX_AGE)),
+  ),
+  publicRoute(
+    "plugins/.well-known/keys",
+    "The public keys of that issuer.",
+    "oidc-read-plugins-public-keys",
+    KEY_SET,
+    keySet,
+  ),
 ];
 
-/** Answers public data, usually from this isolate's copy. */
-async function published({ env, loaded }: OpenContext, answer: (known: KnownIssuer) => Result<Reply>): Answered {
-  return loaded.ok ? answer(await loadPublishedKeys(env, loaded.value)) : loaded;
+/** Defines an endpoint that answers with public data, usually from this isolate's copy. */
+function publicRoute(
+  path: string,
+  summary: string,
+  operationId: string,
+  answers: Answer,
+  answer: (known: KnownIssuer, baseUrl: string) => Result<Reply>,
+): Route {
+  return openRoute("read", `identity/oidc/${path}`, {
+    summary,
+    operationId,
+    answers,
+    handle: async ({ env, request, loaded }) =>
+      loaded.ok ? answer(await loadPublishedKeys(env, loaded.value), request.baseUrl()) : loaded,
+  });
 }
 
 function discovery(issuer: string, maxAge: number): Result<Reply> {
@@ -150,9 +138,9 @@ function discovery(issuer: string, maxAge: number): Result<Reply> {
     subject_types_supported: ["public"],
     id_token_signing_alg_values_supported: SIGNING_ALGORITHMS,
   };
-  return ok(plainReply(document, maxAge));
+  return plainReply(document, maxAge);
 }
 
 function keySet({ jwks, maxAge }: KnownIssuer): Result<Reply> {
-  return ok(plainReply({ keys: jwks.keys }, jwks.keys.length > 0 ? maxAge : 0));
+  return plainReply({ keys: jwks.keys }, jwks.keys.length > 0 ? maxAge : 0);
 }

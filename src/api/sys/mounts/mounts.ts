@@ -14,7 +14,6 @@ import { currentTime } from "../../../base/clock.ts";
 import { parseDuration } from "../../../base/duration.ts";
 import { DENIED, err, type Failure, invalid, ok, type Result, refuse } from "../../../base/result.ts";
 import { walkOfMount } from "../../../lease/walk.ts";
-import type { EndJob } from "../../../lease/walk-job.ts";
 import type { Installation } from "../../../system/installation.ts";
 import { DEFAULT_MOUNT_CONFIG, newMount } from "../../../system/mount.ts";
 import { configureMount, type MountChange, mountTypeProblem, normalizeMountPath } from "../../../system/mount-rules.ts";
@@ -23,23 +22,10 @@ import { pathScope } from "../../../system/watermarks.ts";
 import { fieldSchema, flag, list, NO_FIELDS, objectOf, sent, text, unread, type Values } from "../../../wire/fields.ts";
 import { EMPTY, injectedReply, type Reply } from "../../../wire/reply.ts";
 import { changedReply, endBelow } from "../../changed-reply.ts";
-import { notBefore, readNotBefore } from "../../not-before.ts";
+import { notBefore, readPastTime } from "../../not-before.ts";
 import { fixedMounts, MOUNT_VIEW, shownMounts, TUNE_VIEW } from "./view.ts";
 
-/** What `sys/auth` says of a path without a mount. The message is the reference's. */
-function noAuthMount(path: string): Failure {
-  return invalid(`No auth engine at ${path}`);
-}
-
-/**
- * What `sys/mounts` says of a place without a mount; of an auth mount `path` begins with "auth/".
- * The message is the reference's.
- */
-function noEngine(path: string): Failure {
-  return invalid(`No secret engine mount at ${path}`);
-}
-
-/** Settings of the reference that clients send with every mount; Grove does not use them. */
+/** Settings that clients of the reference send with every mount. Grove does not use them. */
 const UNUSED_SETTINGS = {
   force_no_cache: unread("boolean").describe("Without effect"),
   options: unread("object").describe("Without effect"),
@@ -47,25 +33,24 @@ const UNUSED_SETTINGS = {
   plugin_version: unread("string").describe("Without effect"),
 };
 
-/** What can be set when a mount is enabled, and when it is tuned. */
+/** Settings that are set when a mount is enabled, and changed when it is tuned. */
 const SETTINGS = {
-  default_lease_ttl: text().describe("How long tokens live unless the login says else; `system` for the system's time"),
-  max_lease_ttl: text().describe("How long tokens live at most; `system` for the system's time"),
-  token_type: sent(text()).describe("The kind of tokens: `default-service`, `default-batch`, `service` or `batch`"),
-  listing_visibility: sent(text()).describe("`unauth`: listed for user interfaces before login"),
-  passthrough_request_headers: sent(list()).describe("Kept and shown"),
-  allowed_response_headers: sent(list()).describe("Kept and shown"),
-  audit_non_hmac_request_keys: sent(list()).describe("Fields that the audit log shows as they are"),
-  audit_non_hmac_response_keys: sent(list()).describe("Kept and shown"),
+  default_lease_ttl: text().describe("Lifetime of tokens whose login sets none; `system`: the default of the system"),
+  max_lease_ttl: text().describe("Maximum lifetime of tokens; `system`: the maximum of the system"),
+  token_type: sent(text()).describe("Type of tokens: `default-service`, `default-batch`, `service` or `batch`"),
+  listing_visibility: sent(text()).describe("`unauth`: user interfaces can list the mount before login"),
+  passthrough_request_headers: sent(list()).describe("Stored and shown, without effect"),
+  allowed_response_headers: sent(list()).describe("Stored and shown, without effect"),
+  audit_non_hmac_request_keys: sent(list()).describe("Fields that the audit log contains in clear text"),
+  audit_non_hmac_response_keys: sent(list()).describe("Stored and shown, without effect"),
   location_hint: sent(text()).describe(
-    "Where tokens are stored: a location hint of Cloudflare's; empty for near the client",
+    "Where tokens are stored: a location hint of Cloudflare; empty: near the client",
   ),
 };
 
-/** The settings as a field of the request that enables a mount. */
 const MOUNT_CONFIG = fieldSchema({ ...SETTINGS, ...UNUSED_SETTINGS });
 
-/** What the settings of a request change. `description` is undefined when it stays. */
+/** @param description undefined: it is not changed. */
 function readSettings(settings: Values<typeof MOUNT_CONFIG>, description: string | undefined): Result<MountChange> {
   const defaultLeaseTtl = readTtl(settings.default_lease_ttl);
   if (defaultLeaseTtl === undefined) return refuse("unable to parse default TTL");
@@ -85,7 +70,7 @@ function readSettings(settings: Values<typeof MOUNT_CONFIG>, description: string
   });
 }
 
-/** Seconds; null when nothing was sent; undefined for what is no lifetime. `system` goes back to the system's. */
+/** Reads a lifetime in seconds: null when none was sent, 0 for `system`, undefined for an invalid value. */
 function readTtl(sent: string): number | null | undefined {
   if (sent === "") return null;
   if (sent === "system") return 0;
@@ -93,18 +78,16 @@ function readTtl(sent: string): number | null | undefined {
   return parsed.ok && parsed.value >= 0 ? parsed.value : undefined;
 }
 
-/** Fields of the request that enables a mount. */
 const ENABLE_FIELDS = fieldSchema({
   type: text().describe("The type of the auth method"),
-  description: text().describe("For people"),
-  config: objectOf(MOUNT_CONFIG).describe("The tuning of the mount"),
-  local: flag(false).describe("Kept and shown"),
+  description: text().describe("Description of the mount"),
+  config: objectOf(MOUNT_CONFIG).describe("The settings of the mount"),
+  local: flag(false).describe("Stored and shown, without effect"),
   seal_wrap: unread("boolean").describe("Without effect"),
   external_entropy_access: unread("boolean").describe("Without effect"),
   ...UNUSED_SETTINGS,
 });
 
-/** Enables an auth method at a path that no mount has. */
 async function enableMount({ env, params, fields, methods }: CallContext<Values<typeof ENABLE_FIELDS>>): Answered {
   const problem = mountTypeProblem(fields.type, [...methods.keys()]);
   if (problem) return refuse(problem);
@@ -113,89 +96,86 @@ async function enableMount({ env, params, fields, methods }: CallContext<Values<
   const config = configureMount(DEFAULT_MOUNT_CONFIG, change.value);
   if (!config.ok) return refuse(config.error);
   const path = normalizeMountPath(params.path ?? "");
-  const mount = newMount({
-    path,
-    type: fields.type,
-    description: fields.description,
-    config: config.value,
-    ...(fields.local && { local: true }),
-  });
+  const { type, description } = fields;
+  const mount = newMount({ path, type, description, config: config.value, ...(fields.local && { local: true }) });
   return changedReply(env, await systemOf(env).enableMount(mount));
 }
 
-/** Disables a mount. From the answer on the mount is gone, its place is free, and nothing that it issued is accepted. */
+/** Disables a mount. When this is answered, its path is free, and no token that it issued is accepted. */
 async function disableMount({ env, params, caller, request }: CallContext): Answered {
   const path = normalizeMountPath(params.path ?? "");
   if (path === "token/") return refuse("token credential backend cannot be disabled");
   const mount = await systemOf(env).findMount(path);
   if (!mount) return ok(EMPTY);
   const { uuid, type } = mount;
-  const job: EndJob = {
+  const ended = await walkOfMount(env, uuid).endTokens({
     mode: "revoke",
     prefix: `auth/${path}`,
     createdBefore: null,
     mount: { path, uuid, type },
     asked: endRequestOf(caller, request),
-  };
+  });
   // Without a warning about other isolates: clients expect 204.
-  return changedReply(env, await walkOfMount(env, uuid).endTokens(job));
+  return changedReply(env, ended);
 }
 
-/** How the path of the tuning of a mount ends. */
+/** The end of the path of a mount's settings. */
 const TUNE_SUFFIX = /\/tune$/;
 
+const TUNE_SHAPE = { ...TUNE_VIEW.shape, "not_before?": "string" } as const;
+
 const TUNE_FIELDS = fieldSchema({
-  description: sent(text()).describe("For people"),
+  description: sent(text()).describe("Description of the mount"),
   ...SETTINGS,
-  not_before: text().describe("`now` or a time: tokens that the mount gave before are not accepted any more"),
+  not_before: text().describe("`now` or a time: tokens that the mount issued before are refused"),
   ...UNUSED_SETTINGS,
   user_lockout_config: unread("object").describe("Without effect"),
 });
 
-/** Reading and changing the tuning of an auth mount, at one of the places where clients do so. */
-function tuneMountRoutes(path: string, ids: Readonly<Record<"read" | "write", string>>): Route[] {
+/** Defines the routes of the settings of an auth mount, at one of the two paths that clients use. */
+function tuneRoutes(path: string, readId: string, writeId: string): Route[] {
   return [
     readRoute(path, {
-      summary: "Shows the tuning of an auth mount.",
-      operationId: ids.read,
-      answers: injectedAnswer({ ...TUNE_VIEW.shape, "not_before?": "string" }),
+      summary: "Shows the settings of an auth mount.",
+      operationId: readId,
+      answers: injectedAnswer(TUNE_SHAPE),
       handle: async ({ installation, params }) => {
         const mountPath = tunedPath(params);
         const mount = installation.mountAt(mountPath);
         if (!mount) return err(noAuthMount(mountPath));
         const time = notBefore(installation.watermarks, pathScope(`auth/${mountPath}`));
-        return ok(injectedReply({ ...TUNE_VIEW.show(mount), ...(time !== null && { not_before: time }) }));
+        return injectedReply({ ...TUNE_VIEW.show(mount), ...(time !== null && { not_before: time }) });
       },
     }),
     simpleRoute("update", path, {
-      summary: "Changes the tuning of an auth mount.",
-      operationId: ids.write,
+      summary: "Changes the settings of an auth mount.",
+      operationId: writeId,
       answers: DONE_OR_WARNED,
       input: TUNE_FIELDS,
       handle: async (context) => {
         const { env, params, fields, verdict } = context;
         const change = readSettings(fields, fields.description);
         if (!change.ok) return change;
-        // It revokes, and below sys/mounts/ tuning asks for no sudo.
-        if (fields.not_before !== "" && !verdict.sudo) return err(DENIED);
-        const createdBefore = fields.not_before === "" ? ok(null) : readNotBefore(fields.not_before, currentTime());
+        const revokes = fields.not_before !== "";
+        // Revocation needs sudo. The policies do not ask for it at the path below sys/mounts/.
+        if (revokes && !verdict.sudo) return err(DENIED);
+        const createdBefore = revokes ? readPastTime(fields.not_before, "not_before", currentTime()) : ok(null);
         if (!createdBefore.ok) return createdBefore;
         const mountPath = tunedPath(params);
         const tuned = await systemOf(env).tuneMount(mountPath, change.value);
-        if (!tuned.ok) return tuned;
-        if (fields.not_before === "") return changedReply(env, tuned);
+        if (!tuned.ok || !revokes) return changedReply(env, tuned);
         return endBelow(context, { mode: "revoke", prefix: `auth/${mountPath}` }, createdBefore.value);
       },
     }),
   ];
 }
 
-/** The path of the mount that is tuned, as it is stored. */
+/** Returns the path of the mount whose settings are meant, as it is stored. */
 function tunedPath(params: Readonly<Record<string, string>>): string {
   return normalizeMountPath((params.path ?? "").replace(TUNE_SUFFIX, ""));
 }
 
-/** Auth mounts and their tuning, and what there is of other mounts. */
+/** Auth mounts with their settings, and the fixed mounts of every installation. */
 export const MOUNT_ROUTES: readonly Route[] = withParameters(
   { path: "The path of the mount" },
   withCanonicalPath(canonicalMountPath, [
@@ -204,26 +184,20 @@ export const MOUNT_ROUTES: readonly Route[] = withParameters(
       operationId: "auth-list-enabled-methods",
       answers: injectedAnswer({ "*": MOUNT_VIEW.shape }),
       handle: async ({ installation }) =>
-        ok(injectedReply(shownMounts(installation.mounts.map((mount) => [mount.path, mount])))),
+        injectedReply(shownMounts(installation.mounts.map((mount) => [mount.path, mount]))),
     }),
-    // Before the mounts themselves, whose paths can have several segments.
-    ...tuneMountRoutes("sys/auth/:path{.+/tune}", {
-      read: "auth-read-tuning-information",
-      write: "auth-tune-configuration-parameters",
-    }),
-    ...tuneMountRoutes("sys/mounts/auth/:path{.+/tune}", {
-      read: "mounts-read-auth-tuning-information",
-      write: "mounts-tune-auth-configuration-parameters",
-    }),
+    // Before the routes of mounts, whose paths can have several segments.
+    ...tuneRoutes("sys/auth/:path{.+/tune}", "auth-read-tuning-information", "auth-tune-configuration-parameters"),
+    ...tuneRoutes(
+      "sys/mounts/auth/:path{.+/tune}",
+      "mounts-read-auth-tuning-information",
+      "mounts-tune-auth-configuration-parameters",
+    ),
     readRoute("sys/mounts/:path{.+/tune}", {
-      summary: "Shows the tuning of a mount that every installation has.",
+      summary: "Shows the settings of a fixed mount.",
       operationId: "mounts-read-tuning-information",
-      answers: injectedAnswer({ ...TUNE_VIEW.shape, "not_before?": "string" }),
-      handle: async ({ installation, params }) => {
-        const path = tunedPath(params);
-        const mount = await fixedMountAt(installation, path);
-        return mount ? ok(injectedReply(TUNE_VIEW.show(mount))) : err(noEngine(path));
-      },
+      answers: injectedAnswer(TUNE_SHAPE),
+      handle: ({ installation, params }) => showFixed(installation, tunedPath(params), TUNE_VIEW),
     }),
     readRoute("sys/auth/:path{.+}", {
       summary: "Shows an auth mount.",
@@ -239,7 +213,7 @@ export const MOUNT_ROUTES: readonly Route[] = withParameters(
       handle: enableMount,
     }),
     simpleRoute("delete", "sys/auth/:path{.+}", {
-      summary: "Disables an auth mount: revokes all tokens that it gave, and deletes what it stored.",
+      summary: "Disables an auth mount: revokes all tokens that it issued, and deletes its data.",
       operationId: "auth-disable-method",
       answers: DONE_OR_WARNED,
       input: NO_FIELDS,
@@ -247,12 +221,11 @@ export const MOUNT_ROUTES: readonly Route[] = withParameters(
     }),
 
     readRoute("sys/mounts", {
-      summary: "Lists the mounts that every installation has.",
+      summary: "Lists the fixed mounts of every installation.",
       operationId: "mounts-list-secrets-engines",
       answers: injectedAnswer({ "*": MOUNT_VIEW.shape }),
-      handle: async ({ installation }) => ok(injectedReply(shownMounts(await fixedMounts(installation.clusterId)))),
+      handle: async ({ installation }) => injectedReply(shownMounts(await fixedMounts(installation.clusterId))),
     }),
-    // Clients that manage mounts of every kind read an auth mount here too.
     readRoute("sys/mounts/auth/:path{.+}", {
       summary: "Shows an auth mount, for clients that read mounts of every kind here.",
       operationId: "mounts-read-auth-configuration",
@@ -260,30 +233,36 @@ export const MOUNT_ROUTES: readonly Route[] = withParameters(
       handle: async (context) => readMount(context, (path) => noEngine(`auth/${path}`)),
     }),
     readRoute("sys/mounts/:path{.+}", {
-      summary: "Shows a mount that every installation has.",
+      summary: "Shows a fixed mount.",
       operationId: "mounts-read-configuration",
       answers: injectedAnswer(MOUNT_VIEW.shape),
-      handle: async ({ installation, params }) => {
-        const path = normalizeMountPath(params.path ?? "");
-        const mount = await fixedMountAt(installation, path);
-        return mount ? ok(injectedReply(MOUNT_VIEW.show(mount))) : err(noEngine(path));
-      },
+      handle: ({ installation, params }) => showFixed(installation, normalizeMountPath(params.path ?? ""), MOUNT_VIEW),
     }),
   ]),
 );
 
-/** Answers with an auth mount, or with what `missing` says of its path. */
 function readMount({ installation, params }: ReadyContext, missing: (path: string) => Failure): Result<Reply> {
   const path = normalizeMountPath(params.path ?? "");
   const mount = installation.mountAt(path);
-  return mount ? ok(injectedReply(MOUNT_VIEW.show(mount))) : err(missing(path));
+  return mount ? injectedReply(MOUNT_VIEW.show(mount)) : err(missing(path));
 }
 
-async function fixedMountAt({ clusterId }: Installation, path: string) {
-  return (await fixedMounts(clusterId)).find(([at]) => at === path)?.[1];
+async function showFixed({ clusterId }: Installation, path: string, { show }: typeof MOUNT_VIEW): Answered {
+  const mount = (await fixedMounts(clusterId)).find(([at]) => at === path)?.[1];
+  return mount ? injectedReply(show(mount)) : err(noEngine(path));
 }
 
-/** The path with that of the mount as it is stored, without the slash at its end. */
+/** The failure of `sys/auth` for a path without a mount. The message is the reference's. */
+function noAuthMount(path: string): Failure {
+  return invalid(`No auth engine at ${path}`);
+}
+
+/** The failure of `sys/mounts` for a path without a mount. The message is the reference's. */
+function noEngine(path: string): Failure {
+  return invalid(`No secret engine mount at ${path}`);
+}
+
+/** Returns the path with the mount's path as it is stored, without its trailing slash. */
 function canonicalMountPath(path: string): string {
   return path.replace(/^(sys\/(?:auth|mounts(?:\/auth)?)\/)(.*)$/s, (_, place: string, below: string) => {
     const mount = normalizeMountPath(below.replace(TUNE_SUFFIX, ""));

@@ -6,29 +6,24 @@ import { MAX_PATH_LENGTH } from "../../../base/limits.ts";
 import { NOT_FOUND, ok, type Result, refuse } from "../../../base/result.ts";
 import { walkOfMount } from "../../../lease/walk.ts";
 import { stalenessWarnings } from "../../../system/copy-age.ts";
-import { issuerOf, type MountMove } from "../../../system/mount.ts";
+import { issuerOf } from "../../../system/mount.ts";
 import { normalizeMountPath } from "../../../system/mount-rules.ts";
 import { systemOf } from "../../../system/system.ts";
 import { fieldSchema, text } from "../../../wire/fields.ts";
 import { changedReply } from "../../changed-reply.ts";
 
-const FIELDS = fieldSchema({
-  from: text().describe("Where the mount is, with `auth/` before it"),
-  to: text().describe("Where it shall be, with `auth/` before it"),
-});
+const MOVED = "The mount is at its new path. Tokens that it issued at the old path are not accepted any more";
 
-const MOVED = "The mount is at its new place, and nothing that it issued at the old one is accepted any more";
-
-/** Mounts that can't move. */
-const FIXED = ["cubbyhole/", "identity/", "sys/"];
-
-/** Moving an auth mount to another place. */
+/** Moves of auth mounts to other paths. */
 export const REMOUNT_ROUTES: readonly Route[] = [
   simpleRoute("update", "sys/remount", {
     summary: "Moves an auth mount to another path.",
     operationId: "remount",
     answers: injectedAnswer({ migration_id: "string" }),
-    input: FIELDS,
+    input: fieldSchema({
+      from: text().describe("The path of the mount, with `auth/` before it"),
+      to: text().describe("Its new path, with `auth/` before it"),
+    }),
     handle: async ({ env, fields, caller, request }) => {
       const paths = readPaths(fields.from, fields.to);
       if (!paths.ok) return paths;
@@ -49,9 +44,9 @@ export const REMOUNT_ROUTES: readonly Route[] = [
   }),
 
   readRoute("sys/remount/status/:migration_id", {
-    summary: "Tells how far the move of a mount is.",
+    summary: "Shows the state of a move of a mount.",
     operationId: "remount-status",
-    parameters: { migration_id: "The id that the move was answered with" },
+    parameters: { migration_id: "The id in the answer to the move" },
     answers: dataAnswer({
       migration_id: "string",
       migration_info: { source_mount: "string", target_mount: "string", status: "string" },
@@ -59,33 +54,31 @@ export const REMOUNT_ROUTES: readonly Route[] = [
     handle: async ({ env, params }) => {
       const move = (await systemOf(env).findMove(params.migration_id ?? ""))?.move;
       if (!move) return NOT_FOUND;
-      // After this answer the mount is found at its new path.
-      return changedReply(env, ok(move), {
-        kind: "data",
-        data: { migration_id: move.id, migration_info: infoOf(move) },
-      });
+      // A move is one step, so a move that is found has succeeded.
+      const info = { source_mount: `auth/${move.from}`, target_mount: `auth/${move.to}`, status: "success" };
+      // This reads the installation again, so that this isolate finds the mount at its new path.
+      return changedReply(env, ok(move), { kind: "data", data: { migration_id: move.id, migration_info: info } });
     },
   }),
 ];
 
-/** The two places below `auth/` as mounts are stored, or why there is nothing to move. */
+/** Reads the two paths, as they are stored: without `auth/`. */
 function readPaths(from: string, to: string): Result<{ readonly from: string; readonly to: string }> {
   if (from === "" || to === "") return refuse("both 'from' and 'to' path must be specified as a string");
   for (const [name, path] of [["from", from] as const, ["to", to] as const]) {
-    // A path of many slashes in a row takes time with the square of its length.
+    // Bounded here: to normalize many slashes in a row takes time with the square of the length.
     if (path.length > MAX_PATH_LENGTH) return refuse(`'${name}' path is too long`);
     if (path.trim() !== path) return refuse(`'${name}' path cannot contain trailing whitespace`);
   }
   const source = normalizeMountPath(from);
   const target = normalizeMountPath(to);
   if (!source.startsWith("auth/")) {
-    return refuse(FIXED.includes(source) ? `cannot remount "${source}"` : `no matching mount at "${source}"`);
+    return refuse(
+      ["cubbyhole/", "identity/", "sys/"].includes(source)
+        ? `cannot remount "${source}"`
+        : `no matching mount at "${source}"`,
+    );
   }
   if (!target.startsWith("auth/")) return refuse(`cannot remount auth mount to non-auth mount "${target}"`);
   return ok({ from: normalizeMountPath(source.slice(5)), to: normalizeMountPath(target.slice(5)) });
-}
-
-/** A move is one step, so one that is found is over. */
-function infoOf({ from, to }: MountMove): Record<string, string> {
-  return { source_mount: `auth/${from}`, target_mount: `auth/${to}`, status: "success" };
 }

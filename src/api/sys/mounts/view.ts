@@ -2,10 +2,10 @@ import { toHex } from "../../../crypto/bytes.ts";
 import { DEFAULT_MOUNT_CONFIG, type Mount, type MountConfig, SYSTEM_TTL_SECONDS } from "../../../system/mount.ts";
 import { inner, type ViewFields, view } from "../../../wire/view.ts";
 
-/** A mount of an auth method, or one that every installation has. */
+/** An auth mount, or a fixed mount, which every installation has. */
 interface ShownMount extends Pick<Mount, "type" | "description" | "accessor" | "uuid" | "local"> {
   readonly sealWrap?: boolean;
-  /** Without a type of tokens where none are made. */
+  /** Without a type of tokens for a mount that issues none. */
   readonly config: Omit<MountConfig, "tokenType"> & Partial<Pick<MountConfig, "tokenType">>;
 }
 
@@ -25,7 +25,6 @@ const SETTINGS: ViewFields<ShownMount> = {
   "location_hint?": ["string", ({ config }) => config.locationHint || undefined],
 };
 
-/** What reading shows of a mount. */
 export const MOUNT_VIEW = view<ShownMount>({
   type: ["string", ({ type }) => type],
   description: ["string", ({ description }) => description],
@@ -41,12 +40,12 @@ export const MOUNT_VIEW = view<ShownMount>({
   config: inner(SETTINGS),
 });
 
-/** What a list shows of mounts, by path. */
+/** Shows mounts by path. */
 export function shownMounts(mounts: readonly MountAtPath[]): Record<string, unknown> {
   return Object.fromEntries(mounts.map(([path, mount]) => [path, MOUNT_VIEW.show(mount)]));
 }
 
-/** What reading shows of the tuning of a mount: the system's lifetimes where it sets none. */
+/** The settings of a mount, with the lifetimes of the system where it sets none. */
 export const TUNE_VIEW = view<ShownMount>({
   description: ["string", ({ description }) => description],
   ...SETTINGS,
@@ -54,17 +53,17 @@ export const TUNE_VIEW = view<ShownMount>({
   max_lease_ttl: ["integer", ({ config }) => config.maxLeaseTtl || SYSTEM_TTL_SECONDS],
 });
 
-/** Types of mounts that no operator enables. */
+/** Types of mounts that exist without being enabled. */
 const FIXED_TYPES: ReadonlySet<string> = new Set(["token", "cubbyhole", "identity", "system"]);
 
-/** The options of a mount. For one that an operator enabled clients expect an object, if only an empty one. */
+/** The options of a mount. For an auth mount that was enabled, clients expect an object. */
 export function optionsOf(type: string): Record<string, never> | null {
   return FIXED_TYPES.has(type) ? null : {};
 }
 
 /**
- * The mounts that every installation has beside its auth methods, by path. Their ids come from the id of the
- * installation, so they stay what they are without being stored.
+ * Returns the fixed mounts: those of every installation besides its auth methods. Their ids are computed from the id of
+ * the installation, so they never change, although they are not stored.
  */
 export async function fixedMounts(clusterId: string): Promise<readonly MountAtPath[]> {
   const [cubbyhole, identity, system] = await Promise.all([

@@ -1,7 +1,7 @@
 import { initialize } from "../../../auth/initialize.ts";
-import { type Answered, type OpenContext, openRoute, type Route } from "../../../auth/route.ts";
-import { plainAnswer } from "../../../auth/route-description.ts";
-import { err, type Failure, ok } from "../../../base/result.ts";
+import { type Answered, type OpenContext, type OpenRoute, openRoute, type Route } from "../../../auth/route.ts";
+import { describeFields, plainAnswer, type RouteDescription } from "../../../auth/route-description.ts";
+import { err, type Failure } from "../../../base/result.ts";
 import { equalBytes } from "../../../crypto/bytes.ts";
 import type { Env } from "../../../env.ts";
 import type { FieldSchema } from "../../../wire/fields.ts";
@@ -11,80 +11,89 @@ import type { GroveRequest } from "../../../wire/request.ts";
 import { canBeRebound } from "../../../wire/sender.ts";
 import { stateOf } from "./status.ts";
 
-const needsInitToken = (path: string): Failure => ({
-  code: "forbidden",
-  message: `${path} needs the secret GROVE_INIT_TOKEN of this deployment as its token`,
-});
-
-/** Else any page whose name its owner lets lead to this server's address could initialise a server that only its visitor reaches. */
-const rebindablePage = (path: string): Failure => ({
-  code: "forbidden",
-  message: `a web page can call ${path} over plain HTTP only by an address or as localhost, unless GROVE_INIT_TOKEN is set`,
-});
-
-const encode = (text: string) => new TextEncoder().encode(text);
-
-/** Clients of the reference send these; Grove has no unseal keys. */
-const INIT_FIELDS = {
-  secret_shares: { shape: "integer", description: "Not used" },
-  secret_threshold: { shape: "integer", description: "Not used" },
-  pgp_keys: { shape: ["string"], description: "Not used" },
-  root_token_pgp_key: { shape: "string", description: "Not used" },
-  recovery_shares: { shape: "integer", description: "Not used" },
-  recovery_threshold: { shape: "integer", description: "Not used" },
-  recovery_pgp_keys: { shape: ["string"], description: "Not used" },
-} as const;
-
-/** Initialisation of the service, once. */
+/** Initialisation of the service. */
 export const INIT_ROUTES: readonly Route[] = [
   openRoute("read", "sys/init", {
-    summary: "Tells whether the service is initialized.",
+    summary: "Shows whether the service is initialized.",
     operationId: "read-initialization-status",
-    fields: {},
     answers: plainAnswer({ initialized: "boolean" }),
-    handle: async ({ loaded }) => ok(plainReply({ initialized: stateOf(loaded).initialized })),
+    handle: async ({ loaded }) => plainReply({ initialized: stateOf(loaded).initialized }),
   }),
 
   openRoute("update", "sys/init", {
-    summary: "Initializes the service, once, and answers the root token.",
+    summary: "Initializes the service, once, and returns the root token.",
     operationId: "initialize-system",
-    fields: INIT_FIELDS,
+    // Clients of the reference send these. Grove has no unseal keys.
+    fields: {
+      secret_shares: { shape: "integer", description: "Ignored" },
+      secret_threshold: { shape: "integer", description: "Ignored" },
+      pgp_keys: { shape: ["string"], description: "Ignored" },
+      root_token_pgp_key: { shape: "string", description: "Ignored" },
+      recovery_shares: { shape: "integer", description: "Ignored" },
+      recovery_threshold: { shape: "integer", description: "Ignored" },
+      recovery_pgp_keys: { shape: ["string"], description: "Ignored" },
+    },
     answers: plainAnswer({ keys: ["string"], keys_base64: ["string"], root_token: "string" }),
     handle: async ({ env, request, loaded }) => {
       const refusal = refusalOfStranger(env, request);
       if (refusal) return err(refusal);
       const root = await initialize(env, loaded, "");
-      // No unseal keys exist: the seal key is the deployment's secret. Clients expect the lists all the same.
-      return root.ok ? ok(plainReply({ keys: [], keys_base64: [], root_token: root.value })) : root;
+      // The lists are empty: there are no unseal keys, and the seal key is a secret of the deployment.
+      return root.ok ? plainReply({ keys: [], keys_base64: [], root_token: root.value }) : root;
     },
   }),
 ];
 
-/** Why the sender of a request may not initialize this deployment, or restore a backup into it; null when it may. */
-function refusalOfStranger(env: Env, request: GroveRequest): Failure | null {
-  if (!mayInitialize(env, request.token)) return needsInitToken(request.path);
-  const isRebindable = request.sender() !== "program" && canBeRebound(request.baseUrl());
-  return !env.GROVE_INIT_TOKEN && isRebindable ? rebindablePage(request.path) : null;
+/** Returns why the sender may neither initialize this deployment nor restore a backup into it; null when it may. */
+function refusalOfStranger(env: Env, { path, token, sender, baseUrl }: GroveRequest): Failure | null {
+  const forbidden = (message: string): Failure => ({ code: "forbidden", message });
+  if (!mayInitialize(env, token)) {
+    return forbidden(`${path} needs the secret GROVE_INIT_TOKEN of this deployment as its token`);
+  }
+  // A web page whose owner lets its name resolve to this server's address could otherwise initialize a server that only
+  // the visitor of the page can reach.
+  if (env.GROVE_INIT_TOKEN || sender() === "program" || !canBeRebound(baseUrl())) return null;
+  return forbidden(
+    `a web page can call ${path} over plain HTTP only by an address or as localhost, unless GROVE_INIT_TOKEN is set`,
+  );
 }
 
-/** True with the init token. A deployment is reachable before its operator gets to `sys/init`; without a secret the first caller gets root. */
+/**
+ * True with the init token, and for every token in a deployment without that secret: there the first caller becomes
+ * root. With the secret, a deployment can be reachable before its operator initializes it.
+ */
 export function mayInitialize(env: Env, token: string): boolean {
   return !env.GROVE_INIT_TOKEN || isInitToken(env, token);
 }
 
 /** True for the init token of a deployment that has one. */
 export function isInitToken({ GROVE_INIT_TOKEN: secret }: Env, token: string): boolean {
-  return !!secret && equalBytes(encode(token), encode(secret));
+  const encoder = new TextEncoder();
+  return !!secret && equalBytes(encoder.encode(token), encoder.encode(secret));
 }
 
-/** Serves a request of who may initialize this deployment, or restore a backup into it. */
-export async function asInitializer<F>(
-  { env, request }: OpenContext,
-  schema: FieldSchema<F>,
-  act: (fields: F) => Answered,
-): Answered {
-  const refusal = refusalOfStranger(env, request);
-  if (refusal) return err(refusal);
-  const read = readFields(schema, request.data, request.unreadNames);
-  return read.ok ? act(read.value.values) : read;
+/** Defines an endpoint for callers that may initialize this deployment, or restore a backup into it. */
+export function initializerRoute<F>(
+  operation: "read" | "update",
+  path: string,
+  {
+    input,
+    handle,
+    ...description
+  }: Omit<RouteDescription, "fields"> & {
+    readonly input: FieldSchema<F>;
+    handle(context: OpenContext, fields: F): Answered;
+  },
+): OpenRoute {
+  return openRoute(operation, path, {
+    ...description,
+    fields: describeFields(input),
+    async handle(context) {
+      const { env, request } = context;
+      const refusal = refusalOfStranger(env, request);
+      if (refusal) return err(refusal);
+      const read = readFields(input, request.data, request.unreadNames);
+      return read.ok ? handle(context, read.value.values) : read;
+    },
+  });
 }

@@ -1,21 +1,18 @@
 import { readRoute } from "../../../auth/record-routes.ts";
 import { openRoute, type Route } from "../../../auth/route.ts";
 import { injectedAnswer, plainAnswer } from "../../../auth/route-description.ts";
-import { ok, type Result } from "../../../base/result.ts";
+import type { Result } from "../../../base/result.ts";
 import type { Installation } from "../../../system/installation.ts";
 import { injectedReply, plainReply } from "../../../wire/reply.ts";
 import { view } from "../../../wire/view.ts";
 
-/**
- * The version that clients see. They enable features by it and know only versions of the reference server, so it is the
- * version whose interface Grove implements.
- */
+/** The version of the reference whose interface Grove implements. Clients enable features by it. */
 export const API_VERSION = "2.6.2";
 
-/** The name of the one cluster that clients see. */
+/** The name of the cluster in answers. */
 export const CLUSTER_NAME = "grove";
 
-/** What anybody may know of the installation. */
+/** The public state of the installation. */
 export interface ServiceState {
   readonly initialized: boolean;
   readonly sealed: boolean;
@@ -24,7 +21,7 @@ export interface ServiceState {
   readonly sealKeyVersion: number;
 }
 
-/** The state as the isolate knows it that serves the request. */
+/** Returns the state of the installation. */
 export function stateOf(loaded: Result<Installation>): ServiceState {
   if (loaded.ok) {
     const { clusterId, sealKeyVersion } = loaded.value;
@@ -51,7 +48,7 @@ const SEAL_VIEW = view<ServiceState>({
   storage_type: ["string", () => "durable_objects"],
 });
 
-/** The one node that clients of a cluster see: the name by which they called. */
+/** The only node of the cluster in answers: the address that the client called. */
 const NODE_VIEW = view<URL>({
   hostname: ["string", ({ hostname }) => hostname],
   api_address: ["string", ({ origin }) => origin],
@@ -61,43 +58,37 @@ const NODE_VIEW = view<URL>({
   version: ["string", () => API_VERSION],
 });
 
-/**
- * Whether the service is sealed, for which no token is needed, and what clients of a cluster ask: Grove shows itself as a cluster of
- * one node.
- */
+/** The state of the seal, and the endpoints for clients of a cluster: Grove is a cluster of one node. */
 export const STATE_ROUTES: readonly Route[] = [
   openRoute("read", "sys/seal-status", {
-    summary: "Tells whether the service is sealed.",
+    summary: "Shows whether the service is sealed.",
     operationId: "seal-status",
-    fields: {},
     answers: plainAnswer(SEAL_VIEW.shape),
-    handle: async ({ loaded }) => ok(plainReply(SEAL_VIEW.show(stateOf(loaded)))),
+    handle: async ({ loaded }) => plainReply(SEAL_VIEW.show(stateOf(loaded))),
   }),
-  // Nothing can be unsealed; clients that try get the state.
   openRoute("update", "sys/unseal", {
-    summary: "Tells whether the service is sealed: there is nothing to unseal.",
+    summary: "Shows whether the service is sealed. It can't be unsealed over the API.",
     operationId: "unseal",
     fields: {
-      key: { shape: "string", description: "Not used" },
-      reset: { shape: "boolean", description: "Not used" },
-      migrate: { shape: "boolean", description: "Not used" },
+      key: { shape: "string", description: "Ignored" },
+      reset: { shape: "boolean", description: "Ignored" },
+      migrate: { shape: "boolean", description: "Ignored" },
     },
     answers: plainAnswer(SEAL_VIEW.shape),
-    handle: async ({ loaded }) => ok(plainReply(SEAL_VIEW.show(stateOf(loaded)))),
+    handle: async ({ loaded }) => plainReply(SEAL_VIEW.show(stateOf(loaded))),
   }),
 
   openRoute("read", "sys/leader", {
-    summary: "Tells that there is no leader: every instance of the Worker is the same.",
+    summary: "Says that there is no leader: all instances of the Worker are equal.",
     operationId: "leader-status",
-    fields: {},
     answers: plainAnswer({ ha_enabled: "boolean" }),
-    handle: async () => ok(plainReply({ ha_enabled: false })),
+    handle: async () => plainReply({ ha_enabled: false }),
   }),
 
   readRoute("sys/ha-status", {
-    summary: "Shows the one node that clients of a cluster see.",
+    summary: "Shows the only node of the cluster.",
     operationId: "ha-status",
     answers: injectedAnswer({ nodes: [NODE_VIEW.shape] }),
-    handle: async ({ request }) => ok(injectedReply({ nodes: [NODE_VIEW.show(new URL(request.baseUrl()))] })),
+    handle: async ({ request }) => injectedReply({ nodes: [NODE_VIEW.show(new URL(request.baseUrl()))] }),
   }),
 ];

@@ -63,7 +63,7 @@ export async function endedReply(
   env: Env,
   { treeId, row, tail }: AccessorCredential,
   installation: Installation,
-): Promise<Reply | null> {
+): Promise<Result<Reply> | null> {
   const kept = await findEnded(env, routedIdText(treeId, row, tail));
   const inTree = kept ? null : await treeOf(env, treeId)?.unsweptEnd(row, tail);
   const ended = kept ?? (inTree?.entry ? { token: { ...inTree.entry, id: row }, end: inTree.end } : null);
@@ -153,7 +153,7 @@ async function listEnded({ env, installation, fields }: CallContext<Values<typeo
   const show = tokenRenderer(installation);
   const { tokens, next, scanned } = page.value;
   const shown = tokens.map((ended) => ({ token: show(ended.token), ended: END_VIEW.show(ended) }));
-  return ok(dataReply({ tokens: shown, next, scanned }));
+  return dataReply({ tokens: shown, next, scanned });
 }
 
 async function readReceipt({ env, params, fields }: CallContext<Values<typeof RECEIPT_FIELDS>>): Answered {
@@ -166,24 +166,22 @@ async function readReceipt({ env, params, fields }: CallContext<Values<typeof RE
   if (!page.ok) return page;
   const isOver = job.finishedAt !== null;
   const { by, request } = job.selection.asked;
-  return ok(
-    dataReply({
-      job: job.id,
-      state: job.state,
-      // Incomplete: the tree of a token has not swept it yet, or its record is no longer kept. All shards count the
-      // records for this, so only the first page has it.
-      ...(fields.after === "" && { complete: isOver && (await countEnded(env, filter)) >= job.total }),
-      asked_by: askerObject(by),
-      request_id: request,
-      started: formatRfc3339(job.startedAt),
-      finished: formatTime(job.finishedAt),
-      filter: JSON.parse(job.selection.sent),
-      // As in the dry run and in the job: a token that ended with its parent in an earlier step is counted as well.
-      numbers: { matched: job.tally?.matched ?? 0, total: job.total },
-      accessors: page.value.tokens.map(({ token }) => token.accessor),
-      next: page.value.next,
-    }),
-  );
+  return dataReply({
+    job: job.id,
+    state: job.state,
+    // Incomplete: the tree of a token has not swept it yet, or its record is no longer kept. All shards count the
+    // records for this, so only the first page has it.
+    ...(fields.after === "" && { complete: isOver && (await countEnded(env, filter)) >= job.total }),
+    asked_by: askerObject(by),
+    request_id: request,
+    started: formatRfc3339(job.startedAt),
+    finished: formatTime(job.finishedAt),
+    filter: JSON.parse(job.selection.sent),
+    // As in the dry run and in the job: a token that ended with its parent in an earlier step is counted as well.
+    numbers: { matched: job.tally?.matched ?? 0, total: job.total },
+    accessors: page.value.tokens.map(({ token }) => token.accessor),
+    next: page.value.next,
+  });
 }
 
 async function verifyEnded({ env, installation, fields }: CallContext<Values<typeof VERIFY_FIELDS>>): Answered {
@@ -211,7 +209,7 @@ async function verifyEnded({ env, installation, fields }: CallContext<Values<typ
   });
   const alive = answers.flat();
   const unknown = accessors.length - places.length;
-  return ok(dataReply({ checked: accessors.length, ended: places.length - alive.length, unknown, alive, next }));
+  return dataReply({ checked: accessors.length, ended: places.length - alive.length, unknown, alive, next });
 }
 
 /** Reads a page of ended tokens. @param filter null: no token matches. @param cursor "" for the first page. */

@@ -8,9 +8,9 @@ import {
   withParameters,
 } from "../../../auth/route.ts";
 import { dataAnswer } from "../../../auth/route-description.ts";
-import { accessorTarget, lookUpOf, outcomeOf, readTargetToken, tokenTarget } from "../../../auth/target.ts";
+import { accessorTarget, lookUpOf, type NamedToken, onToken, outcomeOf } from "../../../auth/target.ts";
 import { currentTime, formatRfc3339 } from "../../../base/clock.ts";
-import { NOT_FOUND, ok, refuse } from "../../../base/result.ts";
+import { NOT_FOUND, ok, type Result, refuse } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
 import { leaseIdOf } from "../../../lease/record.ts";
 import { judged, type ListedToken } from "../../../listing/inventory/entry.ts";
@@ -81,18 +81,16 @@ async function listTokens(context: CallContext<Values<typeof LISTING>>, withKeys
   // The inventory has tokens that a watermark ended until they are cleaned up.
   const found = page.tokens.filter((token) => !isEnded(installation.watermarks, "open", judged(token)));
   const tokens = found.map(tokenRenderer(installation));
-  return ok(
-    dataReply({
-      ...(withKeys && {
-        keys: found.map(({ accessor }) => accessor),
-        key_info: Object.fromEntries(found.map(({ accessor }, at) => [accessor, tokens[at]])),
-      }),
-      tokens,
-      next: page.next === null ? "" : cursorText(order, page.next),
-      scanned: page.scanned,
-      fresh_as_of: formatRfc3339(now - FRESHNESS_MS),
+  return dataReply({
+    ...(withKeys && {
+      keys: found.map(({ accessor }) => accessor),
+      key_info: Object.fromEntries(found.map(({ accessor }, at) => [accessor, tokens[at]])),
     }),
-  );
+    tokens,
+    next: page.next === null ? "" : cursorText(order, page.next),
+    scanned: page.scanned,
+    fresh_as_of: formatRfc3339(now - FRESHNESS_MS),
+  });
 }
 
 /** Returns the first page after `after` that has a token, or the last page that one request may read. */
@@ -127,22 +125,21 @@ export const TOKEN_LINEAGE_ROUTES: readonly Route[] = withParameters({ accessor:
       token: text().describe("The token."),
       accessor: text().describe("The accessor of the token, in place of the token."),
     }),
-    async prepare(context) {
+    async prepare(context): Promise<Result<NamedToken>> {
       const { token, accessor } = context.fields;
       if ((token === "") === (accessor === "")) return refuse("a token or an accessor says which is meant");
-      if (accessor !== "") return ok(await accessorTarget(context.installation.keys, accessor.trim()));
-      const read = await readTargetToken(context, token);
-      if (!read.ok) return read;
-      return ok(read.value?.kind === "service" ? tokenTarget(read.value) : null);
+      if (accessor === "") return onToken(context, token, lookUpOf);
+      const found = await accessorTarget(context.installation.keys, accessor.trim());
+      return ok(found && { treeId: found.treeId, action: lookUpOf(found.target), text: "" });
     },
     async handle(context) {
       const { env, installation, prepared } = context;
-      if (!prepared) return NOT_FOUND;
-      const outcome = await outcomeOf(context, lookUpOf(prepared));
+      if (!prepared || "unstored" in prepared) return NOT_FOUND;
+      const outcome = await outcomeOf(context, prepared);
       if (!outcome.ok || outcome.value.kind !== "token") return NOT_FOUND;
       const { row } = outcome.value.token;
       const [entry] = (await treeOf(env, prepared.treeId)?.describe([row])) ?? [];
-      return entry ? ok(dataReply(tokenRenderer(installation)({ ...entry, id: row }))) : NOT_FOUND;
+      return entry ? dataReply(tokenRenderer(installation)({ ...entry, id: row })) : NOT_FOUND;
     },
   }),
 
@@ -186,7 +183,7 @@ export const TOKEN_LINEAGE_ROUTES: readonly Route[] = withParameters({ accessor:
         descendants,
         children: children.map((below) => ({ ...below, token: show(below.token) })),
       }));
-      return ok(dataReply({ token: show(found.token), children, more: found.more }));
+      return dataReply({ token: show(found.token), children, more: found.more });
     },
   }),
 ]);
@@ -200,8 +197,7 @@ async function readLineage({ env, installation, params, fields }: CallContext<Pa
   const { treeId, row, tail } = address;
   const found = await treeOf(env, treeId)?.lineage(row, tail, limit.value, Number(fields.after));
   if (!found) {
-    const ended = await endedReply(env, address, installation);
-    return ended ? ok(ended) : NOT_FOUND;
+    return (await endedReply(env, address, installation)) ?? NOT_FOUND;
   }
   const tokens = [found.token, ...found.ancestors, ...found.children.map(({ token }) => token)];
   const unused = tokens.flatMap(({ accessor, lastUsed }) => (lastUsed === null ? [accessor] : []));
@@ -210,20 +206,18 @@ async function readLineage({ env, installation, params, fields }: CallContext<Pa
   // A tree keeps the time of the last use only in memory. The list stores it.
   const show = (token: ListedToken) =>
     render({ ...token, lastUsed: token.lastUsed ?? listed.get(token.accessor)?.lastUsed ?? null });
-  return ok(
-    dataReply({
-      token: show(found.token),
-      ancestors: found.ancestors.map(show),
-      ancestors_more: found.ancestorsMore,
-      children: found.children.map(({ token, descendants }) => ({ ...show(token), descendants })),
-      children_next: found.next === null ? "" : String(found.next),
-      descendants: found.descendants,
-      leases: found.leases,
-      held_leases: found.heldLeases.map((lease) => ({
-        lease_id: leaseIdOf(lease),
-        expire_time: formatRfc3339(lease.expiresAt),
-      })),
-      cubbyhole: found.cubbyhole,
-    }),
-  );
+  return dataReply({
+    token: show(found.token),
+    ancestors: found.ancestors.map(show),
+    ancestors_more: found.ancestorsMore,
+    children: found.children.map(({ token, descendants }) => ({ ...show(token), descendants })),
+    children_next: found.next === null ? "" : String(found.next),
+    descendants: found.descendants,
+    leases: found.leases,
+    held_leases: found.heldLeases.map((lease) => ({
+      lease_id: leaseIdOf(lease),
+      expire_time: formatRfc3339(lease.expiresAt),
+    })),
+    cubbyhole: found.cubbyhole,
+  });
 }

@@ -56,7 +56,7 @@ function largestFirst({ named }: Groups) {
   return [...named].sort((a, b) => b.count - a.count || (a.key < b.key ? -1 : 1)).filter(({ count }) => count > 0);
 }
 
-const JOB: ViewFields<ListedJob> = {
+const JOB_VIEW = view<ListedJob>({
   id: ["string", (job) => job.id],
   state: ["string", (job) => job.state],
   dry_run: ["boolean", (job) => job.dry],
@@ -81,44 +81,36 @@ const JOB: ViewFields<ListedJob> = {
       state === "running" && numbers ? Math.max(0, numbers.matched - (revoked + gone + mismatched)) : null,
   ],
   failures: [["string"], (job) => job.failures],
-};
-
-const LISTED_JOB_VIEW = view<ListedJob>({
-  ...JOB,
-  "preview?": [NUMBERS_VIEW.shape, ({ numbers }) => (numbers ? NUMBERS_VIEW.show(numbers) : undefined)],
 });
 
-const JOB_VIEW = view<{ readonly job: RevocationJob; readonly installation: Installation }>({
-  ...fieldsOf(({ job }) => job, JOB),
-  filter: ["object", ({ job }) => JSON.parse(job.selection.sent)],
-  "preview?": [
-    TALLY_VIEW.shape,
-    ({ job: { tally }, installation }) => (tally ? TALLY_VIEW.show({ tally, installation }) : undefined),
-  ],
-});
+const JOB_SHAPE = { ...JOB_VIEW.shape, "preview?": TALLY_VIEW.shape };
 
 /** Counts and revocations that continue after their request. */
 export const TOKEN_JOB_ROUTES: readonly Route[] = withParameters({ id: "Id of the job." }, [
   readRoute("sys/tokens/jobs", {
     summary: "Lists the last revocations of many tokens, the newest first.",
     operationId: "inventory-list-jobs",
-    answers: dataAnswer({ jobs: [LISTED_JOB_VIEW.shape] }),
+    answers: dataAnswer({ jobs: [{ ...JOB_VIEW.shape, "preview?": NUMBERS_VIEW.shape }] }),
     handle: async ({ env }) => {
       const jobs = await revocationsOf(env).list();
-      return ok(dataReply({ jobs: jobs.map(LISTED_JOB_VIEW.show) }));
+      const show = (job: ListedJob) => ({
+        ...JOB_VIEW.show(job),
+        ...(job.numbers && { preview: NUMBERS_VIEW.show(job.numbers) }),
+      });
+      return dataReply({ jobs: jobs.map(show) });
     },
   }),
   readRoute("sys/tokens/jobs/:id", {
     summary: "Shows the progress of a revocation, or the count of a dry run.",
     operationId: "inventory-read-job",
-    answers: dataAnswer(JOB_VIEW.shape),
+    answers: dataAnswer(JOB_SHAPE),
     handle: async ({ env, installation, params }) =>
       jobReply(await revocationsOf(env).read(params.id ?? ""), installation),
   }),
   simpleRoute("update", "sys/tokens/jobs/:id/stop", {
     summary: "Stops a revocation or a count. Tokens that it revoked stay revoked.",
     operationId: "inventory-stop-job",
-    answers: dataAnswer(JOB_VIEW.shape),
+    answers: dataAnswer(JOB_SHAPE),
     input: NO_FIELDS,
     handle: async ({ env, installation, params }) =>
       jobReply(await revocationsOf(env).stop(params.id ?? ""), installation),
@@ -126,7 +118,13 @@ export const TOKEN_JOB_ROUTES: readonly Route[] = withParameters({ id: "Id of th
 ]);
 
 function jobReply(job: RevocationJob | null, installation: Installation): Result<Reply> {
-  return job ? ok(dataReply(JOB_VIEW.show({ job, installation }))) : NOT_FOUND;
+  if (!job) return NOT_FOUND;
+  const { tally, selection } = job;
+  return dataReply({
+    ...JOB_VIEW.show(job),
+    filter: JSON.parse(selection.sent),
+    ...(tally && { preview: TALLY_VIEW.show({ tally, installation }) }),
+  });
 }
 
 /** Maximum length of a filter, in characters. Jobs store it, and a list of jobs has a hundred of them. */
@@ -191,7 +189,7 @@ async function revoke(context: CallContext<RevokeFields>): Answered {
   if (isCounted(count) && !expected) {
     const sample = await sampleOf(env, selection, now);
     const tally = TALLY_VIEW.show({ tally: count.tally, installation });
-    return ok(dataReply({ ...tally, more: false, sample: sample.map(tokenRenderer(installation)) }));
+    return dataReply({ ...tally, more: false, sample: sample.map(tokenRenderer(installation)) });
   }
   const grown = isCounted(count) && expected && grownBeyond(expected, count.tally);
   if (grown) {
@@ -199,8 +197,8 @@ async function revoke(context: CallContext<RevokeFields>): Answered {
   }
   const job = await revocationsOf(env).start(selection, count, expected);
   request.notes.revocation = { ...noted, job };
-  return ok(
-    dataReply(isCounted(count) ? { job, state: "running" } : { job, state: "counting", counted: countedSoFar(count) }),
+  return dataReply(
+    isCounted(count) ? { job, state: "running" } : { job, state: "counting", counted: countedSoFar(count) },
   );
 }
 

@@ -2,7 +2,7 @@ import { type Answered, type CallContext, type Route, simpleRoute } from "../../
 import { dataAnswer } from "../../../auth/route-description.ts";
 import { currentTime, formatRfc3339 } from "../../../base/clock.ts";
 import { inGroups } from "../../../base/parallel.ts";
-import { ok, refuse } from "../../../base/result.ts";
+import { refuse } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
 import { timesOverShards } from "../../../listing/ask-shards.ts";
 import { endsOfGroups } from "../../../listing/inventory/group-ends.ts";
@@ -150,17 +150,15 @@ async function summarize({ env, installation, fields }: CallContext<Values<typeo
   const grouping = treeGroupingOf(group);
   const withTrees = grouping && (await countTrees(env, grouping, mount.value, counted.groups));
   const groups = withTrees?.groups ?? counted.groups;
-  return ok(
-    dataReply({
-      groups: by === "mount" ? byMountPath(groups, installation) : groups,
-      total: counted.total,
-      // A token is in the groups of all its policies: the difference would not be the number of other tokens.
-      ...(by !== "policy" && { other: Math.max(0, counted.total - sumOfCounts(counted.groups)) }),
-      ...(withTrees && { other_trees: withTrees.other }),
-      ...(grouping && !withTrees && { more: true }),
-      fresh_as_of: formatRfc3339(now - FRESHNESS_MS),
-    }),
-  );
+  return dataReply({
+    groups: by === "mount" ? byMountPath(groups, installation) : groups,
+    total: counted.total,
+    // A token is in the groups of all its policies: the difference would not be the number of other tokens.
+    ...(by !== "policy" && { other: Math.max(0, counted.total - sumOfCounts(counted.groups)) }),
+    ...(withTrees && { other_trees: withTrees.other }),
+    ...(grouping && !withTrees && { more: true }),
+    fresh_as_of: formatRfc3339(now - FRESHNESS_MS),
+  });
 }
 
 /**
@@ -232,15 +230,13 @@ async function mapMounts({ env, installation, fields }: CallContext<Values<typeo
   const mapped = withRest(groups);
   const mounts = shownMounts.map(({ key }) => key);
   const byGroup = grouping && (await groupsOfMounts(env, grouping, mounts));
-  return ok(
-    dataReply({
-      groups: byGroup ? mapped.map((one, at) => ({ ...one, ...byGroup[at] })) : mapped,
-      total: sumOfCounts(counts),
-      // Groups of only some of the trees would be mistaken for those of all trees.
-      ...(grouping && !byGroup && { more: true }),
-      fresh_as_of: formatRfc3339(now - FRESHNESS_MS),
-    }),
-  );
+  return dataReply({
+    groups: byGroup ? mapped.map((one, at) => ({ ...one, ...byGroup[at] })) : mapped,
+    total: sumOfCounts(counts),
+    // Groups of only some of the trees would be mistaken for those of all trees.
+    ...(grouping && !byGroup && { more: true }),
+    fresh_as_of: formatRfc3339(now - FRESHNESS_MS),
+  });
 }
 
 /** A mount on the map. */
@@ -310,17 +306,15 @@ async function countEnds({ env, installation, fields }: CallContext<Values<typeo
   const query = { kind, mount: mount.value, from, step: step * 1000, parts: parts || DEFAULT_PARTS, now };
   const ends = await endsOfGroups(env, query, limit || DEFAULT_ENDS_LIMIT);
   if (!ends) return refuse(`more than ${MAX_ENDING} tokens of a shard end in this time: ask for a shorter one`);
-  return ok(
-    dataReply({
-      from: formatRfc3339(from),
-      step,
-      total: sumOf(ends.all),
-      parts: ends.all,
-      groups: kind === "mount" ? byMountPath(ends.groups, installation) : ends.groups,
-      other: { count: sumOf(ends.other), parts: ends.other },
-      fresh_as_of: formatRfc3339(now - FRESHNESS_MS),
-    }),
-  );
+  return dataReply({
+    from: formatRfc3339(from),
+    step,
+    total: sumOf(ends.all),
+    parts: ends.all,
+    groups: kind === "mount" ? byMountPath(ends.groups, installation) : ends.groups,
+    other: { count: sumOf(ends.other), parts: ends.other },
+    fresh_as_of: formatRfc3339(now - FRESHNESS_MS),
+  });
 }
 
 function sumOf(parts: readonly number[]): number {

@@ -34,7 +34,7 @@ export async function rotateRoot(context: CallContext<unknown, unknown>): Promis
   const { userName, key } = created.value;
   const deleted = await dropKey(access, userName, client.accessKey);
   const warning = `The new access key is configured, but the old one, ${client.accessKey}, could not be deleted. Delete it by hand: it is still good.`;
-  return ok(dataReply({ access_key: key.accessKeyId }, deleted.ok ? undefined : [warning]));
+  return dataReply({ access_key: key.accessKeyId }, deleted.ok ? undefined : [warning]);
 }
 
 /** The request, and its mount. */

@@ -179,7 +179,7 @@ function tidyRoute(path: string, operationId: string, list: TidyList): Route {
         list === "deny"
           ? await cloudAuthOf(context).startTidy(safetyBuffer, currentTime())
           : await startAccessTidy(context.env, mountOf(context), safetyBuffer);
-      return ok(tidyReply(started));
+      return tidyReply(started);
     },
   });
 }

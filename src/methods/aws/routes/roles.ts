@@ -148,7 +148,7 @@ async function createTag(context: CallContext<TagFields, null>): Promise<Result<
   const value = await signRoleTag(tag, key);
   if (!value.ok) return value;
   const warnings = warningsOf(role, tag, mountTtl(mount));
-  return ok(dataReply({ tag_key: role.roleTag, tag_value: value.value }, warnings.length > 0 ? warnings : undefined));
+  return dataReply({ tag_key: role.roleTag, tag_value: value.value }, warnings.length > 0 ? warnings : undefined);
 }
 
 /**

@@ -1,0 +1,316 @@
+import { readRoute } from "../../auth/record-routes.ts";
+import {
+  type Answered,
+  type CallContext,
+  type Route,
+  simpleRoute,
+  withCanonicalPath,
+  withParameters,
+} from "../../auth/route.ts";
+import {
+  DONE_OR_WARNED,
+  dataAnswer,
+  ENVELOPE,
+  injectedAnswer,
+  KEYS,
+  NO_CONTENT,
+} from "../../auth/route-description.ts";
+import { currentTime, formatRfc3339, formatTime } from "../../base/clock.ts";
+import { NOT_FOUND, ok, type Result, refuse } from "../../base/result.ts";
+import type { Env } from "../../env.ts";
+import {
+  isHiddenPolicy,
+  policyDeleteRefusal,
+  policyWriteRefusal,
+  RESPONSE_WRAPPING_POLICY,
+  RESPONSE_WRAPPING_POLICY_TEXT,
+} from "../../policy/builtin.ts";
+import { normalizePolicyName, policyNameProblem, ROOT_POLICY } from "../../policy/name.ts";
+import { parsePolicy, policyErrorText } from "../../policy/parse.ts";
+import { policyExpiry } from "../../policy/write.ts";
+import type { PolicyText, StoredPolicy } from "../../system/policy-store.ts";
+import { systemOf } from "../../system/system.ts";
+import { deprecated, fieldSchema, flag, integer, sent, text, textAs, type Values } from "../../wire/fields.ts";
+import { PAGE, type Page, pageOf } from "../../wire/page.ts";
+import { dataReply, EMPTY, injectedReply, type Reply } from "../../wire/reply.ts";
+import { type Shape, view } from "../../wire/view.ts";
+import { changedReply } from "../changed-reply.ts";
+import { POLICY_USAGE_ROUTE } from "./policy-usage.ts";
+
+/** The policies that exist in every installation and can't be written, by name. */
+const FIXED: ReadonlyMap<string, StoredPolicy> = new Map(
+  [
+    { name: ROOT_POLICY, text: "" },
+    { name: RESPONSE_WRAPPING_POLICY, text: RESPONSE_WRAPPING_POLICY_TEXT },
+  ].map((policy) => {
+    const settings = { expiresAt: null, casRequired: false, allowSlashes: false, allowWildcards: false };
+    return [policy.name, { ...policy, ...settings, version: 0, modifiedAt: 0 }];
+  }),
+);
+
+/** A policy without its text. */
+const POLICY_VIEW = view<StoredPolicy>({
+  name: ["string", (policy) => policy.name],
+  version: ["integer", (policy) => policy.version],
+  cas_required: ["boolean", (policy) => policy.casRequired],
+  allow_slashes_in_identity_templates: ["boolean", (policy) => policy.allowSlashes],
+  allow_wildcards_in_identity_templates: ["boolean", (policy) => policy.allowWildcards],
+  modified: ["string", (policy) => formatRfc3339(policy.modifiedAt)],
+  "expiration?": ["string", (policy) => formatTime(policy.expiresAt) ?? undefined],
+});
+
+/**
+ * Lists a page of the names that begin with `prefix`, sorted. In the list of all names `root` is the last one, as in
+ * the reference.
+ */
+async function listNames(env: Env, prefix: string, page: Page): Promise<string[]> {
+  const all = prefix === "";
+  if (all && page.after === ROOT_POLICY) return [];
+  const stored = await systemOf(env).listPolicies(currentTime());
+  const names = pageOf(
+    stored.filter((name) => !isHiddenPolicy(name) && name.startsWith(prefix)),
+    page,
+  );
+  const isLast = page.limit <= 0 || names.length < page.limit;
+  return all && isLast ? [...names, ROOT_POLICY] : names;
+}
+
+/** Number of policies that one call to the object returns with their texts. */
+const DETAILED_CHUNK = 64;
+
+async function listDetailed({ env, params, fields }: CallContext<Page>): Answered {
+  const prefix = params.name === undefined ? "" : `${normalizePolicyName(params.name)}/`;
+  const keys = await listNames(env, prefix, fields);
+  const now = currentTime();
+  const info: [string, Record<string, unknown>][] = [];
+  for (let from = 0; from < keys.length; from += DETAILED_CHUNK) {
+    const chunk = keys.slice(from, from + DETAILED_CHUNK);
+    const fixed = chunk.flatMap((name) => FIXED.get(name) ?? []);
+    const stored = await systemOf(env).readPolicies(chunk, now);
+    for (const policy of [...stored, ...fixed]) info.push([policy.name, showPolicy(policy, "policy")]);
+  }
+  return dataReply({ keys, key_info: Object.fromEntries(info) });
+}
+
+/** @param textKey name of the text in the answer. The older path uses `rules`. */
+function showPolicy(policy: StoredPolicy, textKey: "rules" | "policy"): Record<string, unknown> {
+  return { ...POLICY_VIEW.show(policy), [textKey]: policy.text };
+}
+
+/** Fields of a write that replaces the policy. */
+const WRITE_FIELDS = fieldSchema({
+  policy: text().describe("The rules, in HCL or JSON"),
+  expiration: text().describe("When the policy expires, as RFC 3339"),
+  ttl: textAs({ shape: "integer", format: "seconds" }).describe("The lifetime of the policy"),
+  cas: sent(integer()).describe("The write is refused unless the policy has this version; -1: it must not exist"),
+  cas_required: flag(false).describe("True: every write must send the version that it replaces"),
+  allow_slashes_in_identity_templates: flag(false).describe("True: values of templates may contain slashes"),
+  allow_wildcards_in_identity_templates: flag(false).describe("True: values of templates may contain `*` and `+`"),
+});
+
+/** The same fields at the older path, with the older name of the text. */
+const OLD_WRITE_FIELDS = fieldSchema({
+  ...WRITE_FIELDS.shape,
+  rules: deprecated(text()).describe("Older name of `policy`"),
+});
+
+/** Fields of a write that changes only what it sends. */
+const PATCH_FIELDS = fieldSchema({
+  ...WRITE_FIELDS.shape,
+  cas_required: sent(WRITE_FIELDS.shape.cas_required),
+  allow_slashes_in_identity_templates: sent(WRITE_FIELDS.shape.allow_slashes_in_identity_templates),
+  allow_wildcards_in_identity_templates: sent(WRITE_FIELDS.shape.allow_wildcards_in_identity_templates),
+});
+
+/** Creates or replaces a policy. Messages are the reference's (sys/policies/acl). */
+async function writePolicy(context: CallContext<Values<typeof WRITE_FIELDS>>, policyText: string): Answered {
+  const { env, params, fields } = context;
+  const name = writableName(params);
+  if (!name.ok) return name;
+  if (policyText === "") return refuse("'policy' parameter not supplied or empty");
+  const now = currentTime();
+  const content = readText(policyText, now);
+  if (!content.ok) return content;
+  const expiresAt = policyExpiry(fields.expiration, fields.ttl, now);
+  if (!expiresAt.ok) return refuse(expiresAt.error);
+  const policy = { content: content.value, expiresAt: expiresAt.value, ...settingsOf(fields) };
+  const written = await systemOf(env).writePolicy(name.value, policy, now);
+  return changedReply(env, written, withNameWarning(EMPTY, params, name.value));
+}
+
+/** Changes the fields that are sent. A ttl of 0 removes the expiration. */
+async function patchPolicy({ env, params, fields }: CallContext<Values<typeof PATCH_FIELDS>>): Answered {
+  const name = writableName(params);
+  if (!name.ok) return name;
+  const now = currentTime();
+  const content = fields.policy === "" ? ok(undefined) : readText(fields.policy, now);
+  if (!content.ok) return content;
+  const expiry = policyExpiry(fields.expiration, fields.ttl, now);
+  if (!expiry.ok) return refuse(expiry.error);
+  const expiresAt = fields.expiration === "" && fields.ttl === "" ? undefined : expiry.value;
+  const change = { content: content.value, expiresAt, ...settingsOf(fields) };
+  const patched = await systemOf(env).patchPolicy(name.value, change, now);
+  return changedReply(env, patched, withNameWarning({ kind: "data", data: null }, params, name.value));
+}
+
+/** Reads the settings of a write, or of a patch, whose flags can be absent. */
+function settingsOf<Flag extends boolean | undefined>(fields: {
+  readonly cas?: number | undefined;
+  readonly cas_required: Flag;
+  readonly allow_slashes_in_identity_templates: Flag;
+  readonly allow_wildcards_in_identity_templates: Flag;
+}) {
+  return {
+    cas: fields.cas ?? null,
+    casRequired: fields.cas_required,
+    allowSlashes: fields.allow_slashes_in_identity_templates,
+    allowWildcards: fields.allow_wildcards_in_identity_templates,
+  };
+}
+
+/** Maximum size of a policy's text and rules together, in bytes: they must fit into a row of an object's database. */
+const MAX_POLICY_BYTES = 1_900_000;
+
+function readText(policyText: string, now: number): Result<PolicyText> {
+  const parsed = parsePolicy(policyText, now);
+  if (!parsed.ok) return refuse(policyErrorText(parsed.error));
+  const rulesJson = JSON.stringify(parsed.value);
+  // The rules can be ten times as long as their text.
+  const bytes = new TextEncoder().encode(policyText + rulesJson).length;
+  if (bytes > MAX_POLICY_BYTES) return refuse("the policy has too many rules; divide it into several");
+  return ok({ text: policyText, rulesJson });
+}
+
+function writableName(params: CallContext["params"]): Result<string> {
+  const name = normalizePolicyName(params.name ?? "");
+  const problem = policyNameProblem(name) ?? policyWriteRefusal(name);
+  return problem ? refuse(problem) : ok(name);
+}
+
+function withNameWarning<R extends Reply>(reply: R, params: CallContext["params"], name: string): R {
+  return name === params.name ? reply : withWarning(reply, `policy name was converted to ${name}`);
+}
+
+/** Adds a warning before the other warnings of the reply. */
+function withWarning<R extends Reply>(reply: R, warning: string): R {
+  const others = "warnings" in reply ? (reply.warnings ?? []) : [];
+  return { ...reply, warnings: [warning, ...others] };
+}
+
+const NAMES = fieldSchema(PAGE);
+const PREFIX = "The part of the names before their last slash";
+const DETAILED = dataAnswer({ keys: ["string"], key_info: { "*": { ...POLICY_VIEW.shape, policy: "string" } } });
+
+/** The routes that both paths of policies have. The ids of their operations at the older path end in 2. */
+function routesAt(path: "sys/policy" | "sys/policies/acl"): Route[] {
+  const isOld = path === "sys/policy";
+  const end = isOld ? "2" : "";
+  const textKey = isOld ? "rules" : "policy";
+  const shape: Shape = { ...POLICY_VIEW.shape, [textKey]: "string" };
+  return [
+    readRoute(`${path}/:name{.+}`, {
+      summary: "Shows a policy.",
+      operationId: `policies-read-acl-policy${end}`,
+      answers: isOld ? injectedAnswer(shape) : dataAnswer(shape),
+      handle: async ({ env, params }) => {
+        const name = normalizePolicyName(params.name ?? "");
+        const policy = FIXED.get(name) ?? (await systemOf(env).readPolicy(name, currentTime()));
+        return policy ? ok({ kind: "data", inject: isOld, data: showPolicy(policy, textKey) }) : NOT_FOUND;
+      },
+    }),
+    simpleRoute("list", `${path}/:prefix{.+}`, {
+      summary: "Lists the policies below a name with slashes.",
+      operationId: `policies-list-below${end}`,
+      parameters: { prefix: PREFIX },
+      answers: KEYS,
+      input: NAMES,
+      handle: async ({ env, params, fields }) =>
+        dataReply({ keys: await listNames(env, `${normalizePolicyName(params.prefix ?? "")}/`, fields) }),
+    }),
+    simpleRoute("delete", `${path}/:name{.+}`, {
+      summary: "Deletes a policy.",
+      operationId: `policies-delete-acl-policy${end}`,
+      answers: NO_CONTENT,
+      input: fieldSchema({ cas: sent(integer()).describe("Refused unless the policy has this version") }),
+      // A policy that does not exist is no error.
+      handle: async ({ env, params, fields }) => {
+        const name = normalizePolicyName(params.name ?? "");
+        const refusal = policyDeleteRefusal(name);
+        if (refusal) return refuse(refusal);
+        return changedReply(env, await systemOf(env).deletePolicy(name, fields.cas ?? null, currentTime()));
+      },
+    }),
+  ];
+}
+
+/** Policies, at both paths where clients look for them. */
+export const POLICY_ROUTES: readonly Route[] = withParameters(
+  { name: "The name of the policy" },
+  // Policies are evaluated for the name as it is stored: otherwise another spelling would avoid a rule.
+  withCanonicalPath(
+    (path) => path.replace(/(?<=^sys\/(?:policy|policies\/(?:detailed\/|usage\/)?acl)\/).*$/s, normalizePolicyName),
+    [
+      simpleRoute(["read", "list"], "sys/policy", {
+        summary: "Lists the policies.",
+        operationId: { read: "policies-list", list: "policies-list-with-list" },
+        answers: injectedAnswer({ keys: ["string"], policies: ["string"] }),
+        input: NAMES,
+        handle: async ({ env, fields }) => {
+          const keys = await listNames(env, "", fields);
+          return injectedReply({ keys, policies: keys });
+        },
+      }),
+      ...routesAt("sys/policy"),
+      simpleRoute("list", "sys/policies/acl", {
+        summary: "Lists the policies.",
+        operationId: "policies-list-acl-policies",
+        answers: KEYS,
+        input: NAMES,
+        handle: async ({ env, fields }) => dataReply({ keys: await listNames(env, "", fields) }),
+      }),
+      ...routesAt("sys/policies/acl"),
+      simpleRoute("list", "sys/policies/detailed/acl", {
+        summary: "Lists the policies with their texts.",
+        operationId: "system-list-policies-detailed-acl",
+        answers: DETAILED,
+        input: NAMES,
+        handle: listDetailed,
+      }),
+      simpleRoute("list", "sys/policies/detailed/acl/:name{.+}", {
+        summary: "Lists the policies below a name with slashes, with their texts.",
+        operationId: "system-list-policies-detailed-acl-name",
+        parameters: { name: PREFIX },
+        answers: DETAILED,
+        input: NAMES,
+        handle: listDetailed,
+      }),
+      POLICY_USAGE_ROUTE,
+      simpleRoute("update", "sys/policy/:name{.+}", {
+        summary: "Creates or replaces a policy.",
+        operationId: "policies-write-acl-policy2",
+        answers: DONE_OR_WARNED,
+        input: OLD_WRITE_FIELDS,
+        handle: async (context) => {
+          const { policy, rules } = context.fields;
+          const written = await writePolicy(context, policy || rules);
+          if (!written.ok || rules === "") return written;
+          return ok(withWarning(written.value, "'rules' is deprecated, please use 'policy' instead"));
+        },
+      }),
+      simpleRoute("update", "sys/policies/acl/:name{.+}", {
+        summary: "Creates or replaces a policy.",
+        operationId: "policies-write-acl-policy",
+        answers: DONE_OR_WARNED,
+        input: WRITE_FIELDS,
+        handle: (context) => writePolicy(context, context.fields.policy),
+      }),
+      simpleRoute("patch", "sys/policies/acl/:name{.+}", {
+        summary: "Changes the parts of a policy that are sent.",
+        operationId: "policies-patch-acl-policy",
+        answers: ENVELOPE,
+        input: PATCH_FIELDS,
+        handle: patchPolicy,
+      }),
+    ],
+  ),
+);

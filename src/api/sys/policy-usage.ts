@@ -1,0 +1,65 @@
+import { readRoute } from "../../auth/record-routes.ts";
+import type { CallContext, Route } from "../../auth/route.ts";
+import { dataAnswer } from "../../auth/route-description.ts";
+import { currentTime } from "../../base/clock.ts";
+import { inGroups } from "../../base/parallel.ts";
+import type { Env } from "../../env.ts";
+import { entitiesGiving } from "../../identity/entities.ts";
+import { loadGroups } from "../../identity/groups.ts";
+import { countOfPolicy } from "../../listing/inventory/queries.ts";
+import { publishRecent } from "../../listing/updates/recent.ts";
+import { holdersOf, joinedHolders, type PolicyHolders } from "../../policy/holders.ts";
+import { normalizePolicyName } from "../../policy/name.ts";
+import { organizationDirectory, organizationNamed } from "../../team/find.ts";
+import { tokenRoles } from "../../token/roles/token-roles.ts";
+import { dataReply } from "../../wire/reply.ts";
+
+/** Maximum number of organizations, and of auth mounts, that one answer asks: each is a call to an object. */
+const MAX_ASKED = 200;
+
+const HOLDERS = { count: "integer", more: "boolean", names: ["string"] } as const;
+
+/**
+ * Who has a policy or gives it. It also answers for a policy that does not exist: its holders would get the rules of a
+ * policy that is written under this name.
+ */
+export const POLICY_USAGE_ROUTE: Route = readRoute("sys/policies/usage/acl/:name{.+}", {
+  summary: "Shows how many tokens have a policy, and which roles, entities, groups and teams give it.",
+  operationId: "policies-read-acl-usage",
+  answers: dataAnswer({
+    name: "string",
+    tokens: "integer",
+    roles: HOLDERS,
+    entities: HOLDERS,
+    groups: HOLDERS,
+    teams: HOLDERS,
+  }),
+  handle: async (context) => {
+    const { env, params } = context;
+    const name = normalizePolicyName(params.name ?? "");
+    await publishRecent(env, currentTime());
+    const [tokens, roles, entities, groups, teams] = await Promise.all([
+      countOfPolicy(env, name),
+      rolesGiving(context, name),
+      entitiesGiving(env, name),
+      loadGroups(env, 0),
+      teamsWith(env, name),
+    ]);
+    return dataReply({ name, tokens, roles, entities, groups: holdersOf(groups.giving(name)), teams });
+  },
+});
+
+async function rolesGiving({ env, installation, methods }: CallContext, policy: string): Promise<PolicyHolders> {
+  const { mounts } = installation;
+  const found = await inGroups(mounts.slice(0, MAX_ASKED), async (mount) => {
+    const roles = (await methods.get(mount.type)?.rolesGiving(env, mount, policy)) ?? [];
+    return holdersOf(roles.map((role) => `auth/${mount.path}role/${role}`));
+  });
+  return joinedHolders([await tokenRoles(env).allowing(policy), ...found], mounts.length > MAX_ASKED);
+}
+
+async function teamsWith(env: Env, policy: string): Promise<PolicyHolders> {
+  const { items, next } = await organizationDirectory(env).after(0, MAX_ASKED);
+  const found = await inGroups(items, ({ name }) => organizationNamed(env, name).teamsWithPolicy(policy));
+  return joinedHolders(found, next !== null);
+}
