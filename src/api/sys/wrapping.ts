@@ -15,7 +15,7 @@ import { err, type Failure, invalid, ok, type Result, refuse } from "../../base/
 import type { Env } from "../../env.ts";
 import { type EndRequest, UNASKED } from "../../system/end-request.ts";
 import type { Installation } from "../../system/installation.ts";
-import type { Outcome } from "../../token/actions.ts";
+import type { Outcome, TargetAction } from "../../token/actions.ts";
 import { treeOf } from "../../token/find-tree.ts";
 import { openValue } from "../../tree/cubbyhole/seal.ts";
 import { ANY_FIELDS, fieldSchema, unread, type Values } from "../../wire/fields.ts";
@@ -29,6 +29,8 @@ const FIELDS = fieldSchema({
   token: unread("string").describe("The wrapping token; the token of the request by default"),
 });
 type Fields = Values<typeof FIELDS>;
+
+type Unwrapping = TargetedAction<Extract<TargetAction, { kind: "unwrap" }>>;
 
 /** Wrapping tokens: creation, look-up, and exchange for the wrapped answer or for another wrapping token. */
 export const WRAPPING_ROUTES: readonly Route[] = [
@@ -53,7 +55,7 @@ export const WRAPPING_ROUTES: readonly Route[] = [
     handle: lookUp,
   }),
 
-  tokenRoute<Fields, TargetedAction>("update", "sys/wrapping/unwrap", {
+  tokenRoute<Fields, Unwrapping>("update", "sys/wrapping/unwrap", {
     summary: "Exchanges a wrapping token for its answer.",
     operationId: "unwrap",
     answers: [ENVELOPE, NO_CONTENT],
@@ -68,7 +70,7 @@ export const WRAPPING_ROUTES: readonly Route[] = [
     },
   }),
 
-  tokenRoute<Fields, TargetedAction>("update", "sys/wrapping/rewrap", {
+  tokenRoute<Fields, Unwrapping>("update", "sys/wrapping/rewrap", {
     summary: "Exchanges a wrapping token for another one with the same answer.",
     operationId: "rewrap",
     answers: { kind: "wrapped" },
@@ -84,8 +86,8 @@ async function lookUp({ env, request, loaded }: OpenContext): Answered {
   if (problem) return err(problem);
   if (!loaded.ok) return loaded;
   const text = typeof request.data.token === "string" ? request.data.token.trim() : request.token;
-  const targeted = await targetedBy(env, loaded.value, text, { take: false, asked: UNASKED });
-  const outcome = targeted && (await treeOf(env, targeted.treeId)?.act(targeted.action));
+  const lookup = await unwrappingOf(env, loaded.value, text, false, UNASKED);
+  const outcome = lookup && (await treeOf(env, lookup.treeId)?.act(lookup.action));
   if (!outcome?.ok || outcome.value.kind !== "wrapped") return err(NO_ANSWER);
   const { creationTtl, createdAt, path } = outcome.value.token;
   const created = new Date(createdAt).toISOString();
@@ -108,7 +110,7 @@ function tokenProblem({ data, token }: GroveRequest): Failure | null {
  *
  * @param own true to unwrap: the caller's own token is allowed, and the token is revoked. False to rewrap.
  */
-async function prepareByToken(context: PresentedContext<Fields>, own: boolean): Promise<Result<TargetedAction>> {
+async function prepareByToken(context: PresentedContext<Fields>, own: boolean): Promise<Result<Unwrapping>> {
   const { env, request, installation, fields, presented } = context;
   const problem = tokenProblem(request);
   if (problem) return err(problem);
@@ -119,16 +121,18 @@ async function prepareByToken(context: PresentedContext<Fields>, own: boolean): 
     const action = { kind: "unwrap", target: { by: "self" }, take: true, asked } as const;
     return ok({ treeId: presented.credential.treeId, action });
   }
-  const targeted = await targetedBy(env, installation, text, { take: own, asked });
-  return targeted ? ok(targeted) : err(NO_ANSWER);
+  const unwrapping = await unwrappingOf(env, installation, text, own, asked);
+  return unwrapping ? ok(unwrapping) : err(NO_ANSWER);
 }
 
-async function targetedBy(
+/** Returns the action that reads the answer of a token, and also revokes the token if `take` is true. */
+async function unwrappingOf(
   env: Env,
   installation: Installation,
   text: string,
-  { take, asked }: { readonly take: boolean; readonly asked: EndRequest },
-): Promise<TargetedAction | null> {
+  take: boolean,
+  asked: EndRequest,
+): Promise<Unwrapping | null> {
   const read = await readToken(env, installation, text);
   if (read?.kind !== "service") return null;
   const { treeId, target } = tokenTarget(read);
@@ -139,18 +143,17 @@ async function targetedBy(
  * Creates the new token before it revokes the old one, so a crash in between loses nothing. Of two requests at once only
  * one revokes the old token; the new token of the other is revoked before anyone gets it.
  */
-async function rewrap(context: CallContext<unknown, TargetedAction>): Answered {
+async function rewrap(context: CallContext<unknown, Unwrapping>): Answered {
   const { env, installation, prepared, caller, request } = context;
   const found = await readAnswer(installation, await outcomeOf(context, prepared));
   if (!found.ok) return found;
   const { token, answer } = found.value;
   const wrapped = await wrapAnswer(env, installation, answer, token.creationTtl, token.path);
   if (!wrapped.ok) return wrapped;
-  const { target } = prepared.action;
   const asked = endRequestOf(caller, request);
-  const taken = await treeOf(env, prepared.treeId)?.act({ kind: "unwrap", target, take: true, asked });
+  const taken = await treeOf(env, prepared.treeId)?.act({ ...prepared.action, take: true, asked });
   if (taken?.ok) return ok({ kind: "wrapped", wrapInfo: wrapped.value });
-  const unused = await targetedBy(env, installation, wrapped.value.token, { take: true, asked });
+  const unused = await unwrappingOf(env, installation, wrapped.value.token, true, asked);
   if (unused) await treeOf(env, unused.treeId)?.act(unused.action);
   return err(NO_ANSWER);
 }

@@ -15,14 +15,14 @@ const NULL_WHEN_EMPTY = [
   "custom_metadata",
   "merged_entity_ids",
   "merged_from_canonical_ids",
-  // Of an external group, whose members come from logins: Terraform would take an empty list for a change.
+  // Of an external group, whose members come from logins: Terraform would treat an empty list as a change.
   "member_entity_ids",
   "member_group_ids",
   // The last run of tidy: not a setting, but something that may not have happened yet.
   "last",
-  // Who asked for the end of a token: nobody, when its time was over.
+  // The token whose request ended a token; null when the token expired.
   "by",
-  // Who asked for a job: null when a Worker asked, which has no token.
+  // The token whose request started a job; null when a Worker without a token did.
   "asked_by",
   // Runs of backups into a bucket: they may not have happened yet.
   "last_good",

@@ -115,8 +115,8 @@ describe("a search", () => {
     ["ab", "3 to 128 characters"],
     ["x".repeat(129), "3 to 128 characters"],
     ["x".repeat(1500), "3 to 128 characters"],
-    ["a\u0000b", "not seen"],
-    ["pay\u200bments", "not seen"],
+    ["a\u0000b", "not printable"],
+    ["pay\u200bments", "not printable"],
   ])("refuses %j", async (search, message) => {
     const listed = await call("GET", `sys/tokens?search=${encodeURIComponent(search)}`, { token: root });
     const revoked = await post("sys/tokens/revoke", { search });
@@ -202,7 +202,7 @@ it("no filter takes a token, in whatever field or form it is", async () => {
     const answer = await post("sys/tokens/revoke", { [name]: value, dry_run: false, expected_count: 0 });
     expect([answer.status, answer.body.errors]).toEqual([
       400,
-      [`${name} takes no token: sys/tokens/find takes one in its body`],
+      [`${name} must not contain a token: sys/tokens/find takes one in its body`],
     ]);
   }
   const forged = token.replace(/.$/, (last) => (last === "A" ? "B" : "A"));

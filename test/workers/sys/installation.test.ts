@@ -34,7 +34,7 @@ beforeAll(async () => {
 
 it("a refresh that was asked before a change and answered after it does not bring the old state back", async () => {
   await refreshInstallation(bindings);
-  /** Says that nothing is new, as was true when it was asked; on the way back somebody else writes and refreshes. */
+  /** Answers that nothing has changed. Before the answer arrives, another request writes and refreshes. */
   const reading = atCalls(System, "snapshot", async () => {
     reading.end();
     const content = { text: "", rulesJson: "[]" };

@@ -131,7 +131,7 @@ describe("sys/ready", () => {
       ]);
       expect(JSON.stringify(failing.body)).not.toContain("disk");
       broken.end();
-      // Asked at most every five seconds, so that nobody can keep the objects busy with it.
+      // Objects are called at most every five seconds, so that clients without a token can not keep them busy.
       expect((await call("GET", "sys/ready")).status).toBe(503);
       expect((await call("GET", "sys/health")).body).toMatchObject({ failing_objects: ["tidy"] });
       vi.setSystemTime(Date.now() + 6_000);

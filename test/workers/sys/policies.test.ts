@@ -114,7 +114,7 @@ describe("policies over HTTP", () => {
       return response.status;
     };
     expect(await status("3600")).toBe(200);
-    // What another isolate does: the object changes, and nobody tells this one.
+    // As another isolate does: the object changes, and this isolate is not notified.
     await systemOf(bindings).deletePolicy("elsewhere", null, Date.now());
     expect(await status("3600")).toBe(200);
     expect(await status("0")).toBe(403);

@@ -175,7 +175,7 @@ describe("PATCH", () => {
       allow_slashes_in_identity_templates: true,
       allow_wildcards_in_identity_templates: false,
     });
-    // Without a version it goes by the one that is there.
+    // Without a version the write applies to the stored one.
     expect((await patch("part", { policy: 'path "z" {}' })).status).toBe(200);
     expect((await patch("part", { policy: TEXT, cas: 3 })).status).toBe(200);
     expect((await patch("part", { policy: TEXT, cas: 3 })).status).toBe(400);

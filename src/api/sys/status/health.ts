@@ -33,17 +33,17 @@ async function failingObjects(env: Env): Promise<string[]> {
     ["tidy", () => tidyOf(env).status()],
     ...shards,
   ];
-  const found = await Promise.all(probes.map(async ([name, ask]) => ((await answers(ask)) ? [] : [name])));
+  const found = await Promise.all(
+    probes.map(async ([name, ask]) => {
+      try {
+        await inTime(ask(), PROBE_MS);
+        return [];
+      } catch {
+        return [name];
+      }
+    }),
+  );
   return found.flat();
-}
-
-async function answers(ask: () => Promise<unknown>): Promise<boolean> {
-  try {
-    await inTime(ask(), PROBE_MS);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 const HEALTH_VIEW = view<{ readonly state: ServiceState; readonly version: string; readonly now: number }>({

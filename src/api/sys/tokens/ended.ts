@@ -59,7 +59,7 @@ export function askerObject(asker: Asker | null): Record<string, string> | null 
  * Answers with the record of a token that is not alive: the list stores it, or its tree until the sweep deletes the
  * token. Null: there is none.
  */
-export async function endedReply(
+export async function endedTokenReply(
   env: Env,
   { treeId, row, tail }: AccessorCredential,
   installation: Installation,
@@ -144,7 +144,7 @@ export const ENDED_TOKEN_ROUTES: readonly Route[] = [
 
 async function listEnded({ env, installation, fields }: CallContext<Values<typeof ENDED_FIELDS>>): Answered {
   const { job, cause } = fields;
-  if (job !== "" && cause !== "") return refuse("job and cause are not given together");
+  if (job !== "" && cause !== "") return refuse("send either job or cause");
   const limit = readLimit(fields.limit);
   if (!limit.ok) return limit;
   const filter = job !== "" ? await endedByJob(env, job) : cause !== "" ? await endedWith(env, cause) : ALL_ENDED;
@@ -188,9 +188,8 @@ async function verifyEnded({ env, installation, fields }: CallContext<Values<typ
   const { job, after } = fields;
   let accessors = [...new Set(fields.accessors)];
   let next = "";
-  if ((job !== "") === accessors.length > 0)
-    return refuse("accessors or a job say which tokens are meant: one of them");
-  if (accessors.length > MAX_NAMED_TOKENS) return refuse(`accessors are at most ${MAX_NAMED_TOKENS}`);
+  if ((job !== "") === accessors.length > 0) return refuse("send either accessors or job");
+  if (accessors.length > MAX_NAMED_TOKENS) return refuse(`accessors has more than ${MAX_NAMED_TOKENS} items`);
   if (job !== "") {
     const run = await revocationsOf(env).read(job);
     const page = await endedPage(env, endedInJob(job, run), after, MAX_NAMED_TOKENS);

@@ -52,7 +52,7 @@ export async function readFilter(context: CallContext<FilterFields>): Promise<Re
   if (fields.type !== "" && fields.type !== "service") return refuse('only tokens of the type "service" are listed');
   if (!/^([0-9a-f]{64})?$/.test(fields.tree)) return refuse("tree is not the id of a tree");
   const holder = await fieldWithToken(env, installation, fields);
-  if (holder !== null) return refuse(`${holder} takes no token: sys/tokens/find takes one in its body`);
+  if (holder !== null) return refuse(`${holder} must not contain a token: sys/tokens/find takes one in its body`);
   const mount = readMount(fields.mount, installation);
   if (!mount.ok) return mount;
   const search = await readSearch(env, installation, fields.search.trim());
@@ -106,7 +106,7 @@ export function readMount(path: string, installation: Installation): Result<stri
   const plain = `${path.replace(/^auth\//, "").replace(/\/$/, "")}/`;
   if (plain === "token/") return ok(TOKEN_MOUNT);
   const mount = installation.mountAt(plain);
-  return mount ? ok(issuerOf(mount)) : refuse("no auth method is mounted at the path in mount");
+  return mount ? ok(issuerOf(mount)) : refuse("no auth method is mounted at the path of mount");
 }
 
 /** Reads a search; undefined for "". */
@@ -116,14 +116,14 @@ async function readSearch(env: Env, installation: Installation, text: string): P
   if (length < MIN_SEARCH || length > MAX_SEARCH) {
     return refuse(`search has ${MIN_SEARCH} to ${MAX_SEARCH} characters`);
   }
-  if (hasUnprintable(text)) return refuse("search has a character that is not seen");
+  if (hasUnprintable(text)) return refuse("search has a character that is not printable");
   // This finds tokens with ids that root chose as well. In other fields such a text may be a name.
   if (await readToken(env, installation, text)) {
-    return refuse("search takes no token: sys/tokens/find takes one in its body");
+    return refuse("search must not contain a token: sys/tokens/find takes one in its body");
   }
   const entities = await searchEntities(env, text);
   if (entities) return ok({ text, entities });
-  return refuse(`search finds more than ${MAX_FOUND_ENTITIES} entities by their names: make it longer`);
+  return refuse(`more than ${MAX_FOUND_ENTITIES} names of entities match search: make it longer`);
 }
 
 /**

@@ -25,7 +25,7 @@ import { readAccessor } from "../../../token/ids.ts";
 import { fieldSchema, strictSchema, text, type Values } from "../../../wire/fields.ts";
 import { PAGE, type Page } from "../../../wire/page.ts";
 import { dataReply } from "../../../wire/reply.ts";
-import { END_VIEW, endedReply } from "./ended.ts";
+import { END_VIEW, endedTokenReply } from "./ended.ts";
 import { FILTER, readFilter, readLimit, TOKEN_PAGE } from "./filter-fields.ts";
 import { TOKEN_SHAPE, tokenRenderer } from "./token-view.ts";
 
@@ -127,7 +127,7 @@ export const TOKEN_LINEAGE_ROUTES: readonly Route[] = withParameters({ accessor:
     }),
     async prepare(context): Promise<Result<NamedToken>> {
       const { token, accessor } = context.fields;
-      if ((token === "") === (accessor === "")) return refuse("a token or an accessor says which is meant");
+      if ((token === "") === (accessor === "")) return refuse("send either token or accessor");
       if (accessor === "") return onToken(context, token, lookUpOf);
       const found = await accessorTarget(context.installation.keys, accessor.trim());
       return ok(found && { treeId: found.treeId, action: lookUpOf(found.target), text: "" });
@@ -197,7 +197,7 @@ async function readLineage({ env, installation, params, fields }: CallContext<Pa
   const { treeId, row, tail } = address;
   const found = await treeOf(env, treeId)?.lineage(row, tail, limit.value, Number(fields.after));
   if (!found) {
-    return (await endedReply(env, address, installation)) ?? NOT_FOUND;
+    return (await endedTokenReply(env, address, installation)) ?? NOT_FOUND;
   }
   const tokens = [found.token, ...found.ancestors, ...found.children.map(({ token }) => token)];
   const unused = tokens.flatMap(({ accessor, lastUsed }) => (lastUsed === null ? [accessor] : []));

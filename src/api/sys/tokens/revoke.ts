@@ -169,7 +169,7 @@ async function revoke(context: CallContext<RevokeFields>): Answered {
   const selected = await readSelected(context);
   if (!selected.ok) return selected;
   const { dry_run: dry, expected_count: expectedCount, expected_total: expectedTotal = null } = fields;
-  if (!dry && expectedCount === undefined) return refuse("expected_count is missing: the count of a dry run");
+  if (!dry && expectedCount === undefined) return refuse("expected_count is required: the count of a dry run");
   const now = currentTime();
   await publishRecent(env, now);
   const { accessors } = selected.value;
@@ -218,7 +218,7 @@ async function readSelected(
   const { installation, fields, request } = context;
   // A script whose variable has no value sends an empty text. Without that condition more tokens would match.
   const empty = Object.keys(FILTER).find((name) => isEmpty(name, request.data[name]));
-  if (empty) return refuse(`${empty} is empty: leave it out, or say what it has to be`);
+  if (empty) return refuse(`${empty} is empty: omit it or set a value`);
   const { accessors: _, ...words } = selectionOf(request.data);
   if (JSON.stringify(words).length > MAX_FILTER) return refuse(`a filter has at most ${MAX_FILTER} characters`);
   const filter = await readFilter(context);
@@ -226,13 +226,12 @@ async function readSelected(
   const hasFilter = Object.values(filter.value).some((value) => value !== undefined);
   const accessors = [...new Set(fields.accessors)];
   // An empty list beside a filter is refused as well: it may come from a script that found no token.
-  if (hasFilter === (request.data.accessors !== undefined))
-    return refuse("a filter or accessors say which tokens are meant: one of them");
+  if (hasFilter === (request.data.accessors !== undefined)) return refuse("send either a filter or accessors");
   if (hasFilter) return ok({ filter: filter.value, accessors: null });
-  if (accessors.length === 0) return refuse("accessors is empty: name a token");
-  if (accessors.length > MAX_NAMED_TOKENS) return refuse(`accessors are at most ${MAX_NAMED_TOKENS}`);
+  if (accessors.length === 0) return refuse("accessors is empty");
+  if (accessors.length > MAX_NAMED_TOKENS) return refuse(`accessors has more than ${MAX_NAMED_TOKENS} items`);
   const read = await Promise.all(accessors.map((accessor) => readAccessor(installation.keys, accessor)));
-  if (read.includes(null)) return refuse("accessors holds what is no accessor");
+  if (read.includes(null)) return refuse("accessors has an item that is not an accessor");
   return ok({ filter: null, accessors });
 }
 
