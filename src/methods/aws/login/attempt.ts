@@ -1,7 +1,6 @@
 import type { LoginAttempt, VerifiedClient } from "../../../auth/login-attempt.ts";
 import { bindAddress, type TokenTerms } from "../../../auth/token-settings.ts";
 import { err, type Failure, invalid, ok, type Result, refuse } from "../../../base/result.ts";
-import type { Mount } from "../../../system/mount.ts";
 import { fieldSchema, sent, text, unread, type Values } from "../../../wire/fields.ts";
 import { isRoleName } from "../../roles.ts";
 import { type AccountClient, type CloudAccess, openClient } from "../clients/client.ts";
@@ -30,8 +29,8 @@ export const LOGIN_FIELDS = fieldSchema({
 export type LoginFields = Values<typeof LOGIN_FIELDS>;
 
 /**
- * Which kind of login the fields are for. A field counts when it was sent, be it empty. What is there for one kind only
- * in part does not make the other ambiguous. Messages are those of the reference's AWS method (login).
+ * The kind of login that the fields are for. A field counts when it was sent, even if it is empty. Fields that are only
+ * a part of the other kind do not matter. Messages are those of the reference's AWS method (login).
  */
 export function chooseKind(fields: LoginFields): Result<AuthType> {
   const pair = fields.identity !== undefined && fields.signature !== undefined;
@@ -45,10 +44,10 @@ export function chooseKind(fields: LoginFields): Result<AuthType> {
   return refuse("didn't supply required authentication values");
 }
 
-/** A login under way. */
+/** A login in progress, or the explanation of one. */
 export type Attempt = LoginAttempt<CheckName>;
 
-/** The role that a holder logs in to, or renews by, and what the mount's configuration says for it. */
+/** The role of a login or a renewal, with the client for the account of its holder. */
 export interface Target extends AccountClient {
   /** In lower case. */
   readonly roleName: string;
@@ -56,55 +55,44 @@ export interface Target extends AccountClient {
   readonly identity: IdentityConfig;
 }
 
-/** A role that exists, takes this kind of login, and takes it from this address. */
-interface JudgedRole {
-  /** In lower case. */
-  readonly roleName: string;
-  readonly role: CloudRole;
-  /** Networks that the token is tied to. */
+/** A role that exists and allows this kind of login from this address. */
+interface AllowedRole extends Pick<Target, "roleName" | "role"> {
+  /** Networks that the token is bound to. */
   readonly boundCidrs: readonly string[];
 }
 
-/** What is known of a login before its proof. */
+export type LoginTarget = Target & AllowedRole;
+
+/** A login before its proof is verified. */
 export interface LoginStart {
   readonly settings: LoginSettings;
-  /** null when the proof names the role. */
-  readonly named: JudgedRole | null;
+  /** The role that the request names; null when the proof names it. */
+  readonly named: AllowedRole | null;
 }
 
-/** The target of a login from an address that the role takes. */
-export type LoginTarget = Target & JudgedRole;
-
 /**
- * The checks that need no proof: the role exists, allows this kind of login, and allows this address. They come first,
- * since any client can send a proof, and to verify one costs more than everything else here.
+ * Makes the checks that need no proof: the role exists, and it allows this kind of login and this address. They come
+ * first, since any client can send a proof, and verifying it costs more than all other checks.
  *
- * @param name as the client sent it; "" or undefined when the proof names the role.
+ * @param name as the client sent it; empty when the proof names the role.
  */
-export async function startLogin(
-  attempt: Attempt,
-  kind: AuthType,
-  name: string | undefined,
-): Promise<Result<LoginStart>> {
-  const read = readRoleName(name ?? "");
-  if (!read.ok) return attempt.checks.record("role", {}, read);
-  const roleName = read.value;
-  if (roleName === "") {
-    const { settings } = await configurationForLogin(attempt, null, null);
-    const mayLead = (kind === "vm" ? settings.hasImageRoles : settings.hasRoles) && !settings.tampered;
-    const start = { settings, named: null };
-    return mayLead ? ok(start) : attempt.checks.record("role", {}, refuse("entry for role not found"));
+export async function startLogin(attempt: Attempt, kind: AuthType, name = ""): Promise<Result<LoginStart>> {
+  const roleName = readRoleName(attempt, name);
+  if (!roleName.ok) return roleName;
+  const { settings, role } = await configurationForLogin(attempt, roleName.value || null, null);
+  if (roleName.value !== "") {
+    const named = checkRole(attempt, role, roleName.value, kind);
+    return named.ok ? ok({ settings, named: named.value }) : named;
   }
-  attempt.notes.role = roleName;
-  const { settings, role } = await configurationForLogin(attempt, roleName, null);
-  const named = judgeRole(attempt, role, roleName, kind);
-  return named.ok ? ok({ settings, named: named.value }) : named;
+  const mayLead = (kind === "vm" ? settings.hasImageRoles : settings.hasRoles) && !settings.tampered;
+  const start = { settings, named: null };
+  return mayLead ? ok(start) : attempt.checks.record("role", {}, refuse("entry for role not found"));
 }
 
 /**
- * Finds what a login needs after its proof: the role, where only the proof names it, and the account's client.
+ * Finds the role, if only the proof names it, and the client for the account.
  *
- * @param name the role by the proof, as the cloud names the holder. Names of IAM can be `..`, those of roles can't.
+ * @param name the name of the holder according to the proof. A name in IAM can be `..`, which is no name of a role.
  */
 export async function findTarget(
   attempt: Attempt,
@@ -113,19 +101,14 @@ export async function findTarget(
   name: string,
   accountId: string,
 ): Promise<Result<LoginTarget>> {
-  if (named) {
-    const { stsRole } = await configurationForLogin(attempt, null, accountId, settings);
-    return ok(await targetOf(attempt, settings, named, { accountId, stsRole }));
-  }
-  const read = readRoleName(name);
-  if (!read.ok) return attempt.checks.record("role", {}, read);
-  attempt.notes.role = read.value;
-  const { role, stsRole } = await configurationForLogin(attempt, read.value, accountId, settings);
-  const judged = judgeRole(attempt, role, read.value, kind);
-  return judged.ok ? ok(await targetOf(attempt, settings, judged.value, { accountId, stsRole })) : judged;
+  const roleName = named ? ok(null) : readRoleName(attempt, name);
+  if (!roleName.ok) return roleName;
+  const { role, stsRole } = await configurationForLogin(attempt, roleName.value, accountId, settings);
+  const allowed = named ? ok(named) : checkRole(attempt, role, roleName.value ?? "", kind);
+  return allowed.ok ? ok(await targetOf(attempt, settings, allowed.value, { accountId, stsRole })) : allowed;
 }
 
-/** The target of this role in an account. */
+/** The target of a role in an account. */
 export async function targetOf<R extends Pick<Target, "roleName" | "role">>(
   access: CloudAccess,
   { identity, client }: LoginSettings,
@@ -135,20 +118,21 @@ export async function targetOf<R extends Pick<Target, "roleName" | "role">>(
   return { ...role, identity, ...account, ...(await openClient(access, client)) };
 }
 
-/** A role's name in lower case, "" for none; a failure for what no role can be called. */
-function readRoleName(name: string): Result<string> {
+/** Reads the name of a role: in lower case, "" for none; a failure for a text that can't be one. */
+function readRoleName({ checks, notes }: Attempt, name: string): Result<string> {
   const roleName = name.toLowerCase();
-  const possible = roleName === "" || isRoleName(roleName);
-  return possible ? ok(roleName) : err(notFound(roleName));
+  if (roleName !== "" && !isRoleName(roleName)) return checks.record("role", {}, err(notFound(roleName)));
+  if (roleName !== "") notes.role = roleName;
+  return ok(roleName);
 }
 
-/** The role of a login, if there is one and it takes this kind of login from this address. */
-function judgeRole(
+/** Checks that the role exists and allows this kind of login from this address. */
+function checkRole(
   { clientAddress, checks, notes }: Attempt,
   role: CloudRole | null,
   roleName: string,
   kind: AuthType,
-): Result<JudgedRole> {
+): Result<AllowedRole> {
   const found = checks.record("role", { actual: roleName }, role ? ok(role) : err(notFound(roleName)));
   if (!found.ok) return found;
   notes.roleExists = true;
@@ -156,35 +140,38 @@ function judgeRole(
   const addresses = { bound: token.boundCidrs, actual: clientAddress };
   const boundCidrs = checks.record("address", addresses, bindAddress(token, clientAddress));
   if (!boundCidrs.ok) return boundCidrs;
-  const taken = { roleName, role: found.value, boundCidrs: boundCidrs.value };
+  const allowed = { roleName, role: found.value, boundCidrs: boundCidrs.value };
   const other = refuse(`auth method ${kind} not allowed for role ${roleName}`);
-  return checks.record("auth_type", { bound: [authType], actual: kind }, authType === kind ? ok(taken) : other);
+  return checks.record("auth_type", { bound: [authType], actual: kind }, authType === kind ? ok(allowed) : other);
 }
 
 function notFound(roleName: string): Failure {
   return invalid(isPlainWord(roleName) ? `entry for role "${roleName}" not found` : "entry for role not found");
 }
 
-/** What the method says about a client that it verified, in the inner vocabulary. */
+/** A verified holder of a role, in the inner vocabulary. */
 interface Holder {
   readonly terms: TokenTerms;
-  /** The name that the mount knows the client by. */
+  /** Name of the alias. */
   readonly alias: string;
-  /** Shown to clients. */
-  readonly metadata: Metadata;
-  /** The chosen part of it, kept with the alias. */
-  readonly aliasMetadata: Metadata;
+  /** The configured metadata, which the alias gets too. */
+  readonly chosen: Metadata;
+  /** Further metadata of the token. */
+  readonly more: Metadata;
   readonly displayName: string;
-  /** What the token keeps for renewals. */
+  /** Data in the token for renewals. */
   readonly internal: Metadata;
 }
 
-/** A verified client in the mount's vocabulary. */
-export function clientOf(mount: Mount, { terms, alias, displayName, internal, ...words }: Holder): VerifiedClient {
+/** Returns a verified client in the vocabulary of its mount. */
+export function verifiedClient(
+  { mount }: Pick<Target, "mount">,
+  { terms, alias, chosen, more, displayName, internal }: Holder,
+): VerifiedClient {
   const type = mountTypeOf(mount);
-  const metadata = translateMetadata(type, words.metadata);
+  const metadata = translateMetadata(type, { ...chosen, ...more });
   return {
-    alias: { aliasName: alias, metadata: translateMetadata(type, words.aliasMetadata) },
+    alias: { aliasName: alias, metadata: translateMetadata(type, chosen) },
     token: { ...terms, displayName, metadata, internal },
   };
 }

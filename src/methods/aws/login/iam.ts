@@ -1,6 +1,6 @@
 import { type IssuedLogin, issueToken, type VerifiedClient } from "../../../auth/login-attempt.ts";
 import { currentTime } from "../../../base/clock.ts";
-import { type PrivateHosts, privateHosts } from "../../../base/private-hosts.ts";
+import { privateHosts } from "../../../base/private-hosts.ts";
 import { err, inContext, ok, type Result, refuse } from "../../../base/result.ts";
 import type { CallerIdentity } from "../answers/sts.ts";
 import type { ClientConfig } from "../clients/config.ts";
@@ -10,18 +10,24 @@ import { chosenMetadata } from "../rules/identity.ts";
 import { INSTANCE_ENTITY } from "../rules/role.ts";
 import { roleTerms, untagged } from "../rules/terms.ts";
 import { checkSignedRequest } from "../sts/signed-request.ts";
-import { type Attempt, clientOf, findTarget, type LoginFields, type LoginTarget, startLogin } from "./attempt.ts";
+import { type Attempt, findTarget, type LoginFields, type LoginTarget, startLogin, verifiedClient } from "./attempt.ts";
 import { checkInstance } from "./instance.ts";
 import { isBoundTo } from "./principal.ts";
 import { issueForSignature, type Signature } from "./signature-uses.ts";
 import { writeTokenData } from "./token-data.ts";
 
-/** Who logs in, and the signature that proved it; null where it is only claimed. */
+/** The caller of a login, and the signature that proved it; null when the caller is only claimed. */
 export type ProvenCaller = CallerIdentity & { readonly signature: Signature | null };
 
+/** A principal that passed all checks. */
+interface VerifiedPrincipal {
+  readonly client: VerifiedClient;
+  readonly signature: Signature | null;
+}
+
 /**
- * A login by a signed GetCallerIdentity request: STS says who signed it, and where the role asks for it, the instance
- * that the signer runs on is inferred from its session.
+ * A login by a signed GetCallerIdentity request. STS answers who signed it. If the role asks for it, the instance of the
+ * signer is inferred from its session.
  */
 export async function loginByPrincipal(attempt: Attempt, fields: LoginFields): Promise<Result<IssuedLogin>> {
   const verified = await verifyPrincipal(attempt, fields, null);
@@ -30,13 +36,7 @@ export async function loginByPrincipal(attempt: Attempt, fields: LoginFields): P
   return signature ? issueForSignature(attempt, signature, client) : issueToken(attempt, client);
 }
 
-/** A principal that passed every check, with what proved who it is. */
-interface VerifiedPrincipal {
-  readonly client: VerifiedClient;
-  readonly signature: Signature | null;
-}
-
-/** Makes all checks of such a login. Writes nothing. `claim` is a caller that is taken as true; null where the fields prove one. */
+/** Makes all checks of such a login. Writes nothing. `claim` is a caller without proof, for an explanation; else null. */
 export async function verifyPrincipal(
   attempt: Attempt,
   fields: LoginFields,
@@ -59,22 +59,27 @@ export async function verifyPrincipal(
   if (!bound.ok) return bound;
   const inferred = await inferInstance(target, bound.value, checks);
   if (!inferred.ok) return inferred;
-  const client = clientOf(attempt.mount, holderOf(target, bound.value, inferred.value));
-  return ok({ client, signature: bound.value.signature });
+  return ok({ client: clientOf(target, bound.value, inferred.value), signature: bound.value.signature });
 }
 
-/** Who signed the request in the fields, as STS says. */
+/** Verifies the signed request in the fields: STS answers who signed it. */
 async function proveCaller(
   { env, checks }: Attempt,
   config: ClientConfig,
   fields: LoginFields,
 ): Promise<Result<ProvenCaller>> {
-  const caller = await identifyCaller(privateHosts(env), config, fields);
-  return checks.record("caller", { actual: caller.ok ? caller.value.principal.arn : null }, caller);
+  const request = checkSignedRequest(fields, config, currentTime());
+  if (!request.ok) return checks.record("caller", {}, request);
+  const policy = { hosts: privateHosts(env), maxRetries: config.maxRetries };
+  const caller = await askCallerIdentity(policy, request.value);
+  if (!caller.ok) return checks.record("caller", {}, err(inContext("error making upstream request", caller.error)));
+  const { signature: text, endsAt } = request.value;
+  const proven = { ...caller.value, signature: { text, endsAt } };
+  return checks.record("caller", { actual: proven.principal.arn }, ok(proven));
 }
 
 /**
- * The caller, if the role is bound to it. Where its unique id matters and is not known yet, IAM is asked for it.
+ * Returns the caller if the role is bound to it. IAM is asked for a unique id that matters and is not known yet.
  * Messages are those of the reference's AWS method (login).
  */
 async function checkPrincipal(target: LoginTarget, caller: ProvenCaller): Promise<Result<ProvenCaller>> {
@@ -87,6 +92,7 @@ async function checkPrincipal(target: LoginTarget, caller: ProvenCaller): Promis
   return refuse(`IAM Principal "${principal.arn}" does not belong to the role "${target.roleName}"`);
 }
 
+/** Adds the unique id to a claimed caller. */
 async function withUniqueId(target: LoginTarget, caller: ProvenCaller): Promise<Result<ProvenCaller>> {
   const { role } = target;
   const counts = role.inferredEntityType === INSTANCE_ENTITY || (role.bounds.bound_iam_principal_arn ?? []).length > 0;
@@ -95,23 +101,10 @@ async function withUniqueId(target: LoginTarget, caller: ProvenCaller): Promise<
   return found.ok ? ok({ ...caller, uniqueId: found.value.uniqueId }) : found;
 }
 
-async function identifyCaller(
-  hosts: PrivateHosts,
-  config: ClientConfig,
-  fields: LoginFields,
-): Promise<Result<ProvenCaller>> {
-  const request = checkSignedRequest(fields, config, currentTime());
-  if (!request.ok) return request;
-  const caller = await askCallerIdentity({ hosts, maxRetries: config.maxRetries }, request.value);
-  if (!caller.ok) return err(inContext("error making upstream request", caller.error));
-  const { signature: text, endsAt } = request.value;
-  return ok({ ...caller.value, signature: { text, endsAt } });
-}
-
 /**
- * The id of the instance that the caller runs on; "" when the role infers none. The client that assumes a role names
- * the session, so the name alone proves nothing: the instance has to have the caller's role in its profile, which is how
- * the sessions of instances come to be.
+ * Infers the id of the caller's instance; "" when the role infers none. The client that assumes a role chooses the name
+ * of the session, so the name alone proves nothing. The instance must have the caller's role in its profile: sessions of
+ * instances come from there.
  */
 async function inferInstance(
   target: LoginTarget,
@@ -121,52 +114,46 @@ async function inferInstance(
   const { role } = target;
   if (role.inferredEntityType !== INSTANCE_ENTITY) return ok("");
   const { sessionName } = caller.principal;
-  const named = sessionName === null ? refuse(NO_SESSION) : ok(sessionName);
+  const named =
+    sessionName === null ? refuse("only an assumed role can be inferred to be an instance") : ok(sessionName);
   const instanceId = checks.record("inferred_session", { actual: sessionName }, named);
   if (!instanceId.ok) return instanceId;
   const checked = await checkInstance(target, role.inferredRegion, instanceId.value, true, checks);
   if (!checked.ok) return checked;
   const { profileRole } = checked.value;
-  const own = profileRole?.uniqueId === caller.uniqueId;
   const compared = { bound: profileRole ? [profileRole.arn.arn] : [], actual: caller.principal.canonicalArn };
-  return checks.record("inferred_role", compared, own ? instanceId : refuse(OTHER_ROLE));
+  const other = refuse("the session is named like an instance whose role is another one");
+  return checks.record("inferred_role", compared, profileRole?.uniqueId === caller.uniqueId ? instanceId : other);
 }
 
-const NO_SESSION = "only an assumed role can be inferred to be an instance";
-const OTHER_ROLE = "the session is named like an instance whose role is another one";
-
-function holderOf(
-  { role, roleName, identity, boundCidrs }: LoginTarget,
-  { principal, uniqueId, accountId }: ProvenCaller,
-  inferredInstanceId: string,
-) {
+function clientOf(target: LoginTarget, { principal, uniqueId, accountId }: ProvenCaller, inferredInstanceId: string) {
+  const { role, roleName, identity, boundCidrs } = target;
   const inferredRegion = inferredInstanceId === "" ? "" : role.inferredRegion;
-  const chosen = chosenMetadata(identity.iamMetadata, {
-    account_id: accountId,
-    auth_type: "iam",
-    canonical_arn: principal.canonicalArn,
-    client_arn: principal.arn,
-    client_user_id: uniqueId,
-    inferred_cloud_region: inferredRegion,
-    inferred_entity_id: inferredInstanceId,
-    inferred_entity_type: inferredInstanceId === "" ? "" : INSTANCE_ENTITY,
-  });
-  const { friendlyName, sessionName } = principal;
+  const { friendlyName, sessionName, canonicalArn } = principal;
   const aliases = { role_id: role.roleId, unique_id: uniqueId, full_arn: principal.arn };
-  return {
+  return verifiedClient(target, {
     terms: roleTerms(role, untagged(role), boundCidrs),
     alias: aliases[identity.iamAlias],
-    metadata: { ...chosen, role_id: role.roleId },
-    aliasMetadata: chosen,
+    chosen: chosenMetadata(identity.iamMetadata, {
+      account_id: accountId,
+      auth_type: "iam",
+      canonical_arn: canonicalArn,
+      client_arn: principal.arn,
+      client_user_id: uniqueId,
+      inferred_cloud_region: inferredRegion,
+      inferred_entity_id: inferredInstanceId,
+      inferred_entity_type: inferredInstanceId === "" ? "" : INSTANCE_ENTITY,
+    }),
+    more: { role_id: role.roleId },
     displayName: sessionName === null ? friendlyName : `${friendlyName}/${sessionName}`,
     internal: writeTokenData({
       kind: "iam",
       role: roleName,
-      canonicalArn: principal.canonicalArn,
+      canonicalArn,
       uniqueId,
       accountId,
       inferredInstanceId,
       inferredRegion,
     }),
-  };
+  });
 }

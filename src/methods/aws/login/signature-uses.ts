@@ -5,41 +5,40 @@ import { err, invalid, type Result } from "../../../base/result.ts";
 import { fromHex, toBase64Url } from "../../../crypto/bytes.ts";
 import type { Attempt } from "./attempt.ts";
 
-/** The signature of a login that STS has found genuine. */
+/** The signature of a login that STS has verified. */
 export interface Signature {
   /** 64 hex digits. */
   readonly text: string;
-  /** When it is too old to be shown again, ms. */
+  /** When it is too old for another login, ms. */
   readonly endsAt: number;
 }
 
 /**
- * Tokens of one signature unless TOKENS_PER_SIGNATURE says otherwise. A date in a signature has seconds: programs that share
- * credentials and log in within the same second, as a hundred copies of a function do, have the same one.
+ * Tokens of one signature without TOKENS_PER_SIGNATURE. The date in a signature has seconds: programs that share
+ * credentials and log in within the same second, such as a hundred copies of a function, have the same signature.
  */
 const DEFAULT_TOKENS = 100;
 
-/** Signatures that are remembered at least; 12.5 MB at most. */
+/** Minimum number of signatures that are remembered; they take 12.5 MB at most. */
 const MAX_SIGNATURES = 2 ** 15;
 
-/** Bytes of a signature that identify it. They are too few to show it again. */
+/** Number of bytes that identify a signature. They are too few to use it again. */
 const KEPT_BYTES = 16;
 
-/** The setting TOKENS_PER_SIGNATURE; one that is no positive whole number must not mean that there is no limit. */
+/** The setting TOKENS_PER_SIGNATURE. An invalid one means the default, and not that there is no limit. */
 export function tokensPerSignature(setting: string | undefined): number {
   const tokens = Number(setting ?? DEFAULT_TOKENS);
   return Number.isSafeInteger(tokens) && tokens > 0 ? tokens : DEFAULT_TOKENS;
 }
 
 /**
- * How many tokens each signature has given, in the memory of this isolate: a signed login that leaks into a log can't make
- * any number of tokens. Only genuine signatures that gave a token are counted, so an attacker can't evict one by forged
- * ones. Times in ms.
+ * Counts the tokens of each signature in the memory of this isolate, so that a signed login that leaks into a log can't
+ * create any number of tokens. Only verified signatures are counted: forged ones can't evict others. Times in ms.
  */
 export class SignatureUses {
   readonly #uses = new ExpiringCache<{ count: number }>(MAX_SIGNATURES);
 
-  /** Counts a token that is about to be made; false when the signature has given `most`. */
+  /** Counts a token before it is issued; false when the signature has given `most`. */
   take({ text, endsAt }: Signature, most: number, now: number): boolean {
     const key = keyOf(text);
     const uses = this.#uses.get(key, now);
@@ -49,32 +48,31 @@ export class SignatureUses {
     return true;
   }
 
-  /** Takes the count of a token back that was not made. */
+  /** Takes back the count of a token that was not issued. */
   giveBack({ text }: Signature, now: number): void {
     const uses = this.#uses.get(keyOf(text), now);
     if (uses) uses.count--;
   }
 }
 
-/** A text of its own: a part of the request's would keep the whole request in memory. */
+/** A new string: a substring of the request would keep the whole request in memory. */
 function keyOf(signature: string): string {
   return toBase64Url((fromHex(signature) ?? new Uint8Array()).subarray(0, KEPT_BYTES));
 }
 
-/** What the signatures of this isolate's logins have given. */
 const signatureUses = new SignatureUses();
 
 const SIGNATURE_USED_UP = invalid(
   "this signed request has given as many tokens as one may (TOKENS_PER_SIGNATURE): sign the request again",
 );
 
-/** Gives a client its token, unless the signature that proved who it is has given as many as it may. */
+/** Issues the token of a client, unless its signature has given as many as it may. */
 export async function issueForSignature(
   attempt: Attempt,
   signature: Signature,
   client: VerifiedClient,
 ): Promise<Result<IssuedLogin>> {
-  // Counted before anything is waited for: of many logins at once no more than the allowed ones get past here.
+  // Counted before the first await: concurrent logins can't pass the limit together.
   const most = tokensPerSignature(attempt.env.TOKENS_PER_SIGNATURE);
   if (!signatureUses.take(signature, most, currentTime())) {
     return attempt.checks.record("signature_uses", {}, err(SIGNATURE_USED_UP));

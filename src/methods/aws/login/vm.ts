@@ -15,14 +15,14 @@ import { tagKeyPurpose } from "../rules/role.ts";
 import { readTagValue, verifyRoleTag } from "../rules/role-tag.ts";
 import { memorySeconds, narrowByTag, type RoleGrant, roleTerms, untagged } from "../rules/terms.ts";
 import { openSecret } from "../secrets.ts";
-import { type Attempt, clientOf, findTarget, type LoginFields, type LoginTarget, startLogin } from "./attempt.ts";
+import { type Attempt, findTarget, type LoginFields, type LoginTarget, startLogin, verifiedClient } from "./attempt.ts";
 import { checkInstance } from "./instance.ts";
 import { writeTokenData } from "./token-data.ts";
 
-/** An instance that passed every check but that of the access list. */
-export interface VerifiedInstance {
+/** An instance that passed all checks except that of the access list. */
+interface VerifiedInstance {
   readonly document: IdentityDocument;
-  /** What the access list decides about. */
+  /** The login for the check of the access list. */
   readonly entry: InstanceLogin;
   /** The new nonce for the client, if any. */
   readonly generatedNonce: string | null;
@@ -30,32 +30,39 @@ export interface VerifiedInstance {
 }
 
 /**
- * A login by the signed identity document of an instance. Documents don't end and are no secret, so the cloud is asked
- * whether the instance still runs, and the access list whether the client may show the document again.
+ * A login by the signed identity document of an instance. A document has no expiry and is no secret. Therefore the cloud
+ * is asked whether the instance still runs, and the access list decides whether the client may log in again.
  *
- * Nothing is written before everything else is verified. The entry in the access list comes before the token: when the
- * answer is lost in between, the client repeats the login with its nonce, whereas a token without an entry would leave
- * the instance open to another's first login.
+ * Nothing is written before all other checks. The entry in the access list is written before the token is issued. If the
+ * answer is lost, the client repeats the login with its nonce; after a token without an entry, another client could make
+ * the first login of the instance.
  */
 export async function loginByInstance(attempt: Attempt, fields: LoginFields): Promise<Result<IssuedLogin>> {
   const verified = await verifyInstance(attempt, fields, null);
   if (!verified.ok) return verified;
   const { document, entry, generatedNonce, client } = verified.value;
-  const { instanceId } = document;
-  const { list, place } = accessShardFor(attempt.env, attempt.mount, instanceId);
-  const decided = await list.enterLogin(place, instanceId, entry, currentTime());
+  const { list, place } = accessShardFor(attempt.env, attempt.mount, document.instanceId);
+  const decided = await list.enterLogin(place, document.instanceId, entry, currentTime());
   const entered = attempt.checks.record<EnteredLogin>("access_list", {}, decided);
   if (!entered.ok) return entered;
-  const issued = await issueOrUndo(attempt, instanceId, entered.value, () => issueToken(attempt, client));
-  const mayReturn = entered.value.entry.nonceHash !== null;
-  return issued.ok && mayReturn ? ok(withNonce(issued.value, generatedNonce)) : issued;
+  let issued: Result<IssuedLogin> | null = null;
+  try {
+    issued = await issueToken(attempt, client);
+  } finally {
+    // Without a token the client does not receive the nonce that its next login would need.
+    if (!issued?.ok) await list.undoLogin(document.instanceId, entered.value);
+  }
+  if (!issued.ok || generatedNonce === null || entered.value.entry.nonceHash === null) return issued;
+  // The nonce is only in the answer, and not in the stored metadata of the token, which others may look up.
+  const auth = { ...issued.value.auth, secretMetadata: { nonce: generatedNonce } };
+  return ok({ ...issued.value, auth });
 }
 
 /**
- * Makes all checks of a login that need no entry in the access list. Writes nothing.
+ * Makes all checks of such a login except that of the access list. Writes nothing.
  * Messages are those of the reference's AWS method (login).
  *
- * @param claim a document that is taken as true; null where the fields prove one.
+ * @param claim a document without proof, for an explanation; else null.
  */
 export async function verifyInstance(
   attempt: Attempt,
@@ -82,7 +89,7 @@ export async function verifyInstance(
   const { instance } = checked.value;
   const tagName = target.role.roleTag;
   const tags = { bound: tagName === "" ? [] : [tagName], actual: instance.tags.get(tagName) ?? null };
-  const tagged = checks.record("role_tag", tags, await readTag(attempt, target, instance));
+  const tagged = checks.record("role_tag", tags, await readTag(target, instance));
   if (!tagged.ok) return tagged;
   const { grant, tag } = tagged.value;
   const denied = tag !== null && (await cloudAuthAt(env, mount).isDenied(tag));
@@ -98,108 +105,76 @@ export async function verifyInstance(
     disallowReauthentication: grant.disallowReauthentication,
     expiresAt: currentTime() + memorySeconds(target.role, grant.tagMaxTtl, mountTtl(mount)) * 1000,
   };
-  const client = clientOf(mount, holderOf(target, document.value, grant));
-  return ok({ document: document.value, entry, generatedNonce: nonce.value.generated, client });
+  return ok({
+    document: document.value,
+    entry,
+    generatedNonce: nonce.value.generated,
+    client: clientOf(target, document.value, grant),
+  });
 }
 
-/** The document of a login, whose signature the fields have as well. */
+/** Verifies the signed document in the fields. */
 async function proveDocument(
   { env, checks }: Attempt,
   registered: readonly RegisteredCertificate[],
-  fields: LoginFields,
+  { identity = "", signature = "", pkcs7 = "" }: LoginFields,
 ): Promise<Result<IdentityDocument>> {
-  const document = await verifyDocument(registered, env.ALLOW_SHA1_SIGNATURES === "true", fields);
-  return checks.record("document", { actual: document.ok ? document.value.instanceId : null }, document);
-}
-
-async function verifyDocument(
-  registered: readonly RegisteredCertificate[],
-  allowSha1: boolean,
-  fields: LoginFields,
-): Promise<Result<IdentityDocument>> {
-  const { identity = "", signature = "", pkcs7 = "" } = fields;
+  const pair = "a tuple containing the instance identity document and its SHA256 RSA signature";
+  const allowSha1 = env.ALLOW_SHA1_SIGNATURES === "true";
+  let document: Result<IdentityDocument>;
   if (pkcs7 === "" && identity === "" && signature === "") {
-    return refuse(
-      "either pkcs7 or a tuple containing the instance identity document and its SHA256 RSA signature needs to be provided",
-    );
+    document = refuse(`either pkcs7 or ${pair} needs to be provided`);
+  } else if (pkcs7 !== "" && identity !== "" && signature !== "") {
+    document = refuse(`both pkcs7 and ${pair} is supplied; provide only one`);
+  } else if (pkcs7 !== "") {
+    document = await verifyPkcs7(pkcs7, registered, { allowSha1 });
+  } else {
+    document = await verifyIdentity(identity, signature, registered, { allowSha1 });
   }
-  if (pkcs7 !== "" && identity !== "" && signature !== "") {
-    return refuse(
-      "both pkcs7 and a tuple containing the instance identity document and its SHA256 RSA signature is supplied; provide only one",
-    );
-  }
-  return pkcs7 === ""
-    ? verifyIdentity(identity, signature, registered, { allowSha1 })
-    : verifyPkcs7(pkcs7, registered, { allowSha1 });
+  return checks.record("document", { actual: document.ok ? document.value.instanceId : null }, document);
 }
 
 interface TaggedGrant {
   readonly grant: RoleGrant;
-  /** The value of the tag; null when the role has no tags. */
+  /** The value of the tag; null when the role uses no tags. */
   readonly tag: string | null;
 }
 
-/** What the role gives to this instance. Where the role has a tag, an instance without a genuine one gets nothing. */
-async function readTag(
-  attempt: Attempt,
-  { role, roleName }: LoginTarget,
-  instance: VmInstance,
-): Promise<Result<TaggedGrant>> {
+/** The grant of the role to this instance. If the role uses tags, an instance without a genuine tag gets none. */
+async function readTag(target: LoginTarget, instance: VmInstance): Promise<Result<TaggedGrant>> {
+  const { role, roleName, installation, mount } = target;
   if (role.roleTag === "") return ok({ grant: untagged(role), tag: null });
   const value = instance.tags.get(role.roleTag) ?? "";
   if (value === "") return refuse(`missing tag with key "${role.roleTag}" on the instance`);
   const read = readTagValue(value);
   if (!read.ok) return read;
-  const key = await openSecret(attempt.installation.keys, attempt.mount, tagKeyPurpose(role.roleId), role.sealedTagKey);
+  const key = await openSecret(installation.keys, mount, tagKeyPurpose(role.roleId), role.sealedTagKey);
   const tag = await verifyRoleTag(read.value, key);
   if (!tag.ok) return tag;
   const grant = narrowByTag(role, tag.value, { role: roleName, instanceId: instance.instanceId });
   return grant.ok ? ok({ grant: grant.value, tag: value }) : refuse(grant.error);
 }
 
-function holderOf(
-  { role, roleName, identity, boundCidrs }: LoginTarget,
+function clientOf(
+  target: LoginTarget,
   { instanceId, imageId, accountId, region }: IdentityDocument,
   grant: RoleGrant,
-) {
-  const chosen = chosenMetadata(identity.vmMetadata, {
-    instance_id: instanceId,
-    image_id: imageId,
-    account_id: accountId,
-    region,
-    auth_type: "vm",
-  });
+): VerifiedClient {
+  const { role, roleName, identity, boundCidrs } = target;
   const { tagMaxTtl } = grant;
   const aliases = { role_id: role.roleId, instance_id: instanceId, image_id: imageId };
-  return {
+  return verifiedClient(target, {
     terms: roleTerms(role, grant, boundCidrs),
     alias: aliases[identity.vmAlias],
-    metadata: { ...chosen, role: roleName, role_tag_max_ttl: formatDuration(tagMaxTtl) },
-    aliasMetadata: chosen,
+    chosen: chosenMetadata(identity.vmMetadata, {
+      instance_id: instanceId,
+      image_id: imageId,
+      account_id: accountId,
+      region,
+      auth_type: "vm",
+    }),
+    more: { role: roleName, role_tag_max_ttl: formatDuration(tagMaxTtl) },
     displayName: "",
     internal: writeTokenData({ kind: "vm", role: roleName, instanceId, region, accountId, tagMaxTtl }),
-  };
-}
-
-/** Removes the entry when no token was made: the client would need a nonce that it never received. */
-async function issueOrUndo(
-  { env, mount }: Attempt,
-  instanceId: string,
-  entered: EnteredLogin,
-  issue: () => Promise<Result<IssuedLogin>>,
-): Promise<Result<IssuedLogin>> {
-  let done = false;
-  try {
-    const issued = await issue();
-    done = issued.ok;
-    return issued;
-  } finally {
-    if (!done) await accessShardFor(env, mount, instanceId).list.undoLogin(instanceId, entered);
-  }
-}
-
-/** Adds a new nonce to the metadata of the answer. It is not stored with the token, which others may look up. */
-function withNonce(issued: IssuedLogin, nonce: string | null): IssuedLogin {
-  if (nonce === null) return issued;
-  return { ...issued, auth: { ...issued.auth, secretMetadata: { nonce } } };
+  });
 }

@@ -1,7 +1,7 @@
 import { LAST_CHECKS } from "../../../auth/login-attempt.ts";
 import type { AuthType, BoundField } from "./role.ts";
 
-/** The checks of a login, by name, in words. */
+/** Descriptions of the checks of a login, by name. */
 export const CHECKS = {
   request: "The request has the fields of one kind of login.",
   role: "The role exists.",
@@ -31,7 +31,7 @@ export const CHECKS = {
 
 export type CheckName = keyof typeof CHECKS;
 
-/** The constraints on an instance, in the order in which they are checked. */
+/** The constraints on an instance in the order of the checks. */
 export const INSTANCE_BOUNDS = [
   "bound_region",
   "bound_vm_instance_id",
