@@ -1,18 +1,18 @@
 import { err, ok, type Result } from "../../base/result.ts";
 import { isPartition, type Partition } from "./regions.ts";
 
-/** A principal, or an instance profile, of a cloud account. */
+/** The ARN of a principal or an instance profile. */
 export type PrincipalArn = {
   readonly arn: string;
   readonly partition: Partition;
   /** 12 digits. */
   readonly accountId: string;
   readonly type: PrincipalType;
-  /** The name alone, as IAM's own operations take it. For an assumed role, the name of the role. */
+  /** The name without a path. For an assumed role, the name of the role. */
   readonly friendlyName: string;
-  /** Between the type and the name, without slashes at its ends; "" when there is none. */
+  /** Between the type and the name, without slashes at its ends; "" for none. */
   readonly path: string;
-  /** Null unless the type is `assumed-role`. The client that assumes the role chooses it. */
+  /** The client that assumes a role chooses it. Null for other types. */
   readonly sessionName: string | null;
   /** Without path and session: `arn:<partition>:iam::<account>:<user|role|instance-profile>/<name>`. */
   readonly canonicalArn: string;
@@ -20,7 +20,7 @@ export type PrincipalArn = {
 
 export type PrincipalType = "user" | "role" | "assumed-role" | "instance-profile";
 
-/** The longest ARN that the cloud makes. */
+/** The cloud's limit for an ARN. */
 const MAX_LENGTH = 2048;
 
 const SERVICES: Readonly<Record<PrincipalType, "iam" | "sts">> = {
@@ -35,9 +35,8 @@ const PATH_SEGMENT = /^[!-.0-~]{1,512}$/;
 const ACCOUNT_ID = /^\d{12}$/;
 
 /**
- * Reads the ARN of a user, a role, an assumed role or an instance profile. Roots, federated users and everything else
- * are refused: they can't be bound to a role. On failure, says what is wrong without repeating the ARN.
- * Messages are those of the reference's AWS method.
+ * Reads the ARN of a user, a role, an assumed role or an instance profile. Others, such as roots and federated users, are
+ * refused: no role can be bound to them. Messages are those of the reference's AWS method and do not repeat the ARN.
  */
 export function parsePrincipalArn(arn: string): Result<PrincipalArn, string> {
   if (arn.length > MAX_LENGTH) return err("ARN is too long");
@@ -60,8 +59,8 @@ export function parsePrincipalArn(arn: string): Result<PrincipalArn, string> {
 }
 
 /**
- * Whether a bound ARN covers `arn`: the same string, or, when it ends in `*`, a string that starts with what is before it.
- * A `*` anywhere else is an ordinary character, which paths may hold.
+ * True when `arn` equals the bound ARN, or begins with it if the bound ARN ends in `*`. Any other `*` is an ordinary
+ * character, which a path may have.
  */
 export function matchesBoundArn(bound: string, arn: string): boolean {
   if (!bound.endsWith("*")) return bound === arn;
@@ -69,8 +68,8 @@ export function matchesBoundArn(bound: string, arn: string): boolean {
 }
 
 /**
- * Why a bound ARN that ends in `*` is refused, or null. The account must be spelled out: a prefix that ends before it,
- * such as `arn:aws:iam::1*`, would let accounts in that belong to others.
+ * Why a bound ARN that ends in `*` is refused, or null. It must have the whole account: `arn:aws:iam::1*` would admit
+ * accounts of others.
  */
 export function wildcardProblem(bound: string): string | null {
   if (!bound.endsWith("*")) return null;

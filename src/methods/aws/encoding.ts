@@ -3,47 +3,44 @@ import { readJson } from "../../policy/json.ts";
 import type { SyntaxValue } from "../../policy/syntax.ts";
 import { jsonObjectOf } from "../../wire/json.ts";
 
-/**
- * Bytes of padded base64, or null. Line breaks are allowed, since the tools that print these values wrap lines; any
- * other second spelling of the same bytes is not read.
- */
+/** Decodes padded base64 in its canonical form, or returns null. Line breaks are allowed, as tools print wrapped lines. */
 export function fromWrappedBase64(text: string): Uint8Array<ArrayBuffer> | null {
   return fromBase64(text.replace(/[\r\n]/g, ""));
 }
 
-/** Text of base64 of UTF-8, or null when either layer is malformed. */
+/** Decodes base64 of UTF-8. Null when either encoding is malformed. */
 export function fromBase64Text(text: string): string | null {
   const bytes = fromWrappedBase64(text);
   return bytes && fromUtf8(bytes);
 }
 
-/** A value that may be named back in a message: short and plain, so that no secret and no markup travels with it. */
+/** True for a value that a message may repeat: it is short and plain, so it is neither a secret nor markup. */
 export function isPlainWord(text: string): boolean {
   return /^[\w-]{0,32}$/.test(text);
 }
 
-/** A JSON object whose names are unique, also when letter case is ignored. */
+/** A JSON object with unique names, also when letter case is ignored. */
 export type JsonObject = { readonly [name: string]: unknown };
 
-/** Deepest nesting that is read; the values of this method nest less deep. */
+/** Maximum depth of nesting. The values of this method are less deep. */
 const MAX_DEPTH = 8;
 
 /**
- * Parses a JSON object strictly. Readers of JSON disagree about repeated names (first or last wins) and some ignore
- * letter case, so one signed text could mean two things: an object at any depth in which two names are equal, or differ
- * only in case, is null. So is everything that is not an object, and deep nesting.
+ * Parses a JSON object strictly. Parsers of JSON differ about repeated names (the first or the last counts) and some
+ * ignore letter case, so a signed text could have two meanings. Null when any object in it has two names that are equal
+ * or differ only in case, when the text is no object, and when it nests too deep.
  */
 export function parseStrictObject(text: string): JsonObject | null {
   const read = readJson(text, MAX_DEPTH);
   return read.ok && hasUniqueNames(read.value) ? jsonObjectOf(text) : null;
 }
 
-/** A form of a name that is equal for all letter cases, those of long s and the Kelvin sign included. */
+/** A form of a name that is equal for all letter cases, also for long s and the Kelvin sign. */
 export function foldCase(name: string): string {
   return name.toUpperCase().toLowerCase();
 }
 
-/** A name that stands twice is kept twice by this reader, and once by `JSON.parse`. */
+/** A repeated name is an entry of its own here. `JSON.parse` would keep only the last one. */
 function hasUniqueNames(value: SyntaxValue): boolean {
   if (value.kind === "list") return value.items.every(hasUniqueNames);
   if (value.kind !== "object") return true;

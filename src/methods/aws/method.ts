@@ -33,15 +33,15 @@ const PARAMETERS = {
   role_tag: "The tag, as it is or as base64",
 };
 
-/** The cloud method, in the vocabulary of the `cloud` mount type. */
+/** The endpoints in the vocabulary of the `cloud` mount type. */
 export const CLOUD_ROUTES: readonly Route[] = withParameters(
   PARAMETERS,
   withCanonicalPath(canonicalPath, [...LOGIN_ROUTES, ...CONFIG_ROUTES, ROLE_TAG_ROUTE, ...ROLE_ROUTES, ...LIST_ROUTES]),
 );
 
 /**
- * The canonical form of a path below a mount of this method: the current names of the lists, roles in lower case, role
- * tags in their canonical value. One rule of a policy then holds for every spelling of the path.
+ * The canonical form of a path below a mount: the current names of the lists, roles in lower case, the canonical value of
+ * a role tag. A rule of a policy then applies to every spelling of the path.
  */
 export function canonicalPath(path: string): string {
   return path
@@ -52,7 +52,7 @@ export function canonicalPath(path: string): string {
     .replace(/^(roletag-denylist\/)(.+)$/s, (_, place: string, tag: string) => place + tagValueOfPath(tag));
 }
 
-/** The same in the vocabulary of the `aws` mount type: requests, answers and messages are translated. */
+/** The endpoints in the vocabulary of the `aws` mount type: requests, answers and messages are translated. */
 const AWS_ROUTES: readonly Route[] = CLOUD_ROUTES.map((route): Route => {
   if (route.access === "open") return { ...route, fieldName, handle: translated(route.handle) };
   if (route.access === "login") {
@@ -86,7 +86,6 @@ function translateNames({ unknown, known }: SentNames): SentNames {
   return { unknown: unknown.map(fieldName).sort(), known };
 }
 
-/** A handler whose answers are translated. */
 function translated<A extends unknown[]>(handle: (...input: A) => Answered): (...input: A) => Answered {
   return async (...input) => {
     const result = await handle(...input);
@@ -106,7 +105,7 @@ function translateFailure(failure: Failure): Failure {
   return "message" in failure ? { ...failure, message: translateMessage("aws", failure.message) } : failure;
 }
 
-/** Logins of instances and principals of a cloud, in the vocabulary of the mount type. */
+/** The method for mounts of a type: logins of instances and principals of a cloud. */
 function cloudMethod(type: CloudMountType, routes: readonly Route[]): AuthMethod {
   return {
     type,
@@ -114,13 +113,10 @@ function cloudMethod(type: CloudMountType, routes: readonly Route[]): AuthMethod
     renew: renewCloudLogin,
     rolesGiving: (env, mount, policy) => cloudAuthAt(env, mount).rolesGiving(policy),
     async erase(env, mount) {
-      await Promise.all([cloudAuthAt(env, mount), ...accessShardsOf(env, mount).map(({ list }) => list)].map(eraseOf));
+      const shards = accessShardsOf(env, mount).map(({ list }) => list.erase());
+      await Promise.all([cloudAuthAt(env, mount).erase(), ...shards]);
     },
   };
-}
-
-async function eraseOf(object: { erase(): Promise<void> }): Promise<void> {
-  await object.erase();
 }
 
 export const CLOUD_METHOD: AuthMethod = cloudMethod("cloud", CLOUD_ROUTES);

@@ -1,9 +1,9 @@
 /**
- * The cloud's regions and service hosts, as data. A host is looked up here and never built from what a client sent, so
- * that no spelling of a region can lead a request, or credentials, elsewhere.
+ * The cloud's regions and service hosts as data. A host is looked up here and never built from the input of a client, so
+ * no spelling of a region can send a request or credentials to another host.
  */
 
-/** A part of the cloud with accounts of its own, as the second item of an ARN names it. */
+/** A part of the cloud with its own accounts; the second item of an ARN. */
 export type Partition = "aws" | "aws-cn" | "aws-us-gov" | "aws-eusc";
 
 export type Region = {
@@ -60,9 +60,9 @@ const REGIONS: ReadonlyMap<string, Region> = new Map(
     }),
 );
 
-/** Hosts of the security token service, with the region that requests to each are signed for. */
+/** Hosts of the security token service, with the region of signatures for each. */
 const STS_HOSTS: ReadonlyMap<string, string> = new Map([
-  // The global one, and those with FIPS 140 modules.
+  // The global host, and those with FIPS 140 modules.
   ["sts.amazonaws.com", "us-east-1"],
   ...["us-east-1", "us-east-2", "us-west-1", "us-west-2"].map(
     (name) => [`sts-fips.${name}.amazonaws.com`, name] as const,
@@ -70,12 +70,12 @@ const STS_HOSTS: ReadonlyMap<string, string> = new Map([
   ...[...REGIONS.values()].map(({ name, stsHost }) => [stsHost, name] as const),
 ]);
 
-/** The region of this name, or null when it is not a region of the cloud. */
+/** The region with this name, or null. */
 export function findRegion(name: string): Region | null {
   return REGIONS.get(name) ?? null;
 }
 
-/** The region that requests to exactly this STS host (lower case, no port) are signed for; null for any other host. */
+/** The region of signatures for an STS host (lower case, no port); null for any other host. */
 export function regionOfStsHost(host: string): string | null {
   return STS_HOSTS.get(host) ?? null;
 }

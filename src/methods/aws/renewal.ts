@@ -15,8 +15,8 @@ import { memorySeconds, renewalTerms } from "./rules/terms.ts";
 import { translateMessage } from "./vocabulary.ts";
 
 /**
- * Checks at the renewal of a token whether its holder may still have it, from what the token keeps of its login and by
- * the role as it is now. What the cloud says counts as at the login; when it can't be asked, the token is not renewed.
+ * Checks at a renewal whether the holder of a token may still have it: the data of its login must satisfy the role as it
+ * is now, and the cloud is asked as at the login. If the cloud does not answer, the token is not renewed.
  * Messages are those of the reference's AWS method (renewal).
  */
 export async function renewCloudLogin(renewal: LoginRenewal): Promise<Result<RenewTerms>> {
@@ -44,7 +44,7 @@ async function readTarget(
   return ok(await targetOf({ env, installation, mount }, settings, { roleName: data.role, role }, account));
 }
 
-/** The instance must still run, and its entry must still be there: deleting it is how an operator ends its renewals. */
+/** The instance must run, and its entry must exist: an operator ends renewals by deleting the entry. */
 async function renewInstance(
   { env, mount, token }: LoginRenewal,
   target: Target,
@@ -73,7 +73,7 @@ async function renewPrincipal(
     if (!found.ok) return err(inContext("failed to verify instance ID", found.error));
   }
   const arn = parsePrincipalArn(data.canonicalArn);
-  if (!arn.ok) throw new Error("a token keeps an ARN that was read before");
+  if (!arn.ok) throw new Error("the ARN in a token was parsed at its login");
   const bound = await isBoundTo(target, { arn: arn.value, uniqueId: data.uniqueId });
   if (!bound.ok) return bound;
   if (!bound.value) return refuse(`role "${roleName}" no longer bound to ARN "${data.canonicalArn}"`);

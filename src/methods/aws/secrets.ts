@@ -3,23 +3,19 @@ import type { Keys } from "../../crypto/key-ring.ts";
 import { openText, sealText } from "../../crypto/sealed-data.ts";
 import type { Mount } from "../../system/mount.ts";
 
-/** Fields of settings and roles that hold such a secret, or null. */
+/** Fields of settings and roles that have a sealed secret or null. */
 const SEALED_FIELDS = ["sealedSecretKey", "sealedTagKey"] as const;
 
-/** A secret as objects store it: base64 of what only the Worker's key ring opens. */
+/** A sealed secret in base64. Only the Worker's key ring opens it. */
 export type SealedText = string;
 
-/**
- * Seals a secret of a mount.
- *
- * @param what the one thing that the secret is for. Copied to another mount or purpose it would not open.
- */
+/** Seals a secret of a mount. It opens only for the same mount and purpose. @param what the purpose. */
 export async function sealSecret(keys: Keys, mount: Pick<Mount, "uuid">, what: string, secret: string) {
   const sealed = await sealText(keys, contextOf(mount, what), secret);
   return toBase64(sealed) satisfies SealedText;
 }
 
-/** Opens what `sealSecret` made for the same mount and purpose. Anything else in the storage is a bug or tampering. */
+/** Opens a sealed secret. @throws when it was sealed for another mount or purpose: a bug, or tampering. */
 export async function openSecret(keys: Keys, mount: Pick<Mount, "uuid">, what: string, sealed: SealedText) {
   const bytes = fromBase64(sealed);
   const plain = bytes && (await openText(keys, contextOf(mount, what), bytes));
@@ -27,7 +23,7 @@ export async function openSecret(keys: Keys, mount: Pick<Mount, "uuid">, what: s
   return plain;
 }
 
-/** The secrets in a value of a mount as JSON, as `sealText` made them. */
+/** The sealed secrets in the JSON of a setting or role. */
 export function sealedTexts(json: string): Uint8Array[] {
   const value: unknown = JSON.parse(json);
   if (typeof value !== "object" || value === null) return [];

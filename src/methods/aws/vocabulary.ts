@@ -1,7 +1,7 @@
 /**
- * The two vocabularies of this method. Inside there is one, the `cloud` mount type's (vm, image); a mount of the type
- * `aws` uses the other in requests and answers (ec2, ami). These tables are the whole difference: paths, statuses and all other
- * names are the same, and either name of the server ID header is accepted on both.
+ * The two vocabularies of this method. The code uses that of the mount type `cloud` (vm, image). A mount of the type `aws`
+ * has the other in requests and answers (ec2, ami). These tables are the whole difference: paths, statuses and all other
+ * names are the same, and both mount types accept both names of the server ID header.
  */
 export type CloudMountType = "cloud" | "aws";
 
@@ -16,21 +16,21 @@ const FIELDS: Pairs = [
   ["vm_metadata", "ec2_metadata"],
 ];
 
-/** Values of the fields that name a kind of login or entity. */
+/** Values of `KIND_FIELDS`, which name a kind of login or entity. */
 const KINDS: Pairs = [
   ["vm", "ec2"],
   ["vm_instance", "ec2_instance"],
 ];
 const KIND_FIELDS: ReadonlySet<string> = new Set(["auth_type", "inferred_entity_type"]);
 
-/** Names of metadata: items of the two metadata fields, and keys of a token's metadata. */
+/** Names of metadata: items of `METADATA_FIELDS`, and keys of a token's metadata. */
 const METADATA: Pairs = [
   ["image_id", "ami_id"],
   ["inferred_cloud_region", "inferred_aws_region"],
 ];
 const METADATA_FIELDS: ReadonlySet<string> = new Set(["iam_metadata", "vm_metadata", "ec2_metadata"]);
 
-/** Phrases of messages. A phrase rather than a word, where a word could also be part of a name. */
+/** Phrases of messages. They are longer than a word where the word could also be part of a name. */
 const PHRASES: Pairs = [
   ...FIELDS,
   ["image_id, instance_id", "ami_id, instance_id"],
@@ -39,7 +39,7 @@ const PHRASES: Pairs = [
   ["vm auth_type", "ec2 auth_type"],
   ["vm auth", "ec2 auth"],
   ["auth method vm not", "auth method ec2 not"],
-  // A message names a value of the other vocabulary as the client sent it.
+  // A message repeats a value of the other vocabulary as the client sent it.
   ["auth_type: ec2", "auth_type: vm"],
   ["inferred_entity_type: ec2_instance", "inferred_entity_type: vm_instance"],
   ['image_id" contains', 'ami_id" contains'],
@@ -59,8 +59,8 @@ const phrases = new Map<string, string>(PHRASES);
 const anyPhrase = new RegExp(`\\b(?:${PHRASES.map(([cloud]) => cloud).join("|")})\\b`, "g");
 
 /**
- * The fields of a request to an `aws` mount in the inner vocabulary. A name of the wrong vocabulary becomes one that nothing
- * inside knows either, so it is never understood. The way in and the way out are the same exchange of names.
+ * Translates the fields of a request to an `aws` mount. Names are exchanged in pairs, so a name of the other vocabulary
+ * becomes unknown. Requests and answers use the same exchange.
  */
 export function translateRequest(fields: Data): Record<string, unknown> {
   return Object.fromEntries(
@@ -68,7 +68,7 @@ export function translateRequest(fields: Data): Record<string, unknown> {
   );
 }
 
-/** The data of an answer of an `aws` mount. Lists of metadata names stay sorted. */
+/** Translates the data of an answer of an `aws` mount. Lists of metadata names stay sorted. */
 export function translateAnswer(data: Data): Record<string, unknown> {
   const translated = translateRequest(data);
   for (const [name, value] of Object.entries(translated)) {
@@ -77,17 +77,17 @@ export function translateAnswer(data: Data): Record<string, unknown> {
   return translated;
 }
 
-/** One field name, such as one that a warning lists. */
+/** Translates the name of a field. */
 export function translateFieldName(type: CloudMountType, name: string): string {
   return type === "cloud" ? name : fieldNames(name);
 }
 
-/** A kind of login or entity. */
+/** Translates a kind of login or entity. */
 export function translateKind(type: CloudMountType, kind: string): string {
   return type === "cloud" ? kind : kinds(kind);
 }
 
-/** The metadata of a token or an alias, in the mount's vocabulary. */
+/** Translates the metadata of a token or an alias. */
 export function translateMetadata(
   type: CloudMountType,
   metadata: Readonly<Record<string, string>>,
@@ -101,7 +101,7 @@ export function translateMetadata(
   );
 }
 
-/** A message of this method in the mount's vocabulary. */
+/** Translates a message. */
 export function translateMessage(type: CloudMountType, message: string): string {
   return type === "cloud" ? message : message.replace(anyPhrase, (phrase) => phrases.get(phrase) ?? phrase);
 }
@@ -114,7 +114,7 @@ function translateValue(name: string, value: unknown): unknown {
   return Array.isArray(value) ? value.map(translate) : value;
 }
 
-/** A function that gives the other name of a pair, and any other name as it is. */
+/** Returns a function that maps each name of a pair to the other, and any other name to itself. */
 function exchange(pairs: Pairs): (name: string) => string {
   const names = new Map(pairs.flatMap(([cloud, aws]) => [[cloud, aws] as const, [aws, cloud] as const]));
   return (name) => names.get(name) ?? name;

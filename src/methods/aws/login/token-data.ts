@@ -5,8 +5,8 @@ import { fieldSchema, readValues, type Values } from "../../../wire/fields.ts";
 const TEXT = exactString("is missing");
 
 /**
- * What a token keeps of its login for the check at renewals. Clients never see it; metadata would not do, since a mount
- * can be configured to show none.
+ * Data of the login that a token keeps for its renewals. Clients can't read it. It is not in the metadata, as a mount can
+ * be configured without metadata.
  */
 const INSTANCE_DATA = fieldSchema({
   /** In lower case. */
@@ -14,7 +14,7 @@ const INSTANCE_DATA = fieldSchema({
   instanceId: TEXT,
   region: TEXT,
   accountId: TEXT,
-  /** Seconds; 0: the role tag set no limit, or there was none. */
+  /** Seconds; 0 for no limit or no role tag. */
   tagMaxTtl: exact("integer", (value) =>
     typeof value === "string" && /^\d+$/.test(value) ? ok(Number(value)) : err("is not a number of seconds"),
   ),
@@ -22,11 +22,11 @@ const INSTANCE_DATA = fieldSchema({
 
 const PRINCIPAL_DATA = fieldSchema({
   role: TEXT,
-  /** ARN without path and session. */
+  /** The ARN without path and session. */
   canonicalArn: TEXT,
   uniqueId: TEXT,
   accountId: TEXT,
-  /** "" when no instance was inferred; so is the next. */
+  /** "" when no instance was inferred; also the next field. */
   inferredInstanceId: TEXT,
   inferredRegion: TEXT,
 });
@@ -34,12 +34,12 @@ const PRINCIPAL_DATA = fieldSchema({
 export type InstanceData = Values<typeof INSTANCE_DATA> & { readonly kind: "vm" };
 export type PrincipalData = Values<typeof PRINCIPAL_DATA> & { readonly kind: "iam" };
 
-/** The data as a token keeps them. */
+/** The data in the form of a token. */
 export function writeTokenData(data: InstanceData | PrincipalData): Record<string, string> {
   return Object.fromEntries(Object.entries(data).map(([name, value]) => [name, String(value)]));
 }
 
-/** The data of a token that this method issued. Anything else in it is a bug. */
+/** Reads the data of a token of this method. @throws when they are malformed: a bug. */
 export function readTokenData(internal: Readonly<Record<string, string>>): InstanceData | PrincipalData {
   if (internal.kind === "vm") {
     const read = readValues(INSTANCE_DATA, internal);
@@ -47,5 +47,5 @@ export function readTokenData(internal: Readonly<Record<string, string>>): Insta
   }
   const read = readValues(PRINCIPAL_DATA, internal);
   if (read.ok && internal.kind === "iam") return { kind: "iam", ...read.value };
-  throw new Error("a token of the cloud method has other data of its login");
+  throw new Error("a token of the cloud method has malformed data of its login");
 }

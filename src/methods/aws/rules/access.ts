@@ -4,61 +4,53 @@ import { type Keys, keyedHash } from "../../../crypto/key-ring.ts";
 import type { Mount } from "../../../system/mount.ts";
 import { view } from "../../../wire/view.ts";
 
-/** A login of an instance that has passed everything else. */
+/** A login of an instance that has passed all other checks. */
 export interface InstanceLogin {
   /** In lower case. */
   readonly role: string;
   readonly nonce: PresentedNonce;
-  /** As the signed document has it, and in ms. */
+  /** From the signed document, as written there and in ms. */
   readonly pendingTime: string;
   readonly pendingTimeMs: number;
-  /** The role allows it and, where there is a role tag, the tag does too. */
+  /** True when the role allows it, and the role tag too if there is one. */
   readonly allowMigration: boolean;
-  /** The role or the role tag says so. */
+  /** True when the role or the role tag says so. */
   readonly disallowReauthentication: boolean;
-  /** ms. Not before the end of any token that comes of this login, for the entry guards against replay that long. */
+  /** ms. Not before the expiry of any token of this login: until then the entry protects against a replay. */
   readonly expiresAt: number;
 }
 
 /**
- * Decides whether an instance may log in (again), and what is remembered of it.
+ * Decides whether an instance may log in, and returns its new entry.
  *
- * The nonce ties an instance to the client that logged in first: documents are no secret. After a migration to a new host, which
- * shows as a newer pendingTime, another nonce is taken where the role allows that, and is the one that counts from then
- * on. Once reauthentication is disallowed, it stays so until the entry is deleted. Messages are those of the reference's AWS method (login).
+ * A document is no secret, so the nonce binds the instance to the client of its first login. After a migration to a new
+ * host the document has a newer pendingTime; if the role allows migration, another nonce is then accepted and replaces
+ * the previous one. Once reauthentication is disallowed, it stays so until the entry is deleted.
+ * Messages are those of the reference's AWS method (login).
  *
- * @param entry what is remembered of the instance, null for its first login.
+ * @param entry null for the first login of the instance.
  * @param now ms.
  */
 export function decideLogin(entry: AccessEntry | null, login: InstanceLogin, now: number): Result<AccessEntry> {
   const { nonce } = login;
-  const ends = login.disallowReauthentication || nonce.kind === "none";
-  const newHash = ends ? null : nonce.hash;
-  if (!entry) return ok({ ...remember(login, now), role: login.role, createdAt: now, nonceHash: newHash });
+  const { pendingTime, pendingTimeMs, expiresAt } = login;
+  const nonceHash = login.disallowReauthentication || nonce.kind === "none" ? null : nonce.hash;
+  const changed = { pendingTime, pendingTimeMs, expiresAt, updatedAt: now, nonceHash };
+  if (!entry) return ok({ ...changed, role: login.role, createdAt: now });
 
   if (entry.nonceHash === null || (nonce.kind === "none" && nonce.reserved)) {
     return refuse("reauthentication is disabled");
   }
   const knows = nonce.kind === "sent" && sameHash(nonce.hash, entry.nonceHash);
   if (!knows && !login.allowMigration) return refuse("client nonce mismatch");
-  if (!knows && login.pendingTimeMs <= entry.pendingTimeMs) {
+  if (!knows && pendingTimeMs <= entry.pendingTimeMs) {
     return refuse("client nonce mismatch and instance meta-data incorrect");
   }
-  if (login.pendingTimeMs < entry.pendingTimeMs) {
+  if (pendingTimeMs < entry.pendingTimeMs) {
     return refuse("instance meta-data is older than the one used for previous login");
   }
-  return ok({
-    ...remember(login, now),
-    role: entry.role,
-    createdAt: entry.createdAt,
-    nonceHash: newHash,
-    // A role whose lifetime was shortened does not shorten the lifetimes of the tokens that it gave before.
-    expiresAt: Math.max(entry.expiresAt, login.expiresAt),
-  });
-}
-
-function remember({ pendingTime, pendingTimeMs, expiresAt }: InstanceLogin, now: number) {
-  return { pendingTime, pendingTimeMs, expiresAt, updatedAt: now };
+  // Tokens that were issued before the role's lifetime was shortened keep their lifetimes.
+  return ok({ ...entry, ...changed, expiresAt: Math.max(entry.expiresAt, expiresAt) });
 }
 
 function sameHash(a: string, b: string): boolean {
@@ -66,11 +58,11 @@ function sameHash(a: string, b: string): boolean {
   return left !== null && right !== null && equalBytes(left, right);
 }
 
-/** What is remembered of the logins of one instance. Times in ms. */
+/** The entry of an instance in the access list. Times in ms. */
 export interface AccessEntry {
   /** The role of the first login. */
   readonly role: string;
-  /** Base64 of the keyed hash of the nonce that the next login must show; null when there can't be a next login. */
+  /** Base64 of the keyed hash of the nonce that the next login must have; null when no further login is possible. */
   readonly nonceHash: string | null;
   readonly createdAt: number;
   readonly updatedAt: number;
@@ -80,10 +72,7 @@ export interface AccessEntry {
   readonly pendingTimeMs: number;
 }
 
-/**
- * What a read shows of an entry. The nonce is kept as a hash only: who may read this list should not be able to log in as
- * every instance on it.
- */
+/** Answer to a read. Only a hash of the nonce is stored: readers of the list must not be able to log in as its instances. */
 export const ENTRY_VIEW = view<AccessEntry>({
   role: ["string", (entry) => entry.role],
   client_nonce: ["string", () => ""],
@@ -94,10 +83,10 @@ export const ENTRY_VIEW = view<AccessEntry>({
   last_updated_time: ["string", (entry) => new Date(entry.updatedAt).toISOString()],
 });
 
-/** The nonce of a login as the rules see it. Hashes are base64. */
+/** The nonce of a login. Hashes are base64. */
 export type PresentedNonce =
   | { readonly kind: "sent"; readonly hash: string }
-  /** The client sent none; this new one is for its next login. */
+  /** The client sent none, and gets this one for its next login. */
   | { readonly kind: "generated"; readonly hash: string }
   /** The client wants no next login. */
   | { readonly kind: "none"; readonly reserved: boolean };
@@ -109,15 +98,11 @@ interface PreparedNonce {
   readonly generated: string | null;
 }
 
-/** What some clients send in place of a nonce when they have none. */
+/** Some clients send this when they have no nonce. */
 const RESERVED_NONCE = "reauthentication-disabled-nonce";
 const MAX_NONCE_BYTES = 128;
 
-/**
- * Reads the nonce of a login.
- *
- * @param sent undefined when the field is absent; null counts as empty, which ends reauthentication.
- */
+/** Reads the nonce of a login. `sent` is undefined when the field is absent; null or "" disables reauthentication. */
 export async function prepareNonce(
   keys: Keys,
   mount: Pick<Mount, "uuid">,
@@ -138,7 +123,7 @@ export async function prepareNonce(
   return ok({ nonce: { kind: "sent", hash: await hashNonce(keys, mount, instanceId, sent) }, generated: null });
 }
 
-/** Bound to mount and instance: the hash of one entry says nothing about another, whatever nonces clients choose. */
+/** The hash depends on mount and instance too: equal nonces of two entries have different hashes. */
 async function hashNonce(keys: Keys, { uuid }: Pick<Mount, "uuid">, instanceId: string, nonce: string) {
   const text = JSON.stringify(["cloud nonce", uuid, instanceId, nonce]);
   return toBase64(await keyedHash(keys.identity, new TextEncoder().encode(text)));

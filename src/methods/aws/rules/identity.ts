@@ -9,7 +9,7 @@ const VM_ALIASES = ["role_id", "instance_id", "image_id"] as const;
 export type IamAlias = (typeof IAM_ALIASES)[number];
 export type VmAlias = (typeof VM_ALIASES)[number];
 
-/** Names of metadata that need no choice. */
+/** Metadata without a configured choice. */
 const DEFAULT_METADATA: readonly string[] = ["account_id", "auth_type"];
 const IAM_METADATA: readonly string[] = [
   ...DEFAULT_METADATA,
@@ -21,16 +21,15 @@ const VM_METADATA: readonly string[] = [...DEFAULT_METADATA, "image_id", "instan
 /** Text values by name, in the inner vocabulary. */
 export type Metadata = Readonly<Record<string, string>>;
 
-/** Which property is the alias of a login, and which properties are shown as metadata. */
+/** Which property is the alias of a login, and which properties are its metadata. */
 export interface IdentityConfig {
   readonly iamAlias: IamAlias;
   readonly vmAlias: VmAlias;
-  /** null: the default, which a later release may change. The same holds for `vmMetadata`. */
+  /** null for the default, which a later release may change; also for `vmMetadata`. */
   readonly iamMetadata: readonly string[] | null;
   readonly vmMetadata: readonly string[] | null;
 }
 
-/** What applies to a mount whose identity integration was never configured. */
 export const DEFAULT_IDENTITY: IdentityConfig = {
   iamAlias: "role_id",
   vmAlias: "role_id",
@@ -45,7 +44,7 @@ export const IDENTITY_FIELDS = fieldSchema({
   vm_metadata: sent(list()).describe("Metadata of tokens of instances; `default` for the usual"),
 });
 
-/** Checks a write of the identity configuration. Returns what it changes, or a 400. */
+/** Checks a write of the identity configuration. Returns the changes, or a 400. */
 export function readIdentityChange(fields: Values<typeof IDENTITY_FIELDS>): Result<Partial<IdentityConfig>> {
   const iamAlias = readAlias("iam_alias", fields.iam_alias, IAM_ALIASES);
   if (!iamAlias.ok) return iamAlias;
@@ -65,7 +64,6 @@ export function readIdentityChange(fields: Values<typeof IDENTITY_FIELDS>): Resu
   );
 }
 
-/** What a read shows: the default metadata by name. */
 export const IDENTITY_VIEW = view<IdentityConfig>({
   iam_alias: ["string", (config) => config.iamAlias],
   iam_metadata: [["string"], (config) => metadataNames(config.iamMetadata)],
@@ -73,7 +71,7 @@ export const IDENTITY_VIEW = view<IdentityConfig>({
   vm_metadata: [["string"], (config) => metadataNames(config.vmMetadata)],
 });
 
-/** The names that a configured list stands for. */
+/** The names of a configured list; null means the default. */
 export function metadataNames(configured: readonly string[] | null): readonly string[] {
   return configured ?? DEFAULT_METADATA;
 }
@@ -109,7 +107,7 @@ function readMetadata(
   return refuse(`${what} contains an unavailable field, please select from "${available.join(", ")}"`);
 }
 
-/** The metadata that a mount is configured to show. Values that the login does not have are left out. */
+/** The metadata that the mount is configured for. Values that the login does not have are left out. */
 export function chosenMetadata(configured: readonly string[] | null, available: Metadata): Metadata {
   const names = metadataNames(configured).filter((name) => (available[name] ?? "") !== "");
   return Object.fromEntries(names.map((name) => [name, available[name] ?? ""]));

@@ -14,26 +14,26 @@ import {
   roleFieldsProblem,
 } from "./role.ts";
 
-/** What a write of a role depends on besides its fields. */
+/** A write of a role, and what it depends on. */
 export interface RoleChangeInput {
   /** null for the first write of a name. */
   readonly before: CloudRole | null;
   readonly sent: RoleFields;
   readonly mount: MountTtl;
-  /** What a new role gets. */
+  /** Values of a new role. */
   readonly fresh: Pick<CloudRole, "roleId" | "sealedTagKey">;
-  /** Unique ids of principals that were looked up for this write, by ARN. */
+  /** Unique ids by ARN of the principals that were looked up for this write. */
   readonly resolved: Readonly<Record<string, string>>;
 }
 
 export type RoleChange =
   | { readonly kind: "changed"; readonly role: CloudRole; readonly warnings: readonly string[] }
-  /** The write is good, but the unique ids of these principals must be looked up first. */
+  /** The write is allowed, but the unique ids of these principals must be looked up first. */
   | { readonly kind: "unresolved"; readonly arns: readonly string[] };
 
 /**
- * Applies a write to a role. What the write does not name keeps its value; the first rule that refuses wins, and then
- * nothing of the write applies. Principals are looked up last, when nothing else stands against the write.
+ * Applies a write to a role. Fields that were not sent keep their values. The first rule that is broken refuses the whole
+ * write. Principals are looked up last, when all other rules hold.
  */
 export function changeRole(input: RoleChangeInput): Result<RoleChange> {
   const { before, sent, mount, fresh, resolved } = input;
@@ -106,7 +106,7 @@ function inferenceProblem(role: CloudRole): string | null {
   return null;
 }
 
-/** A constraint that no login checks would look like a protection. */
+/** A constraint that no login checks is refused, since it would look like a protection. */
 function boundsProblem(role: CloudRole): string | null {
   const bound = BOUND_FIELDS.filter((field) => (role.bounds[field] ?? []).length > 0);
   for (const field of bound) {
@@ -142,7 +142,7 @@ function instanceFlagsProblem(role: CloudRole, sent: RoleFields): string | null 
 function roleTagProblem(role: CloudRole, sent: RoleFields): string | null {
   if (sent.role_tag === undefined) return null;
   if (role.authType !== "vm") return "tried to enable role_tag when not using vm auth method";
-  // The cloud's limit on the key of a tag.
+  // The cloud's limit for the key of a tag.
   return new TextEncoder().encode(sent.role_tag).length > 127
     ? "length of role tag exceeds the VM key limit of 127 characters"
     : null;
@@ -152,7 +152,7 @@ type Principals =
   | { readonly kind: "ids"; readonly ids: readonly string[] }
   | Extract<RoleChange, { kind: "unresolved" }>;
 
-/** Bound principals are known by their unique ids, so that one that is made again under an old name is another one. */
+/** Bound principals are resolved to unique ids: a principal that is created again under the same name has another one. */
 function resolvePrincipals(role: CloudRole, resolved: RoleChangeInput["resolved"]): Result<Principals, string> {
   if (!role.resolveUniqueIds || role.principalIds.length > 0) return ok({ kind: "ids", ids: role.principalIds });
   const arns = exactPrincipals(role);
@@ -166,7 +166,7 @@ function resolvePrincipals(role: CloudRole, resolved: RoleChangeInput["resolved"
   return ok(known.length === ids.length ? { kind: "ids", ids: known } : { kind: "unresolved", arns });
 }
 
-/** Each costs one call to the cloud in the request that writes the role. */
+/** Each principal costs a call to the cloud in the request that writes the role. */
 const MAX_RESOLVED = 32;
 
 function exactPrincipals(role: CloudRole): string[] {

@@ -4,47 +4,46 @@ import { view } from "../../../wire/view.ts";
 import { fromBase64Text } from "../encoding.ts";
 import type { CloudRole } from "./role.ts";
 
-/** The contents of a role tag: an instance with the tag may log in with fewer rights than its role gives. */
+/** The contents of a role tag, which narrows the rights of a role for an instance. */
 export type RoleTag = {
-  /** Base64 of 8 random bytes: two tags with the same restrictions differ, and can be denied one by one. */
+  /** Base64 of 8 random bytes. Tags with equal restrictions differ by it, so each can be denied alone. */
   readonly nonce: string;
   /** In lower case. */
   readonly role: string;
-  /** In lower case, sorted, unique. Null leaves the role's policies; an empty list gives only `default`. */
+  /** In lower case, sorted, unique. Null for all policies of the role; an empty list for only `default`. */
   readonly policies: readonly string[] | null;
-  /** 0 sets no limit. */
+  /** 0 for no limit. */
   readonly maxTtlSeconds: number;
-  /** The only instance that may use the tag; null leaves it open to all that satisfy the role. */
+  /** The only instance that may use the tag; null for all instances that satisfy the role. */
   readonly instanceId: string | null;
   readonly allowInstanceMigration: boolean;
   readonly disallowReauthentication: boolean;
 };
 
-/** The cloud's limit on a tag's value. */
+/** The cloud's limit for the value of a tag. */
 const MAX_TAG_VALUE_BYTES = 255;
 
 const VERSION = "v1";
 const NONCE_BYTES = 8;
 
-/** Characters that the cloud allows in a tag, without the two that separate items and policies. */
+/** The characters that the cloud allows in a tag, except the separators of items and policies. */
 const POLICY = /^[a-z0-9+\-=._/@]+$/;
 const ROLE = /^[a-z0-9_][a-z0-9_.-]*$/;
 const INSTANCE_ID = /^[a-z0-9-]+$/;
 const SECONDS = /^[1-9]\d{0,9}$/;
 
-/** A nonce for a new tag. */
 export function newTagNonce(): string {
   return toBase64(randomBytes(NONCE_BYTES));
 }
 
-/** Policy names as a tag holds them: lower case, sorted, unique, without empty ones. */
+/** Policy names in the form of a tag: lower case, sorted, unique, not empty. */
 export function canonicalPolicies(policies: readonly string[]): string[] {
   const names = policies.map((policy) => policy.trim().toLowerCase()).filter((policy) => policy !== "");
   return [...new Set(names)].sort();
 }
 
 /**
- * The text that is signed: items in a fixed order, each in one spelling. There is exactly one text for a tag:
+ * The signed text of a tag. There is exactly one for each tag:
  * `v1:<nonce>:r=<role>:d=<bool>:m=<bool>[:p=<policy>,...][:i=<instance>][:t=<seconds>]`.
  */
 function formatRoleTag(tag: RoleTag): string {
@@ -62,8 +61,8 @@ function formatRoleTag(tag: RoleTag): string {
 }
 
 /**
- * Reads the signed text of a tag. Only the one spelling that `formatRoleTag` gives is accepted: a tag that could be
- * spelled in two ways would pass a deny list that holds the other one. Messages are those of the reference's AWS method (role tags).
+ * Reads the signed text of a tag. Only the text of `formatRoleTag` is accepted: if a tag had two spellings, one of them
+ * would pass a deny list with the other. Messages are those of the reference's AWS method (role tags).
  */
 function parseRoleTagText(text: string): Result<RoleTag> {
   const [version, nonce = "", ...items] = text.split(":");
@@ -94,7 +93,7 @@ function parseRoleTagText(text: string): Result<RoleTag> {
   return ok(tag);
 }
 
-/** Why a tag can't be written, or null. */
+/** Why a tag is invalid, or null. */
 function roleTagProblem(tag: RoleTag): string | null {
   const { policies, maxTtlSeconds, instanceId } = tag;
   if (!ROLE.test(tag.role)) return "role name can't stand in a role tag";
@@ -112,21 +111,21 @@ function roleTagProblem(tag: RoleTag): string | null {
   return null;
 }
 
-/** The login that a tag is applied to. */
+/** The login of an instance with a tag. */
 export type TaggedLogin = {
-  /** The role's name, in lower case. */
+  /** In lower case. */
   readonly role: string;
   readonly rolePolicies: readonly string[];
   readonly instanceId: string;
 };
 
-/** Whether every policy is one of the role's, in any casing. */
+/** True when all policies are policies of the role, in any letter case. */
 export function isSubsetOfRole(policies: readonly string[], rolePolicies: readonly string[]): boolean {
   const allowed = new Set(canonicalPolicies(rolePolicies));
   return canonicalPolicies(policies).every((policy) => allowed.has(policy));
 }
 
-/** Why a genuine tag does not fit a login, or null when it does. Messages are those of the reference's AWS method (login). */
+/** Why a genuine tag does not fit a login, or null. Messages are those of the reference's AWS method (login). */
 export function tagRefusal(tag: RoleTag, login: TaggedLogin): string | null {
   if (tag.role !== login.role) return "role on the tag is not matching the role supplied";
   if (tag.instanceId !== null && tag.instanceId !== login.instanceId.toLowerCase()) {
@@ -138,10 +137,10 @@ export function tagRefusal(tag: RoleTag, login: TaggedLogin): string | null {
   return null;
 }
 
-/** A tag value whose signature is not verified yet: its key belongs to the role that the value names. */
+/** A tag whose signature is not verified yet. Its key is that of the role in the tag. */
 export type UnverifiedTag = {
   readonly tag: RoleTag;
-  /** The whole value. There is only one for this tag, so it can key the deny list. */
+  /** The whole value. Each tag has only one, so it is the key in the deny list. */
   readonly value: string;
   readonly signed: string;
   readonly mac: Uint8Array<ArrayBuffer>;
@@ -149,12 +148,12 @@ export type UnverifiedTag = {
 
 const MAC_BYTES = 32;
 
-/** A key for the tags of a new role: a UUID, whose text is the key. */
+/** A key for the tags of a new role: the text of a UUID. */
 export function newTagKey(): string {
   return crypto.randomUUID();
 }
 
-/** Makes the value of a tag: its text and an HMAC-SHA256 of the text under the role's key. */
+/** Creates the value of a tag: its text, and an HMAC-SHA256 of the text with the role's key. */
 export async function signRoleTag(tag: RoleTag, key: string): Promise<Result<string>> {
   const problem = roleTagProblem(tag);
   if (problem !== null) return refuse(problem);
@@ -167,7 +166,7 @@ export async function signRoleTag(tag: RoleTag, key: string): Promise<Result<str
   return ok(value);
 }
 
-/** Reads a tag value in its one spelling. */
+/** Reads the value of a tag. */
 export function readTagValue(value: string): Result<UnverifiedTag> {
   const end = value.lastIndexOf(":");
   if (end < 0 || value.length > MAX_TAG_VALUE_BYTES) return refuse("invalid tag");
@@ -178,13 +177,13 @@ export function readTagValue(value: string): Result<UnverifiedTag> {
   return tag.ok ? ok({ tag: tag.value, value, signed, mac }) : tag;
 }
 
-/** Checks the signature of a tag with the key of the role that it names. The comparison takes constant time. */
+/** Verifies a tag with the key of its role, in constant time. */
 export async function verifyRoleTag(unverified: UnverifiedTag, key: string): Promise<Result<RoleTag>> {
   const genuine = await crypto.subtle.verify("HMAC", await importKey(key), unverified.mac, encode(unverified.signed));
   return genuine ? ok(unverified.tag) : refuse("role tag signature verification failed");
 }
 
-/** The tag value of a deny list path: supplied as it is or as base64. A tag holds colons, so it never is base64. */
+/** The tag value in a path of the deny list: plain or in base64. A plain value has colons, so it is never base64. */
 export function tagValueOfPath(text: string): string {
   return fromBase64Text(text) ?? text;
 }
@@ -197,17 +196,17 @@ function encode(text: string): Uint8Array {
   return new TextEncoder().encode(text);
 }
 
-/** A role tag that may not be used any more. Times in ms. */
+/** A denied role tag. Times in ms. */
 export interface DenyEntry {
   readonly createdAt: number;
-  /** When the last token that the tag gave has ended. The tag itself never ends. */
+  /** When the last token of a login with the tag has expired. The tag itself does not expire. */
   readonly expiresAt: number;
-  /** The id of the role whose key signed the tag. */
+  /** Id of the role whose key signed the tag. */
   readonly roleId: string;
 }
 
 /**
- * Whether a denied tag could give a token again without its entry: while the role whose key signed it exists. A role
+ * True when a denied tag would be accepted again without its entry: the role whose key signed it still exists. A role
  * that is created again under the same name has another key.
  */
 export function isStillGenuine(
@@ -220,7 +219,6 @@ export function isStillGenuine(
   return role !== null && role.roleId === entry.roleId;
 }
 
-/** What a read shows. */
 export const DENY_VIEW = view<DenyEntry>({
   creation_time: ["string", (entry) => new Date(entry.createdAt).toISOString()],
   expiration_time: ["string", (entry) => new Date(entry.expiresAt).toISOString()],

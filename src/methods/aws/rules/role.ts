@@ -3,13 +3,10 @@ import { flag, list, roleSchema, sent, text, unread, type Values } from "../../.
 import { fieldsOf, view } from "../../../wire/view.ts";
 import type { SealedText } from "../secrets.ts";
 
-/** How a role is logged in to: by the signed document of an instance, or by a signed request of a principal. */
+/** The kind of login of a role: by the signed document of an instance, or by a signed request of a principal. */
 export type AuthType = "vm" | "iam";
 
-/**
- * The constraints of a role, by the names of their fields, in the order in which a role refuses those that it can't
- * check.
- */
+/** The constraints of a role, in the order in which a role refuses those that it can't check. */
 export const BOUND_FIELDS = [
   "bound_account_id",
   "bound_region",
@@ -23,44 +20,43 @@ export const BOUND_FIELDS = [
 ] as const;
 export type BoundField = (typeof BOUND_FIELDS)[number];
 
-/** A login against a role must match one value of each list that is not empty. Absent: never set. */
+/** A login must match one value of each list that is not empty. */
 export type Bounds = { readonly [F in BoundField]?: readonly string[] };
 
 /** The only entity that can be inferred. */
 export const INSTANCE_ENTITY = "vm_instance";
 
-/** What a login needs to fulfil, and what it gets. Names of roles are in lower case and not part of them. */
+/** A role without its name, which is in lower case. */
 export interface CloudRole {
-  /** Names this role and no later one of the same name. */
+  /** A later role of the same name has another id. */
   readonly roleId: string;
-  /** Key of the HMAC over its tags, sealed for `tagKeyPurpose`. */
+  /** Key of the HMAC of its tags, sealed for `tagKeyPurpose`. */
   readonly sealedTagKey: SealedText;
   readonly authType: AuthType;
   readonly bounds: Bounds;
-  /** Unique ids of the principals in `bound_iam_principal_arn` that have no wildcard; empty while ids are not resolved. */
+  /** Unique ids of the bound principals without a wildcard; empty when ids are not resolved. */
   readonly principalIds: readonly string[];
   readonly resolveUniqueIds: boolean;
-  /** "" or `vm_instance`. */
+  /** "" or `INSTANCE_ENTITY`. */
   readonly inferredEntityType: string;
   readonly inferredRegion: string;
-  /** Key of the tag on an instance; "" without role tags. */
+  /** Key of the role tag on an instance; "" disables role tags. */
   readonly roleTag: string;
   readonly allowInstanceMigration: boolean;
   readonly disallowReauthentication: boolean;
   readonly token: TokenSettings;
 }
 
-/** The purpose that the tag key of a role is sealed for. */
+/** The purpose for which the tag key of a role is sealed. */
 export function tagKeyPurpose(roleId: string): string {
   return `tag key of role ${roleId}`;
 }
 
-/** True when logins against the role end at an instance, whose properties its constraints can name. */
+/** True when a login checks an instance, so that the role may have constraints on it. */
 export function checksInstance(role: Pick<CloudRole, "authType" | "inferredEntityType">): boolean {
   return role.authType === "vm" || role.inferredEntityType === INSTANCE_ENTITY;
 }
 
-/** The fields of a role as a client sends them; undefined when not sent. Durations in seconds, possibly negative. */
 export const ROLE_FIELDS = roleSchema({
   role: unread("string").describe("The name of the role"),
   auth_type: sent(text()).describe("Who logs in: principals or instances; it can't be changed"),
@@ -86,15 +82,15 @@ export const ROLE_FIELDS = roleSchema({
 /** A write of a role, parsed but not validated. */
 export type RoleFields = Omit<Values<typeof ROLE_FIELDS>, "role" | "bound_iam_principal_id">;
 
-/** Characters of a role as it is stored: it travels with every login against it. */
+/** Maximum length of a stored role. Every login reads it. */
 export const MAX_ROLE_LENGTH = 131_072;
 
-/** The cloud's longest names are ARNs. */
+/** The longest items are ARNs. */
 const ITEM = /^[ -~]{1,2048}$/;
 const REGION = /^[a-z0-9-]{0,32}$/;
 const TAG_KEY = /^\P{Cc}{0,1024}$/u;
 
-/** Why the fields of a role can't be stored whatever they mean, or null. */
+/** Why a field is too long or malformed, or null. */
 export function roleFieldsProblem(sent: RoleFields): string | null {
   for (const field of BOUND_FIELDS) {
     const items = sent[field] ?? [];
@@ -106,7 +102,7 @@ export function roleFieldsProblem(sent: RoleFields): string | null {
   return null;
 }
 
-/** What a read shows of a role: everything but the key of its tags. */
+/** Answer to a read: everything except the key of the tags. */
 export const ROLE_VIEW = view<CloudRole>({
   ...Object.fromEntries(
     BOUND_FIELDS.map((field) => [field, [["string"], (role: CloudRole) => role.bounds[field] ?? []]]),

@@ -6,16 +6,16 @@ import type { RenewTerms } from "../../../token/rules/renew.ts";
 import type { CloudRole } from "./role.ts";
 import { type RoleTag, type TaggedLogin, tagRefusal } from "./role-tag.ts";
 
-/** What a role gives to one login, after its role tag took away from it. */
+/** The rights of one login: those of the role, narrowed by a role tag. */
 export interface RoleGrant {
   readonly policies: readonly string[];
-  /** Seconds; 0: the tag sets no limit. */
+  /** Seconds; 0 for no limit. */
   readonly tagMaxTtl: number;
   readonly allowMigration: boolean;
   readonly disallowReauthentication: boolean;
 }
 
-/** What a role gives where it has no role tags. */
+/** The rights of a role without a role tag. */
 export function untagged(role: CloudRole): RoleGrant {
   return {
     policies: role.token.policies,
@@ -25,7 +25,7 @@ export function untagged(role: CloudRole): RoleGrant {
   };
 }
 
-/** Narrows what a role gives by a genuine tag, or says why the tag does not fit the login. A tag never adds anything. */
+/** Narrows the rights of a role by a genuine tag, or returns why the tag does not fit the login. A tag never adds rights. */
 export function narrowByTag(
   role: CloudRole,
   tag: RoleTag,
@@ -42,22 +42,19 @@ export function narrowByTag(
   });
 }
 
-/** The token that a role gives, tied to these networks. */
+/** The terms of a login's token, which is bound to these networks. */
 export function roleTerms(role: CloudRole, grant: RoleGrant, boundCidrs: readonly string[]): TokenTerms {
   const terms = tokenTerms(role.token, boundCidrs);
   return { ...terms, policies: grant.policies, maxTtl: lesserLimit(terms.maxTtl, grant.tagMaxTtl) };
 }
 
-/** The terms of a renewal: what the role says today, under the limit that the tag set at the login. */
+/** The terms of a renewal: those of the role as it is now, limited by the tag of the login. */
 export function renewalTerms(role: CloudRole, tagMaxTtl: number, explicitMaxTtl: number): RenewTerms {
   const { ttl, maxTtl, period } = role.token;
   return { period, ttl, maxTtl: lesserLimit(maxTtl, tagMaxTtl), explicitMaxTtl };
 }
 
-/**
- * How long an instance is remembered after a login, in seconds: as long as any limit in play. Too short a memory would
- * let an old document in again.
- */
+/** How long an instance is remembered after a login, in seconds: the longest limit, so that its document is not replayed. */
 export function memorySeconds(role: CloudRole, tagMaxTtl: number, mount: MountTtl): number {
   return Math.max(mount.maxSeconds, role.token.maxTtl, tagMaxTtl);
 }

@@ -3,20 +3,17 @@ import { fieldSchema, flag, sent, sentDuration, type Values } from "../../../wir
 import { onlySent } from "../../../wire/read-fields.ts";
 import { view } from "../../../wire/view.ts";
 
-/** The lists whose entries end: logins of instances, and denied role tags. */
+/** The lists of entries with an expiry: logins of instances, and denied role tags. */
 export type TidyList = "access" | "deny";
 
-/** How the entries of one list are removed after their end. */
 export interface TidySettings {
-  /** Seconds that an entry stays beyond its end. */
+  /** Seconds from the end of an entry to its removal. */
   readonly safetyBuffer: number;
   readonly disablePeriodicTidy: boolean;
 }
 
-/** 72 h, for both lists. */
 export const DEFAULT_SAFETY_BUFFER = 72 * 3600;
 
-/** What applies to a list without settings of its own. */
 export const DEFAULT_TIDY: TidySettings = { safetyBuffer: DEFAULT_SAFETY_BUFFER, disablePeriodicTidy: false };
 
 export const TIDY_FIELDS = fieldSchema({
@@ -24,7 +21,7 @@ export const TIDY_FIELDS = fieldSchema({
   disable_periodic_tidy: sent(flag(false)).describe("True: entries are only removed on demand"),
 });
 
-/** Checks a write of tidy settings. Returns what it changes, or a 400. */
+/** Checks a write of tidy settings. Returns the changes, or a 400. */
 export function readTidyChange(fields: Values<typeof TIDY_FIELDS>): Result<Partial<TidySettings>> {
   const buffer = readSafetyBuffer(fields.safety_buffer);
   if (!buffer.ok) return buffer;
@@ -37,7 +34,6 @@ export function readSafetyBuffer(sentBuffer: number | undefined): Result<number 
   return refuse('error converting input for field "safety_buffer": cannot provide negative value');
 }
 
-/** What a read shows. */
 export const TIDY_VIEW = view<TidySettings>({
   safety_buffer: ["integer", (settings) => settings.safetyBuffer],
   disable_periodic_tidy: ["boolean", (settings) => settings.disablePeriodicTidy],
