@@ -35,8 +35,9 @@ const PATH_SEGMENT = /^[!-.0-~]{1,512}$/;
 const ACCOUNT_ID = /^\d{12}$/;
 
 /**
- * Reads the ARN of a user, a role, an assumed role or an instance profile. Others, such as roots and federated users, are
- * refused: no role can be bound to them. Messages are those of the reference's AWS method and do not repeat the ARN.
+ * Reads the ARN of a user, a role, an assumed role or an instance profile. Others, such as roots and federated users,
+ * are refused: no role can be bound to them. Messages are those of the reference's AWS method and do not repeat the
+ * ARN.
  */
 export function parsePrincipalArn(arn: string): Result<PrincipalArn, string> {
   if (arn.length > MAX_LENGTH) return err("ARN is too long");

@@ -3,7 +3,10 @@ import { readJson } from "../../policy/json.ts";
 import type { SyntaxValue } from "../../policy/syntax.ts";
 import { jsonObjectOf } from "../../wire/json.ts";
 
-/** Decodes padded base64 in its canonical form, or returns null. Line breaks are allowed, as tools print wrapped lines. */
+/**
+ * Decodes padded base64 in its canonical form, or returns null. Line breaks are allowed, as tools print wrapped
+ * lines.
+ */
 export function fromWrappedBase64(text: string): Uint8Array<ArrayBuffer> | null {
   return fromBase64(text.replace(/[\r\n]/g, ""));
 }

@@ -40,8 +40,8 @@ export const CLOUD_ROUTES: readonly Route[] = withParameters(
 );
 
 /**
- * The canonical form of a path below a mount: the current names of the lists, roles in lower case, the canonical value of
- * a role tag. A rule of a policy then applies to every spelling of the path.
+ * The canonical form of a path below a mount: the current names of the lists, roles in lower case, the canonical
+ * value of a role tag. A rule of a policy then applies to every spelling of the path.
  */
 export function canonicalPath(path: string): string {
   return path

@@ -1,6 +1,6 @@
 /**
- * The cloud's regions and service hosts as data. A host is looked up here and never built from the input of a client, so
- * no spelling of a region can send a request or credentials to another host.
+ * The cloud's regions and service hosts as data. A host is looked up here and never built from the input of a client,
+ * so no spelling of a region can send a request or credentials to another host.
  */
 
 /** A part of the cloud with its own accounts; the second item of an ARN. */

@@ -15,9 +15,9 @@ import { memorySeconds, renewalTerms } from "./rules/terms.ts";
 import { translateMessage } from "./vocabulary.ts";
 
 /**
- * Checks at a renewal whether the holder of a token may still have it: the data of its login must satisfy the role as it
- * is now, and the cloud is asked as at the login. If the cloud does not answer, the token is not renewed.
- * Messages are those of the reference's AWS method (renewal).
+ * Checks at a renewal whether the holder of a token may still have it: the data of its login must satisfy the role as
+ * it is now, and the cloud is asked as at the login. If the cloud does not answer, the token is not renewed. Messages
+ * are those of the reference's AWS method (renewal).
  */
 export async function renewCloudLogin(renewal: LoginRenewal): Promise<Result<RenewTerms>> {
   const terms = await renew(renewal);

@@ -1,7 +1,7 @@
 /**
- * The two vocabularies of this method. The code uses that of the mount type `cloud` (vm, image). A mount of the type `aws`
- * has the other in requests and answers (ec2, ami). These tables are the whole difference: paths, statuses and all other
- * names are the same, and both mount types accept both names of the server ID header.
+ * The two vocabularies of this method. The code uses that of the mount type `cloud` (vm, image). A mount of the type
+ * `aws` has the other in requests and answers (ec2, ami). These tables are the whole difference: paths, statuses and
+ * all other names are the same, and both mount types accept both names of the server ID header.
  */
 export type CloudMountType = "cloud" | "aws";
 

@@ -42,7 +42,10 @@ export function readAnswer(answer: CloudAnswer, service: Service, root: string):
   return ok(document);
 }
 
-/** Reads the element at a path below the result of an operation. Each element on the path must be the only one of its name. */
+/**
+ * Reads the element at a path below the result of an operation. Each element on the path must be the only one of its
+ * name.
+ */
 export function readResult(
   answer: CloudAnswer,
   service: Service,

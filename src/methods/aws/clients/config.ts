@@ -147,7 +147,8 @@ function endpointsProblem(fields: ClientFields, listed: PrivateHosts): string | 
 }
 
 /**
- * Why the URL of a service endpoint is refused, as a phrase without the URL, or null. "" means the cloud's own endpoint.
+ * Why the URL of a service endpoint is refused, as a phrase without the URL, or null. "" means the cloud's own
+ * endpoint.
  *
  * Only https and public hosts are allowed, and the private hosts that are listed. An address must be in its usual
  * spelling, since filters and clients read `0177.0.0.1` and `2130706433` differently.
@@ -233,7 +234,9 @@ export function readStsRole({ arn, externalId }: StsRoleFields): Result<StsRoleF
   return ok({ arn, externalId });
 }
 
-/** The role after a write. Fields that were not sent keep their values; the first write for an account needs the ARN. */
+/**
+ * The role after a write. Fields that were not sent keep their values; the first write for an account needs the ARN.
+ */
 export function changeStsRole(before: StsRole | null, fields: StsRoleFields): Result<StsRole> {
   const arn = fields.arn ?? before?.arn;
   if (arn === undefined) return refuse("missing sts role");

@@ -76,8 +76,8 @@ export class CallQueue<T> {
   }
 
   /**
-   * True when another call may begin. The only call may have any number of items. A call beside others must be full: its
-   * items could otherwise have shared the next call, which costs the cloud less.
+   * True when another call may begin. The only call may have any number of items. A call beside others must be full:
+   * its items could otherwise have shared the next call, which costs the cloud less.
    */
   #mayBegin(): boolean {
     const waiting = this.#waiting.size;
@@ -120,8 +120,8 @@ export class CallQueue<T> {
 }
 
 /**
- * Calls the fetch function of one waiter. When that fails because the waiter's client has disconnected, it calls the one
- * of the next: a client must not be able to fail the look-ups of others. Returns null when all have disconnected.
+ * Calls the fetch function of one waiter. When that fails because the waiter's client has disconnected, it calls the
+ * one of the next: a client must not be able to fail the look-ups of others. Returns null when all have disconnected.
  */
 async function fetchByOne<T>(
   batch: readonly (readonly [item: string, waiters: Waiter<T>[]])[],

@@ -30,8 +30,8 @@ const LOOKUPS: Readonly<Record<PrincipalType, IamLookup>> = {
 };
 
 /**
- * Looks up a user or role in IAM by its name, with its path and its unique ID. For an assumed role this is the role; for
- * an instance profile it is the one role in the profile.
+ * Looks up a user or role in IAM by its name, with its path and its unique ID. For an assumed role this is the role;
+ * for an instance profile it is the one role in the profile.
  */
 export async function findPrincipal(
   of: AccountClient,

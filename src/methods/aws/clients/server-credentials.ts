@@ -95,8 +95,8 @@ function containerUrl(env: AwsEnv): string | null {
 }
 
 /**
- * The credentials of the instance from version 2 of its metadata service, which needs a token; null when there are none.
- * Without CLOUD_METADATA_CREDENTIALS the service is not asked.
+ * The credentials of the instance from version 2 of its metadata service, which needs a token; null when there are
+ * none. Without CLOUD_METADATA_CREDENTIALS the service is not asked.
  */
 export async function instanceCredentials(env: AwsEnv): Promise<TemporaryCredentials | null> {
   if (env.CLOUD_METADATA_CREDENTIALS !== "true") return null;

@@ -1,14 +1,11 @@
 import { err, ok, type Result } from "../../../base/result.ts";
 
-/**
- * One BER element. `tag` is the whole identifier octet. A constructed element has `children`, a primitive one has
- * `content`.
- */
+/** A BER element. `tag` is the whole identifier octet. */
 export type Element =
   | { readonly tag: number; readonly children: readonly Element[] }
   | { readonly tag: number; readonly content: Uint8Array };
 
-/** The identifier octets that the formats of this method use. */
+/** Identifier octets. */
 export const TAG = {
   INTEGER: 0x02,
   BIT_STRING: 0x03,
@@ -20,21 +17,21 @@ export const TAG = {
   CONSTRUCTED_OCTET_STRING: 0x24,
   SEQUENCE: 0x30,
   SET: 0x31,
-  /** `[0]` and `[1]` of a type, as the messages here use them: constructed. */
+  /** `[0]` and `[1]` in their constructed form. */
   CONTEXT_0: 0xa0,
   CONTEXT_1: 0xa1,
 } as const;
 
-/** A signed document is some 1.2 kB; with three embedded certificates it stays below this. */
+/** Maximum size of a message. A signed document has some 1.2 kB, and less than this with three certificates. */
 export const MAX_BER_BYTES = 8 * 1024;
 
 /**
- * A signed document has some 65 elements, a certificate as many. The readers of this module build an object for each, so
- * the number of elements decides the cost of a message, not its bytes.
+ * Each element becomes an object, so their number limits the cost of a message. A document or certificate has some
+ * 65.
  */
 const MAX_ELEMENTS = 300;
 
-/** Signed data nests about 12 levels deep. The bound keeps a crafted input from exhausting the stack. */
+/** Signed data nests about 12 levels deep. The limit protects the stack from crafted input. */
 const MAX_DEPTH = 24;
 
 const CONSTRUCTED = 0x20;
@@ -44,9 +41,9 @@ const INDEFINITE = 0x80;
 const INDEFINITE_LENGTH = -1;
 
 /**
- * Reads exactly one BER element that fills `bytes`. Indefinite lengths and octet strings in segments are allowed, as
- * the cloud's signer writes them. Everything else must be as in DER: lengths in their shortest form, no tag above 30,
- * no constructed form of another primitive type, nothing after the element.
+ * Reads one BER element that fills `bytes`. Indefinite lengths and octet strings in segments are allowed, since the
+ * cloud's signer writes them. Everything else must be DER: lengths in their shortest form, no tag above 30, no other
+ * primitive type in constructed form.
  */
 export function readBer(bytes: Uint8Array): Result<Element, string> {
   if (bytes.length > MAX_BER_BYTES) return err("encoding is too large");
@@ -57,7 +54,7 @@ export function readBer(bytes: Uint8Array): Result<Element, string> {
   return ok(element);
 }
 
-/** Encodes an element in definite lengths. The order of the members of a SET is kept. */
+/** Encodes an element with definite lengths. The members of a SET keep their order. */
 export function writeDer(element: Element): Uint8Array<ArrayBuffer> {
   const parts = "children" in element ? element.children.map(writeDer) : [element.content];
   const length = parts.reduce((sum, part) => sum + part.length, 0);
@@ -79,7 +76,7 @@ function encodeLength(length: number): number[] {
   return [0x80 | octets.length, ...octets];
 }
 
-/** A position in the input. A method that fails sets `problem` and returns `undefined`. */
+/** Reads elements at a position of the input. A method that fails sets `problem` and returns undefined. */
 class Reader {
   readonly #bytes: Uint8Array;
   position = 0;
@@ -180,7 +177,7 @@ class Reader {
   }
 }
 
-/** Universal types have one form each (octet strings two); other classes may have either. */
+/** Universal types have one form each, except octet strings. Other classes may have either form. */
 function formIsAllowed(tag: number, constructed: boolean): boolean {
   if ((tag & CLASS_MASK) !== 0) return true;
   if (tag === TAG.CONSTRUCTED_OCTET_STRING) return true;
@@ -193,21 +190,21 @@ function formIsAllowed(tag: number, constructed: boolean): boolean {
 export interface AlgorithmIdentifier {
   /** In dotted form. */
   readonly oid: string;
-  /** null without any, or when they are NULL. */
+  /** null when they are absent or NULL. */
   readonly parameters: Element | null;
 }
 
-/** The members of a constructed element with this tag; null for any other element. */
+/** Members of a constructed element with this tag; null for any other element. */
 export function membersOf(element: Element | undefined, tag: number): readonly Element[] | null {
   return element?.tag === tag && "children" in element ? element.children : null;
 }
 
-/** The content octets of a primitive element with this tag; null for any other element. */
+/** Content octets of a primitive element with this tag; null for any other element. */
 export function contentOf(element: Element | undefined, tag: number): Uint8Array | null {
   return element?.tag === tag && "content" in element ? element.content : null;
 }
 
-/** An OBJECT IDENTIFIER in dotted form; null for any other element, and for one that is not in its shortest form. */
+/** Reads an OBJECT IDENTIFIER in its shortest form. Returns the dotted form; null for any other element. */
 export function readOid(element: Element | undefined): string | null {
   const content = contentOf(element, TAG.OBJECT_IDENTIFIER);
   const last = content?.at(-1);
@@ -227,7 +224,7 @@ export function readOid(element: Element | undefined): string | null {
   return [root, first - 40 * root, ...rest].join(".");
 }
 
-/** An AlgorithmIdentifier; null for any other element. */
+/** Reads an AlgorithmIdentifier; null for any other element. */
 export function readAlgorithm(element: Element | undefined): AlgorithmIdentifier | null {
   const [type, parameters, ...more] = membersOf(element, TAG.SEQUENCE) ?? [];
   const oid = readOid(type);
@@ -236,7 +233,7 @@ export function readAlgorithm(element: Element | undefined): AlgorithmIdentifier
   return contentOf(parameters, TAG.NULL)?.length === 0 ? { oid, parameters: null } : null;
 }
 
-/** The value of an INTEGER from 0 to 127; null for any other element, and for one that is not in its shortest form. */
+/** Reads an INTEGER from 0 to 127 in its shortest form; null for any other element. */
 export function readSmallInteger(element: Element | undefined): number | null {
   const [value, ...more] = contentOf(element, TAG.INTEGER) ?? [];
   return value !== undefined && value < 0x80 && more.length === 0 ? value : null;
@@ -244,12 +241,15 @@ export function readSmallInteger(element: Element | undefined): number | null {
 
 const DER_TIME = /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)Z$/;
 
-/** UTCTime until 2049 and GeneralizedTime after it, both in DER's only form: seconds, no fraction, `Z`. Result in ms. */
+/**
+ * Reads UTCTime (until 2049) or GeneralizedTime in DER: seconds, no fraction, `Z`. Returns ms; null for other
+ * elements.
+ */
 export function readTime(element: Element | undefined): number | null {
   const [utc, generalized] = [contentOf(element, TAG.UTC_TIME), contentOf(element, TAG.GENERALIZED_TIME)];
   const text = String.fromCharCode(...(utc ?? generalized ?? []));
   const digits = utc ? `${Number(text.slice(0, 2)) < 50 ? "20" : "19"}${text}` : text;
-  // A text that is an ISO time already is none of DER's.
+  // Without this, a text that is already an ISO time would pass.
   if (!DER_TIME.test(digits)) return null;
   const iso = digits.replace(DER_TIME, "$1-$2-$3T$4:$5:$6.000Z");
   const time = Date.parse(iso);

@@ -12,7 +12,7 @@ import {
 } from "./ber.ts";
 import { type DsaKey, readDsaKey } from "./dsa.ts";
 
-/** What a signature is checked with: a public key, and the names by which a signer refers to it. */
+/** A public key, and the issuer and serial number by which a signer refers to it. */
 export type Certificate = {
   /** DER of the issuer's name. */
   readonly issuer: Uint8Array;
@@ -23,7 +23,7 @@ export type Certificate = {
   /** In ms. */
   readonly notAfter: number;
   readonly key: PublicKey;
-  /** Whether the certificate's own signature is of the SHA-2 family; the others count as SHA-1. */
+  /** True when the certificate's own signature uses SHA-2. All others count as SHA-1. */
   readonly signedWithSha2: boolean;
 };
 
@@ -34,8 +34,8 @@ export type PublicKey =
 const NOT_ONE = "not a certificate";
 
 /**
- * Reads an X.509 certificate from DER (RFC 5280 section 4.1). Its own signature is not checked: it is trusted because it was
- * configured.
+ * Reads an X.509 certificate from DER (RFC 5280 section 4.1). Its own signature is not verified: the configuration is
+ * trusted.
  */
 export function readCertificate(der: Uint8Array): Result<Certificate, string> {
   const element = readBer(der);
@@ -55,7 +55,9 @@ export function readCertificate(der: Uint8Array): Result<Certificate, string> {
   return ok({ issuer: writeDer(issuer), serialNumber, notBefore, notAfter, key, signedWithSha2 });
 }
 
-/** The key of a SubjectPublicKeyInfo, whose last member has an octet of unused bits before the key. */
+/**
+ * Reads the key of a SubjectPublicKeyInfo. The BIT STRING has an octet with the number of unused bits before the key.
+ */
 function readKey(info: Element | undefined): PublicKey | null {
   const [algorithm, key] = membersOf(info, TAG.SEQUENCE) ?? [];
   const stated = readAlgorithm(algorithm);
@@ -76,7 +78,7 @@ const DIGESTS: ReadonlyMap<string, Digest> = new Map([
   ["2.16.840.1.101.3.4.2.1", "SHA-256"],
 ]);
 
-/** Signature algorithms; the ones without a digest take the signer's digest algorithm (RFC 3370 section 3). */
+/** Signature algorithms. Those without a digest use the signer's digest algorithm (RFC 3370 section 3). */
 const SIGNATURES: ReadonlyMap<string, { readonly key: KeyType; readonly digest?: Digest }> = new Map([
   ["1.2.840.113549.1.1.1", { key: "RSA" }],
   ["1.2.840.113549.1.1.5", { key: "RSA", digest: "SHA-1" }],
@@ -86,13 +88,13 @@ const SIGNATURES: ReadonlyMap<string, { readonly key: KeyType; readonly digest?:
   ["2.16.840.1.101.3.4.3.2", { key: "DSA", digest: "SHA-256" }],
 ]);
 
-/** The types of public keys, by the algorithm of their SubjectPublicKeyInfo. */
+/** Types of public keys by the algorithm of their SubjectPublicKeyInfo. */
 const KEYS: ReadonlyMap<string, KeyType> = new Map([
   ["1.2.840.113549.1.1.1", "RSA"],
   ["1.2.840.10040.4.1", "DSA"],
 ]);
 
-/** Signatures of the SHA-2 family that a certificate may bear itself: RSA, ECDSA, Ed25519. */
+/** Signature algorithms of certificates that use SHA-2: RSA, ECDSA, Ed25519. */
 const SHA2_SIGNATURES: ReadonlySet<string> = new Set([
   "1.2.840.113549.1.1.11",
   "1.2.840.113549.1.1.12",
@@ -103,15 +105,12 @@ const SHA2_SIGNATURES: ReadonlySet<string> = new Set([
   "1.3.101.112",
 ]);
 
-/** The digest of an algorithm identifier; null when it is not one of ours or carries parameters. */
+/** The digest of an algorithm identifier; null for an unsupported one, and for one with parameters. */
 export function digestOf({ oid, parameters }: AlgorithmIdentifier): Digest | null {
   return parameters === null ? (DIGESTS.get(oid) ?? null) : null;
 }
 
-/**
- * The key type of a signature algorithm made with `digest`; null when the algorithm is not one of ours, carries
- * parameters or names another digest.
- */
+/** The key type of a signature algorithm with `digest`; null for an unsupported one, another digest, or parameters. */
 export function signatureKeyOf({ oid, parameters }: AlgorithmIdentifier, digest: Digest): KeyType | null {
   const signature = SIGNATURES.get(oid);
   if (parameters !== null || signature === undefined || (signature.digest ?? digest) !== digest) return null;

@@ -14,13 +14,13 @@ import {
 } from "./ber.ts";
 import { type Digest, digestOf, type KeyType, signatureKeyOf } from "./certificate.ts";
 
-/** The contents of CMS signed data; nothing of it is verified yet. */
+/** The contents of CMS signed data before verification. */
 export type SignedMessage = {
   readonly content: Uint8Array<ArrayBuffer>;
   readonly signers: readonly Signer[];
 };
 
-/** A SignerInfo. Its certificate is the one with this issuer and serial number. */
+/** A SignerInfo. The issuer and the serial number identify its certificate. */
 export type Signer = {
   /** DER of the issuer's name. */
   readonly issuer: Uint8Array;
@@ -28,7 +28,7 @@ export type Signer = {
   readonly serialNumber: Uint8Array;
   readonly digest: Digest;
   readonly keyType: KeyType;
-  /** When absent, the signature is over the content itself. */
+  /** If absent, the signature covers the content itself. */
   readonly attributes?: SignedAttributes;
   readonly signature: Uint8Array<ArrayBuffer>;
 };
@@ -36,18 +36,16 @@ export type Signer = {
 const SIGNED_DATA = "1.2.840.113549.1.7.2";
 const DATA = "1.2.840.113549.1.7.1";
 
-/** Every signer costs a verification; the cloud's documents have one. */
+/** Each signer costs a verification. The cloud's documents have one. */
 const MAX_SIGNERS = 4;
-/** One for each signer at most. */
-const MAX_DIGEST_ALGORITHMS = MAX_SIGNERS;
 
 const MALFORMED = "not well-formed CMS signed data";
 
 /**
- * Reads CMS signed data (RFC 5652 section 5) from BER. Certificates inside are ignored: an attacker can embed one. Refused
- * are detached content, no signer, two statements of one signer, revocation lists, attributes outside the signature, and
- * algorithms other than RSA PKCS#1 v1.5 and DSA with SHA-1 or SHA-256. Every other member must be one that the standard has
- * at its place, so that no signer is passed over.
+ * Reads CMS signed data (RFC 5652 section 5) from BER. Embedded certificates are ignored: an attacker can embed one.
+ * Refused are detached content, no signer, a repeated signer, revocation lists, attributes outside the signature, and
+ * algorithms other than RSA PKCS#1 v1.5 and DSA with SHA-1 or SHA-256. Unknown members are refused too, so that no
+ * signer is skipped.
  */
 export function readSignedMessage(ber: Uint8Array): Result<SignedMessage, string> {
   const element = readBer(ber);
@@ -58,7 +56,7 @@ export function readSignedMessage(ber: Uint8Array): Result<SignedMessage, string
   const infos = membersOf(rest.pop(), TAG.SET);
   if (versionNumber === null || !algorithms || !infos) return err(MALFORMED);
   if (versionNumber !== 1) return err("unsupported version of signed data");
-  if (algorithms.length > MAX_DIGEST_ALGORITHMS) return err("message has too many digest algorithms");
+  if (algorithms.length > MAX_SIGNERS) return err("message has too many digest algorithms");
   if (infos.length > MAX_SIGNERS) return err("message has too many signers");
   const content = readContent(encapsulated);
   if (!content.ok) return content;
@@ -81,7 +79,7 @@ export function readSignedMessage(ber: Uint8Array): Result<SignedMessage, string
   return ok({ content: content.value, signers });
 }
 
-/** The members of the SignedData in a ContentInfo; none where it is something else. */
+/** Members of the SignedData in a ContentInfo; none for any other content. */
 function membersOfSignedData(contentInfo: Element): readonly Element[] {
   const [type, content, ...more] = membersOf(contentInfo, TAG.SEQUENCE) ?? [];
   const [signedData, ...others] = membersOf(content, TAG.CONTEXT_0) ?? [];
@@ -89,7 +87,7 @@ function membersOfSignedData(contentInfo: Element): readonly Element[] {
   return (isAlone && readOid(type) === SIGNED_DATA && membersOf(signedData, TAG.SEQUENCE)) || [];
 }
 
-/** The content of an EncapsulatedContentInfo. */
+/** Reads the content of an EncapsulatedContentInfo. */
 function readContent(encapsulated: Element | undefined): Result<Uint8Array<ArrayBuffer>, string> {
   const [type, wrapped, ...more] = membersOf(encapsulated, TAG.SEQUENCE) ?? [];
   const oid = readOid(type);
@@ -131,7 +129,7 @@ function isSameSigner(left: Signer, right: Signer): boolean {
   return equalBytes(left.issuer, right.issuer) && equalBytes(left.serialNumber, right.serialNumber);
 }
 
-/** True when the digests are those of the signers, each once. */
+/** True when the digests are those of the signers, without repeats. */
 function areDigestsOf(declared: readonly (Digest | null)[], signers: readonly Signer[]): boolean {
   const used = new Set<Digest | null>(signers.map((signer) => signer.digest));
   return declared.length === used.size && declared.every((digest) => used.delete(digest));
@@ -142,7 +140,7 @@ type SignedAttributes = {
   /** The DER encoding as a SET: the bytes that are signed (RFC 5652 section 5.4). */
   readonly encoded: Uint8Array<ArrayBuffer>;
   readonly messageDigest: Uint8Array;
-  /** When the signer says it signed, in ms; absent when it does not say. */
+  /** The signing time that the signer states, in ms. */
   readonly signingTime?: number;
 };
 
@@ -158,9 +156,9 @@ interface StatedAlgorithms {
 }
 
 /**
- * Reads the signed attributes of a signer. Content type (id-data) and message digest must be there; no attribute may
- * be there twice or have other than one value; algorithm protection (RFC 6211), when there, must name the algorithms that
- * the signer states outside the signature.
+ * Reads the signed attributes of a signer. Content type (id-data) and message digest are required. No attribute may
+ * be repeated, and each must have one value. Algorithm protection (RFC 6211), if present, must name the algorithms
+ * that the signer states outside its signature.
  */
 function readSignedAttributes(
   attributes: readonly Element[],
@@ -194,7 +192,7 @@ function readSignedAttributes(
   return signingTime === null ? err("signing time is malformed") : ok({ encoded, messageDigest, signingTime });
 }
 
-/** DER sorts the members of a SET by their encodings. They may have been sent in another order. */
+/** Encodes the attributes as a SET. DER sorts the members by their encodings; the message may have another order. */
 function encodeAsSet(attributes: readonly Element[]): Uint8Array<ArrayBuffer> {
   const members = attributes.map((element) => ({ element, der: writeDer(element) }));
   members.sort((one, other) => compareBytes(one.der, other.der));
@@ -209,7 +207,7 @@ function compareBytes(left: Uint8Array, right: Uint8Array): number {
   return left.length - right.length;
 }
 
-/** The attribute tags its signature algorithm `[1]`. */
+/** The DER of an algorithm protection attribute, which tags its signature algorithm with `[1]`. */
 function expectedProtection({ digest, signature }: StatedAlgorithms): Uint8Array {
   return writeDer({ tag: TAG.SEQUENCE, children: [digest, { ...signature, tag: TAG.CONTEXT_1 }] });
 }

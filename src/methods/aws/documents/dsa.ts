@@ -1,14 +1,14 @@
 import { contentOf, type Element, membersOf, readBer, TAG } from "./ber.ts";
 
 /*
- * WebCrypto has no DSA, and `node:crypto` of the runtime does not verify it. Tried with workerd 1.20260815.1, where Node's
- * modules are on by default, on a document that the cloud signed and that Node 24.21.0 verifies: `createPublicKey` reads the key
- * (`dsa`, 1024 and 160 bits), but `verify` and `createVerify` throw "Verifying with DSA keys is not currently supported" whatever
- * the name of the digest, and `X509Certificate.publicKey` throws "Unsupported key type".
- * test/workers/methods/aws/platform.test.ts fails when that changes.
+ * WebCrypto has no DSA, and the runtime's `node:crypto` does not verify it. In workerd 1.20260815.1, with a document
+ * that the cloud signed and that Node 24.21.0 verifies, `createPublicKey` reads the key (`dsa`, 1024 and 160 bits). But
+ * `verify` and `createVerify` throw "Verifying with DSA keys is not currently supported" for every digest, and
+ * `X509Certificate.publicKey` throws "Unsupported key type". test/workers/methods/aws/platform.test.ts fails when that
+ * changes.
  */
 
-/** A DSA public key (FIPS 186-4 section 4.1). Everything here is public: no step needs to take constant time. */
+/** A DSA public key (FIPS 186-4 section 4.1). All values are public, so no step needs constant time. */
 export type DsaKey = { readonly p: bigint; readonly q: bigint; readonly g: bigint; readonly y: bigint };
 
 /** Sizes of FIPS 186-4, in bits. */
@@ -18,8 +18,8 @@ const MIN_Q_BITS = 160;
 const MAX_Q_BITS = 256;
 
 /**
- * Builds a key from the DER of its parameters (RFC 3279: p, q, g) and of its public value. Null when a part is
- * malformed, a size is not one of DSA's, or g or y is not in a group of order q.
+ * Reads a key from the DER of its parameters (RFC 3279: p, q, g) and of its public value. Null when a part is
+ * malformed, a size is invalid, or g or y does not generate a group of order q.
  */
 export function readDsaKey(parametersDer: Uint8Array, publicValueDer: Uint8Array): DsaKey | null {
   const parameters = readIntegers(parametersDer);
@@ -38,8 +38,8 @@ export function readDsaKey(parametersDer: Uint8Array, publicValueDer: Uint8Array
 }
 
 /**
- * Verifies a DSA signature (FIPS 186-4 section 4.7), DER of a SEQUENCE of r and s, over a message with this digest.
- * A signature in any other spelling, or with r or s outside 1 to q - 1, does not verify.
+ * Verifies a DSA signature (FIPS 186-4 section 4.7) of a message with this digest. The signature is the DER of a
+ * SEQUENCE of r and s, each from 1 to q - 1. Other encodings are refused.
  */
 export function verifyDsa(key: DsaKey, digest: Uint8Array, signatureDer: Uint8Array): boolean {
   const integers = readIntegers(signatureDer);
@@ -61,7 +61,7 @@ function readIntegers(der: Uint8Array): bigint[] | null {
   return integers?.every((integer) => integer !== null) ? integers : null;
 }
 
-/** A non-negative INTEGER in its shortest form. */
+/** Reads a non-negative INTEGER in its shortest form; null for any other element. */
 function readInteger(element: Element): bigint | null {
   const content = contentOf(element, TAG.INTEGER);
   const [first, second] = content ?? [];

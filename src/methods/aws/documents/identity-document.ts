@@ -5,20 +5,20 @@ import { exactString } from "../../../wire/exact-fields.ts";
 import { type Field, fieldSchema, readValues } from "../../../wire/fields.ts";
 import { foldCase, type JsonObject, parseStrictObject } from "../encoding.ts";
 
-/** What an instance identity document says about its instance. */
+/** The instance identity document. */
 export type IdentityDocument = {
   /** 12 digits. */
   readonly accountId: string;
   readonly instanceId: string;
   readonly imageId: string;
   readonly region: string;
-  /** When the instance was last started, as written in the document (RFC 3339). */
+  /** Time of the last start of the instance, as written in the document (RFC 3339). */
   readonly pendingTime: string;
   /** The same in ms. */
   readonly pendingTimeMs: number;
 };
 
-/** A document is some 500 bytes. */
+/** Maximum size of a document, which has some 500 bytes. */
 export const MAX_DOCUMENT_BYTES = 4 * 1024;
 
 const FIELDS = fieldSchema({
@@ -34,9 +34,8 @@ const FIELD_BY_FOLDED_NAME: ReadonlyMap<string, string> = new Map(
 );
 
 /**
- * Reads an instance identity document: one JSON object in UTF-8 with the fields above, each a string of its form. Names
- * that repeat or that differ from a field only in case are refused, since another reader could take them for the field.
- * Other fields may be there and are ignored.
+ * Reads an instance identity document: a JSON object in UTF-8 with the fields above. A name that is repeated, or that
+ * differs from a field only in case, is refused: another parser could read it as the field. Other fields are ignored.
  */
 export function parseIdentityDocument(bytes: Uint8Array): Result<IdentityDocument> {
   if (bytes.length > MAX_DOCUMENT_BYTES) return refuse("instance identity document is too large");

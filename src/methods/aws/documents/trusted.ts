@@ -5,24 +5,21 @@ import { fromUtf8, toBase64 } from "../../../crypto/bytes.ts";
 import { fromWrappedBase64 } from "../encoding.ts";
 import { type Certificate, readCertificate } from "./certificate.ts";
 
-/** Which documents a certificate verifies: PKCS#7 signatures, or the pair of identity document and signature. */
+/** What a certificate verifies: PKCS#7 signatures, or the pair of identity document and signature. */
 export type CertificateType = "pkcs7" | "identity";
 
-/** A certificate that an operator registered, as it is stored and read back. */
+/** A certificate that an operator registered. */
 export type RegisteredCertificate = { readonly type: CertificateType; readonly pem: string };
 
 const BEGIN = "-----BEGIN";
 
-/** A certificate of the cloud is some 1.2 kB of text, and 1.7 kB when that is encoded again. */
+/** Maximum length of a registered certificate. One of the cloud has some 1.7 kB in base64 of PEM. */
 const MAX_TEXT_LENGTH = 16 * 1024;
 
-/** Certificates that were read, by their PEM: to a login reading them again costs as much as its signature, or more for a DSA key. */
+/** Parsed certificates by their PEM. Parsing costs a login as much as a signature, and more for a DSA key. */
 const certificates = new GenerationalCache<string, Certificate>(16 * MAX_TEXT_LENGTH);
 
-/**
- * Reads a certificate type, in any casing. An absent type is the caller's to default. A short word is named back.
- * Messages are those of the reference's AWS method (config/certificate).
- */
+/** Reads a certificate type, in any casing. Messages are those of the reference's AWS method (config/certificate). */
 export function parseCertificateType(text: string): Result<CertificateType> {
   const type = text.toLowerCase();
   if (type === "pkcs7" || type === "identity") return ok(type);
@@ -30,10 +27,10 @@ export function parseCertificateType(text: string): Result<CertificateType> {
 }
 
 /**
- * Reads what an operator registers: PEM, base64 of PEM, or base64 of DER. A certificate that cannot verify a document is
- * refused here, so that it cannot break a login later.
+ * Reads a certificate to register: PEM, base64 of PEM, or base64 of DER. A certificate that can't verify a document is
+ * refused here, since every login would try it.
  *
- * @returns the PEM text as it was sent: a client that reads it back compares it with its own, to the last line break.
+ * @returns the PEM text without any change, as clients compare it with their own.
  */
 export function parseRegisteredPem(text: string): Result<string> {
   if (text === "") return refuse("invalid cloud_public_cert");
@@ -57,7 +54,7 @@ function certificateOf(pem: string): Certificate | null {
   return certificate.value;
 }
 
-/** The PEM text of base64 of PEM, or of base64 of DER; null when the text is no base64. */
+/** The PEM of base64 of PEM or of DER; null when the text is no base64. */
 function pemOfEncoded(text: string): string | null {
   const bytes = fromWrappedBase64(text.trim());
   if (bytes === null) return null;
@@ -65,12 +62,11 @@ function pemOfEncoded(text: string): string | null {
   return inner?.includes(BEGIN) ? inner : encodePem(bytes);
 }
 
-/** The block begins a line and ends the text. */
 const BLOCK = /(?:^|\n)[ \t]*-----BEGIN CERTIFICATE-----\r?\n([A-Za-z0-9+/=\r\n]+?)\r?\n-----END CERTIFICATE-----\s*$/;
 
 /**
- * Decodes a PEM text of exactly one certificate; null for anything else. Tools print explanatory text before the block
- * (RFC 7468, section 2), which says nothing here.
+ * Decodes a PEM text of one certificate; null for anything else. Explanatory text before it is allowed (RFC 7468
+ * section 2).
  */
 export function decodePem(text: string): Uint8Array<ArrayBuffer> | null {
   if (text.split("-----BEGIN", 3).length !== 2) return null;
@@ -84,7 +80,7 @@ function encodePem(der: Uint8Array): string {
   return `-----BEGIN CERTIFICATE-----\n${lines.join("\n")}\n-----END CERTIFICATE-----\n`;
 }
 
-/** The metadata endpoints that sign documents: /pkcs7 (dsa; RSA in China), /signature (rsa) and /rsa2048. */
+/** Metadata endpoints that sign documents: /pkcs7 (dsa; RSA in China), /signature (rsa) and /rsa2048. */
 type PublishedKind = keyof typeof certs;
 
 const KINDS: Readonly<Record<CertificateType, readonly PublishedKind[]>> = {
@@ -93,8 +89,8 @@ const KINDS: Readonly<Record<CertificateType, readonly PublishedKind[]>> = {
 };
 
 /**
- * The certificates that the cloud publishes for documents of `region`. A key of one region never vouches for a document
- * that names another: some regions are run by other companies. Empty for a region without published certificates.
+ * The certificates that the cloud publishes for documents of `region`; none for an unknown region. A key of one region
+ * does not verify documents of another: other companies run some of the regions.
  */
 export function publishedCertificates(type: CertificateType, region: string): readonly Certificate[] {
   return KINDS[type].flatMap((kind) => {
@@ -103,7 +99,7 @@ export function publishedCertificates(type: CertificateType, region: string): re
   });
 }
 
-/** The certificates that verify documents of `region`: the published ones, and those that an operator registered for every region. */
+/** The certificates for documents of `region`: the published ones, and all that operators registered. */
 export function trustedCertificates(
   type: CertificateType,
   region: string,

@@ -13,7 +13,7 @@ type RsaKey = Extract<PublicKey, { type: "RSA" }>;
 
 const ALGORITHM = "RSASSA-PKCS1-v1_5";
 
-/** Keys that were imported, one for each digest. */
+/** Imported keys by digest. */
 const imported: Readonly<Record<Digest, WeakMap<RsaKey, CryptoKey>>> = {
   "SHA-1": new WeakMap(),
   "SHA-256": new WeakMap(),
@@ -27,7 +27,7 @@ async function importedKey(key: RsaKey, hash: Digest): Promise<CryptoKey> {
   return publicKey;
 }
 
-/** Whether `signature` over `message` verifies with the certificate's key: RSA PKCS#1 v1.5, or DSA. */
+/** Verifies `signature` of `message` with the key of the certificate: RSA PKCS#1 v1.5, or DSA. */
 async function verifySignature(
   certificate: Certificate,
   digest: Digest,
@@ -46,16 +46,13 @@ async function verifySignature(
   }
 }
 
-/** The installation setting that brings back SHA-1, which has been open to forgery since 2017. */
-const ALLOW_SHA1_SETTING = "ALLOW_SHA1_SIGNATURES";
-
 /**
- * The refusal of a signature that the installation does not allow: made with SHA-1 or with DSA (whose published keys
- * are all of 1024 bits), or checked with a certificate that is itself signed with SHA-1. Null when allowed.
+ * Why the installation does not allow a signature, or null: it uses SHA-1 (forged since 2017) or DSA (all published
+ * keys have 1024 bits), or its certificate is signed with SHA-1.
  */
 function sha1Refusal(certificate: Certificate, digest: Digest, allowSha1: boolean): string | null {
   if (allowSha1) return null;
-  const advice = `use the document of the rsa2048 endpoint in pkcs7, or set ${ALLOW_SHA1_SETTING}`;
+  const advice = `use the document of the rsa2048 endpoint in pkcs7, or set ALLOW_SHA1_SIGNATURES`;
   if (digest === "SHA-1") return `signatures with SHA-1 are refused; ${advice}`;
   if (certificate.key.type === "DSA") return `signatures with DSA are refused; ${advice}`;
   if (!certificate.signedWithSha2) return `certificates signed with SHA-1 are refused; ${advice}`;
@@ -67,33 +64,33 @@ type VerifyOptions = {
   readonly allowSha1: boolean;
 };
 
-/** Base64 of what the decoders accept at most, with line breaks. */
+/** Maximum lengths of the fields: base64 with line breaks. */
 const MAX_PKCS7_LENGTH = base64Length(MAX_BER_BYTES);
 const MAX_IDENTITY_LENGTH = base64Length(MAX_DOCUMENT_BYTES);
-/** Of an RSA key of 4096 bits, twice what the cloud's longest has. */
+/** A signature by an RSA key of 4096 bits. The cloud's longest key has half of that. */
 const MAX_SIGNATURE_LENGTH = base64Length(512);
 
-/** Characters of the messages in one generation below: a few hundred of the cloud's. */
+/** Maximum characters of the cached messages in one generation: some hundred messages. */
 const MAX_CACHED_CHARACTERS = 2 ** 20;
 
-/** A message and the document in it, read. */
+/** A message with its parsed document. */
 interface ReadMessage extends SignedMessage {
   readonly document: IdentityDocument;
 }
 
 /**
- * Messages whose signers have verified once, read, by their base64. A machine logs in with the same document again and again.
- * Reading it is most of a login; what it says depends on the text alone. Which certificates count is asked every time.
+ * Parsed messages whose signers were verified once, by their base64. An instance logs in with the same document
+ * again, and parsing it is most of a login. The trusted certificates are determined at every login.
  */
 const messages = new GenerationalCache<string, ReadMessage>(MAX_CACHED_CHARACTERS);
 
-/** The certificate with which the signature of a signer was found good. Neither ever changes. */
+/** The certificate that verified the signature of a signer. Neither of them changes. */
 const verifiedWith = new WeakMap<Signer, Certificate>();
 
 /**
- * Verifies the `pkcs7` value of a login: base64 of CMS signed data whose content is the identity document. Every signer
- * must verify with a certificate that was published for the document's region or registered; a certificate inside the
- * message counts for nothing. Messages are those of the reference's AWS method (login).
+ * Verifies the `pkcs7` value of a login: base64 of CMS signed data with the identity document as content. A published
+ * certificate of the document's region, or a registered one, must verify each signer. Certificates in the message are
+ * ignored. Messages are those of the reference's AWS method (login).
  */
 export async function verifyPkcs7(
   pkcs7: string,
@@ -109,7 +106,7 @@ export async function verifyPkcs7(
     const problem = await verifySigner(signer, content, certificates, options);
     if (problem !== null) return refuse(`failed to verify the signature: ${problem}`);
   }
-  // Only verified messages: forged ones must not evict the documents of machines.
+  // Only verified messages are cached, so that forged ones can't evict them.
   if (!known) messages.set(pkcs7, message.value, pkcs7.length);
   return ok(document);
 }
@@ -124,8 +121,8 @@ function readMessage(pkcs7: string): Result<ReadMessage> {
 }
 
 /**
- * Verifies the `identity` and `signature` values of a login: base64 of the document and of an RSA signature with
- * SHA-256 over its exact bytes. Messages are those of the reference's AWS method (login).
+ * Verifies the `identity` and `signature` values of a login: base64 of the document, and of its RSA signature with
+ * SHA-256. Messages are those of the reference's AWS method (login).
  */
 export async function verifyIdentity(
   identity: string,
@@ -152,13 +149,13 @@ export async function verifyIdentity(
   return refuse("instance identity verification using SHA256 RSA signature is unsuccessful");
 }
 
-/** Characters of the base64 of `bytes` bytes, in lines of 64 characters that each end in a line break of two. */
+/** Length of the base64 of `bytes` bytes in lines of 64 characters, with line breaks of two characters. */
 function base64Length(bytes: number): number {
   const characters = 4 * Math.ceil(bytes / 3);
   return characters + 2 * Math.ceil(characters / 64);
 }
 
-/** @returns why the signer does not verify, or null when it does */
+/** Verifies a signer. Returns the problem, or null. */
 async function verifySigner(
   signer: Signer,
   content: Uint8Array<ArrayBuffer>,
@@ -186,7 +183,7 @@ async function verifySigner(
   return null;
 }
 
-/** The key type is compared too: an RSA signature is never offered to a DSA key. */
+/** True when the signer refers to the certificate, and its signature is for this type of key. */
 function isCertificateOf(certificate: Certificate, signer: Signer): boolean {
   return (
     certificate.key.type === signer.keyType &&

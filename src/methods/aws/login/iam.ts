@@ -26,8 +26,8 @@ interface VerifiedPrincipal {
 }
 
 /**
- * A login by a signed GetCallerIdentity request. STS answers who signed it. If the role asks for it, the instance of the
- * signer is inferred from its session.
+ * A login by a signed GetCallerIdentity request. STS answers who signed it. If the role asks for it, the instance of
+ * the signer is inferred from its session.
  */
 export async function loginByPrincipal(attempt: Attempt, fields: LoginFields): Promise<Result<IssuedLogin>> {
   const verified = await verifyPrincipal(attempt, fields, null);
@@ -36,7 +36,9 @@ export async function loginByPrincipal(attempt: Attempt, fields: LoginFields): P
   return signature ? issueForSignature(attempt, signature, client) : issueToken(attempt, client);
 }
 
-/** Makes all checks of such a login. Writes nothing. `claim` is a caller without proof, for an explanation; else null. */
+/**
+ * Makes all checks of such a login. Writes nothing. `claim` is a caller without proof, for an explanation; else null.
+ */
 export async function verifyPrincipal(
   attempt: Attempt,
   fields: LoginFields,
@@ -102,9 +104,9 @@ async function withUniqueId(target: LoginTarget, caller: ProvenCaller): Promise<
 }
 
 /**
- * Infers the id of the caller's instance; "" when the role infers none. The client that assumes a role chooses the name
- * of the session, so the name alone proves nothing. The instance must have the caller's role in its profile: sessions of
- * instances come from there.
+ * Infers the id of the caller's instance; "" when the role infers none. The client that assumes a role chooses the
+ * name of the session, so the name alone proves nothing. The instance must have the caller's role in its profile:
+ * sessions of instances come from there.
  */
 async function inferInstance(
   target: LoginTarget,

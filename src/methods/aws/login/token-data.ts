@@ -5,8 +5,8 @@ import { fieldSchema, readValues, type Values } from "../../../wire/fields.ts";
 const TEXT = exactString("is missing");
 
 /**
- * Data of the login that a token keeps for its renewals. Clients can't read it. It is not in the metadata, as a mount can
- * be configured without metadata.
+ * Data of the login that a token keeps for its renewals. Clients can't read it. It is not in the metadata, as a mount
+ * can be configured without metadata.
  */
 const INSTANCE_DATA = fieldSchema({
   /** In lower case. */

@@ -30,12 +30,12 @@ interface VerifiedInstance {
 }
 
 /**
- * A login by the signed identity document of an instance. A document has no expiry and is no secret. Therefore the cloud
- * is asked whether the instance still runs, and the access list decides whether the client may log in again.
+ * A login by the signed identity document of an instance. A document has no expiry and is no secret. Therefore the
+ * cloud is asked whether the instance still runs, and the access list decides whether the client may log in again.
  *
- * Nothing is written before all other checks. The entry in the access list is written before the token is issued. If the
- * answer is lost, the client repeats the login with its nonce; after a token without an entry, another client could make
- * the first login of the instance.
+ * Nothing is written before all other checks. The entry in the access list is written before the token is issued. If
+ * the answer is lost, the client repeats the login with its nonce; after a token without an entry, another client
+ * could make the first login of the instance.
  */
 export async function loginByInstance(attempt: Attempt, fields: LoginFields): Promise<Result<IssuedLogin>> {
   const verified = await verifyInstance(attempt, fields, null);

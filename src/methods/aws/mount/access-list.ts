@@ -26,7 +26,9 @@ export const CLOUD_ACCESS_LIST_MIGRATIONS: readonly Migration[] = [
   },
 ];
 
-/** While there are ended entries, the shard asks the mount each hour whether it may remove them: settings can change. */
+/**
+ * While there are ended entries, the shard asks the mount each hour whether it may remove them: settings can change.
+ */
 const LOOK_HOURLY: TidySettings = { safetyBuffer: 0, disablePeriodicTidy: false };
 
 /** The place of a shard. Its alarm needs it to find the mount. */
@@ -63,10 +65,11 @@ export class CloudAccessList extends GroveObject<Env> {
   }
 
   /**
-   * Decides about the login of an instance and stores its entry in one transaction, so only one of two concurrent logins
-   * is the first one.
+   * Decides about the login of an instance and stores its entry in one transaction, so only one of two concurrent
+   * logins is the first one.
    *
-   * @returns the entry, whose `nonceHash` is null when no further login is possible; or why the login is refused (400).
+   * @returns the entry, whose `nonceHash` is null when no further login is possible; or why the login is refused
+   *   (400).
    */
   async enterLogin(
     place: ShardPlace,
@@ -127,7 +130,9 @@ export class CloudAccessList extends GroveObject<Env> {
     return this.#entries.names(after, limit);
   }
 
-  /** Deletes the entry of an instance: its tokens are not renewed, and its next login is a first one. Safe to repeat. */
+  /**
+   * Deletes the entry of an instance: its tokens are not renewed, and its next login is a first one. Safe to repeat.
+   */
   async delete(instanceId: string): Promise<void> {
     await this.keys.open();
     this.#entries.delete(instanceId);

@@ -135,8 +135,8 @@ export class ExpiringList<T extends { readonly expiresAt: number }> extends Seal
   }
 
   /**
-   * Removes rows that ended before `cutoff`, the earliest first. Rows that stay, and rows whose value is unreadable, are
-   * checked again at `again`. Both in ms.
+   * Removes rows that ended before `cutoff`, the earliest first. Rows that stay, and rows whose value is unreadable,
+   * are checked again at `again`. Both in ms.
    */
   #removeEnded(cutoff: number, again: number) {
     const query = `SELECT name, value FROM ${this.table} WHERE expires_at < ? ORDER BY expires_at LIMIT ?`;

@@ -32,9 +32,9 @@ const roleCopy = (name: string) => `role ${name}`;
 const accountCopy = (id: string) => `account ${id}`;
 
 /**
- * The configuration from this isolate's copies. Every change takes effect within POLICY_CACHE_SECONDS; while the mount's
- * object does not answer, within POLICY_GRACE_SECONDS more. One call to the object reads what has no copy, usually
- * nothing. A role that does not exist is asked for each time, as a client can send any name.
+ * The configuration from this isolate's copies. Every change takes effect within POLICY_CACHE_SECONDS; while the
+ * mount's object does not answer, within POLICY_GRACE_SECONDS more. One call to the object reads what has no copy,
+ * usually nothing. A role that does not exist is asked for each time, as a client can send any name.
  *
  * @param roleName in lower case; null for none. `accountId` likewise.
  * @param has the settings that the login has read already; null for none.

@@ -29,8 +29,8 @@ export function cloudAuthOf(context: AtMount & { readonly env: AwsEnv }): Durabl
 }
 
 /**
- * Changes a configuration of which isolates keep copies, and announces the change before it is answered. It takes effect
- * here at once, and in other isolates within POLICY_CACHE_SECONDS. After a crash in between, the change is not
+ * Changes a configuration of which isolates keep copies, and announces the change before it is answered. It takes
+ * effect here at once, and in other isolates within POLICY_CACHE_SECONDS. After a crash in between, the change is not
  * acknowledged and takes effect in other isolates within a minute.
  */
 export async function changeConfiguration<T>(

@@ -17,9 +17,9 @@ import { sealSecret } from "../secrets.ts";
 import { operatorClient } from "./resolve.ts";
 
 /**
- * Replaces the configured access key by a new one that no operator has seen. It creates the new key, stores it and then
- * deletes the old one: at every moment the configured key is valid. After a failure in between the mount still works,
- * and the message says which key an operator has to delete.
+ * Replaces the configured access key by a new one that no operator has seen. The new key is created, stored, and then
+ * the old one is deleted, so the configured key is always valid. After a failure in between the mount still works,
+ * and the message names the key that an operator has to delete.
  */
 export async function rotateRoot(context: CallContext<unknown, unknown>): Promise<Result<Reply>> {
   const access: Rotation = { ...context, mount: mountOf(context) };
@@ -40,7 +40,10 @@ export async function rotateRoot(context: CallContext<unknown, unknown>): Promis
 /** The request, and its mount. */
 type Rotation = CallContext & CloudAccess;
 
-/** Why the access key can't be rotated, or null. Messages are those of the reference's AWS method (config/rotate-root). */
+/**
+ * Why the access key can't be rotated, or null. Messages are those of the reference's AWS method
+ * (config/rotate-root).
+ */
 function problemOf(client: ClientConfig | null): string | null {
   if (!client) return "can't update client config because it's unset";
   if (client.webIdentity) {
@@ -50,7 +53,7 @@ function problemOf(client: ClientConfig | null): string | null {
   return client.sealedSecretKey === null ? "can't update secret_key because it's unset" : null;
 }
 
-/** Nothing was changed here; but a call whose answer was lost may have made a key. */
+/** Adds advice to a failure: a call whose answer was lost may have created a key. */
 function withAdvice(failure: Failure): Failure {
   if (!("message" in failure)) return failure;
   const advice =
@@ -58,20 +61,20 @@ function withAdvice(failure: Failure): Failure {
   return { ...failure, message: `${failure.message}; ${advice}` };
 }
 
-/** A user with a new access key beside the configured one. */
+/** A second access key of the user of the configured one. */
 interface NewAccessKey {
   readonly userName: string;
   readonly key: AccessKey;
 }
 
-/** Makes a second access key for the user whose key is configured. IAM refuses a third. */
+/** Creates a second access key for the user of the configured one. IAM refuses a third. */
 function makeKey(access: CloudAccess): Promise<Result<NewAccessKey>> {
   return withConfiguredKeys(access, async (client, keys) => {
     const user = await callIam(client, keys, { Action: "GetUser" }, (answer) => readUser(answer, null));
     if (!user.ok) return user;
     const userName = user.value.arn.friendlyName;
     const form = { Action: "CreateAccessKey", UserName: userName };
-    // Not repeated: a first call whose answer was lost has made a key, too.
+    // Not repeated: if the answer of the first call was lost, a second call would create another key.
     const key = await callIam(client, keys, form, readCreatedAccessKey, { maxRetries: 0 });
     return key.ok ? ok({ userName, key: key.value }) : key;
   });
@@ -79,15 +82,15 @@ function makeKey(access: CloudAccess): Promise<Result<NewAccessKey>> {
 
 const UNKNOWN_KEY: ReadonlySet<string> = new Set(["InvalidClientTokenId"]);
 
-/** Deletes an access key of that user, by the authority of the key that is configured now. */
+/** Deletes an access key of that user, with the key that is configured now. */
 function dropKey(access: CloudAccess, userName: string, accessKeyId: string): Promise<Result<null>> {
   const form = { Action: "DeleteAccessKey", UserName: userName, AccessKeyId: accessKeyId };
-  // The configured key may be so new that IAM does not know it everywhere yet.
+  // A new key may take some seconds until IAM knows it everywhere.
   const policy = { maxRetries: 12, alsoTemporary: UNKNOWN_KEY };
   return withConfiguredKeys(access, (client, keys) => callIam(client, keys, form, readDeletedAccessKey, policy));
 }
 
-/** Rotation is about the configured keys alone: those of the server are not the mount's to replace. */
+/** Calls with the configured keys only: a mount must not replace the keys of the server. */
 async function withConfiguredKeys<T>(
   access: CloudAccess,
   call: (client: CloudClient, keys: Credentials) => Promise<Result<T>>,
@@ -98,7 +101,7 @@ async function withConfiguredKeys<T>(
   return keys.value ? call(client, keys.value) : refuse("can't update access_key because it's unset");
 }
 
-/** Configures the new key; if that can't be, deletes it again. */
+/** Configures the new key. If that fails, deletes it again. */
 async function storeKey(access: Rotation, oldKey: string, { userName, key }: NewAccessKey): Promise<Result<null>> {
   const sealedSecretKey = await sealSecret(access.installation.keys, access.mount, SECRET_KEY, key.secretAccessKey);
   const configured = await configureKey(access, oldKey, { accessKey: key.accessKeyId, sealedSecretKey });
@@ -112,7 +115,9 @@ async function storeKey(access: Rotation, oldKey: string, { userName, key }: New
   return refuse(`the client config was changed at the same time, so the access key was not rotated${leftover}`);
 }
 
-/** Returns the access key that is configured afterwards; null when the object of the mount does not say. */
+/**
+ * Replaces the configured key. Returns the access key that is configured then; null when the object does not answer.
+ */
 async function configureKey(
   access: Rotation,
   oldKey: string,
@@ -122,7 +127,7 @@ async function configureKey(
     const replaced = await changeConfiguration(access, (auth) => auth.replaceAccessKey(oldKey, change));
     if (replaced) return change.accessKey;
   } catch {
-    // The object may have stored it before it went away: it is asked below.
+    // The object may have stored the key before its answer was lost, so it is asked below.
   }
   try {
     return (await cloudAuthOf(access).readClient())?.accessKey ?? "";

@@ -75,7 +75,7 @@ const CLIENT_ROUTES: readonly Route[] = [
   }),
 ];
 
-/** `config/identity`. It is always there: what was not written reads as its default. */
+/** `config/identity`. Reads return the default of what was not written. */
 const IDENTITY_ROUTES: readonly Route[] = [
   showRoute("config/identity", {
     summary: "Shows which properties name the holders of tokens and are shown of them.",
@@ -109,7 +109,9 @@ const CERTIFICATE_VIEW = view<RegisteredCertificate>({
   type: ["string", (certificate) => certificate.type],
 });
 
-/** `config/certificate/:cert_name` and `config/certificates`. The published certificates are not among them. */
+/**
+ * `config/certificate/:cert_name` and `config/certificates`: the registered certificates, without the published ones.
+ */
 const CERTIFICATE_ROUTES: readonly Route[] = [
   listRoute("config/certificates", {
     summary: "Lists the registered certificates.",
@@ -154,7 +156,6 @@ interface CertificateWrite {
   readonly type: RegisteredCertificate["type"] | null;
 }
 
-/** A certificate that does not parse is refused here: stored, it would be tried at every login. */
 function readCertificateFields(fields: Values<typeof CERTIFICATE_FIELDS>): Result<CertificateWrite> {
   const type = fields.type === undefined ? ok(null) : parseCertificateType(fields.type);
   if (!type.ok) return type;
@@ -218,7 +219,6 @@ const STS_ROUTES: readonly Route[] = [
   }),
 ];
 
-/** What a mount is configured with. */
 export const CONFIG_ROUTES: readonly Route[] = [
   ...CLIENT_ROUTES,
   ...IDENTITY_ROUTES,

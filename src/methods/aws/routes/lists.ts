@@ -23,7 +23,7 @@ import {
 } from "../rules/tidy-settings.ts";
 import { openSecret } from "../secrets.ts";
 
-/** Each list under its present and its deprecated name, with the words for it in the names of operations. */
+/** Each list with its current and its deprecated path, and its name in the ids of operations. */
 const LISTS: readonly (readonly [path: string, name: string, list: TidyList])[] = [
   ["identity-accesslist", "identity-access-list", "access"],
   ["identity-whitelist", "identity-whitelist", "access"],
@@ -73,7 +73,7 @@ function accessListRoutes(path: string, name: string): Route[] {
   ];
 }
 
-/** The instance of a path, and the shard that has its entry. */
+/** The instance in a path, and the shard with its entry. */
 function entryOf(context: RequestContext & AtMount) {
   const instanceId = context.params.instance_id ?? "";
   return { instanceId, ...accessShardFor(context.env, mountOf(context), instanceId) };
@@ -113,12 +113,12 @@ function denyListRoutes(path: string, name: string): Route[] {
   ];
 }
 
-/** The tag of a path, plain or in base64. A tag that is not in canonical form is on no list. */
+/** The role tag in a path. */
 function tagOf({ params }: Pick<RequestContext, "params">): string {
   return tagValueOfPath(params.role_tag ?? "");
 }
 
-/** Only a tag with a valid signature is denied: the list holds no tag that a login would refuse anyway. */
+/** Denies a tag with a valid signature. Others need no entry, as a login refuses them anyway. */
 async function denyTag(context: CallContext<unknown, UnverifiedTag>) {
   const { installation, prepared } = context;
   const auth = cloudAuthOf(context);
@@ -165,7 +165,7 @@ function settingsRoutes(path: string, name: string, list: TidyList): Route[] {
   ];
 }
 
-/** `tidy/...`: removes ended entries now, whatever is configured for the periodic removal. */
+/** `tidy/...`: removes ended entries now. The settings of the periodic removal do not matter. */
 function tidyRoute(path: string, operationId: string, list: TidyList): Route {
   return tokenRoute("update", path, {
     summary: "Removes ended entries of a list now.",
@@ -184,7 +184,7 @@ function tidyRoute(path: string, operationId: string, list: TidyList): Route {
   });
 }
 
-/** False when one of the shards has not ended yet what was begun before; the others begin. */
+/** Starts tidy in all shards. False when one of them has not finished the previous run yet. */
 async function startAccessTidy(env: AwsEnv, mount: Mount, safetyBuffer: number): Promise<boolean> {
   const now = currentTime();
   const started = accessShardsOf(env, mount).map(({ list }) => list.startTidy(safetyBuffer, now));

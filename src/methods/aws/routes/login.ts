@@ -40,15 +40,12 @@ const EXPLAIN_FIELDS = fieldSchema({
 });
 type Fields = Values<typeof EXPLAIN_FIELDS>;
 
-/** What a login is explained of: its kind, and the claimed identity; null where it is proved. */
+/** The login to explain: its kind, and the claimed identity; null when the fields prove it. */
 type Explained =
   | { readonly kind: "vm"; readonly claim: IdentityDocument | null }
   | { readonly kind: "iam"; readonly claim: ProvenCaller | null };
 
-/**
- * `explain/login`: each check of a login in order, without a login. The checks are those of the login itself; it goes as far as
- * they do, but makes no token, no entity and no entry in the access list.
- */
+/** `explain/login`: makes the same checks as a login, without a token, an entity or an entry in the access list. */
 const EXPLAIN_LOGIN = tokenRoute("update", "explain/login", {
   summary: "Makes the checks of a login and reports each of them, without giving a token or storing anything.",
   operationId: "explain-login",
@@ -59,7 +56,7 @@ const EXPLAIN_LOGIN = tokenRoute("update", "explain/login", {
   handle: explain,
 });
 
-/** Who logs in, by what was sent. A proof is checked as at a login; an ARN or a document alone is taken as true. */
+/** Reads the login to explain. A proof is verified as at a login. An ARN or a document without signature is a claim. */
 function readExplained(fields: Fields): Result<Explained> {
   const problem = addressProblem(fields);
   if (problem) return refuse(problem);
@@ -126,7 +123,7 @@ async function infersInstance(attempt: Attempt): Promise<boolean> {
   return role?.inferredEntityType === INSTANCE_ENTITY;
 }
 
-/** Kinds of logins are shown in the vocabulary of the mount, like names and messages. */
+/** Translates a check into the vocabulary of the mount. */
 function translateCheck(type: CloudMountType, check: Check): Check {
   const { name, bound, actual, message } = check;
   const words = (value: string) => (name === "auth_type" ? translateKind(type, value) : value);
@@ -139,7 +136,6 @@ function translateCheck(type: CloudMountType, check: Check): Check {
   };
 }
 
-/** `login`: a token for an instance or a principal of the cloud that proves its identity. `explain/login`: the checks, one by one. */
 export const LOGIN_ROUTES: readonly Route[] = [
   loginRoute("login", {
     summary: "Gives a token to an instance or a principal of the cloud that proves its identity.",

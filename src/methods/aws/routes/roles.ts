@@ -31,10 +31,10 @@ import { openSecret, sealSecret } from "../secrets.ts";
 
 const PATH = `role/${namedSegment("role")}`;
 
-/** How often a write begins again because another one changed the role while principals were looked up. */
+/** Maximum number of attempts of a write, if others change the role while principals are looked up. */
 const MAX_ROUNDS = 3;
 
-/** Roles: `role/:role`, and the list under both of its names. */
+/** `role/:role`, and the list with its two paths. */
 export const ROLE_ROUTES: readonly Route[] = [
   rolesRoute("roles", "list-auth-roles2"),
   rolesRoute("role", "list-auth-roles"),
@@ -106,7 +106,6 @@ async function writeRole(context: CallContext<unknown, RoleFields>): Promise<Res
   return err(unavailable("the role is being changed by others; try again"));
 }
 
-/** The fields of a role tag; undefined when not sent. */
 export const ROLE_TAG_FIELDS = fieldSchema({
   role: unread("string").describe("The name of the role"),
   policies: sent(list()).describe("Policies out of those of the role; only `default` unless sent"),
@@ -118,7 +117,7 @@ export const ROLE_TAG_FIELDS = fieldSchema({
 
 type TagFields = Values<typeof ROLE_TAG_FIELDS>;
 
-/** `role/:role/tag`: makes the value of a tag. Nothing is stored; what was made can be denied. */
+/** `role/:role/tag`: creates the value of a tag. Nothing is stored. */
 export const ROLE_TAG_ROUTE: Route = simpleRoute("update", `${PATH}/tag`, {
   summary: "Makes the value of a tag that narrows what a role gives to an instance.",
   operationId: "write-role-tag",
@@ -151,10 +150,7 @@ async function createTag(context: CallContext<TagFields, null>): Promise<Result<
   return dataReply({ tag_key: role.roleTag, tag_value: value.value }, warnings.length > 0 ? warnings : undefined);
 }
 
-/**
- * A tag takes away from what its role gives; one that asks for more is not made.
- * Messages are those of the reference's AWS method (role/:role/tag).
- */
+/** A tag may only narrow the rights of its role. Messages are those of the reference's AWS method (role/:role/tag). */
 function problemOf(role: CloudRole, fields: TagFields): string | null {
   if (role.roleTag === "") return "tag creation is not enabled for this role";
   if (!isSubsetOfRole(fields.policies ?? [], role.token.policies)) {

@@ -72,7 +72,10 @@ export interface AccessEntry {
   readonly pendingTimeMs: number;
 }
 
-/** Answer to a read. Only a hash of the nonce is stored: readers of the list must not be able to log in as its instances. */
+/**
+ * Answer to a read. Only a hash of the nonce is stored: readers of the list must not be able to log in as its
+ * instances.
+ */
 export const ENTRY_VIEW = view<AccessEntry>({
   role: ["string", (entry) => entry.role],
   client_nonce: ["string", () => ""],

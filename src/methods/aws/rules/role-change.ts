@@ -32,8 +32,8 @@ export type RoleChange =
   | { readonly kind: "unresolved"; readonly arns: readonly string[] };
 
 /**
- * Applies a write to a role. Fields that were not sent keep their values. The first rule that is broken refuses the whole
- * write. Principals are looked up last, when all other rules hold.
+ * Applies a write to a role. Fields that were not sent keep their values. The first rule that is broken refuses the
+ * whole write. Principals are looked up last, when all other rules hold.
  */
 export function changeRole(input: RoleChangeInput): Result<RoleChange> {
   const { before, sent, mount, fresh, resolved } = input;
@@ -152,7 +152,9 @@ type Principals =
   | { readonly kind: "ids"; readonly ids: readonly string[] }
   | Extract<RoleChange, { kind: "unresolved" }>;
 
-/** Bound principals are resolved to unique ids: a principal that is created again under the same name has another one. */
+/**
+ * Bound principals are resolved to unique ids: a principal that is created again under the same name has another one.
+ */
 function resolvePrincipals(role: CloudRole, resolved: RoleChangeInput["resolved"]): Result<Principals, string> {
   if (!role.resolveUniqueIds || role.principalIds.length > 0) return ok({ kind: "ids", ids: role.principalIds });
   const arns = exactPrincipals(role);

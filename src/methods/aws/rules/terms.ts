@@ -25,7 +25,10 @@ export function untagged(role: CloudRole): RoleGrant {
   };
 }
 
-/** Narrows the rights of a role by a genuine tag, or returns why the tag does not fit the login. A tag never adds rights. */
+/**
+ * Narrows the rights of a role by a genuine tag, or returns why the tag does not fit the login. A tag never adds
+ * rights.
+ */
 export function narrowByTag(
   role: CloudRole,
   tag: RoleTag,
@@ -54,7 +57,10 @@ export function renewalTerms(role: CloudRole, tagMaxTtl: number, explicitMaxTtl:
   return { period, ttl, maxTtl: lesserLimit(maxTtl, tagMaxTtl), explicitMaxTtl };
 }
 
-/** How long an instance is remembered after a login, in seconds: the longest limit, so that its document is not replayed. */
+/**
+ * How long an instance is remembered after a login, in seconds: the longest limit, so that its document is not
+ * replayed.
+ */
 export function memorySeconds(role: CloudRole, tagMaxTtl: number, mount: MountTtl): number {
   return Math.max(mount.maxSeconds, role.token.maxTtl, tagMaxTtl);
 }

@@ -1,10 +1,10 @@
 import { err, ok, type Result } from "../../../base/result.ts";
 import { fromBase64Text, parseStrictObject } from "../encoding.ts";
 
-/** Headers of a signed request: each name, in lower case, with its values. */
+/** Headers of a signed request: values by name in lower case. */
 export type HeaderValues = ReadonlyMap<string, readonly string[]>;
 
-/** Bounds of a request that a client signs; session tokens are the long values, some 2 kB each. */
+/** Limits of the headers. The longest values are session tokens, of some 2 kB. */
 const MAX_TEXT_LENGTH = 16 * 1024;
 const MAX_HEADERS = 32;
 const MAX_VALUES = 8;
@@ -14,8 +14,8 @@ const NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}$/;
 const VALUE = /^[\x20-\x7e\t]*$/;
 
 /**
- * Reads `iam_request_headers`: a JSON object, or such an object as JSON text or as base64 of JSON text. A value is a
- * text, a number or a list of these. A header whose name stands twice, in whatever casing, is refused.
+ * Reads `iam_request_headers`: a JSON object, its JSON text, or base64 of that text. A value is a text, a number or a
+ * list of these. A repeated name, in any casing, is refused.
  */
 export function readHeaderValues(input: unknown): Result<HeaderValues, string> {
   const object = typeof input === "string" ? parseText(input) : input;
@@ -52,11 +52,11 @@ function readValues(value: unknown): readonly string[] | null {
   return values;
 }
 
-/** The server ID header, by the name of either interface. */
+/** The server ID header, with its names in both interfaces. */
 const SERVER_ID_HEADER = "X-Service-Cloud-IAM-Server-ID";
 const SERVER_ID_NAMES = [SERVER_ID_HEADER.toLowerCase(), "x-vault-aws-iam-server-id"];
 
-/** Headers named `X-Amz-*` steer the service; these are the ones that GetCallerIdentity needs. */
+/** The headers of GetCallerIdentity among those named `X-Amz-*`, which control the service. */
 const AMZ_HEADERS: ReadonlySet<string> = new Set([
   "x-amz-algorithm",
   "x-amz-content-sha256",
@@ -67,23 +67,23 @@ const AMZ_HEADERS: ReadonlySet<string> = new Set([
   "x-amz-signedheaders",
 ]);
 
-/** Headers that client libraries add and may sign. */
+/** Headers that client libraries add and possibly sign. */
 const USUAL_HEADERS: ReadonlySet<string> = new Set([
   ...["accept", "accept-encoding", "authorization", "content-type", "date", "user-agent"],
   ...["amz-sdk-invocation-id", "amz-sdk-request", "amz-sdk-retry"],
   ...SERVER_ID_NAMES,
 ]);
 
-/** Headers that the HTTP client of the outbound call sets itself. The signed values are compared, never sent. */
+/** Headers that the HTTP client sets itself. The signed values are compared, and never sent. */
 const FRAMING_HEADERS: ReadonlySet<string> = new Set(["host", "content-length"]);
 
-/** Headers that are sent even when they are not signed: the signature itself and the type of the body. */
+/** Headers that are also sent without being signed: the signature itself and the type of the body. */
 const NEEDED_HEADERS: ReadonlySet<string> = new Set(["authorization", "content-type"]);
 
 /**
- * Checks the guard against replay between servers: a server ID header must be there, under either name, with the
- * configured value and among the signed headers. Messages are those of the reference's AWS method (login).
- * @returns why the check fails, without the configured value; null when it passes
+ * Checks the protection against a replay between servers: a server ID header is required, with either name. It must
+ * have the configured value and be signed. Returns the problem without the configured value, or null. Messages are
+ * those of the reference's AWS method (login).
  */
 export function serverIdProblem(
   headers: HeaderValues,
@@ -102,9 +102,9 @@ export function serverIdProblem(
 }
 
 /**
- * Chooses the headers that are sent on. A header that controls the service and is not on the list is refused. A signed
- * header must be sent, so it is refused unless it is a usual one or the operator allows it. Any other header is left
- * out: the less a client controls of the request to STS, the less it can influence the answer.
+ * Selects the headers to send. A header that controls the service is refused unless it is listed. A signed header
+ * must be sent, so it is refused unless it is usual or allowed by the operator. All other headers are dropped: a
+ * client should control as little as possible of the request to STS.
  */
 export function selectHeaders(
   headers: HeaderValues,
@@ -116,12 +116,12 @@ export function selectHeaders(
   for (const [name, values] of headers) {
     if (FRAMING_HEADERS.has(name)) continue;
     const listed = allowed.has(name) || AMZ_HEADERS.has(name);
-    if (!listed && name.startsWith("x-amz-")) return err(invalidHeader);
-    if (!listed && signedHeaders.has(name) && !USUAL_HEADERS.has(name)) return err(invalidHeader);
+    if (!listed && name.startsWith("x-amz-")) return err(INVALID_HEADER);
+    if (!listed && signedHeaders.has(name) && !USUAL_HEADERS.has(name)) return err(INVALID_HEADER);
     if (listed || signedHeaders.has(name) || NEEDED_HEADERS.has(name)) selected[name] = values.join(",");
   }
   return ok(selected);
 }
 
-const invalidHeader =
+const INVALID_HEADER =
   "invalid request header: only those of a GetCallerIdentity request and of allowed_sts_header_values are accepted";

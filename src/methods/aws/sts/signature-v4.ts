@@ -1,6 +1,6 @@
 import { err, ok, type Result } from "../../../base/result.ts";
 
-/** What a Signature Version 4 says it covers. Only STS can verify it. */
+/** The statements of a Signature Version 4. Only STS can verify it. */
 export type SignatureScope = {
   /** Region of the credential scope. */
   readonly region: string;
@@ -15,15 +15,12 @@ const AUTHORIZATION = /^AWS4-HMAC-SHA256 Credential=([^\s,]+), ?SignedHeaders=([
 const CREDENTIAL = /^\w{1,128}\/\d{8}\/([a-z0-9-]{1,32})\/sts\/aws4_request$/;
 const SIGNED_HEADERS = /^[a-z0-9_-]+(;[a-z0-9_-]+)*$/;
 
-/**
- * How long a signed request may be shown after it was signed, whatever it says itself: what STS allows for clocks that
- * differ. Seconds.
- */
+/** Maximum age of a signed request in seconds: the difference of clocks that STS allows. */
 const MAX_AGE_SECONDS = 15 * 60;
 
 /**
- * Why a signed request is too old, or from the future, to be shown at `now` (ms), by its `X-Amz-Date`; or null. The signature
- * covers the date, and STS checks the same one.
+ * Why a request with this `X-Amz-Date` is too old at `now` (ms), or from the future; or null. The signature covers the
+ * date, and STS checks it too.
  */
 export function ageProblem(amzDate: string, now: number): string | null {
   const signedAt = signedAtOf(amzDate);
@@ -32,7 +29,7 @@ export function ageProblem(amzDate: string, now: number): string | null {
   return isFar ? "X-Amz-Date is more than 15 minutes away: sign the request again" : null;
 }
 
-/** The first moment at which a request with this `X-Amz-Date` is too old to be shown, ms; NaN for one that is malformed. */
+/** When a request with this `X-Amz-Date` becomes too old, in ms; NaN for a malformed date. */
 export function endOfSignature(amzDate: string): number {
   return signedAtOf(amzDate) + MAX_AGE_SECONDS * 1000 + 1;
 }
@@ -42,7 +39,7 @@ function signedAtOf(amzDate: string): number {
   return iso === amzDate ? Number.NaN : Date.parse(iso);
 }
 
-/** Reads an Authorization header. Each item stands once and in the usual order: a second reading is not possible. */
+/** Reads an Authorization header. Each item must occur once and in the usual order, so that all parsers agree. */
 export function parseAuthorization(header: string): Result<SignatureScope, string> {
   const [, credential, signedHeaders, signature] = AUTHORIZATION.exec(header) ?? [];
   if (credential === undefined || signedHeaders === undefined || signature === undefined) {
@@ -51,7 +48,7 @@ export function parseAuthorization(header: string): Result<SignatureScope, strin
   return readScope(credential, signedHeaders, signature);
 }
 
-/** Reads the signature of a pre-signed URL from its query. */
+/** Reads the signature in the query of a pre-signed URL. */
 export function parsePresigned(query: ReadonlyMap<string, string>): Result<SignatureScope, string> {
   if (query.get("X-Amz-Algorithm") !== ALGORITHM) return err(`pre-signed URL is not signed with ${ALGORITHM}`);
   const credential = query.get("X-Amz-Credential");

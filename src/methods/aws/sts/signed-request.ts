@@ -5,36 +5,36 @@ import { type HeaderValues, readHeaderValues, selectHeaders, serverIdProblem } f
 import { chooseTarget, type Origin, parseOrigin, type StsSettings } from "./origin.ts";
 import { ageProblem, endOfSignature, parseAuthorization, parsePresigned, type SignatureScope } from "./signature-v4.ts";
 
-/** The signed request of an iam login, as its fields carry it. */
+/** The signed request in the fields of an iam login. */
 export type SignedRequestFields = {
   readonly iam_http_request_method?: string | undefined;
   /** Base64. */
   readonly iam_request_url?: string | undefined;
   /** Base64; absent or empty with GET. */
   readonly iam_request_body?: string | undefined;
-  /** A JSON object, or text of one, or base64 of that. */
+  /** A JSON object, its text, or base64 of the text. */
   readonly iam_request_headers: unknown;
 };
 
-/** The one request to send to STS: exactly these headers and this body, redirects not followed. */
+/** The request to send to STS. */
 export type CallerIdentityRequest = {
   readonly method: "POST" | "GET";
   readonly url: string;
   /** Names in lower case. Never `host` or `content-length`. */
   readonly headers: Readonly<Record<string, string>>;
-  /** ASCII; null with GET. */
+  /** ASCII; null for GET. */
   readonly body: string | null;
-  /** The partition of the region that was signed for: an answer about another one is wrong. */
+  /** The partition of the signature's region. An answer about another one is refused. */
   readonly partition: Partition;
-  /** 64 hex digits. The answer of STS says whether it is genuine. */
+  /** 64 hex digits. */
   readonly signature: string;
-  /** When the request is too old to be shown again, ms. */
+  /** When the request becomes too old, ms. */
   readonly endsAt: number;
 };
 
-/** Base64 of a URL. A pre-signed one with a session token of 4 kB, percent-encoded, has some 6 kB. */
+/** Maximum length of the URL in base64. A pre-signed one has some 6 kB with a session token of 4 kB. */
 const MAX_URL_LENGTH = 16 * 1024;
-/** Base64 of a body, which says two short things. */
+/** Maximum length of the body in base64. It has two short parameters. */
 const MAX_BODY_LENGTH = 1024;
 
 const ACTION = "GetCallerIdentity";
@@ -49,9 +49,9 @@ const PRESIGNED_KEYS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Checks a signed GetCallerIdentity request and builds the request to send, before anything is sent. The request is put
- * together again from what was checked, so nothing unchecked goes along: a client that could make STS run another action,
- * or have another host answer, could be anyone. Messages are those of the reference's AWS method (login).
+ * Checks a signed GetCallerIdentity request and builds the request to send. It is built from the checked parts only: a
+ * client that could make STS run another action, or choose the host that answers, could take any identity.
+ * Messages are those of the reference's AWS method (login).
  *
  * @param now in ms
  */
@@ -105,9 +105,10 @@ export function checkSignedRequest(
   });
 }
 
+/** The checked parts of a signed request. */
 type SignedPart = {
   readonly scope: SignatureScope;
-  /** "" when there is none. */
+  /** "" when it is absent. */
   readonly amzDate: string;
   readonly query: string;
   readonly body: string | null;
@@ -150,7 +151,7 @@ function readPresignedGet(query: string, bodyText: string, headers: HeaderValues
   return ok({ scope: scope.value, amzDate, query: `?${encoded.join("&")}`, body: null });
 }
 
-/** Splits the URL by the few characters it may hold, so that no parser's leniency decides what its host is. */
+/** Splits the URL by a strict pattern. Lenient parsers could differ about its host. */
 function readUrl(text: string): Result<{ readonly origin: Origin; readonly query: string }, string> {
   if (text === "") return err("missing iam_request_url");
   const url = text.length > MAX_URL_LENGTH ? null : fromBase64Text(text);
@@ -161,7 +162,7 @@ function readUrl(text: string): Result<{ readonly origin: Origin; readonly query
   return ok({ origin, query });
 }
 
-/** Reads `key=value` pairs of a query or a form. Null when one is malformed or a key stands twice. */
+/** Reads `key=value` pairs of a query or a form. Null when one is malformed or a key is repeated. */
 function readPairs(text: string): ReadonlyMap<string, string> | null {
   const pairs = new Map<string, string>();
   for (const pair of text.split("&")) {
@@ -177,6 +178,7 @@ function isCallerIdentity(pairs: ReadonlyMap<string, string>): boolean {
   return pairs.get("Action") === ACTION && (pairs.get("Version") ?? API_VERSION) === API_VERSION;
 }
 
+/** Checks that the signed host and length are those of the request. */
 function framingProblem(headers: HeaderValues, origin: Origin, body: string): string | null {
   if ((headers.get("host") ?? [origin.authority]).join(",") !== origin.authority) {
     return "Host header is not the host of iam_request_url";
@@ -196,7 +198,7 @@ function decodePercent(text: string): string | null {
   }
 }
 
-/** Percent-encodes all but the unreserved characters of RFC 3986, as signatures do. */
+/** Percent-encodes all characters except the unreserved ones of RFC 3986, as signatures do. */
 function encodeStrictly(text: string): string {
   return encodeURIComponent(text).replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
 }
