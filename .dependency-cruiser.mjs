@@ -28,7 +28,7 @@ const ROOMS = [
 ];
 
 /** The layers of the AWS method, in the same order. What stands beside them in its folder is for all of them, or puts them together. */
-const AWS_LAYERS = ["documents", "sts", "answers", "clients", "rules", "mount", "operator", "login", "routes"];
+const AWS_LAYERS = ["documents", "sts", "answers", "clients", "rules", "mount", "login", "routes"];
 
 /**
  * An env.ts names the classes of objects as types of bindings, also of objects in rooms above. Such a file of a room has the bindings

@@ -10,8 +10,8 @@ import {
 import { err, type Failure, ok } from "../../base/result.ts";
 import type { SentNames } from "../../wire/read-fields.ts";
 import type { Reply } from "../../wire/reply.ts";
+import { renewCloudLogin } from "./login/renewal.ts";
 import { accessShardsOf, cloudAuthAt } from "./mount/mount.ts";
-import { renewCloudLogin } from "./renewal.ts";
 import { CONFIG_ROUTES } from "./routes/config.ts";
 import { LIST_ROUTES } from "./routes/lists.ts";
 import { LOGIN_ROUTES } from "./routes/login.ts";

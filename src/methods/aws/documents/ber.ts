@@ -1,4 +1,5 @@
 import { err, ok, type Result } from "../../../base/result.ts";
+import { concat } from "../../../crypto/bytes.ts";
 
 /** A BER element. `tag` is the whole identifier octet. */
 export type Element =
@@ -57,16 +58,8 @@ export function readBer(bytes: Uint8Array): Result<Element, string> {
 /** Encodes an element with definite lengths. The members of a SET keep their order. */
 export function writeDer(element: Element): Uint8Array<ArrayBuffer> {
   const parts = "children" in element ? element.children.map(writeDer) : [element.content];
-  const length = parts.reduce((sum, part) => sum + part.length, 0);
-  const header = [element.tag, ...encodeLength(length)];
-  const out = new Uint8Array(header.length + length);
-  out.set(header);
-  let offset = header.length;
-  for (const part of parts) {
-    out.set(part, offset);
-    offset += part.length;
-  }
-  return out;
+  const content = concat(...parts);
+  return concat(Uint8Array.of(element.tag, ...encodeLength(content.length)), content);
 }
 
 function encodeLength(length: number): number[] {
@@ -135,14 +128,9 @@ class Reader {
   }
 
   #joinSegments(segments: readonly Element[]): Element | undefined {
-    const content: number[] = [];
-    for (const segment of segments) {
-      if (segment.tag !== TAG.OCTET_STRING || !("content" in segment)) {
-        return this.#fail("encoding has a segment of another type");
-      }
-      for (const octet of segment.content) content.push(octet);
-    }
-    return { tag: TAG.OCTET_STRING, content: Uint8Array.from(content) };
+    const contents = segments.map((segment) => contentOf(segment, TAG.OCTET_STRING)).filter((part) => part !== null);
+    if (contents.length < segments.length) return this.#fail("encoding has a segment of another type");
+    return { tag: TAG.OCTET_STRING, content: concat(...contents) };
   }
 
   #length(end: number): number | undefined {

@@ -1,5 +1,5 @@
 import { err, ok, type Result } from "../../../base/result.ts";
-import { equalBytes } from "../../../crypto/bytes.ts";
+import { equalBytes, toHex } from "../../../crypto/bytes.ts";
 import {
   contentOf,
   type Element,
@@ -194,17 +194,9 @@ function readSignedAttributes(
 
 /** Encodes the attributes as a SET. DER sorts the members by their encodings; the message may have another order. */
 function encodeAsSet(attributes: readonly Element[]): Uint8Array<ArrayBuffer> {
-  const members = attributes.map((element) => ({ element, der: writeDer(element) }));
-  members.sort((one, other) => compareBytes(one.der, other.der));
+  const members = attributes.map((element) => ({ element, hex: toHex(writeDer(element)) }));
+  members.sort((one, other) => (one.hex < other.hex ? -1 : 1));
   return writeDer({ tag: TAG.SET, children: members.map(({ element }) => element) });
-}
-
-function compareBytes(left: Uint8Array, right: Uint8Array): number {
-  for (let index = 0; index < Math.min(left.length, right.length); index++) {
-    const difference = (left[index] ?? 0) - (right[index] ?? 0);
-    if (difference !== 0) return difference;
-  }
-  return left.length - right.length;
 }
 
 /** The DER of an algorithm protection attribute, which tags its signature algorithm with `[1]`. */

@@ -1,3 +1,4 @@
+import { toHex } from "../../../crypto/bytes.ts";
 import { contentOf, type Element, membersOf, readBer, TAG } from "./ber.ts";
 
 /*
@@ -71,9 +72,7 @@ function readInteger(element: Element): bigint | null {
 }
 
 function toBigInt(bytes: Uint8Array): bigint {
-  let hex = "0x0";
-  for (const byte of bytes) hex += byte.toString(16).padStart(2, "0");
-  return BigInt(hex);
+  return BigInt(`0x0${toHex(bytes)}`);
 }
 
 function leftmostBits(digest: Uint8Array, bits: number): bigint {

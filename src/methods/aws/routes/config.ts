@@ -22,9 +22,9 @@ import {
 } from "../clients/config.ts";
 import { parseCertificateType, parseRegisteredPem, type RegisteredCertificate } from "../documents/trusted.ts";
 import { changeConfiguration, cloudAuthOf } from "../mount/mount.ts";
-import { rotateRoot } from "../operator/rotate-root.ts";
 import { IDENTITY_FIELDS, IDENTITY_VIEW, readIdentityChange } from "../rules/identity.ts";
 import { sealSecret } from "../secrets.ts";
+import { rotateRoot } from "./rotate-root.ts";
 
 /** `config/client` and `config/rotate-root`. */
 const CLIENT_ROUTES: readonly Route[] = [

@@ -16,7 +16,6 @@ import { namedSegment } from "../../../wire/path-name.ts";
 import { dataReply, type Reply } from "../../../wire/reply.ts";
 import { MAX_ROLE_NAME } from "../../roles.ts";
 import { changeConfiguration, cloudAuthOf } from "../mount/mount.ts";
-import { resolvePrincipals } from "../operator/resolve.ts";
 import { type CloudRole, ROLE_FIELDS, ROLE_VIEW, type RoleFields, tagKeyPurpose } from "../rules/role.ts";
 import type { RoleChange } from "../rules/role-change.ts";
 import {
@@ -28,6 +27,7 @@ import {
   signRoleTag,
 } from "../rules/role-tag.ts";
 import { openSecret, sealSecret } from "../secrets.ts";
+import { resolvePrincipals } from "./resolve-principals.ts";
 
 const PATH = `role/${namedSegment("role")}`;
 

@@ -6,7 +6,6 @@ import { isPlainWord } from "../encoding.ts";
 import {
   type AuthType,
   BOUND_FIELDS,
-  type Bounds,
   type CloudRole,
   checksInstance,
   INSTANCE_ENTITY,
@@ -45,12 +44,12 @@ export function changeRole(input: RoleChangeInput): Result<RoleChange> {
   const authType = chooseAuthType(before, sent.auth_type);
   if (!authType.ok) return refuse(authType.error);
   const token = changeTokenSettings(before?.token ?? DEFAULT_TOKEN_SETTINGS, sent, mount);
-  const bounds = changeBounds(before?.bounds ?? {}, sent);
+  const bounds = BOUND_FIELDS.flatMap((field) => (sent[field] ? [[field, sent[field]] as const] : []));
   const role: CloudRole = {
     roleId: before?.roleId ?? fresh.roleId,
     sealedTagKey: before?.sealedTagKey ?? fresh.sealedTagKey,
     authType: authType.value,
-    bounds,
+    bounds: { ...before?.bounds, ...Object.fromEntries(bounds) },
     principalIds: sent.bound_iam_principal_arn ? [] : (before?.principalIds ?? []),
     resolveUniqueIds: sent.resolve_cloud_unique_ids ?? before?.resolveUniqueIds ?? true,
     inferredEntityType: sent.inferred_entity_type ?? before?.inferredEntityType ?? "",
@@ -66,11 +65,16 @@ export function changeRole(input: RoleChangeInput): Result<RoleChange> {
   const tagProblem = roleTagProblem(role, sent);
   if (tagProblem) return refuse(tagProblem);
 
-  const principals = resolvePrincipals(role, resolved);
-  if (!principals.ok) return refuse(principals.error);
-  if (principals.value.kind === "unresolved") return ok(principals.value);
+  const arns = role.resolveUniqueIds && role.principalIds.length === 0 ? exactPrincipals(role) : [];
+  if (arns.length > MAX_RESOLVED) {
+    return refuse(
+      `at most ${MAX_RESOLVED} principals without a wildcard can be bound while their unique ids are resolved`,
+    );
+  }
+  if (!arns.every((arn) => Object.hasOwn(resolved, arn))) return ok({ kind: "unresolved", arns });
+  const principalIds = [...role.principalIds, ...arns.flatMap((arn) => resolved[arn] ?? [])];
   const warnings = [...token.value.warnings, ...unmatchableWarnings(role)];
-  return ok({ kind: "changed", role: { ...role, principalIds: principals.value.ids }, warnings });
+  return ok({ kind: "changed", role: { ...role, principalIds }, warnings });
 }
 
 /** The type of a new or changed role. Messages here and below are those of the reference's AWS method (role). */
@@ -83,14 +87,6 @@ function chooseAuthType(before: CloudRole | null, sent: string | undefined): Res
   if (sent === undefined) return ok("iam");
   if (sent === "vm" || sent === "iam") return ok(sent);
   return err(isPlainWord(sent) ? `unrecognized auth_type: ${sent}` : "unrecognized auth_type");
-}
-
-function changeBounds(before: Bounds, sent: RoleFields): Bounds {
-  const changed = BOUND_FIELDS.flatMap((field) => {
-    const values = sent[field] ?? before[field];
-    return values ? [[field, values] as const] : [];
-  });
-  return Object.fromEntries(changed);
 }
 
 function inferenceProblem(role: CloudRole): string | null {
@@ -148,29 +144,13 @@ function roleTagProblem(role: CloudRole, sent: RoleFields): string | null {
     : null;
 }
 
-type Principals =
-  | { readonly kind: "ids"; readonly ids: readonly string[] }
-  | Extract<RoleChange, { kind: "unresolved" }>;
-
-/**
- * Bound principals are resolved to unique ids: a principal that is created again under the same name has another one.
- */
-function resolvePrincipals(role: CloudRole, resolved: RoleChangeInput["resolved"]): Result<Principals, string> {
-  if (!role.resolveUniqueIds || role.principalIds.length > 0) return ok({ kind: "ids", ids: role.principalIds });
-  const arns = exactPrincipals(role);
-  if (arns.length > MAX_RESOLVED) {
-    return err(
-      `at most ${MAX_RESOLVED} principals without a wildcard can be bound while their unique ids are resolved`,
-    );
-  }
-  const ids = arns.map((arn) => (Object.hasOwn(resolved, arn) ? resolved[arn] : undefined));
-  const known = ids.filter((id) => id !== undefined);
-  return ok(known.length === ids.length ? { kind: "ids", ids: known } : { kind: "unresolved", arns });
-}
-
 /** Each principal costs a call to the cloud in the request that writes the role. */
 const MAX_RESOLVED = 32;
 
+/**
+ * The bound principals without a wildcard. They are resolved to unique ids: a principal that is created again under the
+ * same name has another id.
+ */
 function exactPrincipals(role: CloudRole): string[] {
   const arns = role.bounds.bound_iam_principal_arn ?? [];
   return [...new Set(arns.filter((arn) => !arn.endsWith("*")))];

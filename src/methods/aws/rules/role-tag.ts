@@ -111,30 +111,10 @@ function roleTagProblem(tag: RoleTag): string | null {
   return null;
 }
 
-/** The login of an instance with a tag. */
-export type TaggedLogin = {
-  /** In lower case. */
-  readonly role: string;
-  readonly rolePolicies: readonly string[];
-  readonly instanceId: string;
-};
-
 /** True when all policies are policies of the role, in any letter case. */
 export function isSubsetOfRole(policies: readonly string[], rolePolicies: readonly string[]): boolean {
   const allowed = new Set(canonicalPolicies(rolePolicies));
   return canonicalPolicies(policies).every((policy) => allowed.has(policy));
-}
-
-/** Why a genuine tag does not fit a login, or null. Messages are those of the reference's AWS method (login). */
-export function tagRefusal(tag: RoleTag, login: TaggedLogin): string | null {
-  if (tag.role !== login.role) return "role on the tag is not matching the role supplied";
-  if (tag.instanceId !== null && tag.instanceId !== login.instanceId.toLowerCase()) {
-    return "role tag is being used by an unauthorized instance";
-  }
-  if (!isSubsetOfRole(tag.policies ?? [], login.rolePolicies)) {
-    return "policies on the role tag must be subset of policies on the role";
-  }
-  return null;
 }
 
 /** A tag whose signature is not verified yet. Its key is that of the role in the tag. */

@@ -4,7 +4,7 @@ import { err, ok, type Result } from "../../../base/result.ts";
 import type { MountTtl } from "../../../system/mount.ts";
 import type { RenewTerms } from "../../../token/rules/renew.ts";
 import type { CloudRole } from "./role.ts";
-import { type RoleTag, type TaggedLogin, tagRefusal } from "./role-tag.ts";
+import { isSubsetOfRole, type RoleTag } from "./role-tag.ts";
 
 /** The rights of one login: those of the role, narrowed by a role tag. */
 export interface RoleGrant {
@@ -26,17 +26,24 @@ export function untagged(role: CloudRole): RoleGrant {
 }
 
 /**
- * Narrows the rights of a role by a genuine tag, or returns why the tag does not fit the login. A tag never adds
- * rights.
+ * Narrows the rights of a role by a genuine tag, or returns why the tag does not fit the login. A tag never adds rights.
+ * Messages are those of the reference's AWS method (login).
+ *
+ * @param login the name of the role in lower case, and the instance.
  */
 export function narrowByTag(
   role: CloudRole,
   tag: RoleTag,
-  login: Omit<TaggedLogin, "rolePolicies">,
+  login: { readonly role: string; readonly instanceId: string },
 ): Result<RoleGrant, string> {
   const whole = untagged(role);
-  const refusal = tagRefusal(tag, { ...login, rolePolicies: role.token.policies });
-  if (refusal !== null) return err(refusal);
+  if (tag.role !== login.role) return err("role on the tag is not matching the role supplied");
+  if (tag.instanceId !== null && tag.instanceId !== login.instanceId.toLowerCase()) {
+    return err("role tag is being used by an unauthorized instance");
+  }
+  if (!isSubsetOfRole(tag.policies ?? [], whole.policies)) {
+    return err("policies on the role tag must be subset of policies on the role");
+  }
   return ok({
     policies: tag.policies ?? whole.policies,
     tagMaxTtl: tag.maxTtlSeconds,

@@ -43,6 +43,7 @@ const API_VERSION = "2011-06-15";
 const FORM_TYPE = "application/x-www-form-urlencoded; charset=utf-8";
 const FORM_TYPE_PATTERN = /^application\/x-www-form-urlencoded(; ?charset=utf-8)?$/i;
 
+const FORM_KEYS: ReadonlySet<string> = new Set(["Action", "Version"]);
 const PRESIGNED_KEYS: ReadonlySet<string> = new Set([
   ...["Action", "Version", "X-Amz-Algorithm", "X-Amz-Content-Sha256", "X-Amz-Credential", "X-Amz-Date"],
   ...["X-Amz-Expires", "X-Amz-Security-Token", "X-Amz-Signature", "X-Amz-SignedHeaders"],
@@ -119,11 +120,7 @@ function readPost(query: string, bodyText: string, headers: HeaderValues): Resul
   if (bodyText === "") return err("missing iam_request_body");
   const body = bodyText.length > MAX_BODY_LENGTH ? null : fromBase64Text(bodyText);
   if (body === null) return err("failed to base64 decode iam_request_body");
-  const form = readPairs(body);
-  if (form === null || !isCallerIdentity(form)) return err("iam request body is invalid");
-  for (const key of form.keys()) {
-    if (key !== "Action" && key !== "Version") return err("iam request body is invalid");
-  }
+  if (readPairs(body, FORM_KEYS) === null) return err("iam request body is invalid");
   const type = headers.get("content-type");
   if (type !== undefined && !FORM_TYPE_PATTERN.test(type.join(","))) return err("iam request body is not a form");
 
@@ -139,11 +136,8 @@ function readPost(query: string, bodyText: string, headers: HeaderValues): Resul
 function readPresignedGet(query: string, bodyText: string, headers: HeaderValues): Result<SignedPart, string> {
   if (bodyText !== "") return err("iam_request_body must be empty with GET");
   if (headers.has("authorization")) return err("a pre-signed URL and an Authorization header exclude each other");
-  const pairs = readPairs(query);
-  if (pairs === null || !isCallerIdentity(pairs)) return err("query of iam_request_url is invalid");
-  for (const key of pairs.keys()) {
-    if (!PRESIGNED_KEYS.has(key)) return err("query of iam_request_url is invalid");
-  }
+  const pairs = readPairs(query, PRESIGNED_KEYS);
+  if (pairs === null) return err("query of iam_request_url is invalid");
   const scope = parsePresigned(pairs);
   if (!scope.ok) return scope;
   const encoded = [...pairs].map(([key, value]) => `${key}=${encodeStrictly(value)}`);
@@ -162,20 +156,20 @@ function readUrl(text: string): Result<{ readonly origin: Origin; readonly query
   return ok({ origin, query });
 }
 
-/** Reads `key=value` pairs of a query or a form. Null when one is malformed or a key is repeated. */
-function readPairs(text: string): ReadonlyMap<string, string> | null {
+/**
+ * Reads the `key=value` pairs of a query or a form. Null when one is malformed, when a key is repeated or not `allowed`,
+ * and when the pairs do not ask for GetCallerIdentity.
+ */
+function readPairs(text: string, allowed: ReadonlySet<string>): ReadonlyMap<string, string> | null {
   const pairs = new Map<string, string>();
   for (const pair of text.split("&")) {
     const [, key, value] = /^([A-Za-z0-9-]+)=([A-Za-z0-9._~/:;=%-]*)$/.exec(pair) ?? [];
     const decoded = value === undefined ? null : decodePercent(value);
-    if (key === undefined || decoded === null || pairs.has(key)) return null;
+    if (key === undefined || decoded === null || pairs.has(key) || !allowed.has(key)) return null;
     pairs.set(key, decoded);
   }
-  return pairs;
-}
-
-function isCallerIdentity(pairs: ReadonlyMap<string, string>): boolean {
-  return pairs.get("Action") === ACTION && (pairs.get("Version") ?? API_VERSION) === API_VERSION;
+  const isCallerIdentity = pairs.get("Action") === ACTION && (pairs.get("Version") ?? API_VERSION) === API_VERSION;
+  return isCallerIdentity ? pairs : null;
 }
 
 /** Checks that the signed host and length are those of the request. */

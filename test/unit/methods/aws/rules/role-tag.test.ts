@@ -1,6 +1,8 @@
 import { createHmac } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { DEFAULT_TOKEN_SETTINGS } from "../../../../../src/auth/token-settings.ts";
+import type { CloudRole } from "../../../../../src/methods/aws/rules/role.ts";
 import {
   canonicalPolicies,
   isSubsetOfRole,
@@ -9,10 +11,10 @@ import {
   type RoleTag,
   readTagValue,
   signRoleTag,
-  tagRefusal,
   tagValueOfPath,
   verifyRoleTag,
 } from "../../../../../src/methods/aws/rules/role-tag.ts";
+import { narrowByTag } from "../../../../../src/methods/aws/rules/terms.ts";
 
 const key = "7c9e6679-7425-40de-944b-e07fc1f90ae7";
 const nonce = "AAECAwQFBgc=";
@@ -244,6 +246,24 @@ describe("the value in a deny list path", () => {
 
 describe("a genuine tag at a login", () => {
   const login = { role: "web", rolePolicies: ["Dev", "prod", "ops"], instanceId: "i-0123456789abcdef0" };
+  const tagRefusal = (tag: RoleTag, { rolePolicies, ...of }: typeof login): string | null => {
+    const role: CloudRole = {
+      roleId: "id",
+      sealedTagKey: "",
+      authType: "vm",
+      bounds: {},
+      principalIds: [],
+      resolveUniqueIds: true,
+      inferredEntityType: "",
+      inferredRegion: "",
+      roleTag: "Tag",
+      allowInstanceMigration: true,
+      disallowReauthentication: false,
+      token: { ...DEFAULT_TOKEN_SETTINGS, policies: rolePolicies },
+    };
+    const narrowed = narrowByTag(role, tag, of);
+    return narrowed.ok ? null : narrowed.error;
+  };
 
   it("fits its role, its instance and policies that the role has", () => {
     expect(tagRefusal(full, login)).toBeNull();

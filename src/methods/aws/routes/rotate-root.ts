@@ -14,7 +14,7 @@ import { serverPartition } from "../clients/server-credentials.ts";
 import { callApi } from "../clients/sts.ts";
 import { changeConfiguration, cloudAuthOf } from "../mount/mount.ts";
 import { sealSecret } from "../secrets.ts";
-import { operatorClient } from "./resolve.ts";
+import { operatorClient } from "./resolve-principals.ts";
 
 /**
  * Replaces the configured access key by a new one that no operator has seen. The new key is created, stored, and then

@@ -1,18 +1,18 @@
-import type { LoginRenewal } from "../../auth/login-renewal.ts";
-import { currentTime } from "../../base/clock.ts";
-import { err, inContext, ok, type Result, refuse } from "../../base/result.ts";
-import { mountTtl } from "../../system/mount.ts";
-import type { RenewTerms } from "../../token/rules/renew.ts";
-import { parsePrincipalArn } from "./arn.ts";
-import { findRunningInstance } from "./clients/instances.ts";
-import { type Target, targetOf } from "./login/attempt.ts";
-import { isBoundTo } from "./login/principal.ts";
-import { type InstanceData, type PrincipalData, readTokenData } from "./login/token-data.ts";
-import { configurationForLogin } from "./mount/for-login.ts";
-import { accessShardFor, mountTypeOf } from "./mount/mount.ts";
-import { INSTANCE_ENTITY } from "./rules/role.ts";
-import { memorySeconds, renewalTerms } from "./rules/terms.ts";
-import { translateMessage } from "./vocabulary.ts";
+import type { LoginRenewal } from "../../../auth/login-renewal.ts";
+import { currentTime } from "../../../base/clock.ts";
+import { err, inContext, ok, type Result, refuse } from "../../../base/result.ts";
+import { mountTtl } from "../../../system/mount.ts";
+import type { RenewTerms } from "../../../token/rules/renew.ts";
+import { parsePrincipalArn } from "../arn.ts";
+import { findRunningInstance } from "../clients/instances.ts";
+import { configurationForLogin } from "../mount/for-login.ts";
+import { accessShardFor, mountTypeOf } from "../mount/mount.ts";
+import { INSTANCE_ENTITY } from "../rules/role.ts";
+import { memorySeconds, renewalTerms } from "../rules/terms.ts";
+import { translateMessage } from "../vocabulary.ts";
+import { type Target, targetOf } from "./attempt.ts";
+import { isBoundTo } from "./principal.ts";
+import { type InstanceData, type PrincipalData, readTokenData } from "./token-data.ts";
 
 /**
  * Checks at a renewal whether the holder of a token may still have it: the data of its login must satisfy the role as
