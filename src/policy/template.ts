@@ -25,14 +25,14 @@ export interface TemplateEntity extends TemplateGroup {
   readonly aliases: Readonly<Record<string, TemplateAlias>>;
 }
 
-/** True when some rule has a template, so that a compiled ACL is valid for one entity only. */
-export function usesTemplates(policies: readonly { readonly rules: readonly PathRule[] }[]): boolean {
-  return policies.some(({ rules }) => rules.some((rule) => rule.path.includes("{{")));
+/** True when a rule has a template, so that a compiled ACL is valid for one entity only. */
+export function usesTemplates(rules: readonly PathRule[]): boolean {
+  return rules.some(({ path }) => path.includes("{{"));
 }
 
-/** True when some rule has a template that reads the time, so that a compiled ACL is valid for one moment only. */
-export function usesClock(policies: readonly { readonly rules: readonly PathRule[] }[]): boolean {
-  return policies.some(({ rules }) => rules.some((rule) => /\{\{\s*time\./.test(rule.path)));
+/** True when a rule has a template that reads the time, so that a compiled ACL is valid for one moment only. */
+export function usesClock(rules: readonly PathRule[]): boolean {
+  return rules.some(({ path }) => /\{\{\s*time\./.test(path));
 }
 
 /** True when every `{{` in the path is closed by one `}}` before the next. */

@@ -24,9 +24,10 @@ export class InstallationStore extends SystemStore {
     this.sql.exec("INSERT INTO installation (id, cluster_id, longest_ttl) VALUES (1, ?, 0)", crypto.randomUUID());
   }
 
-  /** The id of the installation. */
-  get clusterId(): string {
-    return this.#row().cluster_id;
+  /** The id of the installation, and its wrapped key ring. */
+  keys() {
+    const { cluster_id: clusterId, sealed_key_ring: sealedKeyRing } = this.#row();
+    return { clusterId, sealedKeyRing };
   }
 
   /** The wrapped key ring; null until the installation is initialised. */

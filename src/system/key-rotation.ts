@@ -4,7 +4,7 @@ import { type AgedTerm, agedTerms, withoutTerms } from "../crypto/key-terms.ts";
 import { changeDelayMs, maxCopyAgeMs } from "./copy-age.ts";
 import type { SystemEnv } from "./env.ts";
 import { openKeyRing } from "./open-ring.ts";
-import { isRotationDue } from "./rotation-rules.ts";
+import { isRotationDue } from "./rotation.ts";
 import { systemOf } from "./system.ts";
 
 /** A change of the key ring is given up after it has lost this many times in a row against a concurrent change. */
@@ -60,14 +60,14 @@ export async function reportKeyUse(env: SystemEnv, keys: Keys, now: number): Pro
   const counts = keys.terms.map(({ version, data }) => ({ term: version, count: data.takeEncryptions(), data }));
   const [{ version: newest }] = keys.terms;
   const used = counts.flatMap(({ term, count }) => (count > 0 ? [{ term, count }] : []));
-  const { settings, encryptions } = await systemOf(env)
+  const use = await systemOf(env)
     .noteEncryptions(used, newest)
     .catch((error: unknown) => {
       // The System object may have counted them already. Counting twice is safe: the term only ends too early.
       for (const { count, data } of counts) data.noteEncryptions(count);
       throw error;
     });
-  if (!isRotationDue(settings, { installedAt: keys.termBeganAt, encryptions }, now)) return;
+  if (!isRotationDue(use, keys.termBeganAt, now)) return;
   await changeKeyRing(env, (ring) => {
     // Another isolate may have begun the new term meanwhile.
     const isOurs = newestTerm(ring).version === newest;

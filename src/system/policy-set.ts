@@ -29,11 +29,8 @@ export class PolicySet {
 
   constructor({ policies, tampered }: PoliciesForIsolates) {
     this.#tampered = new Set(tampered);
-    const builtIn = [
-      knownPolicy({ name: RESPONSE_WRAPPING_POLICY, rules: RESPONSE_WRAPPING_RULES }, null),
-      knownPolicy({ name: ROOT_POLICY, rules: [] }, null),
-    ];
-    this.#policies = new Map([...policies.map(policyWithRules), ...builtIn].map((policy) => [policy.name, policy]));
+    const known = [...policies.map(policyWithRules), ...BUILT_IN];
+    this.#policies = new Map(known.map((policy) => [policy.name, policy]));
   }
 
   /** True when a policy of this name exists at `now` (ms), built-in or written. */
@@ -84,18 +81,14 @@ interface KnownPolicy extends NamedPolicy {
 
 /** Reads the rules of a stored policy. No rule outlives the expiry of the policy. */
 function policyWithRules({ name, rulesJson, expiresAt, allowSlashes, allowWildcards }: PolicyRules): KnownPolicy {
-  const rules = storedJson<PathRule[]>(rulesJson);
-  const alive = expiresAt === null ? rules : rules.map((rule) => endingBy(rule, expiresAt));
-  return knownPolicy({ name, rules: alive, allowSlashes, allowWildcards }, expiresAt);
+  const stored = storedJson<PathRule[]>(rulesJson);
+  const until = (rule: PathRule, end: number) => ({ ...rule, expiresAt: Math.min(rule.expiresAt ?? end, end) });
+  const rules = expiresAt === null ? stored : stored.map((rule) => until(rule, expiresAt));
+  const templated = usesTemplates(rules);
+  return { name, rules, allowSlashes, allowWildcards, expiresAt, templated, timed: templated && usesClock(rules) };
 }
 
-function endingBy(rule: PathRule, expiresAt: number): PathRule {
-  return { ...rule, expiresAt: Math.min(rule.expiresAt ?? expiresAt, expiresAt) };
-}
-
-function knownPolicy(policy: NamedPolicy, expiresAt: number | null): KnownPolicy {
-  const templated = usesTemplates([policy]);
-  return { ...policy, templated, timed: templated && usesClock([policy]), expiresAt };
-}
-
-const RESPONSE_WRAPPING_RULES = builtinRules(RESPONSE_WRAPPING_POLICY_TEXT);
+const BUILT_IN: readonly KnownPolicy[] = [
+  { name: RESPONSE_WRAPPING_POLICY, rules: builtinRules(RESPONSE_WRAPPING_POLICY_TEXT) },
+  { name: ROOT_POLICY, rules: [] },
+].map((policy) => ({ ...policy, templated: false, timed: false, expiresAt: null }));

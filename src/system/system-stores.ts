@@ -4,7 +4,7 @@ import { builtinRules } from "../policy/parse.ts";
 import type { RowSeals } from "../storage/row-seals.ts";
 import type { Migration } from "../storage/tables.ts";
 import { changeDelayMs } from "./copy-age.ts";
-import { CUSTOM_ID_TABLES, CustomIdStore } from "./custom-id-store.ts";
+import { CUSTOM_ID_TABLES, CustomIdStore } from "./custom-id-filter.ts";
 import type { SystemEnv } from "./env.ts";
 import {
   INSTALLATION_TABLE,
@@ -25,7 +25,7 @@ import {
 } from "./part-versions.ts";
 import { POLICY_TABLE, PolicyStore } from "./policy-store.ts";
 import { QUOTA_TABLES, QuotaStore } from "./quota-store.ts";
-import { ROTATION_TABLES, RotationStore } from "./rotation-store.ts";
+import { ROTATION_TABLES, RotationStore } from "./rotation.ts";
 import { WATERMARK_TABLE, WatermarkStore } from "./watermark-store.ts";
 
 /** The schema of the System object. Each store declares its own tables. */
@@ -109,9 +109,8 @@ const KEYS: ReadonlySet<PartName> = new Set(["keys"]);
 
 function readParts(stores: SystemStores, changed: ReadonlySet<PartName>, known: PartVersions | null) {
   const { installation, restore, policies, mounts, customIds, quotas, watermarks, listOpenings } = stores;
-  const { clusterId, sealedKeyRing } = installation;
   return {
-    ...(changed.has("keys") && { keys: { clusterId, sealedKeyRing, restoring: restore.running } }),
+    ...(changed.has("keys") && { keys: { ...installation.keys(), restoring: restore.running } }),
     ...(changed.has("policies") && { policies: policies.rules() }),
     ...(changed.has("mounts") && { mounts: mounts.all() }),
     ...(changed.has("customIds") && { customIds: customIds.changeSince(known?.customIds ?? null) }),

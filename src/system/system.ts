@@ -15,7 +15,7 @@ import type { MoveRequest } from "./mount-store.ts";
 import { SystemKeys } from "./open-ring.ts";
 import { changedParts, type PartVersions } from "./part-versions.ts";
 import type { PolicyPatch, PolicyWrite, StoredPolicy } from "./policy-store.ts";
-import type { KeyUse, RotationChange } from "./rotation-rules.ts";
+import type { KeyUse, RotationChange } from "./rotation.ts";
 import { type EndsOfRestore, Setup } from "./setup.ts";
 import {
   fillNewInstallation,

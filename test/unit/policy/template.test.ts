@@ -134,8 +134,8 @@ describe("what a compiled ACL may be shared for", () => {
     ["kv/{{identity.entity.id}}", true, false],
     ["kv/{{ time.now }}", true, true],
   ])("%s: templates %s, clock %s", (path, templates, clock) => {
-    const policies = [{ rules: rulesOf(rule("plain")) }, { rules: rulesOf(rule(path)) }];
-    expect(usesTemplates(policies)).toBe(templates);
-    expect(usesClock(policies)).toBe(clock);
+    const rules = [...rulesOf(rule("plain")), ...rulesOf(rule(path))];
+    expect(usesTemplates(rules)).toBe(templates);
+    expect(usesClock(rules)).toBe(clock);
   });
 });

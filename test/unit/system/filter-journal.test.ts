@@ -6,8 +6,8 @@ import {
   type CustomIdFilter,
   changedFilter,
   type FilterChange,
+  FilterJournal,
 } from "../../../src/system/custom-id-filter.ts";
-import { FilterJournal } from "../../../src/system/custom-id-store.ts";
 
 /** A filter with its journal, which may forget everything when the object starts anew. */
 class Filter {

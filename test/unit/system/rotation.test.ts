@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { changeRotation, DEFAULT_ROTATION, isRotationDue } from "../../../src/system/rotation-rules.ts";
+import { changeRotation, DEFAULT_ROTATION, isRotationDue } from "../../../src/system/rotation.ts";
 
 const DAY = 86_400;
 const NO_CHANGE = { enabled: undefined, maxOperations: undefined, interval: undefined };
@@ -26,17 +26,17 @@ describe("a new term of keys begins", () => {
   const now = 10 * DAY * 1000;
 
   it("when the data key has encrypted as much as it may", () => {
-    expect(isRotationDue(settings, { installedAt: now, encryptions: 999_999 }, now)).toBe(false);
-    expect(isRotationDue(settings, { installedAt: now, encryptions: 1_000_000 }, now)).toBe(true);
+    expect(isRotationDue({ settings, encryptions: 999_999 }, now, now)).toBe(false);
+    expect(isRotationDue({ settings, encryptions: 1_000_000 }, now, now)).toBe(true);
   });
 
   it("when the term has lasted as long as it may", () => {
-    expect(isRotationDue(settings, { installedAt: now - DAY * 1000 + 1, encryptions: 0 }, now)).toBe(false);
-    expect(isRotationDue(settings, { installedAt: now - DAY * 1000, encryptions: 0 }, now)).toBe(true);
-    expect(isRotationDue({ ...settings, interval: 0 }, { installedAt: 0, encryptions: 0 }, now)).toBe(false);
+    expect(isRotationDue({ settings, encryptions: 0 }, now - DAY * 1000 + 1, now)).toBe(false);
+    expect(isRotationDue({ settings, encryptions: 0 }, now - DAY * 1000, now)).toBe(true);
+    expect(isRotationDue({ settings: { ...settings, interval: 0 }, encryptions: 0 }, 0, now)).toBe(false);
   });
 
   it("never by itself while that is switched off", () => {
-    expect(isRotationDue({ ...settings, enabled: false }, { installedAt: 0, encryptions: 2_000_000 }, now)).toBe(false);
+    expect(isRotationDue({ settings: { ...settings, enabled: false }, encryptions: 2_000_000 }, 0, now)).toBe(false);
   });
 });
