@@ -174,7 +174,7 @@ export class AccessorShard extends DurableObject<ListingEnv> {
 
   /** Performs a step of each task that is due. Safe to repeat after a crash at any point of it. */
   override async alarm(): Promise<void> {
-    this.#alarm.rang();
+    this.#alarm.clear();
     try {
       await this.#trees.askDue();
       await this.#endTokens();

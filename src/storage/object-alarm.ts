@@ -13,6 +13,68 @@ const NEVER = Number.POSITIVE_INFINITY;
 /** The part of an object's storage that its alarm needs. */
 type AlarmStorage = Pick<DurableObjectStorage, "getAlarm" | "setAlarm" | "deleteAlarm">;
 
+/** True for an alarm that is overdue and will not run any more. Times in ms. */
+function isLost(alarm: number | null, now: number): boolean {
+  return alarm !== null && alarm < now - LOST_ALARM_MS;
+}
+
+/** When the alarm of an object is set for (ms); null when it is not set or was lost. `now` in ms. */
+export async function pendingAlarm(storage: Pick<AlarmStorage, "getAlarm">, now: number): Promise<number | null> {
+  const alarm = await storage.getAlarm();
+  return isLost(alarm, now) ? null : alarm;
+}
+
+/**
+ * The alarm of an object and the time for which it is set. For an object whose due times change with nearly every call,
+ * `atLatest` never moves it later, because each move writes a row. So it may ring before anything is due.
+ */
+export class EarliestAlarm {
+  readonly #storage: AlarmStorage;
+  /** When the alarm is set for (ms); null: it is not set; undefined: unknown. */
+  #at: number | null | undefined;
+
+  constructor(storage: AlarmStorage) {
+    this.#storage = storage;
+  }
+
+  /** Reads the time of the alarm. Returns true for an alarm that was lost: it counts as not set. */
+  async load(): Promise<boolean> {
+    const at = await this.#storage.getAlarm();
+    const lost = isLost(at, currentTime());
+    this.#at = lost ? undefined : at;
+    return lost;
+  }
+
+  /** False when it is not set, or not known to be. */
+  get isSet(): boolean {
+    return typeof this.#at === "number";
+  }
+
+  /** Notes that the alarm rang, or that the storage of the object is deleted with its alarm. */
+  clear(): void {
+    this.#at = null;
+  }
+
+  /**
+   * Sets the alarm for the earliest of some times, unless it is set for an earlier one. Takes all times at once,
+   * because each setting writes a row.
+   *
+   * @param dues ms; null: not due.
+   */
+  async atLatest(...dues: readonly (number | null)[]): Promise<void> {
+    const due = Math.min(...dues.map((time) => time ?? NEVER));
+    if (due < (this.#at ?? NEVER)) await this.set(due);
+  }
+
+  /** Sets the alarm for `at` (ms), or deletes it (null). */
+  async set(at: number | null): Promise<void> {
+    const time = at === null ? null : Math.min(at, LATEST_ALARM_MS);
+    if (time === this.#at) return;
+    this.#at = time;
+    await (time === null ? this.#storage.deleteAlarm() : this.#storage.setAlarm(time));
+  }
+}
+
 /** Background work of an object. */
 export interface Duty {
   /** When it is due (ms); null: never. Computed from what is stored, so that it survives a restart. */
@@ -36,15 +98,13 @@ interface Tried {
  * the others. It is tried again as long as it is due, because the platform stops after a few retries.
  */
 export class ObjectAlarm {
-  readonly #storage: AlarmStorage;
+  readonly #alarm: EarliestAlarm;
   readonly #open: () => Promise<void>;
   readonly #duties = new Map<string, Tried>();
-  /** When the alarm is set for (ms); null: it is not set; undefined: unknown. */
-  #setFor: number | null | undefined;
 
   /** @param open opens the keys of the rows that due times are read from. */
   constructor(storage: AlarmStorage, open: () => Promise<void>) {
-    this.#storage = storage;
+    this.#alarm = new EarliestAlarm(storage);
     this.#open = open;
   }
 
@@ -65,8 +125,7 @@ export class ObjectAlarm {
   /** Sets or deletes the alarm. Called after each change of a due time. */
   async set(): Promise<void> {
     const due = Math.min(...[...this.#duties.values()].map(nextTry));
-    const at = due === NEVER ? null : Math.min(Math.max(due, currentTime()), LATEST_ALARM_MS);
-    if (at !== this.#setFor) await this.#setTo(at);
+    await this.#alarm.set(due === NEVER ? null : Math.max(due, currentTime()));
   }
 
   /**
@@ -74,23 +133,23 @@ export class ObjectAlarm {
    * nothing is due before `due`, in an object that calls `restore` at its start.
    */
   async atLatest(due: number): Promise<void> {
-    if (due < (this.#setFor ?? NEVER)) await this.#setTo(Math.min(due, LATEST_ALARM_MS));
+    await this.#alarm.atLatest(due);
   }
 
   /** Notes that the storage of the object is deleted, with its alarm. */
   forget(): void {
-    this.#setFor = null;
+    this.#alarm.clear();
   }
 
   /** Sets the alarm again if it was lost. Called at the start of the object. */
   async restore(): Promise<void> {
-    this.#setFor = (await pendingAlarm(this.#storage, currentTime())) ?? undefined;
-    if (this.#setFor === undefined && (await this.#opened())) await this.set();
+    await this.#alarm.load();
+    if (!this.#alarm.isSet && (await this.#opened())) await this.set();
   }
 
   /** Runs the duties that are due. */
   async run(): Promise<void> {
-    this.#setFor = null;
+    this.#alarm.clear();
     if (!(await this.#opened())) return;
     for (const [name, tried] of this.#duties) {
       if ((tried.duty.dueAt() ?? NEVER) > currentTime()) continue;
@@ -116,11 +175,6 @@ export class ObjectAlarm {
     return done;
   }
 
-  async #setTo(at: number | null): Promise<void> {
-    this.#setFor = at;
-    await (at === null ? this.#storage.deleteAlarm() : this.#storage.setAlarm(at));
-  }
-
   /** Opens the keys. Sets another alarm when that fails. */
   async #opened(): Promise<boolean> {
     try {
@@ -128,7 +182,7 @@ export class ObjectAlarm {
       return true;
     } catch (error) {
       console.error(JSON.stringify({ type: "alarm", error: String(error) }));
-      await this.#setTo(currentTime() + CLOSED_RETRY_MS);
+      await this.#alarm.set(currentTime() + CLOSED_RETRY_MS);
       return false;
     }
   }
@@ -155,65 +209,4 @@ export class ObjectAlarm {
 
 function nextTry({ duty, pausedUntil }: Tried): number {
   return Math.max(duty.dueAt() ?? NEVER, pausedUntil);
-}
-
-/** True for an alarm that is overdue and will not run any more. Times in ms. */
-function isLost(alarm: number | null, now: number): boolean {
-  return alarm !== null && alarm < now - LOST_ALARM_MS;
-}
-
-/** When the alarm of an object is set for (ms); null when it is not set or was lost. `now` in ms. */
-export async function pendingAlarm(storage: Pick<AlarmStorage, "getAlarm">, now: number): Promise<number | null> {
-  const alarm = await storage.getAlarm();
-  return isLost(alarm, now) ? null : alarm;
-}
-
-/**
- * The alarm of an object whose due times change with nearly every call. It is never moved later, because each move
- * writes a row. So it may ring before anything is due.
- */
-export class EarliestAlarm {
-  readonly #storage: Pick<AlarmStorage, "getAlarm" | "setAlarm">;
-  /** When the alarm is set for (ms), or null. */
-  #at: number | null = null;
-
-  constructor(storage: Pick<AlarmStorage, "getAlarm" | "setAlarm">) {
-    this.#storage = storage;
-  }
-
-  /** Reads the time of the alarm. Returns true for an alarm that was lost: it counts as not set. */
-  async load(): Promise<boolean> {
-    const at = await this.#storage.getAlarm();
-    this.#at = isLost(at, currentTime()) ? null : at;
-    return this.#at !== at;
-  }
-
-  /** Notes that the alarm rang. */
-  rang(): void {
-    this.#at = null;
-  }
-
-  /** Notes that the storage of the object is deleted, with its alarm. */
-  forget(): void {
-    this.#at = null;
-  }
-
-  /**
-   * Sets the alarm for the earliest of some times, unless it is set for an earlier one. Takes all times at once,
-   * because each setting writes a row.
-   *
-   * @param dues ms; null: not due.
-   */
-  async atLatest(...dues: readonly (number | null)[]): Promise<void> {
-    const times = dues.filter((due) => due !== null);
-    if (times.length === 0) return;
-    const at = Math.min(...times, LATEST_ALARM_MS);
-    if (this.#at === null || at < this.#at) await this.set(at);
-  }
-
-  /** Sets the alarm for `at` (ms). */
-  set(at: number): Promise<void> {
-    this.#at = at;
-    return this.#storage.setAlarm(at);
-  }
 }

@@ -176,7 +176,7 @@ export class TreeUpkeep {
 
   /** Sweeps dead tokens, sends revocations of leases and updates of lists, and sets the alarm for what is due next. */
   async alarm(): Promise<void> {
-    this.#alarm.rang();
+    this.#alarm.clear();
     if (!this.#tree.tokens.isCreated) return;
     const later = this.#sweep.putOffTo();
     if (later !== null) return this.#alarm.set(later);

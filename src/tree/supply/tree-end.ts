@@ -112,7 +112,7 @@ export class TreeEnd {
   async #deleteStorage(): Promise<void> {
     const { tokens, cubbyhole, leases } = this.#tree;
     const deleted = this.#storage.deleteAll();
-    this.#alarm.forget();
+    this.#alarm.clear();
     this.#greatestSize = 0;
     cubbyhole.forget();
     leases.store.forget();

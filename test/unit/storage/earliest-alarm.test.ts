@@ -5,7 +5,7 @@ import { EarliestAlarm } from "../../../src/storage/object-alarm.ts";
 function newAlarm() {
   const set: number[] = [];
   const setAlarm = async (at: number | Date) => void set.push(Number(at));
-  return { set, alarm: new EarliestAlarm({ getAlarm: async () => null, setAlarm }) };
+  return { set, alarm: new EarliestAlarm({ getAlarm: async () => null, setAlarm, deleteAlarm: async () => {} }) };
 }
 
 it("the alarm is set once, for what is due first", () => {
@@ -21,7 +21,7 @@ it("the alarm is never moved later, and not set when nothing is due", () => {
   void alarm.atLatest(1000);
   void alarm.atLatest(null, 2000);
   expect(set).toEqual([1000]);
-  alarm.rang();
+  alarm.clear();
   void alarm.atLatest(2000);
   expect(set).toEqual([1000, 2000]);
 });
