@@ -1,8 +1,8 @@
-import type { Problem } from "./syntax.ts";
-
+/** A token of HCL text. After a `problem`, which is a mistake in the text, there is no further token. */
 export type Token =
   | { readonly kind: "identifier" | "string"; readonly text: string; readonly at: number }
   | { readonly kind: "number"; readonly value: number; readonly at: number }
+  | { readonly kind: "problem"; readonly message: string; readonly at: number }
   | { readonly kind: "{" | "}" | "[" | "]" | "=" | "," | "end"; readonly at: number };
 
 const SPACE = /[ \t\r\n]+/y;
@@ -32,16 +32,15 @@ const SIMPLE_ESCAPES: Readonly<Record<string, string>> = {
 export class HclLexer {
   readonly #text: string;
   #at = 0;
-  /** The error; set when `next` has returned null. */
-  problem: Problem | null = null;
 
   constructor(text: string) {
     this.#text = text;
   }
 
-  /** The next token, or null after an error, which is then in `problem`. */
-  next(): Token | null {
-    if (!this.#skipBlanks()) return null;
+  /** The next token. */
+  next(): Token {
+    const open = this.#skipBlanks();
+    if (open !== null) return problem("comment is not closed", open);
     const at = this.#at;
     const character = this.#text[at];
     if (character === undefined) return { kind: "end", at };
@@ -63,31 +62,29 @@ export class HclLexer {
     if (identifier) return { kind: "identifier", text: identifier[0], at };
     const number = this.#take(NUMBER);
     if (number) return this.#number(number[0], at);
-    return this.#fail("unexpected character", at);
+    return problem("unexpected character", at);
   }
 
-  #skipBlanks(): boolean {
+  /** Skips white space and comments. Returns the offset of a comment that is not closed, or null. */
+  #skipBlanks(): number | null {
     while (true) {
       if (this.#take(SPACE) || this.#take(LINE_COMMENT)) continue;
-      if (!this.#text.startsWith("/*", this.#at)) return true;
+      if (!this.#text.startsWith("/*", this.#at)) return null;
       const end = this.#text.indexOf("*/", this.#at + 2);
-      if (end < 0) {
-        this.#fail("comment is not closed", this.#at);
-        return false;
-      }
+      if (end < 0) return this.#at;
       this.#at = end + 2;
     }
   }
 
-  #number(text: string, at: number): Token | null {
+  #number(text: string, at: number): Token {
     const negative = text.startsWith("-");
     const size = Number(negative ? text.slice(1) : text);
     const following = this.#text[this.#at] ?? "";
-    if (!Number.isFinite(size) || /[\w.]/.test(following)) return this.#fail("invalid number", at);
+    if (!Number.isFinite(size) || /[\w.]/.test(following)) return problem("invalid number", at);
     return { kind: "number", value: negative ? -size : size, at };
   }
 
-  #string(): Token | null {
+  #string(): Token {
     const start = this.#at++;
     const parts: string[] = [];
     while (true) {
@@ -99,19 +96,19 @@ export class HclLexer {
         this.#at++;
         return { kind: "string", text: parts.join(""), at: start };
       }
-      if (character !== "\\") return this.#fail("string is not closed", start);
+      if (character !== "\\") return problem("string is not closed", start);
       const escaped = this.#take(ESCAPE);
       const value = escaped && escapedCharacter(escaped);
-      if (value === null) return this.#fail("invalid escape in a string", at);
+      if (value === null) return problem("invalid escape in a string", at);
       parts.push(value);
     }
   }
 
   /** `<<END` to a line that has only `END`. With `<<-END` the indentation of that line is removed from every line. */
-  #heredoc(): Token | null {
+  #heredoc(): Token {
     const at = this.#at;
     const opening = this.#take(HEREDOC_START);
-    if (!opening) return this.#fail("invalid heredoc", at);
+    if (!opening) return problem("invalid heredoc", at);
     const [, dash, anchor] = opening;
     const lines: string[] = [];
     while (this.#at < this.#text.length) {
@@ -125,7 +122,7 @@ export class HclLexer {
       }
       lines.push(line);
     }
-    return this.#fail("heredoc is not closed", at);
+    return problem("heredoc is not closed", at);
   }
 
   #take(pattern: RegExp): RegExpExecArray | null {
@@ -134,11 +131,10 @@ export class HclLexer {
     if (match) this.#at = pattern.lastIndex;
     return match;
   }
+}
 
-  #fail(message: string, at: number): null {
-    this.problem = { message, at };
-    return null;
-  }
+function problem(message: string, at: number): Token {
+  return { kind: "problem", message, at };
 }
 
 function escapedCharacter(match: RegExpExecArray): string | null {

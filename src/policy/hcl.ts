@@ -17,38 +17,30 @@ export function parseHcl(text: string): Result<SyntaxObject, Problem> {
 /** Recursive descent; every method returns null after an error, which is then in `problem`. */
 class HclParser {
   readonly #lexer: HclLexer;
-  #token: Token | null;
-  #problem: Problem | null = null;
+  #token: Token;
+  problem: Problem = { message: "unreadable text", at: 0 };
 
   constructor(text: string) {
     this.#lexer = new HclLexer(text);
     this.#token = this.#lexer.next();
   }
 
-  get problem(): Problem {
-    return this.#lexer.problem ?? this.#problem ?? { message: "unreadable text", at: 0 };
-  }
-
   /** Entries up to and including the token `end`. */
   parseEntries(end: "}" | "end", depth: number): SyntaxEntry[] | null {
     const entries: SyntaxEntry[] = [];
-    while (true) {
-      const token = this.#token;
-      if (!token) return null;
-      if (token.kind === end) {
-        if (end === "}") this.#advance();
-        return entries;
-      }
+    while (!this.#skip(end)) {
       const entry = this.#entry(depth);
       if (!entry) return null;
       entries.push(entry);
-      if (this.#token?.kind === ",") this.#advance();
+      this.#skip(",");
     }
+    return entries;
   }
 
   #entry(depth: number): SyntaxEntry | null {
     const keys: { key: string; at: number }[] = [];
-    for (let token = this.#token; token; token = this.#token) {
+    while (true) {
+      const token = this.#token;
       if (token.kind === "identifier" || token.kind === "string") {
         keys.push({ key: token.text, at: token.at });
         this.#advance();
@@ -62,7 +54,6 @@ class HclParser {
         return this.#fail(keys.length === 0 ? "expected a key" : "expected '=' or '{'", token.at);
       }
     }
-    return null;
   }
 
   #nest(keys: readonly { key: string; at: number }[], value: SyntaxValue | null): SyntaxEntry | null {
@@ -77,7 +68,6 @@ class HclParser {
 
   #value(depth: number): SyntaxValue | null {
     const token = this.#token;
-    if (!token) return null;
     if (depth > MAX_POLICY_DEPTH) return this.#fail("nested too deeply", token.at);
     this.#advance();
     const { at } = token;
@@ -105,27 +95,30 @@ class HclParser {
   /** Items up to and including `]`; a trailing comma is allowed. */
   #items(depth: number): SyntaxValue[] | null {
     const items: SyntaxValue[] = [];
-    while (true) {
-      if (this.#token?.kind === "]") {
-        this.#advance();
-        return items;
-      }
+    while (!this.#skip("]")) {
       const item = this.#value(depth + 1);
       if (!item) return null;
       items.push(item);
-      const token = this.#token;
-      if (!token) return null;
-      if (token.kind === ",") this.#advance();
-      else if (token.kind !== "]") return this.#fail("expected ',' or ']'", token.at);
+      const { kind, at } = this.#token;
+      if (!this.#skip(",") && kind !== "]") return this.#fail("expected ',' or ']'", at);
     }
+    return items;
+  }
+
+  /** Advances past the current token if it is of this kind. Returns false for any other. */
+  #skip(kind: Token["kind"]): boolean {
+    if (this.#token.kind !== kind) return false;
+    this.#advance();
+    return true;
   }
 
   #advance(): void {
-    this.#token = this.#lexer.next();
+    if (this.#token.kind !== "problem") this.#token = this.#lexer.next();
   }
 
+  /** Records the problem: that of the text, if the lexer found one. The first `#fail` ends the parsing. */
   #fail(message: string, at: number): null {
-    this.#problem ??= { message, at };
+    this.problem = this.#token.kind === "problem" ? this.#token : { message, at };
     return null;
   }
 }
