@@ -107,7 +107,7 @@ export function readObjectPage(
     const read = readTable(sql, table, after, Math.max(1, maxCharacters - characters));
     if (read.rows.length > 0) tables.push({ table, columns: read.columns, rows: read.rows });
     characters += read.characters;
-    if (!read.isWhole) {
+    if (read.last) {
       const next = { page: page + 1, table, after: read.last, mark };
       return { page: { id, page, schema, tables, isLast: false }, characters, next };
     }
@@ -128,22 +128,8 @@ export function writeObjectPage(sql: SqlStorage, page: ObjectPage): void {
   }
 }
 
-interface TableRead {
-  readonly columns: readonly string[];
-  readonly rows: readonly PageValue[][];
-  readonly characters: number;
-  /** False when rows of the table remain. */
-  readonly isWhole: boolean;
-  /** Key of the last row. */
-  readonly last: readonly PageValue[];
-}
-
-function readTable(
-  sql: SqlStorage,
-  table: string,
-  after: readonly PageValue[] | null,
-  maxCharacters: number,
-): TableRead {
+/** Reads rows of a table. `last` is the key of the last one; null when no rows of the table remain. */
+function readTable(sql: SqlStorage, table: string, after: readonly PageValue[] | null, maxCharacters: number) {
   const key = keyOf(sql, table);
   // A table without a key has one or two rows and is read at once.
   const keyNames = key.map((name) => `"${name}"`).join(", ");
@@ -157,13 +143,13 @@ function readTable(
   for (const stored of cursor.raw()) {
     if (characters >= maxCharacters && key.length > 0) {
       const last = rows.at(-1) ?? [];
-      return { columns, rows, characters, isWhole: false, last: places.map((place) => last[place] ?? null) };
+      return { columns, rows, characters, last: places.map((place) => last[place] ?? null) };
     }
     const row = stored.map(pageValue);
     rows.push(row);
     characters += row.reduce<number>((sum, value) => sum + charactersOf(value), 2);
   }
-  return { columns, rows, characters, isWhole: true, last: [] };
+  return { columns, rows, characters, last: null };
 }
 
 /** The columns of a table's key. */
