@@ -42,16 +42,12 @@ class JsonParser {
   readonly #maxDepth: number;
   readonly #isNumber: (value: number) => boolean;
   #at = 0;
-  #problem: Problem | null = null;
+  problem: Problem = { message: "unreadable text", at: 0 };
 
   constructor(text: string, maxDepth: number, isNumber: (value: number) => boolean) {
     this.#text = text;
     this.#maxDepth = maxDepth;
     this.#isNumber = isNumber;
-  }
-
-  get problem(): Problem {
-    return this.#problem ?? { message: "unreadable text", at: 0 };
   }
 
   document(): SyntaxValue | null {
@@ -139,7 +135,7 @@ class JsonParser {
   }
 
   #fail(message: string, at: number): null {
-    this.#problem ??= { message, at };
+    this.problem = { message, at };
     return null;
   }
 }

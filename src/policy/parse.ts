@@ -32,9 +32,6 @@ export function decodePolicyText(text: string): string {
   }
 }
 
-export type { PathRule } from "./rule.ts";
-export { MAX_POLICY_LENGTH, type PolicyParseError } from "./syntax.ts";
-
 /**
  * Reads a policy text, HCL or JSON, either also in base64. Several mistakes are reported at once; line and column are
  * those of the first. Blocks that have expired at `now` (ms) are left out.

@@ -1,6 +1,6 @@
 import type { Operation } from "./acl.ts";
 
-/** Paths that need the `sudo` capability besides that of the operation. A trailing `*` stands for any text. */
+/** Paths that need the `sudo` capability in addition to that of the operation. A trailing `*` matches any text. */
 const PROTECTED_PATHS = [
   "auth/token/accessors*",
   "sys/auth/*",

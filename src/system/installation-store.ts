@@ -140,7 +140,7 @@ export class RootGenerationStore extends SystemStore {
   }
 }
 
-/** The schema of the restore, with versions of its own besides those of the installation's schema. */
+/** The schema of the restore. Its versions are independent of those of the installation's schema. */
 export const RESTORE_MIGRATIONS: readonly Migration[] = [
   {
     version: 1,

@@ -29,7 +29,7 @@ export function noteListOpenings(openings: readonly number[]): void {
   known = openings;
 }
 
-/** The schema of the generations of shards, with versions of its own besides those of the installation's schema. */
+/** The schema of the generations of shards. Its versions are independent of those of the installation's schema. */
 export const LIST_OPENING_MIGRATIONS: readonly Migration[] = [
   {
     version: 1,

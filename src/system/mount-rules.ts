@@ -45,8 +45,10 @@ export function normalizeMountPath(path: string): string {
 }
 
 /**
- * Reason why no mount may be at `path` (normalised) besides those at the paths `taken`, or null. No mount may lie below
- * another one: so every path has one owner, and revoking by a mount's prefix never reaches another mount's tokens.
+ * Reason why no mount may be at `path` (normalised), or null. No mount may lie below another one: so every path has one
+ * owner, and revoking by a mount's prefix never reaches another mount's tokens.
+ *
+ * @param taken paths of the other mounts.
  */
 export function mountPathProblem(path: string, taken: readonly string[]): string | null {
   const segments = path.slice(0, -1).split("/");
@@ -60,7 +62,7 @@ export function mountPathProblem(path: string, taken: readonly string[]): string
   return conflict === undefined ? null : `path is already in use at ${conflict}`;
 }
 
-/** Reason why no mount may be made at `path` (normalised) besides the mounts `existing`, or null. */
+/** Reason why no mount may be added at `path` (normalised) to the mounts `existing`, or null. */
 export function newMountProblem(path: string, existing: readonly Mount[]): string | null {
   const taken = existing.map((mount) => mount.path);
   const problem = mountPathProblem(path, taken);

@@ -19,7 +19,7 @@ export const POLICY_TABLE = `
   ) WITHOUT ROWID;
 `;
 
-/** Settings of a policy besides its text. */
+/** Settings of a policy. */
 interface PolicySettings {
   /** ms; null: never. After this moment the policy counts as absent. */
   readonly expiresAt: number | null;

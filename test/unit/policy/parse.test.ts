@@ -1,8 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { MAX_RULE_PATH_LENGTH } from "../../../src/policy/block.ts";
-import { MAX_POLICY_LENGTH, policyErrorText } from "../../../src/policy/parse.ts";
+import { policyErrorText } from "../../../src/policy/parse.ts";
 import { CAPABILITIES, type ParameterRule, type PathRule } from "../../../src/policy/rule.ts";
+import { MAX_POLICY_LENGTH } from "../../../src/policy/syntax.ts";
 import { errorOf, NOW, rulesOf } from "./helpers.ts";
 
 const FUTURE = "2099-01-02T03:04:05.500Z";
