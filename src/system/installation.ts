@@ -71,7 +71,7 @@ export class Installation {
       : kept(before).customIdFilter;
     this.quotas = parts.quotas ? new QuotaTable(parts.quotas.list, parts.quotas.config) : kept(before).quotas;
     this.watermarks = parts.watermarks
-      ? indexWatermarks(parts.watermarks.list, parts.watermarks.newest, before?.watermarks)
+      ? indexWatermarks(parts.watermarks.list, parts.watermarks.newest)
       : kept(before).watermarks;
     this.listOpenings = parts.lists?.openings ?? kept(before).listOpenings;
     this.#policies = parts.policies ? new PolicySet(parts.policies) : kept(before).#policies;

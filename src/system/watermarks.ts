@@ -74,32 +74,24 @@ export interface JudgedToken {
 
 type WatermarkIndex = ReadonlyMap<WatermarkScope, readonly Watermark[]>;
 
-/** The watermarks of an installation, indexed for the validation of tokens. */
+/**
+ * The watermarks of an installation, indexed for the validation of tokens. Caches compare it by identity: it is a new
+ * object only when a watermark has changed.
+ */
 export interface Watermarks {
   /** Number of the newest watermark ever made; 0 before the first. New tokens carry it. */
   readonly newest: number;
-  readonly list: readonly Watermark[];
   readonly all: WatermarkIndex;
   /** The watermarks that are not cleaned: they may end a stored token that its tree has not revoked yet. */
   readonly open: WatermarkIndex;
 }
 
 /** The index without any watermark. */
-export const NO_WATERMARKS: Watermarks = { newest: 0, list: [], all: new Map(), open: new Map() };
+export const NO_WATERMARKS: Watermarks = { newest: 0, all: new Map(), open: new Map() };
 
-/**
- * Indexes watermarks by scope.
- *
- * @param before the previous index. Returned itself when nothing has changed, since caches compare the index by
- *   identity.
- */
-export function indexWatermarks(
-  list: readonly Watermark[],
-  newest: number,
-  before: Watermarks = NO_WATERMARKS,
-): Watermarks {
-  if (before.newest === newest && sameWatermarks(before.list, list)) return before;
-  return { newest, list, all: byScope(list), open: byScope(list.filter(({ cleaned }) => !cleaned)) };
+/** Indexes watermarks by scope. */
+export function indexWatermarks(list: readonly Watermark[], newest: number): Watermarks {
+  return { newest, all: byScope(list), open: byScope(list.filter(({ cleaned }) => !cleaned)) };
 }
 
 /**
@@ -172,10 +164,4 @@ export function isSuperseded(older: CreatedBefore, newer: CreatedBefore): boolea
 
 function byScope(list: readonly Watermark[]): WatermarkIndex {
   return Map.groupBy(list, ({ scope }) => (sinceOf(scope) === null ? scope : SINCE));
-}
-
-function sameWatermarks(a: readonly Watermark[], b: readonly Watermark[]): boolean {
-  return (
-    a.length === b.length && a.every((mark, at) => mark.number === b[at]?.number && mark.cleaned === b[at]?.cleaned)
-  );
 }

@@ -106,16 +106,6 @@ describe("a watermark", () => {
   });
 });
 
-describe("what is prepared", () => {
-  it("stays the same object while nothing has changed", () => {
-    const list = [mark({ scope: pathScope("auth/") })];
-    const before = indexWatermarks(list, 10);
-    expect(indexWatermarks([...list], 10, before)).toBe(before);
-    expect(indexWatermarks([mark({ scope: pathScope("auth/"), cleaned: true })], 10, before)).not.toBe(before);
-    expect(indexWatermarks([...list], 11, before)).not.toBe(before);
-  });
-});
-
 /** A moment in ms. */
 const moment = fc.integer({ min: 1, max: 50 });
 const createdBefore = fc.option(moment, { nil: null });
