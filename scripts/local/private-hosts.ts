@@ -1,4 +1,4 @@
-import { blockText, readPrivateHosts } from "../../src/base/private-hosts.ts";
+import { blockText, readPrivateHosts } from "../../src/base/outbound-hosts.ts";
 import { err, ok, type Result } from "../../src/base/result.ts";
 
 /** What `--allow-private-host` lists. */

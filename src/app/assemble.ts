@@ -1,5 +1,5 @@
 import { MANY_ISOLATES, ONE_ISOLATE, useIsolates } from "../base/isolates.ts";
-import { OWN_THREADS, SHARED_THREAD, useSweepThreads } from "../base/turns/threads.ts";
+import { OWN_THREADS, SHARED_THREAD, useSweepThreads } from "../base/turns/turns.ts";
 import { publishTokens } from "../tree/known-tokens.ts";
 import { reuseTrees } from "../tree/supply/tree-end.ts";
 

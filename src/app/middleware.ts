@@ -6,7 +6,7 @@ import { currentTime } from "../base/clock.ts";
 import { MAX_RESTORED_BYTES } from "../base/limits.ts";
 import { jurisdictionProblem } from "../base/location.ts";
 import { err } from "../base/result.ts";
-import { sweepThreads } from "../base/turns/threads.ts";
+import { sweepThreads } from "../base/turns/turns.ts";
 import type { Env } from "../env.ts";
 import { countEvent } from "../metrics/events.ts";
 import { dataPoint, noteAnswer, noteArrival } from "../metrics/request-figures.ts";

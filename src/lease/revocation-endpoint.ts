@@ -1,5 +1,4 @@
-import { type PrivateHosts, privateHosts } from "../base/private-hosts.ts";
-import { outboundProblem } from "../base/public-host.ts";
+import { outboundProblem, type PrivateHosts, privateHosts } from "../base/outbound-hosts.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import type { EndpointEnv } from "./env.ts";
 

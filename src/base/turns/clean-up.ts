@@ -1,7 +1,6 @@
 import { currentTime } from "../clock.ts";
 import { inGroups, inPool, MAX_PARALLEL_CALLS } from "../parallel.ts";
-import { sweepThreads } from "./threads.ts";
-import type { SweepTurns } from "./turns.ts";
+import { type SweepTurns, sweepThreads } from "./turns.ts";
 
 /** Trees that are marked, and then swept together. Each shard of the list gets one call for all of them. */
 const TREES_TOGETHER = 24;

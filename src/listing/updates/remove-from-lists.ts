@@ -1,6 +1,5 @@
 import { currentTime, sleep } from "../../base/clock.ts";
-import { sweepThreads } from "../../base/turns/threads.ts";
-import type { SweepTurns } from "../../base/turns/turns.ts";
+import { type SweepTurns, sweepThreads } from "../../base/turns/turns.ts";
 import { decodeStoredId } from "../../token/ids.ts";
 import { accessorShard } from "../accessor-shard.ts";
 import { accessorShardNumber } from "../accessor-shard-number.ts";

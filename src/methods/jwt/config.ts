@@ -1,7 +1,6 @@
 import { createPublicKey } from "node:crypto";
 import type { JWK } from "jose";
-import type { PrivateHosts } from "../../base/private-hosts.ts";
-import { outboundProblem } from "../../base/public-host.ts";
+import { outboundProblem, type PrivateHosts } from "../../base/outbound-hosts.ts";
 import { ok, type Result, refuse } from "../../base/result.ts";
 import { fieldSchema, flag, list, text, unread, type Values } from "../../wire/fields.ts";
 import { view } from "../../wire/view.ts";

@@ -1,7 +1,7 @@
 import type { JWK } from "jose";
 import { isWithin } from "../../base/clock.ts";
 import { GenerationalCache } from "../../base/generational-cache.ts";
-import type { PrivateHosts } from "../../base/private-hosts.ts";
+import type { PrivateHosts } from "../../base/outbound-hosts.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import { jsonObjectOf } from "../../wire/json.ts";
 import { type NoAnswer, send } from "../send.ts";

@@ -16,7 +16,7 @@ import { loginRoute, tokenRoute } from "../../auth/route.ts";
 import { AUTH, dataAnswer } from "../../auth/route-description.ts";
 import { bindAddress, tokenTerms } from "../../auth/token-settings.ts";
 import { currentTime } from "../../base/clock.ts";
-import { privateHosts } from "../../base/private-hosts.ts";
+import { privateHosts } from "../../base/outbound-hosts.ts";
 import { err, ok, type Result, refuse } from "../../base/result.ts";
 import { anyObject, fieldSchema, text, type Values } from "../../wire/fields.ts";
 import { isRoleName } from "../roles.ts";

@@ -5,7 +5,7 @@ import { listRoute, removeRoute, showRoute } from "../../auth/record-routes.ts";
 import { refusedRoute } from "../../auth/refused/report.ts";
 import { type Route, simpleRoute, withCanonicalPath, withParameters } from "../../auth/route.ts";
 import { DONE_OR_WARNED } from "../../auth/route-description.ts";
-import { privateHosts } from "../../base/private-hosts.ts";
+import { privateHosts } from "../../base/outbound-hosts.ts";
 import { ok, type Result, refuse } from "../../base/result.ts";
 import { mountTtl } from "../../system/mount.ts";
 import type { RenewTerms } from "../../token/rules/renew.ts";

@@ -1,8 +1,7 @@
 import { currentTime } from "../../base/clock.ts";
 import { inGroups } from "../../base/parallel.ts";
 import { FIRST_PIECE, rowsOfNextPiece } from "../../base/turns/pace.ts";
-import { sweepThreads } from "../../base/turns/threads.ts";
-import type { SweepTurns } from "../../base/turns/turns.ts";
+import { type SweepTurns, sweepThreads } from "../../base/turns/turns.ts";
 import type { Ending } from "../../listing/inventory/shard/ended.ts";
 import { cancelUpdatesOf } from "../../listing/updates/publish.ts";
 import { removeFromLists } from "../../listing/updates/remove-from-lists.ts";

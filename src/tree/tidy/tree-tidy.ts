@@ -1,6 +1,6 @@
 import { currentTime } from "../../base/clock.ts";
 import { askApart } from "../../base/turns/clean-up.ts";
-import { sweepThreads } from "../../base/turns/threads.ts";
+import { sweepThreads } from "../../base/turns/turns.ts";
 import { accessorShard } from "../../listing/accessor-shard.ts";
 import { accessorShardNumber } from "../../listing/accessor-shard-number.ts";
 import { rowGeneratedAt } from "../../token/ids.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { ExpiringCache } from "../../../src/base/expiring-cache.ts";
+import { ExpiringCache } from "../../../src/base/generational-cache.ts";
 
 it("gives a value until it ends, and forgets it then", () => {
   const cache = new ExpiringCache<number>(2);

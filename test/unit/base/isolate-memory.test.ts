@@ -24,7 +24,7 @@ type Place = "isolate" | "object" | "own process" | "within another";
 /** By module, in the order of the source: where, and the bytes that a unit of the maximum takes. */
 const CACHES: Readonly<Record<string, readonly (readonly [Place, number])[]>> = {
   // Their maxima are those of whatever uses them.
-  "base/expiring-cache.ts": [["within another", 0]],
+  "base/generational-cache.ts": [["within another", 0]],
   "base/isolate-copy.ts": [
     ["within another", 0],
     // In each of seven.

@@ -1,7 +1,7 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { runInOneProcess } from "../../../src/app/assemble.ts";
-import { sweepThreads } from "../../../src/base/turns/threads.ts";
+import { sweepThreads } from "../../../src/base/turns/turns.ts";
 import { AccessorShard, accessorShard } from "../../../src/listing/accessor-shard.ts";
 import { ACCESSOR_SHARDS } from "../../../src/listing/accessor-shard-number.ts";
 import { publishPending } from "../../../src/listing/updates/publish.ts";

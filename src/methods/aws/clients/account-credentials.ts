@@ -1,5 +1,5 @@
 import { currentTime } from "../../../base/clock.ts";
-import { ExpiringCache } from "../../../base/expiring-cache.ts";
+import { ExpiringCache } from "../../../base/generational-cache.ts";
 import { err, inContext, ok, type Result, refuse } from "../../../base/result.ts";
 import { signMountToken } from "../../../issuer/service.ts";
 import { type CloudAnswer, errorCodeOf } from "../answers/answer.ts";

@@ -1,4 +1,4 @@
-import { privateHosts } from "../../../base/private-hosts.ts";
+import { privateHosts } from "../../../base/outbound-hosts.ts";
 import { ok, type Result, refuse } from "../../../base/result.ts";
 import { toHex } from "../../../crypto/bytes.ts";
 import type { Env } from "../../../env.ts";

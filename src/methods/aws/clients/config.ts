@@ -1,5 +1,4 @@
-import type { PrivateHosts } from "../../../base/private-hosts.ts";
-import { outboundProblem } from "../../../base/public-host.ts";
+import { outboundProblem, type PrivateHosts } from "../../../base/outbound-hosts.ts";
 import { ok, type Result, refuse } from "../../../base/result.ts";
 import { DEFAULT_KEY } from "../../../issuer/model.ts";
 import { issuerNameProblem } from "../../../issuer/rules.ts";

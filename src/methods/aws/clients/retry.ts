@@ -1,5 +1,5 @@
 import { currentTime, sleep } from "../../../base/clock.ts";
-import type { PrivateHosts } from "../../../base/private-hosts.ts";
+import type { PrivateHosts } from "../../../base/outbound-hosts.ts";
 import { err, ok, type Result, refuse } from "../../../base/result.ts";
 import { countEvent } from "../../../metrics/events.ts";
 import { type NoAnswer, type OutboundRequest, type SentAnswer, send, serviceUnavailable } from "../../send.ts";

@@ -1,6 +1,6 @@
 import { type IssuedLogin, issueToken, type VerifiedClient } from "../../../auth/login-attempt.ts";
 import { currentTime } from "../../../base/clock.ts";
-import { privateHosts } from "../../../base/private-hosts.ts";
+import { privateHosts } from "../../../base/outbound-hosts.ts";
 import { err, inContext, ok, type Result, refuse } from "../../../base/result.ts";
 import type { CallerIdentity } from "../answers/sts.ts";
 import type { ClientConfig } from "../clients/config.ts";

@@ -1,5 +1,5 @@
 import { currentTime } from "../../../base/clock.ts";
-import { ExpiringCache } from "../../../base/expiring-cache.ts";
+import { ExpiringCache } from "../../../base/generational-cache.ts";
 import { err, inContext, ok, type Result } from "../../../base/result.ts";
 import { matchesBoundArn, type PrincipalArn } from "../arn.ts";
 import { findPrincipal } from "../clients/principals.ts";

@@ -1,6 +1,6 @@
 import { type IssuedLogin, issueToken, type VerifiedClient } from "../../../auth/login-attempt.ts";
 import { currentTime } from "../../../base/clock.ts";
-import { ExpiringCache } from "../../../base/expiring-cache.ts";
+import { ExpiringCache } from "../../../base/generational-cache.ts";
 import { err, invalid, type Result } from "../../../base/result.ts";
 import { fromHex, toBase64Url } from "../../../crypto/bytes.ts";
 import type { Attempt } from "./attempt.ts";

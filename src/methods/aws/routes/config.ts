@@ -2,7 +2,7 @@ import { mountOf } from "../../../auth/method.ts";
 import { listRoute, removeRoute, showRoute } from "../../../auth/record-routes.ts";
 import { type Route, simpleRoute, tokenRoute } from "../../../auth/route.ts";
 import { DONE_OR_WARNED, dataAnswer, NO_CONTENT } from "../../../auth/route-description.ts";
-import { privateHosts } from "../../../base/private-hosts.ts";
+import { privateHosts } from "../../../base/outbound-hosts.ts";
 import { ok, type Result, refuse } from "../../../base/result.ts";
 import { fieldSchema, NO_FIELDS, sent, text, unread, type Values } from "../../../wire/fields.ts";
 import { namedSegment } from "../../../wire/path-name.ts";

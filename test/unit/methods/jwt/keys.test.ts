@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { NO_PRIVATE_HOSTS } from "../../../../src/base/private-hosts.ts";
+import { NO_PRIVATE_HOSTS } from "../../../../src/base/outbound-hosts.ts";
 import type { JwtConfig } from "../../../../src/methods/jwt/config.ts";
 import { keysFor } from "../../../../src/methods/jwt/keys.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { NO_PRIVATE_HOSTS, privateHosts } from "../../../../../src/base/private-hosts.ts";
+import { NO_PRIVATE_HOSTS, privateHosts } from "../../../../../src/base/outbound-hosts.ts";
 import { endpointProblem } from "../../../../../src/methods/aws/clients/config.ts";
 
 const PRIVATE = "must not be a private, loopback or link-local address";

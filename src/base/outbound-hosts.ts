@@ -50,12 +50,17 @@ let last = { list: "", hosts: NO_PRIVATE_HOSTS };
 
 /** True for a host on the list. @param host as the URL parser gives it. */
 export function isListed({ names, blocks }: PrivateHosts, host: string): boolean {
-  const name = host.replace(/\.$/, "").toLowerCase();
+  const { name, address } = readHost(host);
   if (names.has(name)) return true;
-  const text = name.startsWith("[") ? name.slice(1, -1) : name;
-  if (blocks.length === 0 || !ipaddr.isValid(text)) return false;
-  const address = ipaddr.process(text);
+  if (address === null) return false;
   return blocks.some(([network, bits]) => address.kind() === network.kind() && address.match(network, bits));
+}
+
+/** A host in lower case without a trailing dot, and its address if it is one. @param host as the URL parser gives it. */
+function readHost(host: string) {
+  const name = host.replace(/\.$/, "").toLowerCase();
+  const text = name.startsWith("[") ? name.slice(1, -1) : name;
+  return { name, address: ipaddr.isValid(text) ? ipaddr.process(text) : null };
 }
 
 /** A block as text: `10.0.0.0/8`. */
@@ -74,4 +79,51 @@ function blockOf(item: string): Block | null {
 /** True for an address in a notation that all parsers read in the same way: not `010.0.0.1`, `10.1` or `0x0a000001`. */
 function isUsual(address: string): boolean {
   return ipaddr.IPv4.isValidFourPartDecimal(address) || (address.includes(":") && ipaddr.IPv6.isValid(address));
+}
+
+/** Names of private networks, and names that resolve nowhere. Includes all names below them. */
+const PRIVATE_NAMES: ReadonlySet<string> = new Set([
+  ...["localhost", "localdomain", "local", "internal", "intranet", "lan", "home", "corp", "private"],
+  "home.arpa",
+]);
+
+/** The range of allocated IPv6 addresses. */
+const ALLOCATED_IPV6 = ipaddr.parseCIDR("2000::/3");
+
+/**
+ * Returns why no request may be sent to `url`, or null: "scheme" when it must be https, "host" when it is not on the
+ * public internet. Called before each request to a configured host, not only when the host is configured: the list may
+ * have become shorter since.
+ *
+ * @param listed private hosts that are allowed too, also without TLS.
+ */
+export function outboundProblem(url: URL, listed: PrivateHosts): "scheme" | "host" | null {
+  const isOnList = isListed(listed, url.hostname);
+  if (url.protocol !== "https:" && !(isOnList && url.protocol === "http:")) return "scheme";
+  return isOnList || isPublicHost(url.hostname) ? null : "host";
+}
+
+/**
+ * True for a host of the public internet, by its name or address. A client that chooses the host of a request must not
+ * reach hosts that only this service can reach (SSRF). A public name that resolves to a private address must be refused
+ * by the network of the service: Cloudflare's edge reaches public addresses only.
+ *
+ * @param host as the URL parser gives it, which turns every spelling of an IPv4 address into four decimal parts.
+ */
+function isPublicHost(host: string): boolean {
+  const { name, address } = readHost(host);
+  if (address) return isPublicAddress(address);
+  const labels = name.split(".");
+  return (
+    labels.length > 1 &&
+    // Some resolvers drop the empty ends of `localhost..`.
+    !labels.includes("") &&
+    !PRIVATE_NAMES.has(labels.slice(-1).join(".")) &&
+    !PRIVATE_NAMES.has(labels.slice(-2).join("."))
+  );
+}
+
+/** IPv6 only in the allocated range: some systems read addresses outside it, such as `::127.0.0.1`, as IPv4. */
+function isPublicAddress(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
+  return address.range() === "unicast" && (address.kind() === "ipv4" || address.match(ALLOCATED_IPV6));
 }

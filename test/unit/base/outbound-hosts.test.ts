@@ -1,6 +1,11 @@
 import { describe, expect, it, vi } from "vitest";
-import { isListed, NO_PRIVATE_HOSTS, privateHosts, readPrivateHosts } from "../../../src/base/private-hosts.ts";
-import { outboundProblem } from "../../../src/base/public-host.ts";
+import {
+  isListed,
+  NO_PRIVATE_HOSTS,
+  outboundProblem,
+  privateHosts,
+  readPrivateHosts,
+} from "../../../src/base/outbound-hosts.ts";
 import { fetchJson } from "../../../src/methods/jwt/keys.ts";
 
 const listed = (list: string, url: string) =>
