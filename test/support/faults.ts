@@ -16,10 +16,14 @@ export interface Fault {
 const THE_END = "the process ends here";
 
 /** Lists hear nothing of tokens that are made: the isolate of their trees ends before it tells them. */
-export const loseNewsOfCreations = (): Fault => atCalls(UpdateQueue, "created", () => undefined);
+export const loseNewsOfCreations = (): Fault => losing("made");
 
 /** Lists hear nothing of tokens that change. */
-export const loseNewsOfChanges = (): Fault => atCalls(UpdateQueue, "changed", () => undefined);
+export const loseNewsOfChanges = (): Fault => losing("changed");
+
+function losing(kind: "made" | "changed"): Fault {
+  return atCalls(UpdateQueue, "add", ({ args: [update], proceed }) => (update.kind === kind ? undefined : proceed()));
+}
 
 /** The process ends before a tree that deletes tokens takes back what the lists have not heard of them. */
 export const endBeforeTakingBack = (): Fault => failing(UpdateQueue, "takeBack", THE_END);

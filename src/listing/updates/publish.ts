@@ -2,9 +2,8 @@ import { currentTime, sleep } from "../../base/clock.ts";
 import { SoonestTimer } from "../../base/soonest-timer.ts";
 import { accessorShard } from "../accessor-shard.ts";
 import type { ListingEnv } from "../env.ts";
-import type { InventoryEntry, TreeSize } from "../inventory/entry.ts";
 import { CALL_DELAY_MS, RETRY_MS } from "./delays.ts";
-import { UpdateQueue } from "./update-queue.ts";
+import { type TreeUpdate, UpdateQueue } from "./update-queue.ts";
 
 /** Maximum time that `publishPending` waits for calls in flight of other callers (ms). */
 const MAX_WAIT_MS = 5000;
@@ -16,21 +15,9 @@ const LOOK_MS = 5;
 const QUEUE = new UpdateQueue();
 const TIMER = new SoonestTimer();
 
-/** Queues the update for a new token. `allocatedBy`: the shard that allocated the tree, for its first token. */
-export function publishNewToken(env: ListingEnv, entry: InventoryEntry, allocatedBy: number | null): void {
-  QUEUE.created(entry, allocatedBy);
-  sendIn(env, CALL_DELAY_MS);
-}
-
-/** Queues the update for a changed token. */
-export function publishChange(env: ListingEnv, entry: InventoryEntry): void {
-  QUEUE.changed(entry);
-  sendIn(env, CALL_DELAY_MS);
-}
-
-/** Queues the update for a changed size of a tree. */
-export function publishTreeSize(env: ListingEnv, size: TreeSize): void {
-  QUEUE.sized(size);
+/** Queues an update of a tree. It is sent within `CALL_DELAY_MS`. */
+export function publish(env: ListingEnv, update: TreeUpdate): void {
+  QUEUE.add(update);
   sendIn(env, CALL_DELAY_MS);
 }
 

@@ -29,12 +29,14 @@ export interface StartedTree {
 /** Sends updates to one shard. Rejects when the shard may not have them. */
 export type Deliver = (shard: number, updates: ShardUpdates) => Promise<void>;
 
-type Update =
+/** An update of a tree. */
+export type TreeUpdate =
   /** `allocatedBy`: the shard that allocated the tree; null when it is not the first token, or no shard did. */
   | { readonly kind: "made"; readonly value: InventoryEntry; readonly allocatedBy: number | null }
   | { readonly kind: "changed"; readonly value: InventoryEntry }
-  | { readonly kind: "size"; readonly value: TreeSize }
-  | { readonly kind: "started"; readonly value: StartedTree };
+  | { readonly kind: "size"; readonly value: TreeSize };
+
+type Update = TreeUpdate | { readonly kind: "started"; readonly value: StartedTree };
 
 type UpdateOf<K extends Update["kind"]> = Extract<Update, { readonly kind: K }>;
 
@@ -47,20 +49,11 @@ export class UpdateQueue {
     older.kind === "made" && newer.kind === "changed" ? { ...older, value: newer.value } : newer,
   );
 
-  /** Queues the update for a new token. */
-  created(entry: InventoryEntry, allocatedBy: number | null): void {
-    const { accessor } = entry;
-    this.#updates.add(accessorShardNumber(accessor), accessor, { kind: "made", value: entry, allocatedBy });
-  }
-
-  /** Queues the update for a changed token. */
-  changed(entry: InventoryEntry): void {
-    this.#updates.add(accessorShardNumber(entry.accessor), entry.accessor, { kind: "changed", value: entry });
-  }
-
-  /** Queues the update for a changed size of a tree. */
-  sized(size: TreeSize): void {
-    this.#updates.add(accessorShardNumber(size.root), `size ${size.root}`, { kind: "size", value: size });
+  /** Queues an update. */
+  add(update: TreeUpdate): void {
+    const accessor = update.kind === "size" ? update.value.root : update.value.accessor;
+    const key = update.kind === "size" ? `size ${accessor}` : accessor;
+    this.#updates.add(accessorShardNumber(accessor), key, update);
   }
 
   /** True while an update of the token is pending: its shard may not know that it was created or changed. */

@@ -4,13 +4,7 @@ import { SoonestTimer } from "../../base/soonest-timer.ts";
 import { type InventoryEntry, newEntry } from "../../listing/inventory/entry.ts";
 import type { Ending } from "../../listing/inventory/shard/ended.ts";
 import { CONFIRM_DELAY_MS, READ_DELAY_MS, RETRY_MS } from "../../listing/updates/delays.ts";
-import {
-  isOnItsWay,
-  publishChange,
-  publishNewToken,
-  publishPending,
-  publishTreeSize,
-} from "../../listing/updates/publish.ts";
+import { isOnItsWay, publish, publishPending } from "../../listing/updates/publish.ts";
 import { noteWaiting } from "../../listing/updates/recent.ts";
 import type { EndRecord } from "../../token/end-record.ts";
 import type { NewTokenIds } from "../../token/ids.ts";
@@ -62,7 +56,7 @@ export class TreeUpdates {
     this.#tokens = tokens;
     this.#newTokens = new NewTokens(tokens.listing, {
       describe: (rows) => this.describe(rows),
-      publish: (entry) => publishNewToken(env, entry, null),
+      publish: (entry) => publish(env, { kind: "made", value: entry, allocatedBy: null }),
       isOnItsWay,
     });
   }
@@ -85,7 +79,7 @@ export class TreeUpdates {
    */
   started(spec: TokenSpec, ids: NewTokenIds, allocatedBy: number | null): void {
     const entry = newEntry(spec, ids.accessor, null);
-    publishNewToken(this.#env, entry, allocatedBy);
+    publish(this.#env, { kind: "made", value: entry, allocatedBy });
     if (allocatedBy !== null) return;
     this.#newTokens.started(ids.row, ids.accessor, currentTime());
     this.#lookIn(CONFIRM_DELAY_MS);
@@ -199,7 +193,7 @@ export class TreeUpdates {
     const oldest = this.#tokens.oldest();
     const [entry] = this.describe(oldest === null ? [] : [oldest]);
     if (!entry) return false;
-    publishNewToken(this.#env, entry, null);
+    publish(this.#env, { kind: "made", value: entry, allocatedBy: null });
     await publishPending(this.#env);
     if (isOnItsWay(entry.accessor)) throw new Error("a shard does not answer");
     return true;
@@ -243,7 +237,7 @@ export class TreeUpdates {
     for (const row of this.#newTokens.enqueue()) this.#changed.delete(row);
     const rows = [...this.#changed].slice(0, BATCH);
     for (const row of rows) this.#changed.delete(row);
-    for (const entry of this.describe(rows)) publishChange(this.#env, entry);
+    for (const entry of this.describe(rows)) publish(this.#env, { kind: "changed", value: entry });
     if (this.#sizeChanged) this.#publishTreeSize();
     this.#sizeChanged = false;
     if (this.#changed.size === 0 && !this.#newTokens.isBehind) noteWaiting(this.#treeId, false);
@@ -262,7 +256,7 @@ export class TreeUpdates {
     // The inventory has no tree without tokens.
     if (root === undefined) return;
     this.#below ??= this.#tokens.countBelow();
-    publishTreeSize(this.#env, { root, count: this.#below + 1 });
+    publish(this.#env, { kind: "size", value: { root, count: this.#below + 1 } });
   }
 
   #entryOf(token: TokenRow, oldest: number | null, now: number): InventoryEntry {

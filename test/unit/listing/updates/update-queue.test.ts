@@ -46,8 +46,8 @@ describe("the queue of updates for the shards", () => {
   it("tells of a token once, as it is by then", async () => {
     const { queue, calls, send } = heard();
     const entry = entryOf();
-    queue.created(entry, null);
-    queue.changed({ ...entry, children: 2 });
+    queue.add({ kind: "made", value: entry, allocatedBy: null });
+    queue.add({ kind: "changed", value: { ...entry, children: 2 } });
     await send();
     await send();
     const shard = accessorShardNumber(entry.accessor);
@@ -59,9 +59,9 @@ describe("the queue of updates for the shards", () => {
   it("keeps what a shard may not have heard, with what has changed since", async () => {
     const { queue, calls, send } = heard();
     const entry = entryOf();
-    queue.created(entry, null);
+    queue.add({ kind: "made", value: entry, allocatedBy: null });
     const failing = queue.send(async () => {
-      queue.changed({ ...entry, children: 1 });
+      queue.add({ kind: "changed", value: { ...entry, children: 1 } });
       throw new Error("no answer");
     }, 0);
     await expect(failing).rejects.toThrow("no answer");
@@ -73,9 +73,9 @@ describe("the queue of updates for the shards", () => {
   it("tells a shard nothing while a call is under way, until that call counts as lost", async () => {
     const { queue, calls, send } = heard();
     const entry = entryOf();
-    queue.created(entry, null);
+    queue.add({ kind: "made", value: entry, allocatedBy: null });
     void queue.send(() => new Promise(() => {}), 0);
-    queue.changed({ ...entry, children: 1 });
+    queue.add({ kind: "changed", value: { ...entry, children: 1 } });
     await send(1000);
     expect(calls).toEqual([]);
     await send(31_000);
@@ -85,7 +85,7 @@ describe("the queue of updates for the shards", () => {
   it("tells nothing of a token that is taken back, and the shard of its tree that this was used", async () => {
     const { queue, calls, send } = heard();
     const entry = entryOf();
-    queue.created(entry, 3);
+    queue.add({ kind: "made", value: entry, allocatedBy: 3 });
     await queue.takeBack([entry.accessor]);
     await send();
     expect(calls.map(([shard, { made, started }]) => [shard, made, started])).toContainEqual([
@@ -99,7 +99,7 @@ describe("the queue of updates for the shards", () => {
   it("tells the shard that handed out a tree when its first token is listed, and not before", async () => {
     const { queue, calls, send } = heard();
     const entry = entryOf();
-    queue.created(entry, 3);
+    queue.add({ kind: "made", value: entry, allocatedBy: 3 });
     await queue.send(() => Promise.reject(new Error("no answer")), 0).catch(() => {});
     await send();
     expect(calls.flatMap(([, { started }]) => started)).toEqual([]);
