@@ -1,5 +1,5 @@
 import { JSON_API, servesJsonApi } from "../api/json-api/dialect.ts";
-import { mayInitialize } from "../api/sys/status/init.ts";
+import { mayInitialize } from "../api/sys/init.ts";
 import { AuditRecord } from "../auth/audit-record.ts";
 import { openInstallation } from "../auth/initialize.ts";
 import { currentTime } from "../base/clock.ts";

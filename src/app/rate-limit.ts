@@ -1,4 +1,4 @@
-import { mayInitialize } from "../api/sys/status/init.ts";
+import { mayInitialize } from "../api/sys/init.ts";
 import { clientNetwork } from "../base/client-network.ts";
 import { currentTime } from "../base/clock.ts";
 import { MAX_ADDRESS_LENGTH } from "../base/limits.ts";

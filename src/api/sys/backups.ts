@@ -15,7 +15,7 @@ import type { EndsOfRestore } from "../../system/setup.ts";
 import { fieldSchema, integer, NO_FIELDS, text } from "../../wire/fields.ts";
 import { dataReply, doneReply, EMPTY } from "../../wire/reply.ts";
 import { readPastTime } from "../not-before.ts";
-import { initializerRoute } from "./status/init.ts";
+import { initializerRoute } from "./init.ts";
 
 /** Backups that a client reads part by part. The reference does not have them. */
 export const BACKUP_ROUTES: readonly Route[] = [

@@ -15,7 +15,7 @@ import { systemOf } from "../../system/system.ts";
 import { SERVICE_TOKEN_LENGTH } from "../../token/ids.ts";
 import { dataReply, EMPTY, plainReply } from "../../wire/reply.ts";
 import { view } from "../../wire/view.ts";
-import { isInitToken } from "./status/init.ts";
+import { isInitToken } from "./init.ts";
 
 const NEEDS_INIT_TOKEN: Failure = {
   code: "forbidden",

@@ -133,7 +133,14 @@ async function writePolicy(context: CallContext<Values<typeof WRITE_FIELDS>>, po
   if (!content.ok) return content;
   const expiresAt = policyExpiry(fields.expiration, fields.ttl, now);
   if (!expiresAt.ok) return refuse(expiresAt.error);
-  const policy = { content: content.value, expiresAt: expiresAt.value, ...settingsOf(fields) };
+  const policy = {
+    content: content.value,
+    expiresAt: expiresAt.value,
+    cas: fields.cas ?? null,
+    casRequired: fields.cas_required,
+    allowSlashes: fields.allow_slashes_in_identity_templates,
+    allowWildcards: fields.allow_wildcards_in_identity_templates,
+  };
   const written = await systemOf(env).writePolicy(name.value, policy, now);
   return changedReply(env, written, withNameWarning(EMPTY, params, name.value));
 }
@@ -148,24 +155,16 @@ async function patchPolicy({ env, params, fields }: CallContext<Values<typeof PA
   const expiry = policyExpiry(fields.expiration, fields.ttl, now);
   if (!expiry.ok) return refuse(expiry.error);
   const expiresAt = fields.expiration === "" && fields.ttl === "" ? undefined : expiry.value;
-  const change = { content: content.value, expiresAt, ...settingsOf(fields) };
-  const patched = await systemOf(env).patchPolicy(name.value, change, now);
-  return changedReply(env, patched, withNameWarning({ kind: "data", data: null }, params, name.value));
-}
-
-/** Reads the settings of a write, or of a patch, whose flags can be absent. */
-function settingsOf<Flag extends boolean | undefined>(fields: {
-  readonly cas?: number | undefined;
-  readonly cas_required: Flag;
-  readonly allow_slashes_in_identity_templates: Flag;
-  readonly allow_wildcards_in_identity_templates: Flag;
-}) {
-  return {
+  const change = {
+    content: content.value,
+    expiresAt,
     cas: fields.cas ?? null,
     casRequired: fields.cas_required,
     allowSlashes: fields.allow_slashes_in_identity_templates,
     allowWildcards: fields.allow_wildcards_in_identity_templates,
   };
+  const patched = await systemOf(env).patchPolicy(name.value, change, now);
+  return changedReply(env, patched, withNameWarning({ kind: "data", data: null }, params, name.value));
 }
 
 /** Maximum size of a policy's text and rules together, in bytes: they must fit into a row of an object's database. */

@@ -171,7 +171,7 @@ type Asked = Values<typeof SELF_FIELDS> & { readonly client_address?: string | u
  * @param tables a function, because the tables include these routes.
  */
 export function explainRoutes(tables: () => Tables): readonly Route[] {
-  const answer = async (context: CallContext<Asked, unknown>, asked: AskedRequest, subject: Subject) =>
+  const answer = async (context: CallContext, asked: AskedRequest, subject: Subject) =>
     dataReply(await explain(context, tables(), subject, asked));
   return [
     tokenRoute("update", "sys/explain/access", {

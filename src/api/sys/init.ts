@@ -1,14 +1,14 @@
-import { initialize } from "../../../auth/initialize.ts";
-import { type Answered, type OpenContext, type OpenRoute, openRoute, type Route } from "../../../auth/route.ts";
-import { describeFields, plainAnswer, type RouteDescription } from "../../../auth/route-description.ts";
-import { err, type Failure } from "../../../base/result.ts";
-import { equalBytes } from "../../../crypto/bytes.ts";
-import type { Env } from "../../../env.ts";
-import type { FieldSchema } from "../../../wire/fields.ts";
-import { readFields } from "../../../wire/read-fields.ts";
-import { plainReply } from "../../../wire/reply.ts";
-import type { GroveRequest } from "../../../wire/request.ts";
-import { canBeRebound } from "../../../wire/sender.ts";
+import { initialize } from "../../auth/initialize.ts";
+import { type Answered, type OpenContext, type OpenRoute, openRoute, type Route } from "../../auth/route.ts";
+import { describeFields, plainAnswer, type RouteDescription } from "../../auth/route-description.ts";
+import { err, type Failure } from "../../base/result.ts";
+import { equalBytes } from "../../crypto/bytes.ts";
+import type { Env } from "../../env.ts";
+import type { FieldSchema } from "../../wire/fields.ts";
+import { readFields } from "../../wire/read-fields.ts";
+import { plainReply } from "../../wire/reply.ts";
+import type { GroveRequest } from "../../wire/request.ts";
+import { canBeRebound } from "../../wire/sender.ts";
 import { stateOf } from "./status.ts";
 
 /** Initialisation of the service. */
