@@ -66,24 +66,10 @@ export class Groups {
     return [...this.#byId.values()].filter(({ policies }) => policies.includes(policy)).map(({ group }) => group.name);
   }
 
-  /** True when, of the external groups of a mount, `groupIds` has exactly those whose alias is one of `names`. */
-  areThoseOf(mountAccessor: string, names: readonly string[], groupIds: readonly string[]): boolean {
-    const named = this.#named(mountAccessor, names);
-    const ofMount = groupIds.filter((id) => this.#isOf(mountAccessor, id));
-    return ofMount.length === named.size && ofMount.every((id) => named.has(id));
-  }
-
   /** Returns the group ids of an entity after a login at a mount whose method names these groups. */
-  afterLogin(mountAccessor: string, names: readonly string[], groupIds: readonly string[]): string[] {
-    return [...groupIds.filter((id) => !this.#isOf(mountAccessor, id)), ...this.#named(mountAccessor, names)];
-  }
-
-  #named(mountAccessor: string, names: readonly string[]): ReadonlySet<string> {
-    return new Set(names.flatMap((name) => this.#byAlias.get(aliasKey(mountAccessor, name)) ?? []));
-  }
-
-  #isOf(mountAccessor: string, id: string): boolean {
-    return this.#byId.get(id)?.alias?.mountAccessor === mountAccessor;
+  afterLogin(mountAccessor: string, names: readonly string[], groupIds: readonly string[]): ReadonlySet<string> {
+    const others = groupIds.filter((id) => this.#byId.get(id)?.alias?.mountAccessor !== mountAccessor);
+    return new Set([...others, ...names.flatMap((name) => this.#byAlias.get(aliasKey(mountAccessor, name)) ?? [])]);
   }
 }
 

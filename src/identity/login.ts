@@ -67,7 +67,7 @@ export async function findEntityForLogin(
   if (found?.disabled) return err(DENIED);
   const held = found?.directGroupIds ?? [];
   const groups = held.length > 0 || names?.length ? await loadGroups(env) : null;
-  const groupIds = groups && names ? groups.afterLogin(mountAccessor, names, held) : held;
+  const groupIds = groups && names ? [...groups.afterLogin(mountAccessor, names, held)] : held;
   const policies = policiesWith(found?.policies ?? [], groups?.above(groupIds) ?? []);
   return policies ? ok({ id: found?.id ?? null, policies }) : err(DENIED);
 }
@@ -104,8 +104,8 @@ async function withLoginGroups(
   { mountAccessor, groups: names }: LoginAlias,
 ): Promise<EntityState | null> {
   if (names === undefined || (names.length === 0 && state.groupIds.length === 0)) return state;
-  const groups = await loadGroups(env);
-  if (groups.areThoseOf(mountAccessor, names, state.groupIds)) return state;
+  const after = (await loadGroups(env)).afterLogin(mountAccessor, names, state.groupIds);
+  if (after.size === state.groupIds.length && state.groupIds.every((id) => after.has(id))) return state;
   const { id } = state.entity;
   await identityOf(env).setLoginGroups(id, mountAccessor, names);
   entityCopies.forget(id);

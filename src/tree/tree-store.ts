@@ -10,7 +10,7 @@ import { LIVE, REVOKED, REVOKED_ALONE, type TokenEnd } from "../token/state.ts";
 import { RowFloor } from "./supply/row-floor.ts";
 import { TokenAncestors } from "./token-ancestors.ts";
 import { type RowChecks, sealToken, TOKEN_INDEX_MIGRATIONS, type TokenRow, TokenRows } from "./token-rows.ts";
-import { ListingMark } from "./updates/listing-mark.ts";
+import { ListingMark } from "./updates/new-tokens.ts";
 
 /**
  * The table of tokens of one tree. A token is alive only if its ancestors are. They are read only while a dead token
