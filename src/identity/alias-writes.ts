@@ -1,7 +1,7 @@
 import { err, invalid, ok, type Result, refuse, unavailable } from "../base/result.ts";
 import { findAlias, findEntity, readAlias } from "./entities.ts";
 import type { IdentityEnv } from "./env.ts";
-import type { AliasPlace, AliasRecord, AliasWrite, EntityState, SaidOfAlias } from "./model.ts";
+import type { AliasMetadata, AliasPlace, AliasRecord, AliasWrite, EntityState } from "./model.ts";
 import { BY_ALIAS_ID, type Holder } from "./shard/alias-index.ts";
 import { isSamePlace, sameMetadata } from "./shard/entity.ts";
 import type { EntityShard } from "./shard/entity-shard.ts";
@@ -25,17 +25,17 @@ const ALIAS_IS_CHANGING = unavailable("the alias is being changed; try again");
 export async function entityOfAlias(
   env: IdentityEnv,
   place: AliasPlace,
-  said: SaidOfAlias,
+  given: AliasMetadata,
   newId: string,
   now: number,
 ): Promise<Result<EntityState>> {
   let instead: Holder | null = null;
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
-    const found = await shardAt(env, place).logIn(place, said, newId, instead, now);
+    const found = await shardAt(env, place).logIn(place, given, newId, instead, now);
     if (!found.ok) return found;
     if ("state" in found.value) return ok(found.value.state);
     const { holder } = found.value;
-    const there = await homeOf(env, holder.entityId)?.logInto(holder.entityId, place, said.metadata, now);
+    const there = await homeOf(env, holder.entityId)?.logInto(holder.entityId, place, given.metadata, now);
     if (there && !there.ok) return there;
     if (there?.value) return ok(there.value);
     instead = holder;
@@ -105,8 +105,8 @@ async function addWithEntity(
   now: number,
 ): Promise<Result<WrittenAlias>> {
   const newId = newEntityId(shardOfAlias(place));
-  const said = { metadata: null, customMetadata: write.customMetadata ?? {} };
-  const made = await entityOfAlias(env, place, said, newId, now);
+  const given = { metadata: null, customMetadata: write.customMetadata ?? {} };
+  const made = await entityOfAlias(env, place, given, newId, now);
   if (!made.ok) return made;
   const entityId = made.value.entity.id;
   if (entityId === newId) return ok({ id: firstAliasId(newId), entityId });

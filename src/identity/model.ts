@@ -48,7 +48,7 @@ export interface AliasRecord extends EntityAlias {
 }
 
 /** Metadata of an alias: from the auth method at a login (null when it gives none), and from an operator. */
-export interface SaidOfAlias {
+export interface AliasMetadata {
   readonly metadata: Metadata | null;
   readonly customMetadata: Metadata;
 }

@@ -3,6 +3,7 @@ import { holdersOf, type PolicyHolders } from "../../policy/holders.ts";
 import { GroveObject } from "../../system/grove-object.ts";
 import type { IdentityEnv } from "../env.ts";
 import type {
+  AliasMetadata,
   AliasPlace,
   AliasRecord,
   DirectoryEntry,
@@ -11,7 +12,6 @@ import type {
   EntityState,
   EntityWrite,
   Metadata,
-  SaidOfAlias,
 } from "../model.ts";
 import { identityOf } from "../stubs.ts";
 import { AliasIndex, type AliasOrMoved, type Holder, type NamePart } from "./alias-index.ts";
@@ -66,7 +66,7 @@ export class EntityShard extends GroveObject<IdentityEnv> {
    */
   async logIn(
     place: AliasPlace,
-    { metadata, customMetadata }: SaidOfAlias,
+    { metadata, customMetadata }: AliasMetadata,
     newId: string,
     instead: Holder | null,
     now: number,

@@ -52,7 +52,7 @@ export class DeadTokens {
   readonly #observer: SweepObserver | null;
   readonly #plan: SweepPlan;
   /** Number of planned tokens returned since the last `next`. */
-  #named = 0;
+  #returned = 0;
 
   /** @param accessorOf builds the accessor of a row from the tail that the row stores. */
   constructor(
@@ -85,7 +85,7 @@ export class DeadTokens {
    * @returns null when no dead token is left.
    */
   next(now: number, limit: number): SweepCandidate[] | null {
-    this.#named = 0;
+    this.#returned = 0;
     const planned = this.more(now, limit);
     if (planned.length > 0) return planned;
     this.#plan.forget();
@@ -99,7 +99,7 @@ export class DeadTokens {
   /** Returns more planned tokens, to delete together with those returned since `next`. Empty: none is planned. */
   more(now: number, limit: number): SweepCandidate[] {
     for (let rows = this.#plan.take(limit); rows.length > 0; rows = this.#plan.take(limit)) {
-      this.#named += rows.length;
+      this.#returned += rows.length;
       const victims = this.#read(rows, now);
       // A step of a tidy run may have deleted them already.
       if (victims.length > 0) return victims;
@@ -109,13 +109,13 @@ export class DeadTokens {
 
   /** Returns the tokens of `next` and `more` to the plan, because they were not deleted. */
   putBack(): void {
-    this.#plan.putBack(this.#named);
-    this.#named = 0;
+    this.#plan.putBack(this.#returned);
+    this.#returned = 0;
   }
 
   /** Drops the plan, when no dead token is left. */
   forget(): void {
-    this.#named = 0;
+    this.#returned = 0;
     this.#plan.forget();
   }
 
