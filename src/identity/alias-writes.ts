@@ -2,9 +2,9 @@ import { err, invalid, ok, type Result, refuse, unavailable } from "../base/resu
 import { findAlias, findEntity, readAlias } from "./entities.ts";
 import type { IdentityEnv } from "./env.ts";
 import type { AliasMetadata, AliasPlace, AliasRecord, AliasWrite, EntityState } from "./model.ts";
-import { BY_ALIAS_ID, type Holder } from "./shard/alias-index.ts";
 import { isSamePlace, sameMetadata } from "./shard/entity.ts";
 import type { EntityShard } from "./shard/entity-shard.ts";
+import { BY_ALIAS_ID, type Holder } from "./shard/entity-store.ts";
 import { entityPrefixOf, firstAliasId, newAliasId, newEntityId, shardOfAlias } from "./shard/place.ts";
 import { homeOf, shardAt, shardOfId } from "./stubs.ts";
 

@@ -14,7 +14,6 @@ import type {
   Metadata,
 } from "../model.ts";
 import { identityOf } from "../stubs.ts";
-import { AliasIndex, type AliasOrMoved, type Holder, type NamePart } from "./alias-index.ts";
 import {
   afterLogin,
   aliasAt,
@@ -32,7 +31,15 @@ import {
   withoutReserved,
   withReserved,
 } from "./entity.ts";
-import { ENTITY_SHARD_MIGRATIONS, EntityStore, type FoundEntity, type StoredEntity } from "./entity-store.ts";
+import {
+  type AliasOrMoved,
+  ENTITY_SHARD_MIGRATIONS,
+  EntityStore,
+  type FoundEntity,
+  type Holder,
+  type NamePart,
+  type StoredEntity,
+} from "./entity-store.ts";
 import { firstAliasId, shardOfAlias, shardOfEntity } from "./place.ts";
 
 const TOO_LARGE = invalid(`the aliases of an entity must not have more than ${MAX_ALIAS_CHARACTERS} characters`);
@@ -49,7 +56,6 @@ const NOTHING = { metadata: null, policies: null, disabled: null } as const;
  */
 export class EntityShard extends GroveObject<IdentityEnv> {
   readonly #entities = new EntityStore(this.tables, this.seals);
-  readonly #index = new AliasIndex(this.tables, this.#entities);
 
   constructor(ctx: DurableObjectState, env: IdentityEnv) {
     super(ctx, env, ENTITY_SHARD_MIGRATIONS);
@@ -72,8 +78,8 @@ export class EntityShard extends GroveObject<IdentityEnv> {
     now: number,
   ): Promise<Result<{ readonly state: EntityState } | { readonly holder: Holder }>> {
     await this.#openForWrite(shardOfAlias(place));
-    if (instead) this.#index.drop(place, instead);
-    const found = this.#index.find(place);
+    if (instead) this.#entities.drop(place, instead);
+    const found = this.#entities.find(place);
     if (found === "tampered") return err(DENIED);
     if (found && "claim" in found) return ok({ holder: found });
     if (found) {
@@ -122,8 +128,7 @@ export class EntityShard extends GroveObject<IdentityEnv> {
   /** Returns at most `limit` entities with ids from `first` on, by id; for the order "name" only unnamed ones. */
   async listEntities(order: "id" | "name", first: string, limit: number): Promise<EntityRecord[]> {
     await this.keys.open();
-    const entities = order === "id" ? this.#entities.list(first, limit) : this.#entities.listUnnamed(first, limit);
-    return entities.map(recordOf);
+    return this.#entities.list(first, limit, order === "name").map(recordOf);
   }
 
   /** Counts the entities, up to `most`. */
@@ -175,7 +180,7 @@ export class EntityShard extends GroveObject<IdentityEnv> {
 
   /** Returns the entity that may have an alias. Call it in the shard that the name of the alias leads to. */
   aliasHolder(place: AliasPlace): Holder | null {
-    return this.#index.holder(place);
+    return this.#entities.holder(place);
   }
 
   /**
@@ -194,13 +199,13 @@ export class EntityShard extends GroveObject<IdentityEnv> {
   /** Returns the alias with an id that was generated for an entity of this shard; null when there is none. */
   async readAlias(id: string): Promise<AliasOrMoved | null> {
     await this.keys.open();
-    return this.#index.byId(id);
+    return this.#entities.aliasById(id);
   }
 
-  /** Returns at most `limit` aliases after the id `after`, in order. See `AliasIndex.list`. */
+  /** Returns at most `limit` aliases after the id `after`, in order. See `EntityStore.listAliases`. */
   async listAliases(after: string, limit: number): Promise<AliasOrMoved[]> {
     await this.keys.open();
-    return this.#index.list(after, limit);
+    return this.#entities.listAliases(after, limit);
   }
 
   /**
@@ -224,10 +229,10 @@ export class EntityShard extends GroveObject<IdentityEnv> {
     return written.ok ? ok("reserved") : written;
   }
 
-  /** Second step, in the shard that the name of the alias leads to; see `AliasIndex.claim`. */
+  /** Second step, in the shard that the name of the alias leads to; see `EntityStore.claim`. */
   async claimAlias(place: AliasPlace, entityId: string, instead: Holder | null): Promise<Holder | null> {
     await this.#openForWrite(shardOfAlias(place));
-    return this.#index.claim(place, entityId, instead);
+    return this.#entities.claim(place, entityId, instead);
   }
 
   /** Third step: activates the reserved alias. Safe to repeat. @returns false when it is not reserved any more. */
@@ -254,7 +259,7 @@ export class EntityShard extends GroveObject<IdentityEnv> {
 
   /** Deletes the pointer from an alias name to an entity, in the shard that the name leads to. Safe to repeat. */
   releaseAlias(place: AliasPlace, entityId: string): void {
-    this.#index.release(place, entityId);
+    this.#entities.release(place, entityId);
   }
 
   /** Returns the entities that have this policy themselves, among the first `MAX_SEARCHED`. */
@@ -268,15 +273,15 @@ export class EntityShard extends GroveObject<IdentityEnv> {
     );
   }
 
-  /** Returns at most `limit` ids of entities for `AliasIndex.search`. Reads all names. */
+  /** Returns at most `limit` ids of entities for `EntityStore.search`. Reads all names. */
   searchAliases(part: NamePart, limit: number): string[] {
-    return this.#index.search(part, limit);
+    return this.#entities.search(part, limit);
   }
 
-  /** Returns those of the ids whose entities have the part: see `AliasIndex.havingPart`. */
+  /** Returns those of the ids whose entities have the part: see `EntityStore.havingPart`. */
   async havingPart(ids: readonly string[], part: NamePart): Promise<string[]> {
     await this.keys.open();
-    return this.#index.havingPart(ids, part);
+    return this.#entities.havingPart(ids, part);
   }
 
   #logIn(found: StoredEntity, place: AliasPlace, metadata: Metadata | null, now: number): Result<EntityState | null> {

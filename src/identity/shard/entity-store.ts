@@ -2,8 +2,9 @@ import { nameKey } from "../../base/name.ts";
 import type { RowSeals } from "../../storage/row-seals.ts";
 import { SealedTable, type WithSeal } from "../../storage/sealed-table.ts";
 import { columnOf, type Migration, RANDOM_REVISION, type Sql, storedJson } from "../../storage/tables.ts";
-import type { AliasPlace } from "../model.ts";
-import { type Entity, isSamePlace } from "./entity.ts";
+import type { AliasPlace, AliasRecord } from "../model.ts";
+import { type Entity, isSamePlace, recordOf } from "./entity.ts";
+import { entityPrefixOf } from "./place.ts";
 
 /** The schema of a shard of entities. */
 export const ENTITY_SHARD_MIGRATIONS: readonly Migration[] = [
@@ -61,7 +62,36 @@ export interface StoredEntity {
 /** "tampered": this installation did not write the row. */
 export type FoundEntity = StoredEntity | "tampered" | null;
 
-/** The table of the entities of a shard. A row has all data of its entity, so that a request reads one row. */
+/** The entity that the name of an alias leads to. Only the entity's own shard knows whether it has the alias. */
+export interface Holder {
+  readonly entityId: string;
+  /** Random value of the last write of the pointer (compare-and-swap); null when the entity was found without one. */
+  readonly claim: string | null;
+}
+
+/** A search text: a part of a name or of an id. */
+export interface NamePart {
+  /** As `nameKey` returns it: the form in which names are compared. */
+  readonly key: string;
+  /** Hex digits of an id, without dashes; null for a text that can't be a part of an id. */
+  readonly id: string | null;
+}
+
+/** An alias; or its id, which was generated for its first entity, and the entity to which an operator moved it. */
+export type AliasOrMoved = AliasRecord | { readonly id: string; readonly movedTo: string };
+
+/** Mount accessor of pointers that are keyed by the id of a moved alias. No mount has an empty accessor. */
+export const BY_ALIAS_ID = "";
+
+/** Number of entities that one query reads. */
+const PAGE = 100;
+
+/**
+ * The tables of a shard. A row of an entity has all its data, so that a request reads one row.
+ *
+ * The shard also has the index of the aliases whose names lead to it. An alias is valid only when its name leads to an
+ * entity and that entity's row has the alias. A pointer alone proves nothing, so pointers need no seals.
+ */
 export class EntityStore {
   readonly #sql: Sql;
   readonly #sealed: SealedTable<Columns>;
@@ -77,25 +107,21 @@ export class EntityStore {
   }
 
   /** Returns the entity that the index finds by an alias, without a pointer. */
-  byAlias({ mountAccessor, name }: AliasPlace): FoundEntity {
+  #byAlias({ mountAccessor, name }: AliasPlace): FoundEntity {
     // Without LIMIT SQLite reads one row more: a unique index on nullable columns does not end a search at its match.
     return this.#one("WHERE alias_mount = ? AND alias_key = ? LIMIT 1", mountAccessor, nameKey(name));
   }
 
-  /** Returns the id of the entity that `byAlias` finds, also when its row was tampered with. */
-  idByAlias({ mountAccessor, name }: AliasPlace): string | null {
+  /** Returns the id of the entity that `#byAlias` finds, also when its row was tampered with. */
+  #idByAlias({ mountAccessor, name }: AliasPlace): string | null {
     const query = "SELECT id FROM entities WHERE alias_mount = ? AND alias_key = ? LIMIT 1";
     return columnOf<string>(this.#sql, query, mountAccessor, nameKey(name))[0] ?? null;
   }
 
-  /** Returns at most `limit` entities with ids from `first` on, in order. */
-  list(first: string, limit: number): Entity[] {
-    return this.#sealed.list("WHERE id >= ? ORDER BY id LIMIT ?", first, limit).map(entityOf);
-  }
-
-  /** Like `list`, for entities that no operator has named. */
-  listUnnamed(first: string, limit: number): Entity[] {
-    return this.#sealed.list("WHERE id >= ? AND name IS NULL ORDER BY id LIMIT ?", first, limit).map(entityOf);
+  /** Returns at most `limit` entities with ids from `first` on, in order. `unnamed`: those without a given name. */
+  list(first: string, limit: number, unnamed = false): Entity[] {
+    const which = unnamed ? "WHERE id >= ? AND name IS NULL" : "WHERE id >= ?";
+    return this.#sealed.list(`${which} ORDER BY id LIMIT ?`, first, limit).map(entityOf);
   }
 
   /** Counts the entities, up to `most`: each costs the read of one row. */
@@ -129,15 +155,115 @@ export class EntityStore {
     return this.#write(entity, isIndexed ? indexed : null, version);
   }
 
-  /** Removes an entity from the index: from then on it is found by pointers only. */
-  removeFromIndex({ entity, directoryVersion }: StoredEntity): void {
-    this.#dropFromIndex(entity.id);
-    this.#write(entity, null, directoryVersion);
-  }
-
   /** Deletes an entity, also a tampered one. */
   delete(id: string): void {
     this.#sealed.delete(id);
+  }
+
+  /** Returns the entity itself when this shard finds it by the alias, else the entity that its pointer leads to. */
+  find(place: AliasPlace): FoundEntity | Holder {
+    return this.#byAlias(place) ?? this.#pointer(place);
+  }
+
+  /** Returns the entity that may have the alias; null when the name leads to none. */
+  holder(place: AliasPlace): Holder | null {
+    const entityId = this.#idByAlias(place);
+    return entityId === null ? this.#pointer(place) : { entityId, claim: null };
+  }
+
+  /**
+   * Makes the name of an alias lead to an entity, unless it leads to another entity.
+   *
+   * @param instead a holder that may be replaced: the caller found that it does not have the alias, or moves the alias
+   *   away from it. It is replaced only if its claim is unchanged.
+   * @returns null on success, else the current holder.
+   */
+  claim(place: AliasPlace, entityId: string, instead: Holder | null): Holder | null {
+    const holder = this.holder(place);
+    const isInTheWay = holder !== null && holder.entityId !== entityId;
+    if (isInTheWay && !(holder.entityId === instead?.entityId && holder.claim === instead.claim)) return holder;
+    if (holder?.entityId === entityId && holder.claim === null) return null;
+    this.#takeFromIndex(place);
+    const statement = "INSERT OR REPLACE INTO pointers (alias_mount, alias_key, entity_id, claim) VALUES (?, ?, ?, ?)";
+    this.#sql.exec(statement, place.mountAccessor, nameKey(place.name), entityId, crypto.randomUUID());
+    return null;
+  }
+
+  /** Deletes the pointer from the name of an alias to the entity, if there is one. Safe to repeat. */
+  release({ mountAccessor, name }: AliasPlace, entityId: string): void {
+    const statement = "DELETE FROM pointers WHERE alias_mount = ? AND alias_key = ? AND entity_id = ?";
+    this.#sql.exec(statement, mountAccessor, nameKey(name), entityId);
+  }
+
+  /** Deletes the pointer if its claim is still that of the holder. */
+  drop({ mountAccessor, name }: AliasPlace, { claim }: Holder): void {
+    const statement = "DELETE FROM pointers WHERE alias_mount = ? AND alias_key = ? AND claim = ?";
+    this.#sql.exec(statement, mountAccessor, nameKey(name), claim);
+  }
+
+  /** Returns at most `limit` ids of entities that have the part in their ids, or may have it in an alias name. */
+  search({ key, id }: NamePart, limit: number): string[] {
+    const query = `SELECT id FROM entities WHERE instr(alias_key, ?1) > 0 OR instr(replace(id, '-', ''), ?2) > 0
+      UNION SELECT entity_id FROM pointers WHERE alias_mount <> '' AND instr(alias_key, ?1) > 0 LIMIT ?3`;
+    return columnOf(this.#sql, query, key, id, limit);
+  }
+
+  /** Filters entities of this shard: those that have the part in their ids, or in the names of their aliases. */
+  havingPart(ids: readonly string[], { key, id: digits }: NamePart): string[] {
+    return ids.filter((id) => {
+      const found = this.byId(id);
+      if (found === null || found === "tampered") return false;
+      const isInId = digits !== null && id.replaceAll("-", "").includes(digits);
+      return isInId || found.entity.aliases.some(({ name }) => nameKey(name).includes(key));
+    });
+  }
+
+  /** Returns the alias with an id that was generated for an entity of this shard; null when there is none. */
+  aliasById(id: string): AliasOrMoved | null {
+    const prefix = entityPrefixOf(id);
+    for (const entity of this.list(prefix, PAGE)) {
+      if (!entity.id.startsWith(prefix)) break;
+      const alias = recordOf(entity).aliases.find((one) => one.id === id);
+      if (alias) return alias;
+    }
+    const pointer = this.holder({ mountAccessor: BY_ALIAS_ID, name: id });
+    return pointer && { id, movedTo: pointer.entityId };
+  }
+
+  /** Returns at most `limit` aliases after the id `after`, in order, with ids generated for entities of this shard. */
+  listAliases(after: string, limit: number): AliasOrMoved[] {
+    const own: AliasRecord[] = [];
+    for (let first = entityPrefixOf(after); own.length < limit; ) {
+      const page = this.list(first, PAGE);
+      const aliases = page.flatMap((entity) => recordOf(entity).aliases);
+      own.push(...aliases.filter(({ id, entityId }) => id > after && entityPrefixOf(id) === entityPrefixOf(entityId)));
+      const last = page.at(-1);
+      if (!last || page.length < PAGE) break;
+      // The least text that is greater than the last id.
+      first = `${last.id}\0`;
+    }
+    const query = `SELECT alias_key AS id, entity_id AS movedTo FROM pointers
+      WHERE alias_mount = ? AND alias_key > ? ORDER BY alias_key LIMIT ?`;
+    const moved = this.#sql.exec<{ id: string; movedTo: string }>(query, BY_ALIAS_ID, after, limit).toArray();
+    return [...own, ...moved].sort((a, b) => (a.id < b.id ? -1 : 1)).slice(0, limit);
+  }
+
+  #pointer({ mountAccessor, name }: AliasPlace): Holder | null {
+    const query = "SELECT entity_id AS entityId, claim FROM pointers WHERE alias_mount = ? AND alias_key = ?";
+    return (
+      this.#sql.exec<{ entityId: string; claim: string }>(query, mountAccessor, nameKey(name)).toArray()[0] ?? null
+    );
+  }
+
+  /** Removes the entity with this alias from the index, so that a pointer can replace it. Deletes a tampered row. */
+  #takeFromIndex(place: AliasPlace): void {
+    const found = this.#byAlias(place);
+    const id = this.#idByAlias(place);
+    if (found === "tampered" && id !== null) this.delete(id);
+    else if (found !== null && found !== "tampered") {
+      this.#dropFromIndex(found.entity.id);
+      this.#write(found.entity, null, found.directoryVersion);
+    }
   }
 
   /** A statement of its own, so that `#write` does not write the columns of the index. */

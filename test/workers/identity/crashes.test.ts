@@ -5,7 +5,7 @@ import { Identity } from "../../../src/identity/directory/identity.ts";
 import { findEntity, listEntities, readAlias } from "../../../src/identity/entities.ts";
 import { entityForLogin } from "../../../src/identity/login.ts";
 import type { AliasRecord, EntityAlias } from "../../../src/identity/model.ts";
-import { BY_ALIAS_ID } from "../../../src/identity/shard/alias-index.ts";
+import { BY_ALIAS_ID } from "../../../src/identity/shard/entity-store.ts";
 import { newAliasId, newEntityId, shardOfAlias } from "../../../src/identity/shard/place.ts";
 import { forgetEntities, loadEntity } from "../../../src/identity/standing.ts";
 import { homeOf, identityOf, shardAt, shardOfId } from "../../../src/identity/stubs.ts";
