@@ -78,9 +78,6 @@ interface Row extends Record<string, SqlStorageValue> {
   checked_row: number;
 }
 
-/** The progress of background work. */
-type Progress = Pick<Row, "listed" | "ended" | "check_at" | "checked_row">;
-
 const SHAPE: TableShape = { table: "organization", kind: "organization", key: ["id"], sealed: ["record"] };
 
 /** The one row of an organization: its sealed record, and the progress of its background work. */
@@ -101,7 +98,7 @@ export class OrganizationRow {
 
   /** Changes the record of an organization that exists. */
   write(record: OrganizationRecord): void {
-    const row = this.#read();
+    const row = this.read();
     if (row) this.#rows.put({ ...row, record: JSON.stringify(record) });
   }
 
@@ -111,23 +108,14 @@ export class OrganizationRow {
     return row && !row.ended ? storedJson<OrganizationRecord>(row.record) : null;
   }
 
-  /** The record, even after the deletion; null when there is no organization. */
-  anyRecord(): OrganizationRecord | null {
-    const row = this.#read();
-    return row && storedJson<OrganizationRecord>(row.record);
-  }
-
-  /** null when there is no organization. */
-  progress(): Progress | null {
-    return this.#read();
-  }
-
-  note(column: keyof Progress, value: number): void {
-    this.#sql.exec(`UPDATE organization SET ${column} = ?`, value);
-  }
-
-  #read(): Row | null {
+  /** The row, even after the deletion and whether its seal holds or not; null without an organization. */
+  read(): Row | null {
     return this.#sql.exec<Row>("SELECT * FROM organization").toArray()[0] ?? null;
+  }
+
+  /** Writes the progress of background work. */
+  note(column: "listed" | "ended" | "check_at" | "checked_row", value: number): void {
+    this.#sql.exec(`UPDATE organization SET ${column} = ?`, value);
   }
 }
 

@@ -5,6 +5,8 @@ import { err, ok, type Result } from "../base/result.ts";
 import type { AgedTerm } from "../crypto/key-terms.ts";
 import { holdersOf, type PolicyHolders } from "../policy/holders.ts";
 import { type Page, type PageRequest, rowAfter } from "../storage/pages.ts";
+import { type CheckedRows, joinedChecks } from "../storage/row-seals.ts";
+import { storedJson } from "../storage/tables.ts";
 import { GroveObject } from "../system/grove-object.ts";
 import { loadInstallation } from "../system/installation.ts";
 import type { TeamEnv } from "./env.ts";
@@ -14,9 +16,16 @@ import { newTeamId, teamRoute } from "./ids.ts";
 import type { TokenOrder } from "./listed-tokens.ts";
 import type { Delivery, SealedWebhook } from "./notices/rules.ts";
 import { WebhookStore } from "./notices/webhook-store.ts";
-import { ORGANIZATION_MIGRATIONS, OrganizationRow, OrganizationStore } from "./organization-store.ts";
-import { checkTeams, NOTHING_RECONCILED, type Reconciled } from "./reconcile.ts";
-import type { Applied, ListedToken, OrganizationChange, OrganizationRecord, TeamRecord, TeamState } from "./record.ts";
+import { type KnownTeam, ORGANIZATION_MIGRATIONS, OrganizationRow, OrganizationStore } from "./organization-store.ts";
+import type {
+  Applied,
+  ListedToken,
+  OrganizationChange,
+  OrganizationRecord,
+  Reconciled,
+  TeamRecord,
+  TeamState,
+} from "./record.ts";
 import { type LifetimeRules, lifetimeRules } from "./rules/lifetime.ts";
 import { OWNERS, ownersOf } from "./rules/organization-access.ts";
 
@@ -50,17 +59,17 @@ export class Organization extends GroveObject<TeamEnv> {
     super(ctx, env, ORGANIZATION_MIGRATIONS);
     const pauseMs = () => RETRY_MS;
     this.alarms.add("organization_deletion", {
-      dueAt: () => (this.#row.progress()?.ended ? 0 : null),
+      dueAt: () => (this.#row.read()?.ended ? 0 : null),
       run: () => this.#finish(SWEEP_PER_ALARM),
       pauseMs,
     });
     this.alarms.add("organization_setup", {
-      dueAt: () => (this.#record && (!this.#row.progress()?.listed || this.#lacksOwners()) ? 0 : null),
+      dueAt: () => (this.#record && (!this.#row.read()?.listed || this.#lacksOwners()) ? 0 : null),
       run: () => this.#setUp(),
       pauseMs,
     });
     this.alarms.add("organization_check", {
-      dueAt: () => (this.#record ? (this.#row.progress()?.check_at ?? null) : null),
+      dueAt: () => (this.#record ? (this.#row.read()?.check_at ?? null) : null),
       run: () => this.#check(),
       pauseMs,
     });
@@ -208,10 +217,12 @@ export class Organization extends GroveObject<TeamEnv> {
    */
   async reconcile(after: number, limit: number, aged: readonly AgedTerm[] = []): Promise<Reconciled> {
     const organizationId = this.#record?.organizationId;
-    if (organizationId === undefined) return NOTHING_RECONCILED;
+    if (organizationId === undefined) return { next: null, sealed: 0, tampered: 0, terms: [], failures: 0 };
     const teams = this.#store.teamsAfter(after, limit);
-    const checks = await checkTeams(this.env, this.#store, () => this.has(organizationId), organizationId, teams, aged);
-    return { ...checks, next: rowAfter(teams, limit) };
+    const compared = await inGroups(teams, (team) => this.#compare(team, organizationId, aged));
+    const answered = compared.filter((checks) => checks !== null);
+    const failures = compared.length - answered.length;
+    return { ...joinedChecks(answered), next: rowAfter(teams, limit), failures };
   }
 
   /** Routes of at most `limit` teams after the row `after`. `next` is the row after which the next page begins. */
@@ -225,9 +236,31 @@ export class Organization extends GroveObject<TeamEnv> {
     this.#row.write(record);
   }
 
+  /** Compares a team with its copy, and repairs the copy. null when the team does not answer. */
+  async #compare(
+    { teamId, revision: known }: KnownTeam,
+    organizationId: string,
+    aged: readonly AgedTerm[],
+  ): Promise<CheckedRows | null> {
+    try {
+      const team = teamAt(this.env, teamRoute(teamId));
+      const { revision, ...checked } = await team.compare(organizationId, aged);
+      // A newer state of the team may have arrived during the call.
+      if (!this.has(organizationId) || this.#store.find(teamId)?.revision !== known) return checked;
+      // A team that was tampered with stays in the list, so that tidy finds it.
+      if (revision === null) this.#store.remove(teamId);
+      else if (revision !== "tampered" && revision !== known) await team.tellAll(organizationId, known);
+      return checked;
+    } catch (error) {
+      // The next run tries it again; the other teams are compared now.
+      console.error(JSON.stringify({ type: "team_check", error: String(error) }));
+      return null;
+    }
+  }
+
   async #check(): Promise<void> {
     this.#row.note("check_at", currentTime() + CHECK_EVERY_MS);
-    const { next } = await this.reconcile(this.#row.progress()?.checked_row ?? 0, CHECK_TEAMS);
+    const { next } = await this.reconcile(this.#row.read()?.checked_row ?? 0, CHECK_TEAMS);
     if (this.tables.exist) this.#row.note("checked_row", next ?? 0);
   }
 
@@ -242,7 +275,7 @@ export class Organization extends GroveObject<TeamEnv> {
     if (this.#isListing) return;
     this.#isListing = true;
     try {
-      for (let record = this.#record; record && !this.#row.progress()?.listed; record = this.#record) {
+      for (let record = this.#record; record && !this.#row.read()?.listed; record = this.#record) {
         await organizationDirectory(this.env).put(record);
         if (this.#record === record) this.#row.note("listed", 1);
       }
@@ -280,9 +313,9 @@ export class Organization extends GroveObject<TeamEnv> {
 
   /** Continues a deletion: ends at most `limit` teams. Returns true, and deletes the rows, when no team is left. */
   async #finish(limit: number): Promise<boolean> {
-    const record = this.#row.anyRecord();
-    if (!record) return true;
-    const { name, organizationId } = record;
+    const row = this.#row.read();
+    if (!row) return true;
+    const { name, organizationId } = storedJson<OrganizationRecord>(row.record);
     await organizationDirectory(this.env).remove(name, organizationId);
     const teams = this.#store.teamsAfter(0, limit);
     await inGroups(teams, async (team) => {

@@ -106,6 +106,14 @@ export interface ComparedTeam extends CheckedRows {
   readonly revision: number | null | "tampered";
 }
 
+/** The result of the comparison of an organization with some of its teams. */
+export interface Reconciled extends CheckedRows {
+  /** The row after which the next page begins; null at the end. */
+  readonly next: number | null;
+  /** Number of teams that did not answer. */
+  readonly failures: number;
+}
+
 /** The answer of an organization to the state of a team. */
 export type Applied =
   | { readonly kind: "applied" }
