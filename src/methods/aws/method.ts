@@ -30,7 +30,7 @@ const PARAMETERS = {
   cert_name: "The name of the certificate",
   instance_id: "The id of the instance",
   role: "The name of the role",
-  role_tag: "The tag, as it is or as base64",
+  role_tag: "The tag, plain or in base64",
 };
 
 /** The endpoints in the vocabulary of the `cloud` mount type. */

@@ -52,19 +52,19 @@ export const SECRET_KEY = "secret_key";
 export const CLIENT_FIELDS = fieldSchema({
   access_key: sent(text()).describe("The id of the access key"),
   secret_key: sent(text()).describe("The secret of the access key; never shown"),
-  endpoint: sent(text()).describe("The endpoint of EC2 in the place of the cloud's own"),
-  iam_endpoint: sent(text()).describe("The endpoint of IAM in the place of the cloud's own"),
-  sts_endpoint: sent(text()).describe("The endpoint of STS in the place of the cloud's own"),
+  endpoint: sent(text()).describe("The endpoint of EC2 instead of the cloud's own"),
+  iam_endpoint: sent(text()).describe("The endpoint of IAM instead of the cloud's own"),
+  sts_endpoint: sent(text()).describe("The endpoint of STS instead of the cloud's own"),
   sts_region: sent(text()).describe("The region of `sts_endpoint`"),
   use_sts_region_from_client: sent(flag(false)).describe(
-    "True: STS is asked in the region that a login was signed for",
+    "True: a signed login is sent to STS in the region of its signature",
   ),
-  iam_server_id_header_value: sent(text()).describe("What signed logins must have in their server ID header"),
-  allowed_sts_header_values: sent(list()).describe("More headers that signed logins may have"),
-  max_retries: sent(integer()).describe("Repetitions of a call that failed for a moment; -1 for the usual number"),
-  role_arn: sent(text()).describe("The role that the mount assumes by identity tokens, without a stored key"),
+  iam_server_id_header_value: sent(text()).describe("The required value of the server ID header of signed logins"),
+  allowed_sts_header_values: sent(list()).describe("Further headers that signed logins may have"),
+  max_retries: sent(integer()).describe("Repetitions of a call after a temporary failure; -1 for the default"),
+  role_arn: sent(text()).describe("The role that the mount assumes with identity tokens instead of a stored key"),
   identity_token_audience: sent(text()).describe("The audience of these tokens"),
-  identity_token_ttl: sentDuration().describe("How long these tokens are good"),
+  identity_token_ttl: sentDuration().describe("Lifetime of these tokens"),
   identity_token_key: sent(text()).describe("The key that signs these tokens"),
 });
 type ClientFields = Values<typeof CLIENT_FIELDS>;

@@ -15,11 +15,11 @@ import { translateMetadata } from "../vocabulary.ts";
 
 /** The fields of a login; undefined when not sent. */
 export const LOGIN_FIELDS = fieldSchema({
-  role: sent(text()).describe("The role; the image or the name of the principal unless sent"),
+  role: sent(text()).describe("The role; default: the image, or the name of the principal"),
   identity: sent(text()).describe("The identity document of the instance, as base64"),
   signature: sent(text()).describe("The signature of the document"),
-  pkcs7: sent(text()).describe("The document with its signature, in the place of both"),
-  nonce: sent(text()).describe("What makes later logins of the instance possible; one is made unless sent"),
+  pkcs7: sent(text()).describe("The document with its signature, instead of both"),
+  nonce: sent(text()).describe("The nonce for later logins of the instance; generated if not sent"),
   iam_http_request_method: sent(text()).describe("The method of the signed request: POST or GET"),
   iam_request_url: sent(text()).describe("Its URL, as base64"),
   iam_request_body: sent(text()).describe("Its body, as base64"),

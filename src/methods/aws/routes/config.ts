@@ -29,14 +29,14 @@ import { rotateRoot } from "./rotate-root.ts";
 /** `config/client` and `config/rotate-root`. */
 const CLIENT_ROUTES: readonly Route[] = [
   showRoute("config/client", {
-    summary: "Shows how the mount talks to the cloud, without the secret key.",
+    summary: "Shows how the mount calls the cloud, without the secret key.",
     operationId: "read-client-configuration",
     view: CLIENT_VIEW,
     read: (context) => cloudAuthOf(context).readClient(),
   }),
 
   tokenRoute("update", "config/client", {
-    summary: "Sets how the mount talks to the cloud; fields that are not sent stay as they are.",
+    summary: "Sets how the mount calls the cloud; fields that are not sent keep their values.",
     operationId: "configure-client",
     answers: DONE_OR_WARNED,
     input: CLIENT_FIELDS,
@@ -78,14 +78,14 @@ const CLIENT_ROUTES: readonly Route[] = [
 /** `config/identity`. Reads return the default of what was not written. */
 const IDENTITY_ROUTES: readonly Route[] = [
   showRoute("config/identity", {
-    summary: "Shows which properties name the holders of tokens and are shown of them.",
+    summary: "Shows which properties of a login are its alias and its metadata.",
     operationId: "read-identity-integration-configuration",
     view: IDENTITY_VIEW,
     read: (context) => cloudAuthOf(context).readIdentity(),
   }),
 
   tokenRoute("update", "config/identity", {
-    summary: "Sets which properties name the holders of tokens and are shown of them.",
+    summary: "Sets which properties of a login are its alias and its metadata.",
     operationId: "configure-identity-integration",
     answers: NO_CONTENT,
     input: IDENTITY_FIELDS,
@@ -100,7 +100,7 @@ const IDENTITY_ROUTES: readonly Route[] = [
 const CERTIFICATE_PATH = `config/certificate/${namedSegment("cert_name")}`;
 const CERTIFICATE_FIELDS = fieldSchema({
   cert_name: unread("string").describe("The name of the certificate"),
-  cloud_public_cert: sent(text()).describe("The certificate in PEM, or in base64 of it"),
+  cloud_public_cert: sent(text()).describe("The certificate in PEM, or base64 of it"),
   type: sent(text()).describe("`pkcs7` or `identity`: what it verifies"),
 });
 
@@ -168,7 +168,7 @@ const STS_PATH = `config/sts/${namedSegment("account_id")}`;
 const STS_FIELDS = fieldSchema({
   account_id: unread("string").describe("The id of the account"),
   sts_role: sent(text()).describe("The ARN of the role"),
-  external_id: sent(text()).describe("The external ID that the role's trust policy asks for; empty: none"),
+  external_id: sent(text()).describe("The external ID in the role's trust policy; empty for none"),
 });
 
 const STS_ROLE_VIEW = view<StsRole>({

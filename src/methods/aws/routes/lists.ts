@@ -53,7 +53,7 @@ function accessListRoutes(path: string, name: string): Route[] {
     }),
 
     showRoute(entryPath, {
-      summary: "Shows what is remembered of the logins of an instance.",
+      summary: "Shows the entry of an instance.",
       operationId: `read-${name}`,
       view: ENTRY_VIEW,
       read: (context) => {
@@ -63,7 +63,7 @@ function accessListRoutes(path: string, name: string): Route[] {
     }),
 
     removeRoute(entryPath, {
-      summary: "Forgets the logins of an instance.",
+      summary: "Deletes the entry of an instance.",
       operationId: `delete-${name}`,
       remove: (context) => {
         const { instanceId, list } = entryOf(context);
@@ -100,13 +100,13 @@ function denyListRoutes(path: string, name: string): Route[] {
       summary: "Denies a role tag.",
       operationId: `write-${name}`,
       answers: NO_CONTENT,
-      input: fieldSchema({ role_tag: unread("string").describe("The tag, as it is or as base64") }),
+      input: fieldSchema({ role_tag: unread("string").describe("The tag, plain or in base64") }),
       prepare: async (context) => readTagValue(tagOf(context)),
       handle: denyTag,
     }),
 
     removeRoute(entryPath, {
-      summary: "Takes a role tag off the deny list.",
+      summary: "Removes a role tag from the deny list.",
       operationId: `delete-${name}`,
       remove: (context) => cloudAuthOf(context).remove("denyList", tagOf(context)),
     }),
@@ -138,14 +138,14 @@ async function denyTag(context: CallContext<unknown, UnverifiedTag>) {
 function settingsRoutes(path: string, name: string, list: TidyList): Route[] {
   return [
     showRoute(path, {
-      summary: "Shows when ended entries of a list are removed.",
+      summary: "Shows the tidy settings of a list.",
       operationId: `read-${name}-tidy-settings`,
       view: TIDY_VIEW,
       read: (context) => cloudAuthOf(context).readTidy(list),
     }),
 
     tokenRoute("update", path, {
-      summary: "Sets when ended entries of a list are removed.",
+      summary: "Sets the tidy settings of a list.",
       operationId: `configure-${name}-tidy-operation`,
       answers: NO_CONTENT,
       input: TIDY_FIELDS,
@@ -158,7 +158,7 @@ function settingsRoutes(path: string, name: string, list: TidyList): Route[] {
     }),
 
     removeRoute(path, {
-      summary: "Deletes what was set.",
+      summary: "Deletes the tidy settings of a list.",
       operationId: `delete-${name}-tidy-settings`,
       remove: (context) => cloudAuthOf(context).deleteTidy(list),
     }),

@@ -35,7 +35,7 @@ const EXPLAIN_FIELDS = fieldSchema({
   identity: sent(text()).describe(
     "The identity document of the instance, as base64 or as JSON; it needs no signature here",
   ),
-  arn: sent(text()).describe("The ARN of a user, a role or an assumed role, in the place of a signed request"),
+  arn: sent(text()).describe("The ARN of a user, a role or an assumed role, instead of a signed request"),
   ...EXPLAINED_ADDRESS,
 });
 type Fields = Values<typeof EXPLAIN_FIELDS>;

@@ -47,7 +47,7 @@ export const ROLE_ROUTES: readonly Route[] = [
   }),
 
   tokenRoute("update", PATH, {
-    summary: "Makes or changes a role; fields that are not sent stay as they are.",
+    summary: "Creates or changes a role; fields that are not sent keep their values.",
     operationId: "write-auth-role",
     answers: DONE_OR_WARNED,
     input: ROLE_FIELDS,
@@ -108,18 +108,18 @@ async function writeRole(context: CallContext<unknown, RoleFields>): Promise<Res
 
 export const ROLE_TAG_FIELDS = fieldSchema({
   role: unread("string").describe("The name of the role"),
-  policies: sent(list()).describe("Policies out of those of the role; only `default` unless sent"),
-  max_ttl: sentDuration().describe("How long tokens live at most"),
-  instance_id: sent(text()).describe("The only instance that the tag is good for"),
-  allow_instance_migration: sent(flag(false)).describe("True: the instance may log in again after it was moved"),
-  disallow_reauthentication: sent(flag(false)).describe("True: an instance logs in once"),
+  policies: sent(list()).describe("Some of the policies of the role; only `default` if empty, all if not sent"),
+  max_ttl: sentDuration().describe("Maximum lifetime of tokens"),
+  instance_id: sent(text()).describe("The only instance that may use the tag"),
+  allow_instance_migration: sent(flag(false)).describe("True: the instance may log in again after a migration"),
+  disallow_reauthentication: sent(flag(false)).describe("True: an instance may log in only once"),
 });
 
 type TagFields = Values<typeof ROLE_TAG_FIELDS>;
 
 /** `role/:role/tag`: creates the value of a tag. Nothing is stored. */
 export const ROLE_TAG_ROUTE: Route = simpleRoute("update", `${PATH}/tag`, {
-  summary: "Makes the value of a tag that narrows what a role gives to an instance.",
+  summary: "Creates the value of a tag that narrows the rights of a role for an instance.",
   operationId: "write-role-tag",
   answers: dataAnswer({ tag_key: "string", tag_value: "string" }),
   input: ROLE_TAG_FIELDS,

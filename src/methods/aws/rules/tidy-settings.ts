@@ -17,7 +17,7 @@ export const DEFAULT_SAFETY_BUFFER = 72 * 3600;
 export const DEFAULT_TIDY: TidySettings = { safetyBuffer: DEFAULT_SAFETY_BUFFER, disablePeriodicTidy: false };
 
 export const TIDY_FIELDS = fieldSchema({
-  safety_buffer: sentDuration().describe("How long an entry stays after its end"),
+  safety_buffer: sentDuration().describe("Time from the end of an entry to its removal"),
   disable_periodic_tidy: sent(flag(false)).describe("True: entries are only removed on demand"),
 });
 
