@@ -43,8 +43,7 @@ export function unservedPathOf(c: AppContext): string {
   // A path that can't be decoded can contain a token in a form that is not recognized.
   if (!path.ok) return "<malformed>";
   const loaded = c.get("installation");
-  const below = loaded.ok && path.value.startsWith("auth/") ? path.value.slice("auth/".length) : null;
-  const mount = loaded.ok && below !== null ? loaded.value.mountServing(below) : undefined;
+  const mount = loaded.ok ? loaded.value.mountServing(path.value) : undefined;
   return unservedPath(path.value, mount && `auth/${mount.path}`);
 }
 

@@ -101,8 +101,7 @@ export interface FoundRoute extends RouteMatch {
 
 /** Returns the auth mount of a path, or null. For help, the path can also be that of the mount itself. */
 export function placeOfMount(tables: Tables, installation: Installation, { operation, path }: Asked): Place | null {
-  const below = path.slice("auth/".length);
-  const mount = installation.mountServing(operation === "help" ? `${below}/` : below);
+  const mount = installation.mountServing(operation === "help" ? `${path}/` : path);
   return mount ? { table: tables.ofMount(mount.type), mount: `auth/${mount.path}`, idPrefix: `${mount.type}-` } : null;
 }
 

@@ -75,9 +75,9 @@ interface Place {
 }
 
 function placeOf(c: AppContext, installation: Installation, path: string): Place {
-  const below = path.startsWith("auth/") ? path.slice("auth/".length) : null;
-  const mount = below === null ? undefined : installation.mountServing(below);
-  const mountPath = below === null ? `${path.split("/", 1)[0]}/` : mount ? `auth/${mount.path}` : "";
+  const mount = installation.mountServing(path);
+  const first = path.startsWith("auth/") ? "" : `${path.split("/", 1)[0]}/`;
+  const mountPath = mount ? `auth/${mount.path}` : first;
   const sent = path.slice(mountPath.length);
   const isUpdate = operationOf(c.get("head")) === "update";
   const updateAt = (at: string) =>

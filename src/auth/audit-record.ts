@@ -1,7 +1,6 @@
 import { currentTime, formatRfc3339 } from "../base/clock.ts";
 import type { Result } from "../base/result.ts";
 import type { Installation } from "../system/installation.ts";
-import type { Mount } from "../system/mount.ts";
 import {
   type AuditAuth,
   type AuditLine,
@@ -130,7 +129,7 @@ export class AuditRecord {
     const { data, path } = this.#subject;
     const installation = this.#installation;
     if (!installation || Object.keys(data).length === 0) return {};
-    const plain = methodAt(installation, path)?.config.auditNonHmacRequestKeys ?? [];
+    const plain = installation.mountServing(path)?.config.auditNonHmacRequestKeys ?? [];
     return { data: await auditData(installation, data, plain) };
   }
 
@@ -177,14 +176,10 @@ export class AuditRecord {
 
 /** Returns the mount of a path: an auth mount, or the first segment; null when no mount serves the path. */
 function mountOfPath(installation: Installation, path: string): string | null {
-  const method = methodAt(installation, path);
+  const method = installation.mountServing(path);
   if (method) return `auth/${method.path}`;
   const [first = ""] = path.split("/", 1);
   return FIXED_MOUNTS.has(first) ? `${first}/` : null;
-}
-
-function methodAt(installation: Installation, path: string): Mount | undefined {
-  return path.startsWith("auth/") ? installation.mountServing(path.slice("auth/".length)) : undefined;
 }
 
 const FIXED_MOUNTS: ReadonlySet<string> = new Set(["sys", "identity", "cubbyhole"]);

@@ -8,14 +8,7 @@ import { type Installation, refreshInstallation } from "../system/installation.t
 import { systemOf } from "../system/system.ts";
 import { sealBatchToken } from "../token/batch.ts";
 import { treeOf } from "../token/find-tree.ts";
-import {
-  customIdHashes,
-  MAX_ROW_ATTEMPTS,
-  type NewTokenIds,
-  newTokenIds,
-  rowGeneratedAt,
-  type TokenAddress,
-} from "../token/ids.ts";
+import { customIdHashes, MAX_ROW_ATTEMPTS, newTokenIds, rowGeneratedAt, type TokenAddress } from "../token/ids.ts";
 import type { TokenSpec } from "../token/record.ts";
 import { customIdsOf } from "../tree/custom-ids.ts";
 import { startTree } from "../tree/supply/start-tree.ts";
@@ -77,27 +70,15 @@ async function addChild(
     const address = { treeId: parent.treeId, row: ids.row };
     const reserved = await customId?.reserve(address);
     if (reserved?.ok === false) return reserved;
-    const added = await insert(env, spec, ids, parent);
-    if (!("above" in added) && added.ok) return added;
+    const inserted = await treeOf(env, parent.treeId)?.insert(spec, ids, parent.row);
+    noteChange(parent.treeId, currentTime());
+    if (inserted?.ok && inserted.value.kind === "created") return ok(authOfToken(inserted.value.token, ids.token));
     await customId?.release(address);
-    if (!("above" in added)) return added;
-    above = added.above;
+    if (!inserted?.ok) return inserted?.error.code === "unavailable" ? inserted : err(PARENT_GONE);
+    if (inserted.value.kind !== "row_taken") return err(PARENT_GONE);
+    above = inserted.value.above;
   }
   return err(NO_ROW);
-}
-
-/** Tries to write a child. With `above` the row was taken, and the next attempt needs a greater row number. */
-async function insert(
-  env: Env,
-  spec: TokenSpec,
-  ids: NewTokenIds,
-  parent: TokenAddress,
-): Promise<Result<AuthReply> | { readonly above: number }> {
-  const inserted = await treeOf(env, parent.treeId)?.insert(spec, ids, parent.row);
-  noteChange(parent.treeId, currentTime());
-  if (!inserted?.ok) return inserted?.error.code === "unavailable" ? inserted : err(PARENT_GONE);
-  if (inserted.value.kind === "row_taken") return { above: inserted.value.above };
-  return inserted.value.kind === "created" ? ok(authOfToken(inserted.value.token, ids.token)) : err(PARENT_GONE);
 }
 
 /** Returns the location hint for the tree of an orphan: the spec's, or the token mount's when no login creates it. */

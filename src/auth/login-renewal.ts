@@ -41,7 +41,7 @@ export async function loginTerms(
   }: { readonly env: Env; readonly installation: Installation; readonly methods: LoginRenewers },
   token: TokenView,
 ): Promise<Result<LoginTerms>> {
-  const mount = installation.mountServing(token.path.slice("auth/".length));
+  const mount = installation.mountServing(token.path);
   if (!token.login || !mount || issuerOf(mount) !== token.login.mount) {
     return refuse("the auth method that issued this token is disabled");
   }

@@ -26,7 +26,7 @@ export interface AtMount {
 
 /** Returns the auth mount of a request to a route of an auth method. @throws when no mount serves its path: a bug. */
 export function mountOf({ request, installation }: AtMount): Mount {
-  const mount = installation.mountServing(request.path.slice("auth/".length));
+  const mount = installation.mountServing(request.path);
   if (!mount) throw new Error("a route of an auth method has a mount");
   return mount;
 }

@@ -7,22 +7,21 @@ import { type Answered, type CallContext, type Route, simpleRoute } from "./rout
 import { dataAnswer, KEYS, NO_CONTENT, type RouteDescription } from "./route-description.ts";
 
 type Described = Pick<RouteDescription, "summary" | "operationId" | "parameters">;
+type Names = (context: CallContext, after: string, limit: number) => Promise<string[]>;
+
 /** Maximum number of names in one answer. */
 const MAX_NAMES = 10_000;
 
 const CUT = `There are more than ${MAX_NAMES} names; ask for the next ones with after=<the last name of this answer>`;
 
-/** Declares a list of names in order. */
-interface DeclaredList extends Described {
-  /** Returns at most `limit` names after `after`, in order. */
-  names(context: CallContext, after: string, limit: number): Promise<string[]>;
-}
-
 /**
  * Defines an endpoint that lists names in order. A page begins after the last name of the previous one: if the list
  * changes between two pages, no other name is skipped or repeated.
+ *
+ * @param declared `names` returns at most `limit` names after `after`, in order.
  */
-export function listRoute(path: string, { names, ...description }: DeclaredList): Route {
+export function listRoute(path: string, declared: Described & { names: Names }): Route {
+  const { names, ...description } = declared;
   return simpleRoute("list", path, {
     ...description,
     answers: KEYS,
@@ -38,15 +37,11 @@ export function listRoute(path: string, { names, ...description }: DeclaredList)
   });
 }
 
-/** Declares a record that is read. */
-interface DeclaredRecord<T> extends Described {
-  readonly view: View<T>;
-  /** Returns the record; null when there is none, which answers 404. */
-  read(context: CallContext): Promise<T | null>;
-}
-
-/** Defines an endpoint that shows a record. */
-export function showRoute<T>(path: string, { view, read, ...description }: DeclaredRecord<T>): Route {
+/** Defines an endpoint that shows a record. `read` returns null when there is none, which answers 404. */
+export function showRoute<T>(
+  path: string,
+  { view, read, ...description }: Described & { view: View<T>; read(context: CallContext): Promise<T | null> },
+): Route {
   return readRoute(path, {
     ...description,
     answers: dataAnswer(view.shape),
@@ -65,14 +60,11 @@ export function readRoute(
   return simpleRoute("read", path, { ...declared, input: NO_FIELDS });
 }
 
-/** Declares a record that is deleted. */
-interface DeclaredRemoval extends Described {
-  /** Safe to repeat. */
-  remove(context: CallContext): Promise<unknown>;
-}
-
-/** Defines an endpoint that deletes a record. */
-export function removeRoute(path: string, { remove, ...description }: DeclaredRemoval): Route {
+/** Defines an endpoint that deletes a record. `remove` is safe to repeat. */
+export function removeRoute(
+  path: string,
+  { remove, ...description }: Described & { remove(context: CallContext): Promise<unknown> },
+): Route {
   return simpleRoute("delete", path, {
     ...description,
     answers: NO_CONTENT,

@@ -87,11 +87,13 @@ export class Installation {
     return this.#mountsByPath.get(path);
   }
 
-  /** The mount that serves `path` (below `auth/`); the one with the longest path if there are several. */
+  /** Returns the auth mount of a full path (`auth/…`), if any; the one with the longest path if there are several. */
   mountServing(path: string): Mount | undefined {
+    if (!path.startsWith("auth/")) return undefined;
+    const start = "auth/".length;
     let found: Mount | undefined;
-    for (let slash = path.indexOf("/"); slash >= 0; slash = path.indexOf("/", slash + 1)) {
-      found = this.#mountsByPath.get(path.slice(0, slash + 1)) ?? found;
+    for (let slash = path.indexOf("/", start); slash >= 0; slash = path.indexOf("/", slash + 1)) {
+      found = this.#mountsByPath.get(path.slice(start, slash + 1)) ?? found;
     }
     return found;
   }
