@@ -1,22 +1,14 @@
 import type { Refusal } from "../../client/types.ts";
-import { AuditRecord } from "../auth/audit-record.ts";
+import { AuditRecord, type AuditSubject } from "../auth/audit-record.ts";
 import { openInstallation } from "../auth/initialize.ts";
 import { err, type Failure, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
-import type { Operation } from "../policy/acl.ts";
 import type { Installation } from "../system/installation.ts";
 import type { AuditNotes } from "../wire/audit.ts";
 import { failureOfException, toWire } from "../wire/failure.ts";
 
 /** A call of another Worker, for the audit log. */
-export interface Asked {
-  /** "unknown" for an invalid call. */
-  readonly operation: Operation | "unknown";
-  readonly path: string;
-  readonly clientAddress: string | null;
-  /** "" without one. */
-  readonly token: string;
-  readonly data: Readonly<Record<string, unknown>>;
+export interface Asked extends Omit<AuditSubject, "notes"> {
   /** True when the call changes something. It is then logged before it acts. */
   readonly acts: boolean;
 }
@@ -39,14 +31,10 @@ export function audited<T>(
   return work;
 }
 
-async function answerOnRecord<T>(
-  env: Env,
-  { operation, path, clientAddress, token, data, acts }: Asked,
-  answer: Answer<T>,
-): Promise<Result<T>> {
+async function answerOnRecord<T>(env: Env, { acts, ...asked }: Asked, answer: Answer<T>): Promise<Result<T>> {
   const id = crypto.randomUUID();
   const notes: AuditNotes = {};
-  const record = new AuditRecord("rpc", id, { operation, path, clientAddress, token, data, notes });
+  const record = new AuditRecord("rpc", id, { ...asked, notes });
   let result: Result<T>;
   try {
     const loaded = await openInstallation(env);

@@ -16,6 +16,7 @@ import type { Env } from "../env.ts";
 import { loadActiveEntity, policiesOfEntity } from "../identity/standing.ts";
 import type { AccessRequest } from "../policy/acl.ts";
 import type { Installation } from "../system/installation.ts";
+import type { Call } from "../token/decide.ts";
 import type { AuditNotes } from "../wire/audit.ts";
 import { exact, exactInteger, exactString, oneOf, shortString } from "../wire/exact-fields.ts";
 import { fieldSchema, isObject, readValues, sent } from "../wire/fields.ts";
@@ -87,7 +88,7 @@ export class TokenAuthority extends WorkerEntrypoint<Env> implements TokenAuthor
   async #authorize(
     installation: Installation,
     text: string,
-    request: ReadRequest,
+    request: Call,
     notes: AuditNotes,
   ): Promise<Result<Allowed>> {
     const presented = text === "" ? null : await readToken(this.env, installation, text);
@@ -132,14 +133,8 @@ const REQUEST = fieldSchema({
   clientAddress: sent(shortString("must be a string", MAX_ADDRESS_LENGTH)),
 });
 
-/** A request in the terms of policies, and its client address. */
-interface ReadRequest {
-  readonly access: AccessRequest;
-  readonly clientAddress: string | null;
-}
-
 /** Reads the request of another Worker. Its types exist only at compile time, so the values are checked. */
-function readAuthorizeRequest(request: unknown): Result<ReadRequest> {
+function readAuthorizeRequest(request: unknown): Result<Call> {
   if (!isObject(request)) return refuse("invalid request: it");
   const parsed = readValues(REQUEST, request);
   if (!parsed.ok) return refuse(`invalid request: ${parsed.error.name}`);
