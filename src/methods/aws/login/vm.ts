@@ -119,13 +119,16 @@ async function proveDocument(
   registered: readonly RegisteredCertificate[],
   { identity = "", signature = "", pkcs7 = "" }: LoginFields,
 ): Promise<Result<IdentityDocument>> {
-  const pair = "a tuple containing the instance identity document and its SHA256 RSA signature";
   const allowSha1 = env.ALLOW_SHA1_SIGNATURES === "true";
   let document: Result<IdentityDocument>;
   if (pkcs7 === "" && identity === "" && signature === "") {
-    document = refuse(`either pkcs7 or ${pair} needs to be provided`);
+    document = refuse(
+      "either pkcs7 or a tuple containing the instance identity document and its SHA256 RSA signature needs to be provided",
+    );
   } else if (pkcs7 !== "" && identity !== "" && signature !== "") {
-    document = refuse(`both pkcs7 and ${pair} is supplied; provide only one`);
+    document = refuse(
+      "both pkcs7 and a tuple containing the instance identity document and its SHA256 RSA signature is supplied; provide only one",
+    );
   } else if (pkcs7 !== "") {
     document = await verifyPkcs7(pkcs7, registered, { allowSha1 });
   } else {
