@@ -5,8 +5,7 @@ import { importKeys, type Keys, sealedWithVersion, sealKeyRing } from "../crypto
 import type { Acl } from "../policy/acl.ts";
 import { QuotaTable } from "../quota/quota-table.ts";
 import type { TakesPages } from "../storage/stored-object.ts";
-import { copyLimits, useOfCopy } from "./copy-age.ts";
-import { CopySource } from "./copy-source.ts";
+import { CopySource, copyLimits, useOfCopy } from "./copy-age.ts";
 import { type CustomIdFilter, changedFilter } from "./custom-id-filter.ts";
 import type { SystemEnv } from "./env.ts";
 import { reportKeyUse } from "./key-rotation.ts";

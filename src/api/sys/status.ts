@@ -9,7 +9,7 @@ import type { Env } from "../../env.ts";
 import { identityOf } from "../../identity/stubs.ts";
 import { accessorShard } from "../../listing/accessor-shard.ts";
 import { shardNumbers } from "../../listing/accessor-shard-number.ts";
-import { staleCopyAgeMs } from "../../system/copy-source.ts";
+import { staleCopyAgeMs } from "../../system/copy-age.ts";
 import { type Installation, installationAgeMs } from "../../system/installation.ts";
 import { systemOf } from "../../system/system.ts";
 import { tidyOf } from "../../tidy/tidy.ts";

@@ -1,7 +1,6 @@
 import { currentTime } from "../../../base/clock.ts";
 import { GenerationalCache } from "../../../base/generational-cache.ts";
-import { copyLimits } from "../../../system/copy-age.ts";
-import { CopySource } from "../../../system/copy-source.ts";
+import { CopySource, copyLimits } from "../../../system/copy-age.ts";
 import type { CloudAccess } from "../clients/client.ts";
 import type { CloudAuth } from "./cloud-auth.ts";
 import {
