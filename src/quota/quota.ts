@@ -1,3 +1,5 @@
+import { err, ok, type Result } from "../base/result.ts";
+
 /** A rate limit for each client: an IPv4 address, or the /64 network of an IPv6 address (`clientNetwork`). */
 export interface RateLimit {
   /** Requests in an interval. Rounded to a whole number of at least 1 when requests are counted. */
@@ -53,3 +55,115 @@ export const LOGIN_LIMIT: RateLimit = { rate: 1000, interval: 10, blockInterval:
 
 /** Limit of calls that only the init token protects: to initialise, to restore, and to generate a root token. */
 export const INIT_LIMIT: RateLimit = { rate: 10, interval: 60, blockInterval: 0 };
+
+/** A quota as a client writes it. */
+export interface QuotaWrite {
+  readonly name: string;
+  readonly path: string;
+  readonly role: string;
+  readonly rate: number;
+  /** Seconds; 0 means 1. */
+  readonly interval: number;
+  /** Seconds. */
+  readonly blockInterval: number;
+  /** undefined: true for a quota of the whole installation, else false, as in the reference. */
+  readonly inheritable: boolean | undefined;
+}
+
+/** A mount that a quota can be for. */
+export interface QuotaPlace {
+  /** With a slash at the end, as in `auth/aws/`. */
+  readonly path: string;
+  /** True when clients log in there by the name of a role. */
+  readonly hasRoles: boolean;
+}
+
+/** Maximum number of quotas: every isolate has a copy of all of them. */
+const MAX_QUOTAS = 500;
+const MAX_RATE = 1_000_000_000;
+/** Maximum interval and block (seconds): one day, so that operators who block themselves get access again. */
+const MAX_SECONDS = 24 * 3600;
+const MAX_NAME_LENGTH = 128;
+const MAX_PATH_LENGTH = 512;
+const MAX_ROLE_LENGTH = 512;
+const MAX_EXEMPT_PATHS = 200;
+
+/**
+ * Returns the quota of a write, which replaces one with its name. The order of the checks and the messages are the
+ * reference's. The bounds on sizes are additions.
+ *
+ * @param places all mounts.
+ * @param others all quotas with other names.
+ */
+export function newQuota(
+  write: QuotaWrite,
+  places: readonly QuotaPlace[],
+  others: readonly RateLimitQuota[],
+  revision: number,
+): Result<RateLimitQuota, string> {
+  const { name, rate, blockInterval } = write;
+  const interval = write.interval || 1;
+  if (!(rate > 0) || rate > MAX_RATE) return err("'rate' is invalid");
+  if (interval < 0 || interval > MAX_SECONDS) return err(`interval must be from 1 to ${MAX_SECONDS} seconds`);
+  if (blockInterval < 0 || blockInterval > MAX_SECONDS) {
+    return err(`block_interval must be from 0 to ${MAX_SECONDS} seconds`);
+  }
+  if (write.path.length > MAX_PATH_LENGTH || write.role.length > MAX_ROLE_LENGTH) {
+    return err(`path and role have at most ${MAX_PATH_LENGTH} characters`);
+  }
+  if (name.length > MAX_NAME_LENGTH) return err(`the name has at most ${MAX_NAME_LENGTH} characters`);
+  if (others.length >= MAX_QUOTAS) return err(`there may be at most ${MAX_QUOTAS} quotas`);
+  const target = readTarget(write, places);
+  if (!target.ok) return target;
+  const same = others.find((other) => isSameTarget(other, target.value));
+  if (same) return err(`quota rule with similar properties exists under the name "${same.name}"`);
+  const inheritable = write.inheritable ?? target.value.mountPath === "";
+  return ok({ name, ...target.value, rate, interval, blockInterval, inheritable, revision });
+}
+
+type Target = Pick<RateLimitQuota, "mountPath" | "pathSuffix" | "role">;
+
+function readTarget(write: QuotaWrite, places: readonly QuotaPlace[]): Result<Target, string> {
+  const { role } = write;
+  const path = `${write.path.replace(/\/+$/, "")}/`.replace(/^\/+/, "");
+  const place = path === "" ? null : placeOf(path, places);
+  if (path !== "" && !place) return err("invalid mount path: no mount serves it");
+  const mountPath = place?.path ?? "";
+  const pathSuffix = path.slice(mountPath.length).replace(/\/$/, "");
+  if (role === "") return ok({ mountPath, pathSuffix, role });
+  if (pathSuffix !== "") {
+    return err(
+      "Quotas cannot contain both a path suffix and a role. If a role is provided, path must be a valid auth mount with a concept of roles",
+    );
+  }
+  if (!mountPath.startsWith("auth/")) {
+    return err(
+      `Mount path "${mountPath}" is not a valid auth method and therefore unsuitable for use with role-based quotas`,
+    );
+  }
+  if (!place?.hasRoles) return err(`Mount path "${mountPath}" does not support use with role-based quotas`);
+  return ok({ mountPath, pathSuffix, role });
+}
+
+function placeOf(path: string, places: readonly QuotaPlace[]): QuotaPlace | null {
+  const serving = places.filter((place) => path.startsWith(place.path));
+  return serving.sort((a, b) => b.path.length - a.path.length)[0] ?? null;
+}
+
+function isSameTarget(a: Target, b: Target): boolean {
+  return a.mountPath === b.mountPath && a.pathSuffix === b.pathSuffix && sameRole(a.role, b.role);
+}
+
+/** Compares names of roles. In every auth method they are compared without regard to case. */
+function sameRole(a: string, b: string): boolean {
+  return a.toLowerCase() === b.toLowerCase();
+}
+
+/** Returns the configuration, or why it is refused. */
+export function checkQuotaConfig(config: QuotaConfig): Result<QuotaConfig, string> {
+  if (config.exemptPaths.length > MAX_EXEMPT_PATHS) return err(`at most ${MAX_EXEMPT_PATHS} paths can be exempt`);
+  if (config.exemptPaths.some((path) => path.length > MAX_PATH_LENGTH)) {
+    return err(`an exempt path has at most ${MAX_PATH_LENGTH} characters`);
+  }
+  return ok(config);
+}

@@ -1,6 +1,6 @@
 import { readLocationHint } from "../base/location.ts";
 import { err, ok, type Result, refuse } from "../base/result.ts";
-import type { QuotaPlace } from "../quota/rules.ts";
+import type { QuotaPlace } from "../quota/quota.ts";
 import {
   issuerOf,
   type Mount,

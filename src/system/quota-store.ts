@@ -1,6 +1,13 @@
 import { ok, type Result, refuse } from "../base/result.ts";
-import { DEFAULT_QUOTA_CONFIG, type QuotaConfig, type RateLimitQuota } from "../quota/quota.ts";
-import { checkQuotaConfig, newQuota, type QuotaPlace, type QuotaWrite } from "../quota/rules.ts";
+import {
+  checkQuotaConfig,
+  DEFAULT_QUOTA_CONFIG,
+  newQuota,
+  type QuotaConfig,
+  type QuotaPlace,
+  type QuotaWrite,
+  type RateLimitQuota,
+} from "../quota/quota.ts";
 import { SealedTable, type TableShape } from "../storage/sealed-table.ts";
 import { columnOf, RANDOM_REVISION, storedJson } from "../storage/tables.ts";
 import { SystemStore } from "./part-versions.ts";

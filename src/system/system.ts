@@ -1,7 +1,6 @@
 import { within } from "../base/location.ts";
 import type { Result } from "../base/result.ts";
-import type { QuotaConfig, RateLimitQuota } from "../quota/quota.ts";
-import type { QuotaWrite } from "../quota/rules.ts";
+import type { QuotaConfig, QuotaWrite, RateLimitQuota } from "../quota/quota.ts";
 import { RowSeals, type SealPosition, type SealStep } from "../storage/row-seals.ts";
 import { StoredObject } from "../storage/stored-object.ts";
 import { Tables } from "../storage/tables.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { checkQuotaConfig, newQuota, type QuotaWrite } from "../../../src/quota/rules.ts";
+import { checkQuotaConfig, newQuota, type QuotaWrite } from "../../../src/quota/quota.ts";
 
 const PLACES = [
   { path: "sys/", hasRoles: false },
