@@ -8,7 +8,12 @@ import { CustomIdStore, changedFilter, mayContain } from "../../../src/system/cu
 import { loadInstallation, refreshInstallation } from "../../../src/system/installation.ts";
 import { PartVersionStore } from "../../../src/system/part-versions.ts";
 import { System, systemOf } from "../../../src/system/system.ts";
-import { SYSTEM_MIGRATIONS } from "../../../src/system/system-stores.ts";
+import {
+  fillNewInstallation,
+  readSnapshot,
+  SYSTEM_MIGRATIONS,
+  systemStores,
+} from "../../../src/system/system-stores.ts";
 import { atCalls, callsTo, failing, holdAlarms } from "../../support/calls.ts";
 import { crash } from "../../support/objects.ts";
 import { rowsOf } from "../../support/rows.ts";
@@ -264,5 +269,21 @@ it("the filter of custom ids grows by a layer when the last one is full, and tak
       [1, 1],
     ]);
     expect([lets(key), lets(other)]).toEqual([true, true]);
+  });
+});
+
+it("while the key ring does not open, an isolate gets the wrapped keys alone, and the other parts later", async () => {
+  await runInDurableObject(bindings.CLOUD_AUTH.getByName("an installation"), (_, { storage: { sql } }) => {
+    new Tables(sql, SYSTEM_MIGRATIONS).create();
+    const stores = systemStores(sql, new RowSeals("", () => null), bindings);
+    fillNewInstallation(stores);
+    const whole = readSnapshot(stores, null, true);
+    expect(Object.keys(readSnapshot(stores, null, false)?.parts ?? {})).toEqual(["keys"]);
+    stores.quotas.delete("none");
+    const sealed = readSnapshot(stores, whole?.versions ?? null, false);
+    expect([Object.keys(sealed?.parts ?? {}), sealed?.versions]).toEqual([["keys"], whole?.versions]);
+    const opened = readSnapshot(stores, sealed?.versions ?? null, true);
+    expect(Object.keys(opened?.parts ?? {})).toEqual(["quotas"]);
+    expect(readSnapshot(stores, opened?.versions ?? null, true)).toBeNull();
   });
 });
