@@ -1,7 +1,7 @@
 import { type Parameters, policyPathOf, queryOf, TEAMS_BASE } from "./href.ts";
 import { type Answer, done, failed, type Problem, type Refusal } from "./result.ts";
 
-/** How long an answer may take. The longest calls are pages over many trees. */
+/** Longest wait for an answer (ms). The longest calls are pages over many trees. */
 const TIMEOUT_MS = 30_000;
 
 export type Query = Parameters;
@@ -28,7 +28,7 @@ export interface CallOptions {
   readonly method?: "GET" | "POST" | "PATCH" | "DELETE";
   /** Content type of the body, where it is not the API's default. */
   readonly contentType?: string;
-  /** Ends the call when the page that made it is gone. */
+  /** Ends the call when its page is left. */
   readonly signal?: AbortSignal;
 }
 
@@ -49,7 +49,7 @@ export class Api {
     return answer.ok ? done(answer.value.data) : answer;
   }
 
-  /** The names of a list; none when there is nothing, which the API answers with 404. */
+  /** The names of a list; none for a 404, the API's answer for an empty list. */
   async list(path: string): Promise<Answer<readonly string[]>> {
     const answer = await this.read<{ readonly keys: readonly string[] }>(path, { list: true });
     if (!answer.ok) return answer.problem.status === 404 ? done([]) : answer;
@@ -62,7 +62,7 @@ export class Api {
     if (!answer.ok) return answer;
     const body = parse(answer.value);
     if (typeof body !== "object" || body === null) return done({ data: {} as T });
-    // Some answers about the service stand outside the envelope.
+    // Some answers about the service have no envelope.
     return done("data" in body || "auth" in body ? (body as Envelope<T>) : { data: body as T });
   }
 
@@ -129,10 +129,10 @@ export class Api {
   }
 }
 
-/** What a method is for the policies. */
+/** The operation of a method in policies. */
 const OPERATIONS: Readonly<Record<string, string>> = { GET: "read", POST: "update", PATCH: "patch", DELETE: "delete" };
 /**
- * True for an answer that the policies of the token can be the reason of: the interface of teams answers 404 for what they refuse.
+ * True for an answer that the token's policies may have caused: the Terraform interface answers their refusal with 404.
  * A refusal to explain is not explained.
  */
 function mayBeRefusal({ status }: Problem, path: string): boolean {
@@ -157,7 +157,7 @@ function messagesOf(body: unknown): readonly string[] | null {
   return messages.length > 0 ? messages : null;
 }
 
-/** A message as it stands, or what an error of the interface of teams says. */
+/** The message of an error, of either interface. */
 function messageOf(error: unknown): string {
   if (typeof error === "string") return error;
   const detail = typeof error === "object" && error !== null && "detail" in error ? error.detail : "";

@@ -26,11 +26,7 @@ import { TokensPage } from "./pages/tokens.tsx";
 import { go, type Place, partsOf, usePlace } from "./router.ts";
 import { SearchButton } from "./search/palette.tsx";
 import { mayDo, type Session, SessionContext, useSession, useSessionState } from "./session.ts";
-import { Empty } from "./ui/controls.tsx";
-import { Icon } from "./ui/icons.tsx";
-import { keepFocus } from "./ui/keep-focus.ts";
-import { PageHead } from "./ui/page-head.tsx";
-import { useNow } from "./ui/time.tsx";
+import { Empty, Icon, keepFocus, PageHead, useNow } from "./ui/index.ts";
 
 /** With less time left than this, the end of the session is shown as a warning. */
 const ENDING_SECONDS = 300;
@@ -49,15 +45,15 @@ export function App() {
 
 function Shell() {
   const session = useSession();
-  // Before the place is read: a page that the token may not see is not asked for.
+  // Before the place is read, so that no refused page is loaded.
   useState(() => beginWhereAllowed(session));
   const place = usePlace();
   const parts = partsOf(place);
   const page = parts[0] ?? "";
   const nav = useRef<HTMLElement>(null);
-  // The sign-in is gone, and the focus with it.
+  // The sign-in form had the focus.
   useEffect(() => document.getElementById("main")?.focus(), []);
-  // On a narrow screen the links are in one line, of which a part is in view.
+  // On a narrow screen the links are in one scrolling line.
   useEffect(() => {
     const current = nav.current?.querySelector<HTMLElement>(`a[href="${href(page === "" ? [] : [page])}"]`);
     if (nav.current && current) nav.current.scrollLeft = current.offsetLeft - nav.current.clientWidth / 3;
@@ -96,7 +92,7 @@ function beginWhereAllowed(session: Session): void {
 function pageAt([name = "", item = "", below = ""]: readonly string[], { query }: Place): ComponentChildren {
   switch (name) {
     case "":
-      // From the forest into a method the map stays: only what is drawn of it changes.
+      // From the forest into a method the map stays loaded.
       return <ForestPage key={query.get("token") ?? ""} query={query} />;
     case "tokens":
       return item === "" ? <TokensPage query={query} /> : <TokenPage key={item} accessor={item} />;

@@ -1,10 +1,10 @@
-/** How long (ms) an answer counts: policies may change while a session lasts. */
+/** How long an answer is used (ms): policies may change during a session. */
 const FRESH_MS = 30_000;
 
-/** Asks what the token may do on paths; null when the server does not say. */
+/** Asks for the token's capabilities on paths; null when the server refuses. */
 type AskServer = (paths: readonly string[]) => Promise<Readonly<Record<string, readonly string[]>> | null>;
 
-/** What the policies of a token allow, by path. Paths that are asked for together are asked for in one call. */
+/** The capabilities of a token by path. Questions of one moment are joined into one call. */
 export class Capabilities {
   readonly #askServer: AskServer;
   readonly #known = new Map<string, { readonly has: readonly string[]; readonly at: number }>();
@@ -14,12 +14,12 @@ export class Capabilities {
     this.#askServer = askServer;
   }
 
-  /** The capabilities on a path; undefined where they are not known. */
+  /** The capabilities on a path; undefined when unknown. */
   of(path: string): readonly string[] | undefined {
     return this.#known.get(path)?.has;
   }
 
-  /** Asks about the paths that are not known, or were asked for too long ago. What the server does not say stays unknown. */
+  /** Asks about paths whose capabilities are unknown or too old. A refused question leaves them unknown. */
   async ask(paths: readonly string[]): Promise<void> {
     const oldest = Date.now() - FRESH_MS;
     const wanted = paths.filter((path) => (this.#known.get(path)?.at ?? 0) <= oldest);
@@ -31,7 +31,7 @@ export class Capabilities {
 
   #begin(): { readonly paths: Set<string>; readonly done: Promise<void> } {
     const paths = new Set<string>();
-    // All parts of a page ask after the same picture.
+    // The parts of a page ask in the same moment.
     const done = new Promise((resolve) => setTimeout(resolve)).then(async () => {
       this.#next = null;
       const answer = await this.#askServer([...paths]);

@@ -3,7 +3,7 @@ export const BASE = "/ui/";
 
 export type Parameters = Readonly<Record<string, string | number | boolean | undefined>>;
 
-/** A query with the question mark; "" without parameters. Those without a value are left out, each line of a value is one of its own. */
+/** A query with its question mark; "" without parameters. Empty values are left out; each line of a value is a parameter. */
 export function queryOf(parameters: Parameters): string {
   const words = Object.entries(parameters).flatMap(([name, value = ""]) =>
     String(value)
@@ -21,8 +21,8 @@ export const href = (parts: readonly string[], parameters: Parameters = {}): str
 /** A path with each part encoded: names hold slashes and spaces. */
 export const pathOf = (...parts: readonly string[]): string => parts.map(encodeURIComponent).join("/");
 
-/** Where the interface of teams is. */
+/** Paths of the Terraform interface. */
 export const TEAMS_BASE = /^\/api\/v2\//;
 
-/** A path of `Api.call` as policies have it. */
+/** The path of a call as policies name it. */
 export const policyPathOf = (path: string): string => decodeURIComponent(path.replace(TEAMS_BASE, ""));

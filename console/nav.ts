@@ -1,6 +1,6 @@
 import type { Needs } from "./needs.ts";
 import { ASKED_PATHS, mayDo, type Session } from "./session.ts";
-import type { IconName } from "./ui/icons.tsx";
+import type { IconName } from "./ui/index.ts";
 
 /** A page that the navigation leads to. */
 export interface NavItem {

@@ -1,4 +1,4 @@
-/** What a call to the API came to. */
+/** The result of a call to the API. */
 export type Answer<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: Problem };
 
 /** Why a call failed, in the words of the server. */
@@ -8,7 +8,7 @@ export interface Problem {
   readonly messages: readonly string[];
   /** As in the audit log; "" when the server did not say. */
   readonly requestId: string;
-  /** Asks why the policies refused it; null when they did not, or this may not be asked. */
+  /** Asks why the policies refused it; null when they did not, or the question is refused. */
   readonly explain?: () => Promise<Refusal | null>;
 }
 
@@ -18,7 +18,7 @@ export interface Refusal {
   readonly message: string;
   readonly operation: string;
   readonly path: string;
-  /** A policy that would allow it; null where none that is added can. */
+  /** A policy that would allow it; null when no additional policy can. */
   readonly hcl: string | null;
 }
 

@@ -1,11 +1,11 @@
 import { useLayoutEffect, useState } from "preact/hooks";
 import { BASE } from "./href.ts";
 
-/** Where the user is: the path below `/ui/`, and the query that pages keep their filters in. */
+/** The current page: the path below `/ui/`, and the query, in which pages keep their filters. */
 export interface Place {
   readonly path: string;
   readonly query: URLSearchParams;
-  /** Grows when the user follows a link to the page that is shown, which is then loaded again. */
+  /** Incremented when the user follows a link to the current page, which reloads it. */
   readonly visit: number;
 }
 
@@ -33,7 +33,7 @@ export function go(address: string, how: "push" | "replace" = "push"): void {
 /** The place, kept up to date. Links to pages of the console are followed without loading it again. */
 export function usePlace(): Place {
   const [place, setPlace] = useState(currentPlace);
-  // Before the first picture: a link that is clicked earlier would load the page, and the token would be lost.
+  // Before the first paint: an earlier click on a link would reload the page and lose the token.
   useLayoutEffect(() => {
     const update = (): void => setPlace(currentPlace());
     const follow = (event: MouseEvent): void => {

@@ -25,23 +25,23 @@ export interface Self {
   readonly explicit_max_ttl: number;
 }
 
-/** With what somebody signs in. */
+/** A credential for the sign-in. */
 export type Credential =
   | { readonly kind: "token" | "wrapping token"; readonly token: string }
   /** A token that another issuer has signed, for the auth method `mount`. */
   | { readonly kind: "jwt"; readonly mount: string; readonly role: string; readonly token: string };
 
-/** Somebody who is signed in. */
+/** The session of the signed-in user. */
 export interface Session {
   readonly api: Api;
   readonly self: Self;
   readonly capabilities: Capabilities;
   renew(): Promise<Answer<Self>>;
-  /** With `revoke` the session goes on when the server has not revoked the token. */
+  /** With `revoke`, the session stays when the revocation fails. */
   signOut(options: { readonly revoke: boolean }): Promise<Answer<void>>;
 }
 
-/** Paths that the console works with; what it may not do there it shows as refused. */
+/** Paths whose capabilities decide which pages are shown as refused. */
 export const ASKED_PATHS = {
   tokens: "sys/tokens",
   summary: "sys/tokens/summary",
@@ -74,12 +74,12 @@ async function lookUp(api: Api): Promise<Answer<Pick<Session, "self" | "capabili
     });
     return answer.ok ? answer.value.data : null;
   });
-  // Without the right to ask, nothing is known; each page then shows what the server says.
+  // A refused question leaves the capabilities unknown; each page then shows the server's refusals.
   await capabilities.ask(Object.values(ASKED_PATHS));
   return done({ self: self.value, capabilities });
 }
 
-/** The token that a wrapping token stands for. */
+/** The token inside a wrapping token. */
 async function unwrap(token: string): Promise<Answer<string>> {
   const answer = await new Api(token).call<{ readonly token?: string } | null>("sys/wrapping/unwrap", { body: {} });
   if (!answer.ok) return answer;
@@ -88,7 +88,7 @@ async function unwrap(token: string): Promise<Answer<string>> {
   return failed({ status: 0, messages: ["What was wrapped is no token. It is used up now."], requestId: "" });
 }
 
-/** The token that a login by a method gives. */
+/** The token from a login by a method. */
 async function logIn(mount: string, role: string, jwt: string): Promise<Answer<string>> {
   const answer = await new Api("").call(`auth/${pathOf(...mount.split("/"))}/login`, { body: { role, jwt } });
   return answer.ok ? done(answer.value.auth?.client_token ?? "") : answer;
@@ -101,14 +101,14 @@ function tokenOf(credential: Credential): Promise<Answer<string>> {
 
 export interface SessionState {
   readonly session: Session | null;
-  /** True while a token that this tab kept is looked up. */
+  /** True while the token that this tab kept is looked up. */
   readonly starting: boolean;
-  /** Why the last session ended, when not by its user. */
+  /** Why the last session ended; "" when the user ended it. */
   readonly ended: string;
   signIn(credential: Credential, keep: boolean): Promise<Answer<void>>;
 }
 
-/** Holds who is signed in. The token stays in memory, and in the tab's storage only if asked. */
+/** The state of the session. The token stays in memory, and in the tab's storage only on request. */
 export function useSessionState(): SessionState {
   const [token, setToken] = useState(() => window.sessionStorage.getItem(STORED) ?? "");
   const [known, setKnown] = useState<Pick<Session, "self" | "capabilities"> | null>(null);
@@ -124,7 +124,7 @@ export function useSessionState(): SessionState {
     setEnded(why);
   }, []);
 
-  // A 403 can mean that the policies refuse this, or that the token is gone: a look-up of the token decides.
+  // A 403 means that the policies refuse, or that the token has ended: a look-up of the token decides.
   const onRefused = useCallback(async () => {
     if (checking.current || token === "") return;
     checking.current = true;
@@ -207,7 +207,7 @@ export function mayDo({ capabilities }: Session, ...needs: Needs): boolean {
   return missingOf(needs, capabilities.of(needs[0])).length === 0;
 }
 
-/** Why the policies refuse something; "" where they allow it, where that is not known, or where nothing is needed. */
+/** Why the policies refuse an action; "" when they allow it, when that is unknown, and without needs. */
 export function useRefusal(needs: Needs | null): string {
   const { capabilities } = useSession();
   const [, draw] = useState(0);

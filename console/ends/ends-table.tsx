@@ -1,8 +1,7 @@
 import { count } from "../format.ts";
 import type { GroupBy } from "../tokens/group.ts";
 import { GroupName } from "../tokens/group-table.tsx";
-import { DataTable } from "../ui/data-table.tsx";
-import { Time } from "../ui/time.tsx";
+import { DataTable, Time } from "../ui/index.ts";
 import type { Ends } from "./groups.ts";
 import type { Span } from "./span.ts";
 
@@ -10,13 +9,13 @@ interface EndsTableProps {
   readonly ends: Ends;
   readonly span: Span;
   readonly by: GroupBy;
-  /** The filter of the page that lists the tokens of all groups. */
+  /** The filter for the tokens of all groups. */
   readonly filter: Readonly<Record<string, string>>;
   /** The colour of a group in the picture beside the table. */
   readonly hueOf: (group: string) => string;
 }
 
-/** Whose tokens end: each group with its number and the end of the bar in which the first one ends. */
+/** Groups of ending tokens, with their numbers and the end of the first bar that has some. */
 export function EndsTable({ ends, span, by, filter, hueOf }: EndsTableProps) {
   const others = ends.other.count > 0 ? [{ key: "", ...ends.other }] : [];
   return (

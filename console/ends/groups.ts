@@ -7,7 +7,7 @@ export interface EndingGroup {
   readonly parts: readonly number[];
 }
 
-/** Which tokens end when, and whose: exact, what is in no group that is named included. */
+/** Numbers of ending tokens by bar and group; exact, with the tokens of unnamed groups in `other`. */
 export interface Ends {
   readonly total: number;
   readonly parts: readonly number[];
@@ -25,7 +25,7 @@ export function hoursInBars(span: Span, hours: readonly { readonly key: string; 
   return inBars;
 }
 
-/** What a bar is made of: the first groups by a colour each, all others by one. A token that is in several groups is in each. */
+/** The parts of a bar: a colour for each of the first groups, one for all others. A token counts in each of its groups. */
 export function partsOfBar(
   { groups, other }: Ends,
   at: number,

@@ -18,7 +18,7 @@ const SHAPES: Readonly<Record<Range, { readonly bars: number; readonly step: num
   month: { bars: 30, step: DAY, barText: "A bar is one day" },
 };
 
-/** A time that is looked at, in ms, and the bars that it is divided into. */
+/** A period (ms) and its bars. */
 export interface Span {
   readonly from: number;
   readonly until: number;

@@ -1,4 +1,4 @@
-import { Segments } from "../ui/controls.tsx";
+import { Segments } from "../ui/index.ts";
 import type { ColourBy } from "./colour.ts";
 
 const COLOURS: readonly (readonly [ColourBy, string])[] = [
@@ -14,7 +14,7 @@ interface ColourChoiceProps {
   readonly onChange: (colour: ColourBy) => void;
 }
 
-/** What the areas of a map are coloured by. */
+/** The choice of a map's colours. */
 export function ColourChoice({ colour, onChange }: ColourChoiceProps) {
   return <Segments legend="Colour by" options={COLOURS} value={colour} onChange={onChange} />;
 }

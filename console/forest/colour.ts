@@ -7,7 +7,7 @@ const HUES = 8;
 
 const HOUR = 3_600_000;
 
-/** The class of what has no colour of its own. */
+/** The class of areas without a colour of their own. */
 export const OTHER_HUE = "hue-rest";
 
 /** The category of an area that stands for many tokens. */
@@ -22,7 +22,7 @@ const ENDS: readonly (readonly [label: string, withinMs: number])[] = [
   ["later", Number.POSITIVE_INFINITY],
 ];
 
-/** What an item is coloured by. */
+/** The category of an item, which decides its colour. */
 export function categoryOf({ token, mount, rest, joined }: Item, by: ColourBy, now: number): string {
   if (by === "method") return mount;
   if (joined) {

@@ -1,8 +1,6 @@
 import { count } from "../format.ts";
 import { href } from "../href.ts";
-import { Card } from "../ui/card.tsx";
-import { DataTable } from "../ui/data-table.tsx";
-import { End } from "../ui/time.tsx";
+import { Card, DataTable, End } from "../ui/index.ts";
 import { type Item, treesIn } from "./map.ts";
 
 const LISTED = 12;

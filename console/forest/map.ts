@@ -45,12 +45,12 @@ export interface Branch {
   readonly children?: readonly Branch[];
 }
 
-/** What one area of the map stands for. */
+/** The content of one area of the map. */
 export interface Item {
   readonly key: string;
   readonly name: string;
   readonly count: number;
-  /** Groups are drawn as a frame around what is in them. */
+  /** The content of a frame. */
   readonly items?: readonly Item[];
   /** The token that it is, or whose tree it is. */
   readonly token: Token | null;
@@ -77,7 +77,7 @@ export function itemsOfMap({ groups }: ForestMap): readonly Item[] {
   });
 }
 
-/** How many tokens are in all of them. */
+/** The sum of their tokens. */
 export const sumOf = (items: readonly Item[]): number => items.reduce((sum, { count }) => sum + count, 0);
 
 function itemsOfGroup(group: MountGroup): readonly Item[] {
@@ -94,7 +94,7 @@ export function treeItems({ mount, largest }: MountGroup): readonly Item[] {
   });
 }
 
-/** How many trees an area stands for. */
+/** The number of trees in an area. */
 export const treesIn = ({ trees, joined, rest }: Item): number => trees ?? joined?.length ?? rest?.trees ?? 1;
 
 /** One area for all that is too small, or too much, to be named in a frame. */

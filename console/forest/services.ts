@@ -73,7 +73,7 @@ export function itemsOfGroup(map: ForestMap, items: readonly Item[], by: GroupBy
   });
 }
 
-/** What to say of groups that are made of the named trees alone; "" when all trees are in them. */
+/** A note when groups include only the named trees; "" when they include all. */
 export function groupsText({ groups, more = false }: ForestMap, mount: string): string {
   const shown = groups.filter((group) => mount === "" || group.mount === mount);
   const trees = shown.reduce((sum, group) => sum + group.trees, 0);

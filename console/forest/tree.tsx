@@ -3,10 +3,7 @@ import { compact } from "../format.ts";
 import { href } from "../href.ts";
 import { useSession } from "../session.ts";
 import { nameOf } from "../tokens/model.ts";
-import { Empty } from "../ui/controls.tsx";
-import { ProblemNotice } from "../ui/notice.tsx";
-import { PageHead } from "../ui/page-head.tsx";
-import { useLoad } from "../ui/use-load.ts";
+import { Empty, PageHead, ProblemNotice, useLoad } from "../ui/index.ts";
 import type { ColourBy } from "./colour.ts";
 import { ColourChoice } from "./colour-choice.tsx";
 import { type Branch, itemsOfBranch } from "./map.ts";
@@ -20,7 +17,7 @@ interface TreeProps {
   readonly onColour: (colour: ColourBy) => void;
 }
 
-/** A token and what hangs below it, as a map. */
+/** A map of the descendants of a token. */
 export function Tree({ accessor, colour, onColour }: TreeProps) {
   const { api } = useSession();
   const branch = useLoad(accessor, () => readBranch(api, accessor));

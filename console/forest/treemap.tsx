@@ -43,7 +43,7 @@ export function Treemap({ items, by, label }: TreemapProps) {
     () => areas.map((area, at) => drawArea(area, at, palette.get(categoryOf(area.item, by, now)) ?? OTHER_HUE)),
     [areas, palette, by, now],
   );
-  // An area of the map before is none of this one.
+  // An area of a previous map is not in this one.
   const shown = pointedAt && areas.includes(pointedAt) ? pointedAt : null;
   const isMoving = useMemo(() => areas.some(({ item }) => goes(item)), [areas]);
 
@@ -52,7 +52,7 @@ export function Treemap({ items, by, label }: TreemapProps) {
     const element = target instanceof Element ? target.closest<HTMLElement>("[data-area]") : null;
     return element ? Number(element.dataset.area) : -1;
   };
-  /** Tab comes back to the area that had the focus last. */
+  /** Makes an area the tab stop. */
   const keepTabStop = (at: number): void => {
     for (const element of frame.current?.querySelectorAll<HTMLElement>("[data-area][tabindex='0']") ?? []) {
       element.tabIndex = -1;
@@ -200,7 +200,7 @@ function labelOf({ name, mount, token, joined }: Item): string {
   return (token || joined) && name.startsWith(prefix) && name.length > prefix.length ? name.slice(prefix.length) : name;
 }
 
-/** What the colours of a map mean. */
+/** The legend of a map's colours. */
 export function Legend({ palette }: { readonly palette: ReadonlyMap<string, string> }) {
   const named = [...palette].filter(([, hue]) => hue !== OTHER_HUE);
   return (
@@ -230,7 +230,7 @@ interface TipProps {
 
 const SIZE = { width: 260, height: 74 };
 
-/** A box beside an area that says what it stands for. Screen readers read the area's own label. */
+/** A tooltip beside an area. Screen readers read the area's own label. */
 export function Tip({ area, width, height }: TipProps) {
   const { item } = area;
   const left = Math.min(area.x + 8, Math.max(0, width - SIZE.width));

@@ -1,12 +1,12 @@
 import { useCallback, useMemo } from "preact/hooks";
-import { usePolling } from "../ui/use-load.ts";
+import { usePolling } from "../ui/index.ts";
 import { goes, type Item } from "./map.ts";
 
 const REFRESH_MS = 10_000;
 /** Pause between two loads of the map while something on it is swept. */
 const FOLLOW_MS = 1_000;
 
-/** Loads the map again from time to time, and often while something on it is swept. */
+/** Reloads the map regularly, and more often while something on it is swept. */
 export function useRefresh(reload: () => void, items: readonly Item[]): void {
   const isSwept = useMemo(() => items.some(isMoving), [items]);
   const reloadShown = useCallback(() => !document.hidden && reload(), [reload]);

@@ -2,9 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import { compact, count, duration } from "../format.ts";
 import type { Problem } from "../result.ts";
 import { useSession } from "../session.ts";
-import { Card } from "../ui/card.tsx";
-import { LineChart } from "../ui/line-chart.tsx";
-import { ProblemNotice } from "../ui/notice.tsx";
+import { Card, LineChart, ProblemNotice } from "../ui/index.ts";
 import { latenciesOf, type Point, ratesOf, readMetrics, type Sample, sampleOf } from "./metrics.ts";
 
 const POLL_MS = 3_000;
@@ -12,7 +10,7 @@ const POLL_MS = 3_000;
 const KEPT = 100;
 const RESULTS = ["success", "refused", "failed"] as const;
 
-/** What was seen since the console was opened, kept while the user looks at other pages. */
+/** Samples since the console was opened, kept while other pages are shown. */
 let seen: readonly Sample[] = [];
 
 /** The figures of `sys/metrics` since this page was opened, and how they change. */
@@ -31,7 +29,7 @@ export function Charts() {
         seen = [...seen, sampleOf(readMetrics(answer.value), Date.now())].slice(-KEPT);
         setSamples(seen);
       }
-      // What is refused stays refused.
+      // A refusal by policies is final.
       if (answer.ok || answer.problem.status !== 403) timer = window.setTimeout(ask, POLL_MS);
     };
     ask();

@@ -5,12 +5,7 @@ import type { FieldGroup, RecordValue } from "../records/field.ts";
 import { RecordForm } from "../records/record-form.tsx";
 import type { Problem } from "../result.ts";
 import { ASKED_PATHS, useSession } from "../session.ts";
-import { AllowedButton } from "../ui/allowed.tsx";
-import { Card } from "../ui/card.tsx";
-import { Facts } from "../ui/facts.tsx";
-import { ProblemNotice } from "../ui/notice.tsx";
-import { Time } from "../ui/time.tsx";
-import { useLoad } from "../ui/use-load.ts";
+import { AllowedButton, Card, Facts, ProblemNotice, Time, useLoad } from "../ui/index.ts";
 
 interface KeyStatus {
   readonly term: number;

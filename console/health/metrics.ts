@@ -31,7 +31,7 @@ function sumsBy(metrics: readonly Metric[], name: string, label: string): Readon
   return sums;
 }
 
-/** What the charts are drawn from, at one moment. Counters begin with the isolate that answered. */
+/** The figures of one moment. Counters begin with the isolate that answered. */
 export interface Sample {
   /** ms */
   readonly at: number;
@@ -42,7 +42,7 @@ export interface Sample {
   /** Trees that remove dead tokens now. */
   readonly sweeping: number;
   readonly logins: ReadonlyMap<string, number>;
-  /** Requests that took at most so many seconds. */
+  /** Number of requests by the upper bound of their time (s). */
   readonly within: ReadonlyMap<string, number>;
   /** Seconds; null when no metric has it. */
   readonly snapshotAge: number | null;

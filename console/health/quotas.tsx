@@ -7,11 +7,7 @@ import type { FieldGroup } from "../records/field.ts";
 import { RecordForm } from "../records/record-form.tsx";
 import { done } from "../result.ts";
 import { useSession } from "../session.ts";
-import { AllowedButton } from "../ui/allowed.tsx";
-import { Card } from "../ui/card.tsx";
-import { Dialog } from "../ui/controls.tsx";
-import { DataTable } from "../ui/data-table.tsx";
-import { useLoad } from "../ui/use-load.ts";
+import { AllowedButton, Card, DataTable, Dialog, useLoad } from "../ui/index.ts";
 
 interface Quota {
   readonly name: string;
@@ -23,7 +19,7 @@ interface Quota {
   readonly block_interval?: number;
 }
 
-/** As many as are read at once. */
+/** Most quotas that are read. */
 const LISTED = 50;
 const PATH = "sys/quotas/rate-limit";
 const pathOfQuota = (name: string): string => `${PATH}/${pathOf(name)}`;
@@ -42,7 +38,7 @@ const QUOTA: readonly FieldGroup[] = [
   },
 ];
 
-/** What one client may ask for. */
+/** Limits on the requests of a client. */
 export function Quotas() {
   const { api } = useSession();
   const [editing, setEditing] = useState<Quota | "new" | null>(null);
@@ -67,48 +63,46 @@ export function Quotas() {
         </AllowedButton>
       }
     >
-      {quotas.value?.length === 0 && <p class="muted">None. A quota bounds what one client address may ask.</p>}
-      {quotas.value && quotas.value.length > 0 && (
-        <DataTable
-          label="Quotas"
-          rows={quotas.value}
-          keyOf={({ name }) => name}
-          columns={[
-            { label: "Name", cell: ({ name }) => name },
-            {
-              label: "On",
-              cell: ({ path, role }) => <code>{[path || "everything", role].filter(Boolean).join(" ")}</code>,
-            },
-            {
-              label: "Requests",
-              cell: ({ rate, interval }) => `${count(rate)} in ${counted(interval ?? 1, "second")}`,
-            },
-            {
-              label: "Actions",
-              right: true,
-              cell: (quota) => (
-                <span class="row">
-                  <AllowedButton
-                    look="button slim"
-                    needs={needsOf(pathOfQuota(quota.name))}
-                    onClick={() => setEditing(quota)}
-                  >
-                    Change…
-                  </AllowedButton>
-                  <DeleteButton
-                    path={pathOfQuota(quota.name)}
-                    name={quota.name}
-                    title="Delete the quota"
-                    onDone={quotas.reload}
-                  >
-                    <p>Clients may ask as much there as other quotas let them.</p>
-                  </DeleteButton>
-                </span>
-              ),
-            },
-          ]}
-        />
-      )}
+      <DataTable
+        empty={<p class="muted">None. A quota bounds what one client address may ask.</p>}
+        label="Quotas"
+        rows={quotas.value}
+        keyOf={({ name }) => name}
+        columns={[
+          { label: "Name", cell: ({ name }) => name },
+          {
+            label: "On",
+            cell: ({ path, role }) => <code>{[path || "everything", role].filter(Boolean).join(" ")}</code>,
+          },
+          {
+            label: "Requests",
+            cell: ({ rate, interval }) => `${count(rate)} in ${counted(interval ?? 1, "second")}`,
+          },
+          {
+            label: "Actions",
+            right: true,
+            cell: (quota) => (
+              <span class="row">
+                <AllowedButton
+                  look="button slim"
+                  needs={needsOf(pathOfQuota(quota.name))}
+                  onClick={() => setEditing(quota)}
+                >
+                  Change…
+                </AllowedButton>
+                <DeleteButton
+                  path={pathOfQuota(quota.name)}
+                  name={quota.name}
+                  title="Delete the quota"
+                  onDone={quotas.reload}
+                >
+                  <p>Clients may ask as much there as other quotas let them.</p>
+                </DeleteButton>
+              </span>
+            ),
+          },
+        ]}
+      />
       {editing !== null && (
         <Dialog title={editing === "new" ? "New quota" : editing.name} onClose={close}>
           <RecordForm

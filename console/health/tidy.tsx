@@ -3,12 +3,7 @@ import { compact } from "../format.ts";
 import { needsOf } from "../needs.ts";
 import type { Problem } from "../result.ts";
 import { ASKED_PATHS, useSession } from "../session.ts";
-import { AllowedButton } from "../ui/allowed.tsx";
-import { Card } from "../ui/card.tsx";
-import { type FactRows, Facts } from "../ui/facts.tsx";
-import { ProblemNotice } from "../ui/notice.tsx";
-import { Time } from "../ui/time.tsx";
-import { useLoad, usePolling } from "../ui/use-load.ts";
+import { AllowedButton, Card, type FactRows, Facts, ProblemNotice, Time, useLoad, usePolling } from "../ui/index.ts";
 import { Progress } from "./walks.tsx";
 
 type Figures = Readonly<Record<string, number | string | null>>;

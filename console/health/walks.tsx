@@ -6,15 +6,12 @@ import { filterOfBody, filterText } from "../tokens/filter.ts";
 import { AskedBy } from "../tokens/links.tsx";
 import type { Asker, Selection } from "../tokens/model.ts";
 import { isUnderWay, type Job } from "../tokens/numbers.ts";
-import { Card } from "../ui/card.tsx";
-import { DataTable } from "../ui/data-table.tsx";
-import { Time } from "../ui/time.tsx";
-import { useLoad, usePolling } from "../ui/use-load.ts";
+import { Card, DataTable, Time, useLoad, usePolling } from "../ui/index.ts";
 
 const POLL_MS = 2_000;
 const LISTED = 20;
 
-/** What ended many tokens at once, and how far its clean-up is. */
+/** A revocation by path, method, role or entity, with the progress of its clean-up. */
 interface Revocation {
   readonly prefix?: string;
   readonly entity_id?: string;
@@ -23,14 +20,14 @@ interface Revocation {
   readonly asked_by: Asker | null;
   readonly clean_up: string;
   readonly tokens_seen: number | null;
-  /** What is still listed, about; null when it is not known. */
+  /** Tokens that are still listed, an estimate; null when unknown. */
   readonly tokens_left: number | null;
 }
 
 interface StartedJob extends Job {
   readonly started: string;
   readonly filter: Selection;
-  /** Tokens that were named by their accessors; 0 where a filter said which. */
+  /** Number of tokens named by their accessors; 0 for a filter. */
   readonly named: number;
   readonly asked_by: Asker | null;
 }
@@ -103,7 +100,7 @@ export function Walks() {
   );
 }
 
-/** How much of what was revoked is off the lists. */
+/** The progress of a clean-up. */
 function CleanUp({ revocation: { tokens_seen: seen, tokens_left: left } }: { readonly revocation: Revocation }) {
   if (seen !== null && left !== null) return <Progress done={seen} of={seen + left} />;
   if (left !== null) return <span class="number small">{counted(left, "token")} listed</span>;

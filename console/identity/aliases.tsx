@@ -6,17 +6,12 @@ import { DeleteButton } from "../records/confirm.tsx";
 import type { FieldGroup } from "../records/field.ts";
 import { RecordForm } from "../records/record-form.tsx";
 import { useSession } from "../session.ts";
-import { AllowedButton } from "../ui/allowed.tsx";
-import { Card } from "../ui/card.tsx";
-import { Dialog } from "../ui/controls.tsx";
-import { DataTable } from "../ui/data-table.tsx";
-import { ProblemNotice } from "../ui/notice.tsx";
-import { useLoad } from "../ui/use-load.ts";
+import { AllowedButton, Card, DataTable, Dialog, ProblemNotice, useLoad } from "../ui/index.ts";
 import type { Alias } from "./records.ts";
 
 interface AliasesProps {
   readonly kind: "entity-alias" | "group-alias";
-  /** Of whom. */
+  /** Id of the entity or group. */
   readonly owner: string;
   readonly aliases: readonly Alias[];
   readonly onChange: () => void;
@@ -36,40 +31,37 @@ export function Aliases({ kind, owner, aliases, onChange }: AliasesProps) {
         )
       }
     >
-      {aliases.length === 0 ? (
-        <p class="body muted">None: no login leads to it.</p>
-      ) : (
-        <DataTable
-          label="Aliases"
-          rows={aliases}
-          keyOf={({ id }) => id}
-          columns={[
-            { label: "Name", cell: ({ name }) => name },
-            {
-              label: "Method",
-              cell: ({ mount_path: path }) => (
-                <a class="mono" href={href(["methods", path.replace(/^auth\/|\/$/g, "")])}>
-                  {path || "gone"}
-                </a>
-              ),
-            },
-            {
-              label: "Action",
-              right: true,
-              cell: (alias) => (
-                <DeleteButton
-                  path={`identity/${kind}/id/${pathOf(alias.id)}`}
-                  name={alias.name}
-                  title="Delete the alias"
-                  onDone={onChange}
-                >
-                  <p>Logins of this name lead elsewhere from now on. Tokens that came by it stay.</p>
-                </DeleteButton>
-              ),
-            },
-          ]}
-        />
-      )}
+      <DataTable
+        empty={<p class="body muted">None: no login leads to it.</p>}
+        label="Aliases"
+        rows={aliases}
+        keyOf={({ id }) => id}
+        columns={[
+          { label: "Name", cell: ({ name }) => name },
+          {
+            label: "Method",
+            cell: ({ mount_path: path }) => (
+              <a class="mono" href={href(["methods", path.replace(/^auth\/|\/$/g, "")])}>
+                {path || "gone"}
+              </a>
+            ),
+          },
+          {
+            label: "Action",
+            right: true,
+            cell: (alias) => (
+              <DeleteButton
+                path={`identity/${kind}/id/${pathOf(alias.id)}`}
+                name={alias.name}
+                title="Delete the alias"
+                onDone={onChange}
+              >
+                <p>Logins of this name lead elsewhere from now on. Tokens that came by it stay.</p>
+              </DeleteButton>
+            ),
+          },
+        ]}
+      />
       {adding && (
         <NewAlias
           kind={kind}

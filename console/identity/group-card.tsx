@@ -3,7 +3,7 @@ import { type CardProps, IdentityCard } from "./identity-card.tsx";
 import { type Alias, GROUP, type Group } from "./records.ts";
 import { Related } from "./related.tsx";
 
-/** One group: what its members get, and who they are. */
+/** One group: its policies and its members. */
 export function GroupCard(props: CardProps) {
   return (
     <IdentityCard<Group>

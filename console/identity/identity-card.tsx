@@ -4,11 +4,9 @@ import { DeleteButton } from "../records/confirm.tsx";
 import type { FieldGroup } from "../records/field.ts";
 import { RecordForm } from "../records/record-form.tsx";
 import { useSession } from "../session.ts";
-import { Card } from "../ui/card.tsx";
-import { Time } from "../ui/time.tsx";
-import { useLoad } from "../ui/use-load.ts";
+import { Card, Time, useLoad } from "../ui/index.ts";
 
-/** Which entity or group, and what the page does when it has another name or is gone. */
+/** The entity or group, and how the page reacts to a new name and to its deletion. */
 export interface CardProps {
   readonly by: "name" | "id";
   readonly value: string;
@@ -20,11 +18,11 @@ interface IdentityCardProps<T> extends CardProps {
   readonly kind: "entity" | "group";
   readonly title: string;
   readonly groups: readonly FieldGroup[];
-  /** What deleting it means. */
+  /** Consequences of its deletion. */
   readonly deletion: string;
-  /** Buttons beside the one that deletes it. */
+  /** Buttons beside "Delete". */
   readonly actions?: (found: T) => ComponentChildren;
-  /** What follows the card. */
+  /** Further cards below. */
   readonly children: (found: T, reload: () => void) => ComponentChildren;
 }
 

@@ -1,6 +1,6 @@
 import type { FieldGroup } from "../records/field.ts";
 
-/** An alias, as reading an entity or a group shows it. */
+/** An alias in the answer about an entity or group. */
 export interface Alias {
   readonly id: string;
   readonly name: string;

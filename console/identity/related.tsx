@@ -2,9 +2,9 @@ import { count } from "../format.ts";
 import { href, pathOf } from "../href.ts";
 import { done } from "../result.ts";
 import { useSession } from "../session.ts";
-import { useLoad } from "../ui/use-load.ts";
+import { useLoad } from "../ui/index.ts";
 
-/** Names that are asked for, each by a call. */
+/** Most names, each of which takes a call. */
 const NAMED = 50;
 
 interface RelatedProps {
@@ -13,7 +13,7 @@ interface RelatedProps {
   readonly ids: readonly string[];
 }
 
-/** Members of a group, or the groups of something: by name, each a link. Nothing when there is none. */
+/** Members of a group, or groups of an entity, as links with names. Renders nothing without any. */
 export function Related({ title, part, ids }: RelatedProps) {
   const { api } = useSession();
   const kind = part === "entities" ? "entity" : "group";
@@ -22,7 +22,7 @@ export function Related({ title, part, ids }: RelatedProps) {
     const found = await Promise.all(
       asked.map(async (id) => {
         const answer = await api.read<{ readonly name: string } | null>(`identity/${kind}/id/${pathOf(id)}`);
-        // One that may not be read, or is gone by now, keeps its id.
+        // One that can't be read, or was deleted, is shown by its id.
         return [id, answer.ok ? answer.value?.name : undefined] as const;
       }),
     );
@@ -37,7 +37,7 @@ export function Related({ title, part, ids }: RelatedProps) {
       </header>
       <ul class="names">
         {asked.map((id) => {
-          // While others are asked for, the names of those before are still there.
+          // While the names are read, those of the previous ids are kept.
           const name = names.value?.get(id);
           return (
             <li key={id}>

@@ -4,7 +4,7 @@ import type { Part } from "../records/part.ts";
 import { identityFields } from "./identity-fields.ts";
 import { OPEN_BAO_ONLY, REFUSED_LOGINS, ROLE_LOSS, TOKENS } from "./role-fields.ts";
 
-/** The provider's resources, which have the words of AWS alone. */
+/** The provider's resources, which use AWS's words only. */
 const TERRAFORM = {
   roles: {
     type: "vault_aws_auth_backend_role",
@@ -256,7 +256,7 @@ export function cloudParts(type: "cloud" | "aws"): readonly Part[] {
   ];
 }
 
-/** What a role tag says. Its value is put on an instance, and narrows the role for it. */
+/** Fields of a role tag. An instance with its value gets a narrower role. */
 export const ROLE_TAG: readonly FieldGroup[] = [
   {
     title: "Role tag",

@@ -2,7 +2,7 @@ import type { Part } from "../records/part.ts";
 import { tokenFields } from "./identity-fields.ts";
 import { OPEN_BAO_ONLY, REFUSED_LOGINS, ROLE_LOSS, TOKENS } from "./role-fields.ts";
 
-/** Parts of methods that take tokens which others sign. */
+/** Parts of the JWT method. */
 export const JWT_PARTS: readonly Part[] = [
   {
     kind: "collection",

@@ -3,12 +3,18 @@ import { needsOf } from "../needs.ts";
 import type { LoginCheck as LoginCheckOfMount } from "../records/part.ts";
 import type { Problem } from "../result.ts";
 import { useSession } from "../session.ts";
-import { AllowedButton } from "../ui/allowed.tsx";
-import { Field, Tags, TextInput } from "../ui/controls.tsx";
-import { Icon, type IconName } from "../ui/icons.tsx";
-import { Notice, ProblemNotice } from "../ui/notice.tsx";
-import { End } from "../ui/time.tsx";
-import { useLoad } from "../ui/use-load.ts";
+import {
+  AllowedButton,
+  End,
+  Field,
+  Icon,
+  type IconName,
+  Notice,
+  ProblemNotice,
+  Tags,
+  TextInput,
+  useLoad,
+} from "../ui/index.ts";
 import { belowMount } from "./mount.ts";
 
 type Outcome = "passed" | "assumed" | "failed" | "not_reached";

@@ -9,13 +9,13 @@ export interface Mount {
   readonly type: string;
   readonly description: string;
   readonly accessor: string;
-  /** Seconds; 0 is what the installation has. */
+  /** Seconds; 0 for the installation's default. */
   readonly config: { readonly default_lease_ttl: number; readonly max_lease_ttl: number };
 }
 
 export type Mounts = Readonly<Record<string, Mount>>;
 
-/** How many tokens came by each mount, by the path of the mount. */
+/** Numbers of tokens by the path of their mount. */
 export async function tokensOfMounts(api: Api): Promise<Answer<ReadonlyMap<string, number>>> {
   const summary = await api.read<Summary>("sys/tokens/summary", { group_by: "mount" });
   if (!summary.ok) return summary;

@@ -5,7 +5,7 @@ import { JWT_PARTS } from "./jwt-parts.ts";
 import { LOCATION } from "./role-fields.ts";
 import { TOKEN_PARTS } from "./token-parts.ts";
 
-/** What a mount of each type has beside its tuning. */
+/** The parts of a mount by its type, besides its tuning. */
 export const PARTS: Readonly<Record<string, readonly Part[]>> = {
   token: TOKEN_PARTS,
   jwt: JWT_PARTS,
@@ -39,12 +39,12 @@ const TUNING: readonly Field[] = [
   LOCATION,
 ];
 
-/** How a mount is tuned. The type of the token method's tokens is said by roles. */
+/** Fields of a mount's tuning. The token method has no token type, which its roles set. */
 export const tuningOf = (type: string): readonly FieldGroup[] => [
   { title: "Tuning", fields: type === "token" ? TUNING.filter(({ name }) => name !== "token_type") : TUNING },
 ];
 
-/** Fields of the API that have no place in a form: older names, what a button does, and what is not kept. */
+/** Fields of the API without an input: older names, actions of buttons, and fields that are not stored. */
 export const LEFT_OUT: ReadonlySet<string> = new Set([
   "policies",
   "ttl",

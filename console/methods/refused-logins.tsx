@@ -2,11 +2,7 @@ import { count } from "../format.ts";
 import { href } from "../href.ts";
 import type { RefusedLogins as RefusedLoginsOfMount } from "../records/part.ts";
 import { useSession } from "../session.ts";
-import { Card } from "../ui/card.tsx";
-import { Empty } from "../ui/controls.tsx";
-import { type DataColumn, DataTable } from "../ui/data-table.tsx";
-import { Time } from "../ui/time.tsx";
-import { useLoad } from "../ui/use-load.ts";
+import { Card, type DataColumn, DataTable, Empty, Time, useLoad } from "../ui/index.ts";
 import { belowMount } from "./mount.ts";
 
 interface RefusedLogin {
@@ -20,12 +16,11 @@ interface RefusedLogin {
   readonly last_address: string | null;
 }
 
-/** The logins that a mount refused lately: who asks why it gets in no more is often among them. */
+/** Recently refused logins of a mount. */
 export function RefusedLogins({ mount, part }: { readonly mount: string; readonly part: RefusedLoginsOfMount }) {
   const { api } = useSession();
   const path = belowMount(mount, part.path);
   const loaded = useLoad(path, () => api.read<{ readonly refused: readonly RefusedLogin[] }>(path));
-  const rows = loaded.value?.refused ?? [];
   return (
     <Card
       of={loaded}
@@ -36,15 +31,13 @@ export function RefusedLogins({ mount, part }: { readonly mount: string; readonl
         </button>
       }
     >
-      {loaded.value && rows.length === 0 && <Empty title="No login was refused" />}
-      {rows.length > 0 && (
-        <DataTable
-          label="Refused logins"
-          rows={rows}
-          columns={columnsOf(mount)}
-          keyOf={({ role, check, first_time: first }) => JSON.stringify([role, check, first])}
-        />
-      )}
+      <DataTable
+        empty={<Empty title="No login was refused" />}
+        label="Refused logins"
+        rows={loaded.value?.refused}
+        columns={columnsOf(mount)}
+        keyOf={({ role, check, first_time: first }) => JSON.stringify([role, check, first])}
+      />
     </Card>
   );
 }

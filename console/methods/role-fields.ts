@@ -1,7 +1,7 @@
 import type { Field, FieldGroup } from "../records/field.ts";
 import type { RefusedLogins } from "../records/part.ts";
 
-/** Of every method whose logins this server decides. */
+/** A part of every method with logins. */
 export const REFUSED_LOGINS: RefusedLogins = {
   kind: "refused logins",
   part: "refused-logins",
@@ -19,7 +19,7 @@ export const LOCATION: Field = {
   hint: "A location hint of Cloudflare, like weur. Empty: near the client.",
 };
 
-/** What the tokens of a role are like, where logins make them. */
+/** Fields of the tokens that logins by a role get. */
 export const TOKENS: FieldGroup = {
   title: "Tokens that it gives",
   fields: [
@@ -36,9 +36,9 @@ export const TOKENS: FieldGroup = {
   ],
 };
 
-/** Fields of roles that the Terraform provider, which is Vault's, has no argument for. */
+/** Fields of roles without an argument in the Terraform provider, which is Vault's. */
 export const OPEN_BAO_ONLY = ["token_strictly_bind_ip"];
 
-/** What the deletion of a role takes away. */
+/** Consequences of the deletion of a role. */
 export const ROLE_LOSS =
   "No login by it succeeds any more. Tokens that it gave stay until they end; they can be revoked from the list of tokens.";

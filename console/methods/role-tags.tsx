@@ -1,7 +1,6 @@
 import { useState } from "preact/hooks";
 import { RecordForm } from "../records/record-form.tsx";
-import { Card } from "../ui/card.tsx";
-import { Copy } from "../ui/controls.tsx";
+import { Card, Copy } from "../ui/index.ts";
 import { ROLE_TAG } from "./cloud-parts.ts";
 
 interface Tag {

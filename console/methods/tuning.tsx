@@ -6,13 +6,11 @@ import type { RecordValue } from "../records/field.ts";
 import { RecordForm } from "../records/record-form.tsx";
 import { go } from "../router.ts";
 import { useSession } from "../session.ts";
-import { Card } from "../ui/card.tsx";
-import { Time } from "../ui/time.tsx";
-import { useLoad } from "../ui/use-load.ts";
+import { Card, Time, useLoad } from "../ui/index.ts";
 import { ofMount, tokensOfMounts } from "./mount.ts";
 import { tuningOf } from "./parts.ts";
 
-/** How a mount is tuned, and how all of its tokens are ended, or the mount with them. */
+/** The tuning of a mount, the revocation of all its tokens, and its disabling. */
 export function Tuning({ mount, type }: { readonly mount: string; readonly type: string }) {
   const { api } = useSession();
   const path = ofMount(mount, "tune");

@@ -6,16 +6,11 @@ import { useSession } from "../session.ts";
 import { AskedBy } from "../tokens/links.tsx";
 import { type EndedToken, nameOf } from "../tokens/model.ts";
 import { listEnded } from "../tokens/token.ts";
-import { Accessor, Empty } from "../ui/controls.tsx";
-import { DataTable } from "../ui/data-table.tsx";
-import { ProblemNotice } from "../ui/notice.tsx";
-import { PageHead } from "../ui/page-head.tsx";
-import { Time } from "../ui/time.tsx";
-import { useLoad } from "../ui/use-load.ts";
+import { Accessor, DataTable, Empty, PageHead, ProblemNotice, Time, useLoad } from "../ui/index.ts";
 
 const PAGE = 100;
 
-/** What ended lately; of one job, or with one token, when the address says so. */
+/** Recently ended tokens; of one job or cause, if the address names it. */
 export function EndedPage({ query }: { readonly query: URLSearchParams }) {
   const { api } = useSession();
   const of = { job: query.get("job") ?? "", cause: query.get("cause") ?? "" };
@@ -45,25 +40,22 @@ export function EndedPage({ query }: { readonly query: URLSearchParams }) {
               {counted(tokens.length, "token")}
             </span>
           </header>
-          {tokens.length === 0 ? (
-            <Empty title="No token has ended lately" />
-          ) : (
-            <DataTable
-              label="Tokens that have ended"
-              rows={tokens}
-              keyOf={({ token }) => token.accessor}
-              columns={[
-                {
-                  label: "Token",
-                  cell: ({ token }) => <a href={href(["tokens", token.accessor])}>{nameOf(token)}</a>,
-                },
-                { label: "Accessor", cell: ({ token }) => <Accessor value={token.accessor} /> },
-                { label: "Ended", cell: ({ ended }) => <Time at={ended.at} /> },
-                { label: "How", cell: ({ ended }) => ended.how },
-                { label: "By", cell: ({ ended }) => <AskedBy by={ended.by} /> },
-              ]}
-            />
-          )}
+          <DataTable
+            empty={<Empty title="No token has ended lately" />}
+            label="Tokens that have ended"
+            rows={tokens}
+            keyOf={({ token }) => token.accessor}
+            columns={[
+              {
+                label: "Token",
+                cell: ({ token }) => <a href={href(["tokens", token.accessor])}>{nameOf(token)}</a>,
+              },
+              { label: "Accessor", cell: ({ token }) => <Accessor value={token.accessor} /> },
+              { label: "Ended", cell: ({ ended }) => <Time at={ended.at} /> },
+              { label: "How", cell: ({ ended }) => ended.how },
+              { label: "By", cell: ({ ended }) => <AskedBy by={ended.by} /> },
+            ]}
+          />
           {next !== "" && (
             <div class="more">
               <button type="button" class="button" onClick={more}>

@@ -12,14 +12,18 @@ import type { GroupBy } from "../tokens/group.ts";
 import { GroupChoice } from "../tokens/group-choice.tsx";
 import type { Summary } from "../tokens/model.ts";
 import { listTokens } from "../tokens/token.ts";
-import { type Bar, Bars } from "../ui/bars.tsx";
-import { Card } from "../ui/card.tsx";
-import { Empty, Segments } from "../ui/controls.tsx";
-import { Figures } from "../ui/facts.tsx";
-import { ProblemNotice } from "../ui/notice.tsx";
-import { PageHead } from "../ui/page-head.tsx";
-import { useNow } from "../ui/time.tsx";
-import { useLoad } from "../ui/use-load.ts";
+import {
+  type Bar,
+  Bars,
+  Card,
+  Empty,
+  Figures,
+  PageHead,
+  ProblemNotice,
+  Segments,
+  useLoad,
+  useNow,
+} from "../ui/index.ts";
 
 const HOUR = 3_600_000;
 /** Tokens whose metadata gives keys to choose from. */
@@ -39,7 +43,7 @@ const BAR_TIME = new Intl.DateTimeFormat(undefined, {
 const BAR_DAY = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
 const BAR_HOUR = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
 
-/** How many tokens end when, and whose. A bar leads to the tokens in it; range and groups are in the address. */
+/** Numbers of ending tokens by time and group. A bar leads to its tokens; range and groups are in the address. */
 export function EndsPage({ query }: { readonly query: URLSearchParams }) {
   const { api } = useSession();
   const range = rangeOf(query.get("range"));

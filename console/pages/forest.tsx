@@ -14,12 +14,9 @@ import { go } from "../router.ts";
 import { useSession } from "../session.ts";
 import { filterOfGroup, type GroupBy, treeCounterOf } from "../tokens/group.ts";
 import { GroupChoice } from "../tokens/group-choice.tsx";
-import { Empty } from "../ui/controls.tsx";
-import { ProblemNotice } from "../ui/notice.tsx";
-import { PageHead } from "../ui/page-head.tsx";
-import { useLoad } from "../ui/use-load.ts";
+import { Empty, PageHead, ProblemNotice, useLoad } from "../ui/index.ts";
 
-/** All trees as a map: the forest, one method, the trees of a group, or one tree and what hangs below a token of it. */
+/** A map of all trees, of one method, of a group, or of the descendants of a token. */
 export function ForestPage({ query }: { readonly query: URLSearchParams }) {
   const view: View = {
     token: query.get("token") ?? "",
@@ -33,7 +30,7 @@ export function ForestPage({ query }: { readonly query: URLSearchParams }) {
   return <Tree accessor={view.token} colour={view.colour} onColour={(colour) => show({ colour })} />;
 }
 
-/** What of the forest is shown, and how; it is in the address. */
+/** The view of the forest, kept in the address. */
 interface View {
   /** The accessor of a token; "" for all trees. */
   readonly token: string;
@@ -43,7 +40,7 @@ interface View {
   readonly colour: ColourBy;
 }
 
-/** Choices that are the usual ones are left out of the address. */
+/** The address leaves out defaults. */
 const parametersOf = ({ by, colour, ...place }: View): Parameters => ({
   ...place,
   ...(by !== "name" && { by }),

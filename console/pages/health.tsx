@@ -4,11 +4,7 @@ import { Quotas } from "../health/quotas.tsx";
 import { Tidy } from "../health/tidy.tsx";
 import { Walks } from "../health/walks.tsx";
 import { useSession } from "../session.ts";
-import { Figures } from "../ui/facts.tsx";
-import { Icon } from "../ui/icons.tsx";
-import { ProblemNotice } from "../ui/notice.tsx";
-import { PageHead } from "../ui/page-head.tsx";
-import { useLoad } from "../ui/use-load.ts";
+import { Figures, Icon, PageHead, ProblemNotice, useLoad } from "../ui/index.ts";
 
 interface Health {
   readonly initialized: boolean;
@@ -18,7 +14,7 @@ interface Health {
   readonly cluster_id?: string;
 }
 
-/** How the service is: state, keys, tidy and quotas. */
+/** State, charts, keys, tidy and quotas of the service. */
 export function HealthPage() {
   const { api } = useSession();
   const health = useLoad("health", () => api.read<Health>("sys/health"));

@@ -7,11 +7,7 @@ import { NameList } from "../records/name-list.tsx";
 import { RecordForm } from "../records/record-form.tsx";
 import { go } from "../router.ts";
 import { useSession } from "../session.ts";
-import { AllowedLink } from "../ui/allowed.tsx";
-import { Card } from "../ui/card.tsx";
-import { Icon } from "../ui/icons.tsx";
-import { PageHead, Tabs } from "../ui/page-head.tsx";
-import { useLoad } from "../ui/use-load.ts";
+import { AllowedLink, Card, Icon, PageHead, Tabs, useLoad } from "../ui/index.ts";
 
 const KINDS = {
   entities: {

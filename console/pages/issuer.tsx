@@ -3,7 +3,7 @@ import { ISSUER_PARTS } from "../issuer/parts.ts";
 import { CollectionPart } from "../records/collection-part.tsx";
 import type { Scope } from "../records/part.ts";
 import { SettingsPart } from "../records/settings-part.tsx";
-import { PageHead, Tabs } from "../ui/page-head.tsx";
+import { PageHead, Tabs } from "../ui/index.ts";
 
 const DISCOVERY = "/v1/identity/oidc/.well-known/openid-configuration";
 

@@ -5,13 +5,7 @@ import { needsOf } from "../needs.ts";
 import { ConfirmButton } from "../records/confirm.tsx";
 import { go } from "../router.ts";
 import { useSession } from "../session.ts";
-import { Card } from "../ui/card.tsx";
-import { Empty } from "../ui/controls.tsx";
-import { Facts } from "../ui/facts.tsx";
-import { ProblemNotice } from "../ui/notice.tsx";
-import { PageHead } from "../ui/page-head.tsx";
-import { End, Time } from "../ui/time.tsx";
-import { useLoad } from "../ui/use-load.ts";
+import { Card, Empty, End, Facts, PageHead, ProblemNotice, Time, useLoad } from "../ui/index.ts";
 
 /** The answer of `sys/leases/lookup`. */
 interface Lease {
@@ -28,7 +22,7 @@ export function LeasesPage({ query }: { readonly query: URLSearchParams }) {
   const { api } = useSession();
   const prefix = query.get("prefix") ?? "";
   const id = query.get("id") ?? "";
-  // The list of the server follows a moment after a revocation.
+  // The server's list is updated shortly after a revocation.
   const [gone, setGone] = useState<ReadonlySet<string>>(new Set());
   const listPath = ["sys/leases/lookup", ...prefix.split("/").filter((part) => part !== "")];
   const [base = "", ...folders] = listPath;

@@ -9,10 +9,7 @@ import { CollectionPart } from "../records/collection-part.tsx";
 import type { RecordValue } from "../records/field.ts";
 import { SettingsPart } from "../records/settings-part.tsx";
 import { useSession } from "../session.ts";
-import { Empty } from "../ui/controls.tsx";
-import { ProblemNotice } from "../ui/notice.tsx";
-import { PageHead, Tabs } from "../ui/page-head.tsx";
-import { useLoad } from "../ui/use-load.ts";
+import { Empty, PageHead, ProblemNotice, Tabs, useLoad } from "../ui/index.ts";
 
 const TUNING = "tuning";
 /** Types whose roles can be narrowed by a tag of the instance. */

@@ -6,14 +6,9 @@ import type { FieldGroup } from "../records/field.ts";
 import { RecordForm } from "../records/record-form.tsx";
 import { go } from "../router.ts";
 import { useSession } from "../session.ts";
-import { AllowedLink } from "../ui/allowed.tsx";
-import { DataTable } from "../ui/data-table.tsx";
-import { Icon } from "../ui/icons.tsx";
-import { ProblemNotice } from "../ui/notice.tsx";
-import { PageHead } from "../ui/page-head.tsx";
-import { useLoad } from "../ui/use-load.ts";
+import { AllowedLink, DataTable, Icon, PageHead, ProblemNotice, useLoad } from "../ui/index.ts";
 
-/** All ways to get a token. */
+/** All auth methods. */
 export function MethodsPage() {
   const { api } = useSession();
   const mounts = useLoad("mounts", () => api.read<Mounts>("sys/auth"));

@@ -5,10 +5,7 @@ import { href } from "../href.ts";
 import { RecordForm } from "../records/record-form.tsx";
 import { useSession } from "../session.ts";
 import { newTokenForm, newTokenRequest, TERRAFORM_TOKEN } from "../tokens/new-token-form.ts";
-import { Copy } from "../ui/controls.tsx";
-import { Notice } from "../ui/notice.tsx";
-import { PageHead } from "../ui/page-head.tsx";
-import { useLoad } from "../ui/use-load.ts";
+import { Copy, Notice, PageHead, useLoad } from "../ui/index.ts";
 
 /** Makes a token, and shows it once. */
 export function NewTokenPage() {

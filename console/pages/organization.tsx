@@ -6,11 +6,7 @@ import { OrganizationTokens } from "../teams/organization-tokens.tsx";
 import { type Organization, readResource, teamsPath } from "../teams/resources.ts";
 import { NewTeam, Teams } from "../teams/team-list.tsx";
 import { Webhooks } from "../teams/webhooks.tsx";
-import { AllowedLink } from "../ui/allowed.tsx";
-import { Icon } from "../ui/icons.tsx";
-import { ProblemNotice } from "../ui/notice.tsx";
-import { PageHead, Tabs } from "../ui/page-head.tsx";
-import { useLoad } from "../ui/use-load.ts";
+import { AllowedLink, Icon, PageHead, ProblemNotice, Tabs, useLoad } from "../ui/index.ts";
 
 const PARTS = [
   ["teams", "Teams"],

@@ -7,15 +7,18 @@ import { go } from "../router.ts";
 import { ASKED_PATHS, mayDo, useSession } from "../session.ts";
 import { NEW_ORGANIZATION } from "../teams/forms.ts";
 import { listResources, type Organization, resourceRequest, teamsPath } from "../teams/resources.ts";
-import { AllowedLink } from "../ui/allowed.tsx";
-import { Card } from "../ui/card.tsx";
-import { Empty } from "../ui/controls.tsx";
-import { DataTable, Pager } from "../ui/data-table.tsx";
-import { Icon } from "../ui/icons.tsx";
-import { ProblemNotice } from "../ui/notice.tsx";
-import { PageHead } from "../ui/page-head.tsx";
-import { Time } from "../ui/time.tsx";
-import { useLoad } from "../ui/use-load.ts";
+import {
+  AllowedLink,
+  Card,
+  DataTable,
+  Empty,
+  Icon,
+  PageHead,
+  Pager,
+  ProblemNotice,
+  Time,
+  useLoad,
+} from "../ui/index.ts";
 
 /** The organizations that teams are in. */
 export function OrganizationsPage() {
@@ -45,28 +48,27 @@ export function OrganizationsPage() {
             </>
           }
         >
-          {list.value.items.length === 0 ? (
-            <Empty
-              title={
-                mayDo(session, ASKED_PATHS.organizations, "read")
-                  ? "No organizations yet"
-                  : "No organizations that your policies let you see"
-              }
-            >
-              <p>An organization holds teams; a team has tokens, as clients of Terraform use them.</p>
-            </Empty>
-          ) : (
-            <DataTable
-              label="Organizations"
-              rows={list.value.items}
-              keyOf={({ id }) => id}
-              columns={[
-                { label: "Name", cell: ({ id }) => <a href={href(["teams", id])}>{id}</a> },
-                { label: "E-mail", cell: ({ attributes }) => attributes.email },
-                { label: "Made", cell: ({ attributes }) => <Time at={attributes["created-at"]} /> },
-              ]}
-            />
-          )}
+          <DataTable
+            empty={
+              <Empty
+                title={
+                  mayDo(session, ASKED_PATHS.organizations, "read")
+                    ? "No organizations yet"
+                    : "No organizations that your policies let you see"
+                }
+              >
+                <p>An organization holds teams; a team has tokens, as clients of Terraform use them.</p>
+              </Empty>
+            }
+            label="Organizations"
+            rows={list.value.items}
+            keyOf={({ id }) => id}
+            columns={[
+              { label: "Name", cell: ({ id }) => <a href={href(["teams", id])}>{id}</a> },
+              { label: "E-mail", cell: ({ attributes }) => attributes.email },
+              { label: "Made", cell: ({ attributes }) => <Time at={attributes["created-at"]} /> },
+            ]}
+          />
           <Pager page={page} pages={list.value.pages} onPage={setPage} />
         </Card>
       )}

@@ -5,13 +5,7 @@ import { needsOf } from "../needs.ts";
 import { CapabilityCheck } from "../policies/capability-check.tsx";
 import { useSession } from "../session.ts";
 import type { Summary } from "../tokens/model.ts";
-import { AllowedLink } from "../ui/allowed.tsx";
-import { Empty } from "../ui/controls.tsx";
-import { DataTable } from "../ui/data-table.tsx";
-import { Icon } from "../ui/icons.tsx";
-import { ProblemNotice } from "../ui/notice.tsx";
-import { PageHead } from "../ui/page-head.tsx";
-import { useLoad } from "../ui/use-load.ts";
+import { AllowedLink, DataTable, Empty, Icon, PageHead, ProblemNotice, useLoad } from "../ui/index.ts";
 
 /** All policies, with how many tokens have each. */
 export function PoliciesPage() {
@@ -51,30 +45,27 @@ export function PoliciesPage() {
                 {count(found.length)} of {counted(names.value.length, "policy", "policies")}
               </span>
             </header>
-            {found.length === 0 ? (
-              <Empty title="No policy has that in its name" />
-            ) : (
-              <DataTable
-                label="Policies"
-                rows={found}
-                keyOf={(name) => name}
-                columns={[
-                  { label: "Name", cell: (name) => <a href={href(["policies", name])}>{name}</a> },
-                  {
-                    label: "Tokens",
-                    right: true,
-                    cell: (name) =>
-                      holders.value === null ? (
-                        <span class="muted" title="Your policies refuse the inventory">
-                          –
-                        </span>
-                      ) : (
-                        <a href={href(["tokens"], { policy: name })}>{count(counts.get(name) ?? 0)}</a>
-                      ),
-                  },
-                ]}
-              />
-            )}
+            <DataTable
+              empty={<Empty title="No policy has that in its name" />}
+              label="Policies"
+              rows={found}
+              keyOf={(name) => name}
+              columns={[
+                { label: "Name", cell: (name) => <a href={href(["policies", name])}>{name}</a> },
+                {
+                  label: "Tokens",
+                  right: true,
+                  cell: (name) =>
+                    holders.value === null ? (
+                      <span class="muted" title="Your policies refuse the inventory">
+                        –
+                      </span>
+                    ) : (
+                      <a href={href(["tokens"], { policy: name })}>{count(counts.get(name) ?? 0)}</a>
+                    ),
+                },
+              ]}
+            />
           </section>
         )}
         <CapabilityCheck />

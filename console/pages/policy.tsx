@@ -10,13 +10,7 @@ import { Confirm } from "../records/confirm.tsx";
 import { failed } from "../result.ts";
 import { go } from "../router.ts";
 import { useSession } from "../session.ts";
-import { AllowedButton } from "../ui/allowed.tsx";
-import { Card } from "../ui/card.tsx";
-import { Field, TextInput } from "../ui/controls.tsx";
-import { ProblemNotice } from "../ui/notice.tsx";
-import { PageHead } from "../ui/page-head.tsx";
-import { Time } from "../ui/time.tsx";
-import { useLoad } from "../ui/use-load.ts";
+import { AllowedButton, Card, Field, PageHead, ProblemNotice, TextInput, Time, useLoad } from "../ui/index.ts";
 
 /** These can't be changed. */
 const FIXED = new Set(["root", "response-wrapping"]);
@@ -110,7 +104,7 @@ export function PolicyPage({ name }: { readonly name: string }) {
   );
 }
 
-/** A policy that is not there yet. */
+/** A new policy. */
 export function NewPolicyPage() {
   const [name, setName] = useState("");
   const [typed, setTyped] = useState(EXAMPLE);

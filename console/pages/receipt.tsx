@@ -4,11 +4,9 @@ import { ReceiptCard } from "../receipts/receipt-card.tsx";
 import { useSession } from "../session.ts";
 import { JobProgress } from "../tokens/job-progress.tsx";
 import type { Job } from "../tokens/numbers.ts";
-import { ProblemNotice } from "../ui/notice.tsx";
-import { PageHead } from "../ui/page-head.tsx";
-import { useLoad } from "../ui/use-load.ts";
+import { PageHead, ProblemNotice, useLoad } from "../ui/index.ts";
 
-/** Pause between two looks at what is swept, and how long the page looks (ms). */
+/** Interval of checks of the sweep, and their duration (ms). */
 const SWEEP_MS = 1_000;
 const WAIT_MS = 60_000;
 
@@ -36,7 +34,7 @@ function Ended({ job: { id, preview } }: { readonly job: Job }) {
   const receipt = useLoad(id, () => readReceipt(api, id, "", 1));
   const { reload } = receipt;
   const isShort = receipt.value?.complete === false;
-  // Rows of what ended come with the sweep of their trees.
+  // The sweep of a tree adds its ended tokens to the receipt.
   useEffect(() => {
     if (!isShort) return;
     const timer = window.setInterval(reload, SWEEP_MS);

@@ -4,16 +4,20 @@ import { href } from "../href.ts";
 import { needsOf } from "../needs.ts";
 import type { Problem } from "../result.ts";
 import { ASKED_PATHS, type Self, useSession } from "../session.ts";
-import { AllowedButton } from "../ui/allowed.tsx";
-import { Card } from "../ui/card.tsx";
-import { CopyButton, Tags } from "../ui/controls.tsx";
-import { DataTable } from "../ui/data-table.tsx";
-import { Facts } from "../ui/facts.tsx";
-import { Notice, ProblemNotice } from "../ui/notice.tsx";
-import { PageHead } from "../ui/page-head.tsx";
-import { End } from "../ui/time.tsx";
+import {
+  AllowedButton,
+  Card,
+  CopyButton,
+  DataTable,
+  End,
+  Facts,
+  Notice,
+  PageHead,
+  ProblemNotice,
+  Tags,
+} from "../ui/index.ts";
 
-/** Who is signed in, what that one may do, and for how long. */
+/** The signed-in token, its capabilities and its end. */
 export function SessionPage() {
   const { self, capabilities, renew, signOut } = useSession();
   const [problem, setProblem] = useState<Problem | null>(null);

@@ -2,10 +2,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { Api } from "../api.ts";
 import type { Problem } from "../result.ts";
 import type { Credential, SessionState } from "../session.ts";
-import { Field, Segments, TextInput } from "../ui/controls.tsx";
-import { Icon } from "../ui/icons.tsx";
-import { Notice, ProblemNotice } from "../ui/notice.tsx";
-import { useLoad } from "../ui/use-load.ts";
+import { Field, Icon, Notice, ProblemNotice, Segments, TextInput, useLoad } from "../ui/index.ts";
 
 type Kind = Credential["kind"];
 
@@ -18,7 +15,7 @@ const HINTS: Readonly<Record<Kind, string>> = {
   "wrapping token": "It is unwrapped, and you are signed in with the token inside. A wrapping token works once.",
   jwt: "A token that your identity provider or CI has signed. It is exchanged for a token of Grove.",
 };
-/** What no header can carry: a token never has it. */
+/** Characters that no header, and so no token, can have. */
 const STRANGE = /[^\x20-\x7e\xa0-\xff]/;
 
 interface ShownMounts {

@@ -22,12 +22,7 @@ import {
 } from "../teams/resources.ts";
 import { ShownOnce } from "../teams/shown-once.tsx";
 import { TokenList } from "../teams/token-list.tsx";
-import { AllowedButton } from "../ui/allowed.tsx";
-import { Card } from "../ui/card.tsx";
-import { Dialog, Empty } from "../ui/controls.tsx";
-import { ProblemNotice } from "../ui/notice.tsx";
-import { PageHead } from "../ui/page-head.tsx";
-import { useLoad } from "../ui/use-load.ts";
+import { AllowedButton, Card, Dialog, Empty, PageHead, ProblemNotice, useLoad } from "../ui/index.ts";
 
 const TOKEN_TYPE = "authentication-tokens";
 

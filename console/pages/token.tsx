@@ -9,18 +9,21 @@ import { amountText, childrenText, descendantsText, nameOf, type Token } from ".
 import { RevokeOne } from "../tokens/revoke-dialog.tsx";
 import { readToken, readTokenOrEnd, type TokenDetail } from "../tokens/token.ts";
 import { TokenFacts } from "../tokens/token-facts.tsx";
-import { AllowedButton } from "../ui/allowed.tsx";
-import { Card } from "../ui/card.tsx";
-import { Accessor } from "../ui/controls.tsx";
-import { DataTable } from "../ui/data-table.tsx";
-import { Figures } from "../ui/facts.tsx";
-import { Icon } from "../ui/icons.tsx";
-import { Notice, ProblemNotice } from "../ui/notice.tsx";
-import { PageHead } from "../ui/page-head.tsx";
-import { End } from "../ui/time.tsx";
-import { useLoad } from "../ui/use-load.ts";
+import {
+  Accessor,
+  AllowedButton,
+  Card,
+  DataTable,
+  End,
+  Figures,
+  Icon,
+  Notice,
+  PageHead,
+  ProblemNotice,
+  useLoad,
+} from "../ui/index.ts";
 
-/** One token: what it is, where it hangs, and what would go with it; or how it ended. */
+/** One token: its facts, its lineage, and what its revocation would end; or how it ended. */
 export function TokenPage({ accessor }: { readonly accessor: string }) {
   const { api } = useSession();
   const detail = useLoad(accessor, () => readTokenOrEnd(api, accessor));
@@ -121,7 +124,7 @@ function Detail({ detail }: { readonly detail: TokenDetail }) {
   );
 }
 
-/** What the token itself holds; a lease is revoked on its own page. */
+/** Leases of the token itself; a lease is revoked on its own page. */
 function HeldLeases({ leases }: { readonly leases: TokenDetail["held_leases"] }) {
   return (
     <Card title="Leases that it holds" beside={<span class="muted number">{count(leases.length)}</span>}>
@@ -145,7 +148,7 @@ function HeldLeases({ leases }: { readonly leases: TokenDetail["held_leases"] })
   );
 }
 
-/** The way from the root to the token, and the tokens right below it. */
+/** The ancestors and the children of the token. */
 function Lineage({ detail }: { readonly detail: TokenDetail }) {
   const { api } = useSession();
   const { token, ancestors, ancestors_more: cut } = detail;
@@ -198,7 +201,7 @@ function Lineage({ detail }: { readonly detail: TokenDetail }) {
 interface RelativeProps {
   readonly token: Token;
   readonly depth: number;
-  /** What is below it, in words; "" for nothing. */
+  /** Its descendants, in words; "" without any. */
   readonly below: string;
 }
 

@@ -15,15 +15,9 @@ import { nameOf, type Selection } from "../tokens/model.ts";
 import { RevokeMany } from "../tokens/revoke-dialog.tsx";
 import { Total } from "../tokens/total.tsx";
 import { useTokenPages } from "../tokens/use-token-pages.ts";
-import { AllowedButton, AllowedLink } from "../ui/allowed.tsx";
-import { Empty } from "../ui/controls.tsx";
-import { Scroll } from "../ui/data-table.tsx";
-import { Icon } from "../ui/icons.tsx";
-import { ProblemNotice } from "../ui/notice.tsx";
-import { PageHead } from "../ui/page-head.tsx";
-import { useDrawnRows } from "../ui/use-drawn-rows.ts";
+import { AllowedButton, AllowedLink, Empty, Icon, PageHead, ProblemNotice, Scroll, useDrawnRows } from "../ui/index.ts";
 
-/** As the style sheet has it. */
+/** Height of a row in the style sheet (px). */
 const ROW_HEIGHT = 34;
 
 interface Chosen {
@@ -194,7 +188,7 @@ export function TokensPage({ query }: { readonly query: URLSearchParams }) {
   );
 }
 
-/** The room of rows that are not drawn. */
+/** Empty space for rows that are not drawn. */
 function Space({ rows, columns }: { readonly rows: number; readonly columns: number }) {
   if (rows <= 0) return null;
   return (

@@ -1,9 +1,7 @@
 import { useState } from "preact/hooks";
 import type { Problem } from "../result.ts";
 import { useSession } from "../session.ts";
-import { Card } from "../ui/card.tsx";
-import { Field, Segments, TextInput } from "../ui/controls.tsx";
-import { ProblemNotice } from "../ui/notice.tsx";
+import { Card, Field, ProblemNotice, Segments, TextInput } from "../ui/index.ts";
 import { type Explanation, ExplanationNotice } from "./explanation.tsx";
 
 type Subject = "policy" | "self" | "accessor";
@@ -23,7 +21,7 @@ interface CapabilityCheckProps {
   readonly policy?: string;
 }
 
-/** What was found about a path. */
+/** The result for a path. */
 interface Found {
   readonly path: string;
   readonly names: readonly string[];
@@ -31,7 +29,7 @@ interface Found {
   readonly explanation?: Explanation;
 }
 
-/** What a policy or a token may do on a path, as the server decides it, and for a token why. */
+/** The capabilities of a policy or token on a path, and for a token the reason, as the server decides. */
 export function CapabilityCheck({ policy }: CapabilityCheckProps) {
   const { api } = useSession();
   const [subject, setSubject] = useState<Subject>(policy === undefined ? "self" : "policy");

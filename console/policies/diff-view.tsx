@@ -10,7 +10,7 @@ interface DiffViewProps {
   readonly after: string;
 }
 
-/** What saving changes, line by line. */
+/** The changes of unsaved text, line by line. */
 export function DiffView({ before, after }: DiffViewProps) {
   const lines = diffOf(before, after);
   const shown = shortened(lines);

@@ -6,18 +6,18 @@ export interface DiffLine {
   readonly number: number;
 }
 
-/** Lines that are as they were, and are not shown. */
+/** Unchanged lines that are not shown. */
 export interface Skipped {
   readonly kind: "skipped";
   readonly lines: number;
 }
 
-/** Pairs of lines that are compared. Beyond that a changed part counts as replaced as a whole. */
+/** Most pairs of lines that are compared. A larger changed part is shown as replaced. */
 const MAX_PAIRS = 1_000_000;
 /** Unchanged lines that are shown around a change. */
 const CONTEXT = 3;
 
-/** What became of the lines of `before` in `after`: the same lines stand in both, in their order, as many as can be. */
+/** The differences between two texts, with a longest common subsequence of lines. */
 export function diffOf(before: string, after: string): DiffLine[] {
   const [a, b] = [before.split("\n"), after.split("\n")];
   const shorter = Math.min(a.length, b.length);

@@ -4,13 +4,12 @@ import { needsOf } from "../needs.ts";
 import { CopyAs } from "../records/copy-as.tsx";
 import type { Problem } from "../result.ts";
 import { useSession } from "../session.ts";
-import { AllowedButton } from "../ui/allowed.tsx";
-import { Notice, ProblemNotice } from "../ui/notice.tsx";
+import { AllowedButton, Notice, ProblemNotice } from "../ui/index.ts";
 import { DiffView } from "./diff-view.tsx";
 import { isConflict, offsetOf, type Place, placeIn, type StoredPolicy, settingsOf } from "./policy.ts";
 import { usePolicyText } from "./use-policy-text.ts";
 
-/** Where a policy is in the API. */
+/** The endpoint of a policy. */
 export const endpointOf = (name: string): string => `sys/policies/acl/${pathOf(...name.split("/"))}`;
 
 interface EditorProps {

@@ -1,5 +1,5 @@
 import { href } from "../href.ts";
-import { AllowingPolicy, Notice } from "../ui/notice.tsx";
+import { AllowingPolicy, Notice } from "../ui/index.ts";
 
 /** The answer of `sys/explain/access`: whether a request is allowed, and why. */
 export interface Explanation {
@@ -10,11 +10,11 @@ export interface Explanation {
   /** Of the token and of its entity. */
   readonly policies: readonly string[];
   readonly missing_policies: readonly string[];
-  /** The rule that decided; absent where none did. */
+  /** The rule that decided; absent without one. */
   readonly rule?: {
     readonly policies: readonly { readonly name: string; readonly path: string; readonly lines: readonly number[] }[];
   };
-  /** A policy that would allow it; null where none that is added can. */
+  /** A policy that would allow it; null when no additional policy can. */
   readonly hcl: string | null;
 }
 

@@ -4,7 +4,7 @@ import type { Problem } from "../result.ts";
 export interface StoredPolicy {
   readonly name: string;
   readonly policy: string;
-  /** Counts its writes; -1 for one that is to be made. */
+  /** Number of its writes; -1 for a new policy. */
   readonly version: number;
   readonly modified?: string;
   readonly expiration?: string;
@@ -13,7 +13,7 @@ export interface StoredPolicy {
   readonly allow_wildcards_in_identity_templates?: boolean;
 }
 
-/** What a write has to repeat: it replaces the whole policy, and what it leaves out is as in a new one. */
+/** Settings that a write has to repeat, because it replaces the whole policy. */
 export function settingsOf({ name: _, policy: __, version: ___, modified: ____, ...settings }: StoredPolicy) {
   return settings;
 }

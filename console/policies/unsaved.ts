@@ -1,17 +1,17 @@
-/** The text of a policy that was typed and not saved yet. */
+/** The unsaved text of a policy. */
 export interface Unsaved {
   readonly text: string;
-  /** The version that it was typed over; -1 for a policy that is to be made. */
+  /** The version on which it is based; -1 for a new policy. */
   readonly version: number;
 }
 
-/** Before the name of the policy; that of one to be made is empty. */
+/** Prefix of the policy's name, which is "" for a new policy. */
 const KEY = "grove-policy:";
 
-/** Whose texts they are. No key of a policy: these have a colon there. */
+/** Key of the owner of the texts. Keys of policies have a colon instead of the second dash. */
 const OWNER = "grove-policy-owner";
 
-/** What this tab keeps of a policy over navigation, a reload and the end of a session; null when nothing. */
+/** The text that this tab keeps over navigation, a reload and the end of a session; null without one. */
 export function readUnsaved(name: string): Unsaved | null {
   try {
     const kept: unknown = JSON.parse(window.sessionStorage.getItem(KEY + name) ?? "null");
@@ -37,7 +37,7 @@ export function dropUnsaved(name: string): void {
 }
 
 /**
- * Forgets the texts of anybody else: the next user of the tab may not be allowed to read that policy.
+ * Deletes the texts of another user, because the new user of the tab may not be allowed to read that policy.
  *
  * @param owner the entity of the token that signs in, or its accessor where it has none
  */

@@ -1,8 +1,7 @@
 import { counted } from "../format.ts";
 import { href, pathOf } from "../href.ts";
 import { useSession } from "../session.ts";
-import { Facts } from "../ui/facts.tsx";
-import { useLoad } from "../ui/use-load.ts";
+import { Facts, useLoad } from "../ui/index.ts";
 
 interface Holders {
   readonly count: number;
@@ -25,7 +24,7 @@ interface Usage {
 const SHOWN = 8;
 const ROLE = /^auth\/(.+)\/roles?\/([^/]+)$/;
 
-/** How many tokens have a policy, and who gives it. */
+/** The number of tokens with a policy, and the roles, entities, groups and teams that give it. */
 export function PolicyUsage({ name }: { readonly name: string }) {
   const { api } = useSession();
   const usage = useLoad(name, () => api.read<Usage>(`sys/policies/usage/acl/${pathOf(...name.split("/"))}`));

@@ -9,11 +9,11 @@ interface PolicyText {
   /** True for a text that the tab kept, until it is changed. */
   readonly isKept: boolean;
   type(text: string): void;
-  /** Takes the stored text, and forgets what was typed. */
+  /** Replaces the typed text with the stored one. */
   take(): void;
-  /** Keeps what was typed, over the version that is stored now. */
+  /** Bases the typed text on the stored version. */
   keepMine(): void;
-  /** What was typed is stored, as one version more than the one that was seen. */
+  /** Records that the typed text was saved as the next version. */
   noteSaved(): void;
 }
 

@@ -5,11 +5,7 @@ import { useSession } from "../session.ts";
 import { AskedBy } from "../tokens/links.tsx";
 import { amountText } from "../tokens/model.ts";
 import { groupsText, type Preview } from "../tokens/numbers.ts";
-import { Card } from "../ui/card.tsx";
-import { download } from "../ui/download.ts";
-import { Facts } from "../ui/facts.tsx";
-import { Notice, ProblemNotice } from "../ui/notice.tsx";
-import { Time } from "../ui/time.tsx";
+import { Card, download, Facts, Notice, ProblemNotice, Time } from "../ui/index.ts";
 import { readReceipt, verifyEnded } from "./read.ts";
 import type { Checked, Receipt } from "./receipt.ts";
 import { useWalk } from "./use-walk.ts";
@@ -17,11 +13,11 @@ import { wholeCheck, wholeReceipt } from "./whole.ts";
 
 interface ReceiptCardProps {
   readonly receipt: Receipt;
-  /** What was counted before; null when that is not known. */
+  /** The count before the revocation; null when unknown. */
   readonly preview: Preview | null;
 }
 
-/** What a revocation ended: who, when, the filter and the numbers; to be saved, and to be checked again. */
+/** The receipt of a revocation: who, when, filter and numbers, with export and a repeated check. */
 export function ReceiptCard({ receipt, preview }: ReceiptCardProps) {
   const { api } = useSession();
   const { job, asked_by: by, numbers } = receipt;
@@ -85,7 +81,7 @@ function CheckAgain({ job, total }: { readonly job: string; readonly total: numb
   );
 }
 
-/** Accessors of tokens that can be used, as many as are shown. */
+/** Most accessors of usable tokens that are shown. */
 const SHOWN_ALIVE = 20;
 
 function CheckNotice({

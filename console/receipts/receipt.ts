@@ -1,6 +1,6 @@
 import type { Asker } from "../tokens/model.ts";
 
-/** What a revocation of many has ended, or a page of it (docs/inventory.md). */
+/** The receipt of a bulk revocation, or a page of it (docs/inventory.md). */
 export interface Receipt {
   readonly job: string;
   readonly state: string;
@@ -18,7 +18,7 @@ export interface Receipt {
   readonly next: string;
 }
 
-/** What the trees of ended tokens say of them. */
+/** The result of a check of ended tokens in their trees. */
 export interface Checked {
   readonly checked: number;
   /** Tokens that are refused. */

@@ -1,11 +1,11 @@
 import { type Answer, done } from "../result.ts";
 import type { Checked, Receipt } from "./receipt.ts";
 
-/** Pages, of `MOST_NAMED` tokens each, that are asked for in a row. */
+/** Most pages, of `MOST_NAMED` tokens each, that are read in a row. */
 export const MOST_PAGES = 120;
 
 type Ask<T> = (after: string) => Promise<Answer<T>>;
-/** Is given how many tokens have been read; answers false when the rest is not wanted any more. */
+/** Gets the number of tokens read so far; returns false to stop. */
 export type Progress = (read: number) => boolean;
 
 /** A receipt as its first page says it, with the accessors of all its pages; `next` is set when they are more than `MOST_PAGES`. */

@@ -4,10 +4,7 @@ import { href } from "../href.ts";
 import { needsOf } from "../needs.ts";
 import { go } from "../router.ts";
 import { useSession } from "../session.ts";
-import { AllowedLink } from "../ui/allowed.tsx";
-import { Card } from "../ui/card.tsx";
-import { Icon } from "../ui/icons.tsx";
-import { useLoad } from "../ui/use-load.ts";
+import { AllowedLink, Card, Icon, useLoad } from "../ui/index.ts";
 import { recordOf, type TerraformResource } from "./commands.ts";
 import { ActionButton, DeleteButton } from "./confirm.tsx";
 import { RecordFacts } from "./facts.tsx";
@@ -19,19 +16,19 @@ import { RecordForm } from "./record-form.tsx";
 interface CollectionPartProps {
   readonly scope: Scope;
   readonly part: Collection;
-  /** The one that is shown; "" for none. */
+  /** The selected name; "" without one. */
   readonly name: string;
   readonly isNew: boolean;
-  /** More about the one that is shown, below its fields. */
+  /** Further content below the selected record. */
   readonly more?: ((endpoint: string, record: RecordValue) => ComponentChildren) | undefined;
 }
 
 const capital = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
 
-/** The name of a record that is made here stands beside its fields, and is no field of the API. */
+/** The field for the name of a new record, which is not in the body of the API. */
 const NAME = "name of the record";
 
-/** Roles, certificates, entries of a list: all of one kind, and one of them to look at and change. */
+/** The records of one kind (roles, certificates), and one of them to change. */
 export function CollectionPart({ scope, part, name, isNew, more }: CollectionPartProps) {
   const { api } = useSession();
   const listPath = scope.endpoint(part.listPath ?? part.itemPath);
@@ -105,7 +102,7 @@ const withName = (resource: TerraformResource): TerraformResource => ({
 interface NewRecordProps {
   readonly scope: Scope;
   readonly part: Collection;
-  /** Those that there are. */
+  /** Existing names. */
   readonly names: readonly string[];
   readonly onMade: (name: string) => void;
 }
@@ -179,7 +176,7 @@ function OneRecord({ scope, part, name, more, onDeleted }: OneRecordProps) {
   );
 }
 
-/** How many tokens came by a role, where the policies let one know. */
+/** The number of tokens of a role, if the policies allow to count them. */
 function TokensOfRole({ mount, role }: { readonly mount: string; readonly role: string }) {
   const { api } = useSession();
   const summary = useLoad(`${mount} ${role}`, () =>

@@ -1,6 +1,6 @@
 import { type Field, type RecordValue, secondsOf } from "./field.ts";
 
-/** What a form sends, as the API takes it. */
+/** The request of a form. */
 export interface FormRequest {
   /** As for `Api.call`, like the others. */
   readonly path: string;
@@ -10,7 +10,7 @@ export interface FormRequest {
   readonly wrapSeconds?: number;
 }
 
-/** A resource of Terraform's provider that makes the record of a form: its arguments are the fields, but for what stands here. */
+/** The Terraform resource of a record. Its arguments have the names of the fields, with these exceptions. */
 export interface TerraformResource {
   readonly type: string;
   /** The arguments for the auth mount and for the name that are in the path. */
@@ -18,9 +18,9 @@ export interface TerraformResource {
   readonly name?: string;
   /** Arguments by the name of the field. */
   readonly renamed?: Readonly<Record<string, string>>;
-  /** Fields with items between commas that are a list there. */
+  /** Comma-separated fields that are lists in Terraform. */
   readonly lists?: readonly string[];
-  /** Fields that it has no argument for. */
+  /** Fields without an argument. */
   readonly lacks?: readonly string[];
 }
 
@@ -42,13 +42,13 @@ export function recordOf(resource: TerraformResource, mount?: string, name?: str
 /** Ends the JSON of a command. No line of JSON reads so: a line break in a text is written `\n`. */
 const END = "EOF";
 
-/** A text as one word of a shell, whatever is in it. */
+/** A text, quoted as one word of a shell. */
 const shellWord = (text: string): string =>
   /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 
 const documentOf = (body: unknown): string => `<<'${END}'\n${JSON.stringify(body, null, 2)}\n${END}\n`;
 
-/** The request as a command of `bao`, which `vault` takes as well; null where it has none. The body goes in as a document. */
+/** The request as a command of `bao` (or `vault`); null when there is none. The body is a here-document. */
 export function baoCommand({ path, body, method = "POST", wrapSeconds }: FormRequest): string | null {
   if (path.startsWith("/") || method !== "POST") return null;
   const wrap = wrapSeconds === undefined ? "" : `-wrap-ttl=${wrapSeconds} `;
@@ -121,7 +121,7 @@ function literal(value: unknown): string {
 const textOf = (item: unknown): string =>
   Array.isArray(item) ? item.map(String).join(",") : typeof item === "object" ? JSON.stringify(item) : String(item);
 
-/** A text of Terraform's language, with nothing in it that is a template. It has not all escapes of JSON. */
+/** A string of Terraform without templates. Terraform lacks some escapes of JSON. */
 const quoted = (text: string): string =>
   JSON.stringify(text)
     .replace(/\\(.)/g, (pair, letter) => ({ b: "\\u0008", f: "\\u000c" })[String(letter)] ?? pair)

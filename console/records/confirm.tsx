@@ -3,9 +3,7 @@ import { useState } from "preact/hooks";
 import { type Needs, needsOf } from "../needs.ts";
 import type { Answer, Problem } from "../result.ts";
 import { useSession } from "../session.ts";
-import { AllowedButton } from "../ui/allowed.tsx";
-import { Dialog, Field, TextInput } from "../ui/controls.tsx";
-import { ProblemNotice } from "../ui/notice.tsx";
+import { AllowedButton, Dialog, Field, ProblemNotice, TextInput } from "../ui/index.ts";
 import type { Action } from "./part.ts";
 
 interface ConfirmProps {

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { Copy, Segments } from "../ui/controls.tsx";
+import { Copy, Segments } from "../ui/index.ts";
 import { baoCommand, curlCommand, type FormRequest, type TerraformRecord, terraformText } from "./commands.ts";
 import type { Field, RecordValue } from "./field.ts";
 
@@ -14,7 +14,7 @@ interface CopyAsProps {
 
 type Tool = "bao" | "curl" | "Terraform";
 
-/** What a form holds, as a command or a resource to take away. It has no token in it, and names in the place of secrets. */
+/** The values of a form as a command or a Terraform resource. It has no token, and placeholders for secrets. */
 export function CopyAs({ values, request, fields, terraform }: CopyAsProps) {
   const [open, setOpen] = useState(false);
   const [tool, setTool] = useState<Tool>("bao");

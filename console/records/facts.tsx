@@ -1,5 +1,5 @@
 import { count, duration, exact } from "../format.ts";
-import { Facts } from "../ui/facts.tsx";
+import { Facts } from "../ui/index.ts";
 import type { RecordValue } from "./field.ts";
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/;

@@ -1,6 +1,6 @@
 import { localTime, queryTime } from "../format.ts";
 
-/** What a field holds, which decides how it is entered and what is sent. */
+/** The kind of a field decides its input and the value that is sent. */
 export type FieldKind =
   | "text"
   | "long text"
@@ -14,23 +14,23 @@ export type FieldKind =
   | "pairs"
   | "json";
 
-/** One field of something that the API keeps. */
+/** One field of a record of the API. */
 export interface Field {
-  /** As the API calls it. */
+  /** Its name in the API. */
   readonly name: string;
   readonly label: string;
   readonly kind: FieldKind;
   readonly hint?: string;
-  /** Values of a choice, the usual one first. */
+  /** Values of a choice, the default first. */
   readonly choices?: readonly string[];
-  /** How the choice without a value is shown. */
+  /** Label of the empty choice. */
   readonly emptyChoice?: string;
   readonly required?: boolean;
-  /** Set when it is made, and never again. */
+  /** True when it can't be changed after the creation. */
   readonly fixed?: boolean;
-  /** The value of a record that does not name the field: `"true"` for a flag that is set. */
+  /** The API's default: `"true"` for a flag that is set. */
   readonly usual?: string;
-  /** Stands in the form of a new record, and is sent. */
+  /** Prefilled in the form of a new record, and sent. */
   readonly suggested?: string;
   /** Shown only while another field has one of these values. */
   readonly when?: readonly [field: string, ...values: string[]];
@@ -41,10 +41,10 @@ export interface FieldGroup {
   readonly fields: readonly Field[];
 }
 
-/** A record as the API answers it. */
+/** A record in an answer of the API. */
 export type RecordValue = Readonly<Record<string, unknown>>;
 
-/** What stands in the inputs: texts, and `"true"` or `""` for a flag. */
+/** Values of the inputs: texts, and `"true"` or `""` for a flag. */
 export type Draft = Readonly<Record<string, string>>;
 
 /** Seconds, whole days, or hours, minutes and seconds: the API takes no days beside hours. */
@@ -57,7 +57,7 @@ const UNITS = [
   ["s", 1],
 ] as const;
 
-/** Seconds as they are typed, exactly: `1h30m`; nothing for 0. */
+/** Seconds as a typed duration: `1h30m`; "" for 0. */
 export function typedDuration(seconds: number): string {
   let rest = Math.round(seconds);
   if (rest > 0 && rest % DAY === 0) return `${rest / DAY}d`;
@@ -77,7 +77,7 @@ export function secondsOf(text: string): number {
   return [...parts].reduce((sum, [, amount, unit]) => sum + Number(amount) * (sizes[unit ?? ""] ?? 0), 0);
 }
 
-/** What the input of a field shows for a value of the API. */
+/** The text of an input for a value of the API. */
 export function shownValue({ kind, choices }: Field, value: unknown): string {
   if (kind === "secret") return "";
   if (kind === "flag") return value === true ? "true" : "";
@@ -97,7 +97,7 @@ export function shownValue({ kind, choices }: Field, value: unknown): string {
   return Array.isArray(value) ? value.map(String).join(",\n") : String(value);
 }
 
-/** The inputs for a record; of one that is to be made, when there is none. */
+/** The draft of a record; null for a new one. */
 export function draftOf(fields: readonly Field[], record: RecordValue | null): Draft {
   return Object.fromEntries(
     fields.map((field) => [
@@ -107,7 +107,7 @@ export function draftOf(fields: readonly Field[], record: RecordValue | null): D
   );
 }
 
-/** The draft of a new record that a form begins with. */
+/** The initial draft of a new record. */
 export const suggestedDraft = (fields: readonly Field[]): Draft => ({
   ...draftOf(fields, null),
   ...Object.fromEntries(fields.flatMap(({ name, suggested }) => (suggested === undefined ? [] : [[name, suggested]]))),
@@ -119,7 +119,7 @@ const linesOf = (text: string): string[] =>
     .map((line) => line.trim())
     .filter((line) => line !== "");
 
-/** What is wrong with the text of a field; "" when nothing is. The server has the last word. */
+/** The error of a field's text; "" without one. The server checks again. */
 export function mistakeIn(field: Field, text: string): string {
   const value = text.trim();
   if (value === "") return field.required ? "Needed" : "";
@@ -139,7 +139,7 @@ function isObject(text: string): boolean {
   }
 }
 
-/** What the API takes for the text of a field that has no mistake. */
+/** The value for the API of a valid text. */
 export function sentValue({ kind }: Field, text: string): unknown {
   const value = text.trim();
   switch (kind) {
@@ -169,14 +169,14 @@ export function sentValue({ kind }: Field, text: string): unknown {
   }
 }
 
-/** Whether a field is in view, by what the others hold. */
+/** Whether a field is shown, by the values of the others. */
 export function isShown({ when }: Field, draft: Draft): boolean {
   if (!when) return true;
   const [field, ...values] = when;
   return values.includes(draft[field] ?? "");
 }
 
-/** The body that makes of `before` what was typed: what is as it was is not sent, and stays. */
+/** The body of a change: only the fields that differ from `before`. */
 export function bodyOf(fields: readonly Field[], before: Draft, typed: Draft): Record<string, unknown> {
   const changed = fields.filter(
     (field) => isShown(field, typed) && (typed[field.name] ?? "") !== (before[field.name] ?? ""),
@@ -184,13 +184,13 @@ export function bodyOf(fields: readonly Field[], before: Draft, typed: Draft): R
   return Object.fromEntries(changed.map((field) => [field.name, sentValue(field, typed[field.name] ?? "")]));
 }
 
-/** The values of choices, of which one always counts. */
+/** The values of choices, which always have one. */
 export const choicesOf = (fields: readonly Field[], typed: Draft): Record<string, unknown> =>
   Object.fromEntries(
     fields.flatMap(({ name, kind }) => (kind === "choice" && typed[name] ? [[name, typed[name]]] : [])),
   );
 
-/** What makes a record as it stands in the form, and changes one that is there to it. A secret is left to be filled in. */
+/** The values that make the record of the form, or change an existing one to it. Secrets are placeholders. */
 export function copiedValues(fields: readonly Field[], before: Draft, typed: Draft): RecordValue {
   const values = {
     ...choicesOf(fields, typed),
@@ -201,7 +201,7 @@ export function copiedValues(fields: readonly Field[], before: Draft, typed: Dra
   return { ...values, ...Object.fromEntries(secrets.map(({ name }) => [name, `<${name}>`])) };
 }
 
-/** What the paths of roles take; for another name there is no endpoint. */
+/** Names that the paths of roles accept. */
 const ROLE_NAME = /^\w(?:[\w.-]*\w)?$/;
 
 /**
@@ -218,7 +218,7 @@ export function newNameMistake(name: string, names: readonly string[], isRole = 
 /** True for a field that holds names of policies, and no patterns of them. */
 export const namesPolicies = ({ name, kind }: Field): boolean => kind === "names" && /(?:^|[_-])policies$/.test(name);
 
-/** What a field that names policies warns of: a role may name a policy before it is made. "" when there is nothing. */
+/** A warning about unknown policies in a field; "" without any. A role may name a policy before it exists. */
 export function unknownPoliciesText(field: Field, text: string, known: ReadonlySet<string> | null): string {
   const typed = namesPolicies(field) && known ? sentValue(field, text) : [];
   const unknown = (Array.isArray(typed) ? typed.map(String) : []).filter((name) => !known?.has(name.toLowerCase()));

@@ -1,13 +1,11 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { count } from "../format.ts";
-import { Card } from "../ui/card.tsx";
-import { Empty } from "../ui/controls.tsx";
-import type { Loaded } from "../ui/use-load.ts";
+import { Card, Empty, type Loaded } from "../ui/index.ts";
 
-/** Names that are shown at once; more are found by typing. */
+/** Most names that are shown; the search finds the others. */
 const DRAWN = 200;
-/** Up to here a list needs no search. */
+/** A list with more names has a search. */
 const SHORT = 12;
 
 interface NameListProps {
@@ -16,7 +14,7 @@ interface NameListProps {
   readonly current: string;
   readonly placeOf: (name: string) => string;
   readonly empty: { readonly title: string; readonly text: string };
-  /** What stands beside a name. */
+  /** Content beside a name. */
   readonly beside?: ((name: string) => ComponentChildren) | undefined;
   /** Buttons. */
   readonly children?: ComponentChildren;

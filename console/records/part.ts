@@ -12,19 +12,19 @@ export interface Collection {
   readonly itemPath: string;
   /** Below the scope: where names are listed; absent: at `itemPath`. */
   readonly listPath?: string;
-  /** None where entries are made by something else, and are shown and taken away here. */
+  /** None for entries that can only be shown and deleted here. */
   readonly groups: readonly FieldGroup[];
   /** False: an entry can't be made here. */
   readonly canAdd?: boolean;
   readonly empty: string;
-  /** What the deletion of one takes away. */
+  /** Consequences of the deletion of one. */
   readonly loss: string;
   /** True: its tokens have its name as their role. */
   readonly isRole?: boolean;
   readonly action?: Action;
   /** Absent where the provider has none. */
   readonly terraform?: TerraformResource;
-  /** Done to one of them: its path stands after the name. */
+  /** An action on one of them; its path follows the name. */
   readonly itemAction?: Action;
 }
 
@@ -35,7 +35,7 @@ export interface Settings {
   readonly title: string;
   readonly path: string;
   readonly groups: readonly FieldGroup[];
-  /** What their deletion takes away; absent where they can't be deleted. */
+  /** Consequences of their deletion; absent when they can't be deleted. */
   readonly loss?: string;
   readonly action?: Action;
   readonly terraform?: TerraformResource;
@@ -49,7 +49,7 @@ export interface LoginCheck {
   readonly path: string;
   /** Where the roles of the mount are listed. */
   readonly rolesPath: string;
-  /** What is pasted, and in which forms. */
+  /** Label and hint of the pasted identity. */
   readonly label: string;
   readonly hint: string;
   /** The fields of the request for what was pasted. */
@@ -66,18 +66,18 @@ export interface RefusedLogins {
 
 export type Part = Collection | Settings | LoginCheck | RefusedLogins;
 
-/** Something that a part does when asked, without a form. */
+/** An action of a part without a form. */
 export interface Action {
   readonly label: string;
   readonly path: string;
-  /** What it does, before it is done. */
+  /** Its explanation, shown before it runs. */
   readonly text: string;
 }
 
-/** What records belong to: an auth mount, or the issuer. */
+/** The owner of records: an auth mount, or the issuer. */
 export interface Scope {
   readonly name: string;
-  /** The auth mount that it is; absent where there is none. */
+  /** The path of the auth mount; absent for the issuer. */
   readonly mount?: string;
   /** The endpoint of something below it. */
   readonly endpoint: (path: string, name?: string) => string;

@@ -4,10 +4,7 @@ import type { Envelope } from "../api.ts";
 import { type Needs, needsOf } from "../needs.ts";
 import type { Problem } from "../result.ts";
 import { useSession } from "../session.ts";
-import { AllowedButton } from "../ui/allowed.tsx";
-import { Field as Labelled } from "../ui/controls.tsx";
-import { Notice, ProblemNotice } from "../ui/notice.tsx";
-import { useDraft } from "../ui/use-draft.ts";
+import { AllowedButton, Field as Labelled, Notice, ProblemNotice, useDraft } from "../ui/index.ts";
 import type { FormRequest, TerraformRecord } from "./commands.ts";
 import { CopyAs } from "./copy-as.tsx";
 import {
@@ -28,22 +25,22 @@ import { useKnownPolicies } from "./use-known-policies.ts";
 
 interface RecordFormProps<T> {
   readonly groups: readonly FieldGroup[];
-  /** As it is now; null for one that is to be made. */
+  /** The current record; null for a new one. */
   readonly record: RecordValue | null;
   /** The word on the button. */
   readonly action: string;
   /** The request that sends what was changed. */
   readonly request: (values: RecordValue) => FormRequest;
-  /** What is wrong with all of it, before it is sent; "" when nothing is. */
+  /** The error of all values, checked before they are sent; "" without one. */
   readonly mistake?: (values: RecordValue) => string;
   readonly terraform?: TerraformRecord | undefined;
-  /** Leaves the form, where it stands in a dialog. */
+  /** Closes the dialog of the form. */
   readonly onCancel?: () => void;
-  /** Called with what was sent, and what the API answered. */
+  /** Called with the sent values and the answer. */
   readonly onSaved: (values: RecordValue, data: T, answer: Envelope<T>) => void;
 }
 
-/** Makes or changes a record: an input for each field, and only what was changed is sent. */
+/** A form that makes or changes a record. It sends only changed fields. */
 export function RecordForm<T>(props: RecordFormProps<T>) {
   const { groups, record, action, request, mistake, terraform, onCancel, onSaved } = props;
   const { api } = useSession();
@@ -56,9 +53,9 @@ export function RecordForm<T>(props: RecordFormProps<T>) {
   const [saved, setSaved] = useState<readonly string[] | null>(null);
   const shown = fields.filter((field) => isShown(field, typed));
   const wrong = shown.filter((field) => mistakeIn(field, typed[field.name] ?? "") !== "");
-  // The usual choice is sent as well: without it some records can't be made.
+  // The default choice is sent too: some records can't be made without it.
   const valuesNow = () => ({ ...(!record && choicesOf(shown, typed)), ...bodyOf(shown, before, typed) });
-  // The path of a new record is that of its name: it is asked about when the field is left.
+  // The path of a new record has its name: its capabilities are asked for when the field loses the focus.
   const [left, setLeft] = useState(0);
   const needs = useMemo((): Needs | null => {
     if (wrong.length > 0) return null;
@@ -149,7 +146,7 @@ interface InputProps {
   readonly field: Field;
   readonly value: string;
   readonly wrong: string;
-  /** What it may hold, and is hardly meant. */
+  /** A warning about a value that is valid but hardly meant. */
   readonly warning: string;
   readonly fixed: boolean;
   readonly onChange: (value: string) => void;

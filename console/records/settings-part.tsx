@@ -1,20 +1,18 @@
 import { useSession } from "../session.ts";
-import { Card } from "../ui/card.tsx";
-import { ProblemNotice } from "../ui/notice.tsx";
-import { useLoad } from "../ui/use-load.ts";
+import { Card, ProblemNotice, useLoad } from "../ui/index.ts";
 import { recordOf } from "./commands.ts";
 import { ActionButton, DeleteButton } from "./confirm.tsx";
 import type { RecordValue } from "./field.ts";
 import type { Scope, Settings } from "./part.ts";
 import { RecordForm } from "./record-form.tsx";
 
-/** Settings, to look at and change. */
+/** A card with settings that can be changed. */
 export function SettingsPart({ scope, part }: { readonly scope: Scope; readonly part: Settings }) {
   const { api } = useSession();
   const path = scope.endpoint(part.path);
   const settings = useLoad(path, () => api.read<RecordValue | null>(path));
   const missing = settings.problem?.status === 404;
-  // What was deleted is not shown any more.
+  // Deleted settings are not shown any more.
   const value = missing ? null : settings.value;
   return (
     <Card

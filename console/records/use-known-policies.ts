@@ -1,11 +1,11 @@
 import { done } from "../result.ts";
 import { ASKED_PATHS, mayDo, useSession } from "../session.ts";
-import { useLoad } from "../ui/use-load.ts";
+import { useLoad } from "../ui/index.ts";
 
 /** The name of the policy that allows everything; lists do not always name it. */
 const ROOT = "root";
 
-/** The policies that there are; null while that is not known, or the policies of the token refuse the list. */
+/** Names of all policies; null while they are loaded, or when the token may not list them. */
 export function useKnownPolicies(isWanted: boolean): ReadonlySet<string> | null {
   const session = useSession();
   const isAsked = isWanted && mayDo(session, ASKED_PATHS.policies, "list");

@@ -6,7 +6,7 @@ import { nameOf, type Token } from "../tokens/model.ts";
 import { listTokens, readTokenOrEnd } from "../tokens/token.ts";
 import { type Found, SHOWN_OF_KIND } from "./found.ts";
 
-/** Tokens with the text in something that is known of them. */
+/** Tokens that the inventory's search finds. */
 export async function tokensByText(api: Api, text: string): Promise<readonly Found[]> {
   if (text.length < MIN_SEARCH) return [];
   const answer = await listTokens(api, { search: text, limit: SHOWN_OF_KIND });
@@ -32,7 +32,7 @@ const foundToken = (token: Token): Found => ({
   href: href(["tokens", token.accessor]),
 });
 
-/** The token that the text is, or whose accessor it is, ended lately or alive. The text is sent in bodies. */
+/** The token with this text or accessor, alive or ended lately. The text is sent in bodies only. */
 export async function tokenItself(api: Api, text: string): Promise<readonly Found[]> {
   for (const body of [{ token: text }, { accessor: text }]) {
     const answer = await api.call<Token>("sys/tokens/find", { body });

@@ -2,7 +2,7 @@
 export const KINDS = ["Tokens", "Entities", "Roles", "Policies", "Auth methods", "Teams", "Pages", "Lists"] as const;
 export type Kind = (typeof KINDS)[number];
 
-/** Something that has a page. */
+/** A result: something with a page. */
 export interface Found {
   readonly kind: Kind;
   readonly name: string;

@@ -20,7 +20,7 @@ interface EntityInfo {
 
 const kept = new WeakMap<Api, { readonly at: number; readonly names: Promise<readonly Found[]> }>();
 
-/** What can be found by name. Lists that the token may not read are left out: the rest is worth having. */
+/** Everything that can be found by name. Lists that the token may not read are left out. */
 export function namesOf(api: Api, now: number): Promise<readonly Found[]> {
   const before = kept.get(api);
   if (before && now - before.at < KEPT_MS) return before.names;

@@ -3,11 +3,11 @@ import { counted } from "../format.ts";
 import { href } from "../href.ts";
 import { go } from "../router.ts";
 import { MIN_SEARCH } from "../tokens/filter.ts";
-import { Icon } from "../ui/icons.tsx";
+import { Icon } from "../ui/index.ts";
 import { type Found, isSecretLike, KINDS, type Kind, SHOWN_OF_KIND } from "./found.ts";
 import { useFound } from "./use-found.ts";
 
-/** Finds whatever has a page, by what is typed; the arrow keys choose, Enter opens. */
+/** A search for everything that has a page. The arrow keys select a result, Enter opens it. */
 function Palette({ onClose }: { readonly onClose: () => void }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const [typed, setTyped] = useState("");
@@ -44,7 +44,7 @@ function Palette({ onClose }: { readonly onClose: () => void }) {
       event.preventDefault();
       open(results[at]);
     } else if (event.key === "Escape") {
-      // The field would only be emptied.
+      // The browser would only clear the field.
       event.preventDefault();
       onClose();
     }
@@ -115,7 +115,7 @@ function Palette({ onClose }: { readonly onClose: () => void }) {
   );
 }
 
-/** `1 entity, the first 6 tokens`: what was found, of each kind. */
+/** `1 entity, the first 6 tokens`: the numbers of results by kind. */
 function foundText(found: readonly Found[]): string {
   if (found.length === 0) return "Nothing is known by this.";
   return KINDS.flatMap((kind) => {
@@ -162,7 +162,7 @@ export function SearchButton() {
       if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey) || event.shiftKey || event.altKey)
         return;
       event.preventDefault();
-      // What a form asks comes first.
+      // Another open dialog comes first.
       if (!document.querySelector("dialog[open]:not(.palette)")) setIsOpen((before) => !before);
     };
     document.addEventListener("keydown", onKey);

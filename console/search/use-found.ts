@@ -6,7 +6,7 @@ import { tokenItself, tokensByText } from "./find-tokens.ts";
 import { type Found, isSecretLike, matching } from "./found.ts";
 import { namesOf } from "./names.ts";
 
-/** How long (ms) nothing is typed before the server is asked. */
+/** Pause in typing before the server is asked (ms). */
 const PAUSE_MS = 180;
 
 const PAGES: readonly Found[] = NAV.flatMap(({ items }) => items).map(({ name, label }) => ({
@@ -23,7 +23,7 @@ export interface Search {
 }
 
 /**
- * What the typed text means.
+ * Results for the typed text.
  *
  * @param isWhole the text was pasted, so that it may be a token in any form: it is compared as a whole before it is searched for
  */
@@ -54,7 +54,7 @@ export function useFound(text: string, isWhole: boolean): Search {
     };
   }, [api, text, isWhole, mayList]);
   if (text === "") return { found: PAGES, busy: false };
-  // What was found for the text before stays until the next answer: the list does not jump.
+  // The previous results stay until the next answer, so that the list does not jump.
   return { found: [...tokens.found, ...matching([...names, ...PAGES], text)], busy: tokens.text !== text };
 }
 

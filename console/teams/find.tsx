@@ -4,7 +4,7 @@ interface FindProps {
   readonly onPage: (page: number) => void;
 }
 
-/** Searches a list of the server: what is typed counts from Enter on, or when the field is left. */
+/** A search in a list of the server. It starts at Enter, or when the field loses the focus. */
 export function Find({ label, onFind, onPage }: FindProps) {
   return (
     <input

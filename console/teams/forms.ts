@@ -70,7 +70,7 @@ export const NEW_TOKEN: readonly FieldGroup[] = [
   },
 ];
 
-/** How long the old token of a rotation stays good unless one says otherwise: time to carry the new one to its users. */
+/** Suggested time for which the old token of a rotation stays valid, so that its users can replace it. */
 const USUAL_OVERLAP = "1d";
 
 /**
@@ -99,7 +99,7 @@ export const rotationOf = (token: TeamToken, organization: Organization | null):
   },
 ];
 
-/** When the token ends that takes over from `token` without an end of its own. */
+/** When the successor of `token` ends if it is given no end, in words. */
 function newEnd(token: TeamToken, organization: Organization | null): string {
   const end = token["expired-at"];
   if (end !== null) {
@@ -130,13 +130,13 @@ export const WEBHOOK: readonly FieldGroup[] = [
   },
 ];
 
-/** Settings with times in seconds, as forms have them. */
+/** Settings for the form: times in seconds. */
 export const shownSettings = (organization: Organization): RecordValue => ({
   ...organization,
   [DEFAULT_TTL]: Math.round((organization[DEFAULT_TTL] ?? 0) / 1000),
 });
 
-/** What was typed with times in ms; none is null. */
+/** Settings for the API: times in ms, null without one. */
 export function sentSettings(body: RecordValue): RecordValue {
   if (!(DEFAULT_TTL in body)) return body;
   const seconds = secondsOf(String(body[DEFAULT_TTL]));

@@ -4,8 +4,7 @@ import { secondsOf } from "../records/field.ts";
 import { RecordForm } from "../records/record-form.tsx";
 import { go } from "../router.ts";
 import { useSession } from "../session.ts";
-import { ProblemNotice } from "../ui/notice.tsx";
-import { type Loaded, useLoad } from "../ui/use-load.ts";
+import { type Loaded, ProblemNotice, useLoad } from "../ui/index.ts";
 import { ORGANIZATION_SETTINGS, sentSettings, shownSettings, TTL_POLICY } from "./forms.ts";
 import { type Organization, type Resource, resourceRequest, teamsPath } from "./resources.ts";
 
@@ -21,7 +20,7 @@ interface TtlPolicy {
   readonly [MAX_TTL]: number;
 }
 
-/** How an organization is set, and its deletion. */
+/** The settings of an organization, and its deletion. */
 export function OrganizationSettings({ name, organization }: OrganizationSettingsProps) {
   const { api } = useSession();
   const path = teamsPath("organizations", name);

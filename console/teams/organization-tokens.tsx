@@ -1,10 +1,7 @@
 import { useState } from "preact/hooks";
 import { counted } from "../format.ts";
 import { useSession } from "../session.ts";
-import { Empty } from "../ui/controls.tsx";
-import { Pager } from "../ui/data-table.tsx";
-import { ProblemNotice } from "../ui/notice.tsx";
-import { useLoad } from "../ui/use-load.ts";
+import { Empty, Pager, ProblemNotice, useLoad } from "../ui/index.ts";
 import { Find } from "./find.tsx";
 import { listResources, type TeamToken, tokensPath } from "./resources.ts";
 import { TokenList } from "./token-list.tsx";

@@ -9,7 +9,7 @@ const MEDIA_TYPE = "application/vnd.api+json";
 /** Rows of a page. */
 const PAGE_SIZE = 50;
 
-/** A resource of the interface of teams. */
+/** A resource of the Terraform interface (JSON:API). */
 export interface Resource<T> {
   readonly id: string;
   readonly attributes: T;
@@ -40,7 +40,7 @@ export interface TeamToken {
   readonly "expired-at": string | null;
   readonly description: string | null;
   readonly "rotated-at"?: string;
-  /** The secret, answered once when it is made. */
+  /** The secret, which only the answer to its creation has. */
   readonly token: string | null;
 }
 
@@ -51,7 +51,7 @@ export interface Webhook {
   readonly triggers: readonly string[];
 }
 
-/** What was sent to a webhook about a token, or will be sent again. */
+/** A delivery to a webhook, sent or to be repeated. */
 export interface Delivery {
   readonly trigger: string;
   readonly state: string;
@@ -62,7 +62,7 @@ export interface Delivery {
   readonly error: string | null;
 }
 
-/** How the API calls webhooks, in paths and bodies. */
+/** The API's name of webhooks, in paths and bodies. */
 export const WEBHOOK_TYPE = "notification-configurations";
 
 /** A page of a list. */
@@ -72,7 +72,7 @@ export interface ResourcePage<T> {
   readonly total: number;
 }
 
-/** The endpoint of something of the interface of teams. */
+/** An endpoint of the Terraform interface. */
 export const teamsPath = (...parts: readonly string[]): string => `/api/v2/${pathOf(...parts)}`;
 
 /** The endpoint that rotates a token. */

@@ -1,8 +1,7 @@
 import { useState } from "preact/hooks";
-import { Copy, Dialog } from "../ui/controls.tsx";
-import { Notice } from "../ui/notice.tsx";
+import { Copy, Dialog, Notice } from "../ui/index.ts";
 
-/** The secret of a new token of a team, which is shown once: Escape and a click beside it ask before it is gone. */
+/** The secret of a new team token, which is shown once: Escape and a click beside the dialog ask before it closes. */
 export function ShownOnce({ secret, onClose }: { readonly secret: string; readonly onClose: () => void }) {
   const [leaving, setLeaving] = useState(false);
   return (

@@ -4,11 +4,7 @@ import { href } from "../href.ts";
 import { RecordForm } from "../records/record-form.tsx";
 import { go } from "../router.ts";
 import { useSession } from "../session.ts";
-import { Empty, Tags } from "../ui/controls.tsx";
-import { DataTable, Pager } from "../ui/data-table.tsx";
-import { ProblemNotice } from "../ui/notice.tsx";
-import { Time } from "../ui/time.tsx";
-import { useLoad } from "../ui/use-load.ts";
+import { DataTable, Empty, Pager, ProblemNotice, Tags, Time, useLoad } from "../ui/index.ts";
 import { Find } from "./find.tsx";
 import { TEAM, TERRAFORM_TEAM } from "./forms.ts";
 import { listResources, type Resource, resourceRequest, type Team, teamsPath } from "./resources.ts";
@@ -27,30 +23,28 @@ export function Teams({ organization }: { readonly organization: string }) {
         {list.value && <span class="muted number">{counted(list.value.total, "team")}</span>}
       </header>
       {list.problem && <ProblemNotice problem={list.problem} onRetry={list.reload} />}
-      {list.value?.items.length === 0 && (
-        <Empty title={search === "" ? "No teams yet" : "No team has that in its name"}>
-          <p>The tokens of a team have the policies of the team.</p>
-        </Empty>
-      )}
-      {list.value && list.value.items.length > 0 && (
-        <DataTable
-          label="Teams"
-          rows={list.value.items}
-          keyOf={({ id }) => id}
-          columns={[
-            {
-              label: "Name",
-              cell: ({ id, attributes }) => <a href={href(["teams", organization, id])}>{attributes.name}</a>,
-            },
-            {
-              label: "Policies of its tokens",
-              cell: ({ attributes }) => <Tags names={attributes["token-policies"]} most={4} />,
-            },
-            { label: "Visibility", cell: ({ attributes }) => attributes.visibility },
-            { label: "Made", cell: ({ attributes }) => <Time at={attributes["created-at"]} /> },
-          ]}
-        />
-      )}
+      <DataTable
+        empty={
+          <Empty title={search === "" ? "No teams yet" : "No team has that in its name"}>
+            <p>The tokens of a team have the policies of the team.</p>
+          </Empty>
+        }
+        label="Teams"
+        rows={list.value?.items}
+        keyOf={({ id }) => id}
+        columns={[
+          {
+            label: "Name",
+            cell: ({ id, attributes }) => <a href={href(["teams", organization, id])}>{attributes.name}</a>,
+          },
+          {
+            label: "Policies of its tokens",
+            cell: ({ attributes }) => <Tags names={attributes["token-policies"]} most={4} />,
+          },
+          { label: "Visibility", cell: ({ attributes }) => attributes.visibility },
+          { label: "Made", cell: ({ attributes }) => <Time at={attributes["created-at"]} /> },
+        ]}
+      />
       {list.value && <Pager page={page} pages={list.value.pages} onPage={setPage} />}
     </section>
   );

@@ -4,12 +4,10 @@ import { href } from "../href.ts";
 import { needsOf } from "../needs.ts";
 import { ConfirmButton } from "../records/confirm.tsx";
 import { useSession } from "../session.ts";
-import { AllowedButton } from "../ui/allowed.tsx";
-import { type DataColumn, DataTable } from "../ui/data-table.tsx";
-import { End, Time } from "../ui/time.tsx";
+import { AllowedButton, type DataColumn, DataTable, End, Time } from "../ui/index.ts";
 import { deleteTokens, type Resource, rotationPath, type TeamToken, teamOf, tokensPath } from "./resources.ts";
 
-/** As many as one call deletes. */
+/** Most tokens that one call deletes. */
 const MOST = 100;
 
 interface TokenListProps {
@@ -21,7 +19,7 @@ interface TokenListProps {
   readonly onRotate?: (token: Resource<TeamToken>) => void;
 }
 
-/** Tokens of teams; those that are selected are deleted together. */
+/** Tokens of teams. Selected tokens are deleted together. */
 export function TokenList({ organization, tokens, ofOneTeam = false, onChange, onRotate }: TokenListProps) {
   const { api } = useSession();
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());

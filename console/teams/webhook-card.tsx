@@ -1,10 +1,7 @@
 import { useState } from "preact/hooks";
 import { RecordForm } from "../records/record-form.tsx";
 import { useSession } from "../session.ts";
-import { Card } from "../ui/card.tsx";
-import { DataTable, Pager } from "../ui/data-table.tsx";
-import { Time } from "../ui/time.tsx";
-import { useLoad } from "../ui/use-load.ts";
+import { Card, DataTable, Pager, Time, useLoad } from "../ui/index.ts";
 import { WEBHOOK } from "./forms.ts";
 import {
   type Delivery,
@@ -22,7 +19,7 @@ interface WebhookCardProps {
   readonly onClose: () => void;
 }
 
-/** One webhook: its settings, and what was sent to it. */
+/** One webhook: its settings and its deliveries. */
 export function WebhookCard({ path, webhook: { attributes }, onSaved, onClose }: WebhookCardProps) {
   return (
     <div class="stack">
@@ -63,24 +60,22 @@ function Deliveries({ path }: { readonly path: string }) {
         </button>
       }
     >
-      {value?.items.length === 0 && <p class="body muted">Nothing was sent yet.</p>}
-      {value && value.items.length > 0 && (
-        <DataTable
-          label="Deliveries"
-          rows={value.items}
-          keyOf={({ id }) => id}
-          columns={[
-            {
-              label: "Of",
-              cell: ({ attributes }) => attributes.trigger.replace(/^team_token:/, "").replaceAll("_", " "),
-            },
-            { label: "State", cell: ({ attributes: { state } }) => <span class={toneOf(state)}>{state}</span> },
-            { label: "Sent", cell: ({ attributes }) => <Time at={attributes["sent-at"]} /> },
-            { label: "Attempts", right: true, cell: ({ attributes }) => attributes.attempts },
-            { label: "Answer", cell: ({ attributes: { code, error } }) => error ?? code ?? "–" },
-          ]}
-        />
-      )}
+      <DataTable
+        empty={<p class="body muted">Nothing was sent yet.</p>}
+        label="Deliveries"
+        rows={value?.items}
+        keyOf={({ id }) => id}
+        columns={[
+          {
+            label: "Of",
+            cell: ({ attributes }) => attributes.trigger.replace(/^team_token:/, "").replaceAll("_", " "),
+          },
+          { label: "State", cell: ({ attributes: { state } }) => <span class={toneOf(state)}>{state}</span> },
+          { label: "Sent", cell: ({ attributes }) => <Time at={attributes["sent-at"]} /> },
+          { label: "Attempts", right: true, cell: ({ attributes }) => attributes.attempts },
+          { label: "Answer", cell: ({ attributes: { code, error } }) => error ?? code ?? "–" },
+        ]}
+      />
       {value && <Pager page={page} pages={value.pages} onPage={setPage} />}
     </Card>
   );

@@ -5,17 +5,12 @@ import { DeleteButton } from "../records/confirm.tsx";
 import { RecordForm } from "../records/record-form.tsx";
 import type { Problem } from "../result.ts";
 import { useSession } from "../session.ts";
-import { AllowedButton } from "../ui/allowed.tsx";
-import { Card } from "../ui/card.tsx";
-import { Empty, Tags } from "../ui/controls.tsx";
-import { DataTable } from "../ui/data-table.tsx";
-import { Notice, ProblemNotice } from "../ui/notice.tsx";
-import { useLoad } from "../ui/use-load.ts";
+import { AllowedButton, Card, DataTable, Empty, Notice, ProblemNotice, Tags, useLoad } from "../ui/index.ts";
 import { WEBHOOK } from "./forms.ts";
 import { type Resource, resourceRequest, WEBHOOK_TYPE as TYPE, teamsPath, type Webhook } from "./resources.ts";
 import { WebhookCard } from "./webhook-card.tsx";
 
-/** Addresses that are notified of tokens that end. */
+/** Addresses that are notified about the end of tokens. */
 export function Webhooks({ organization }: { readonly organization: string }) {
   const { api } = useSession();
   const path = teamsPath("organizations", organization, TYPE);
@@ -36,57 +31,55 @@ export function Webhooks({ organization }: { readonly organization: string }) {
       <Card of={list} title="Webhooks">
         {problem && <ProblemNotice problem={problem} />}
         {verified && <Notice tone="good" title="It took the verification" />}
-        {list.value?.length === 0 && (
-          <Empty title="No webhooks yet">
-            <p>A webhook is notified 30 and 7 days before a token of a team ends, and when it has ended.</p>
-          </Empty>
-        )}
-        {list.value && list.value.length > 0 && (
-          <DataTable
-            label="Webhooks"
-            rows={list.value}
-            keyOf={({ id }) => id}
-            columns={[
-              {
-                label: "Name",
-                cell: (webhook) => (
-                  <button type="button" class="link" onClick={() => setChosen(webhook.id)}>
-                    {webhook.attributes.name}
-                  </button>
-                ),
-              },
-              { label: "Address", cell: ({ attributes }) => <span class="mono">{attributes.url}</span> },
-              { label: "Enabled", cell: ({ attributes }) => (attributes.enabled ? "yes" : "no") },
-              { label: "Notified of", cell: ({ attributes }) => <Tags names={attributes.triggers} most={1} /> },
-              {
-                label: "Actions",
-                right: true,
-                cell: (webhook) => (
-                  <span class="row">
-                    <AllowedButton
-                      look="button slim"
-                      needs={needsOf(verificationPath(webhook.id))}
-                      onClick={() => verify(webhook.id)}
-                    >
-                      Verify
-                    </AllowedButton>
-                    <DeleteButton
-                      path={webhookPath(webhook.id)}
-                      name={webhook.attributes.name}
-                      title="Delete the webhook"
-                      onDone={() => {
-                        setChosen("");
-                        list.reload();
-                      }}
-                    >
-                      <p>It is no longer notified.</p>
-                    </DeleteButton>
-                  </span>
-                ),
-              },
-            ]}
-          />
-        )}
+        <DataTable
+          empty={
+            <Empty title="No webhooks yet">
+              <p>A webhook is notified 30 and 7 days before a token of a team ends, and when it has ended.</p>
+            </Empty>
+          }
+          label="Webhooks"
+          rows={list.value}
+          keyOf={({ id }) => id}
+          columns={[
+            {
+              label: "Name",
+              cell: (webhook) => (
+                <button type="button" class="link" onClick={() => setChosen(webhook.id)}>
+                  {webhook.attributes.name}
+                </button>
+              ),
+            },
+            { label: "Address", cell: ({ attributes }) => <span class="mono">{attributes.url}</span> },
+            { label: "Enabled", cell: ({ attributes }) => (attributes.enabled ? "yes" : "no") },
+            { label: "Notified of", cell: ({ attributes }) => <Tags names={attributes.triggers} most={1} /> },
+            {
+              label: "Actions",
+              right: true,
+              cell: (webhook) => (
+                <span class="row">
+                  <AllowedButton
+                    look="button slim"
+                    needs={needsOf(verificationPath(webhook.id))}
+                    onClick={() => verify(webhook.id)}
+                  >
+                    Verify
+                  </AllowedButton>
+                  <DeleteButton
+                    path={webhookPath(webhook.id)}
+                    name={webhook.attributes.name}
+                    title="Delete the webhook"
+                    onDone={() => {
+                      setChosen("");
+                      list.reload();
+                    }}
+                  >
+                    <p>It is no longer notified.</p>
+                  </DeleteButton>
+                </span>
+              ),
+            },
+          ]}
+        />
       </Card>
       {shown ? (
         <WebhookCard

@@ -1,9 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { count, duration } from "../format.ts";
 import { href } from "../href.ts";
-import { Accessor } from "../ui/controls.tsx";
-import { Menu } from "../ui/menu.tsx";
-import { End, Time } from "../ui/time.tsx";
+import { Accessor, End, Menu, Time } from "../ui/index.ts";
 import { Metadata, MethodLink, Policies, RoleLink } from "./links.tsx";
 import { nameOf, type Token } from "./model.ts";
 
@@ -11,7 +9,7 @@ export interface Column {
   readonly name: string;
   readonly label: string;
   readonly right?: boolean;
-  /** The word by which the API sorts. */
+  /** The API's name of this sort order. */
   readonly sort?: string;
   cell(token: Token): ComponentChildren;
 }

@@ -1,11 +1,6 @@
 import { counted } from "../format.ts";
 import { href } from "../href.ts";
-import { Card } from "../ui/card.tsx";
-import { Accessor } from "../ui/controls.tsx";
-import { Facts } from "../ui/facts.tsx";
-import { Notice } from "../ui/notice.tsx";
-import { PageHead } from "../ui/page-head.tsx";
-import { Time } from "../ui/time.tsx";
+import { Accessor, Card, Facts, Notice, PageHead, Time } from "../ui/index.ts";
 import { AskedBy, ParentLink } from "./links.tsx";
 import { type EndedToken, nameOf } from "./model.ts";
 import { TokenFacts } from "./token-facts.tsx";

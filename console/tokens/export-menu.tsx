@@ -2,9 +2,7 @@ import { useState } from "preact/hooks";
 import { count } from "../format.ts";
 import type { Problem } from "../result.ts";
 import { useSession } from "../session.ts";
-import { download } from "../ui/download.ts";
-import { Menu } from "../ui/menu.tsx";
-import { ProblemNotice } from "../ui/notice.tsx";
+import { download, Menu, ProblemNotice } from "../ui/index.ts";
 import { csvOf, jsonOf, MOST_EXPORTED } from "./export.ts";
 import type { Filter } from "./filter.ts";
 import { readTokens } from "./token.ts";
@@ -14,7 +12,7 @@ interface ExportMenuProps {
   readonly sort: string;
 }
 
-/** Saves the list as a file. It is bounded, and says where it ended. */
+/** Saves the list as a file, up to a limit that is shown. */
 export function ExportMenu({ filter, sort }: ExportMenuProps) {
   const { api } = useSession();
   const [text, setText] = useState("");

@@ -1,8 +1,6 @@
 import { useState } from "preact/hooks";
 import { localTime, queryTime, ZONE } from "../format.ts";
-import { Field } from "../ui/controls.tsx";
-import { Icon } from "../ui/icons.tsx";
-import { useDraft } from "../ui/use-draft.ts";
+import { Field, Icon, useDraft } from "../ui/index.ts";
 import { FILTER_FIELDS, type Filter, type FilterField, linesOfPairs, MAIN_FIELDS, pairsOfLines } from "./filter.ts";
 import { SearchField } from "./search-field.tsx";
 
@@ -11,7 +9,7 @@ interface FilterBarProps {
   readonly onChange: (filter: Filter) => void;
 }
 
-/** The filters of the inventory; what is typed counts from Enter on, or when the field is left. */
+/** The filters of the inventory. They apply at Enter, or when the field loses the focus. */
 export function FilterBar({ filter, onChange }: FilterBarProps) {
   const hidden = FILTER_FIELDS.filter(({ name, kind }) => kind !== "search" && !MAIN_FIELDS.has(name));
   const [open, setOpen] = useState(() => hidden.some(({ name }) => filter[name] !== undefined));

@@ -10,7 +10,7 @@ export interface FilterField {
   readonly placeholder?: string;
 }
 
-/** Characters that a search has at least. */
+/** Least characters of a search. */
 export const MIN_SEARCH = 3;
 
 export const FILTER_FIELDS: readonly FilterField[] = [
@@ -35,7 +35,7 @@ export const FILTER_FIELDS: readonly FilterField[] = [
 /** The fields that are always in view. */
 export const MAIN_FIELDS: ReadonlySet<string> = new Set(["display_name", "policy", "mount", "role", "metadata"]);
 
-/** What of the query is a filter. */
+/** The filter in a page's query. */
 export function filterOf(query: URLSearchParams): Filter {
   const given = FILTER_FIELDS.map(({ name }) => [name, query.getAll(name).join("\n")] as const);
   return Object.fromEntries(given.filter(([, value]) => value !== ""));
@@ -72,7 +72,7 @@ export const linesOfPairs = (typed: string): string =>
     .join("\n");
 export const pairsOfLines = (lines: string): string => lines.replaceAll("\n", ", ");
 
-/** Whether a revocation includes a token, by the fields of the inventory. */
+/** True when a selection includes a token, by the fields of the inventory. */
 export function isMeant(selection: Selection, token: Token): boolean {
   const { accessors, ...filter } = selection;
   if (Array.isArray(accessors)) return accessors.includes(token.accessor);

@@ -4,12 +4,12 @@ interface GroupChoiceProps {
   readonly by: GroupBy;
   /** Keys of metadata that tokens of the page have. */
   readonly keys: readonly string[];
-  /** A choice that comes first, of no groups: its value and label. */
+  /** A first choice without groups. */
   readonly none?: readonly [value: string, label: string];
   readonly onChange: (by: GroupBy) => void;
 }
 
-/** Chooses what tokens are grouped by. */
+/** The choice of a grouping. */
 export function GroupChoice({ by, keys, none, onChange }: GroupChoiceProps) {
   const chosen = metadataKey(by);
   const shown = [...new Set([...keys, ...(chosen === undefined ? [] : [chosen])])].sort();

@@ -1,17 +1,16 @@
 import { count } from "../format.ts";
 import { href } from "../href.ts";
-import { DataTable } from "../ui/data-table.tsx";
-import { End } from "../ui/time.tsx";
+import { DataTable, End } from "../ui/index.ts";
 import { filterOfGroup, type Group, type GroupBy } from "./group.ts";
 import type { Token } from "./model.ts";
 
-/** Groups that are listed. */
+/** Most groups that are listed. */
 const LISTED = 50;
 
 interface GroupTableProps {
   readonly groups: readonly Group<Token>[];
   readonly by: GroupBy;
-  /** The filter of the page that lists the tokens of all groups. */
+  /** The filter for the tokens of all groups. */
   readonly filter: Readonly<Record<string, string>>;
   /** The colour of a group in a picture beside the table. */
   readonly hueOf?: (group: string) => string;

@@ -1,10 +1,10 @@
 import type { Filter } from "./filter.ts";
 import { nameOf, type Token } from "./model.ts";
 
-/** What tokens are grouped by: a field, or `metadata.` and a key. */
+/** A grouping of tokens: a field, or `metadata.` and a key. */
 export type GroupBy = string;
 
-/** The fields to group by, with their labels, the filter that means a group, and what `sys/tokens/summary` calls them. */
+/** The fields to group by: label, name of the filter for a group, and name in `sys/tokens/summary`. */
 export const GROUP_FIELDS: readonly (readonly [by: GroupBy, label: string, filter: string, counted: string])[] = [
   ["name", "Name", "display_name", "display_name"],
   ["role", "Role", "role", "role"],
@@ -37,7 +37,7 @@ export function groupOf(token: Token, by: GroupBy): string {
   }
 }
 
-/** The filter that means the tokens of a group; null where none does. */
+/** The filter for the tokens of a group; null without one. */
 export function filterOfGroup(by: GroupBy, group: string): Filter | null {
   if (group === "") return null;
   const key = metadataKey(by);
@@ -46,20 +46,20 @@ export function filterOfGroup(by: GroupBy, group: string): Filter | null {
   return field === undefined ? null : { [field]: group };
 }
 
-/** What counts the groups of all tokens that a filter means; null when tokens have to be read for that. */
+/** The query that counts the groups of a filter; null when its tokens have to be read. */
 export function counterOf(by: GroupBy, { mount, ...others }: Filter): Readonly<Record<string, string>> | null {
   if (Object.keys(others).length > 0) return null;
   const counted = metadataKey(by) === undefined ? GROUP_FIELDS.find(([name]) => name === by)?.[3] : by;
   return counted === undefined ? null : { group_by: counted, ...(mount !== undefined && { mount }) };
 }
 
-/** What counts the trees of groups; "" when they have to be read for that. */
+/** The grouping by which the server counts trees; "" when they have to be read. */
 export function treeCounterOf(by: GroupBy): string {
   if (metadataKey(by) !== undefined) return by;
   return by === "name" || by === "role" ? counterName(by) : "";
 }
 
-/** What `sys/tokens/ends` calls a group. */
+/** The name of a grouping in `sys/tokens/ends`. */
 export const counterName = (by: GroupBy): string =>
   metadataKey(by) === undefined ? (GROUP_FIELDS.find(([name]) => name === by)?.[3] ?? "display_name") : by;
 

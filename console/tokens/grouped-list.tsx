@@ -3,9 +3,7 @@ import type { Query } from "../api.ts";
 import { count, counted } from "../format.ts";
 import { needsOf } from "../needs.ts";
 import { ASKED_PATHS, mayDo, useSession } from "../session.ts";
-import { DataTable } from "../ui/data-table.tsx";
-import { ProblemNotice } from "../ui/notice.tsx";
-import { useLoad } from "../ui/use-load.ts";
+import { DataTable, ProblemNotice, useLoad } from "../ui/index.ts";
 import type { Filter } from "./filter.ts";
 import { counterOf, type GroupBy, grouped, groupOf } from "./group.ts";
 import { GroupName, GroupTable } from "./group-table.tsx";
@@ -13,9 +11,9 @@ import type { Summary } from "./model.ts";
 import { readTokens } from "./token.ts";
 import { Total } from "./total.tsx";
 
-/** Tokens that are read to be grouped. */
+/** Most tokens that are read to be grouped. */
 const MOST_GROUPED = 10_000;
-/** Groups that a count names. */
+/** Most groups that a count names. */
 const MOST_COUNTED = 1_000;
 
 interface GroupedListProps {
@@ -23,7 +21,7 @@ interface GroupedListProps {
   readonly by: GroupBy;
 }
 
-/** The tokens of a filter by group; a group leads to its tokens. Without a filter besides the method the server has counted them. */
+/** Groups of the tokens of a filter. The server counts groups of all tokens or of one method; for other filters the tokens are read. */
 export function GroupedList({ filter, by }: GroupedListProps) {
   const counter = counterOf(by, filter);
   return counter ? <CountedGroups filter={filter} by={by} counter={counter} /> : <ReadGroups filter={filter} by={by} />;
@@ -64,7 +62,7 @@ function CountedGroups({ filter, by, counter }: GroupedListProps & { readonly co
   );
 }
 
-/** Groups of what is read of a list: a filter is on no counter. */
+/** Groups of the tokens that a filter finds, which the server does not count. */
 function ReadGroups({ filter, by }: GroupedListProps) {
   const session = useSession();
   const { api } = session;

@@ -2,17 +2,17 @@ import { useEffect, useState } from "preact/hooks";
 import { count, counted } from "../format.ts";
 import type { Problem } from "../result.ts";
 import { useSession } from "../session.ts";
-import { Notice, ProblemNotice } from "../ui/notice.tsx";
+import { Notice, ProblemNotice } from "../ui/index.ts";
 import { isStopping, isUnderWay, type Job, jobText, percentOf } from "./numbers.ts";
 import { POLL_MS, readJob, stopJob } from "./token.ts";
 
 interface JobProgressProps {
   readonly id: string;
-  /** Called when it has come to its end, in whatever way. */
+  /** Called when the job has ended, in any state. */
   readonly onEnd: (job: Job) => void;
 }
 
-/** Follows a revocation to its end. It goes on when the page is left. */
+/** Follows a revocation, which continues when the page is left. */
 export function JobProgress({ id, onEnd }: JobProgressProps) {
   const { api } = useSession();
   const [job, setJob] = useState<Job | null>(null);

@@ -2,8 +2,7 @@ import { shortAccessor } from "../format.ts";
 import { href } from "../href.ts";
 import type { Entity } from "../identity/records.ts";
 import { useSession } from "../session.ts";
-import { Tags } from "../ui/controls.tsx";
-import { useLoad } from "../ui/use-load.ts";
+import { Tags, useLoad } from "../ui/index.ts";
 import type { Asker } from "./model.ts";
 
 const mountName = (mount: string): string => mount.replace(/^auth\/|\/$/g, "");
@@ -21,12 +20,12 @@ export function MethodLink({ mount }: { readonly mount: string }) {
   );
 }
 
-/** A role of a method: each method that has roles lists them in the part of this name. */
+/** A role of a method, in the method's part `roles`. */
 export function RoleLink({ mount, role }: { readonly mount: string; readonly role: string }) {
   return <a href={href(["methods", mountName(mount)], { part: "roles", name: role })}>{role}</a>;
 }
 
-/** An entity by its name; by its id where it can't be read. */
+/** An entity by its name, or by its id when it can't be read. */
 export function EntityLink({ id }: { readonly id: string }) {
   const { api } = useSession();
   const entity = useLoad(id, () => api.read<Entity>(`identity/entity/id/${encodeURIComponent(id)}`));
@@ -43,7 +42,7 @@ export function Metadata({ pairs, most }: { readonly pairs: Readonly<Record<stri
   return <Tags names={names} most={most} hrefOf={(pair) => href(["tokens"], { metadata: pair })} />;
 }
 
-/** Who asked for something, or that no token is known to have asked. */
+/** The token or entity of a request, if one is recorded. */
 export function AskedBy({ by }: { readonly by: Asker | null }) {
   return by ? <AskerLink {...by} /> : <span class="muted">no token is recorded</span>;
 }

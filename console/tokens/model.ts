@@ -26,19 +26,19 @@ export interface Token {
   readonly metadata: Readonly<Record<string, string>>;
 }
 
-/** Tokens that one request names by their accessors. */
+/** Most accessors in one request. */
 export const MOST_NAMED = 900;
 
-/** Which tokens are meant: the filter of the inventory, or accessors. */
+/** Selected tokens: by a filter of the inventory, or by accessors. */
 export type Selection = Readonly<Record<string, string | boolean | readonly string[]>>;
 
-/** Why a selection can't be revoked at once, before the server is asked: the number to confirm is that of one revocation. "" for none. */
+/** Why a selection is too large for one revocation; "" when it is not. */
 export function refusalOf({ accessors }: Selection): string {
   if (!Array.isArray(accessors) || accessors.length <= MOST_NAMED) return "";
   return `${count(MOST_NAMED)} tokens can be revoked at once by selecting them: select fewer, or filter for what they have in common`;
 }
 
-/** How many there are of something; `more` when counting stopped there. */
+/** A count; `more` when counting stopped there. */
 export interface Amount {
   readonly count: number;
   readonly more: boolean;
@@ -64,7 +64,7 @@ export const childrenText = (children: number): string => (children > 0 ? counte
 export const descendantsText = ({ count, more }: Amount): string =>
   count > 0 ? `${amountText({ count, more })} ${count === 1 && !more ? "descendant" : "descendants"}` : "";
 
-/** Numbers of tokens by something (docs/inventory.md). */
+/** Numbers of tokens by group (docs/inventory.md). */
 export interface Summary {
   readonly groups: readonly { readonly key: string; readonly count: number; readonly trees?: number }[];
   readonly total: number;
@@ -83,14 +83,14 @@ export interface Asker {
 export interface TokenEnd {
   readonly at: string;
   readonly how: string;
-  /** Null: no token asked, or it is not known. */
+  /** Null when no token asked, or that is unknown. */
   readonly by: Asker | null;
   /** The accessor of the token that it ended with; its own when it ended by itself. */
   readonly cause: string;
   readonly request_id: string;
   /** The job that revoked it; "" without one. */
   readonly job: string;
-  /** How many others ended with it. */
+  /** Number of other tokens that ended with it. */
   readonly with?: number;
 }
 

@@ -4,7 +4,7 @@ import { type FieldGroup, type RecordValue, secondsOf } from "../records/field.t
 
 /** The header that asks for a wrapped answer. */
 const WRAP = "X-Vault-Wrap-TTL";
-/** How long a token lives unless one says otherwise: one that is forgotten is soon gone. */
+/** Suggested lifetime: short, because some tokens are forgotten. */
 const SUGGESTED_TTL = "1h";
 
 /**

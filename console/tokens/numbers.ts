@@ -7,7 +7,7 @@ export interface Group {
   readonly count: number;
 }
 
-/** What a bulk revocation would take. */
+/** What a bulk revocation would end. */
 export interface Preview {
   /** Tokens that match. */
   readonly count: number;
@@ -36,9 +36,9 @@ export interface Job {
   readonly total: number;
   /** Of those that matched. */
   readonly revoked: number;
-  /** Of those that were counted: ended by the time that they were met. */
+  /** Counted tokens that had ended before the job reached them. */
   readonly ended_before: number;
-  /** Listed for the filter, and not meant by it as their own trees have them. */
+  /** Tokens that the list shows for the filter and whose trees disagree. */
   readonly mismatched: number;
   readonly remaining: number | null;
   /** When it came to its end; null while its numbers may grow. */
@@ -46,7 +46,7 @@ export interface Job {
   readonly failures: readonly unknown[];
 }
 
-/** Groups that one line names. */
+/** Most groups in one line. */
 const NAMED = 5;
 
 /** `38 tokens match; 1,168 end in all.` */
@@ -62,20 +62,20 @@ export function groupsText(groups: readonly Group[], total: number): string | nu
   return [...parts, ...(rest > 0 ? [counted(rest, "other")] : [])].join(", ");
 }
 
-/** How far a revocation is, or what it came to: `1,168 of 1,168 tokens ended: 38 that match, with everything below them`. */
+/** The progress or result of a revocation: `1,168 of 1,168 tokens ended: 38 that matched, with everything below`. */
 export function jobText({ state, total, preview, counted: soFar, matched }: Job): string {
   if (state === "counting") return `Counting: ${counted(soFar, "token")} so far`;
   const of = preview ? ` of ${counted(preview.total, "token")}` : "";
   return `${amountText({ count: total, more: false })}${of} ended: ${matched ?? 0} that matched, with everything below`;
 }
 
-/** True for a job that was stopped and still has to end the step that it was at. */
+/** True for a stopped job that still finishes its step. */
 export const isStopping = ({ state, finished }: Pick<Job, "state" | "finished">): boolean =>
   state === "stopped" && finished === null;
 
 /** True while the numbers of a job may grow. */
 export const isUnderWay = ({ finished }: Pick<Job, "finished">): boolean => finished === null;
 
-/** How much of a revocation is done (0 to 100). */
+/** The progress of a revocation (percent). */
 export const percentOf = ({ total, preview }: Job): number =>
   preview && preview.total > 0 ? Math.min(100, (100 * total) / preview.total) : 0;

@@ -5,9 +5,7 @@ import { Confirm } from "../records/confirm.tsx";
 import type { Problem } from "../result.ts";
 import { go } from "../router.ts";
 import { useSession } from "../session.ts";
-import { Dialog, Field, TextInput } from "../ui/controls.tsx";
-import { Facts, Figures } from "../ui/facts.tsx";
-import { Notice, ProblemNotice } from "../ui/notice.tsx";
+import { Dialog, Facts, Field, Figures, Notice, ProblemNotice, TextInput } from "../ui/index.ts";
 import { noteRevocation } from "./going.ts";
 import { amountText, isConfirmed, nameOf, type Selection } from "./model.ts";
 import { endsText, groupsText, type Preview } from "./numbers.ts";
@@ -19,7 +17,7 @@ interface RevokeOneProps {
   readonly onRevoked: () => void;
 }
 
-/** Asks before one token is revoked with all below it; its name has to be typed. */
+/** Confirms the revocation of a token and its descendants by the token's name. */
 export function RevokeOne({ detail, onClose, onRevoked }: RevokeOneProps) {
   const { api, self } = useSession();
   const { token, descendants, leases, cubbyhole } = detail;
@@ -58,12 +56,12 @@ export function RevokeOne({ detail, onClose, onRevoked }: RevokeOneProps) {
 
 interface RevokeManyProps {
   readonly selection: Selection;
-  /** What is selected, in words. */
+  /** The selection in words. */
   readonly text: string;
   readonly onClose: () => void;
 }
 
-/** Shows what a bulk revocation would take, asks for the number, and goes to the page that follows the job. */
+/** Shows what a bulk revocation would end, confirms it by the number, and goes to the page of the job. */
 export function RevokeMany({ selection, text, onClose }: RevokeManyProps) {
   const { api } = useSession();
   const [preview, setPreview] = useState<Preview | null>(null);
@@ -127,7 +125,7 @@ export function RevokeMany({ selection, text, onClose }: RevokeManyProps) {
   );
 }
 
-/** Names of tokens that the dialog shows. */
+/** Most names that the dialog shows. */
 const SHOWN_NAMES = 8;
 
 function PreviewFacts({ preview }: { readonly preview: Preview }) {

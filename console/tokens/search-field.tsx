@@ -3,8 +3,7 @@ import { go } from "../router.ts";
 import { tokenItself } from "../search/find-tokens.ts";
 import { isSecretLike } from "../search/found.ts";
 import { useSession } from "../session.ts";
-import { Field } from "../ui/controls.tsx";
-import { useDraft } from "../ui/use-draft.ts";
+import { Field, useDraft } from "../ui/index.ts";
 import { MIN_SEARCH } from "./filter.ts";
 
 interface SearchFieldProps {
@@ -12,7 +11,7 @@ interface SearchFieldProps {
   readonly onChange: (value: string) => void;
 }
 
-/** Searches all that is known of tokens. A token that is pasted here goes into a body and leads to its page: it gets into no address. */
+/** The search of the inventory. A pasted token is sent in a body and leads to its page; no address has it. */
 export function SearchField({ value, onChange }: SearchFieldProps) {
   const { api } = useSession();
   const [typed, change] = useDraft(value);

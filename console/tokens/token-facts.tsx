@@ -1,11 +1,10 @@
 import { count, duration, exact } from "../format.ts";
 import { href } from "../href.ts";
-import { Facts } from "../ui/facts.tsx";
-import { End, Time } from "../ui/time.tsx";
+import { End, Facts, Time } from "../ui/index.ts";
 import { EntityLink, Metadata, MethodLink, ParentLink, Policies, RoleLink } from "./links.tsx";
 import type { Token } from "./model.ts";
 
-/** What a token is, with a link to everything that it names. */
+/** The fields of a token, with links. */
 export function TokenFacts({ token, ended = false }: { readonly token: Token; readonly ended?: boolean }) {
   return (
     <Facts

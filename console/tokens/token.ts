@@ -17,7 +17,7 @@ export interface Child extends Token {
   readonly descendants: Amount;
 }
 
-/** A token with its lineage, and what a revocation would take with it. */
+/** A token with its lineage, and what its revocation would end. */
 export interface TokenDetail {
   readonly token: Token;
   /** The root of the tree first. */
@@ -53,9 +53,9 @@ export const POLL_MS = 400;
 type PreviewAnswer = Preview | { readonly job: string; readonly state: "counting"; readonly counted: number };
 
 /**
- * Counts what a revocation would take. A large count goes on in a job, which is followed to its end.
+ * Counts what a revocation would end. A large count continues in a job, which is followed to its end.
  *
- * @param counting is given how many are counted so far; when it answers false the page was left, and the job is stopped.
+ * @param counting gets the number so far; it returns false when the page was left, which stops the job.
  */
 export async function previewRevocation(
   api: Api,
@@ -81,7 +81,7 @@ export async function previewRevocation(
   }
 }
 
-/** How many tokens are meant; nothing is revoked. */
+/** The number of selected tokens; nothing is revoked. */
 export async function countTokens(api: Api, selection: Selection): Promise<Answer<Amount>> {
   const answer = await previewRevocation(api, { ...selection, include_root: true, include_self: true });
   return answer.ok ? done({ count: answer.value.count, more: answer.value.more }) : answer;
@@ -110,11 +110,11 @@ export interface EndedPage {
   readonly next: string;
 }
 
-/** A token with its lineage; or how it ended, as long as that is kept. */
+/** A token with its lineage, or how it ended while that is stored. */
 export const readTokenOrEnd = (api: Api, accessor: string): Promise<Answer<TokenDetail | EndedToken>> =>
   api.read<TokenDetail | EndedToken>(`sys/tokens/${pathOf(accessor)}`, { limit: CHILDREN });
 
-/** What ended lately, the last first; with a job or a cause, of that alone. */
+/** Recently ended tokens, the last first; filtered by a job or a cause. */
 export const listEnded = (
   api: Api,
   query: { readonly job?: string; readonly cause?: string; readonly after?: string; readonly limit?: number },

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { count, counted } from "../format.ts";
 import { useSession } from "../session.ts";
-import { useLoad } from "../ui/use-load.ts";
+import { useLoad } from "../ui/index.ts";
 import { type Filter, filterBody } from "./filter.ts";
 import { type Amount, amountText, type Summary } from "./model.ts";
 import { countTokens } from "./token.ts";
@@ -15,7 +15,7 @@ interface TotalProps {
   readonly mayCount: boolean;
 }
 
-/** How many tokens a list has. Of a filter with more than is shown they are counted when asked: the server looks at each. */
+/** The number of tokens of a list. A filter with further pages is counted on request, because the server reads each token. */
 export function Total({ filter, shown, more, mayCount }: TotalProps) {
   const { api } = useSession();
   const key = JSON.stringify(filter);

@@ -5,7 +5,7 @@ import type { Token } from "./model.ts";
 import { listTokens } from "./token.ts";
 
 const PAGE = 100;
-/** Pages asked for at once, while they bring nothing: the work of each is bounded, so that one may be empty. */
+/** Most empty pages that are read in a row: the server's work for a page is bounded, so a page may be empty. */
 const MAX_EMPTY_PAGES = 10;
 
 export interface TokenPages {
@@ -17,7 +17,7 @@ export interface TokenPages {
   reload(): void;
 }
 
-/** The tokens that a query means, page after page. */
+/** The tokens of a query, page by page. */
 export function useTokenPages(api: Api, query: Readonly<Record<string, string>>): TokenPages {
   const [tokens, setTokens] = useState<readonly Token[]>([]);
   const [next, setNext] = useState("");

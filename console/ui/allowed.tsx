@@ -6,18 +6,18 @@ import { Icon } from "./icons.tsx";
 interface AllowedProps {
   /** Classes of the button. */
   readonly look: string;
-  /** What it does; null where that needs nothing, or is not known yet. */
+  /** The capabilities that the action needs; null when it needs none, or they are not known yet. */
   readonly needs: Needs | null;
   readonly children: ComponentChildren;
 }
 
 interface AllowedLinkProps extends AllowedProps {
   readonly href: string;
-  /** True: `needs` has the path of an example, and the policies may allow others. The link stays, with a lock. */
+  /** True: `needs` names an example path, and the policies may allow others. The link stays usable, with a lock. */
   readonly isExample?: boolean;
 }
 
-/** A link styled as a button. Where the policies refuse its target, a disabled button with the reason. */
+/** A link styled as a button. If the policies refuse its target, it is a disabled button with the reason. */
 export function AllowedLink({ look, needs, href, isExample = false, children }: AllowedLinkProps) {
   const refusal = useRefusal(needs);
   if (refusal !== "" && !isExample) return <Refused look={look} refusal={refusal} content={children} />;
@@ -35,14 +35,14 @@ export function AllowedLink({ look, needs, href, isExample = false, children }: 
 }
 
 interface AllowedButtonProps extends AllowedProps {
-  /** Absent for the button that sends a form. */
+  /** Absent for a submit button. */
   readonly onClick?: () => void;
   readonly disabled?: boolean | undefined;
-  /** True while what it does is under way. */
+  /** True while the action is under way. */
   readonly busy?: boolean;
 }
 
-/** A button; disabled, with the reason, where the policies refuse what it does. */
+/** A button. If the policies refuse its action, it is disabled and gives the reason. */
 export function AllowedButton({ look, needs, onClick, disabled, busy, children }: AllowedButtonProps) {
   const refusal = useRefusal(needs);
   if (refusal !== "") return <Refused look={look} refusal={refusal} content={children} />;
@@ -59,7 +59,7 @@ export function AllowedButton({ look, needs, onClick, disabled, busy, children }
   );
 }
 
-/** It keeps the focus and its reason can be heard: a disabled button could not be reached by keyboard. */
+/** Uses aria-disabled, so that the keyboard reaches the button and a screen reader reads the reason. */
 function Refused({ look, refusal, content }: { look: string; refusal: string; content: ComponentChildren }) {
   return (
     <button

@@ -7,9 +7,9 @@ export interface Bar {
   readonly label: string;
   /** What the bar says, in a sentence. */
   readonly text: string;
-  /** Where it leads. */
+  /** The address of its page. */
   readonly href: string;
-  /** What it is made of, the largest first; one colour when empty. */
+  /** Its parts, the largest first; one colour without any. */
   readonly parts: readonly { readonly hue: string; readonly value: number }[];
 }
 

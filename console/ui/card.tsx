@@ -5,9 +5,9 @@ import type { Loaded } from "./use-load.ts";
 
 interface CardProps {
   readonly title: ComponentChildren;
-  /** Right of the title: buttons, a number, a remark. */
+  /** Right of the title: buttons, a number or a remark. */
   readonly beside?: ComponentChildren;
-  /** What the card shows: until it is there, the card says so, or why not. */
+  /** The loaded content: the card shows that it is loading, or why it failed. */
   readonly of?: Loaded<unknown>;
   /** True: the content has a margin. A table has none. */
   readonly body?: boolean;

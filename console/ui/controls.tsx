@@ -5,7 +5,7 @@ import { Icon } from "./icons.tsx";
 
 interface FieldProps {
   readonly label: string;
-  /** As the API calls it. */
+  /** The name of the field in the API. */
   readonly name?: string | undefined;
   readonly hint?: string | undefined;
   readonly wrong?: string;
@@ -13,7 +13,7 @@ interface FieldProps {
   readonly children: VNode<Record<string, unknown>>;
 }
 
-/** An input with its label, a hint, and what is wrong with its value. */
+/** An input with its label, a hint, and its error. */
 export function Field({ label, name, hint, wrong, children }: FieldProps) {
   const id = useId();
   const described = wrong ? `${id}-wrong` : hint ? `${id}-hint` : undefined;
@@ -80,11 +80,11 @@ export function Segments<T extends string>({ legend, options, value, onChange }:
   );
 }
 
-/** Copies a text. The second value is true once that has worked. */
+/** Copies a text. The second value is true after a successful copy. */
 function useCopy(value: string): readonly [copy: () => Promise<void>, copied: boolean] {
   const [copied, setCopied] = useState(false);
   const copy = async (): Promise<void> => {
-    // Without the right to the clipboard the text is still there to be selected.
+    // Without access to the clipboard the user can still select the text.
     const worked = await navigator.clipboard?.writeText(value).then(
       () => true,
       () => false,
@@ -94,7 +94,7 @@ function useCopy(value: string): readonly [copy: () => Promise<void>, copied: bo
   return [copy, copied];
 }
 
-/** A small button that copies what stands beside it. */
+/** A small button that copies the value beside it. */
 export function CopyButton({ value, label }: { readonly value: string; readonly label: string }) {
   const [copy, copied] = useCopy(value);
   return (
@@ -104,7 +104,7 @@ export function CopyButton({ value, label }: { readonly value: string; readonly 
   );
 }
 
-/** A value to take away: shown whole, with a button that copies it. */
+/** A value in full, with a button that copies it. */
 export function Copy({ value, label }: { readonly value: string; readonly label: string }) {
   const [copy, copied] = useCopy(value);
   return (
@@ -124,7 +124,7 @@ interface DialogProps {
   readonly children: ComponentChildren;
 }
 
-/** A dialog over the page; Escape and a click beside it close it, and the browser takes the focus back to where it was. */
+/** A modal dialog. Escape and a click beside it close it, and the browser returns the focus. */
 export function Dialog({ title, onClose, children }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
   const id = useId();
@@ -137,7 +137,7 @@ export function Dialog({ title, onClose, children }: DialogProps) {
     <dialog
       ref={element}
       aria-labelledby={id}
-      // What is shown decides whether it closes: the browser would close it at once, or at a second Escape.
+      // The owner decides whether it closes; the browser would close it at once, or at a second Escape.
       onCancel={(event) => {
         event.preventDefault();
         onClose();
@@ -159,7 +159,7 @@ export function Dialog({ title, onClose, children }: DialogProps) {
   );
 }
 
-/** What a page shows instead of nothing. */
+/** The message of an empty list. */
 export function Empty({ title, children }: { readonly title: string; readonly children?: ComponentChildren }) {
   return (
     <div class="empty">
@@ -172,7 +172,7 @@ export function Empty({ title, children }: { readonly title: string; readonly ch
 interface TagsProps {
   readonly names: readonly string[];
   readonly most?: number;
-  /** Where a name leads; undefined where it leads nowhere. */
+  /** The address of a name; undefined without one. */
   readonly hrefOf?: (name: string) => string | undefined;
 }
 
@@ -211,11 +211,11 @@ function Tag({ name, href }: { readonly name: string; readonly href: string | un
 
 interface AccessorProps {
   readonly value: string;
-  /** True where there is room for all of it. */
+  /** True to show all of it. */
   readonly whole?: boolean;
 }
 
-/** An accessor with a button that copies it. Tokens of one tree have the same beginning: a short one shows its end. */
+/** An accessor with a button that copies it. The short form shows its end, because accessors of one tree begin alike. */
 export function Accessor({ value, whole = false }: AccessorProps) {
   return (
     <span class="accessor">

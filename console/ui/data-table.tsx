@@ -5,7 +5,7 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 export interface DataColumn<T> {
   readonly label: string;
   readonly right?: boolean;
-  /** True: the label is read, and not shown. */
+  /** True: the label is only for screen readers. */
   readonly isBare?: boolean;
   readonly cell: (row: T) => ComponentChildren;
 }
@@ -13,13 +13,18 @@ export interface DataColumn<T> {
 interface DataTableProps<T> {
   /** What the rows are. */
   readonly label: string;
-  readonly rows: readonly T[];
+  /** Undefined or null while they are loaded. */
+  readonly rows: readonly T[] | null | undefined;
   readonly columns: readonly DataColumn<T>[];
   readonly keyOf: (row: T) => string;
+  /** Shown in place of a table without rows. */
+  readonly empty?: ComponentChildren;
 }
 
 /** Rows of one kind. */
-export function DataTable<T>({ label, rows, columns, keyOf }: DataTableProps<T>) {
+export function DataTable<T>({ label, rows, columns, keyOf, empty }: DataTableProps<T>) {
+  if (!rows) return null;
+  if (rows.length === 0 && empty !== undefined) return <>{empty}</>;
   return (
     <Scroll label={label}>
       <table>
@@ -54,7 +59,7 @@ interface PagerProps {
   readonly onPage: (page: number) => void;
 }
 
-/** To the page before and after; nothing where there is one page. */
+/** Buttons to the previous and next page. Renders nothing for a single page. */
 export function Pager({ page, pages, onPage }: PagerProps) {
   if (pages <= 1) return null;
   return (
@@ -80,7 +85,7 @@ interface ScrollProps {
   readonly children: ComponentChildren;
 }
 
-/** Scrolls sideways what is wider than the page. Only then the keyboard stops at it. */
+/** Scrolls wide content sideways. The keyboard stops at it only when it scrolls. */
 export function Scroll({ label, children }: ScrollProps) {
   const element = useRef<HTMLDivElement>(null);
   const [isWider, setIsWider] = useState(false);

@@ -1,4 +1,4 @@
-/** Where the focus goes when what had it is gone: the nearest of these around it. */
+/** Ancestors that may take over the focus. */
 const KEEPERS = "dialog, .treemap, .card, main";
 
 /**
@@ -10,7 +10,7 @@ const KEEPERS = "dialog, .treemap, .card, main";
 export function keepFocus(): () => void {
   let last: Element | null = null;
   let around: readonly Element[] = [];
-  /** What had the focus before a dialog was opened. */
+  /** The element that had the focus before a dialog opened. */
   let opener: Element | null = null;
   const note = ({ target }: FocusEvent): void => {
     if (!(target instanceof Element)) return;

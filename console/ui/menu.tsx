@@ -6,7 +6,7 @@ interface MenuProps {
   readonly children: ComponentChildren;
 }
 
-/** What opens below a button. Escape closes it, and whatever else gets the focus. */
+/** A menu below a button. Escape closes it, and so does a focus elsewhere. */
 export function Menu({ title, children }: MenuProps) {
   const menu = useRef<HTMLDetailsElement>(null);
   const close = (): void => {

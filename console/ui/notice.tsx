@@ -14,7 +14,7 @@ interface NoticeProps {
   readonly children?: ComponentChildren;
 }
 
-/** Something that the user should know. What is bad is announced at once. */
+/** A message for the user. A bad one is announced at once. */
 export function Notice({ tone = "plain", title, children }: NoticeProps) {
   return (
     <div class={`notice ${tone}`} role={tone === "bad" ? "alert" : "status"}>
@@ -36,7 +36,7 @@ const TITLES: Readonly<Record<number, string>> = {
   503: "Grove can't answer now",
 };
 
-/** Why the policies refused the request, once that is known. */
+/** Why the policies refused the request; null until it is known. */
 function useRefusal({ explain }: Problem): Refusal | null {
   const [refusal, setRefusal] = useState<Refusal | null>(null);
   useEffect(() => {
@@ -63,7 +63,7 @@ function RefusalText({ refusal: { operation, path, message, hcl } }: { readonly 
   );
 }
 
-/** The policy that would allow a request; nothing where none that is added can. */
+/** The policy that would allow a request. Renders nothing when no additional policy can. */
 export function AllowingPolicy({ hcl }: { readonly hcl: string | null }) {
   if (hcl === null) return null;
   return (
@@ -74,7 +74,7 @@ export function AllowingPolicy({ hcl }: { readonly hcl: string | null }) {
   );
 }
 
-/** A failed call in the words of the server, with what to name when asking somebody about it. */
+/** A failed call: the server's message, and the request id for support. */
 export function ProblemNotice({ problem, onRetry }: { readonly problem: Problem; readonly onRetry?: () => void }) {
   const { status, messages, requestId } = problem;
   const refusal = useRefusal(problem);

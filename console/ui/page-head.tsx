@@ -8,7 +8,7 @@ interface PageHeadProps {
   readonly children?: ComponentChildren;
 }
 
-/** The top of a page; its title is that of the tab too. */
+/** The title of a page and of its browser tab. */
 export function PageHead({ title, text, children }: PageHeadProps) {
   useEffect(() => {
     document.title = `${title} · Grove`;
@@ -30,7 +30,7 @@ interface TabsProps {
   readonly tabs: readonly { readonly name: string; readonly title: string; readonly href: string }[];
 }
 
-/** Parts of a page, each at an address of its own. */
+/** Links to the parts of a page, each with its own address. */
 export function Tabs({ label, current, tabs }: TabsProps) {
   return (
     <nav class="tabs" aria-label={label}>

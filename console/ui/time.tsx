@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { exact, relative } from "../format.ts";
 
-/** The present, at least every `everyMs`. */
+/** The current time (ms), updated every `everyMs`. */
 export function useNow(everyMs = 10_000): number {
   const [now, setNow] = useState(Date.now);
   useEffect(() => {
@@ -11,7 +11,7 @@ export function useNow(everyMs = 10_000): number {
   return now;
 }
 
-/** A time by its distance from now; the exact one on hover, and beside it where there is room. */
+/** A time relative to now. The exact time is shown on hover, and beside it with `both`. */
 export function Time({ at, both = false }: { readonly at: string; readonly both?: boolean }) {
   const now = useNow();
   return (

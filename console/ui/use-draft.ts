@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 
 /**
- * What is typed over a loaded value. It starts again when another value is loaded.
+ * A draft of a loaded value. It starts again when another value is loaded.
  *
  * An effect that copies the loaded value would run after the first paint and erase what was typed by then.
  *

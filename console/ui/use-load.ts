@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import type { Answer, Problem } from "../result.ts";
 
-/** What a page has loaded. The last value stays while a newer one is on its way. */
+/** Loaded data. The last value stays while a newer one is loaded. */
 export interface Loaded<T> {
   readonly value: T | null;
   readonly problem: Problem | null;
@@ -10,9 +10,9 @@ export interface Loaded<T> {
 }
 
 /**
- * Loads when `key` changes; an answer to an older question is dropped.
+ * Loads when `key` changes. An answer to an earlier request is dropped.
  *
- * @param key everything that the question depends on
+ * @param key all that the request depends on
  */
 export function useLoad<T>(key: string, ask: () => Promise<Answer<T>>): Loaded<T> {
   const [state, setState] = useState<{ key: string; value: T | null; problem: Problem | null; busy: boolean }>({
