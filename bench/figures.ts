@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { PROJECT } from "../scripts/local/worker-definition.ts";
 import type { CaseFigures, Row } from "./case.ts";
 
-/** The figures of one case, with how they were taken. */
+/** The figures of one case, with the circumstances. */
 export interface KeptFigures extends CaseFigures {
   /** `2026-11-22` */
   readonly date: string;
@@ -16,10 +16,10 @@ export interface KeptFigures extends CaseFigures {
 
 const FILE = join(PROJECT, "docs/performance/figures.json");
 const PAGE = join(PROJECT, "docs/performance.md");
-/** Digits of a figure that are kept. */
+/** Significant digits of a kept figure. */
 const DIGITS = 4;
 
-/** Keeps the figures of a case in place of its older ones of the same variant, and writes all into docs/performance.md. */
+/** Replaces the figures of a case and variant, and renders docs/performance.md. */
 export function keepFigures(name: string, { variant, ...figures }: KeptFigures): void {
   const kept = { ...readFigures(), [variant === undefined ? name : `${name} ${variant}`]: figures };
   const short = (_: string, value: unknown) => (typeof value === "number" ? Number(value.toPrecision(DIGITS)) : value);
@@ -32,7 +32,7 @@ export function readFigures(): Record<string, KeptFigures> {
   return JSON.parse(readFileSync(FILE, "utf8"));
 }
 
-/** The parts of the page: one for each case, with all of its variants. */
+/** The parts of the page by case, each with all variants. */
 export function renderFigures(all: Readonly<Record<string, KeptFigures>>): Record<string, string> {
   const parts: Record<string, string> = {};
   for (const [key, figures] of Object.entries(all).toSorted(([a], [b]) =>
@@ -44,7 +44,7 @@ export function renderFigures(all: Readonly<Record<string, KeptFigures>>): Recor
   return parts;
 }
 
-/** One case as Markdown: how it was measured, its tables, and its targets. */
+/** One case as Markdown: the circumstances, the tables and the targets. */
 export function renderCase({ date, commit, machine, options, tables, targets }: KeptFigures): string {
   const rows = targets.map(({ what, got, atMost }) => [
     what,
@@ -68,7 +68,7 @@ function renderTable(rows: readonly Row[]): string {
   );
 }
 
-/** A number with three digits that count, and commas between thousands. */
+/** A number with three significant digits and commas between thousands. */
 export function amount(value: number): string {
   if (value === 0) return "0";
   const digits = value >= 100 || Number.isInteger(value) ? 0 : value >= 10 ? 1 : value >= 0.1 ? 2 : 3;
@@ -76,7 +76,7 @@ export function amount(value: number): string {
   return rounded.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
 }
 
-/** A Markdown table, the first column to the left and the others to the right. */
+/** A Markdown table; the first column is left-aligned, the others right-aligned. */
 export function markdownTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
   const all = [header, ...rows].map((row) => row.map((cell) => cell.replaceAll("|", "\\|")));
   const widths = header.map((_, column) => Math.max(4, ...all.map((row) => row[column]?.length ?? 0)));
@@ -91,9 +91,9 @@ export function markdownTable(header: readonly string[], rows: readonly (readonl
 }
 
 /**
- * Puts tables into a page that people write: each between the comments `<!-- begin NAME -->` and `<!-- end NAME -->`.
+ * Puts tables into a page, each between the comments `<!-- begin NAME -->` and `<!-- end NAME -->`.
  *
- * @throws when the page has no place for one of them.
+ * @throws when the page lacks the comments of a table.
  */
 export function fillPage(page: string, parts: Readonly<Record<string, string>>): string {
   return Object.entries(parts).reduce((text, [name, content]) => {

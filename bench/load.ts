@@ -9,17 +9,17 @@ export interface LoadRequest {
   /** A secret; absent: none is sent. */
   readonly token?: string;
   readonly body?: unknown;
-  /** True when the answer's token is that of the requests that follow on the same connection, up to the end of the list. */
+  /** True when later requests of the list on the same connection use the token of the answer. */
   readonly givesToken?: boolean;
 }
 
-/** Connections that each send a list of requests, one after the other, again and again. */
+/** Connections that each send a list of requests in order, repeatedly. */
 export interface Stream {
   readonly connections: number;
   readonly requests: readonly LoadRequest[];
 }
 
-/** What became of the requests of a stream. Times (ms) are those of requests that were not refused with 503. */
+/** The result of a stream. Times (ms) exclude requests that were refused with 503. */
 export interface StreamResult {
   readonly answers: number;
   readonly perSecond: number;
@@ -32,9 +32,9 @@ export interface StreamResult {
   readonly lost: number;
 }
 
-/** A minute is beyond every limit of the server: a request that waits for longer hangs. */
+/** Longer than every limit of the server: a request that waits longer hangs. */
 const TIMEOUT_SECONDS = 60;
-/** How often the load generator looks whether its time is over (ms). */
+/** Interval at which the load generator checks its time (ms). */
 const SAMPLE_MS = 100;
 
 /** Sends a stream for a while. Each connection sends its next request when the previous one is answered. */
@@ -56,7 +56,7 @@ export async function runStream(
     timeout: TIMEOUT_SECONDS,
     sampleInt: SAMPLE_MS,
     requests: list,
-    // Each connection begins at another place of the list.
+    // Each connection begins at another index of the list.
     setupClient: (client) => {
       const first = isOrdered ? 0 : Math.floor((begun++ * list.length) / connections);
       client.setRequests([...list.slice(first), ...list.slice(0, first)]);
@@ -82,7 +82,7 @@ export async function runStream(
     p99: percentile(sorted, 0.99),
     longest: sorted.at(-1) ?? 0,
     statuses,
-    // Each connection has one request under way when the time is over.
+    // At the end each connection has one request under way.
     lost: Math.max(0, sent - answers - connections),
   };
 }
@@ -109,7 +109,7 @@ function prepared({ method, path, token, body, givesToken }: LoadRequest): autoc
   };
 }
 
-/** The token in an answer; "" where there is none, for which the next request is refused. */
+/** The token in an answer; "" without one, so that the next request is refused. */
 function tokenIn(answer: string): string {
   return /"client_token":"([^"]+)"/.exec(answer)?.[1] ?? "";
 }

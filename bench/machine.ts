@@ -2,12 +2,12 @@ import { execFileSync } from "node:child_process";
 import { closeSync, existsSync, fsyncSync, openSync, readlinkSync, rmSync, statSync, writeSync } from "node:fs";
 import { cpus, totalmem } from "node:os";
 import { basename, join } from "node:path";
-import { findWorkerd } from "../scripts/serve/workerd.ts";
+import { findWorkerd } from "../scripts/serve/workerd-config.ts";
 import { median } from "./statistics.ts";
 
 const WRITES = 50;
 
-/** In one line: the machine that figures were taken on, the disk that holds `directory`, and the programs. */
+/** One line about the machine, the disk of `directory`, and the programs. */
 export function describeMachine(directory: string): string {
   const [{ model } = { model: "unknown" }] = cpus();
   const workerd = findWorkerd();
@@ -19,7 +19,7 @@ export function describeMachine(directory: string): string {
   ].join("; ");
 }
 
-/** The type of the file system that holds a directory. Of ext4 also whether it lacks a journal: new files cost much more then. */
+/** The type of a directory's file system, and whether an ext4 lacks a journal: new files cost much more then. */
 function fileSystemOf(directory: string): string {
   const type = execFileSync("df", ["--output=fstype", directory], { encoding: "utf8" }).trim().split("\n").at(-1) ?? "";
   return type === "ext4" && !hasJournal(directory) ? "ext4 without a journal" : type;
@@ -35,7 +35,7 @@ function hasJournal(directory: string): boolean {
   return device === "" || !existsSync(`/proc/fs/ext4/${device}`) || existsSync(`/proc/fs/jbd2/${device}-8`);
 }
 
-/** The middle time (ms) of a small write that is on disk when it returns: what every commit of a database waits for. */
+/** Median time of a small write with fsync (ms), for which every commit of a database waits. */
 function syncMs(directory: string): number {
   const path = join(directory, "sync-probe");
   const file = openSync(path, "w");

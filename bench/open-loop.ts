@@ -4,18 +4,18 @@ import { CONNECTIONS } from "./case.ts";
 import { type Client, send } from "./servers/client.ts";
 import { percentile } from "./statistics.ts";
 
-/** What requests at a fixed rate waited (ms). */
+/** Waits of requests at a fixed rate (ms). */
 export interface Waits {
   readonly p50: number;
   readonly p99: number;
   readonly longest: number;
-  /** Requests that were not answered with 200. They are in no other figure. */
+  /** Requests without a 200. No other figure includes them. */
   readonly failed: number;
 }
 
 /**
- * Looks tokens up at a fixed rate, whether the look-ups before are answered or not. A wait counts from the moment that the
- * look-up was due, so that a server that stops for a while is charged for all look-ups that it keeps waiting.
+ * Looks tokens up at a fixed rate, even while earlier look-ups are unanswered. A wait counts from the moment at which the look-up was due,
+ * so a server that stops for a while is charged for all look-ups of that time.
  */
 export async function lookUpAtRate(
   url: string,

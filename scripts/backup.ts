@@ -12,7 +12,7 @@ import { BackupStore } from "./saved/store.ts";
 
 const say = (line: string): void => console.error(`backup: ${line}`);
 
-/** What was done: as JSON, and as lines for the operator. */
+/** The result as JSON, and as lines for the operator. */
 interface Done {
   readonly json: unknown;
   readonly lines: readonly string[];

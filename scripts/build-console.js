@@ -30,7 +30,7 @@ function bundle(entry) {
 /** @param {string} text @param {"sha256" | "sha384"} algorithm */
 const digest = (text, algorithm) => createHash(algorithm).update(text).digest("base64");
 
-/** Names by content: an asset is kept for ever, and a page never loads those of another build. */
+/** The name of an asset has a hash of its content, so that caches keep it and a page never loads the asset of another build. */
 function build() {
   const assets = [
     { stem: "console", ending: "js", type: "text/javascript; charset=utf-8", text: bundle("console/main.tsx") },
@@ -67,7 +67,7 @@ function build() {
   ].join("\n");
 }
 
-/** Writes the file only when it changed, and atomically: no reader sees half of it. */
+/** Writes the file atomically, and only when it has changed. */
 function buildConsole() {
   const made = build();
   if (current() === made) return;

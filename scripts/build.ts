@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { runNode } from "./local/wrangler.ts";
 
-// Builds the Worker for `npm run serve`, and the programs that serve for a long time as plain JavaScript (bundled.js). They do so
-// themselves where they may write into the project. A service should not.
+// Builds the Worker for `npm run serve` and bundles the long-running programs (bundled.js). A start builds them itself if it may write into
+// the project, which a service should not.
 
 const PROGRAMS = ["scripts/serve.ts", "scripts/gateway.ts", "src/index.ts"];
 

@@ -1,5 +1,5 @@
-// Runs a program as one file of plain JavaScript: `node scripts/bundled.js scripts/serve.ts FLAGS` is `node scripts/serve.ts FLAGS`. What
-// Node reads TypeScript with stays in memory for as long as the process runs: 40 MiB. So this file must not be TypeScript either.
+// Runs a program as one file of plain JavaScript: `node scripts/bundled.js scripts/serve.ts FLAGS` is `node scripts/serve.ts FLAGS`.
+// Node's reader of TypeScript would take 40 MiB for as long as the process runs. So this file is no TypeScript either.
 import { spawnSync } from "node:child_process";
 import { realpathSync } from "node:fs";
 import { join } from "node:path";
@@ -10,10 +10,10 @@ const [, , name = ""] = process.argv;
 const source = realpathSync(name);
 const bundle = bundleOf(source);
 if (!isCurrent(bundle)) {
-  // In a process of its own, which takes its memory with it.
+  // In a process of its own, whose end frees the memory of the build.
   spawnSync(process.execPath, [join(import.meta.dirname, "bundled/make.js"), source], { stdio: "ignore" });
 }
-// As for the program itself: without the words that name this file.
+// The program sees its own path and flags, not the path of this file.
 process.argv.splice(1, 2, source);
-// Where the project can't be written the source does the same, with more memory.
+// In a project that can't be written the source runs instead, with more memory.
 await import(pathToFileURL(isCurrent(bundle) ? bundle : source).href);

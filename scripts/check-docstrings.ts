@@ -2,10 +2,10 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 const PROJECT = join(import.meta.dirname, "..");
-/** A class whose public methods can be called from elsewhere. */
+/** A class whose public methods are callable by RPC. */
 const REMOTE_CLASS = /^export (?:abstract )?class \w+ extends (?:DurableObject|GroveObject|WorkerEntrypoint)\b/;
 const METHOD = /^ {2}(?:override )?(?:async )?(?<name>[a-z]\w*)(?:<.*>)?\(/;
-/** The platform calls these; RPC does not. */
+/** Methods that only the platform calls. */
 const OF_THE_PLATFORM = ["constructor", "alarm", "fetch"];
 
 /** RPC methods of a source that have no docstring above them, as `file:line: name`. */

@@ -1,5 +1,5 @@
-// Loaded before every script (package.json, `node --import`). Plain JavaScript: it has to run where nothing is installed yet, under any
-// Node, to say what is missing. Without it the reader would see ERR_UNKNOWN_FILE_EXTENSION ".ts".
+// Loaded before every script (package.json, `node --import`). Plain JavaScript: it runs under any Node, before anything is installed, and
+// says what is missing. Without it the user would see ERR_UNKNOWN_FILE_EXTENSION ".ts".
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";

@@ -1,4 +1,4 @@
-// Runs what `npm run check` consists of side by side, and prints the output of each that fails. Plain JavaScript: npm may start any Node.
+// Runs the parts of `npm run check` in parallel and prints the output of those that fail. Plain JavaScript: npm may start any Node.
 import { execFileSync, spawn } from "node:child_process";
 import { text } from "node:stream/consumers";
 
@@ -10,7 +10,7 @@ const CHECKS = [
   "npm run -s check:layers",
 ];
 
-// The types of the Worker name the module that this makes.
+// Makes a module that the types of the Worker need.
 execFileSync(process.execPath, ["scripts/build-console.js"], { stdio: "inherit" });
 
 /** @param {string} command */

@@ -2,7 +2,7 @@ import { sourceCommit, sourceVersion } from "./local/version.ts";
 import { PROJECT } from "./local/worker-definition.ts";
 import { runDeploy } from "./local/wrangler.ts";
 
-// `wrangler deploy` with the commit, which `sys/health` shows. Everything on the command line goes to Wrangler.
+// `wrangler deploy` with the commit, which `sys/health` shows. Wrangler gets the whole command line.
 
 const commit = sourceCommit();
 console.error(`deploy: Grove ${sourceVersion(commit)}`);

@@ -1,6 +1,5 @@
-// Makes .dev.vars, where a plain `wrangler dev` reads the secrets of the Worker, unless the file is there. Wrangler runs this before each
-// build (wrangler.toml), and reads the file after the first one. Only `wrangler dev` needs it: a deployment has its own secrets, and
-// Wrangler does not upload this file. Plain JavaScript: Wrangler may start any Node.
+// Makes .dev.vars unless it exists: a plain `wrangler dev` reads the secrets of the Worker there. Wrangler runs this before each build
+// (wrangler.toml). A deployment has its own secrets, and Wrangler does not upload this file. Plain JavaScript: Wrangler may start any Node.
 import { randomBytes } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -15,7 +14,7 @@ function makeDevVars() {
     "ONE_THREAD='true'",
     "",
   ];
-  // Only this user can read it. A file that is there stays as it is.
+  // Only this user can read it. An existing file stays as it is.
   writeFileSync(FILE, lines.join("\n"), { flag: "wx", mode: 0o600 });
 }
 

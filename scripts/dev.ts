@@ -22,7 +22,7 @@ import { startWrangler } from "./local/wrangler.ts";
 /** How long the Worker may take to answer once Wrangler has built and started it. */
 const ANSWER_MS = 30_000;
 
-/** Where Wrangler triggers the cron of the Worker that it runs. The gateway answers 404 there. */
+/** The path that triggers the Worker's cron under Wrangler. The gateway answers 404 there. */
 const CRON_PATH = "/cdn-cgi/local/scheduled";
 
 const PORT_ADVICE = "choose another with --port N";
@@ -61,10 +61,10 @@ async function prepare(command: DevCommand): Promise<Result<Prepared, string>> {
 }
 
 /**
- * Shows what the user can use, keeps the audit log, and finds out where the Worker listens. A source file with a mistake is
- * shown and waited for: Wrangler builds again when it changes.
+ * Shows Wrangler's messages and keeps the audit log. Resolves to the Worker's port. After a failed build it waits: Wrangler builds again
+ * when a source changes.
  *
- * @param onLine called for each line, which may say that a build failed or succeeded
+ * @param onLine called after each line
  */
 function followOutput(
   wrangler: Child,
@@ -107,7 +107,7 @@ async function start(command: DevCommand, asked: Promise<void>): Promise<Result<
   };
   const gone = Promise.race([asked.then(() => "asked to stop"), wrangler.ended]);
   let gateway: Result<Gateway, string> | undefined;
-  // Wrangler keeps requests waiting while the sources can't be built, also those that came between the change and the failure.
+  // While a build fails, Wrangler would keep requests waiting, also those that came just before the failure.
   const onLine = (): void => {
     if (gateway?.ok) gateway.value.suspend(output.buildError);
   };

@@ -1,6 +1,6 @@
 import { HELP, parseGroveArguments } from "./grove/arguments.ts";
-import { processTerminal } from "./grove/process-terminal.ts";
 import { runGrove } from "./grove/run.ts";
+import { processTerminal } from "./grove/terminal.ts";
 import { runCommand } from "./local/command-line.ts";
 
 const terminal = processTerminal();

@@ -5,7 +5,7 @@ import type { UpstreamAddress } from "../gateway/upstream.ts";
 import { maxBodyBytes } from "../src/base/limits.ts";
 import { err, ok, type Result } from "../src/base/result.ts";
 import { refusalOfAll, succeeds, waitUntilAnswers } from "./local/answers.ts";
-import { Child } from "./local/child.ts";
+import { Child, followErrors } from "./local/child.ts";
 import { runCommand } from "./local/command-line.ts";
 import { CRON_MS, startCron } from "./local/cron.ts";
 import { DataDirectory } from "./local/data-directory.ts";
@@ -14,14 +14,12 @@ import { listenFailure, portProblem } from "./local/listen.ts";
 import { type Running, runServer } from "./local/supervise.ts";
 import { sourceCommit, sourceVersion } from "./local/version.ts";
 import { settingsFromEnvironment, usesMetadataServices } from "./local/worker-definition.ts";
-import { followErrors } from "./local/workerd-errors.ts";
 import { HELP, parseServeArguments, type ServeCommand } from "./serve/arguments.ts";
 import { placeWorker } from "./serve/built-worker.ts";
 import { serveMetrics } from "./serve/metrics.ts";
 import { PAUSE_SOCKET, Pauses } from "./serve/pause.ts";
 import { SELF_HOSTED, workerModel } from "./serve/worker.ts";
-import { findWorkerd } from "./serve/workerd.ts";
-import { workerdConfig } from "./serve/workerd-config.ts";
+import { findWorkerd, workerdConfig } from "./serve/workerd-config.ts";
 
 /** How long the Worker may take to answer. */
 const ANSWER_MS = 60_000;
@@ -29,7 +27,7 @@ const ANSWER_MS = 60_000;
 /** Longest path of a Unix domain socket on every system (macOS has the shortest). */
 const MAX_SOCKET_PATH_BYTES = 103;
 
-/** Where the Worker listens for the gateway, and for its cron trigger. Only the user of the server can reach either. */
+/** Sockets of the Worker for the gateway and for the cron trigger. Only the server's user can open them. */
 const WORKER_SOCKET = "worker.sock";
 const CRON_SOCKET = "cron.sock";
 const SOCKETS = [WORKER_SOCKET, CRON_SOCKET];
@@ -128,7 +126,7 @@ async function start(command: ServeCommand, commit: string, asked: Promise<void>
     return fail(`the address of --metrics can't be used: ${metrics.error}`);
   }
   if (metrics) say(`metrics of the gateway on port ${metrics.value.port}`);
-  // Without a seal key it was said before the slow part of the start.
+  // A missing seal key was reported before the slow part of the start.
   const refusal =
     process.env.GROVE_SEAL_KEY === undefined ? undefined : await refusalOfAll({ kind: "socket", path: socket });
   for (const warning of [refusal, restoreWarning(data.value, Date.now())]) {

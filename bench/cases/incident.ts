@@ -4,20 +4,20 @@ import { ask, member, text } from "../servers/client.ts";
 import { ServeProcess } from "../servers/serve.ts";
 import { median } from "../statistics.ts";
 
-/** Answers of each question; one more before them wakes the objects and is not counted. */
+/** Measured answers of each question; one before them wakes the objects. */
 const ANSWERS = 7;
-/** How long a dry run may take to answer with its number, or that it goes on counting (ms). */
+/** Target: time until a dry run answers with its number, or that it continues to count (ms). */
 const DRY_RUN_MS = 2000;
 const LOOK_MS = 200;
 
-/** What some answers took, each asked for when the one before it was there. */
+/** The times of sequential answers. */
 interface Timed {
   readonly row: Row;
   readonly medianMs: number;
   readonly last: unknown;
 }
 
-/** Measures what an operator asks in an incident: lists, searches, groups, and what a revocation of all tokens would end. */
+/** Measures questions of an operator in an incident: lists, searches, groups, and the dry run of a revocation of all tokens. */
 export async function measureIncident(bench: Bench): Promise<CaseFigures> {
   const { data, secrets } = await bench.forest();
   const server = await ServeProcess.start(data, secrets);
@@ -58,12 +58,12 @@ async function questionsTo(server: ServeProcess): Promise<Record<string, string>
   };
 }
 
-/** Counts what a revocation of all tokens would end, and follows the last count until its number is exact. */
+/** Measures dry runs of a revocation of all tokens, and follows the last one until its number is exact. */
 async function measureDryRun(server: ServeProcess): Promise<{ readonly row: Row; readonly medianMs: number }> {
   const body = { created_before: new Date().toISOString(), dry_run: true };
   const dryRun = async () => member(await ask(server, "POST", "v1/sys/tokens/revoke", body), "data");
   const jobOf = (answer: unknown) => `v1/sys/tokens/jobs/${text(answer, "job")}`;
-  // Jobs run one at a time: each but the last is stopped before the next.
+  // Jobs run one at a time, so each is stopped before the next.
   const { medianMs, last, row } = await timed(server, dryRun, async (answer) => {
     if (member(answer, "job") !== undefined) await ask(server, "POST", `${jobOf(answer)}/stop`);
   });
@@ -90,7 +90,7 @@ async function measureDryRun(server: ServeProcess): Promise<{ readonly row: Row;
   };
 }
 
-/** @param after what each answer is followed by, which is not measured. */
+/** @param after runs after each answer, and is not measured. */
 async function timed(
   server: ServeProcess,
   answer: () => Promise<unknown>,
@@ -111,7 +111,7 @@ async function timed(
     for (const name of ["worker", "gateway"] as const) cpu[name] += used[name].cpuSeconds - before[name].cpuSeconds;
   }
   const medianMs = median(times);
-  // The system counts CPU in hundredths of a second, so that the mean says more than a median.
+  // The system counts CPU in hundredths of a second, so the mean is more exact than a median.
   const ms = (seconds: number) => (seconds * 1000) / ANSWERS;
   const row = {
     "median ms": medianMs,

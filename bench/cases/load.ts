@@ -5,22 +5,22 @@ import { type Client, makeToken } from "../servers/client.ts";
 import { ServeProcess, withTmpfsServer } from "../servers/serve.ts";
 import { median } from "../statistics.ts";
 
-/** The longest wait of an answered request (ms), and p99 as a ratio to p50. */
+/** Targets: longest wait of a served request (ms), and p99 as a ratio to p50. */
 const LONGEST_MS = 1000;
 const TAIL = 10;
-/** How much memory may grow between the second sixth of the load, when caches have filled, and the last. */
+/** Target: memory in the last sixth of the load, as a ratio to the second sixth, when caches have filled. */
 const STEADY = 1.15;
 
-/** The other server has the load for so long at most. A longer one could only let its memory grow, to the advantage of Grove. */
+/** Longest load on the other server (s). A longer one could only let its memory grow, to the advantage of Grove. */
 const OTHER_SECONDS = 120;
 
-/** A server on a tmpfs has it for this part of the time, to show which part of the waits is the disk's. */
+/** The load on a tmpfs, as a part of the whole time, and at most (s). It shows the disk's share of the waits. */
 const TMPFS_SHARE = 5;
 const MAX_TMPFS_SECONDS = 60;
 
 const AT_THE_END = "MiB at the end";
 
-/** Sends a mixture at saturation for minutes, to Grove, for a while to Grove on a tmpfs, and to the other server where there is one. */
+/** Sends a mixed load at saturation to Grove, to Grove on a tmpfs, and to the other server if there is one. */
 export async function measureLoad(bench: Bench): Promise<CaseFigures> {
   const { against, loadSeconds } = bench;
   const grove = await ServeProcess.start(`${bench.directory}/load`, bench.secrets);

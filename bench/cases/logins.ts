@@ -9,17 +9,17 @@ import { ACCOUNT, type LocalCloud, mountMethod, REGION, startCloud } from "../se
 export interface LoginKind {
   readonly name: string;
   readonly requests: readonly LoadRequest[];
-  /** CPU of the Worker for one, in microseconds. */
+  /** Target: CPU of the Worker for one login (us). */
   readonly atMost?: number;
 }
 
-/** Instances that log in again and again. */
+/** Instances that log in repeatedly. */
 const INSTANCES = 32;
-/** Signed requests that all logins share, each made in a second of its own within ten minutes. */
+/** Signed requests that all logins share, each signed in another second within ten minutes. */
 const SIGNATURES = 600;
 const TOKEN = { token_policies: "default", token_ttl: "1h" };
 
-/** Starts what vouches for clients, and prepares logins of each kind. */
+/** Starts a cloud and prepares logins of each kind. */
 export async function loginRequests(root: Client): Promise<{ kinds: LoginKind[]; stop(): Promise<void> }> {
   const cloud = await startCloud(root);
   const kinds = [
@@ -36,7 +36,7 @@ async function byDocument(root: Client, { cloud, signer }: LocalCloud, type: str
   await ask(root, "POST", `v1/auth/cloud/role/${type}`, role);
   return Array.from({ length: INSTANCES }, () => {
     const { pkcs7 } = signer.sign(documentOf(cloud.world.addInstance(ACCOUNT, REGION)));
-    // The same nonce each time: these are the instance's own logins.
+    // The same nonce each time, as for logins of one instance.
     return login("cloud", { role: type, pkcs7, nonce: "bench" });
   });
 }

@@ -15,7 +15,7 @@ import { ServeProcess, withTmpfsServer } from "../servers/serve.ts";
 import { median, pairedRatio } from "../statistics.ts";
 import { loginRequests } from "./logins.ts";
 
-/** The operations, with the most CPU for one request as a ratio to the other server's. */
+/** The operations, with their targets: CPU of a request as a ratio to the other server's. */
 const RATIOS = [
   ["look-up of one token", 0.9],
   ["look-up of 64 trees", 0.45],
@@ -29,15 +29,15 @@ const RATIOS = [
 type Operation = (typeof RATIOS)[number][0];
 type Requests = readonly LoadRequest[];
 
-/** What waits for the disk, and is measured without it too: on a tmpfs, where the system has one. */
+/** Operations that wait for the disk, and are measured on a tmpfs too. */
 const WRITES: ReadonlySet<Operation> = new Set(["creation of a child", "renewal", "creation of an orphan"]);
-/** The CPU of the Worker for an orphan, as a ratio to that of a bare new object. */
+/** Target: CPU of the Worker for an orphan, as a ratio to a bare new object. */
 const BESIDE_BARE = 1.2;
 
-/** Trees that the look-ups of several are spread over. */
+/** Trees of "look-up of 64 trees". */
 const TREES = 64;
 
-/** Measures each operation, in turns with the same on a tmpfs and on the other server where there are such; and logins. */
+/** Measures each operation in turns with a tmpfs and the other server, where there are such, and then logins. */
 export async function measureOperations(bench: Bench): Promise<CaseFigures> {
   const grove = await ServeProcess.start(`${bench.directory}/operations`, bench.secrets);
   const logins = await loginRequests(grove);
@@ -92,7 +92,7 @@ async function measureInTurns(bench: Bench, grove: Measured, inMemory: Measured 
   }
 }
 
-/** Measures the same on several servers, round by round; the first round warms up compilers and caches, and is not counted. */
+/** Measures several servers in turns, round by round. The first round warms up compilers and caches and is not counted. */
 async function inTurns(
   bench: Bench,
   name: string,

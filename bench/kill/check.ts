@@ -4,10 +4,10 @@ import { readNumber } from "./actions/numbers.ts";
 import { type Entry, expectedOf, type Kind, type Ledger, mayContain } from "./ledger.ts";
 import type { Kept } from "./writer.ts";
 
-/** Questions in flight at once. */
+/** Requests in flight. */
 export const PARALLEL = 16;
 
-/** Asks the server whether something exists. Undefined: the answer is neither yes nor no. */
+/** Asks the server whether something exists; undefined for any other answer. */
 type Probe = (root: Client, id: string) => Promise<boolean | undefined>;
 
 const lookUpSelf: Probe = async ({ url }, id) => {
@@ -22,7 +22,7 @@ const PROBES: Readonly<Record<Kind, Probe>> = {
   "batch token": lookUpSelf,
   async lease(root, id) {
     const answer = await send(root, "POST", "v1/sys/leases/lookup", { lease_id: id });
-    // A lease whose revocation failed for good is still shown, with the error.
+    // A lease whose revocation failed permanently is still shown, with the error.
     return isAlive(answer, 400) && member(answer.body, "data", "revoke_error") === undefined;
   },
   "wrapped answer": async (root, id) => isAlive(await send(root, "POST", "v1/sys/wrapping/lookup", { token: id }), 400),
@@ -33,7 +33,7 @@ const PROBES: Readonly<Record<Kind, Probe>> = {
     isAlive(await send(root, "GET", `v1/auth/cloud/identity-accesslist/${id}`), 404),
 };
 
-/** Reads `entries` and all numbers from the server. Returns a sentence for each that is not as it was answered. */
+/** Compares `entries` and all numbers with the server. Returns a sentence for each that differs from what was answered. */
 export async function findBroken(
   root: Client,
   ledger: Ledger,
@@ -61,9 +61,8 @@ export async function findBroken(
 }
 
 /**
- * Reads back the writes that had no answer. None is under way any more: each has happened or not, and that must not
- * change from here on. In the order of the ledger, since a missing token says nothing while the end of its parent is
- * not known.
+ * Reads back the writes without an answer. None is under way any more, so what is found now must not change later. In the order of the
+ * ledger, because a missing token says nothing while the end of its parent is unknown.
  */
 async function readBack(root: Client, ledger: Ledger): Promise<void> {
   for (const entry of ledger.entries) {

@@ -3,7 +3,7 @@ import { DatabaseSync } from "node:sqlite";
 import { verifyDatabases } from "../../scripts/backup/verify.ts";
 import { databasesOf } from "../seed/objects.ts";
 
-/** What must not be in the database of a tree, by table: things of a token that is not there. A tree makes its tables as it needs them. */
+/** Counts rows without their token, by table. A tree makes its tables at their first use. */
 const ORPHANS = {
   leases:
     "SELECT count(*) AS n FROM leases l WHERE state = 0 AND NOT EXISTS (SELECT 1 FROM tokens t WHERE t.row = l.token)",
@@ -12,7 +12,7 @@ const ORPHANS = {
            WHERE parent IS NOT NULL AND NOT EXISTS (SELECT 1 FROM tokens t WHERE t.row = c.parent)`,
 } as const;
 
-/** What is wrong in the databases of a stopped server: damaged files, and things without their token. */
+/** Damaged databases of a stopped server, and rows without their token. */
 export function findDamage(data: string): string[] {
   const broken = [...verifyDatabases(join(data, "objects")).damage];
   for (const file of databasesOf(data, "TokenTree")) {

@@ -3,30 +3,30 @@ import { listenAt } from "../../gateway/server.ts";
 import { ask, type Client, TEAMS } from "../servers/client.ts";
 import { ACCOUNT, type LocalCloud, startCloud } from "../servers/cloud.ts";
 
-/** The organization that the teams are in. */
+/** The organization of the teams. */
 export const ORGANIZATION = "kill";
-/** The role of the cloud method that instances log in to. */
+/** The role of the cloud method by which instances log in. */
 export const LOGIN_ROLE = "machine";
 /** The policy of tokens that make batch tokens. */
 export const PASSING_POLICY = "passing";
 
-/** How a target answers a revocation: it agrees at once, refuses once and then agrees, or always refuses. */
+/** How a target answers a revocation: with success, first with a refusal, or always with a refusal. */
 export const TEMPERS = ["willing", "slow", "refusing"] as const;
 
-/** What is around the server, and outlives it. */
+/** Services around the server, which outlive it. */
 export interface Environment extends LocalCloud {
   readonly engine: Engine;
 }
 
-/** An engine that hangs leases on tokens. */
+/** A service that revokes secrets of leases. */
 export interface Engine {
-  /** Ids of the leases whose revocation it was asked for, whatever it answered. */
+  /** Ids of the leases whose revocation it was asked for, with any answer. */
   readonly asked: ReadonlySet<string>;
   /** The URL that a lease names for its revocation. */
   target(temper: (typeof TEMPERS)[number]): string;
 }
 
-/** Starts what is around the server, and makes on the server what all writers share. */
+/** Starts the services, and makes on the server what all writers share. */
 export async function startEnvironment(root: Client): Promise<Environment> {
   const cloud = await startCloud(root);
   const role = { auth_type: "vm", bound_account_id: ACCOUNT, token_policies: "default", token_ttl: "24h" };

@@ -1,23 +1,23 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { inPool } from "../../src/base/parallel.ts";
 import { ask, type Client, member, send, TEAMS, texts } from "../servers/client.ts";
-import { LEASE_FOLDER } from "./actions/leases.ts";
+import { LEASE_FOLDER } from "./actions/others.ts";
 import { PARALLEL } from "./check.ts";
 import { type Environment, ORGANIZATION } from "./environment.ts";
 import { type Entry, expectedOf, type Ledger } from "./ledger.ts";
 
-/** How long work that was promised may take. A revocation that several kills interrupted waits for minutes. */
+/** Longest wait for promised work (ms). A revocation that several kills interrupted is retried after minutes. */
 const MAX_UPDATE_DELAY_MS = 300_000;
 const LOOK_MS = 1_000;
 
-/** What the checks at the end of a run need. */
+/** Parameters of the checks at the end of a run. */
 export interface Finish {
   readonly root: Client;
   readonly ledger: Ledger;
   readonly environment: Environment;
 }
 
-/** Waits until all work that continues after its answer has ended. Returns a sentence for each that has not. */
+/** Waits until all work that continues after its answer has ended. Returns a sentence for each part that has not. */
 export async function waitForPromises(finish: Finish): Promise<string[]> {
   const { root, ledger } = finish;
   const until = performance.now() + MAX_UPDATE_DELAY_MS;
@@ -28,7 +28,7 @@ export async function waitForPromises(finish: Finish): Promise<string[]> {
       await pause(LOOK_MS);
     }
   };
-  // The run under way may be past an object that has changed since, so a second run follows.
+  // A running tidy may have passed an object that changed later, so a second run follows.
   const open = await settled(runningTidy);
   await send(root, "POST", "v1/auth/token/tidy");
   // When no update names the first token of an allocated tree, its shard asks the tree a minute later.
@@ -37,7 +37,7 @@ export async function waitForPromises(finish: Finish): Promise<string[]> {
   return open;
 }
 
-/** Leases that ended and whose revocation was not sent, and those that are still there though their token is not. */
+/** Ended leases whose revocation was not sent, and leases that outlive their token. */
 async function openLeases({ root, ledger, environment }: Finish): Promise<string[]> {
   const given = await ask(root, "GET", "v1/sys/leases?type=irrevocable&limit=none");
   const leases = member(given, "data", "leases");
@@ -49,7 +49,7 @@ async function openLeases({ root, ledger, environment }: Finish): Promise<string
       open.push("a lease has ended and its revocation was not sent");
     }
   }
-  // Also leases whose registration was not answered: the path of a lease names its holder.
+  // Also leases whose registration had no answer: their path names the holder.
   const [above = "", stem = ""] = LEASE_FOLDER.split("/");
   await inPool(await names(root, `v1/sys/leases/lookup/${above}/`), PARALLEL, async (folder) => {
     const holder = ledger.entries[Number(folder.slice(stem.length, -1))];
@@ -74,7 +74,7 @@ async function unlistedTokens({ root, ledger }: Finish): Promise<string[]> {
   });
 }
 
-/** Compares what was made with the list of teams, and with what the engine was asked for. */
+/** Compares the ledger with the list of teams, and with the revocations that the engine received. */
 export async function findWrongLists({ root, ledger, environment }: Finish): Promise<string[]> {
   const teams = await teamIds(root);
   return ledger.entries.flatMap((entry) => {
@@ -87,12 +87,12 @@ export async function findWrongLists({ root, ledger, environment }: Finish): Pro
   });
 }
 
-/** It ended, or was promised to. */
+/** True for an ended entry, and for one whose end was promised. */
 function hasEnded(entry: Entry): boolean {
   return entry.ending === "promised" || expectedOf(entry) === "dead";
 }
 
-/** The keys of a list; none where there is no list. */
+/** The keys of a list; none without a list. */
 async function names(root: Client, path: string): Promise<string[]> {
   return texts((await send(root, "GET", `${path}?list=true`)).body, "data", "keys");
 }

@@ -1,4 +1,4 @@
-/** What kind of thing the server has to remember. */
+/** Kinds of entries. */
 export type Kind =
   | "token"
   | "login token"
@@ -13,45 +13,45 @@ export type Kind =
   | "access-list entry";
 
 /**
- * How far an ending is.
- * - "sent": asked for, and no answer came: it happened or not, and is read back after the next start.
- * - "adrift": as "sent", for work that continues after its answer, so that no later read is final.
+ * The state of an ending.
+ * - "sent": requested without an answer; it is read back after the next start.
+ * - "adrift": as "sent", for work that continues after its answer, so no later read is final.
  * - "promised": an answer said that it will happen.
- * - "answered": it happened.
+ * - "answered": it has happened.
  */
 type Ending = "none" | "sent" | "adrift" | "promised" | "answered";
 
-/** Something that the server has answered to have made. */
+/** Something whose creation the server has answered. */
 export interface Entry {
   readonly kind: Kind;
-  /** What it is asked for by: the text of a token, the id of a lease, a name. */
+  /** The text of a token, the id of a lease, or a name. */
   readonly id: string;
-  /** What it ends with. */
+  /** The entry with which it ends. */
   readonly parent: Entry | null;
-  /** The place in the ledger. */
+  /** Its index in the ledger. */
   readonly number: number;
-  /** The accessor of a token, "" for everything else. */
+  /** The accessor of a token; "" for other kinds. */
   readonly accessor: string;
   ending: Ending;
   /** It ends alone: its children become orphans. */
   alone: boolean;
 }
 
-/** A number that only grows, in some place on the server. What is there must lie between what was answered and sent. */
+/** A growing number on the server. Its value must lie between the last answered and the last sent one. */
 export interface LedgerNumber {
   sent: number;
   answered: number;
 }
 
-/** Everything that the server has promised by an answer. A kill must not break any of it. */
+/** Everything that answers of the server have promised. A kill must break none of it. */
 export class Ledger {
-  /** In the order in which they were answered, so that each comes after its parent. */
+  /** In the order of the answers, so each comes after its parent. */
   readonly entries: Entry[] = [];
   readonly numbers = new Map<string, LedgerNumber>();
-  /** Answers that no request of a run should get. */
+  /** Unexpected answers. */
   readonly surprises: string[] = [];
 
-  /** A creation was answered. */
+  /** Records an answered creation. */
   created(kind: Kind, id: string, parent: Entry | null, accessor = ""): Entry {
     const number = this.entries.length;
     const entry: Entry = { kind, id, parent, number, accessor, ending: "none", alone: false };
@@ -59,7 +59,7 @@ export class Ledger {
     return entry;
   }
 
-  /** The number of the place `name`, 0 in the beginning. */
+  /** The number with this name, 0 at first. */
   number(name: string): LedgerNumber {
     const known = this.numbers.get(name) ?? { sent: 0, answered: 0 };
     this.numbers.set(name, known);
@@ -68,8 +68,8 @@ export class Ledger {
 }
 
 /**
- * What must be true of an entry after a restart: it dies with everything above it, up to a token that ended without its children.
- * "unknown" when no answer says.
+ * The state that an entry must have after a restart. It ends with every ancestor, up to a token that ended without its children.
+ * "unknown" when no answer decides.
  */
 export function expectedOf(entry: Entry): "alive" | "dead" | "unknown" {
   let unknown = false;
@@ -80,14 +80,14 @@ export function expectedOf(entry: Entry): "alive" | "dead" | "unknown" {
     if (at.ending === "answered" && !isCut) return "dead";
     if (at.ending === "answered") break;
     if (!isCut) unknown = true;
-    // Whether the parent still counts is open. That matters only when the parent is not alive.
+    // It is open whether the parent still counts, which matters only when the parent is not alive.
     else if (at.parent && expectedOf(at.parent) !== "alive") return "unknown";
     else break;
   }
   return unknown ? "unknown" : "alive";
 }
 
-/** True when a value that was found may be there. */
+/** True when a found value is possible. */
 export function mayContain({ sent, answered }: LedgerNumber, found: number): boolean {
   return found >= answered && found <= sent;
 }

@@ -3,19 +3,15 @@ import { type NotRun, readWords, runCommand } from "../../scripts/local/command-
 import { err, ok, type Result } from "../../src/base/result.ts";
 import { type Client, makeToken } from "../servers/client.ts";
 import { newSecrets, passingDirectory, ServeProcess } from "../servers/serve.ts";
-import { LEASE_ACTIONS } from "./actions/leases.ts";
-import { LOGIN_ACTIONS } from "./actions/logins.ts";
 import { NUMBER_ACTIONS, USES } from "./actions/numbers.ts";
-import { OTHER_ACTIONS } from "./actions/others.ts";
-import { TEAM_ACTIONS } from "./actions/teams.ts";
+import { LEASE_ACTIONS, LOGIN_ACTIONS, OTHER_ACTIONS, TEAM_ACTIONS } from "./actions/others.ts";
 import { TOKEN_ACTIONS } from "./actions/tokens.ts";
 import { findBroken } from "./check.ts";
-import { Choices } from "./choices.ts";
 import { findDamage } from "./damage.ts";
 import { startEnvironment } from "./environment.ts";
 import { findWrongLists, waitForPromises } from "./finish.ts";
 import { type Entry, Ledger } from "./ledger.ts";
-import { type Action, type Kept, Writer } from "./writer.ts";
+import { type Action, Choices, type Kept, Writer } from "./writer.ts";
 
 const HELP = `Usage: npm run bench:kill -- [options]
 
@@ -35,7 +31,7 @@ A kill of the processes is not a power cut: what the operating system has taken 
 /** What the command line asks for. */
 interface KillCommand {
   readonly rounds: number;
-  /** No round begins after this. */
+  /** No round begins later. */
   readonly minutes: number;
   readonly seed: string;
   readonly directory: string | undefined;
@@ -50,11 +46,11 @@ const ACTIONS: readonly [Action, ...Action[]] = [
   ...NUMBER_ACTIONS,
 ];
 const WRITERS = 8;
-/** Tokens that are made first, so that each part of the list of accessors has some. */
+/** Tokens that are made first, so that each shard of the list of accessors has some. */
 const FIRST_TOKENS = 200;
-/** A kill comes at a random moment in this many ms of writing. */
+/** Latest moment of a kill after writing began (ms). */
 const MAX_WRITING_MS = 3_000;
-/** Older entries that are asked for again in each round; all of them once more at the end. */
+/** Older entries that each round checks again; the end checks all. */
 const OLDER_SAMPLE = 200;
 
 const say = (line: string): void => console.error(`bench:kill: ${line}`);
@@ -73,14 +69,14 @@ function parseKillArguments(argv: readonly string[]): Result<KillCommand, NotRun
   return ok({ rounds, minutes, seed, directory });
 }
 
-/** How often each name is there. */
+/** Counts of equal names. */
 function counted(names: readonly string[]): [string, number][] {
   const counts = new Map<string, number>();
   for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
   return [...counts];
 }
 
-/** Starts, writes, kills and starts again; after every start everything that was answered must still be so. */
+/** Writes, kills, and starts again; after every start all answers must still hold. */
 async function kill({ seed, directory, ...most }: KillCommand): Promise<number> {
   say(`seed ${seed}`);
   const choices = new Choices(seed);
@@ -91,7 +87,7 @@ async function kill({ seed, directory, ...most }: KillCommand): Promise<number> 
   const broken: string[] = [];
 
   let server = await ServeProcess.start(data, secrets);
-  // Every server listens where the first one did.
+  // Every server listens at the address of the first one.
   const root: Client = { url: server.url, token: server.token };
   const flags = ["--listen", root.url.replace("http://", "")];
   const environment = await startEnvironment(root);
@@ -138,9 +134,9 @@ async function kill({ seed, directory, ...most }: KillCommand): Promise<number> 
 }
 
 /**
- * Prints what came of it, and returns the exit code.
+ * Prints the result and returns the exit code.
  *
- * @param revocations leases whose revocation the engine was asked for. @param broken a sentence for each broken promise.
+ * @param revocations leases whose revocation the engine received. @param broken a sentence for each broken promise.
  */
 function report(rounds: number, ledger: Ledger, revocations: number, broken: readonly string[]): number {
   for (const [line, count] of counted(broken)) say(`BROKEN: ${line} (${count} times)`);
@@ -153,7 +149,7 @@ function report(rounds: number, ledger: Ledger, revocations: number, broken: rea
   return broken.length === 0 ? 0 : 1;
 }
 
-/** Makes what one writer keeps for the whole run: three tokens. */
+/** Makes the three tokens of one writer. */
 async function keptTokens(root: Client, ledger: Ledger): Promise<Kept> {
   const long = { ttl: "700h", policies: ["root"] };
   const maker = await makeToken(root, "create-orphan", long);

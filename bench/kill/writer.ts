@@ -1,17 +1,16 @@
 import { type Client, type Json, type SendOptions, send, text } from "../servers/client.ts";
-import type { Choices } from "./choices.ts";
 import type { Environment } from "./environment.ts";
 import { type Entry, expectedOf, type Kind, type Ledger } from "./ledger.ts";
 
-/** A writer uses the newest entries of each kind. */
+/** Writers choose among the newest entries of a kind. */
 const NEWEST = 20;
-/** Statuses that promise nothing: the server, or a proxy before it, is not there. */
+/** Statuses that promise nothing: the server is down. */
 const NO_ANSWERS = new Set([502, 503, 504]);
 
-/** Thrown where a request had no answer: then the writer waits for the next start. */
+/** Thrown when a request has no answer: the writer stops until the next start. */
 export class NoAnswer extends Error {}
 
-/** Tokens that one writer keeps for the whole run. */
+/** Tokens of one writer for the whole run. */
 export interface Kept {
   /** Holds the cubbyhole and makes children. */
   readonly maker: Entry;
@@ -19,7 +18,7 @@ export interface Kept {
   readonly renewed: string;
 }
 
-/** Who sends a request, and how, when it is not root without further headers. */
+/** Token and headers of a request that differ from root's. */
 interface RequestOptions extends SendOptions {
   readonly token?: string;
 }
@@ -27,7 +26,7 @@ interface RequestOptions extends SendOptions {
 /** One thing that a writer does. Throws NoAnswer. */
 export type Action = (writer: Writer) => Promise<void>;
 
-/** Ends one of the newest things of a kind, where there is one. */
+/** An action that ends one of the newest entries of a kind, if there is one. */
 export function ending(
   kind: Kind,
   ask: (writer: Writer, entry: Entry) => Promise<Json>,
@@ -39,7 +38,7 @@ export function ending(
   };
 }
 
-/** Writes, and notes in the ledger what is sent and what is answered. */
+/** Sends writes and records in the ledger what was sent and answered. */
 export class Writer {
   readonly name: string;
   readonly kept: Kept;
@@ -47,7 +46,7 @@ export class Writer {
   readonly choices: Choices;
   /** The token role whose tokens are revoked together; null until the next one is written. */
   role: string | null = null;
-  /** Tokens whose leases were revoked by prefix: whether a walk under way meets a new lease is open. */
+  /** Tokens whose leases were revoked by prefix; they get no new leases, which the walk may or may not meet. */
   readonly walked = new Set<Entry>();
   readonly #root: Client;
   readonly #ledger: Ledger;
@@ -65,7 +64,7 @@ export class Writer {
     this.#ledger = given.ledger;
   }
 
-  /** Runs random actions until one is not answered or `stopped` is true. */
+  /** Runs random actions until one has no answer or `stopped` is true. */
   async write(actions: readonly [Action, ...Action[]], stopped: () => boolean): Promise<void> {
     try {
       while (!stopped()) await this.choices.pick(actions)(this);
@@ -74,7 +73,7 @@ export class Writer {
     }
   }
 
-  /** Sends a request, as root unless `options` says otherwise. Throws NoAnswer when none came, or one that promises nothing. */
+  /** Sends a request, as root by default. Throws NoAnswer without an answer, and for a status that promises nothing. */
   async ask(method: string, path: string, body?: unknown, options: RequestOptions = {}): Promise<Json> {
     const client = { url: this.#root.url, token: options.token ?? this.#root.token };
     // The connection ends with the server.
@@ -86,24 +85,24 @@ export class Writer {
     throw new NoAnswer();
   }
 
-  /** Notes what was made. */
+  /** Records a creation. */
   made(kind: Kind, id: string, parent: Entry | null, accessor = ""): Entry {
     const entry = this.#ledger.created(kind, id, parent, accessor);
     this.#own.set(kind, [...(this.#own.get(kind) ?? []), entry]);
     return entry;
   }
 
-  /** Notes the token that an answer has. */
+  /** Records the token in an answer. */
   madeToken(kind: Kind, answer: Json, parent: Entry | null): Entry {
     return this.made(kind, text(answer, "auth", "client_token"), parent, text(answer, "auth", "accessor"));
   }
 
-  /** A name that nothing has yet. */
+  /** A new name. */
   newName(): string {
     return `${this.name}-${this.choices.below(2 ** 32).toString(36)}`;
   }
 
-  /** Ends `entries` by one request. Its answer says that they have ended, or will (`promised`). */
+  /** Ends entries by one request. Its answer means that they have ended, or will end (`promised`). */
   async end(
     entries: readonly Entry[],
     ask: () => Promise<Json>,
@@ -118,7 +117,7 @@ export class Writer {
     return answer;
   }
 
-  /** Counts a number up. */
+  /** Increments a number. */
   async count(what: string, ask: (next: number) => Promise<Json>): Promise<void> {
     const number = this.#ledger.number(`${this.name} ${what}`);
     const next = number.sent + 1;
@@ -133,10 +132,31 @@ export class Writer {
     return alive[this.choices.below(alive.length)];
   }
 
-  /** All of them. */
+  /** All living entries of a kind that this writer made. */
   living(kind: Kind): Entry[] {
     const left = (this.#own.get(kind) ?? []).filter((entry) => expectedOf(entry) !== "dead");
     this.#own.set(kind, left);
     return left.filter((entry) => expectedOf(entry) === "alive");
+  }
+}
+
+/** Random choices that the same seed repeats. They are not secret. */
+export class Choices {
+  #state = 0x811c9dc5;
+
+  constructor(seed: string) {
+    for (let i = 0; i < seed.length; i++) this.#state = Math.imul(this.#state ^ seed.charCodeAt(i), 0x01000193);
+  }
+
+  /** A whole number from 0 to below `end` (mulberry32). */
+  below(end: number): number {
+    this.#state = (this.#state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * end);
+  }
+
+  pick<const T extends readonly [unknown, ...unknown[]]>(items: T): T[number] {
+    return items[this.below(items.length)];
   }
 }

@@ -14,50 +14,50 @@ import { ask, makeToken, text } from "../servers/client.ts";
 import { type Secrets, ServeProcess } from "../servers/serve.ts";
 import { asStorage, databasePath, keysOf, newObjectId, openDatabase } from "./objects.ts";
 
-/** Trees of tokens, as an installation grows them over a month. */
+/** The size of a forest. Its trees have the lifetimes of a month of use. */
 export interface ForestShape {
   readonly trees: number;
   readonly tokens: number;
-  /** Tokens of one more tree, the largest. */
+  /** Tokens of an additional, largest tree. */
   readonly largest?: number;
 }
 
-/** The first token of each tree that was planted. */
+/** The first tokens of the planted trees. */
 export interface Forest {
-  /** That of the largest; "" for none. */
+  /** Of the largest tree; "" without one. */
   readonly largest: string;
-  /** Those of trees that began with a plain creation: every fourth. */
+  /** Of trees that began with a creation without a role: every fourth. */
   readonly plain: readonly string[];
-  /** With a creation by the role `ci`: every fourth. */
+  /** Of trees that began with a creation by the role `ci`: every fourth. */
   readonly ofRole: readonly string[];
-  /** With a login at `auth/aws/`: every second. */
+  /** Of trees that began with a login at `auth/aws/`: every second. */
   readonly ofLogins: readonly string[];
 }
 
 /** A token before it is written. */
 interface SeededToken {
   readonly ids: Awaited<ReturnType<typeof newTokenIds>>;
-  /** Place of the parent in the tree. */
+  /** Index of the parent in the tree. */
   readonly parent: number | null;
   readonly record: TokenRecord;
   /** ms. */
   readonly expiresAt: number;
 }
 
-/** What the tokens of a tree have in common. */
+/** The fields that depend on how a tree began. */
 type Kind = Pick<TokenRecord, "path" | "displayName" | "role" | "policies" | "login">;
 
 const HOUR_SECONDS = 3600;
-/** Children of one token, so that trees are three to five levels deep. */
+/** Children of one token: trees are three to five levels deep. */
 const FAN_OUT = 6;
 /** Sizes of trees as shares of the mean, and their lifetimes in hours, in turn. */
 const SHARES = [0.04, 0.1, 0.26, 0.5, 0.8, 1, 1.2, 1.5, 1.9, 2.7];
 const LIFETIMES = [2, 8, 24, 48, 24 * 7, 24 * 30];
 /** Roles of logins, in turn. */
 const ROLES = ["web", "worker", "database"];
-/** Tokens that the API makes first; enough that every shard of the accessors has one, and with it its tables. */
+/** Tokens that the API makes first: enough for every shard to have one, and so its tables. */
 const FIRST_TOKENS = 120;
-/** Tokens that are hashed at once, and entries that are written into a shard at once. */
+/** Tokens that are hashed in parallel, and entries of one write into a shard. */
 const BATCH = 500;
 
 /** Makes an installation with a forest in an empty data directory. */
@@ -69,14 +69,14 @@ export async function plantForest(data: string, secrets: Secrets, shape: ForestS
   const model = await makeToken({ url: server.url, token: top.token }, "create", { ttl: "24h" });
   for (let made = 0; made < FIRST_TOKENS; made++)
     await makeToken(server, "create", { ttl: "24h", policies: ["default"] });
-  // The lists are complete when they are read.
+  // A read completes the lists.
   await ask(server, "GET", "v1/sys/tokens/map");
   await server.stop();
   const keys = await keysOf(data, secrets.GROVE_SEAL_KEY);
   return seedForest(data, keys, model.token, mount, shape);
 }
 
-/** @param like a token whose tree has children: its database is the model of all planted ones. */
+/** @param like a token of a tree with children, whose database is the model of all planted databases. */
 async function seedForest(
   data: string,
   keys: Keys,
@@ -95,7 +95,7 @@ async function seedForest(
     }
     return tree[0]?.ids.token ?? "";
   };
-  // Its tokens live for long: they are made 10 ms after each other.
+  // Its tokens, made 10 ms after each other, need a long lifetime.
   const top = largest > 0 ? await plant(LIFETIMES.length - 1, largest, kindOf(0, mount)) : "";
   const forest = { largest: top, plain: [] as string[], ofRole: [] as string[], ofLogins: [] as string[] };
   let left = tokens;
@@ -139,11 +139,11 @@ function kindOf(number: number, mount: string): Kind {
 /** The tokens of one tree, its first token first. */
 async function growTree(keys: Keys, treeId: string, kind: Kind, size: number, number: number): Promise<SeededToken[]> {
   const ttl = (LIFETIMES[number % LIFETIMES.length] ?? 24) * HOUR_SECONDS;
-  // Somewhere in the first half of its life; the tokens below it come 10 ms later each.
+  // The tree is in the first half of its life; its tokens were made 10 ms after each other.
   const bornAt = Date.now() - Math.floor((((number * 37) % 100) / 200) * ttl * 1000) - size * 10;
   const createdAt = (index: number) => bornAt + index * 10;
   const numbers = Array.from({ length: size }, (_, index) => index);
-  // Many at once: each waits for threads that hash.
+  // In parallel: each waits for threads that hash.
   const ids = await inPool(numbers, BATCH, (index) => newTokenIds(keys, treeId, createdAt(index)));
   return ids.map((own, index) => {
     const { policies } = kind;
@@ -169,7 +169,7 @@ async function growTree(keys: Keys, treeId: string, kind: Kind, size: number, nu
   });
 }
 
-/** What writes the tokens of a tree into a new database. */
+/** Returns a function that writes the tokens of a tree into a new database. */
 async function treeWriter(data: string, keys: Keys, like: string) {
   const model = await readServiceToken(keys, like);
   const path = databasePath(data, "TokenTree", model?.treeId ?? "");
@@ -185,7 +185,7 @@ async function treeWriter(data: string, keys: Keys, like: string) {
     const target = databasePath(data, "TokenTree", treeId);
     writeFileSync(target, file, { mode: 0o600 });
     const tree = new DatabaseSync(target);
-    // The runtime keeps the time of the model's alarm there. It has none for this tree, which would wait for it.
+    // The row with the model's alarm is deleted: the runtime has no such alarm for this tree.
     tree.exec("PRAGMA synchronous = OFF; BEGIN; DELETE FROM tokens; DELETE FROM _cf_METADATA");
     const statement = tree.prepare(insert);
     for (const { ids, parent, record, expiresAt } of tokens) {
@@ -202,13 +202,13 @@ async function treeWriter(data: string, keys: Keys, like: string) {
       };
       statement.run(...columns.map((column) => changed[column] ?? null));
     }
-    // The shards get all of them too: else the tree would tell them when it wakes.
+    // The shards have these tokens: without this the tree would send them again when it wakes.
     tree.exec("UPDATE listed SET up_to = (SELECT MAX(row) FROM tokens); COMMIT; PRAGMA wal_checkpoint(TRUNCATE)");
     tree.close();
   };
 }
 
-/** What the inventory keeps of a tree's tokens. */
+/** The inventory's entries of a tree. */
 function entriesOf(tokens: readonly SeededToken[]): InventoryEntry[] {
   const children = new Map<number, number>();
   for (const { parent } of tokens) if (parent !== null) children.set(parent, (children.get(parent) ?? 0) + 1);
@@ -218,7 +218,7 @@ function entriesOf(tokens: readonly SeededToken[]): InventoryEntry[] {
   });
 }
 
-/** One shard of the list of accessors, open until everything is in it. */
+/** One shard of the list of accessors, open until it is complete. */
 class SeededShard {
   readonly #database: DatabaseSync;
   readonly #store: InventoryStore;
@@ -231,7 +231,7 @@ class SeededShard {
     this.#store = new InventoryStore(asStorage(this.#database));
   }
 
-  /** @param size of the tree, for its first token; else 1. */
+  /** @param size the size of the tree for its first token, 1 for others. */
   add(entry: InventoryEntry, size: number): void {
     this.#waiting.push(entry);
     if (size > 1) this.#sizes.push({ root: entry.accessor, count: size });

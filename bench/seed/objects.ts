@@ -4,13 +4,12 @@ import { basename, join } from "node:path";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import { importKeys, type Keys, parseSealKey, unsealKeyRing } from "../../src/crypto/key-ring.ts";
 
-// Large installations are written straight into the databases of a stopped server: through the API a million tokens would
-// take most of an hour.
+// Large installations are written into the databases of a stopped server: a million tokens would take most of an hour through the API.
 
-/** Bytes of an object's id that are random or come from its name; the rest proves that the namespace made it. */
+/** Random bytes of an object's id (or a hash of its name); the rest is the namespace's MAC of them. */
 const ID_BASE_BYTES = 16;
 
-/** The directory that holds the databases of a class, in the data directory of `npm run serve`. */
+/** The directory with the databases of a class, in the data directory of `npm run serve`. */
 function objectsOf(data: string, className: string): string {
   const installationId = readFileSync(join(data, "installation-id"), "utf8").trim();
   return join(data, "objects", `${className}-${installationId}`);
@@ -29,7 +28,7 @@ export function databasePath(data: string, className: string, id: string): strin
   return join(objectsOf(data, className), `${id}.sqlite`);
 }
 
-/** Opens the database of the object of a class with a name, as one that is thrown away after the run: without waiting for the disk. */
+/** Opens the database of a named object without durability: it is deleted after the run. */
 export function openDatabase(data: string, className: string, name: string): DatabaseSync {
   const objects = objectsOf(data, className);
   const base = createHmac("sha256", namespaceKey(objects)).update(name).digest().subarray(0, ID_BASE_BYTES);
@@ -54,7 +53,7 @@ export async function keysOf(data: string, sealKeyText: string): Promise<Keys> {
   return importKeys(ring);
 }
 
-/** A database as an object sees its own, as far as the store of the inventory uses it. */
+/** A database behind the part of SqlStorage that the store of the inventory uses. */
 export function asStorage(database: DatabaseSync): SqlStorage {
   const prepared = new Map<string, StatementSync>();
   const exec = <T extends Record<string, SqlStorageValue>>(query: string, ...values: SQLInputValue[]) => {

@@ -3,11 +3,11 @@ import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { findWorkerd } from "../../scripts/serve/workerd.ts";
+import { findWorkerd } from "../../scripts/serve/workerd-config.ts";
 import type { Measured } from "../case.ts";
 import { NO_USAGE, usageOf } from "./serve.ts";
 
-/** Each request makes an object that keeps one row: the least that a tree of its own can cost. */
+/** Each request makes an object with one row: the least cost of a new tree. */
 const WORKER = `
 import { DurableObject } from "cloudflare:workers";
 export class Bare extends DurableObject {
@@ -41,7 +41,7 @@ const worker :Workerd.Worker = (
 );
 `;
 
-/** Starts a bare Worker on the workerd of the project, without a gateway. */
+/** Starts a bare Worker on the project's workerd, without a gateway. */
 export async function startBare(directory: string): Promise<Measured & { stop(): Promise<void> }> {
   const workerd = findWorkerd();
   if (!workerd.ok) throw new Error(workerd.error);

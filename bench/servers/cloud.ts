@@ -3,11 +3,11 @@ import { FakeCloud } from "../../test/support/fake-cloud/fake-cloud.ts";
 import { serveCloud } from "../../test/support/fake-cloud/server.ts";
 import { ask, type Client } from "./client.ts";
 
-/** The account and the region that instances are in. */
+/** Account and region of the instances. */
 export const ACCOUNT = "111111111111";
 export const REGION = "eu-west-1";
 
-/** A cloud on this machine that answers at once, for the mount `auth/cloud`. */
+/** A local cloud for the mount `auth/cloud`. */
 export interface LocalCloud {
   readonly cloud: FakeCloud;
   /** Signs documents of instances. */
@@ -28,7 +28,7 @@ export async function startCloud(root: Client): Promise<LocalCloud> {
   return { cloud, signer, stop: close };
 }
 
-/** Mounts an auth method at the path that is its name, without a limit of logins: the load comes from one address. */
+/** Mounts an auth method at its own name. Its quota allows all logins from one address. */
 export async function mountMethod(root: Client, type: "cloud" | "jwt"): Promise<void> {
   await ask(root, "POST", `v1/sys/auth/${type}`, { type });
   await ask(root, "POST", `v1/sys/quotas/rate-limit/bench-${type}`, { path: `auth/${type}`, rate: 1_000_000 });

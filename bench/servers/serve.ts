@@ -8,7 +8,7 @@ import { createInterface } from "node:readline";
 import { setTimeout as pause } from "node:timers/promises";
 import project from "../../package.json" with { type: "json" };
 import { PROJECT } from "../../scripts/local/worker-definition.ts";
-import { type ProcessFigures, processFigures } from "../../scripts/serve/process-figures.ts";
+import { type ProcessFigures, processFigures } from "../../scripts/serve/metrics.ts";
 import type { Client } from "./client.ts";
 
 /** What a process has used of the machine: seconds of CPU of all its threads, and bytes of resident memory. */

@@ -1,24 +1,24 @@
 import { constants, copyFileSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-/** What shows that a file has changed since it was copied. */
+/** Attributes that show whether a file has changed since it was copied. */
 interface Seen {
   readonly size: number;
   readonly modifiedAt: number;
   readonly inode: number;
-  /** When it was looked at, before it was copied. ms. */
+  /** When these were read, before the copy (ms). */
   readonly at: number;
 }
 
-/** Clocks of file systems are coarse: a file that was written so shortly before it was copied may have changed since. ms. */
+/** Clocks of file systems are coarse: a file written this shortly (ms) before its copy may have changed unnoticed. */
 const TOO_FRESH_MS = 2_000;
 
 /** Shared memory of processes that have the database open. SQLite rebuilds it from the log. */
 const SHARED_MEMORY = "-shm";
 
 /**
- * The copy of a directory that others may write to. The first pass copies all of it; files that change meanwhile may be
- * copied half changed. A second pass, while the server is paused, copies again what has changed; then the copy is exact.
+ * The copy of a directory that is in use. The first pass copies all of it; files that change during the pass may be inconsistent. The last
+ * pass, while the server is paused, copies the changed files again; then the copy is exact.
  */
 export class DirectoryCopy {
   readonly #from: string;
@@ -30,11 +30,7 @@ export class DirectoryCopy {
     this.#to = to;
   }
 
-  /**
-   * Makes the copy as the directory is now. Returns how many files that took.
-   *
-   * @param clock ms.
-   */
+  /** Updates the copy. Returns the number of copied files. `clock` in ms. */
   pass(clock: () => number): number {
     const there = new Set<string>();
     let copies = 0;
@@ -46,7 +42,7 @@ export class DirectoryCopy {
     return copies;
   }
 
-  /** Copies a file unless the copy is current. A file that is deleted meanwhile is left out. */
+  /** Copies a file unless the copy is current. Returns true for a copy. A file that was just deleted is left out. */
   #bring(name: string, at: number): boolean {
     try {
       const { size, mtimeMs: modifiedAt, ino: inode } = statSync(join(this.#from, name));
@@ -80,7 +76,7 @@ function isSame(copied: Seen | undefined, now: Seen): boolean {
   );
 }
 
-/** Files below a directory, by their path in it. */
+/** Paths of the files below a directory. */
 function* filesBelow(directory: string, below = ""): Generator<string> {
   for (const entry of readdirSync(join(directory, below), { withFileTypes: true })) {
     const name = join(below, entry.name);

@@ -15,26 +15,25 @@ import { backupName, timeOfBackup } from "../../src/backup/names.ts";
 import { err, ok, type Result } from "../../src/base/result.ts";
 import { DataDirectory } from "../local/data-directory.ts";
 import { sourceCommit, sourceVersion } from "../local/version.ts";
-import { PAUSE_SOCKET } from "../serve/pause.ts";
+import { PAUSE_SOCKET, RunningServer } from "../serve/pause.ts";
 import { DirectoryCopy } from "./copy.ts";
-import { RunningServer } from "./running-server.ts";
 import { COPY_NOTE, verifyDatabases } from "./verify.ts";
 
-/** What a backup is of, beside the databases. The directory of the built Worker and the lock are made by every start. */
+/** Files of a backup besides the databases. Every start makes the built Worker and the lock anew. */
 const SMALL_FILES = ["installation-id", "last-served"];
 const OBJECTS = "objects";
-/** The end of the name of a backup that is not finished. */
+/** Suffix of an unfinished backup. */
 const PARTIAL = ".partial";
 
 /** A backup that was made. */
 export interface Backup {
   readonly directory: string;
-  /** RFC 3339: the moment that the data are of. */
+  /** The moment of the data (RFC 3339). */
   readonly at: string;
-  /** By which version of Grove. */
+  /** The version of Grove that made it. */
   readonly version: string;
   readonly databases: number;
-  /** How long the server was paused (ms); 0 for one that was not running. */
+  /** Length of the pause (ms); 0 when the server was not running. */
   readonly pausedMs: number;
   /** Names of older backups that were deleted. */
   readonly deleted: readonly string[];
@@ -78,7 +77,7 @@ export async function makeBackup({ data, to, keep }: Wanted): Promise<Result<Bac
 }
 
 interface Copied {
-  /** ms: the moment that the data are of. */
+  /** The moment of the data (ms). */
   readonly at: number;
   readonly pausedMs: number;
 }
@@ -88,7 +87,7 @@ interface Source {
   close(): void;
 }
 
-/** The data of a server that runs, or of one that does not and can't be started meanwhile. */
+/** The data of a running server, or of a stopped one, which can't start during the copy. */
 async function openSource(from: string): Promise<Result<Source, string>> {
   const server = await RunningServer.find(join(from, PAUSE_SOCKET));
   if (server) return ok({ copy: (to) => copyRunning(server, from, to), close: () => server.close() });
@@ -109,7 +108,7 @@ async function openSource(from: string): Promise<Result<Source, string>> {
 async function copyRunning(server: RunningServer, from: string, to: string): Promise<Result<Copied, string>> {
   const copy = new DirectoryCopy(join(from, OBJECTS), join(to, OBJECTS));
   copy.pass(Date.now);
-  // Most of what changes is of recent logins: after this pass the last one has little to do.
+  // After a second pass the last one, during the pause, has little to copy.
   copy.pass(Date.now);
   const asked = performance.now();
   const held = await server.whilePaused(() => {
@@ -129,8 +128,8 @@ function copySmallFiles(from: string, to: string): void {
 }
 
 /**
- * What may be deleted when `keep` finished backups are to stay (0: all of them), and no other backup is under way. Nothing that
- * a backup did not make is among it.
+ * The entries to delete so that `keep` finished backups stay (0: all), and unfinished ones that were abandoned. Entries that no backup made
+ * are never among them.
  */
 export function superfluous(entries: readonly string[], keep: number): string[] {
   const finished = entries.filter((name) => timeOfBackup(name) !== null).sort();
@@ -146,7 +145,7 @@ function prune(directory: string, keep: number): string[] {
   return names;
 }
 
-/** Makes sure that a directory with all that is in it survives a power cut. */
+/** Flushes a directory and its files to the disk. */
 function flushTree(directory: string): void {
   for (const entry of readdirSync(directory, { withFileTypes: true })) {
     const path = join(directory, entry.name);

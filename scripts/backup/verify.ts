@@ -5,17 +5,17 @@ import { pathToFileURL } from "node:url";
 import { z } from "zod";
 import { err, ok, type Result } from "../../src/base/result.ts";
 
-/** What is wrong with a copy of databases. */
+/** The result of a verification. */
 export interface Verified {
   readonly databases: number;
-  /** A line for each that is damaged. */
+  /** A line for each damaged database. */
   readonly damage: readonly string[];
 }
 
 /**
- * Opens every database of a copy, checks it as a whole, and puts what is in its log into it, so that one file is left of each.
+ * Checks every database of a copy and merges its log into it, so that each is one file.
  *
- * @param objects the directory with a directory for each class.
+ * @param objects the directory with one directory for each class.
  */
 export function verifyDatabases(objects: string): Verified {
   return verifyEach(objects, (file) => problemOf(file, (database) => database.exec("PRAGMA wal_checkpoint(TRUNCATE)")));
@@ -23,13 +23,13 @@ export function verifyDatabases(objects: string): Verified {
 
 const COPY = z.looseObject({ at: z.string(), version: z.string(), databases: z.number() });
 
-/** What a finished copy of files says about itself: the moment that it is of (RFC 3339), and the release that made it. */
+/** The note in a finished copy of files: the moment of the data (RFC 3339), and the release that made the copy. */
 export type Copy = z.infer<typeof COPY>;
 
-/** The name of the file with it, in the directory of the copy. */
+/** The file with the note. */
 export const COPY_NOTE = "backup.json";
 
-/** Checks a finished copy of files and writes nothing. The error is for the operator. */
+/** Checks a finished copy of files without writing. The error is for the operator. */
 export function verifyCopy(directory: string): Result<Copy, string> {
   const said = noteOf(directory);
   if (!said) return err(`${COPY_NOTE} can't be read`);

@@ -7,13 +7,13 @@ export const PROJECT = join(import.meta.dirname, "../..");
 /** The Worker's main module. */
 export const WORKER = join(PROJECT, "src/index.ts");
 
-/** What a bundle is made from besides the files that it names itself. */
+/** Inputs of every bundle that the build does not name. */
 export const ALWAYS_READ = ["scripts/bundled/make.js", "tsconfig.json"];
 
 /**
- * Where the bundle of a program is kept: with the sources, which the operator trusts anyway, and never with the data, so that code from a
- * backup is not run. A script's is two directories below the project, as the scripts are, with the same packages in reach. The Worker is
- * alone in its directory: a deployment takes all modules that are there.
+ * The path of a program's bundle. It is kept with the sources and not with the data, so that no code from a backup runs. The bundle of a
+ * script is two directories below the project, from where it finds the packages. The Worker has a directory of its own, because a
+ * deployment uploads every module in it.
  *
  * @param {string} source path of the program, without symbolic links
  * @returns {string}
@@ -25,11 +25,11 @@ export function bundleOf(source) {
 }
 
 /**
- * A bundle as it is kept: its first line says what it was made from.
+ * The text of a bundle, with its inputs and their hash in the first line.
  *
  * @param {readonly string[]} inputs files, from the project's root
- * @param {string} text what was made of them
- * @param {object} about what else the first line says
+ * @param {string} text the output of the build
+ * @param {object} about further content of the first line
  * @returns {string}
  */
 export function withNote(inputs, text, about = {}) {
@@ -37,7 +37,7 @@ export function withNote(inputs, text, about = {}) {
 }
 
 /**
- * True when a bundle is there, and neither it nor a file that it was made from has changed.
+ * True when a bundle exists, and neither it nor an input has changed since.
  *
  * @param {string} bundle path
  * @returns {boolean}

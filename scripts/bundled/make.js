@@ -1,5 +1,5 @@
-// Makes the bundle of a program where the kept one is not current: `node scripts/bundled/make.js scripts/serve.ts`. Packages stay where
-// they are. Of the Worker (`src/index.ts DIR`) it also puts a copy into a directory.
+// Bundles a program unless its kept bundle is current: `node scripts/bundled/make.js scripts/serve.ts`. A script imports its packages as
+// before. A bundle of the Worker (`src/index.ts DIR`) is also copied into a directory.
 import {
   mkdirSync,
   mkdtempSync,
@@ -31,7 +31,7 @@ const OF_THE_WORKER = {
 
 async function make() {
   const isWorker = source === WORKER;
-  // A module that it is made from, and that a fresh clone lacks.
+  // Makes a module that the Worker imports and a fresh clone lacks.
   if (isWorker) await import("../build-console.js");
   const { buildSync } = await import("esbuild");
   const built = buildSync({
@@ -49,7 +49,7 @@ async function make() {
   return withNote([...new Set(inputs)].sort(), built.outputFiles?.[0]?.text ?? "", isWorker ? await definition() : {});
 }
 
-/** What the Worker is made from besides: the build names only the module that is made from the console. */
+/** Further inputs of the Worker: the build itself names only the module that is made from the console. */
 function workerInputs() {
   const files = readdirSync(join(PROJECT, "console"), { recursive: true, withFileTypes: true });
   const console = files
@@ -58,13 +58,13 @@ function workerInputs() {
   return [...console, "wrangler.toml", "scripts/build-console.js"];
 }
 
-/** What wrangler.toml says, for the server that starts the Worker: it does without a reader of TOML then. */
+/** The content of wrangler.toml, so that the server that starts the Worker needs no reader of TOML. */
 async function definition() {
   const { parse } = await import("smol-toml");
   return { definition: parse(readFileSync(join(PROJECT, "wrangler.toml"), "utf8")) };
 }
 
-/** Under its name once it is whole: another start may read it meanwhile. @param {string} text */
+/** Writes the bundle atomically, because another start may read it at the same time. @param {string} text */
 function keep(text) {
   mkdirSync(dirname(bundle), { recursive: true });
   const made = mkdtempSync(join(PROJECT, "dist/make-"));
@@ -80,6 +80,6 @@ if (directory !== undefined) writeFileSync(join(directory, basename(bundle)), te
 try {
   if (!isCurrent(bundle)) keep(text);
 } catch (error) {
-  // Where the project can't be written the next start builds again.
+  // In a project that can't be written the next start builds again.
   if (directory === undefined) throw error;
 }

@@ -1,7 +1,7 @@
 import { err, ok } from "../../src/base/result.ts";
 import { checkCustomId } from "../../src/token/rules/custom-id.ts";
 import { type CommandOf, readWords } from "../local/command-line.ts";
-import { parsePrivateHosts } from "../local/private-hosts.ts";
+import { parsePrivateHosts } from "../local/listen.ts";
 
 export const HELP = `Usage: npm run dev -- [options]
 

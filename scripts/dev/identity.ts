@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { err, ok, type Result } from "../../src/base/result.ts";
 import type { DataDirectory } from "../local/data-directory.ts";
 
-/** Everything that `--fresh` forgets. */
+/** Files that `--fresh` removes. */
 export const KEPT = ["state", "seal-key", "root-token", "environment", "audit.log"] as const;
 
 const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -15,8 +15,8 @@ export interface DevIdentity {
 }
 
 /**
- * The secrets kept with the data, made at the first start. They are files that only this user can read, never words of a
- * command line, which every user of the machine can see.
+ * The secrets kept with the data, made at the first start. They are files that only this user can read, because every user of the
+ * machine can see a command line.
  *
  * @param chosen root token from the command line; refused when the data was made with another
  */
@@ -40,8 +40,8 @@ function newRootToken(): string {
 }
 
 /**
- * The lines of a file in which Wrangler reads settings. A value with a character that has a meaning there is refused, as
- * it would arrive as another value.
+ * The text of Wrangler's file of settings. A value with a character that has a meaning there is refused, because Wrangler would read
+ * another value.
  */
 export function environmentFile(settings: Readonly<Record<string, string>>): Result<string, string> {
   const lines: string[] = [];

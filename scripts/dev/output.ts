@@ -1,18 +1,18 @@
 import { stripVTControlCharacters } from "node:util";
-import { isStackTrace } from "../local/workerd-errors.ts";
+import { isStackTrace } from "../local/child.ts";
 
 /** The kinds of lines that `wrangler dev` writes. */
 export type OutputLine =
   | { readonly kind: "ready"; readonly port: number }
   /** One JSON object of the log, of any type. */
   | { readonly kind: "audit" }
-  /** Written by Wrangler at every start and every request; dropped. */
+  /** Lines of Wrangler at every start and request; dropped. */
   | { readonly kind: "chatter" }
-  /** The sources could not be built; the lines that follow say why. */
+  /** The build failed; the next lines say why. */
   | { readonly kind: "broken" }
-  /** The sources were built again, and requests are served by what they say now. */
+  /** A new build serves requests. */
   | { readonly kind: "updated" }
-  /** Errors, and what the Worker itself prints. */
+  /** Errors, and output of the Worker itself. */
   | { readonly kind: "message" };
 
 const LOG_LINE = /^\{"type":"[a-z ]+"/;
@@ -36,7 +36,7 @@ const CHATTER = [
   /^\s+For more details, see \S*cron-triggers/,
 ];
 
-/** True for a line of the Worker's log: of requests, sweeps, walks, exceptions. All are kept; only an exception is shown too. */
+/** True for a line of the Worker's log (requests, sweeps, walks, exceptions). All are kept; only exceptions are shown too. */
 export function isLogLine(line: string): boolean {
   return LOG_LINE.test(line);
 }
@@ -51,7 +51,7 @@ export function sortLine(line: string): OutputLine {
   return { kind: isStackTrace(line) || CHATTER.some((pattern) => pattern.test(line)) ? "chatter" : "message" };
 }
 
-/** What went wrong in a build, and where: `✘ [ERROR] Unexpected ";"`, then `src/index.ts:9:10:`. */
+/** An error of a build and its place: `✘ [ERROR] Unexpected ";"`, then `src/index.ts:9:10:`. */
 const MISTAKE = /^\s+✘ \[ERROR\] (.*)$/;
 const PLACE = /^\s+(\S+:\d+:\d+):$/;
 
@@ -60,13 +60,13 @@ export class WranglerOutput {
   #broken = false;
   #mistakes: string[] = [];
 
-  /** Why no request can be answered now, in one line; undefined when requests can. */
+  /** Why no request can be answered now, in one line; undefined after a successful build. */
   get buildError(): string | undefined {
     if (!this.#broken) return undefined;
     return `the Worker cannot be built: ${this.#mistakes.join("; ") || "see the terminal of npm run dev"}`;
   }
 
-  /** Takes the next line. Returns what it is and its text without colours. */
+  /** Takes the next line. Returns its kind, and its text without colours. */
   take(colored: string): OutputLine & { readonly text: string } {
     const text = stripVTControlCharacters(colored);
     const line = sortLine(text);

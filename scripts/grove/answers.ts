@@ -16,7 +16,7 @@ export const TOKEN = z.object({
 });
 export type Token = z.infer<typeof TOKEN>;
 
-/** A number that counting stopped at. */
+/** A count; `more` when counting stopped at it. */
 const COUNT = z.object({ count: z.number(), more: z.boolean() });
 export type Count = z.infer<typeof COUNT>;
 
@@ -55,7 +55,7 @@ export type Lineage = z.infer<typeof LINEAGE>;
 const ASKER = z.object({ accessor: z.string(), display_name: z.string() }).nullable();
 const END = z.object({ at: z.string(), how: z.string(), by: ASKER });
 
-/** A token that has ended, in the place of its lineage. */
+/** The answer about an ended token, instead of its lineage. */
 export const ENDED_TOKEN = z.object({ token: TOKEN, ended: END.extend({ with: z.number() }) });
 export type EndedToken = z.infer<typeof ENDED_TOKEN>;
 
@@ -95,7 +95,7 @@ export const EXPLANATION = z.object({
   hcl: z.string().nullable(),
 });
 
-/** A token with what is below it. */
+/** A token with its descendants. */
 export interface Branch {
   readonly token: Token;
   readonly descendants?: Count | undefined;
@@ -113,7 +113,7 @@ export type Subtree = z.infer<typeof SUBTREE>;
 
 const GROUPS = z.array(z.object({ key: z.string(), count: z.number() }));
 
-/** What a bulk revocation would take. */
+/** The tokens that a bulk revocation would end. */
 export const PREVIEW = z.object({
   count: z.number(),
   total: z.number(),
@@ -124,7 +124,7 @@ export const PREVIEW = z.object({
 });
 export type Preview = z.infer<typeof PREVIEW>;
 
-/** A bulk revocation that was begun, or its count. */
+/** A bulk revocation, or its count. */
 export const JOB = z.object({
   id: z.string(),
   state: z.enum(["counting", "counted", "refused", "running", "done", "stopped", "failed"]),
@@ -132,7 +132,7 @@ export const JOB = z.object({
   preview: PREVIEW.optional(),
   matched: z.number().nullable(),
   total: z.number(),
-  /** When it came to its end; null while its numbers may grow, also when it was stopped and still ends the step that it was at. */
+  /** When it ended; null while its numbers may grow, also while a stopped job finishes its step. */
   finished: z.string().nullable(),
   failures: z.array(z.unknown()).default([]),
 });

@@ -1,17 +1,17 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type * as z from "zod";
+import * as z from "zod";
 import { err, ok, type Result } from "../../src/base/result.ts";
 
 const TIMEOUT_MS = 60_000;
-/** Tries of a call that the server asks to repeat. */
+/** Most tries of a call that the server asks to repeat. */
 const MAX_TRIES = 5;
 const MAX_WAIT_SECONDS = 30;
-/** Answers of something in front of the server, or of a server that is busy. */
+/** Statuses of a proxy in front of the server, or of a busy server. */
 const TEMPORARY: ReadonlySet<number> = new Set([502, 503, 504]);
 
 /** How calls are repeated. */
 interface Repeats {
-  /** True when every call may be sent twice: then one without an answer, or with a temporary one, is sent again too. */
+  /** True when every call may be sent twice: a call without an answer, or with a temporary status, is then repeated too. */
   readonly repeats?: boolean;
   /** ms. */
   readonly wait?: (ms: number) => Promise<void>;
@@ -24,20 +24,18 @@ export interface CallFailure {
   readonly message: string;
 }
 
-/** What a call gives. */
+/** The result of a call. */
 export type Called<T> = Result<T, CallFailure>;
 
-/** A failure that no answer of the server is the reason of. */
+/** A failure without an answer of the server. */
 export function failed(message: string): Result<never, CallFailure> {
   return err({ status: null, message });
 }
 
-/** An answer, read. `status` is of an answer that is no failure for the caller. */
+/** A successful answer. */
 export interface Answer {
   readonly status: number;
   readonly body: unknown;
-  /** The time of the server, from its header (ms); null without one. */
-  readonly date: number | null;
 }
 
 /** A server of Grove, with a token for it. */
@@ -120,15 +118,13 @@ export class GroveClient {
         headers: { ...(this.#token !== "" && { "X-Vault-Token": this.#token }), "Content-Type": "application/json" },
         ...(body !== undefined && { body: JSON.stringify(body) }),
         signal: AbortSignal.timeout(TIMEOUT_MS),
-        // A token is for one server alone.
+        // The token must not reach another server.
         redirect: "error",
       });
       const { status, headers } = response;
-      const date = Date.parse(headers.get("Date") ?? "");
       return ok({
         status,
         body: parse(await response.text()),
-        date: Number.isNaN(date) ? null : date,
         retryAfter: secondsOf(headers.get("Retry-After")),
       });
     } catch (error) {
@@ -164,4 +160,12 @@ function messageOf(body: unknown, status: number): string {
   const errors = typeof body === "object" && body !== null && "errors" in body ? body.errors : null;
   const first = Array.isArray(errors) ? errors[0] : undefined;
   return typeof first === "string" ? first : `status ${status}`;
+}
+
+const HEALTH = z.object({ initialized: z.boolean().default(true), cluster_id: z.string().default("") });
+
+/** Reads `sys/health` of a server, initialized or not. */
+export async function readHealth(client: GroveClient): Promise<Called<z.infer<typeof HEALTH>>> {
+  const health = await client.call("GET", "sys/health?standbyok=true&uninitcode=200");
+  return health.ok ? ok(HEALTH.catch({ initialized: true, cluster_id: "" }).parse(health.value.body)) : health;
 }

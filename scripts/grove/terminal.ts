@@ -1,13 +1,14 @@
+import { createInterface } from "node:readline/promises";
 import type { GroveClient } from "./client.ts";
 
-/** How text is to look. */
+/** Styles of text. */
 export type Style = "bold" | "dim" | "red" | "green" | "yellow";
 
 const CODES: Readonly<Record<Style, number>> = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33 };
-/** Characters that a terminal interprets, or that make one line look like another. */
+/** Characters that a terminal interprets, or that can disguise a text. */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/** Where the command writes: results to standard output, everything about its work to standard error. */
+/** Results go to standard output, messages about the work to standard error. */
 export interface Terminal {
   /** True when results go to a terminal that takes colours. */
   readonly colours: boolean;
@@ -16,13 +17,13 @@ export interface Terminal {
   out(line: string): void;
   /** A line about the work. */
   say(line: string): void;
-  /** Shows how far the work is, in the place of what was shown before; null clears it. */
+  /** Shows the progress, over the previous text; null clears it. */
   progress(line: string | null): void;
-  /** Asks, and gives what was typed. */
+  /** Asks a question and returns the typed text. */
   ask(question: string): Promise<string>;
 }
 
-/** What every command works with. */
+/** Parameters of every command. */
 export interface Session {
   readonly client: GroveClient;
   readonly terminal: Terminal;
@@ -30,14 +31,12 @@ export interface Session {
   readonly json: boolean;
 }
 
-/**
- * Text of unknown origin without the characters that a terminal interprets. Names of tokens are chosen by their makers.
- */
+/** Text without the characters that a terminal interprets: names of tokens are chosen by their creators. */
 export function harmless(text: string): string {
   return text.replace(UNPRINTABLE, "\u{fffd}");
 }
 
-/** Text in a style, where the terminal has any. */
+/** Text in a style, on a terminal with colours. */
 export function styled({ colours }: Pick<Terminal, "colours">, style: Style, text: string): string {
   return colours && text !== "" ? `\u001b[${CODES[style]}m${text}\u001b[0m` : text;
 }
@@ -45,4 +44,69 @@ export function styled({ colours }: Pick<Terminal, "colours">, style: Style, tex
 /** True when colours are wanted, by the conventions of NO_COLOR and of TERM. */
 export function wantsColours(environment: NodeJS.ProcessEnv, isTerminal: boolean): boolean {
   return isTerminal && !environment.NO_COLOR && environment.TERM !== "dumb";
+}
+
+const GAP = "  ";
+
+/** Lines of a table. The last column is not padded. */
+export function renderTable(
+  terminal: Pick<Terminal, "colours">,
+  head: readonly string[],
+  rows: readonly (readonly string[])[],
+): string[] {
+  const widths = head.map((name, at) => Math.max(name.length, ...rows.map((row) => row[at]?.length ?? 0)));
+  const line = (cells: readonly string[]) =>
+    cells
+      .map((cell, at) => (at === cells.length - 1 ? cell : cell.padEnd(widths[at] ?? 0)))
+      .join(GAP)
+      .trimEnd();
+  return [styled(terminal, "bold", line(head)), ...rows.map(line)];
+}
+
+/** A node of a tree of text. */
+export interface Node {
+  readonly label: string;
+  readonly children: readonly Node[];
+}
+
+/** The lines of a tree, with its branches drawn. */
+export function linesOfTree({ label, children }: Node): string[] {
+  return [label, ...drawChildren(children)];
+}
+
+function drawChildren(children: readonly Node[]): string[] {
+  return children.flatMap((child, at) => {
+    const isLast = at === children.length - 1;
+    const [first = "", ...below] = linesOfTree(child);
+    return [`${isLast ? "└── " : "├── "}${first}`, ...below.map((line) => `${isLast ? "    " : "│   "}${line}`)];
+  });
+}
+
+/** The terminal, or the pipes, that this process was started with. */
+export function processTerminal(): Terminal {
+  const { stdin, stdout, stderr } = process;
+  // A reader such as `head` may close the pipe early.
+  stdout.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code !== "EPIPE") throw error;
+    process.exit();
+  });
+  const interactive = stdin.isTTY === true && stderr.isTTY === true;
+  return {
+    colours: wantsColours(process.env, stdout.isTTY === true),
+    interactive,
+    out: (line) => void stdout.write(`${line}\n`),
+    say: (line) => void stderr.write(`${line}\n`),
+    progress: (line) => {
+      // A file would get a line for every step.
+      if (stderr.isTTY) stderr.write(line === null ? "\r\u001b[K" : `\r\u001b[K${line}`);
+    },
+    ask: async (question) => {
+      const lines = createInterface({ input: stdin, output: stderr });
+      try {
+        return await lines.question(question);
+      } finally {
+        lines.close();
+      }
+    },
+  };
 }

@@ -3,20 +3,18 @@ import { err, ok, type Result } from "../../src/base/result.ts";
 /** A part of wrangler.toml. */
 export type Section = Readonly<Record<string, unknown>>;
 
-/** What belongs to a release: another value would be another program, or lose data. */
+/** Settings of the release: another value would change the program or lose data. */
 const OF_THE_RELEASE = ["main", "build", "durable_objects", "migrations", "compatibility_date", "compatibility_flags"];
 
 /** Settings of the release's build, and its environments, which are examples. */
 const OF_THE_SOURCES = ["build", "minify", "upload_source_maps", "env"];
 
 /**
- * The definition that an installation is deployed by: its own settings on top of those of the release. Variables are joined by name,
- * every other setting is taken whole. Environments inherit neither variables nor bindings, so each gets them here.
+ * The definition of a deployment: an installation's own settings over those of the release. Variables are merged by name, every other
+ * setting replaces the release's. Environments of Wrangler inherit neither variables nor bindings, so each gets them here. The error is
+ * for the operator.
  *
- * @param release of the package
- * @param own of the installation
  * @param main path of the built Worker
- * @returns the error is for the operator
  */
 export function deployedDefinition(release: Section, own: Section, main: string): Result<Section, string> {
   const base = Object.fromEntries(Object.entries(release).filter(([name]) => !OF_THE_SOURCES.includes(name)));

@@ -7,7 +7,7 @@ import { PROJECT } from "../local/worker-definition.ts";
 import { runDeploy } from "../local/wrangler.ts";
 import { deployedDefinition, type Section } from "./definition.ts";
 
-// `wrangler deploy` of the release with the settings of the folder that it is started in. Everything on the command line goes to Wrangler.
+// `wrangler deploy` of the release with the settings of the current folder. Wrangler gets the whole command line.
 
 const SETTINGS = "wrangler.toml";
 const SECRETS = "secrets.env";

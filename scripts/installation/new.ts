@@ -4,7 +4,7 @@ import { basename, join, resolve } from "node:path";
 import project from "../../package.json" with { type: "json" };
 import { err, ok, type Result } from "../../src/base/result.ts";
 import { type NotRun, readWords, runCommand } from "../local/command-line.ts";
-import { SERVER_PACKAGE } from "../package/names.ts";
+import { SERVER_PACKAGE } from "../package/write-package.ts";
 
 const HELP = `Usage: grove new DIR
 

@@ -11,7 +11,7 @@ export function onPort(port: number): UpstreamAddress {
   return { kind: "origin", url: new URL(`http://127.0.0.1:${port}`) };
 }
 
-/** Resolves to true when a server gives any HTTP answer, to false when it ends or does not within the time. */
+/** Resolves to true at the first HTTP answer, to false when the server ends or after `limitMs`. */
 export async function waitUntilAnswers(
   address: UpstreamAddress,
   ended: Promise<unknown>,
@@ -35,7 +35,7 @@ export async function succeeds(address: UpstreamAddress, path: string, limitMs: 
   return status !== undefined && status >= 200 && status < 300;
 }
 
-/** The error of a server that answers every request with 503; undefined when it does not. */
+/** The error of a server that answers every request with 503; undefined for any other. */
 export function refusalOfAll(address: UpstreamAddress): Promise<string | undefined> {
   return get(address, "/v1/auth/token/lookup-self", async ({ status }, body) => {
     return status === 503 ? firstError(await textOf(body)) : undefined;
@@ -43,8 +43,8 @@ export function refusalOfAll(address: UpstreamAddress): Promise<string | undefin
 }
 
 /**
- * Reads something from the answer to a GET; undefined when there is none in time. By the gateway's own client, which the process of a
- * server has anyway: `node:http` would take 14 MiB for as long as it runs.
+ * Reads the answer to a GET; undefined without one in time. It uses the gateway's own client, because `node:http` would take 14 MiB for as
+ * long as the server runs.
  */
 async function get<T>(
   address: UpstreamAddress,
@@ -65,7 +65,7 @@ async function get<T>(
   return found;
 }
 
-/** The body, as far as it comes. */
+/** The body, up to its end or a lost connection. */
 async function textOf(body: MessageBody): Promise<string> {
   const pieces: Buffer[] = [];
   while (!body.isRead) {

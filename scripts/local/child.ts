@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 
-/** How long a child may take to end after it is asked to. */
+/** Time to end after SIGTERM (ms). */
 const STOP_MS = 8_000;
 
 /** How to start a child. */
@@ -13,15 +14,15 @@ export interface ChildOptions {
   readonly output: "pipe" | "errors";
 }
 
-/** A long-running program that ends with this process, however this process ends. */
+/** A long-running program that ends with this process, even when this process is killed. */
 export class Child {
-  /** Resolves when the program has ended, with how it did: `exit code 1`, `SIGKILL`, or why it could not be started. */
+  /** Resolves at the end of the program, with the cause: `exit code 1`, `SIGKILL`, or why it could not be started. */
   readonly ended: Promise<string>;
   readonly #process: ChildProcess;
   #running = true;
 
   constructor({ command, args, env, output }: ChildOptions) {
-    // A process group of its own: Ctrl-C reaches only this process, which then stops everything in order.
+    // In a process group of its own: Ctrl-C reaches only this process, which stops everything in order.
     this.#process = spawn(command, args, {
       env,
       stdio: ["ignore", output === "pipe" ? "pipe" : "inherit", "pipe"],
@@ -30,7 +31,7 @@ export class Child {
     const guard = this.#process.pid === undefined ? undefined : guardGroup(this.#process.pid);
     this.ended = new Promise((resolve) => {
       this.#process.once("error", (error) => resolve(error.message));
-      // With `errors` the last words of the program are read first. With `pipe` a grandchild may hold the output open.
+      // `errors`: the output is read to its end first. `pipe`: a grandchild may hold the output open.
       this.#process.once(output === "errors" ? "close" : "exit", (code, signal) =>
         resolve(signal ?? `exit code ${code}`),
       );
@@ -47,7 +48,7 @@ export class Child {
     return this.#process.pid;
   }
 
-  /** What the program writes and is read here. */
+  /** The outputs of the program that are read here. */
   get streams(): Readable[] {
     return [this.#process.stdout, this.#process.stderr].filter((stream) => stream !== null);
   }
@@ -57,7 +58,7 @@ export class Child {
     if (this.#running) this.#process.kill(signal);
   }
 
-  /** Asks the program to end, and makes it after a while. */
+  /** Sends SIGTERM, and SIGKILL to the group after STOP_MS. */
   async stop(): Promise<void> {
     if (!this.#running) return;
     this.#process.kill("SIGTERM");
@@ -71,14 +72,14 @@ export class Child {
     try {
       process.kill(-this.#process.pid, signal);
     } catch {
-      // No process is left in the group, which is what was wanted.
+      // The group has ended.
     }
   }
 }
 
 /**
- * A shell that waits for this process to go away and then kills the group. Without it a killed parent would leave the
- * server running on its data with no gateway in front, and the next start would open the same data a second time.
+ * A shell that kills the group when this process has ended. Without it a killed parent would leave the Worker running, and the next start
+ * would open the same data a second time.
  */
 function guardGroup(group: number): ChildProcess {
   const script = 'read -r _; kill -s KILL -- "-$0"';
@@ -89,4 +90,21 @@ function guardGroup(group: number): ChildProcess {
   guard.unref();
   guard.on("error", () => {});
   return guard;
+}
+
+/** A stack trace that workerd adds to each network error: addresses in the program. That of a crash has 0x. */
+const STACK = /^\s*stack: \S*workerd@[0-9a-f]{4,}/;
+
+/** True for a stack trace of the workerd program. */
+export function isStackTrace(line: string): boolean {
+  return STACK.test(line);
+}
+
+/** Shows workerd's standard error without stack traces. */
+export function followErrors(workerd: Child, show: (line: string) => void): void {
+  for (const stream of workerd.streams) {
+    createInterface({ input: stream }).on("line", (line) => {
+      if (!isStackTrace(line)) show(line);
+    });
+  }
 }

@@ -4,15 +4,15 @@ import { err, ok, type Result } from "../../src/base/result.ts";
 type Options = NonNullable<ParseArgsConfig["options"]>;
 type Words<T extends Options> = { options: T; args: string[]; allowPositionals: true };
 
-/** Why a script does not run: a mistake in its command line, as a text for the operator; null when its help is asked for. */
+/** Why a script does not run: a mistake in the command line, for the operator; null for `--help`. */
 export type NotRun = string | null;
 
-/** What the reader of a command line gives where there is no mistake in it. */
+/** The value that a reader of a command line returns. */
 export type CommandOf<Read extends (...given: never[]) => Result<unknown, NotRun>> = Readonly<
   ReturnType<Read> extends Result<infer Command, NotRun> ? Command : never
 >;
 
-/** Reads a command line of flags, and of at most `mostPositionals` other words. */
+/** Reads flags and at most `mostPositionals` other words. */
 export function readWords<const T extends Options>(
   argv: readonly string[],
   options: T,

@@ -1,7 +1,7 @@
 /** The minute of the hour at which the cron trigger of wrangler.toml fires. */
 export const CRON_MINUTE = 17;
 
-/** How long the Worker may take to begin what the cron trigger is for. */
+/** Longest wait for the cron trigger's answer (ms). */
 export const CRON_MS = 60_000;
 
 const HOUR_MS = 3_600_000;
@@ -12,9 +12,9 @@ export function untilCron(now: number): number {
 }
 
 /**
- * Stands for the platform's cron, which does not exist on one machine: calls `trigger` once an hour.
+ * Calls `trigger` once an hour, in place of the platform's cron.
  *
- * @param trigger resolves to false when the Worker did not do what it was asked for. Nothing is lost: the next hour asks again.
+ * @param trigger resolves to false when the Worker failed; the next hour tries again.
  * @returns a function that ends it
  */
 export function startCron(trigger: () => Promise<boolean>, say: (problem: string) => void): () => void {

@@ -4,13 +4,13 @@ import { dirname, join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { err, ok, type Result } from "../../src/base/result.ts";
 
-/** Below this the disk counts as full: a database would fail in the middle of its work. */
+/** With less free space the disk counts as full. */
 const MIN_FREE_BYTES = 16 * 1024 * 1024;
 
-/** A directory that one server at a time keeps its data in. */
+/** The data directory of one server at a time. */
 export class DataDirectory {
   readonly path: string;
-  /** Held open for its lock. */
+  /** Open for as long as the lock is held. */
   readonly #lock: DatabaseSync;
 
   private constructor(path: string, lock: DatabaseSync) {
@@ -18,7 +18,7 @@ export class DataDirectory {
     this.#lock = lock;
   }
 
-  /** Makes the directory, for this user only, checks that it can be written, and locks it. The error is for the operator. */
+  /** Makes the directory for this user only, checks that it can be written, and locks it. The error is for the operator. */
   static open(directory: string): Result<DataDirectory, string> {
     const path = resolve(directory);
     const problem = unusable(path);
@@ -44,13 +44,13 @@ export class DataDirectory {
     writeFileSync(this.file(name), content, { mode: 0o600, flag: "wx" });
   }
 
-  /** The content of a small file without the line end, made by `make` when the file is not there yet. */
+  /** The content of a small file without the line end. A missing file is made with the result of `make`. */
   readOrMake(name: string, make: () => string): string {
     if (!existsSync(this.file(name))) this.write(name, `${make()}\n`);
     return readFileSync(this.file(name), "utf8").trim();
   }
 
-  /** Removes entries with what is in them. */
+  /** Removes files and directories. */
   remove(names: readonly string[]): void {
     for (const name of names) rmSync(this.file(name), { recursive: true, force: true });
   }
@@ -62,7 +62,7 @@ export class DataDirectory {
   }
 }
 
-/** Why nothing can be kept in a directory, or undefined. */
+/** Why a directory can't be used for data; undefined when it can. */
 function unusable(path: string): string | undefined {
   try {
     makeDirectory(path);
@@ -118,8 +118,8 @@ function reason(error: unknown): string {
 }
 
 /**
- * Locks a file until this process ends. SQLite's lock is one of the operating system's: nothing is left behind after a
- * crash or a power cut, so there is never a stale lock, also where process ids repeat (containers).
+ * Locks a file until this process ends. SQLite uses a lock of the operating system, so no stale lock remains after a crash or a power cut,
+ * also where process ids repeat (containers).
  */
 function lockFile(path: string): DatabaseSync | undefined {
   const database = new DatabaseSync(path, { timeout: 0 });

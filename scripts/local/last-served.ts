@@ -2,11 +2,11 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import type { DataDirectory } from "./data-directory.ts";
 
 const FILE = "last-served";
-/** A file that is made once: a copy has another inode number than the original. */
+/** A file that is written once; a copy of it has another inode number. */
 const ORIGINAL = "installation-id";
 
 const NOTE_EVERY_MS = 60_000;
-/** A server that was down for less was stopped, not restored. */
+/** A server that was down for less was restarted, not restored (ms). */
 const LONG_MS = 3_600_000;
 
 /** When a server last worked with the data, and which directory that was. */
@@ -17,10 +17,8 @@ interface LastServed {
 }
 
 /**
- * Why the data may be older than what clients were answered, as a message for the operator; undefined without a sign of it.
- * A restore brings back tokens that were revoked after the backup, and the data themselves can't show it.
- *
- * @param now ms.
+ * A warning for the operator that the data may be a restored backup; undefined without a sign of it. A restore brings back tokens that
+ * were revoked after the backup, which the data alone can't show. `now` in ms.
  */
 export function restoreWarning(data: DataDirectory, now: number): string | undefined {
   const last = read(data);
@@ -31,14 +29,14 @@ export function restoreWarning(data: DataDirectory, now: number): string | undef
   return `${what}: last served at ${last.at}. If that is a backup, what was revoked since is good again (docs/operations.md, Restore)`;
 }
 
-/** Notes that the data are being served, now and from time to time. Returns what ends it. */
+/** Notes every minute that the data are in use. Returns a function that ends it. */
 export function noteServing(data: DataDirectory): () => void {
   const note = (): void => {
     const last: LastServed = { at: new Date().toISOString(), inode: inodeOf(data) };
     try {
       data.write(FILE, `${JSON.stringify(last)}\n`);
     } catch {
-      // A full disk is reported where a request needs something written; this can wait.
+      // The requests report a full disk.
     }
   };
   note();
@@ -53,7 +51,7 @@ function read(data: DataDirectory): LastServed | undefined {
   try {
     return JSON.parse(readFileSync(data.file(FILE), "utf8"));
   } catch {
-    // Missing before the first start, and half a line when the disk was full.
+    // Missing before the first start, incomplete after a full disk.
     return undefined;
   }
 }

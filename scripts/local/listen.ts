@@ -1,5 +1,6 @@
 import { createServer } from "node:net";
 import { type ListenAddress, listenAt } from "../../gateway/server.ts";
+import { blockText, readPrivateHosts } from "../../src/base/outbound-hosts.ts";
 import { err, ok, type Result } from "../../src/base/result.ts";
 
 /** Reads `HOST:PORT`, with an IPv6 address in brackets. */
@@ -12,7 +13,7 @@ export function parseListen(text: string, flag = "--listen"): Result<ListenAddre
   return ok({ host, port: Number(port) });
 }
 
-/** The message for the operator about an address that cannot be listened on, and which flag chooses another. */
+/** The message for the operator about an address that can't be used. `advice` names the flag for another. */
 export function listenFailure(address: ListenAddress, code: string, advice: string): string {
   const where = `${address.host}:${address.port}`;
   switch (code) {
@@ -28,14 +29,30 @@ export function listenFailure(address: ListenAddress, code: string, advice: stri
   }
 }
 
-/**
- * Why an address cannot be listened on, or undefined. Asked before the slow part of a start; the one that listens in the end
- * reports the same again should another program have come first.
- */
+/** Why an address can't be used; undefined when it can. Checked before the slow part of a start, and again when the server listens. */
 export async function portProblem(address: ListenAddress, advice: string): Promise<string | undefined> {
   const probe = createServer();
   const bound = await listenAt(probe, address);
   if (!bound.ok) return listenFailure(address, bound.error, advice);
   await new Promise((closed) => probe.close(closed));
   return undefined;
+}
+
+/** The value of `--allow-private-host`. */
+export interface PrivateHostList {
+  /** The text, by which the Worker judges every URL. */
+  readonly text: string;
+  /** CIDR blocks of its addresses, to which the runtime allows connections. */
+  readonly blocks: readonly string[];
+}
+
+/** Reads the value of `--allow-private-host`; the error is a message for the operator. */
+export function parsePrivateHosts(text: string): Result<PrivateHostList, string> {
+  const hosts = readPrivateHosts(text);
+  if (!hosts.ok) {
+    return err(
+      `--allow-private-host takes addresses, CIDR blocks and names of hosts; "${hosts.error}" is none of them`,
+    );
+  }
+  return ok({ text, blocks: hosts.value.blocks.map(blockText) });
 }

@@ -2,30 +2,30 @@ import type { Gateway } from "../../gateway/server.ts";
 import type { Result } from "../../src/base/result.ts";
 import type { Child } from "./child.ts";
 
-/** What a running server consists of. */
+/** The parts of a running server. */
 export interface Running {
   readonly gateway: Gateway;
   readonly child: Child;
   /** Called before either is stopped. */
   readonly stopping?: () => void;
-  /** Frees what is left when both have ended. */
+  /** Frees resources after both have ended. */
   readonly close: () => void;
 }
 
-/** What differs between the servers that are run here. */
+/** How a server is started and announced. */
 export interface Server<Started extends Running> {
-  /** What the child is, for the operator. */
+  /** The name of the child process, for the operator. */
   readonly childName: string;
-  /** Starts all of it, unless `asked` comes first. The error is for the operator. */
+  /** Starts the server, unless `asked` resolves first. The error is for the operator. */
   readonly start: (asked: Promise<void>) => Promise<Result<Started, string>>;
-  /** Says where it listens. */
+  /** Prints the address. */
   readonly announce: (started: Started) => void;
   readonly say: (line: string) => void;
 }
 
 /**
- * Runs a server until this process is asked to stop, or the child ends by itself, and then stops the rest: the gateway
- * first, so that requests under way are still answered.
+ * Runs a server until this process is asked to stop or the child ends. Stops the gateway first, so that requests under way are still
+ * answered.
  *
  * @returns the exit code
  */
@@ -49,12 +49,12 @@ export async function runServer<Started extends Running>(server: Server<Started>
   return 1;
 }
 
-/** How often to look whether the parent of this process still lives. */
+/** Interval of checks whether the parent process still runs (ms). */
 const PARENT_CHECK_MS = 1000;
 
 /**
- * Resolves when this process is asked to stop: Ctrl-C, SIGTERM, the terminal going away, or the end of the `npm run` that
- * started it, whose shell does not pass a signal on and would leave a server behind.
+ * Resolves when this process is asked to stop: by Ctrl-C, SIGTERM, a closed terminal, or the end of the `npm run` that started it, whose
+ * shell passes no signal on.
  */
 export function askedToStop(): Promise<void> {
   const parent = process.ppid;

@@ -3,17 +3,16 @@ import project from "../../package.json" with { type: "json" };
 import { PROJECT } from "./worker-definition.ts";
 
 /**
- * The commit of the sources, with `-dirty` behind it when they were changed since; empty where there is no git or no
- * repository, as in an unpacked archive.
+ * The commit of the sources, with `-dirty` when they have changed since; empty without git or a repository, as in an unpacked archive.
  */
 export function sourceCommit(): string {
   try {
-    // A service's user is often not the owner of the sources, which git refuses unless an option allows it.
+    // A service's user is often not the owner of the sources, which git refuses by default.
     const options = ["-c", "safe.directory=*", "-C", PROJECT];
     const git = (...words: readonly string[]): string =>
       execFileSync("git", [...options, ...words], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim();
     const described = git("describe", "--always", "--dirty", "--abbrev=8", "--exclude=*");
-    // Sources that were unpacked inside of another repository are not of its commit.
+    // Sources that were unpacked inside another repository have no commit.
     const root = git("rev-parse", "--show-prefix");
     return root === "" && /^[0-9a-f]+(-dirty)?$/.test(described) ? described : "";
   } catch {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { parse } from "smol-toml";
 import { err, ok, type Result } from "../../src/base/result.ts";
 
-/** Where the project is. */
+/** The root directory of the project. */
 export const PROJECT = join(import.meta.dirname, "../..");
 
 /** `[vars]` of wrangler.toml, by name. */
@@ -19,7 +19,7 @@ export function readVariables(): Result<Variables, string> {
   }
 }
 
-/** Settings for calls to the cloud, by the names that its own tools use too. Most are secrets, so they are in no file. */
+/** Settings for calls to the cloud, under the names of the cloud's own tools. Most are secrets, so no file has them. */
 const CLOUD_SETTINGS: ReadonlySet<string> = new Set([
   ...["CLOUD_ACCESS_KEY", "CLOUD_SECRET_KEY", "CLOUD_SESSION_TOKEN", "CLOUD_REGION"],
   ...["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_REGION", "AWS_DEFAULT_REGION"],
@@ -27,16 +27,15 @@ const CLOUD_SETTINGS: ReadonlySet<string> = new Set([
   ...["AWS_CONTAINER_AUTHORIZATION_TOKEN", "AWS_EC2_METADATA_SERVICE_ENDPOINT"],
 ]);
 
-/** Whether a server on this machine may ask the cloud's metadata services for keys: yes, unless the environment says no. */
+/** True unless the environment forbids the cloud's metadata services as a source of keys. */
 export function usesMetadataServices(environment: Readonly<Record<string, string | undefined>>): boolean {
   const disabled = environment.AWS_EC2_METADATA_DISABLED?.toLowerCase() === "true";
   return !disabled && environment.CLOUD_METADATA_CREDENTIALS !== "false";
 }
 
 /**
- * The settings of the Worker that the environment has: those of wrangler.toml's `[vars]`, which it overrides, secrets and
- * other settings by the prefix `GROVE_`, and those for calls to the cloud. Everything else in the environment is none of
- * the Worker's business.
+ * The Worker's settings in the environment: overrides of wrangler.toml's `[vars]`, names that begin with `GROVE_`, and settings for calls
+ * to the cloud. The Worker gets nothing else of the environment.
  */
 export function settingsFromEnvironment(
   variables: Variables,

@@ -6,7 +6,7 @@ import { Child } from "./child.ts";
 import type { DataDirectory } from "./data-directory.ts";
 import { PROJECT } from "./worker-definition.ts";
 
-/** The program of Wrangler, for Node. Looked up when it is needed: a server with a built Worker runs without it. */
+/** The program of Wrangler. Looked up at its use: a server with a built Worker runs without Wrangler. */
 function wranglerProgram(): string {
   return join(createRequire(import.meta.url).resolve("wrangler/package.json"), "../bin/wrangler.js");
 }
@@ -21,9 +21,9 @@ const WRANGLER_ENVIRONMENT = {
 } as const;
 
 /**
- * Runs a program of Node to its end.
+ * Runs a Node program to its end.
  *
- * @returns what it wrote to standard output; the error is what it wrote about its failure.
+ * @returns its standard output; the error is its standard error.
  */
 export function runNode(
   words: readonly string[],
@@ -36,10 +36,10 @@ export function runNode(
   });
 }
 
-/** Runs `wrangler deploy` with these words and those of this command line, in this terminal. Returns its exit code. */
+/** Runs `wrangler deploy` with these words and those of this command line. Returns the exit code. */
 export function runDeploy(words: readonly string[], cwd: string): number {
   const given = process.argv.slice(2);
-  // Names production: Wrangler asks for an environment when there are several.
+  // Names production: with several environments Wrangler would ask.
   const environment = given.some((word) => /^(-e|--env)(=|$)/.test(word)) ? [] : ["--env="];
   const all = [wranglerProgram(), "deploy", ...words, ...environment, ...given];
   return spawnSync(process.execPath, all, { cwd, stdio: "inherit" }).status ?? 1;
@@ -68,7 +68,7 @@ export function startWrangler(data: DataDirectory): Child {
     env: {
       ...process.env,
       ...WRANGLER_ENVIRONMENT,
-      // No request to the network at start, and no page that shows the stored data to every client that reaches the port.
+      // No request to the network at the start, and no page that shows stored data to every client of the port.
       CLOUDFLARE_CF_FETCH_ENABLED: "false",
       X_LOCAL_EXPLORER: "false",
       X_LOCAL_OBSERVABILITY: "false",

@@ -3,8 +3,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import project from "../../package.json" with { type: "json" };
 import { PROJECT } from "../local/worker-definition.ts";
-import { CLIENT_PACKAGE } from "./names.ts";
-import { packPackage } from "./write-package.ts";
+import { CLIENT_PACKAGE, packPackage } from "./write-package.ts";
 
 const README = `# ${CLIENT_PACKAGE}
 

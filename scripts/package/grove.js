@@ -28,7 +28,7 @@ if (Number(process.versions.node.split(".")[0]) < OLDEST_NODE) {
 if (name === "--help" || name === "-h" || name === "help") {
   process.stdout.write(HELP);
 } else if (PROGRAMS.includes(name)) {
-  // What is set already counts more than the file.
+  // Variables that are set already override the file.
   if ((name === "serve" || name === "upgrade") && existsSync(SECRETS)) process.loadEnvFile(SECRETS);
   process.argv.splice(2, 1);
   await import(new URL(`../dist/bundled/${name}.js`, import.meta.url).href);

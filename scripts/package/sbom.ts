@@ -3,17 +3,17 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import project from "../../package.json" with { type: "json" };
 import { PROJECT } from "../local/worker-definition.ts";
-import { SERVER_PACKAGE } from "./names.ts";
+import { SERVER_PACKAGE } from "./write-package.ts";
 
 /** Libraries that the console is built with: the Worker contains them. */
 export const CONSOLE_LIBRARIES = ["d3-hierarchy", "preact"] as const;
 
 /**
- * Lists what the server contains or is installed with, as CycloneDX. npm knows the project, whose list is another one: there the
- * libraries of the console and Wrangler serve development, and Node is a dependency. So npm gets a manifest of what is shipped, and the
- * project's lockfile for versions and hashes. The client contains and brings nothing.
+ * Lists what the server contains or is installed with, as CycloneDX. The project's own manifest differs: the libraries of the console and
+ * Wrangler are for development there. So npm gets a manifest of what is shipped, with versions and hashes of the project's lockfile. The
+ * client has no dependencies.
  *
- * @param directory an empty one
+ * @param directory an empty directory
  */
 export function describeContents(directory: string): string {
   const { version, license, dependencies, devDependencies } = project;
@@ -27,7 +27,7 @@ export function describeContents(directory: string): string {
   write("package-lock.json", { ...lock, name: SERVER_PACKAGE });
   const npm = (...words: string[]) =>
     execFileSync("npm", [...words, "--package-lock-only"], { cwd: directory, encoding: "utf8" });
-  // Takes out of the lockfile what is not shipped; it has all that is needed for that.
+  // Removes from the lockfile what is not shipped; this needs no network.
   npm("install", "--offline", "--ignore-scripts", "--no-audit", "--no-fund", "--silent");
   const sbom = JSON.parse(npm("sbom", "--sbom-format", "cyclonedx"));
   // npm names it after the directory.

@@ -5,8 +5,7 @@ import project from "../../package.json" with { type: "json" };
 import { err, ok, type Result } from "../../src/base/result.ts";
 import { PROJECT } from "../local/worker-definition.ts";
 import { MODULE, placeWorker } from "../serve/built-worker.ts";
-import { SERVER_PACKAGE } from "./names.ts";
-import { packPackage } from "./write-package.ts";
+import { packPackage, SERVER_PACKAGE } from "./write-package.ts";
 
 /** The programs of the binary, by the name of their bundle. `bin/grove.js` imports them. */
 const PROGRAMS = {
@@ -35,8 +34,8 @@ Another release is another version in package.json; nothing else in the folder c
 `;
 
 /**
- * Packs the server: its programs as plain JavaScript, because Node reads no TypeScript below node_modules, and the built Worker.
- * Bundles keep the depth that they have in the project, as the programs find the package's files from there.
+ * Packs the server: its programs as plain JavaScript (Node reads no TypeScript below node_modules) and the built Worker. Bundles keep
+ * their depth in the project, because programs find the package's files from there.
  *
  * @param directory becomes the content of the package
  * @returns the tarball's name; the error is for the operator
@@ -45,7 +44,7 @@ export async function packServer(directory: string, to: string): Promise<Result<
   const module = join(directory, "dist/worker", MODULE);
   const definition = await placeWorker(dirname(module));
   if (!definition.ok) return err(definition.error);
-  // Without the names of the sources, which a package has not.
+  // Without the list of inputs: a package has no sources.
   const text = readFileSync(module, "utf8");
   writeFileSync(module, `// ${JSON.stringify({ definition: definition.value })}${text.slice(text.indexOf("\n"))}`);
   for (const [name, source] of Object.entries(PROGRAMS)) bundle(source, join(directory, "dist/bundled", `${name}.js`));

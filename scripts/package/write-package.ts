@@ -3,9 +3,8 @@ import { cpSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import project from "../../package.json" with { type: "json" };
 import { PROJECT } from "../local/worker-definition.ts";
-import { REPOSITORY } from "./names.ts";
 
-/** What differs between the manifests of the packages. */
+/** The fields of package.json that differ between the packages. */
 export interface Manifest {
   readonly name: string;
   readonly description: string;
@@ -28,3 +27,15 @@ export function packPackage(directory: string, manifest: Manifest, readme: strin
   const words = ["pack", "--silent", "--ignore-scripts", "--pack-destination", to];
   return execFileSync("npm", words, { cwd: directory, encoding: "utf8" }).trim();
 }
+
+/** The scope that the packages are published under. */
+const SCOPE = "@grove-tokens";
+
+/** The repository of the sources. npm's provenance requires that a package names the repository that built it. */
+export const REPOSITORY = "https://github.com/grove-tokens/grove";
+
+/** The server with its commands. */
+export const SERVER_PACKAGE = `${SCOPE}/grove`;
+
+/** The client for Workers that ask Grove about tokens. */
+export const CLIENT_PACKAGE = `${SCOPE}/client`;

@@ -1,11 +1,10 @@
 import * as z from "zod";
 import { ok } from "../../src/base/result.ts";
-import { type Called, failed, type GroveClient } from "../grove/client.ts";
-import { readHealth } from "./health.ts";
+import { type Called, failed, type GroveClient, readHealth } from "../grove/client.ts";
 import { MANIFEST } from "./manifest.ts";
 import type { BackupStore } from "./store.ts";
 
-/** Pause (ms) between two looks at a backup that the server makes. */
+/** Interval of checks of a running backup (ms). */
 const LOOK_MS = 2000;
 
 const STORED = z.object({ backups: z.array(z.string()) });
@@ -25,18 +24,18 @@ const RUNS = z.object({ running: RUN.nullable(), last: RUN.nullable() });
 /** A backup that the server made in its bucket. */
 export type MadeInBucket = Omit<z.infer<typeof RUN>, "state" | "error">;
 
-/** A backup that was brought from the bucket of a server into a directory. */
+/** A backup that was fetched from the bucket of a server. */
 export interface Fetched {
   readonly name: string;
   readonly parts: number;
-  /** Parts that the directory had already. */
+  /** Parts that were in the directory already. */
   readonly known: number;
 }
 
 /**
  * Has a server make a backup in its bucket, and waits for its end.
  *
- * @param progress is called with the parts that are made. @param wait ms.
+ * @param progress is called with the number of parts. @param wait ms.
  */
 export async function makeInBucket(
   client: GroveClient,
@@ -44,7 +43,7 @@ export async function makeInBucket(
   wait: (ms: number) => Promise<void>,
 ): Promise<Called<MadeInBucket>> {
   const begun = await client.call("POST", "sys/backup/runs");
-  // It may be under way already, for example because the answer to the first try was lost.
+  // A backup may be running already, for example when the answer to a first try was lost.
   if (!begun.ok && begun.error.status !== 400) return begun;
   for (let waited = begun.ok; ; waited = true) {
     const read = await client.get("sys/backup/runs", RUNS);
@@ -63,10 +62,9 @@ export async function makeInBucket(
 }
 
 /**
- * Brings a backup from the bucket of a server into a directory, also of a server that was never initialized. A call that was ended in the middle is gone
- * on with by the next one.
+ * Fetches a backup from the bucket of a server, initialized or not. After an interruption the next call continues.
  *
- * @param wanted "" for the newest; its name. @param progress is called after each part.
+ * @param wanted the name; "" for the newest. @param progress is called after each part.
  */
 export async function fetchBackup(
   client: GroveClient,

@@ -1,29 +1,28 @@
 import { MAX_ENDED } from "../../src/base/limits.ts";
 import { ok } from "../../src/base/result.ts";
 import { ENDED_PAGE, type EndedSince, REVOCATIONS, type Revocation } from "../grove/answers.ts";
-import { type Called, failed, type GroveClient } from "../grove/client.ts";
-import { readHealth } from "./health.ts";
+import { type Called, failed, type GroveClient, readHealth } from "../grove/client.ts";
 import type { Manifest } from "./manifest.ts";
 
 /** Tokens of one page. */
 const PAGE_SIZE = 1000;
-/** Pages that are read at most: the ends of all of them are kept in memory. */
+/** Most pages that are read: all ends are kept in memory. */
 const MAX_PAGES = 500;
 /** Ends of tokens that a restore does not bring back. */
 const NOT_RESTORED: ReadonlySet<string> = new Set(["expired", "never issued"]);
 
-/** What ended after a backup and would be valid again after its restore. */
+/** Tokens and revocations after a backup that its restore would undo. */
 export interface EndsSince {
   /** The last first. */
   readonly tokens: readonly EndedSince[];
   /** Revocations by path, role, mount or entity, the last first. */
   readonly revocations: readonly Revocation[];
-  /** Why `tokens` may lack some, as texts for the operator; empty when all are there that the server's list had. */
+  /** Why `tokens` may be incomplete, as texts for the operator; empty when the server's list was read to the backup. */
   readonly gaps: readonly string[];
 }
 
 /**
- * Asks the server that a backup was made of what was revoked since.
+ * Asks the server of a backup what was revoked since.
  *
  * @param progress is called after each page. @param now ms.
  */
@@ -52,7 +51,7 @@ export async function endsSince(
   });
 }
 
-/** All ends since a time (ms) that the server lists. */
+/** All listed ends since a time (ms). */
 async function endsOf(
   client: GroveClient,
   since: number,
@@ -88,7 +87,7 @@ function gapOfShards(ends: readonly EndedSince[]): string[] {
 }
 
 /**
- * Those that are valid after a restore. A token that was issued after the backup is not in it, and one whose time is over stays ended.
+ * The ends that a restore undoes. A token that was issued after the backup is not in it, and an expired token stays ended.
  *
  * @param finished when the backup was finished (ms). @param now ms.
  */
@@ -97,7 +96,7 @@ function restoredOf(ends: readonly EndedSince[], finished: number, now: number):
   return ends.filter(({ token, ended }) => {
     if (Date.parse(token.created) > finished) return false;
     if (token.expires !== null && Date.parse(token.expires) <= now) return false;
-    // A token that ended with its parent shares the fate of the one that ended first.
+    // A token that ended with an ancestor follows that ancestor's end.
     return !NOT_RESTORED.has(howOf.get(ended.cause) ?? ended.how);
   });
 }

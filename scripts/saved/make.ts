@@ -1,29 +1,28 @@
 import { err, ok, type Result } from "../../src/base/result.ts";
-import { type Called, failed, type GroveClient } from "../grove/client.ts";
-import { readHealth } from "./health.ts";
+import { type Called, failed, type GroveClient, readHealth } from "../grove/client.ts";
 import { ANSWERED_PART, HEAD, type Manifest, type Part, type Run, sumOf } from "./manifest.ts";
 import { BackupStore } from "./store.ts";
 
-/** A run that is older than this (ms) is not gone on with: a backup is of one time. */
+/** An older unfinished run (ms) is not continued: a backup is of one time. */
 const MAX_AGE_MS = 6 * 3_600_000;
 
 /** A backup that was made. */
 export interface MadeBackup {
   readonly name: string;
-  /** RFC 3339: all that was answered before is in it. */
+  /** Everything that was answered before this time (RFC 3339) is in the backup. */
   readonly at: string;
   readonly parts: number;
   readonly objects: number;
   readonly rows: number;
-  /** Parts that were not read from the server again, as an earlier backup has them. */
+  /** Parts that an earlier backup has and the server did not send again. */
   readonly unchanged: number;
-  /** Parts of an earlier call that did not end. */
+  /** Parts of an earlier, interrupted call. */
   readonly continued: number;
   readonly deleted: readonly string[];
 }
 
 /**
- * Makes a backup of a server by asking it for part after part. A call that was ended in the middle is gone on with.
+ * Makes a backup by asking a server for part after part. An interrupted backup is continued.
  *
  * @param progress is called after each part. @param clock ms.
  */
@@ -64,7 +63,7 @@ export async function makeBackup(
       run = { run: named, cluster_id: clusterId };
       store.begin(run, []);
     }
-    // A part that an earlier backup has as well is never replaced by anything else.
+    // A stored part is never overwritten with another content.
     const isKept = content !== null ? store.keep(part.sha256, Buffer.from(content, "base64")) : store.has(part.sha256);
     if (!isKept) return failed(`part ${part.number} is not what its SHA-256 says`);
     if (content === null) unchanged++;
@@ -81,7 +80,7 @@ export async function makeBackup(
   return ok({ ...made, deleted: store.prune(keep) });
 }
 
-/** Parts of the newest backup of the server, by where they begin. */
+/** Parts of the newest backup of the server, by their first position. */
 function partsBefore(store: BackupStore, clusterId: string): ReadonlyMap<string, Part> {
   const newest = store.names().at(-1);
   const manifest = newest === undefined ? null : store.read(newest);
@@ -94,12 +93,12 @@ function startOf({ run }: Run): number {
   return Number(run.split(".")[0]);
 }
 
-/** Reads all files of a backup, and compares them with its manifest. The error is for the operator. */
+/** Reads all files of a backup and compares them with the manifest. The error is for the operator. */
 export function verifyBackup(store: BackupStore, name: string): Result<Manifest, string> {
   const manifest = store.read(name);
   if (!manifest.ok) return manifest;
   const { files, parts, run, started_at: at } = manifest.value;
-  // The seal of the backup is for the run, whose name begins with its time.
+  // The seal covers the name of the run, which begins with its time.
   if (Date.parse(at) !== Number(run.split(".")[0])) return err(`${name}: it was not begun at ${at}`);
   if (files.length !== parts) return err(`${name}: the manifest names ${files.length} parts of ${parts}`);
   for (const part of files) {
@@ -109,14 +108,14 @@ export function verifyBackup(store: BackupStore, name: string): Result<Manifest,
   return manifest;
 }
 
-/** A backup, whole, that a restore can take. */
+/** A verified backup. */
 export interface Restorable {
   readonly store: BackupStore;
   readonly name: string;
   readonly manifest: Manifest;
 }
 
-/** Finds a backup by its name (null: the newest) and reads all of its files. The error is for the operator. */
+/** Finds a backup by its name (null for the newest) and verifies it. The error is for the operator. */
 export function restorableBackup(directory: string, wanted: string | null): Result<Restorable, string> {
   const store = new BackupStore(directory);
   const name = wanted ?? store.names().at(-1);

@@ -15,20 +15,20 @@ export const ANSWERED_PART = z.object({
 });
 export type AnsweredPart = z.infer<typeof ANSWERED_PART>;
 
-/** A part as the manifest names it: its content is a file of its own. */
+/** A part in the manifest. Its content is a separate file. */
 export const PART = ANSWERED_PART.omit({ content: true, run: true });
 export type Part = z.infer<typeof PART>;
 
 const PLAIN = /^[ -~]{1,100}$/;
 
-/** What the server says of a backup as a whole. */
+/** The server's summary of a backup. */
 export const HEAD = z.object({
   format: z.literal(1, "was made by a newer release"),
   run: z.string(),
   parts: z.number(),
   started_at: z.string().regex(PLAIN),
   finished_at: z.string(),
-  // They are shown to the operator.
+  // Shown to the operator.
   release: z.string().regex(PLAIN),
   cluster_id: z.string(),
   seal_key_version: z.number(),
@@ -40,13 +40,13 @@ export const HEAD = z.object({
 export const MANIFEST = HEAD.extend({ files: z.array(PART) });
 export type Manifest = z.infer<typeof MANIFEST>;
 
-/** What a run that did not end has noted: the server, then a line for each part. */
+/** The first line of the notes of an unfinished run; a line for each part follows. */
 export const RUN = z.object({ run: z.string(), cluster_id: z.string() });
 export type Run = z.infer<typeof RUN>;
 
 export const RECEIPT = z.object({ receipt: z.string() });
 
-/** Objects and rows of some parts. */
+/** Objects and rows of these parts. */
 export function sumOf(parts: readonly Part[]): { readonly objects: number; readonly rows: number } {
   const sum = (of: (part: Part) => number) => parts.reduce((total, part) => total + of(part), 0);
   return { objects: sum(({ objects }) => objects), rows: sum(({ rows }) => rows) };

@@ -11,15 +11,15 @@ export interface NewestBackup {
   readonly name: string;
   /** When it was begun (ms). */
   readonly at: number;
-  /** Why it can't be restored, for the operator; null: all of it was read and is whole. */
+  /** Why it can't be restored, for the operator; null for a complete backup. */
   readonly problem: string | null;
-  /** What a copy of files says about itself, when it is whole. */
+  /** The note of a complete copy of files. */
   readonly copy: Copy | null;
-  /** The manifest of what a server was asked for, when it is whole. */
+  /** The manifest of a complete backup through the API. */
   readonly manifest: Manifest | null;
 }
 
-/** Finds the newest backup of a directory and reads all of it: a copy of files, or what a server was asked for. Null without any. */
+/** Finds and verifies the newest backup of a directory, of either kind. Null without one. */
 export function newestBackup(directory: string): NewestBackup | null {
   const entries = existsSync(directory) ? readdirSync(directory) : [];
   const found = entries.flatMap((entry) => {
@@ -43,11 +43,11 @@ export function newestBackup(directory: string): NewestBackup | null {
 interface Owner {
   /** The directory of its data. */
   readonly data: string;
-  /** As its server says; null: none answers. */
+  /** From its server; null without an answer. */
   readonly clusterId: string | null;
 }
 
-/** True when a whole backup below `directory` is known to be of another installation. */
+/** True when a complete backup below `directory` is known to be of another installation. */
 export function isOfAnother(
   directory: string,
   { name, copy, manifest }: Pick<NewestBackup, "name" | "copy" | "manifest">,

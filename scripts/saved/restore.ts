@@ -3,7 +3,7 @@ import { type Called, failed, type GroveClient } from "../grove/client.ts";
 import { type Manifest, RECEIPT, sumOf } from "./manifest.ts";
 import type { BackupStore } from "./store.ts";
 
-/** What the end of a restore ends, as times for the server; "" for nothing. */
+/** Times for the server that end tokens after a restore; "" for none. */
 export interface EndedByRestore {
   /** See `--not-before`. */
   readonly issuedSince: string;
@@ -11,7 +11,7 @@ export interface EndedByRestore {
   readonly issuedBefore: string;
 }
 
-/** What was restored. */
+/** Numbers of a restore. */
 export interface Restored {
   readonly at: string;
   readonly release: string;
@@ -21,8 +21,7 @@ export interface Restored {
 }
 
 /**
- * Restores a backup, whose files were verified, into a server that was never initialized. A call that was ended in the middle is simply
- * made again.
+ * Restores a verified backup into a server that was never initialized. An interrupted restore is repeated from the beginning.
  *
  * @param progress is called after each part.
  */
@@ -38,7 +37,7 @@ export async function restoreBackup(
   if (!begun.ok) return begun;
   const proof = Buffer.alloc(32);
   let done = 0;
-  // The System object has the watermarks: with them no token is listed that they end.
+  // The System object comes first: with its watermarks no ended token is listed.
   const order = files.toSorted((a, b) => Number(b.restored_first) - Number(a.restored_first) || a.number - b.number);
   for (const part of order) {
     const content = store.content(part);

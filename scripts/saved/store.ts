@@ -21,12 +21,12 @@ import { MANIFEST, type Manifest, PART, type Part, RUN, type Run } from "./manif
 const PARTS = "parts";
 const UNFINISHED = "unfinished.jsonl";
 const END = ".json";
-/** Bytes that a part may have when it is decompressed. */
+/** Most bytes of a decompressed part. */
 const MAX_PART_BYTES = 2 ** 27;
 
 /**
- * A directory of backups of one server: a file for each manifest, and the parts, each under the SHA-256 of its text. Backups share the
- * parts in which nothing has changed. A backup exists once its manifest does.
+ * A directory of backups of one server: a manifest for each backup, and the parts, named by the SHA-256 of their text. Backups share
+ * unchanged parts. A backup exists once its manifest does.
  */
 export class BackupStore {
   readonly #directory: string;
@@ -62,19 +62,19 @@ export class BackupStore {
     }
   }
 
-  /** True when the part is here. */
+  /** True when the part is stored. */
   has(sha256: string): boolean {
     return existsSync(this.#file(sha256));
   }
 
-  /** Keeps a part, durably. False, with nothing written, when its text is another one. */
+  /** Stores a part durably. False, with nothing written, when the text has another hash. */
   keep(sha256: string, content: Uint8Array): boolean {
     if (hashOf(content) !== sha256) return false;
     writeDurably(this.#file(sha256), content);
     return true;
   }
 
-  /** The compressed content of a part whose text is what it was. The error is for the operator. */
+  /** The compressed content of a part, after a check of its hash. The error is for the operator. */
   content({ sha256, number }: Part): Result<Buffer, string> {
     try {
       const content = readFileSync(this.#file(sha256));
@@ -84,7 +84,7 @@ export class BackupStore {
     }
   }
 
-  /** What an earlier call noted of a run that did not end; null without any. A line that a crash cut short is left out. */
+  /** The notes of an unfinished run; null without any. A line that a crash cut short is left out. */
   unfinished(): { readonly run: Run; readonly parts: readonly Part[] } | null {
     const file = join(this.#directory, UNFINISHED);
     const lines = existsSync(file) ? readFileSync(file, "utf8").split("\n").slice(0, -1) : [];
@@ -95,23 +95,23 @@ export class BackupStore {
     return { run: run.data, parts: parts.slice(0, first < 0 ? parts.length : first).flatMap(({ data }) => data ?? []) };
   }
 
-  /** Begins the notes of a run, with the parts that it has. */
+  /** Begins the notes of a run with its first parts. */
   begin(run: Run, parts: readonly Part[]): void {
     const lines = [run, ...parts].map((line) => `${JSON.stringify(line)}\n`);
     writeDurably(join(this.#directory, UNFINISHED), Buffer.from(lines.join("")));
   }
 
-  /** Notes a part of the run, whose content is kept. */
+  /** Notes a stored part of the run. */
   note(part: Part): void {
     appendFileSync(join(this.#directory, UNFINISHED), `${JSON.stringify(part)}\n`);
   }
 
-  /** Writes the manifest of a backup whose parts are here. */
+  /** Writes the manifest of a backup whose parts are stored. */
   put(name: string, manifest: Manifest): void {
     writeDurably(join(this.#directory, `${name}${END}`), Buffer.from(`${JSON.stringify(manifest, null, 1)}\n`));
   }
 
-  /** Writes the manifest: from then on there is the backup. Returns its name. `now` in ms. */
+  /** Completes a backup by its manifest. Returns its name. `now` in ms. */
   finish(manifest: Manifest, now: number): string {
     const name = backupName(now);
     this.put(name, manifest);
@@ -119,13 +119,13 @@ export class BackupStore {
     return name;
   }
 
-  /** Deletes the oldest backups, so that `keep` are left (0: all), and the parts that no backup has. Returns their names. */
+  /** Deletes the oldest backups so that `keep` are left (0: all), and unused parts. Returns the names of the deleted backups. */
   prune(keep: number): string[] {
     if (keep === 0) return [];
     const names = this.names();
     const deleted = names.slice(0, Math.max(0, names.length - keep));
     const kept = names.slice(deleted.length).map((name) => this.read(name));
-    // Parts of a manifest that can't be read are not known.
+    // The parts of an unreadable manifest are unknown, so none is deleted.
     if (!kept.every((manifest) => manifest.ok)) return [];
     for (const name of deleted) rmSync(join(this.#directory, `${name}${END}`));
     const needed = new Set(kept.flatMap(({ value }) => value.files.map(({ sha256 }) => fileName(sha256))));
@@ -140,7 +140,7 @@ export class BackupStore {
   }
 }
 
-/** SHA-256 of the text that a part's content stands for, in hex; null for what can't be decompressed. */
+/** SHA-256 of a part's decompressed text, in hex; null when it can't be decompressed. */
 function hashOf(content: Uint8Array): string | null {
   try {
     return createHash("sha256")
@@ -163,7 +163,7 @@ function parse(line: string | undefined): unknown {
   }
 }
 
-/** Under its name once it is whole and on the disk. */
+/** Writes a file atomically and flushes it to the disk. */
 function writeDurably(path: string, content: Uint8Array): void {
   const file = openSync(`${path}.new`, "w", 0o600);
   writeFileSync(file, content);

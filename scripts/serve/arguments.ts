@@ -1,9 +1,8 @@
 import type { ListenAddress } from "../../gateway/server.ts";
 import { err, ok, type Result } from "../../src/base/result.ts";
-import { GATEWAY_FLAGS, parseGatewayFlags } from "../gateway/shared-flags.ts";
+import { GATEWAY_FLAGS, parseGatewayFlags } from "../gateway/arguments.ts";
 import { type CommandOf, readWords } from "../local/command-line.ts";
-import { parseListen } from "../local/listen.ts";
-import { parsePrivateHosts } from "../local/private-hosts.ts";
+import { parseListen, parsePrivateHosts } from "../local/listen.ts";
 
 export const HELP = `Usage: npm run serve -- [options]
 

@@ -5,7 +5,7 @@ import { PROJECT } from "../local/worker-definition.ts";
 import { runNode } from "../local/wrangler.ts";
 import type { Definition } from "./worker.ts";
 
-/** The one module of the built Worker. Its first line has its definition. */
+/** The module of the built Worker. Its first line has the Worker's definition. */
 export const MODULE = "index.js";
 
 const KEPT = join(PROJECT, "dist/worker", MODULE);
@@ -13,15 +13,12 @@ const MAKE = join(PROJECT, "scripts/bundled/make.js");
 
 const BUILD_ADVICE = `If this user may not write in ${PROJECT}, run npm run build there as its owner first`;
 
-/** What a definition need not say. */
+/** Defaults of a definition. */
 const UNSAID = { compatibility_flags: [], migrations: [], vars: {}, durable_objects: { bindings: [] } };
 
 /**
- * Puts the built Worker into a directory, and returns its definition: the kept one while no file that it was made from has changed, a new
- * one otherwise. In a process of its own, which takes the memory of a build with it. A package has no sources: its Worker is current.
- *
- * @param directory is made, and emptied first
- * @returns the error is for the operator
+ * Puts the built Worker into an emptied directory and returns its definition. The Worker is built again when an input has changed, in a
+ * process of its own, whose end frees the memory. A package has no sources: its Worker is always current. The error is for the operator.
  */
 export async function placeWorker(directory: string): Promise<Result<Definition, string>> {
   rmSync(directory, { recursive: true, force: true });

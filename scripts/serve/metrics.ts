@@ -1,12 +1,12 @@
+import { readdirSync, readFileSync } from "node:fs";
 import { type GatewayFigures, type ListenAddress, listenAt } from "../../gateway/server.ts";
 import { ok, type Result } from "../../src/base/result.ts";
 import { type Family, prometheusText, type Sample } from "../../src/metrics/family.ts";
-import { type ProcessFigures, processFigures } from "./process-figures.ts";
 
-/** What the page of metrics shows. */
+/** Sources of the page of metrics. */
 export interface MetricsSource {
   figures(): GatewayFigures;
-  /** Processes by the name that they have here. */
+  /** Process ids by the name on the page. */
   readonly processes: Readonly<Record<string, number | "self" | undefined>>;
 }
 
@@ -17,8 +17,8 @@ export interface MetricsPage {
 }
 
 /**
- * Answers `GET /metrics` about the gateway and the processes, without a token: it is for an address that only Prometheus
- * reaches. The error is a system error code such as EADDRINUSE.
+ * Answers `GET /metrics` about the gateway and the processes without a token, so only Prometheus may reach the address. The error is a
+ * system error code such as EADDRINUSE.
  */
 export async function serveMetrics(listen: ListenAddress, source: MetricsSource): Promise<Result<MetricsPage, string>> {
   // Imported here because the module takes 14 MiB of memory, which a gateway without the page does not need.
@@ -63,4 +63,31 @@ export function metricsText({ figures, processes }: MetricsSource): string {
     family("gauge", "grove_process_resident_memory_bytes", "Memory of a process.", ofEach("residentBytes")),
     family("gauge", "grove_process_open_fds", "Open files and connections of a process.", ofEach("openFiles")),
   ]);
+}
+
+/** CPU, memory and files of a process. */
+export interface ProcessFigures {
+  readonly cpuSeconds: number;
+  readonly residentBytes: number;
+  readonly openFiles: number;
+}
+
+/** Clock ticks a second in /proc, on every Linux that Node supports. */
+const TICKS = 100;
+const PAGE_BYTES = 4096;
+
+/** The figures of a process from /proc; null on other systems, and for a process that has ended. */
+export function processFigures(pid: number | "self"): ProcessFigures | null {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    // The name in parentheses may have blanks and parentheses.
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return {
+      cpuSeconds: (Number(fields[11]) + Number(fields[12])) / TICKS,
+      residentBytes: Number(fields[21]) * PAGE_BYTES,
+      openFiles: readdirSync(`/proc/${pid}/fd`).length,
+    };
+  } catch {
+    return null;
+  }
 }

@@ -1,25 +1,26 @@
+import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { createServer, type Server, type Socket } from "node:net";
+import { connect, createServer, type Server, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
+import { err, ok, type Result } from "../../src/base/result.ts";
 import type { Child } from "../local/child.ts";
 
-/** Where a backup asks the server of a data directory to pause. Only the user of the server can reach it. */
+/** The socket on which a backup asks the server of a data directory to pause. Only the server's user can open it. */
 export const PAUSE_SOCKET = "pause.sock";
 
 /** The messages of both sides. */
 export const PAUSE_WORDS = { pause: "pause\n", paused: "paused\n", resume: "resume\n", resumed: "resumed\n" } as const;
 
-/** Longest pause: clients wait meanwhile, and those of the gateway are patient for longer than this. */
+/** Longest pause (ms): requests wait meanwhile, which the gateway allows for longer than this. */
 const MAX_PAUSE_MS = 20_000;
 
 const LOOK_EVERY_MS = 2;
-/** The wait (ms) on systems without /proc: much longer than a write that was under way takes. */
+/** Wait on systems without /proc (ms): much longer than a write takes. */
 const BLIND_WAIT_MS = 200;
 
 /**
- * Pauses the Worker's process for a backup, so that the files of all objects are of one instant. The pause ends when the backup
- * asks for it, when its connection closes, and at the latest after MAX_PAUSE_MS. In the last two cases the backup does not get
- * `resumed`, and discards its copy.
+ * Pauses the Worker's process for a backup, so that all files are of one instant. The pause ends when the backup says so, when its
+ * connection closes, and after MAX_PAUSE_MS at the latest. Without `resumed` the backup discards its copy.
  */
 export class Pauses {
   readonly #child: Pick<Child, "pid" | "signal">;
@@ -37,7 +38,7 @@ export class Pauses {
     this.#server.listen(path);
   }
 
-  /** Ends the pause, if there is one, and accepts no more. */
+  /** Ends a pause and accepts no further one. */
   close(): void {
     this.#holder?.destroy();
     this.#resume();
@@ -83,10 +84,10 @@ export class Pauses {
 }
 
 /**
- * Waits until no thread of a process does anything any more after it was sent SIGSTOP. The signal alone is not enough: a thread
- * that is in the middle of a write finishes it first.
+ * Waits until every thread of a process has stopped after SIGSTOP. The signal alone is not enough: a thread finishes a write that it
+ * has begun.
  *
- * @returns false when that takes longer than `maxMs`.
+ * @returns false after `maxMs`.
  */
 async function waitUntilStopped(pid: number, maxMs: number): Promise<boolean> {
   const tasks = `/proc/${pid}/task`;
@@ -100,12 +101,72 @@ async function waitUntilStopped(pid: number, maxMs: number): Promise<boolean> {
   return false;
 }
 
-/** A thread that ended meanwhile does nothing either. The state follows the name, which is in brackets and can hold any. */
+/** True for a stopped thread and for one that has ended. The state follows the name in parentheses, which may have any text. */
 function isStopped(path: string): boolean {
   try {
     const state = readFileSync(path, "utf8").split(") ").at(-1)?.[0];
     return state === "T" || state === "t" || state === "Z" || state === "X";
   } catch {
     return true;
+  }
+}
+
+/** How long a server may take to pause (ms). */
+const ANSWER_MS = 10_000;
+
+/** A running server that can be paused for a backup. */
+export class RunningServer {
+  readonly #socket: Socket;
+
+  private constructor(socket: Socket) {
+    this.#socket = socket;
+  }
+
+  /** The server that listens at `path`; undefined without one. */
+  static async find(path: string): Promise<RunningServer | undefined> {
+    const socket = connect(path);
+    socket.setEncoding("utf8");
+    try {
+      await once(socket, "connect");
+      return new RunningServer(socket);
+    } catch {
+      return undefined;
+    }
+  }
+
+  /**
+   * Does synchronous work while the server is paused.
+   *
+   * @returns the result of `work`; an error when the pause ended before it was done.
+   */
+  async whilePaused<T>(work: () => T): Promise<Result<T, string>> {
+    if ((await this.#say(PAUSE_WORDS.pause)) !== PAUSE_WORDS.paused) {
+      return err("the server does not pause: another backup may be under way");
+    }
+    const done = work();
+    if ((await this.#say(PAUSE_WORDS.resume)) === PAUSE_WORDS.resumed) return ok(done);
+    return err("the server went on before everything was copied; try again when fewer objects change");
+  }
+
+  close(): void {
+    this.#socket.destroy();
+  }
+
+  /** Sends a message and waits for the answer; undefined when the server closes the connection. */
+  async #say(word: string): Promise<string | undefined> {
+    const socket = this.#socket;
+    if (socket.destroyed) return undefined;
+    const answered = new Promise<string | undefined>((resolve) => {
+      const late = setTimeout(() => socket.destroy(), ANSWER_MS);
+      const end = (answer?: string) => {
+        clearTimeout(late);
+        resolve(answer);
+      };
+      socket.once("data", (data) => end(String(data)));
+      socket.once("close", () => end());
+      socket.once("error", () => end());
+    });
+    socket.write(word);
+    return answered;
   }
 }

@@ -2,15 +2,15 @@ import type { Unstable_Config } from "wrangler";
 import { CLIENT_ADDRESS_HEADER } from "../../gateway/headers.ts";
 import { err, ok, type Result } from "../../src/base/result.ts";
 
-/** A class of Durable Objects as workerd has to know it. */
+/** A class of Durable Objects, as workerd is configured. */
 export interface ObjectClass {
   readonly className: string;
-  /** Where its data are: the name of the class when it was new, so that they stay with it when it is renamed. */
+  /** Names the directory of its data: the first name of the class, so that a renamed class keeps its data. */
   readonly origin: string;
   readonly sqlite: boolean;
 }
 
-/** What the Worker finds in its `env`. */
+/** A member of the Worker's `env`. */
 export type Binding =
   | { readonly kind: "objects"; readonly name: string; readonly className: string }
   | { readonly kind: "text"; readonly name: string; readonly value: string }
@@ -26,11 +26,11 @@ export interface WorkerModel {
   readonly compatibilityFlags: readonly string[];
   readonly classes: readonly ObjectClass[];
   readonly bindings: readonly Binding[];
-  /** Bindings of wrangler.toml that exist only on Cloudflare's network; the Worker finds them undefined. */
+  /** Bindings that exist only on Cloudflare's network; undefined in the Worker. */
   readonly leftOut: readonly string[];
 }
 
-/** Settings that follow from how a server on one machine is made. The environment can't change them. */
+/** Settings of every server on one machine. The environment can't change them. */
 export const SELF_HOSTED = { CLIENT_ADDRESS_HEADER, ONE_PROCESS: "true" } as const;
 
 /** The parts of wrangler.toml that are used here. */
@@ -42,7 +42,7 @@ export type Definition = Pick<
 /**
  * Translates wrangler.toml.
  *
- * @param settings names of the settings that the environment has; they override `[vars]`
+ * @param settings names of settings in the environment; they override `[vars]`
  */
 export function workerModel(definition: Definition, settings: readonly string[]): Result<WorkerModel, string> {
   if (definition.compatibility_date === undefined) return err("wrangler.toml has no compatibility_date");
@@ -72,7 +72,7 @@ export function workerModel(definition: Definition, settings: readonly string[])
   });
 }
 
-/** The classes that are left when all migrations have been applied in order. */
+/** The classes after all migrations, applied in order. */
 export function objectClasses(migrations: Definition["migrations"]): ObjectClass[] {
   const classes = new Map<string, ObjectClass>();
   const origins = new Set<string>();
@@ -107,7 +107,7 @@ function variables(vars: Definition["vars"], settings: readonly string[]): Bindi
   ];
 }
 
-/** Every other list in wrangler.toml whose members name a binding: storage, queues, rate limits and so on. */
+/** Names of bindings in every other list of wrangler.toml: storage, queues, rate limits. */
 function networkBindings(definition: Definition): string[] {
   return Object.entries(definition)
     .flatMap(([section, value]): readonly unknown[] => (section !== "services" && Array.isArray(value) ? value : []))

@@ -1,37 +1,40 @@
+import { accessSync, constants } from "node:fs";
+import { createRequire } from "node:module";
 import { CLIENT_ADDRESS_HEADER } from "../../gateway/headers.ts";
 import type { ListenAddress } from "../../gateway/server.ts";
+import { err, ok, type Result } from "../../src/base/result.ts";
 import { EXCHANGE_HEADER } from "../../src/wire/exchange.ts";
 import { MODULE } from "./built-worker.ts";
 import type { Binding, WorkerModel } from "./worker.ts";
 
-/** What a configuration of workerd is made of. */
+/** Parameters of workerd's configuration. */
 export interface WorkerdSetup {
   readonly worker: WorkerModel;
   /** Directory of the objects' databases. */
   readonly objects: string;
   /** Unix domain socket to listen on. */
   readonly socket: string;
-  /** Unix domain socket that leads to the cron trigger and nowhere else. */
+  /** Unix domain socket of the cron trigger alone. */
   readonly cronSocket: string;
-  /** Where to listen besides, for clients that do without the gateway. */
+  /** A second address, for clients that do not use the gateway. */
   readonly direct?: ListenAddress;
   /**
    * Secret of this installation, part of every class's unique key. workerd derives object ids from that key and refuses
    * ids that do not match, so an id can't be made without it. Losing it loses the data.
    */
   readonly installationId: string;
-  /** CIDR blocks of private addresses that may be connected to beside public ones, by any name. */
+  /** CIDR blocks of private addresses that the Worker may connect to, besides public addresses. */
   readonly privateHosts: readonly string[];
   /** True to let the Worker ask the metadata services of the cloud's machines and containers for its keys. */
   readonly metadataServices: boolean;
 }
 
-/** The instance's service, and the two that containers have. They have these addresses everywhere. */
+/** Metadata services of instances (the first) and of containers. */
 const METADATA_SERVICES = ["169.254.169.254/32", "169.254.170.2/32", "169.254.170.23/32"];
 
 /**
- * Headers that only the gateway sets. On the port past it a client could set them itself, so they are removed there: the
- * client's address is not known to the Worker, which refuses tokens that are bound to addresses.
+ * Headers that only the gateway may set. The port past the gateway removes them, because a client could forge them. So the Worker does
+ * not know the client's address there and refuses tokens that are bound to addresses.
  */
 const GATEWAY_HEADERS = [
   CLIENT_ADDRESS_HEADER,
@@ -112,4 +115,17 @@ function quote(text: string): string {
     return [...Buffer.from(character)].map((byte) => `\\x${byte.toString(16).padStart(2, "0")}`).join("");
   });
   return `"${escaped}"`;
+}
+
+/** The path of the installed workerd program. The error is for the operator. */
+export function findWorkerd(): Result<string, string> {
+  try {
+    const { default: path }: { readonly default: string } = createRequire(import.meta.url)("workerd");
+    accessSync(path, constants.X_OK);
+    return ok(path);
+  } catch {
+    return err(
+      "the workerd program is missing or does not fit this machine; run npm ci (without --omit=optional) here",
+    );
+  }
 }

@@ -1,15 +1,15 @@
 import type { NewestBackup } from "../saved/newest.ts";
 
-/** What is known before an upgrade. Times in ms, sizes in bytes. */
+/** The state before an upgrade. Times in ms, sizes in bytes. */
 export interface Situation {
   /** Of this release. */
   readonly ours: string;
-  /** Of the server that runs; null: none answers. */
+  /** Of the running server; null without an answer. */
   readonly theirs: string | null;
-  /** Where that server was asked. */
+  /** Address of that server. */
   readonly address: string;
   readonly sealed: boolean;
-  /** Null: there is none. */
+  /** Null without a backup. */
   readonly backup: (Pick<NewestBackup, "name" | "at" | "problem"> & { readonly isOfAnother: boolean }) | null;
   readonly maxBackupAgeMs: number;
   readonly sealKey: string | undefined;
@@ -32,7 +32,7 @@ const fine = (text: string): Judged => ({ isFault: false, text });
 
 const SEAL_KEY = /^\d+:[A-Za-z0-9+/]{43}=$/;
 
-/** Whether the server may be upgraded to this release. The upgrade goes on when none is a fault. */
+/** Checks whether the server may be upgraded to this release: it may when no finding is a fault. */
 export function checkUpgrade(situation: Situation): Finding[] {
   return [
     { about: "versions", ...versions(situation) },
@@ -42,7 +42,7 @@ export function checkUpgrade(situation: Situation): Finding[] {
   ];
 }
 
-/** Storage and calls between releases fit within one minor version, up or down (docs/upgrading.md). */
+/** Releases share storage and calls across one minor version, up or down (docs/upgrading.md). */
 function versions({ ours, theirs, address }: Situation): Judged {
   if (theirs === null)
     return fault(`no server answers at ${address}: start the old release once more, or restore a backup`);
@@ -81,7 +81,7 @@ function backupOf({ backup, maxBackupAgeMs, now }: Situation): Judged {
     : fine(`the newest, ${name}, is ${hours} hours old and whole`);
 }
 
-/** A migration writes a table again at most once. */
+/** A migration needs at most a second copy of the data. */
 function disk({ dataBytes, freeBytes }: Situation): Judged {
   const text = `${megabytes(freeBytes)} MB free, the data have ${megabytes(dataBytes)} MB`;
   return { isFault: freeBytes < dataBytes, text };

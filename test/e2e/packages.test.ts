@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseEnv } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { CLIENT_PACKAGE, SERVER_PACKAGE } from "../../scripts/package/names.ts";
 import { CONSOLE_LIBRARIES } from "../../scripts/package/sbom.ts";
+import { CLIENT_PACKAGE, SERVER_PACKAGE } from "../../scripts/package/write-package.ts";
 import { copyProject } from "./support/copied-project.ts";
 import { call, freePort, PROJECT } from "./support/server.ts";
 

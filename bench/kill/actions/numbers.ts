@@ -1,19 +1,19 @@
 import { ask, type Client, type Json, member, send } from "../../servers/client.ts";
 import type { Action, Kept, Writer } from "../writer.ts";
 
-/** Uses that the token with counted uses begins with. */
+/** Initial uses of the token with counted uses. */
 export const USES = 1_000_000;
-/** What a renewal asks for is a multiple of this, so that the look-up shows which one was the last. */
+/** Renewals ask for multiples of this, so that the TTL shows which one was the last. */
 const RENEWAL_STEP_SECONDS = 3600;
 const CLOUD_ROLE = { auth_type: "vm", bound_account_id: "111111111111" };
 
-/** A number of a writer that only grows: how it is written, and how it is read back. Nothing written yet reads as 0. */
+/** How a growing number is written and read back. Before the first write it reads as 0. */
 interface Counter {
   readonly write: (writer: Writer, next: number) => Promise<Json>;
   readonly read: (root: Client, writer: string, kept: Kept) => Promise<number>;
 }
 
-/** Writes that replace what was there: the last one that was answered, or a later one, must be there afterwards. */
+/** Writes that replace a value: after a kill the last answered one, or a later one, must be stored. */
 const COUNTERS: Readonly<Record<string, Counter>> = {
   policy: {
     write: (writer, n) => {
@@ -62,7 +62,7 @@ export const NUMBER_ACTIONS: readonly Action[] = Object.entries(COUNTERS).map(
       writer.count(what, (next) => write(writer, next)),
 );
 
-/** Reads the number that the ledger calls `name` from the server. */
+/** Reads the number `name` of the ledger from the server. */
 export function readNumber(root: Client, name: string, kept: ReadonlyMap<string, Kept>): Promise<number> {
   const [writer = "", ...what] = name.split(" ");
   const own = kept.get(writer);
@@ -71,7 +71,7 @@ export function readNumber(root: Client, name: string, kept: ReadonlyMap<string,
   return counter.read(root, writer, own);
 }
 
-/** A member of what a path has; 0 where nothing is there yet. */
+/** A member of the answer at a path; 0 for a 404. */
 async function read(client: Client, path: string, ...names: readonly string[]): Promise<unknown> {
   const { status, body } = await send(client, "GET", path);
   if (status !== 200 && status !== 404) throw new Error(`${path} answered ${status}: ${JSON.stringify(body)}`);

@@ -4,7 +4,7 @@ import { type Action, ending, type Writer } from "../writer.ts";
 
 const FIELDS = { ttl: "24h", policies: ["root"] };
 
-/** Tokens of a role that are worth a walk. */
+/** Least number of tokens of a role before they are revoked together. */
 const MANY = 8;
 
 async function create(writer: Writer, parent: Entry | null): Promise<void> {
@@ -38,12 +38,12 @@ const revokeRole: Action = async (writer) => {
   const tokens = writer.living("role token");
   if (tokens.length < MANY || writer.role === null) return;
   const path = `v1/sys/leases/revoke-prefix/auth/token/create/${writer.role}`;
-  // Whether the walk meets a token that is made meanwhile is open, so the next tokens have another path.
+  // The walk may or may not meet a token that is made now, so later tokens get another path.
   writer.role = null;
   await writer.end(tokens, () => writer.ask("POST", path, { sync: false }), { promised: true });
 };
 
-/** A token of a tree of its own that ends at once, with what hangs on it: a later token may get its tree. */
+/** A token in its own tree, with a batch token below it, that ends at once: a later token may get its tree. */
 const pass: Action = async (writer) => {
   const fields = { ttl: "24h", policies: [PASSING_POLICY] };
   const token = writer.madeToken(
@@ -56,7 +56,7 @@ const pass: Action = async (writer) => {
   await writer.end([token], () => writer.ask("POST", "v1/auth/token/revoke", { token: token.id }));
 };
 
-/** Creations and revocations of tokens, of all shapes. */
+/** Creations and revocations of tokens. */
 export const TOKEN_ACTIONS: readonly [Action, ...Action[]] = [
   (writer) => create(writer, writer.kept.maker),
   (writer) => create(writer, writer.pick("token") ?? writer.kept.maker),

@@ -1,11 +1,14 @@
 import { ok } from "../../../src/base/result.ts";
+import { type EndsSince, endsSince } from "../../saved/ends-since.ts";
 import { restorableBackup } from "../../saved/make.ts";
 import { restoreBackup } from "../../saved/restore.ts";
+import type { EndedSince, Revocation } from "../answers.ts";
 import type { GroveCommand } from "../arguments.ts";
 import { type Called, failed } from "../client.ts";
-import { type Session, styled } from "../terminal.ts";
+import { harmless, renderTable, type Session, styled, type Terminal } from "../terminal.ts";
+import { number, shortTime } from "./token-lines.ts";
 
-/** Restores a backup into a server that was never initialized. Nothing is sent before all files of it were read. */
+/** Restores a backup into a server that was never initialized. All its files are verified before anything is sent. */
 export async function restoreFrom(
   { client, terminal, json }: Session,
   { from, backup, ends }: Extract<GroveCommand, { kind: "restore" }>,
@@ -28,4 +31,71 @@ export async function restoreFrom(
     terminal.out(styled(terminal, "yellow", warning));
   }
   return ok(0);
+}
+
+/** Most rows of a table; JSON has all. */
+const SHOWN = 100;
+
+const NOT_LISTED =
+  "Not named: batch tokens, which are good until their end unless a revocation in the backup ends them, and tokens of teams that were deleted or replaced since, which would be good again.";
+
+/** Shows what a restore would make valid again, from the server that the backup was made of. Changes nothing. `now` in ms. */
+export async function previewRestore(
+  { client, terminal, json }: Session,
+  { from, backup }: Extract<GroveCommand, { kind: "preview" }>,
+  now: number,
+): Promise<Called<number>> {
+  const restorable = restorableBackup(from, backup);
+  if (!restorable.ok) return failed(restorable.error);
+  const { name, manifest } = restorable.value;
+  const { started_at: at } = manifest;
+  const found = await endsSince(client, manifest, (looked) => terminal.progress(`${looked} ends`), now);
+  terminal.progress(null);
+  if (!found.ok) return found;
+  if (json) terminal.out(JSON.stringify({ name, at, count: found.value.tokens.length, ...found.value }));
+  else show(terminal, name, at, found.value);
+  return ok(0);
+}
+
+function show(terminal: Terminal, name: string, at: string, { tokens, revocations, gaps }: EndsSince): void {
+  if (tokens.length > 0) showTable(terminal, ["ACCESSOR", "NAME", "ENDED", "HOW", "BY"], tokens.map(cellsOfToken));
+  if (revocations.length > 0) showTable(terminal, ["REVOKED", "AT", "BY"], revocations.map(cellsOfRevocation));
+  const ended = `${number(tokens.length, "token")}, and what ${number(revocations.length, "revocation")} by path or entity ended`;
+  const what = tokens.length + revocations.length === 0 ? "nothing that is known of" : ended;
+  const style = tokens.length + revocations.length === 0 ? "green" : "yellow";
+  terminal.out(styled(terminal, style, `${name} is of ${at}; a restore would make valid again: ${what}`));
+  for (const gap of gaps) terminal.out(styled(terminal, "yellow", `There may be more: ${harmless(gap)}.`));
+  for (const hint of hints(tokens, revocations)) terminal.out(hint);
+  terminal.out(NOT_LISTED);
+}
+
+function hints(tokens: readonly EndedSince[], revocations: readonly Revocation[]): string[] {
+  if (tokens.length + revocations.length === 0) return [];
+  const first = tokens.map(({ token }) => token.created).sort()[0];
+  const all = first === undefined ? "" : `; from ${harmless(first)} on it reaches each of these tokens`;
+  return [
+    "restore --issued-before now ends them with all else that was issued before, except for root tokens and tokens of teams.",
+    `restore --not-before T ends all that was issued at T or later, root tokens too${all}.`,
+    "Or revoke them again after the restore, before clients return: grove revoke --accessor A (with --include-root for root tokens),",
+    "POST sys/tokens/revoke with the accessors that --json gives, at most 900 a call, and sys/leases/revoke-prefix for paths.",
+  ];
+}
+
+function showTable(terminal: Terminal, head: readonly string[], rows: readonly (readonly string[])[]): void {
+  const shown = rows.slice(0, SHOWN).map((cells) => cells.map(harmless));
+  for (const line of renderTable(terminal, head, shown)) terminal.out(line);
+  if (rows.length > SHOWN) terminal.out(`... and ${rows.length - SHOWN} others (--json has all)`);
+}
+
+function cellsOfToken({ token, ended }: EndedSince): string[] {
+  return [token.accessor, token.display_name, shortTime(ended.at), ended.how, askerText(ended.by)];
+}
+
+function cellsOfRevocation({ prefix, entity_id: entity, issued_since: since, time, asked_by }: Revocation): string[] {
+  const scope = prefix ?? (entity === undefined ? `issued since ${since ?? "?"}` : `entity ${entity}`);
+  return [scope, shortTime(time), askerText(asked_by)];
+}
+
+function askerText(by: EndedSince["ended"]["by"]): string {
+  return by ? `${by.display_name || "token"} ${by.accessor}`.trimEnd() : "-";
 }

@@ -9,12 +9,12 @@ import { countText, number, tokenTable } from "./token-lines.ts";
 
 const LOOK_EVERY_MS = 500;
 const GROUPINGS = ["mount", "type", "role", "owner"] as const;
-/** Groups that a line names. */
+/** Most groups in a line. */
 const SHOWN_GROUPS = 8;
 
 /**
- * Shows what a revocation would take, asks, and carries it out. The server gets the numbers that were shown, and refuses when
- * one has grown since.
+ * Shows what a revocation would end, asks for confirmation, and revokes. The server gets the numbers that were shown and refuses when one
+ * has grown since.
  */
 export async function revokeTokens(
   session: Session,
@@ -41,7 +41,7 @@ export async function revokeTokens(
   return followJob(session, started.value.job);
 }
 
-/** What would end. A count that the server goes on with is followed to its end. */
+/** Counts what would end. A count that continues in a job is followed to its end. */
 async function count(session: Session, asked: Readonly<Record<string, unknown>>): Promise<Called<Preview>> {
   const answer = await session.client.post("sys/tokens/revoke", COUNTED, { ...asked, dry_run: true });
   if (!answer.ok) return answer;
@@ -61,7 +61,7 @@ export async function followJob(session: Session, id: string): Promise<Called<nu
   return job.ok ? ok(showEnd(terminal, job.value, json)) : job;
 }
 
-/** A job when it has come to its end. */
+/** Waits for the end of a job. */
 async function ended({ client, terminal }: Session, id: string): Promise<Called<Job>> {
   for (;;) {
     const job = await client.get(`sys/tokens/jobs/${encodeURIComponent(id)}`, JOB);

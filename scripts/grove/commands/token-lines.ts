@@ -1,6 +1,5 @@
 import type { Count, Token } from "../answers.ts";
-import { renderTable } from "../layout.ts";
-import { harmless, styled, type Terminal } from "../terminal.ts";
+import { harmless, renderTable, styled, type Terminal } from "../terminal.ts";
 
 const HEAD = ["ACCESSOR", "NAME", "PATH", "ROLE", "POLICIES", "CREATED", "ENDS", "USES LEFT", "CHILDREN", "LAST USED"];
 
@@ -32,17 +31,17 @@ export function tokenLabel(terminal: Pick<Terminal, "colours">, token: Token): s
   return `${name} ${harmless(token.accessor)} ${styled(terminal, "dim", harmless(about))}`;
 }
 
-/** To the minute, in UTC. */
+/** A time in UTC, to the minute. */
 export function shortTime(time: string): string {
   return /^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(time) ? `${time.slice(0, 10)} ${time.slice(11, 16)}Z` : time;
 }
 
-/** A number of things by their name, that counting may have stopped at. */
+/** `more than 100 leases`: a count with its noun. */
 export function countText({ count, more }: Count, name: string): string {
   return more ? `more than ${number(count, name)}` : number(count, name);
 }
 
-/** A number of things by their name. */
+/** `1 token`, `2 tokens`. */
 export function number(count: number, name: string): string {
   return `${count} ${name}${count === 1 ? "" : "s"}`;
 }

@@ -2,8 +2,7 @@ import { ok } from "../../../src/base/result.ts";
 import { PAGE, SUMMARY, type Token } from "../answers.ts";
 import type { GroveCommand } from "../arguments.ts";
 import type { Called } from "../client.ts";
-import { renderTable } from "../layout.ts";
-import { harmless, type Session } from "../terminal.ts";
+import { harmless, renderTable, type Session } from "../terminal.ts";
 import { tokenTable } from "./token-lines.ts";
 
 const PAGE_SIZE = 1000;

@@ -12,8 +12,7 @@ import {
   type Subtree,
 } from "../answers.ts";
 import type { Called } from "../client.ts";
-import { linesOfTree, type Node } from "../layout.ts";
-import { harmless, type Session, styled, type Terminal } from "../terminal.ts";
+import { harmless, linesOfTree, type Node, type Session, styled, type Terminal } from "../terminal.ts";
 import { countText, number, shortTime, tokenLabel } from "./token-lines.ts";
 
 /** Shows all trees by mount, the largest of each. */
@@ -42,7 +41,7 @@ function forestNode(terminal: Terminal, { groups, total }: Forest): Node {
   };
 }
 
-/** Shows a token, where it comes from, and what would end with it; of one that has ended when, how and by whom. */
+/** Shows a token with its ancestors and descendants; for an ended token, when and how it ended, and who asked for it. */
 export async function showToken({ client, terminal, json }: Session, accessor: string): Promise<Called<number>> {
   const path = `sys/tokens/${encodeURIComponent(accessor)}`;
   const found = await client.get(path, z.union([LINEAGE, ENDED_TOKEN]));

@@ -1,11 +1,10 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
-import { Child } from "../../../scripts/local/child.ts";
-import { followErrors } from "../../../scripts/local/workerd-errors.ts";
+import { Child, followErrors } from "../../../scripts/local/child.ts";
 import { MODULE, placeWorker } from "../../../scripts/serve/built-worker.ts";
 import { type Definition, workerModel } from "../../../scripts/serve/worker.ts";
-import { findWorkerd } from "../../../scripts/serve/workerd.ts";
+import { findWorkerd } from "../../../scripts/serve/workerd-config.ts";
 
 /** A built Worker. */
 interface Build {

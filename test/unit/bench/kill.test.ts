@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { Choices } from "../../../bench/kill/choices.ts";
 import { type Entry, expectedOf, Ledger, mayContain } from "../../../bench/kill/ledger.ts";
+import { Choices } from "../../../bench/kill/writer.ts";
 
 /** Three tokens, one below the other, and a lease of the last. */
 function chain(): Record<"top" | "child" | "leaf" | "lease", Entry> {

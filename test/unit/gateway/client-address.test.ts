@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { clientOf } from "../../../gateway/client-address.ts";
-import { parseTrustedProxies } from "../../../scripts/gateway/shared-flags.ts";
+import { parseTrustedProxies } from "../../../scripts/gateway/arguments.ts";
 
 function resolve(peer: string, forwardedFor: string[], trustProxy?: string) {
   const trusted = parseTrustedProxies(trustProxy);

@@ -6,7 +6,7 @@ import { onTestFinished } from "vitest";
 import type { Limits } from "../../../gateway/limits.ts";
 import { type Gateway, startGateway } from "../../../gateway/server.ts";
 import type { UpstreamAddress } from "../../../gateway/upstream.ts";
-import { parseTrustedProxies } from "../../../scripts/gateway/shared-flags.ts";
+import { parseTrustedProxies } from "../../../scripts/gateway/arguments.ts";
 
 /** A request as the service received it. */
 export interface SeenRequest {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { parseEnv } from "node:util";
 import { expect, it } from "vitest";
 import project from "../../../package.json" with { type: "json" };
-import { CLIENT_PACKAGE, REPOSITORY, SERVER_PACKAGE } from "../../../scripts/package/names.ts";
+import { CLIENT_PACKAGE, REPOSITORY, SERVER_PACKAGE } from "../../../scripts/package/write-package.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
 const read = (path: string) => readFileSync(join(ROOT, path), "utf8");

@@ -1,6 +1,5 @@
 import { expect, it } from "vitest";
-import { Child } from "../../../scripts/local/child.ts";
-import { followErrors } from "../../../scripts/local/workerd-errors.ts";
+import { Child, followErrors } from "../../../scripts/local/child.ts";
 
 it("shows what workerd says to its last line, without stack traces", async () => {
   const words = [

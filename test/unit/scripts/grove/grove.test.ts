@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { parseGroveArguments } from "../../../../scripts/grove/arguments.ts";
 import { GroveClient } from "../../../../scripts/grove/client.ts";
-import { CHECKS } from "../../../../scripts/grove/commands/doctor-checks.ts";
+import { CHECKS } from "../../../../scripts/grove/commands/doctor.ts";
 import { runGrove } from "../../../../scripts/grove/run.ts";
 import { type Terminal, wantsColours } from "../../../../scripts/grove/terminal.ts";
 import { BackupStore } from "../../../../scripts/saved/store.ts";
