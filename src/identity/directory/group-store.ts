@@ -4,6 +4,7 @@ import type { RowSeals } from "../../storage/row-seals.ts";
 import { SealedTable, type WithSeal } from "../../storage/sealed-table.ts";
 import { columnOf, RANDOM_REVISION, type Sql, storedJson } from "../../storage/tables.ts";
 import {
+  type AliasPlace,
   EXTERNAL_GROUP,
   type GroupAliasRecord,
   type GroupAliasWrite,
@@ -17,7 +18,6 @@ import {
   type Written,
 } from "../model.ts";
 import { generatedGroupName, usablePolicies } from "../rules.ts";
-import { GroupAliasStore } from "./group-alias-store.ts";
 import { MembershipStore } from "./membership-store.ts";
 
 interface GroupRow extends Record<string, SqlStorageValue> {
@@ -31,6 +31,16 @@ interface GroupRow extends Record<string, SqlStorageValue> {
   type: GroupType;
 }
 
+interface GroupAliasRow extends Record<string, SqlStorageValue> {
+  id: string;
+  group_id: string;
+  name: string;
+  name_key: string;
+  mount_accessor: string;
+  created_at: number;
+  updated_at: number;
+}
+
 /** Maximum size (characters) of all groups together, without their members. Every isolate has a copy of them. */
 const MAX_GROUP_CHARACTERS = 2 ** 22;
 /** Characters that are charged for the ids in a row. */
@@ -42,12 +52,15 @@ const TOO_MANY = invalid(`all groups must not have more than ${MAX_GROUP_CHARACT
 /** The fields of a new external group. */
 const NOTHING = { metadata: null, policies: null, memberEntityIds: null, memberGroupIds: null } as const;
 
-/** The tables of groups, their members and their aliases. Tampered rows count as absent, unless a method says otherwise. */
+/**
+ * The tables of groups, their members and their aliases: the names by which auth mounts know external groups, at most
+ * one for each group. Tampered rows count as absent, unless a method says otherwise.
+ */
 export class GroupStore {
   readonly #sql: Sql;
   readonly #sealed: SealedTable<GroupRow>;
   readonly members: MembershipStore;
-  readonly aliases: GroupAliasStore;
+  readonly #aliases: SealedTable<GroupAliasRow>;
 
   /** @param onMemberChange called when an entity joins or leaves a group. */
   constructor(sql: Sql, seals: RowSeals, onMemberChange: (entityId: string) => void) {
@@ -55,7 +68,9 @@ export class GroupStore {
     const sealed = ["name", "name_key", "metadata", "policies", "type"];
     this.#sealed = new SealedTable(sql, seals, { table: "groups", kind: "group", key: ["id"], sealed });
     this.members = new MembershipStore(sql, seals, onMemberChange);
-    this.aliases = new GroupAliasStore(sql, seals);
+    const ofAlias = ["group_id", "name", "name_key", "mount_accessor"];
+    const aliases = { table: "group_aliases", kind: "group alias", key: ["id"], sealed: ofAlias } as const;
+    this.#aliases = new SealedTable(sql, seals, aliases);
   }
 
   /** Returns the revision. It changes with every change of a group or of its member groups, not of its entities. */
@@ -80,7 +95,7 @@ export class GroupStore {
 
   /** Returns all groups as requests need them, tampered ones marked. */
   states(): GroupState[] {
-    const aliases = new Map(this.aliases.all().map((alias) => [alias.groupId, alias]));
+    const aliases = new Map(this.#readAliases("").map((alias) => [alias.groupId, alias]));
     const { parents, tampered } = this.members.groupsInGroups();
     const rows = this.#sql.exec<WithSeal<GroupRow>>("SELECT * FROM groups").toArray();
     return rows.map((row): GroupState => {
@@ -138,7 +153,7 @@ export class GroupStore {
    * @returns null when the write changes nothing.
    */
   writeAlias(id: string | null, write: GroupAliasWrite, now: number): Result<GroupAliasRecord | null> {
-    const before = id === null ? null : this.aliases.byId(id);
+    const before = id === null ? null : this.readAlias({ id });
     if (id !== null && !before) return refuse("invalid group alias ID");
     const { name, mountAccessor } = write;
     if (name === "") return refuse("missing alias name");
@@ -150,7 +165,7 @@ export class GroupStore {
       if (!group) return refuse("invalid group ID given in 'canonical_id'");
       if (group.type !== EXTERNAL_GROUP) return refuse("alias can't be set on an internal group");
     }
-    const taken = this.aliases.byName(mountAccessor, name);
+    const taken = this.readAlias({ mountAccessor, name });
     if (taken && taken.id !== before?.id) {
       return refuse("combination of mount and group alias name is already in use");
     }
@@ -162,9 +177,40 @@ export class GroupStore {
     for (const changed of new Set([groupId, before?.groupId ?? groupId])) this.members.replaceEntities(changed, []);
     const alias = { id: before?.id ?? crypto.randomUUID(), groupId, name, mountAccessor };
     const record = { ...alias, createdAt: before?.createdAt ?? now, updatedAt: now };
-    this.aliases.write(record);
+    const name_key = nameKey(name);
+    // A group has one alias. Another row with this name on the mount was tampered with.
+    this.#sql.exec("DELETE FROM group_aliases WHERE group_id = ? AND id <> ?", groupId, record.id);
+    const named = "mount_accessor = ? AND name_key = ?";
+    this.#sql.exec(`DELETE FROM group_aliases WHERE ${named} AND id <> ?`, mountAccessor, name_key, record.id);
+    const times = { created_at: record.createdAt, updated_at: now };
+    this.#aliases.put({ id: record.id, group_id: groupId, name, name_key, mount_accessor: mountAccessor, ...times });
     this.#noteChange();
     return ok(record);
+  }
+
+  /** Returns a group alias by its id, or by its name on a mount without regard to case; null when there is none. */
+  readAlias(key: { readonly id: string } | AliasPlace): GroupAliasRecord | null {
+    if ("id" in key) return this.#readAliases("WHERE id = ?", key.id)[0] ?? null;
+    const { mountAccessor, name } = key;
+    return this.#readAliases("WHERE mount_accessor = ? AND name_key = ?", mountAccessor, nameKey(name))[0] ?? null;
+  }
+
+  /** Returns at most `limit` group aliases after the id `after`. */
+  listAliases(after: string, limit: number): GroupAliasRecord[] {
+    return this.#readAliases("WHERE id > ? ORDER BY id LIMIT ?", after, limit);
+  }
+
+  /** Replaces an entity's external groups of a mount by those with these alias names. */
+  setLoginGroups(entityId: string, mountAccessor: string, names: readonly string[]): void {
+    const joined = `SELECT a.* FROM group_entities e JOIN group_aliases a ON a.group_id = e.group_id
+      WHERE e.entity_id = ? AND a.mount_accessor = ?`;
+    const held = this.#sql.exec<WithSeal<GroupAliasRow>>(joined, entityId, mountAccessor).toArray();
+    const previous = new Set(this.#aliases.admitted(held).map(({ group_id }) => group_id));
+    const named = "WHERE mount_accessor = ? AND name_key IN (SELECT value FROM json_each(?))";
+    const found = this.#readAliases(named, mountAccessor, JSON.stringify(names.map(nameKey)));
+    const after = new Set(found.map(({ groupId }) => groupId));
+    for (const id of previous) if (!after.has(id)) this.members.removeEntity(id, entityId);
+    for (const id of after) if (!previous.has(id)) this.members.addEntity(id, entityId);
   }
 
   /** Deletes a group, also a tampered one; its members stay. Safe to repeat. */
@@ -172,7 +218,7 @@ export class GroupStore {
     const named = "SELECT id FROM groups WHERE name_key = ?";
     const id = "id" in key ? key.id : columnOf<string>(this.#sql, named, nameKey(key.name))[0];
     if (id === undefined) return;
-    this.aliases.deleteOfGroup(id);
+    this.#sql.exec("DELETE FROM group_aliases WHERE group_id = ?", id);
     this.#sealed.delete(id);
     this.members.forgetGroup(id);
     this.#noteChange();
@@ -180,8 +226,8 @@ export class GroupStore {
 
   /** Deletes a group alias; its group loses all members. Safe to repeat. */
   deleteAlias(id: string): void {
-    const alias = this.aliases.byId(id);
-    this.aliases.delete(id);
+    const alias = this.readAlias({ id });
+    this.#aliases.delete(id);
     if (alias) this.members.replaceEntities(alias.groupId, []);
     this.#noteChange();
   }
@@ -227,6 +273,17 @@ export class GroupStore {
     return columnOf<number>(this.#sql, query, JSON.stringify(ids))[0] === new Set(ids).size;
   }
 
+  #readAliases(which: string, ...values: (string | number)[]): GroupAliasRecord[] {
+    return this.#aliases.list(which, ...values).map((row) => ({
+      id: row.id,
+      groupId: row.group_id,
+      name: row.name,
+      mountAccessor: row.mount_accessor,
+      createdAt: row.created_at,
+      updatedAt: row.updated_at,
+    }));
+  }
+
   /** True when all groups together may grow by this many characters. */
   #hasRoomFor(characters: number): boolean {
     const query = `SELECT (SELECT COALESCE(SUM(LENGTH(name) + LENGTH(metadata) + LENGTH(policies) + ?1), 0) FROM groups)
@@ -245,7 +302,7 @@ export class GroupStore {
     return {
       id,
       type,
-      alias: this.aliases.ofGroup(id),
+      alias: this.#readAliases("WHERE group_id = ?", id)[0] ?? null,
       name,
       metadata: storedJson<Metadata>(metadata),
       policies: storedJson<string[]>(policies),

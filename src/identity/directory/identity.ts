@@ -179,13 +179,7 @@ export class Identity extends GroveObject<IdentityEnv> {
 
   /** Replaces an entity's external groups of a mount by those with these alias names. Called at a login. */
   async setLoginGroups(entityId: string, mountAccessor: string, names: readonly string[]): Promise<void> {
-    await this.#change(() => {
-      const { aliases, members } = this.#groups;
-      const previous = new Set(aliases.groupIdsOfMember(mountAccessor, entityId));
-      const after = new Set(aliases.groupIdsOf(mountAccessor, names));
-      for (const id of previous) if (!after.has(id)) members.removeEntity(id, entityId);
-      for (const id of after) if (!previous.has(id)) members.addEntity(id, entityId);
-    });
+    await this.#change(() => this.#groups.setLoginGroups(entityId, mountAccessor, names));
   }
 
   /** Creates or changes a group. See `GroupStore.write`. */
@@ -222,8 +216,7 @@ export class Identity extends GroveObject<IdentityEnv> {
   /** Returns a group alias by its id, or by its name on a mount; null when there is none. */
   async readGroupAlias(key: { readonly id: string } | AliasPlace): Promise<GroupAliasRecord | null> {
     await this.keys.open();
-    const { aliases } = this.#groups;
-    return "id" in key ? aliases.byId(key.id) : aliases.byName(key.mountAccessor, key.name);
+    return this.#groups.readAlias(key);
   }
 
   /** Deletes a group alias; its group loses all members. Safe to repeat. */
@@ -234,7 +227,7 @@ export class Identity extends GroveObject<IdentityEnv> {
   /** Returns at most `limit` group aliases after the id `after`. */
   async listGroupAliases(after: string, limit: number): Promise<GroupAliasRecord[]> {
     await this.keys.open();
-    return this.#groups.aliases.list(after, limit);
+    return this.#groups.listAliases(after, limit);
   }
 
   /** Makes a change in one transaction, then sends the entries of changed entities to their shards. */
