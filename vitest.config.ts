@@ -1,3 +1,4 @@
+import "./test/support/data-in-memory.ts";
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { parseEnv } from "node:util";
