@@ -20,15 +20,16 @@ import { holdInventory, locate } from "../../support/trees.ts";
 const QUIET_MS = 60;
 /** Now and then a token and its parent are in the same shard, or the token is the first of its kind in a shard. */
 const ATTEMPTS = 5;
-/** So many new tokens of a kind are listed in nearly every shard, which then knows the groups of such tokens. */
+/** So many requests write to nearly every shard. */
 const WARM_UP = 48;
-/** What makes tokens of a group that no other request here makes. */
-const MAKERS: ReadonlySet<OperationName> = new Set([
+/** Requests whose first write to a shard costs more: a token of a group that is new there, the first token that ends. */
+const WRITERS: ReadonlySet<OperationName> = new Set([
   "createChild",
   "createByRole",
   "createOrphan",
   "loginByDocument",
   "loginBySignature",
+  "revoke",
 ]);
 
 /** A request that is ready to be sent. */
@@ -69,7 +70,7 @@ beforeAll(async () => {
   // Tables are made, and isolates learn, at the first requests of a kind.
   for (const [name, prepare] of Object.entries(REQUESTS) as [OperationName, () => Promise<Prepared>][]) {
     vi.setSystemTime(Date.now() + 1);
-    const requests = Array.from({ length: MAKERS.has(name) ? WARM_UP : 2 }, prepare);
+    const requests = Array.from({ length: WRITERS.has(name) ? WARM_UP : 2 }, prepare);
     await Promise.all(requests.map(async (prepared) => send(await prepared)));
   }
 });
