@@ -1,10 +1,13 @@
 import { currentTime } from "../base/clock.ts";
 import { GenerationalCache } from "../base/generational-cache.ts";
+import { IsolateCopy } from "../base/isolate-copy.ts";
 import { err, ok, type Result, UNAUTHENTICATED } from "../base/result.ts";
 import type { Keys } from "../crypto/key-ring.ts";
 import type { Env } from "../env.ts";
 import { aclOfToken, loadActiveEntity } from "../identity/standing.ts";
 import type { Acl, Verdict } from "../policy/acl.ts";
+import { maxCopyAgeMs } from "../system/copy-age.ts";
+import { mayContain } from "../system/custom-id-filter.ts";
 import { type Asker, type EndRequest, MAX_KEPT_PATH } from "../system/end-request.ts";
 import { type Installation, MAX_CACHED_TOKEN_CHARACTERS } from "../system/installation.ts";
 import { isEnded } from "../system/watermarks.ts";
@@ -13,13 +16,14 @@ import { auditAuth } from "../token/audit-auth.ts";
 import { type BatchToken, openBatchToken } from "../token/batch.ts";
 import { type Call, decide } from "../token/decide.ts";
 import { treeOf } from "../token/find-tree.ts";
-import { BATCH_PREFIX, readServiceToken, SERVICE_PREFIX, type TokenCredential } from "../token/ids.ts";
+import { BATCH_PREFIX, customIdHashes, readServiceToken, SERVICE_PREFIX, type TokenCredential } from "../token/ids.ts";
 import type { TokenRecord, TokenView } from "../token/record.ts";
 import { addressAllowed } from "../token/rules/address.ts";
+import { couldBeCustomId } from "../token/rules/custom-id.ts";
+import { customIdsOf } from "../tree/custom-ids.ts";
 import { isKnownAlive, knownToken } from "../tree/known-tokens.ts";
 import { type AuditAuth, auditPath } from "../wire/audit.ts";
 import type { GroveRequest } from "../wire/request.ts";
-import { readCustomId } from "./custom-id-tokens.ts";
 import { authenticateTeam, type TeamCaller } from "./team-caller.ts";
 
 /** A parsed token of a request. This installation issued it; whether it is alive is not known yet. */
@@ -90,6 +94,36 @@ function tokensRead(keys: Keys): GenerationalCache<string, ParsedToken> {
 /** True when the text has the form of a generated token. The tag or seal in such a token authenticates its content. */
 export function isGenerated(text: string): boolean {
   return text.startsWith(BATCH_PREFIX) || text.startsWith(SERVICE_PREFIX) || looksLikeTeamToken(text);
+}
+
+/** Maximum number of custom ids in one generation of the isolate's cache. */
+const MAX_CUSTOM_IDS = 1024;
+
+/** Addresses of tokens by custom id, as this isolate read them from the directory. Liveness is not cached here. */
+const customIds = new IsolateCopy<string, TokenCredential>(MAX_CUSTOM_IDS);
+
+/**
+ * Reads a custom id. An id that the filter may contain is looked up in the directory, and a hit is cached for
+ * POLICY_CACHE_SECONDS. Returns null for an id that no token has.
+ */
+async function readCustomId(env: Env, installation: Installation, text: string): Promise<TokenCredential | null> {
+  if (!couldBeCustomId(text)) return null;
+  const credential = await customIds.load(text, maxCopyAgeMs(env), () => findCustomId(env, installation, text));
+  return credential ?? null;
+}
+
+async function findCustomId(env: Env, installation: Installation, text: string): Promise<TokenCredential | undefined> {
+  for (const { filterKey, directoryKey, verifier } of await customIdHashes(installation.keys, text, currentTime())) {
+    if (!mayContain(installation.customIdFilter, filterKey)) continue;
+    const address = await customIdsOf(env, directoryKey).find(directoryKey);
+    if (address) return { ...address, verifier };
+  }
+  return undefined;
+}
+
+/** Drops the cached address of a custom id. Called when another token gets the id. */
+export function forgetCustomId(text: string): void {
+  customIds.forget(text);
 }
 
 async function readGenerated(keys: Keys, text: string): Promise<ParsedToken | null> {

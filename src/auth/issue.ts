@@ -13,7 +13,7 @@ import type { TokenSpec } from "../token/record.ts";
 import { customIdsOf } from "../tree/custom-ids.ts";
 import { startTree } from "../tree/supply/start-tree.ts";
 import type { AuthReply } from "../wire/reply.ts";
-import { forgetCustomId } from "./custom-id-tokens.ts";
+import { forgetCustomId } from "./caller.ts";
 import { authOfBatch, authOfToken } from "./render.ts";
 
 /** Maximum time (ms) between the reservation of a custom id and the write of its token, with a wide margin. */

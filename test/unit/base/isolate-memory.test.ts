@@ -35,8 +35,10 @@ const CACHES: Readonly<Record<string, readonly (readonly [Place, number])[]>> = 
   // The maximum is that of both generations.
   "app/rate-limit.ts": [["isolate", 75]],
   "app/begin-once.ts": [["own process", 200]],
-  "auth/caller.ts": [["isolate", 5]],
-  "auth/custom-id-tokens.ts": [["isolate", 800]],
+  "auth/caller.ts": [
+    ["isolate", 5],
+    ["isolate", 800],
+  ],
   "auth/refused/report.ts": [["isolate", 1000]],
   "crypto/key-ring.ts": [["isolate", 500]],
   "identity/groups.ts": [["isolate", 1e6]],
