@@ -11,7 +11,7 @@ describe("an answer in time", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("is not waited for any longer, and what comes late is nobody's error", async () => {
+  it("that is late is not awaited any longer, and a late failure is no unhandled error", async () => {
     const { promise, reject } = Promise.withResolvers<string>();
     const refused = expect(inTime(promise, 1_000)).rejects.toThrow("no answer in 1000 ms");
     await vi.advanceTimersByTimeAsync(1_000);

@@ -33,7 +33,7 @@ describe("the jurisdiction of an installation", () => {
     expect(jurisdiction).toHaveBeenLastCalledWith("eu");
   });
 
-  it("is told to operators when it can't be used, and nothing is written anywhere else instead", () => {
+  it("that can't be used is reported to operators, and nothing is written elsewhere", () => {
     expect(jurisdictionProblem({ JURISDICTION: "EU" })).toContain("must be one of eu, fedramp, fedramp-high, us");
     expect(() => within({ JURISDICTION: "EU" }, objects)).toThrow();
     useIsolates(ONE_ISOLATE);

@@ -78,7 +78,7 @@ describe("templates that do not resolve take only their rule away", () => {
     expect(acl.grants(NOW).map(({ pattern }) => pattern.text)).toEqual(["fine"]);
   });
 
-  test("nobody: rules about entity and groups are absent, the others hold", () => {
+  test("a caller without an entity: rules about entity and groups are absent, the others hold", () => {
     const text = [rule("a/{{identity.entity.id}}"), rule("b/{{identity.groups.names.ops.id}}"), rule("c")].join("\n");
     expect(
       aclFor({}, text)

@@ -50,7 +50,7 @@ describe("a path with two spellings", () => {
     expect(ask(`${limited} path "teams/*" { capabilities = ["update"] }`)).toBe(true);
   });
 
-  it("tells the capabilities of both together", () => {
+  it("reports the capabilities of both together", () => {
     const rules = `path "teams/*" { capabilities = ["read"] } path "organizations/acme/teams/*" { capabilities = ["update", "read"] }`;
     expect(capabilitiesOf(aclOf(rules), PATH, CANONICAL, NOW)).toEqual(["read", "update"]);
     expect(capabilitiesOf(aclOf(""), PATH, CANONICAL, NOW)).toEqual(["deny"]);

@@ -3,7 +3,7 @@ import { compileAcl } from "../../../src/policy/acl.ts";
 import { resultantAcl } from "../../../src/policy/ui.ts";
 import { aclOf, NOW } from "./helpers.ts";
 
-test("root is told as root", () => {
+test("root is reported as root", () => {
   expect(resultantAcl(compileAcl([{ name: "root", rules: [] }], { now: NOW }), NOW)).toEqual({ root: true });
 });
 

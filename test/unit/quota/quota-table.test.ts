@@ -45,7 +45,7 @@ describe("the quota that counts", () => {
     expect(TABLE.find(mountPath, suffix, role)?.name).toBe(name);
   });
 
-  it("is none where nobody wrote one", () => {
+  it("is none where none was written", () => {
     const table = new QuotaTable([quota("mount", { mountPath: AWS })], DEFAULT_QUOTA_CONFIG);
     expect([table.isEmpty, table.find("sys/", "auth", "")]).toEqual([false, null]);
     expect(new QuotaTable([], DEFAULT_QUOTA_CONFIG).isEmpty).toBe(true);

@@ -60,7 +60,7 @@ it("is set for an earlier time only by a change that asks no duty", async () => 
   expect(alarmAt).toBe(NOW + 700);
 });
 
-it("is set for the earliest duty, and taken back when there is none", async () => {
+it("is set for the earliest duty, and deleted when there is none", async () => {
   const duties = [once(NOW + 500), once(NOW + 100), once(null)];
   for (const [number, duty] of duties.entries()) alarm.add(`duty ${number}`, duty);
   await alarm.set();

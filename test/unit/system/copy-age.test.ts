@@ -25,7 +25,7 @@ describe("what a request does about its isolate's copy", () => {
     expect(useOfCopy({ checkedAt: 0, ...LIMITS }, source, age)).toBe(expected);
   });
 
-  it("without grace nobody goes on with a copy that is too old", () => {
+  it("without a grace time no copy is used beyond its maximum age", () => {
     fc.assert(
       fc.property(fc.nat(100_000), fc.nat(100_000), fc.nat(100_000), (age, renewalBegan, troubleAt) => {
         const use = useOfCopy({ checkedAt: 0, maxAgeMs: 5_000, graceMs: 0 }, { renewalBegan, troubleAt }, age);

@@ -45,7 +45,7 @@ const step = fc.record({
   restarts: fc.boolean(),
 });
 
-it("copies that take over changes are what whoever takes the whole has, at whatever versions they are", () => {
+it("a copy that is updated by changes equals the whole filter, whatever its version was", () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 25 }), (steps) => {
       const filter = new Filter();
@@ -54,7 +54,7 @@ it("copies that take over changes are what whoever takes the whole has, at whate
         if (copy.version === filter.version) return;
         const before = copy.filter.map((layer) => [...layer]);
         const changed = changedFilter(copy.filter, filter.since(copy.version));
-        // Requests are under way that use the one of before.
+        // Requests in flight use the previous filter.
         expect(copy.filter).toEqual(before);
         Object.assign(copy, { filter: changed, version: filter.version });
       };

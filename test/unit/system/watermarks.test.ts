@@ -41,7 +41,7 @@ describe("a watermark", () => {
     expect(ended(mark({ scope: pathScope("auth/") }), { leased: false })).toBe(false);
   });
 
-  it("of an entity ends its tokens, whatever made them, and nobody else's", () => {
+  it("of an entity ends its tokens, whatever made them, and no others", () => {
     expect(ended(mark({ scope: entityScope("e-1") }))).toBe(true);
     expect(ended(mark({ scope: entityScope("e-2") }))).toBe(false);
     expect(ended(mark({ scope: entityScope("") }), { entityId: "" })).toBe(false);

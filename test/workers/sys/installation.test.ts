@@ -52,7 +52,7 @@ it("a refresh that was asked before a change and answered after it does not brin
   expect(loaded.ok && loaded.value.hasPolicy("late", Date.now())).toBe(true);
 });
 
-it("of many requests at once one reads the copy anew before it is too old, and nobody uses one that is", async () => {
+it("of many concurrent requests one reads the copy again before it is too old, and none uses an older one", async () => {
   vi.useFakeTimers({ toFake: ["Date"], now: Date.now() });
   const asked = callsTo(System, "snapshot");
   const askedBy = async (requests: number) => {
@@ -124,7 +124,7 @@ describe("while the system object does not answer", () => {
     ).toHaveLength(1);
   });
 
-  it("which is slow rather than away, a request waits once, and nobody after it", async () => {
+  it("which is slow rather than away, one request waits, and none after it", async () => {
     vi.spyOn(console, "error").mockImplementation(() => {});
     const start = await checkedNow();
     const { promise: late, resolve: answer } = Promise.withResolvers<null>();
@@ -145,7 +145,7 @@ describe("while the system object does not answer", () => {
     expect(await lookUps(start, 5_500, strict)).toEqual([500]);
   });
 
-  it("a tree goes by no older watermarks than whoever asks it", async () => {
+  it("a tree uses no older watermarks than its caller", async () => {
     const start = await checkedNow();
     failing(System, "snapshot", "away");
     vi.setSystemTime(start + 1);
@@ -182,7 +182,7 @@ it("a poll reads nothing while nothing has changed, and a change sends its own p
   expect(await sentBy(() => call("PUT", "sys/rotate", { token: root }))).toEqual(["keys"]);
 });
 
-it("a chosen id sends its block of the filter alone, and the whole to who knows a version of before the start", async () => {
+it("a custom id sends one block of the filter, and the whole filter to an isolate with a version from before the start", async () => {
   const system = systemOf(bindings);
   const add = (number: number) =>
     systemOf(bindings).admitCustomId(new Uint8Array(32).map((_, i) => i * number + number));

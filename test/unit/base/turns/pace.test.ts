@@ -28,7 +28,7 @@ describe("the pace of a sweep", () => {
     );
   });
 
-  it("leaves most of the thread to requests that want it, and hardly waits when nobody does", () => {
+  it("leaves most of the thread to requests that need it, and hardly waits without any", () => {
     expect(pauseAfter(3, true)).toBe(6);
     expect(pauseAfter(3, false)).toBe(1);
   });
