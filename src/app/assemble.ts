@@ -1,14 +1,14 @@
 import { MANY_ISOLATES, ONE_ISOLATE, useIsolates } from "../base/isolates.ts";
 import { OWN_THREADS, SHARED_THREAD, useSweepThreads } from "../base/turns/turns.ts";
-import { publishTokens } from "../tree/known-tokens.ts";
-import { reuseTrees } from "../tree/supply/tree-end.ts";
+import { NO_KNOWN_TOKENS, SHARED_KNOWN_TOKENS, useKnownTokens } from "../tree/known-tokens.ts";
+import { DELETED_TREES, REUSED_TREES, useTreeReuse } from "../tree/supply/tree-end.ts";
 
 /** Chooses the implementations for Cloudflare's network. */
 export function runOnNetwork(): void {
   useIsolates(MANY_ISOLATES);
-  publishTokens(false);
+  useKnownTokens(NO_KNOWN_TOKENS);
   useSweepThreads(OWN_THREADS);
-  reuseTrees(false);
+  useTreeReuse(DELETED_TREES);
 }
 
 /** Chooses the implementations for `wrangler dev`: as on the network, but sweeps take turns on the one thread. */
@@ -20,7 +20,7 @@ export function runOnOneThread(): void {
 /** Chooses the implementations for one process, where the Worker and all its objects run in one isolate. */
 export function runInOneProcess(): void {
   useIsolates(ONE_ISOLATE);
-  publishTokens(true);
+  useKnownTokens(SHARED_KNOWN_TOKENS);
   useSweepThreads(SHARED_THREAD);
-  reuseTrees(true);
+  useTreeReuse(REUSED_TREES);
 }

@@ -5,21 +5,48 @@ import type { TokenAddress } from "../token/ids.ts";
 import type { TokenView } from "../token/record.ts";
 import type { TokenRow } from "./token-rows.ts";
 
-/*
- * Live tokens that the Worker knows without a call to their tree, where one isolate runs the Worker and all trees. An
- * entry is valid until the tree changes anything that a look-up shows: the tree withdraws all its tokens in the same
- * step, before any client gets the answer. On the network a tree can run in another isolate, whose changes this one
- * does not see, so nothing is published there.
- */
-
 /** Characters of the tokens of one generation of the cache: some fifteen thousand tokens, 20 MB. */
 const MAX_KNOWN_CHARACTERS = 2 ** 23;
 /** Trees with published tokens in one generation. */
 const MAX_KNOWN_TREES = 2 ** 15;
 
-interface Published {
+/** The address of a token, and the verifier computed from the text that a client sent. */
+interface Credential extends TokenAddress {
+  readonly verifier: Uint8Array;
+}
+
+/** Publishes live tokens of one tree to the isolate. */
+export interface TokenPublisher {
+  /** Withdraws all tokens of the tree. Called in the step that ends a token or changes what a look-up shows. */
+  changed(): void;
+  /**
+   * Publishes a token that was found alive in this step.
+   *
+   * @param watermarks that the tree has checked it against.
+   * @param aliveUntil returns when it, or an ancestor of it, expires if nothing changes (ms); null: never. Called only
+   *   if the token is published.
+   */
+  found(row: TokenRow, view: TokenView, watermarks: Watermarks, aliveUntil: () => number | null): void;
+}
+
+/** The live tokens that the Worker knows without a call to their tree. */
+export interface KnownTokens {
+  /**
+   * The token of this row as its tree would show it at `now` (ms) under these watermarks. null does not mean that it is
+   * dead: the caller then asks the tree. Tokens with limited uses or bound to networks are never published.
+   */
+  find(treeId: string, row: number, watermarks: Watermarks, now: number): KnownToken | null;
+  /** The publisher of a tree. @param sync resolves when everything that the tree wrote before is on disk. */
+  publisherOf(treeId: string, sync: () => Promise<void>): TokenPublisher;
+}
+
+/** A published token. */
+export interface KnownToken {
   readonly verifier: Uint8Array;
   readonly view: TokenView;
+}
+
+interface Published extends KnownToken {
   /** The tree's mark when this was published. */
   readonly mark: object;
   /** The watermarks that the tree checked it against. Other watermarks may end the token or an ancestor. */
@@ -28,50 +55,36 @@ interface Published {
   readonly until: number | null;
 }
 
-/** By tree and row. */
-const tokens = new GenerationalCache<string, Published>(MAX_KNOWN_CHARACTERS);
-/** The current mark of each tree. A token with another mark, or of a tree without one, is withdrawn. */
-const marks = new GenerationalCache<string, object>(MAX_KNOWN_TREES);
-
-let isPublishing = false;
-
-/** True when trees of this deployment publish live tokens. */
-export function publishesTokens(): boolean {
-  return isPublishing;
-}
-
-/** Chooses whether trees of this deployment publish live tokens. */
-export function publishTokens(chosen: boolean): void {
-  isPublishing = chosen;
-}
+/** Publishes nothing. For the network, where a tree can run in another isolate, whose changes this one does not see. */
+export const NO_KNOWN_TOKENS: KnownTokens = {
+  find: () => null,
+  publisherOf: () => ({ changed: () => {}, found: () => {} }),
+};
 
 /**
- * The published token with this address and verifier, as its tree would show it at `now` (ms) under these watermarks.
- * null does not mean that it is dead: the caller then asks the tree. Tokens with limited uses or bound to networks are
- * never published.
+ * Published tokens in the memory of an isolate that runs the Worker and all trees. An entry is valid until the tree
+ * changes anything that a look-up shows: the tree withdraws all its tokens in the same step, before any client gets the
+ * answer.
  */
-export function knownToken(
-  { treeId, row, verifier }: TokenAddress & { readonly verifier: Uint8Array },
-  watermarks: Watermarks,
-  now: number,
-): TokenView | null {
-  const known = find(treeId, row, watermarks, now);
-  return known && equalBytes(known.verifier, verifier) ? known.view : null;
+class SharedKnownTokens implements KnownTokens {
+  /** By tree and row. */
+  readonly tokens = new GenerationalCache<string, Published>(MAX_KNOWN_CHARACTERS);
+  /** The current mark of each tree. A token with another mark, or of a tree without one, is withdrawn. */
+  readonly marks = new GenerationalCache<string, object>(MAX_KNOWN_TREES);
+
+  find(treeId: string, row: number, watermarks: Watermarks, now: number): KnownToken | null {
+    const known = this.tokens.get(keyOf(treeId, row));
+    if (!known || known.mark !== this.marks.get(treeId) || known.watermarks !== watermarks) return null;
+    return known.until === null || now < known.until ? known : null;
+  }
+
+  publisherOf(treeId: string, sync: () => Promise<void>): TokenPublisher {
+    return new SharedPublisher(this, treeId, sync);
+  }
 }
 
-/** True when the token of this row is published as alive at `now` (ms). False does not mean that it is dead. */
-export function isKnownAlive(treeId: string, row: number, watermarks: Watermarks, now: number): boolean {
-  return find(treeId, row, watermarks, now) !== null;
-}
-
-function find(treeId: string, row: number, watermarks: Watermarks, now: number): Published | null {
-  const known = isPublishing ? tokens.get(keyOf(treeId, row)) : null;
-  if (!known || known.mark !== marks.get(treeId) || known.watermarks !== watermarks) return null;
-  return known.until === null || now < known.until ? known : null;
-}
-
-/** Publishes live tokens of one tree to the isolate. */
-export class TokenPublisher {
+class SharedPublisher implements TokenPublisher {
+  readonly #known: SharedKnownTokens;
   readonly #treeId: string;
   readonly #sync: () => Promise<void>;
   /** Number of changes so far, and of those that are on disk. */
@@ -79,38 +92,28 @@ export class TokenPublisher {
   #durable = 0;
   #syncing = false;
 
-  /**
-   * Withdraws the tokens that a previous instance of the object has published.
-   *
-   * @param sync resolves when everything that the tree wrote before is on disk.
-   */
-  constructor(treeId: string, sync: () => Promise<void>) {
+  /** Withdraws the tokens that a previous instance of the object has published. */
+  constructor(known: SharedKnownTokens, treeId: string, sync: () => Promise<void>) {
+    this.#known = known;
     this.#treeId = treeId;
     this.#sync = sync;
-    marks.forget(treeId);
+    known.marks.forget(treeId);
   }
 
-  /** Withdraws all tokens of the tree. Called in the step that ends a token or changes what a look-up shows. */
   changed(): void {
     this.#changes++;
-    marks.forget(this.#treeId);
+    this.#known.marks.forget(this.#treeId);
   }
 
-  /**
-   * Publishes a token that was found alive in this step.
-   *
-   * @param watermarks that the tree has checked it against.
-   * @param aliveUntil returns when it, or an ancestor of it, expires if nothing changes (ms); null: never. Called only
-   *   if the token is published.
-   */
   found(row: TokenRow, view: TokenView, watermarks: Watermarks, aliveUntil: () => number | null): void {
-    if (!isPublishing || row.usesLeft !== 0 || view.boundCidrs.length > 0) return;
+    if (row.usesLeft !== 0 || view.boundCidrs.length > 0) return;
     // The runtime holds back an object's answers until its writes are on disk. It can't hold back the Worker's answers,
     // so a token is published only after that.
     if (this.#durable !== this.#changes) {
       this.#awaitDisk();
       return;
     }
+    const { tokens, marks } = this.#known;
     let mark = marks.get(this.#treeId);
     if (!mark) {
       mark = {};
@@ -136,6 +139,35 @@ export class TokenPublisher {
       () => {},
     );
   }
+}
+
+export const SHARED_KNOWN_TOKENS: KnownTokens = new SharedKnownTokens();
+
+let current: KnownTokens = NO_KNOWN_TOKENS;
+
+/** The published tokens of this deployment. */
+export function knownTokens(): KnownTokens {
+  return current;
+}
+
+/** Chooses the implementation of `KnownTokens` for this deployment. */
+export function useKnownTokens(chosen: KnownTokens): void {
+  current = chosen;
+}
+
+/** The published token with this address and verifier; null when the tree has to be asked. */
+export function knownToken(
+  { treeId, row, verifier }: Credential,
+  watermarks: Watermarks,
+  now: number,
+): TokenView | null {
+  const known = current.find(treeId, row, watermarks, now);
+  return known && equalBytes(known.verifier, verifier) ? known.view : null;
+}
+
+/** True when the token of this row is published as alive at `now` (ms). False does not mean that it is dead. */
+export function isKnownAlive(treeId: string, row: number, watermarks: Watermarks, now: number): boolean {
+  return current.find(treeId, row, watermarks, now) !== null;
 }
 
 function keyOf(treeId: string, row: number): string {

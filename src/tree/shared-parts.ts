@@ -3,7 +3,7 @@ import type { SchemaVersions } from "../storage/tables.ts";
 import { CubbyholeStore } from "./cubbyhole/store.ts";
 import { Descendants } from "./descendants.ts";
 import type { TreeEnv } from "./env.ts";
-import { TokenPublisher } from "./known-tokens.ts";
+import { knownTokens } from "./known-tokens.ts";
 import { TreeKeys } from "./tree-keys.ts";
 import { TreeStore } from "./tree-store.ts";
 import { TreeUpdates } from "./updates/tree-updates.ts";
@@ -28,7 +28,7 @@ export function sharedParts(
 ) {
   const { sql } = storage;
   const keys = new TreeKeys(env);
-  const publisher = new TokenPublisher(treeId, () => storage.sync());
+  const publisher = knownTokens().publisherOf(treeId, () => storage.sync());
   const changed = (row: number) => inventory.changed(row);
   const tokens = new TreeStore(sql, treeId, keys, changed, () => publisher.changed(), versions);
   const inventory: TreeUpdates = new TreeUpdates(env, treeId, keys, tokens);

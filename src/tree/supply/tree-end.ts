@@ -11,22 +11,46 @@ const MAX_KEPT_BYTES = 262_144;
 /** A row floor further in the future than this (ms) shows that the clock was wrong when it was written. */
 const CLOCK_MS = 86_400_000;
 
-/** True when the ids of empty trees are allocated again. */
-let isReusing = false;
-
-/** True when this deployment allocates the ids of empty trees again. */
-export function reusesTrees(): boolean {
-  return isReusing;
+/** How a deployment frees empty trees. */
+export interface TreeReuse {
+  /** True when the id of an empty tree is allocated again. */
+  readonly reuses: boolean;
+  /** True when a tree keeps its file: its id can be offered before its last rows are deleted. */
+  keepsFile(tree: TreeEnd): boolean;
+  /** Frees an empty tree. */
+  free(tree: TreeEnd): Promise<void>;
 }
 
+/** Deletes empty trees. On the network an object without storage costs nothing, and a new tree is near its client. */
+export const DELETED_TREES: TreeReuse = {
+  reuses: false,
+  keepsFile: () => false,
+  free: (tree) => tree.deleteStorage(false),
+};
+
 /**
- * Chooses what this deployment does with empty trees. On the network they are deleted: an object without storage costs
- * nothing there, and a new tree is near its client. In one process they are reused: a freed tree keeps its file, and its
- * id goes to the pool of a shard. The next login neither makes a file nor waits for the disk as a new object does, and
- * the number of files stays bounded.
+ * Reuses empty trees, in one process: a freed tree keeps its file, and its id is returned to the pool of a shard. The
+ * next login neither makes a file nor waits for the disk as a new object does, and the number of files stays bounded.
  */
-export function reuseTrees(chosen: boolean): void {
-  isReusing = chosen;
+export const REUSED_TREES: TreeReuse = {
+  reuses: true,
+  keepsFile: (tree) => !tree.isFileTooLarge,
+  async free(tree) {
+    if (!this.keepsFile(tree)) await tree.deleteStorage(true);
+    await tree.giveBack();
+  },
+};
+
+let current = DELETED_TREES;
+
+/** How this deployment frees empty trees. */
+export function treeReuse(): TreeReuse {
+  return current;
+}
+
+/** Chooses how this deployment frees empty trees. */
+export function useTreeReuse(chosen: TreeReuse): void {
+  current = chosen;
 }
 
 /** Frees an empty tree: returns its id to a shard, or deletes its storage. */
@@ -63,7 +87,7 @@ export class TreeEnd {
    * into the future: every creation would be refused.
    */
   get isFree(): boolean {
-    return isReusing && this.isEmpty && this.#tree.tokens.floor < firstRowAt(currentTime() + CLOCK_MS);
+    return treeReuse().reuses && this.isEmpty && this.#tree.tokens.floor < firstRowAt(currentTime() + CLOCK_MS);
   }
 
   /** Notes that the tree gets a first token: its id has to be returned to a shard when it is freed. */
@@ -78,7 +102,7 @@ export class TreeEnd {
    */
   offersWith(rows: readonly number[]): boolean {
     const { tokens, leases } = this.#tree;
-    this.#isOffered = isReusing && !this.#isFileTooLarge && leases.store.isEmpty && tokens.hasOnly(rows);
+    this.#isOffered = treeReuse().keepsFile(this) && leases.store.isEmpty && tokens.hasOnly(rows);
     return this.#isOffered;
   }
 
@@ -93,8 +117,12 @@ export class TreeEnd {
   /** Frees the tree, which is empty. Each login makes a tree, so without this their number would grow for ever. */
   async free(): Promise<void> {
     this.#tree.inventory.forget();
-    if (!isReusing || this.#isFileTooLarge) await this.#deleteStorage();
-    if (!isReusing || this.#isOffered) return;
+    await treeReuse().free(this);
+  }
+
+  /** Returns the id of the tree to the pool of a shard, which allocates it again, unless a shard has it already. */
+  async giveBack(): Promise<void> {
+    if (this.#isOffered) return;
     this.#isOffered = true;
     const { env, treeId } = this.#tree;
     await accessorShard(env, treeShardNumber(treeId)).releaseTree(treeId);
@@ -104,20 +132,20 @@ export class TreeEnd {
    * True when the file must be emptied before the tree is allocated again. Never for a restored tree, whose file stores
    * the id that its rows are sealed for.
    */
-  get #isFileTooLarge(): boolean {
+  get isFileTooLarge(): boolean {
     return this.#greatestSize > MAX_KEPT_BYTES && this.#origin.restored === null;
   }
 
-  /** Deletes the storage of the tree. In a tree that is reused, new rows stay above those of deleted tokens. */
-  async #deleteStorage(): Promise<void> {
+  /** Deletes the storage of the tree. @param keepsFloor true: new rows stay above those of deleted tokens. */
+  async deleteStorage(keepsFloor: boolean): Promise<void> {
     const { tokens, cubbyhole, leases } = this.#tree;
     const deleted = this.#storage.deleteAll();
     this.#alarm.clear();
     this.#greatestSize = 0;
     cubbyhole.forget();
     leases.store.forget();
-    tokens.forget(isReusing);
-    if (isReusing) this.#origin.keep();
+    tokens.forget(keepsFloor);
+    if (keepsFloor) this.#origin.keep();
     await deleted;
   }
 }

@@ -10,7 +10,7 @@ import type { EndRecord } from "../../token/end-record.ts";
 import { accessorTexts, rowGeneratedAt } from "../../token/ids.ts";
 import { customIdsShard, customIdsShardNumber } from "../custom-ids.ts";
 import type { SharedParts } from "../shared-parts.ts";
-import { reusesTrees, type TreeEnd } from "../supply/tree-end.ts";
+import { type TreeEnd, treeReuse } from "../supply/tree-end.ts";
 import { DeadTokens, deleteVictims, type SweepCandidate } from "./dead-tokens.ts";
 
 /**
@@ -141,7 +141,7 @@ export class TreeSweep {
         const rows = piece.map(({ row }) => row);
         cubbyhole.deleteOf(rows);
         inventory.died(deleteVictims(sql, piece));
-        tokens.deleted(rows, currentTime(), reusesTrees());
+        tokens.deleted(rows, currentTime(), treeReuse().reuses);
       });
     }
     return victims;

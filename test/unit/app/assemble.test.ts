@@ -2,8 +2,8 @@ import { afterEach, describe, expect, it } from "vitest";
 import { runInOneProcess, runOnNetwork, runOnOneThread } from "../../../src/app/assemble.ts";
 import { isolates } from "../../../src/base/isolates.ts";
 import { sweepThreads } from "../../../src/base/turns/turns.ts";
-import { publishesTokens } from "../../../src/tree/known-tokens.ts";
-import { reusesTrees } from "../../../src/tree/supply/tree-end.ts";
+import { knownTokens, NO_KNOWN_TOKENS } from "../../../src/tree/known-tokens.ts";
+import { treeReuse } from "../../../src/tree/supply/tree-end.ts";
 
 afterEach(runOnNetwork);
 
@@ -12,8 +12,8 @@ function shared(): Record<string, boolean> {
   return {
     thread: sweepThreads().shared !== null,
     isolate: !isolates().areMany,
-    tokens: publishesTokens(),
-    trees: reusesTrees(),
+    tokens: knownTokens() !== NO_KNOWN_TOKENS,
+    trees: treeReuse().reuses,
   };
 }
 

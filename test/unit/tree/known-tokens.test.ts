@@ -1,7 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { indexWatermarks, NO_WATERMARKS, type Watermarks } from "../../../src/system/watermarks.ts";
 import { PLAIN_RECORD, type TokenView } from "../../../src/token/record.ts";
-import { isKnownAlive, knownToken, publishTokens, TokenPublisher } from "../../../src/tree/known-tokens.ts";
+import {
+  isKnownAlive,
+  knownToken,
+  NO_KNOWN_TOKENS,
+  SHARED_KNOWN_TOKENS,
+  type TokenPublisher,
+  useKnownTokens,
+} from "../../../src/tree/known-tokens.ts";
 import type { TokenRow } from "../../../src/tree/token-rows.ts";
 
 const NOW = 1_700_000_000_000;
@@ -15,7 +22,7 @@ let tree: TokenPublisher;
 
 /** The next object of the tree, as after a restart. */
 function startTree(): TokenPublisher {
-  return new TokenPublisher(
+  return SHARED_KNOWN_TOKENS.publisherOf(
     treeId,
     () =>
       new Promise((resolve) => {
@@ -25,13 +32,13 @@ function startTree(): TokenPublisher {
 }
 
 beforeEach(() => {
-  publishTokens(true);
+  useKnownTokens(SHARED_KNOWN_TOKENS);
   treeId = `tree-${++trees}`;
   finishWrite = null;
   tree = startTree();
 });
 afterEach(() => {
-  publishTokens(false);
+  useKnownTokens(NO_KNOWN_TOKENS);
 });
 
 interface Found {
@@ -130,7 +137,8 @@ describe("a token of a tree in the same isolate", () => {
   });
 
   it("is never known on the network, where the tree is in another isolate", () => {
-    publishTokens(false);
+    useKnownTokens(NO_KNOWN_TOKENS);
+    tree = NO_KNOWN_TOKENS.publisherOf(treeId, () => Promise.resolve());
     find();
     expect(isKnown()).toBe(false);
   });

@@ -6,7 +6,7 @@ import worker from "../../../src/index.ts";
 import { loadInstallation } from "../../../src/system/installation.ts";
 import { NO_WATERMARKS } from "../../../src/system/watermarks.ts";
 import { readServiceToken } from "../../../src/token/ids.ts";
-import { knownToken, publishTokens } from "../../../src/tree/known-tokens.ts";
+import { knownToken, NO_KNOWN_TOKENS, SHARED_KNOWN_TOKENS, useKnownTokens } from "../../../src/tree/known-tokens.ts";
 import { TreeStore } from "../../../src/tree/tree-store.ts";
 import { callsTo } from "../../support/calls.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
@@ -14,11 +14,11 @@ import { evictTree, holdInventory, holdSweeps, locate, sweep } from "../../suppo
 
 /** Does `work` as a Worker that asks the trees. */
 async function askingTrees<T>(work: () => Promise<T>): Promise<T> {
-  publishTokens(false);
+  useKnownTokens(NO_KNOWN_TOKENS);
   try {
     return await work();
   } finally {
-    publishTokens(true);
+    useKnownTokens(SHARED_KNOWN_TOKENS);
   }
 }
 
