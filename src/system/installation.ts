@@ -202,9 +202,16 @@ async function readInstallation(env: SystemEnv): Promise<Result<Installation>> {
   const { keys: sealedKeys } = snapshot.parts;
   const opened = sealedKeys ? await openKeys(env, sealedKeys.sealedKeyRing) : ok(null);
   if (!opened.ok) return opened;
+  if (!known && !snapshot.parts.mounts) return err(NOT_OPENED_YET);
   const installation = new Installation(snapshot, opened.value, known?.installation ?? null);
   return ok(remember({ installation, checkedAt, reading }));
 }
+
+/** For an isolate that can open the key ring before the System object can: it was given the new seal key first. */
+const NOT_OPENED_YET: Failure = {
+  code: "sealed",
+  message: "Grove is sealed: its System object does not have this seal key yet. It gets it with the deployment",
+};
 
 /** Reports this isolate's encryptions to the System object, once per `USE_REPORT_MS`. A failure fails no request. */
 async function reportUse(env: SystemEnv, keys: Keys, now: number): Promise<void> {

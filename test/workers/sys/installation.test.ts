@@ -5,7 +5,7 @@ import worker from "../../../src/index.ts";
 import { RowSeals } from "../../../src/storage/row-seals.ts";
 import { Tables } from "../../../src/storage/tables.ts";
 import { CustomIdStore, changedFilter, mayContain } from "../../../src/system/custom-id-filter.ts";
-import { loadInstallation, refreshInstallation } from "../../../src/system/installation.ts";
+import { forgetInstallation, loadInstallation, refreshInstallation } from "../../../src/system/installation.ts";
 import { PartVersionStore } from "../../../src/system/part-versions.ts";
 import { System, systemOf } from "../../../src/system/system.ts";
 import {
@@ -286,4 +286,16 @@ it("while the key ring does not open, an isolate gets the wrapped keys alone, an
     expect(Object.keys(opened?.parts ?? {})).toEqual(["quotas"]);
     expect(readSnapshot(stores, opened?.versions ?? null, true)).toBeNull();
   });
+});
+
+it("with a new seal key that the System object lacks, a known copy is used on, and a new isolate is sealed", async () => {
+  const next = `2:${Buffer.from("another-seal-key-of-the-tests-32").toString("base64")}`;
+  const env = { ...bindings, GROVE_SEAL_KEY: next, GROVE_SEAL_KEY_PREVIOUS: bindings.GROVE_SEAL_KEY ?? "" };
+  forgetInstallation();
+  const before = await loadInstallation(env);
+  await crash(systemOf(bindings));
+  const after = await refreshInstallation(env);
+  expect(after.ok && before.ok && after.value.mounts).toBe(before.ok && before.value.mounts);
+  forgetInstallation();
+  expect(await loadInstallation(env)).toMatchObject({ ok: false, error: { code: "sealed" } });
 });
