@@ -102,7 +102,7 @@ it("a token with a chosen id that is revoked while the backup is made comes back
   const backup = await backUp(root, async () => {
     for (const token of ["chosen-and-revoked", "chosen-again"])
       await call("POST", "auth/token/revoke", { token: root, body: { token } });
-    await vi.waitFor(async () => expect(await entries()).toHaveLength(1));
+    await vi.waitFor(async () => expect(await entries()).toHaveLength(1), 60_000);
     // Its tree is not in the backup, and its entry in the directory is.
     await createToken(root, { no_parent: true, id: "chosen-again" });
   });
