@@ -180,7 +180,7 @@ export function textList(): Field<string[] | null> {
 export function list(): Field<string[]> {
   return field({ shape: ["string"] }, `a list of at most ${MAX_JSON_STRINGS} strings`, (value) => {
     if (value === undefined || value === null) return [];
-    // The limit prevents that a string of commas becomes a list of half a million items.
+    // Without the limit, a string of commas would become a list of half a million items.
     const list =
       typeof value === "string" ? value.split(",", MAX_JSON_STRINGS + 1) : Array.isArray(value) ? value : [value];
     if (list.length > MAX_JSON_STRINGS || !list.every(isScalar)) return undefined;

@@ -77,7 +77,7 @@ export class SweepPlan {
    *
    * @param limit number of tokens. It reads about as many rows.
    * @returns rows of children of a dead token that have children themselves. The caller marks and detaches them, and a
-   *   later look processes them as revoked tokens.
+   *   later look, or the next plan, processes them as revoked tokens.
    */
   look(limit: number): number[] {
     const inner: number[] = [];
