@@ -4,7 +4,7 @@ import { ByteReader, flushed, writeMessage } from "./byte-reader.ts";
 import { type Client, clientOf } from "./client-address.ts";
 import { Deadline } from "./deadline.ts";
 import { isPlatformPath, renderAnswerHead, renderRequestHead } from "./headers.ts";
-import { type MessageError, type RequestHead, readRequestHead, valuesOf } from "./heads.ts";
+import { type BodyFraming, type MessageError, type RequestHead, readRequestHead, valuesOf } from "./heads.ts";
 import { type Limits, MAX_KEPT_ANSWER_BYTES, transferDueMs } from "./limits.ts";
 import { BUSY, LATE, type Refusal, renderRefusal, TOO_LARGE } from "./refusal.ts";
 import type { ShareKey, Shares } from "./shares.ts";
@@ -172,8 +172,7 @@ export class ClientConnection {
     const inChunks = framing.kind === "chunked" && !request.http10;
     const closes = this.#stopping || !request.keepAlive;
     let unsent = renderAnswerHead(answer.head, inChunks, closes);
-    // The length of a chunked answer is unknown.
-    const wanted = framing.kind === "length" ? framing.bytes : MAX_KEPT_ANSWER_BYTES;
+    const wanted = roomFor(framing);
     const reserved = wanted <= MAX_KEPT_ANSWER_BYTES && room.take(key, wanted) ? wanted : 0;
     let written = 0;
     /** @param bytes that the client has to read next; 0 while the service has to send */
@@ -250,4 +249,11 @@ export class ClientConnection {
     this.#socket.resetAndDestroy();
     return false;
   }
+}
+
+/** The bytes of the answer room that a body may need. */
+function roomFor(framing: BodyFraming): number {
+  if (framing.kind === "none") return 0;
+  // The length of a chunked answer is unknown.
+  return framing.kind === "length" ? framing.bytes : MAX_KEPT_ANSWER_BYTES;
 }

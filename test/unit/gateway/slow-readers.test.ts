@@ -56,6 +56,20 @@ describe("a client that does not read", () => {
     for (let count = 0; count <= asked; count++) expect((await client.answer()).body).toHaveLength(400_000);
   });
 
+  it("takes no room for answers without a body", async () => {
+    let asked = 0;
+    const { url } = await startService((_incoming, response) => {
+      asked++;
+      response.writeHead(204, { "X-Padding": "a".repeat(8_000) }).end();
+    });
+    const gateway = await startTestGateway(url);
+    await openUnread(gateway.port, 4_000);
+    await expect.poll(() => stands({ asked }), { interval: 300, timeout: 10_000 }).toBe(true);
+    // The client has not been given all answers, so one waits for it.
+    expect(asked).toBeLessThan(4_000);
+    expect(gateway.figures()).toMatchObject({ requests: 0, answerBytes: 0 });
+  });
+
   it("loses the connection, also when it reads a byte now and then", async () => {
     const { url, counts } = await startLongAnswers(16_384);
     const gateway = await startTestGateway(url, { readMs: 0 });
