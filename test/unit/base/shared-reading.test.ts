@@ -1,7 +1,8 @@
-import { beforeEach, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { SharedReading } from "../../../src/base/shared-reading.ts";
 
 beforeEach(() => void vi.useFakeTimers({ now: 0 }));
+afterEach(() => void vi.useRealTimers());
 
 /** A reading of at most 100 ms of age, with a maximum of 50 ms for a read; and a read that the test answers. */
 function setUp() {
