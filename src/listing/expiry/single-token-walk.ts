@@ -21,7 +21,7 @@ const ANSWER_MS = 10_000;
 /** Pause before a tree that has not ended its token is called again (ms). It doubles each time, up to the longest. */
 const FIRST_PAUSE_MS = 60_000;
 const LAST_PAUSE_MS = 3_600_000;
-/** While so many tokens wait to be called again, the walk reads no others: its memory is bounded. */
+/** While so many tokens wait, the walk reads no others, and goes back for those that are added behind it. */
 const MAX_WAITING = 10_000;
 
 /** Answer of a tree to a shard that asks it to end its only token. */
@@ -67,7 +67,10 @@ export class SingleTokenWalk {
       if (expiresAt === null) return null;
       const at = expiresAt + ASK_AFTER_MS;
       const isPassed = this.#passed !== null && expiresAt <= this.#passed.ends;
-      if (isPassed && !this.#waiting.has(accessor)) this.#waiting.set(accessor, { at, pause: 0 });
+      if (isPassed && !this.#waiting.has(accessor)) {
+        if (this.#waiting.size < MAX_WAITING) this.#waiting.set(accessor, { at, pause: 0 });
+        else this.#passed = { ends: expiresAt, id: 0 };
+      }
       return at;
     });
     return earliest(...dues);
