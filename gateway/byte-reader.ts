@@ -4,6 +4,8 @@ import { err, ok, type Result } from "../src/base/result.ts";
 
 /** The socket is paused above this many unread bytes, so that the sender waits. */
 const HIGH_WATER_BYTES = 64 * 1024;
+/** Maximum size of a body that is written with its head as one string. */
+const MAX_JOINED_BYTES = 8 * 1024;
 
 const LF = 0x0a;
 const CR = 0x0d;
@@ -116,13 +118,12 @@ export class ByteReader {
   }
 }
 
-/** Writes a head (latin1), a body and an end in one system call. */
+/** Writes a head (latin1), a body and an end. A short body is copied into one string, which costs less than more writes. */
 export function writeMessage(socket: Socket, head: string, body: Buffer, end = ""): void {
-  socket.cork();
+  if (body.length <= MAX_JOINED_BYTES) return void socket.write(head + body.toString("latin1") + end, "latin1");
   socket.write(head, "latin1");
-  if (body.length > 0) socket.write(body);
+  socket.write(body);
   if (end !== "") socket.write(end);
-  socket.uncork();
 }
 
 /** Resolves when the operating system has taken all that was written, or the socket is closed. */

@@ -251,9 +251,8 @@ export class ClientConnection {
   }
 }
 
-/** The bytes of the answer room that a body may need. */
+/** The bytes of the answer room that a body may need. The length of a chunked answer is unknown. */
 function roomFor(framing: BodyFraming): number {
   if (framing.kind === "none") return 0;
-  // The length of a chunked answer is unknown.
   return framing.kind === "length" ? framing.bytes : MAX_KEPT_ANSWER_BYTES;
 }

@@ -9,23 +9,21 @@ import { Upstream, type UpstreamSettings } from "./upstream.ts";
 
 // The gateway reads HTTP itself because the parser of node:http refuses LIST, whatever its settings (docs/decisions/0014).
 
-/** Connections that wait for accept(). With the default of 511, clients in a burst would retry only after a second. */
+/** The backlog. With the default of 511, clients in a burst would retry only after a second. */
 const BACKLOG = 4096;
 
 /** The target of a restore, whose parts may be larger than other bodies. The service accepts them only during a restore. */
 const RESTORE_TARGET = "/v1/sys/restore/part";
 
-/** Where to listen: a host (name or address) and a port, 0 for any free one. */
+/** Where to listen: a host (name or address) and a port, 0 for any free one. `backlog`: connections that wait for accept(). */
 export interface ListenAddress {
   readonly host: string;
   readonly port: number;
+  readonly backlog?: number;
 }
 
 /** Makes a server listen, and returns its port. The error is a system error code such as EADDRINUSE. */
-export function listenAt(
-  server: Server,
-  at: ListenAddress & { readonly backlog?: number },
-): Promise<Result<number, string>> {
+export function listenAt(server: Server, at: ListenAddress): Promise<Result<number, string>> {
   return new Promise((resolve) => {
     server.once("error", (error: NodeJS.ErrnoException) => resolve(err(error.code ?? error.message)));
     server.listen(at, () => {

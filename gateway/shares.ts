@@ -64,6 +64,8 @@ export class Shares {
 /** A turn after at most this time (ms) is prompt. */
 const PROMPT_MS = 250;
 
+type MaxWaits = Pick<Limits, "burstMs" | "turnMs">;
+
 /** A waiting request. */
 interface Waiting {
   readonly since: number;
@@ -87,12 +89,7 @@ export class Turns {
   readonly #byKey = new Map<ShareKey, Queue>();
 
   /** Resolves to true when it is the turn of the request, and to false when the wait was too long. */
-  wait(
-    key: ShareKey,
-    deadline: Deadline,
-    { burstMs, turnMs }: Pick<Limits, "burstMs" | "turnMs">,
-    now: number,
-  ): Promise<boolean> {
+  wait(key: ShareKey, deadline: Deadline, { burstMs, turnMs }: MaxWaits, now: number): Promise<boolean> {
     return new Promise((resolve) => {
       const queue = this.#byKey.get(key) ?? { waiting: new Set(), promptAt: now };
       if (queue.waiting.size === 0) queue.promptAt = now;
