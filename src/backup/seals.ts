@@ -55,7 +55,7 @@ export interface PartName {
 }
 
 /**
- * The seal of a part. Without the keys of the installation nobody can make a part, change one, or take one from another
+ * The seal of a part. Only the keys of the installation can make it, so a part can't be forged, changed, or taken from another
  * backup. The seal is made with the key for ids, which is never replaced.
  *
  * @param sha256 of the part before compression, in hex.
