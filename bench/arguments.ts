@@ -16,26 +16,27 @@ export type CaseName = (typeof CASES)[number];
 
 export const HELP = `Usage: npm run bench -- [options]
 
-Measures Grove as npm run serve runs it, with the CPU of its processes for each request. All cases take at most 40 minutes.
+Measures latency, throughput and CPU time per request of Grove under npm run serve. All cases together take up to
+40 minutes.
 
   --only LIST       cases, separated by commas (default all):
                     ${CASES.join(", ")}
-  --rounds N        turns of each measurement (default 3)
-  --seconds S       length of one measurement (default 2)
-  --load-seconds S  length of the mixed load (default 300)
-  --tokens LIST     tokens of large installations (default 100000,1000000): incident is measured with each, console
-                    with the first and clean-ups with the last
-  --quick           1 round of a second, 2000 tokens, a short load: to see that it works
-  --against URL     measures operations and load on another server with the same API too;
-                    the variable AGAINST_TOKEN has a root token of it
-  --pid PID         the process of that server, for its CPU and memory
-  --dir DIR         where the servers keep their data (default the system's temporary directory)
-  --write           keeps the figures of each case, as soon as it is over, in docs/performance/figures.json and
-                    docs/performance.md
-  --help            this text
+  --rounds N        repetitions of each measurement (default 3)
+  --seconds S       duration of one measurement in seconds (default 2)
+  --load-seconds S  duration of the mixed load in seconds (default 300)
+  --tokens LIST     sizes of large installations in tokens (default 100000,1000000): incident runs with each size,
+                    console with the first and clean-ups with the last
+  --quick           smoke test: 1 round of 1 s, 2000 tokens, 10 s of mixed load
+  --against URL     also runs operations and load on another server with the same API;
+                    the environment variable AGAINST_TOKEN must contain a root token of that server
+  --pid PID         process ID of that server, to read its CPU time and memory
+  --dir DIR         parent directory for the servers' data (default: the system's temporary directory)
+  --write           stores the figures of each case in docs/performance/figures.json and docs/performance.md when
+                    the case ends
+  --help            prints this text
 `;
 
-/** What the command line asks for. */
+/** The parsed command line. */
 export interface BenchCommand {
   readonly cases: readonly CaseName[];
   readonly rounds: number;
@@ -43,14 +44,14 @@ export interface BenchCommand {
   readonly loadSeconds: number;
   readonly tokens: readonly number[];
   readonly against: { readonly url: string; readonly pid: number } | null;
-  /** Where the data are kept; undefined: in the system's temporary directory. */
+  /** Parent directory for the servers' data. Undefined: the system's temporary directory. */
   readonly directory: string | undefined;
   readonly write: boolean;
-  /** The options that change what is measured. */
+  /** The options that affect the figures, for the report. */
   readonly options: string;
 }
 
-/** Reads the command line. */
+/** Parses the command line. */
 export function parseBenchArguments(argv: readonly string[]): Result<BenchCommand, NotRun> {
   const flags = readWords(argv, {
     only: { type: "string", default: CASES.join(",") },
@@ -69,21 +70,21 @@ export function parseBenchArguments(argv: readonly string[]): Result<BenchComman
   const { only, quick, against, pid, dir, write } = values;
   const asked = only.split(",");
   const unknown = asked.find((name) => !CASES.some((known) => known === name));
-  if (unknown !== undefined) return err(`--only does not know "${unknown}"; it knows ${CASES.join(", ")}`);
+  if (unknown !== undefined) return err(`--only: unknown case "${unknown}"; the cases are ${CASES.join(", ")}`);
   const numbers = {
     rounds: Number(values.rounds ?? (quick ? 1 : 3)),
     seconds: Number(values.seconds ?? (quick ? 1 : 2)),
     loadSeconds: Number(values["load-seconds"] ?? (quick ? 10 : 300)),
   };
   const wrong = Object.entries(numbers).find(([, value]) => !(Number.isInteger(value) && value >= 1));
-  if (wrong) return err(`--${wrong[0].replace("loadS", "load-s")} takes a whole number from 1`);
+  if (wrong) return err(`--${wrong[0].replace("loadS", "load-s")} takes an integer of at least 1`);
   const tokens = (values.tokens ?? (quick ? "2000" : "100000,1000000")).split(",").map(Number);
   if (!tokens.every((count) => Number.isInteger(count) && count >= 2000))
-    return err("--tokens takes numbers from 2000");
-  if ((against === undefined) !== (pid === undefined)) return err("--against URL and --pid PID go together");
+    return err("--tokens takes integers of at least 2000");
+  if ((against === undefined) !== (pid === undefined)) return err("--against URL and --pid PID must be used together");
   if (against !== undefined && !/^http:\/\/[^/]+$/.test(against)) return err("--against takes http://HOST:PORT");
-  if (pid !== undefined && !/^[1-9]\d{0,9}$/.test(pid)) return err(`--pid takes the number of a process, not "${pid}"`);
-  if (write && quick) return err("--write takes figures of whole runs, not of --quick");
+  if (pid !== undefined && !/^[1-9]\d{0,9}$/.test(pid)) return err(`--pid takes a process ID, not "${pid}"`);
+  if (write && quick) return err("--write can't be used with --quick: its figures are not representative");
   return ok({
     cases: CASES.filter((name) => asked.includes(name)),
     ...numbers,

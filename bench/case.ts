@@ -3,90 +3,96 @@ import type { Forest } from "./seed/forest.ts";
 import type { Client } from "./servers/client.ts";
 import type { Secrets, Usage } from "./servers/serve.ts";
 
-/** A server under load, with what its processes use. The gateway of one without is zeros. */
+/** A server under load and the resource usage of its processes. The gateway's usage is 0 for a server without one. */
 export interface Measured extends Client {
   usage(): { readonly worker: Usage; readonly gateway: Usage };
 }
 
-/** Bytes in MiB. */
+/** Bytes per MiB. */
 export const MIB = 2 ** 20;
 
-/** The data of a large installation, the secrets of a server on it, and its tokens. */
-export interface KeptForest {
+/** A large installation: its data directory, the secrets of its server, and some of its tokens. */
+export interface LargeInstallation {
   readonly data: string;
   readonly secrets: Secrets;
   readonly forest: Forest;
 }
 
-/** What every case has at hand. */
+/** The parameters of every case. */
 export interface Bench {
-  /** Where servers keep their data; removed at the end. */
+  /** Directory for the servers' data. Deleted after the case. */
   readonly directory: string;
   readonly secrets: Secrets;
-  /** Turns of each measurement. */
+  /** Repetitions of each measurement. */
   readonly rounds: number;
-  /** Length of one measurement. */
+  /** Duration of one measurement (s). */
   readonly seconds: number;
+  /** Duration of the mixed load (s). */
   readonly loadSeconds: number;
-  /** Tokens of a large installation. */
+  /** Tokens of the large installation; 0 for a case that does not use it. */
   readonly tokens: number;
-  /** The stopped server of a large installation; planted when it is asked for first. Cases do not change its tokens. */
-  readonly forest: () => Promise<KeptForest>;
-  /** Another server with the same API, measured in turns with Grove; null for none. */
+  /** The large installation, with its server stopped. The first call creates it. Cases must not change its tokens. */
+  readonly forest: () => Promise<LargeInstallation>;
+  /** Another server with the same API, measured alternately with Grove; null if there is none. */
   readonly against: Measured | null;
   /** Reports progress to the operator. */
   readonly say: (line: string) => void;
 }
 
-/** A row of a table: what it is about, and figures by their names. */
+/** A table row. The keys are the column headers. */
 export type Row = Readonly<Record<string, string | number>>;
 
-/** A figure with its limit. */
+/** A measured figure and its upper limit. */
 export interface Target {
   readonly what: string;
   readonly got: number;
   readonly atMost: number;
 }
 
-/** What a case finds. */
+/** The result of a case. */
 export interface CaseFigures {
   readonly tables: readonly (readonly Row[])[];
   readonly targets: readonly Target[];
-  /** Which of several measurements of the case this is, where each is kept: its number of tokens. */
+  /** Distinguishes several stored results of one case: the number of tokens. */
   readonly variant?: string;
 }
 
-/** One measurement of one operation. Times in ms. */
+/** The result of one measurement. Latencies are in ms. */
 export interface Sample {
   readonly perSecond: number;
   readonly p50: number;
   readonly p99: number;
-  /** CPU time for one request, in microseconds. */
+  /** CPU time per request (us). */
   readonly workerMicros: number;
   readonly gatewayMicros: number;
 }
 
-/** Connections of a measurement. Each sends its next request when the previous one is answered. */
+/** Connections of a measurement. Each sends its next request after the answer to the previous one. */
 export const CONNECTIONS = 16;
 
-/** Sends requests for a while. Throws when one that was served is not answered with a success: such figures mean nothing. */
+/**
+ * Sends the requests repeatedly for `seconds`.
+ *
+ * @throws when a connection is lost or a status is neither 2xx nor 503, because the figures would be meaningless.
+ */
 export async function measure(server: Measured, requests: readonly LoadRequest[], seconds: number): Promise<Sample> {
   const before = server.usage();
   const result = await runStream(server.url, { connections: CONNECTIONS, requests }, seconds);
   const after = server.usage();
   const { perSecond, p50, p99, statuses, lost } = result;
-  // The gateway refuses requests that have waited for too long for their turn, as in a stall of the machine. They are in no figure.
+  // The gateway answers 503 to requests that were queued for too long, for example when the machine stalls.
+  // The figures exclude them.
   const { 503: refused = 0, ...answered } = statuses;
   const answers = result.answers - refused;
   if (answers === 0 || lost > 0 || Object.keys(answered).some((status) => !status.startsWith("2"))) {
-    throw new Error(`${requests[0]?.path}: answered ${JSON.stringify(statuses)}, ${lost} connections were lost`);
+    throw new Error(`${requests[0]?.path}: answers by status ${JSON.stringify(statuses)}, ${lost} lost requests`);
   }
   const micros = (process: "worker" | "gateway") =>
     ((after[process].cpuSeconds - before[process].cpuSeconds) * 1e6) / answers;
   return { perSecond, p50, p99, workerMicros: micros("worker"), gatewayMicros: micros("gateway") };
 }
 
-/** Look-ups by each of these tokens. */
+/** One self look-up for each token. */
 export function lookUps(tokens: readonly string[]): LoadRequest[] {
   return tokens.map((token) => ({ method: "GET", path: "/v1/auth/token/lookup-self", token }));
 }

@@ -3,37 +3,37 @@ import { join } from "node:path";
 import { PROJECT } from "../scripts/local/worker-definition.ts";
 import type { CaseFigures, Row } from "./case.ts";
 
-/** The figures of one case, with the circumstances. */
-export interface KeptFigures extends CaseFigures {
-  /** `2026-11-22` */
+/** The figures of one case and the conditions of the run. */
+export interface StoredFigures extends CaseFigures {
+  /** Date of the run: `2026-11-22`. */
   readonly date: string;
-  /** The commit that was measured; "" outside of a repository. */
+  /** The measured commit; "" outside a repository. */
   readonly commit: string;
   readonly machine: string;
-  /** The options of the command line. */
+  /** The command-line options. */
   readonly options: string;
 }
 
 const FILE = join(PROJECT, "docs/performance/figures.json");
 const PAGE = join(PROJECT, "docs/performance.md");
-/** Significant digits of a kept figure. */
+/** Significant digits of a stored figure. */
 const DIGITS = 4;
 
-/** Replaces the figures of a case and variant, and renders docs/performance.md. */
-export function keepFigures(name: string, { variant, ...figures }: KeptFigures): void {
+/** Replaces the stored figures of a case and variant, and updates the tables in docs/performance.md. */
+export function storeFigures(name: string, { variant, ...figures }: StoredFigures): void {
   const kept = { ...readFigures(), [variant === undefined ? name : `${name} ${variant}`]: figures };
   const short = (_: string, value: unknown) => (typeof value === "number" ? Number(value.toPrecision(DIGITS)) : value);
   writeFileSync(FILE, `${JSON.stringify(kept, short, 1)}\n`);
   writeFileSync(PAGE, fillPage(readFileSync(PAGE, "utf8"), renderFigures(readFigures())));
 }
 
-/** The figures of all cases, by name and variant. */
-export function readFigures(): Record<string, KeptFigures> {
+/** The stored figures. The key is the name of the case and, if it has one, a space and the variant. */
+export function readFigures(): Record<string, StoredFigures> {
   return JSON.parse(readFileSync(FILE, "utf8"));
 }
 
-/** The parts of the page by case, each with all variants. */
-export function renderFigures(all: Readonly<Record<string, KeptFigures>>): Record<string, string> {
+/** Renders the stored figures by case. The variants of a case are in one text, in numeric order. */
+export function renderFigures(all: Readonly<Record<string, StoredFigures>>): Record<string, string> {
   const parts: Record<string, string> = {};
   for (const [key, figures] of Object.entries(all).toSorted(([a], [b]) =>
     a.localeCompare(b, "en", { numeric: true }),
@@ -44,8 +44,8 @@ export function renderFigures(all: Readonly<Record<string, KeptFigures>>): Recor
   return parts;
 }
 
-/** One case as Markdown: the circumstances, the tables and the targets. */
-export function renderCase({ date, commit, machine, options, tables, targets }: KeptFigures): string {
+/** Renders one case as Markdown: the conditions of the run, the tables and the targets. */
+export function renderCase({ date, commit, machine, options, tables, targets }: StoredFigures): string {
   const rows = targets.map(({ what, got, atMost }) => [
     what,
     amount(got),
@@ -68,7 +68,7 @@ function renderTable(rows: readonly Row[]): string {
   );
 }
 
-/** A number with three significant digits and commas between thousands. */
+/** Formats a number with about three significant digits and with commas between thousands. */
 export function amount(value: number): string {
   if (value === 0) return "0";
   const digits = value >= 100 || Number.isInteger(value) ? 0 : value >= 10 ? 1 : value >= 0.1 ? 2 : 3;
@@ -76,7 +76,7 @@ export function amount(value: number): string {
   return rounded.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
 }
 
-/** A Markdown table; the first column is left-aligned, the others right-aligned. */
+/** Renders a Markdown table. The first column is left-aligned, the others are right-aligned. */
 export function markdownTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
   const all = [header, ...rows].map((row) => row.map((cell) => cell.replaceAll("|", "\\|")));
   const widths = header.map((_, column) => Math.max(4, ...all.map((row) => row[column]?.length ?? 0)));
@@ -91,9 +91,9 @@ export function markdownTable(header: readonly string[], rows: readonly (readonl
 }
 
 /**
- * Puts tables into a page, each between the comments `<!-- begin NAME -->` and `<!-- end NAME -->`.
+ * Replaces the text between the comments `<!-- begin NAME -->` and `<!-- end NAME -->` for each named part.
  *
- * @throws when the page lacks the comments of a table.
+ * @throws when the page lacks the comments of a part.
  */
 export function fillPage(page: string, parts: Readonly<Record<string, string>>): string {
   return Object.entries(parts).reduce((text, [name, content]) => {

@@ -1,43 +1,43 @@
 import autocannon from "autocannon";
 import { percentile } from "./statistics.ts";
 
-/** A request of a load. */
+/** One request that the load generator sends. */
 export interface LoadRequest {
   readonly method: "GET" | "POST" | "DELETE";
-  /** With base path and query. */
+  /** Path with the API prefix and the query. */
   readonly path: string;
-  /** A secret; absent: none is sent. */
+  /** The token to send (a secret). Absent: the token of an earlier `givesToken` request, if any. */
   readonly token?: string;
   readonly body?: unknown;
-  /** True when later requests of the list on the same connection use the token of the answer. */
+  /** True if later requests on the same connection use the token in this request's answer. */
   readonly givesToken?: boolean;
 }
 
-/** Connections that each send a list of requests in order, repeatedly. */
+/** A number of connections. Each sends the list of requests in order, repeatedly. */
 export interface Stream {
   readonly connections: number;
   readonly requests: readonly LoadRequest[];
 }
 
-/** The result of a stream. Times (ms) exclude requests that were refused with 503. */
+/** The result of a stream. Latencies (ms) and `perSecond` exclude answers with status 503. */
 export interface StreamResult {
   readonly answers: number;
   readonly perSecond: number;
   readonly p50: number;
   readonly p99: number;
   readonly longest: number;
-  /** Answers by status. */
+  /** Number of answers by status. */
   readonly statuses: Readonly<Record<string, number>>;
-  /** Requests whose connection was lost, and those that waited for longer than a minute. */
+  /** Requests without an answer: the connection was lost, or the time limit of a minute passed. */
   readonly lost: number;
 }
 
-/** Longer than every limit of the server: a request that waits longer hangs. */
+/** Time limit of a request. It exceeds every time limit of the server. */
 const TIMEOUT_SECONDS = 60;
-/** Interval at which the load generator checks its time (ms). */
+/** Interval at which the load generator checks whether its duration has elapsed (ms). */
 const SAMPLE_MS = 100;
 
-/** Sends a stream for a while. Each connection sends its next request when the previous one is answered. */
+/** Runs a closed-loop load: each connection sends its next request after the answer to the previous one. */
 export async function runStream(
   url: string,
   { connections, requests }: Stream,
@@ -56,7 +56,7 @@ export async function runStream(
     timeout: TIMEOUT_SECONDS,
     sampleInt: SAMPLE_MS,
     requests: list,
-    // Each connection begins at another index of the list.
+    // Connections start at different indexes, except where a request needs the token of an earlier answer.
     setupClient: (client) => {
       const first = isOrdered ? 0 : Math.floor((begun++ * list.length) / connections);
       client.setRequests([...list.slice(first), ...list.slice(0, first)]);
@@ -82,7 +82,7 @@ export async function runStream(
     p99: percentile(sorted, 0.99),
     longest: sorted.at(-1) ?? 0,
     statuses,
-    // At the end each connection has one request under way.
+    // When the load ends, each connection has one request in flight.
     lost: Math.max(0, sent - answers - connections),
   };
 }
@@ -109,7 +109,7 @@ function prepared({ method, path, token, body, givesToken }: LoadRequest): autoc
   };
 }
 
-/** The token in an answer; "" without one, so that the next request is refused. */
+/** The token in an answer; "" if there is none, which makes the next request fail. */
 function tokenIn(answer: string): string {
   return /"client_token":"([^"]+)"/.exec(answer)?.[1] ?? "";
 }

@@ -5,9 +5,10 @@ import { basename, join } from "node:path";
 import { findWorkerd } from "../scripts/serve/workerd-config.ts";
 import { median } from "./statistics.ts";
 
+/** Number of writes of the disk probe. */
 const WRITES = 50;
 
-/** One line about the machine, the disk of `directory`, and the programs. */
+/** Describes in one line the machine, the disk of `directory`, and the versions of Node and workerd. */
 export function describeMachine(directory: string): string {
   const [{ model } = { model: "unknown" }] = cpus();
   const workerd = findWorkerd();
@@ -19,13 +20,13 @@ export function describeMachine(directory: string): string {
   ].join("; ");
 }
 
-/** The type of a directory's file system, and whether an ext4 lacks a journal: new files cost much more then. */
+/** The file system type of a directory. Names an ext4 without a journal, where creating files costs far more CPU. */
 function fileSystemOf(directory: string): string {
   const type = execFileSync("df", ["--output=fstype", directory], { encoding: "utf8" }).trim().split("\n").at(-1) ?? "";
   return type === "ext4" && !hasJournal(directory) ? "ext4 without a journal" : type;
 }
 
-/** False when Linux shows the ext4 of a directory and no journal of its device. */
+/** False if the directory is on an ext4 that, according to /proc, has no journal. */
 function hasJournal(directory: string): boolean {
   const { dev } = statSync(directory);
   const major = (dev >> 8) & 0xfff;
@@ -35,7 +36,7 @@ function hasJournal(directory: string): boolean {
   return device === "" || !existsSync(`/proc/fs/ext4/${device}`) || existsSync(`/proc/fs/jbd2/${device}-8`);
 }
 
-/** Median time of a small write with fsync (ms), for which every commit of a database waits. */
+/** Median time of a 4 KiB write with fsync (ms). Every database commit includes such a write. */
 function syncMs(directory: string): number {
   const path = join(directory, "sync-probe");
   const file = openSync(path, "w");

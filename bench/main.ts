@@ -3,21 +3,21 @@ import { join } from "node:path";
 import { runCommand } from "../scripts/local/command-line.ts";
 import { sourceCommit } from "../scripts/local/version.ts";
 import { type BenchCommand, type CaseName, HELP, parseBenchArguments } from "./arguments.ts";
-import type { Bench, CaseFigures, KeptForest, Measured } from "./case.ts";
+import type { Bench, CaseFigures, LargeInstallation, Measured } from "./case.ts";
 import { measureAfterCreations } from "./cases/after-creations.ts";
 import { measureCleanUps, measureDevCleanUps } from "./cases/clean-ups.ts";
 import { measureConsole } from "./cases/console.ts";
 import { measureIncident } from "./cases/incident.ts";
 import { measureLoad } from "./cases/load.ts";
 import { measureOperations } from "./cases/operations.ts";
-import { type KeptFigures, keepFigures, renderCase } from "./figures.ts";
+import { renderCase, type StoredFigures, storeFigures } from "./figures.ts";
 import { describeMachine } from "./machine.ts";
 import { plantForest } from "./seed/forest.ts";
-import { NO_USAGE, newSecrets, passingDirectory, usageOf } from "./servers/serve.ts";
+import { NO_USAGE, newSecrets, temporaryDirectory, usageOf } from "./servers/serve.ts";
 
 interface Case {
   readonly measure: (bench: Bench) => Promise<CaseFigures>;
-  /** Of the numbers of tokens on the command line those that it is measured with; absent: it has tokens of its own. */
+  /** Selects the installation sizes for this case from `--tokens`. Absent: the case creates its own tokens. */
   readonly sizes?: (tokens: readonly number[]) => readonly number[];
 }
 
@@ -33,23 +33,24 @@ const MEASURE: Readonly<Record<CaseName, Case>> = {
   "dev-clean-ups": { measure: measureDevCleanUps },
 };
 
-/** Tokens of one tree, as a share of all of a large installation, and the mean of the other trees. */
+/** Share of a large installation's tokens that is in its largest tree. */
 const LARGEST_SHARE = 0.1;
+/** Mean number of tokens in the other trees. */
 const TREE_TOKENS = 100;
 
 /**
- * Runs the cases that the command line asks for. The figures of each are printed, and kept, when it is over.
+ * Runs the selected cases. Prints the figures of each case when it ends, and stores them with `--write`.
  *
- * @returns the exit code: 1 when a case had no figures; the others have.
+ * @returns the exit code: 1 if a case failed. The remaining cases run nevertheless.
  */
 async function runBench(command: BenchCommand): Promise<number> {
   const { rounds, seconds, loadSeconds, options } = command;
-  const directory = passingDirectory("bench", command.directory);
+  const directory = temporaryDirectory("bench", command.directory);
   const machine = describeMachine(directory);
-  // Read once: the figures that are written change the sources' state.
+  // Read once, because stored figures modify the working tree and thereby the commit's description.
   const about = { date: new Date().toISOString().slice(0, 10), commit: sourceCommit(), machine, options };
   const against = otherServer(command.against);
-  const planted = new Map<number, Promise<KeptForest>>();
+  const planted = new Map<number, Promise<LargeInstallation>>();
   const forestOf = (tokens: number) => {
     const forest = planted.get(tokens) ?? plant(join(directory, `forest-${tokens}`), tokens);
     planted.set(tokens, forest);
@@ -66,12 +67,12 @@ async function runBench(command: BenchCommand): Promise<number> {
       const bench = { directory: data, secrets, rounds, seconds, loadSeconds, tokens, forest, against, say };
       const began = performance.now();
       try {
-        const figures: KeptFigures = { ...about, ...(await measure(bench)) };
+        const figures: StoredFigures = { ...about, ...(await measure(bench)) };
         process.stdout.write(`\n## ${name}\n\n${renderCase(figures)}\n`);
-        if (command.write && figures.tables.length > 0) keepFigures(name, figures);
+        if (command.write && figures.tables.length > 0) storeFigures(name, figures);
       } catch (error) {
         code = 1;
-        say(`${name}: no figures: ${error instanceof Error ? error.message : String(error)}`);
+        say(`${name}: failed without figures: ${error instanceof Error ? error.message : String(error)}`);
       }
       say(`${name}: took ${Math.round((performance.now() - began) / 1000)} s`);
       rmSync(data, { recursive: true, force: true });
@@ -87,9 +88,9 @@ function otherServer(other: BenchCommand["against"]): Measured | null {
   return { url, token: process.env.AGAINST_TOKEN ?? "", usage };
 }
 
-/** A large installation, whose data cases read or copy. */
-async function plant(data: string, tokens: number): Promise<KeptForest> {
-  say(`planting ${tokens} tokens`);
+/** Creates a large installation. */
+async function plant(data: string, tokens: number): Promise<LargeInstallation> {
+  say(`creating an installation with ${tokens} tokens`);
   const secrets = newSecrets();
   const largest = Math.floor(tokens * LARGEST_SHARE);
   const others = tokens - largest;

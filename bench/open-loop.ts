@@ -4,18 +4,18 @@ import { CONNECTIONS } from "./case.ts";
 import { type Client, send } from "./servers/client.ts";
 import { percentile } from "./statistics.ts";
 
-/** Waits of requests at a fixed rate (ms). */
+/** Latencies of requests that were sent at a fixed rate (ms). */
 export interface Waits {
   readonly p50: number;
   readonly p99: number;
   readonly longest: number;
-  /** Requests without a 200. No other figure includes them. */
+  /** Requests that were not answered with 200. The other figures exclude them. */
   readonly failed: number;
 }
 
 /**
- * Looks tokens up at a fixed rate, even while earlier look-ups are unanswered. A wait counts from the moment at which the look-up was due,
- * so a server that stops for a while is charged for all look-ups of that time.
+ * Runs an open-loop load: sends look-ups at a fixed rate, even while earlier ones are unanswered.
+ * A latency starts when the look-up was due, so a pause of the server increases the latency of every look-up due in it.
  */
 export async function lookUpAtRate(
   url: string,

@@ -5,7 +5,7 @@ export interface Spread {
   readonly max: number;
 }
 
-/** The value that a share (0 to 1) of the sorted values does not exceed; 0 for no values. */
+/** The percentile at `share` (0 to 1) by nearest rank; 0 for no values. */
 export function percentile(sorted: Float64Array, share: number): number {
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? 0;
 }
@@ -25,7 +25,8 @@ export function spread(values: readonly number[]): Spread {
 }
 
 /**
- * The ratio of two sides that were measured in turns, round by round, so that a slower moment of the machine slows both sides of a ratio.
+ * The ratio of two alternating measurements, computed for each round.
+ * A temporary slowdown of the machine then affects both sides of a ratio.
  */
 export function pairedRatio(values: readonly number[], references: readonly number[]): Spread {
   const ratios = values.flatMap((value, round) => {

@@ -3,38 +3,42 @@ import { cpSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { inPool } from "../../src/base/parallel.ts";
-import { type Bench, type CaseFigures, type KeptForest, MIB, type Row } from "../case.ts";
+import { type Bench, type CaseFigures, type LargeInstallation, MIB, type Row } from "../case.ts";
 import { lookUpAtRate, type Waits } from "../open-loop.ts";
 import { plantThroughApi } from "../seed/api.ts";
 import type { Forest } from "../seed/forest.ts";
 import { ask, makeToken, member, send } from "../servers/client.ts";
 import { ServeProcess } from "../servers/serve.ts";
 
-/** Work that goes on after its answer. */
+/** A request whose work continues in the background after its answer. */
 interface CleanUp {
   readonly name: string;
   readonly begin: (server: ServeProcess, forest: Forest) => Promise<unknown>;
-  /** A token that must be refused right after the answer. */
+  /** A token that must be invalid as soon as the request is answered. */
   readonly ended?: (forest: Forest) => string | undefined;
 }
 
-/** Trees of one token each that stay, and are looked up. */
-const OTHERS = 16;
-/** Look-ups of a second: a small part of what each server answers alone. */
+/** Number of single-token trees that look-ups read. No clean-up removes them. */
+const WATCHED_TREES = 16;
+/** Look-ups per second: a small fraction of each server's capacity. */
 const RATES = { serve: 150, dev: 50 };
-/** How long they are measured before a clean-up and beside it (s). */
+/** Duration of the look-ups before a clean-up and during it (s). */
 const BEFORE_SECONDS = 10;
 const BESIDE_SECONDS = 15;
-/** Small trees that are revoked one by one, and how many at a time. */
+/** Small trees that are revoked by one request each. */
 const SMALL_TREES = 500;
+/** Concurrent revocations. */
 const PARALLEL = 8;
-/** What came before a clean-up is over when no token goes for so long (ms); its objects are asleep after ten seconds. */
+/**
+ * The previous clean-up has ended when the number of tokens is constant for this time (ms).
+ * It exceeds the 10 s after which idle objects are evicted.
+ */
 const SETTLE_MS = 11_000;
-/** So often that is waited for at most. */
+/** Maximum number of such waits. */
 const SETTLE_ROUNDS = 3;
-/** The p99 of look-ups beside a clean-up, as a ratio to that before. */
-const SLOWER = 2;
-/** What is made under `npm run dev`, through the API: tokens below one, and trees of two tokens of each kind. */
+/** Target: p99 of look-ups during a clean-up as a ratio to the p99 before it. */
+const MAX_P99_RATIO = 2;
+/** The installation under `npm run dev`: tokens in the largest tree, and number of two-token trees of each kind. */
 const DEV_SHAPE = { largest: 2000, trees: 500 };
 
 const CLEAN_UPS: readonly CleanUp[] = [
@@ -60,10 +64,10 @@ const CLEAN_UPS: readonly CleanUp[] = [
     ended: ({ ofLogins }) => ofLogins[0],
   },
 ];
-/** What is measured of `npm run dev`, whose installation is small. */
+/** The clean-ups that are measured under `npm run dev`, whose installation is small. */
 const DEV_CLEAN_UPS = CLEAN_UPS.slice(1, 4);
 
-/** Measures look-ups beside each kind of clean-up of a large installation. */
+/** Measures look-ups during each kind of clean-up of a large installation. */
 export async function measureCleanUps(bench: Bench): Promise<CaseFigures> {
   const kept = await bench.forest();
   const rows: Row[] = [];
@@ -75,16 +79,20 @@ function figuresOf(rows: readonly Row[]): CaseFigures {
   const targets = rows.map((row) => ({
     what: `${row["clean-up"]}, ${row.server}: p99 of look-ups as a ratio to before`,
     got: Number(row["p99 beside"]) / Number(row["p99 before"]),
-    atMost: SLOWER,
+    atMost: MAX_P99_RATIO,
   }));
   return { tables: [rows], targets };
 }
 
-/** Each clean-up has a copy of the installation, since it may go on for longer than it is watched. */
-async function measureOnCopy(bench: Bench, { data, secrets, forest }: KeptForest, cleanUp: CleanUp): Promise<Row> {
+/** Measures one clean-up on a copy of the installation, because its work may outlast the measurement. */
+async function measureOnCopy(
+  bench: Bench,
+  { data, secrets, forest }: LargeInstallation,
+  cleanUp: CleanUp,
+): Promise<Row> {
   const copy = join(bench.directory, "copy");
   cpSync(data, copy, { recursive: true });
-  // Else the system writes the copy to the disk beside what is measured.
+  // Flush now: writeback of the copy would otherwise compete with the server for the disk.
   execFileSync("sync", ["-f", copy]);
   const server = await ServeProcess.start(copy, secrets);
   try {
@@ -95,11 +103,11 @@ async function measureOnCopy(bench: Bench, { data, secrets, forest }: KeptForest
   }
 }
 
-/** Measures look-ups beside clean-ups under `npm run dev`, of what was made through the API. */
+/** Measures look-ups during clean-ups under `npm run dev`. */
 export async function measureDevCleanUps(bench: Bench): Promise<CaseFigures> {
   const server = await ServeProcess.start(join(bench.directory, "dev"), bench.secrets, { script: "dev" });
   try {
-    bench.say("making tokens under npm run dev");
+    bench.say("creating tokens under npm run dev");
     const forest = await plantThroughApi(server, DEV_SHAPE);
     const rows: Row[] = [];
     for (const cleanUp of DEV_CLEAN_UPS) {
@@ -112,6 +120,7 @@ export async function measureDevCleanUps(bench: Bench): Promise<CaseFigures> {
   }
 }
 
+/** Waits until the background work of the previous clean-up has ended. */
 async function settle(server: ServeProcess): Promise<void> {
   let left = Number.NaN;
   for (let round = 0; round < SETTLE_ROUNDS; round++) {
@@ -129,9 +138,9 @@ async function measureBeside(
   forest: Forest,
   { name: what, begin, ended }: CleanUp,
 ): Promise<Row> {
-  bench.say(`${what}, ${name}`);
+  bench.say(`${what}, on npm run ${name}`);
   const others: string[] = [];
-  while (others.length < OTHERS) others.push((await makeToken(server, "create-orphan", { ttl: "24h" })).token);
+  while (others.length < WATCHED_TREES) others.push((await makeToken(server, "create-orphan", { ttl: "24h" })).token);
   const memory = () => server.usage().worker.residentBytes / MIB;
   const lookUp = (seconds: number) => lookUpAtRate(server.url, others, RATES[name], seconds);
   await lookUp(2);
@@ -143,7 +152,7 @@ async function measureBeside(
   const answerMs = performance.now() - began;
   if (ended !== undefined) {
     const { status } = await send({ url: server.url, token: ended(forest) ?? "" }, "GET", "v1/auth/token/lookup-self");
-    if (status !== 403) throw new Error(`${what}: a token that has ended was answered with ${status}`);
+    if (status !== 403) throw new Error(`${what}: the look-up of a revoked token was answered with ${status}`);
   }
   const beside = await lookUp(BESIDE_SECONDS);
   return {
@@ -170,9 +179,9 @@ function named(when: "before" | "beside", { p50, p99, longest, failed }: Waits):
 
 const revoke = (server: ServeProcess, token: string) => ask(server, "POST", "v1/auth/token/revoke", { token });
 
-/** Service tokens that the lists have. */
+/** Number of service tokens in the inventory. */
 async function countTokens(server: ServeProcess): Promise<number> {
-  // Lists are complete when they are read, and counters are not.
+  // Listing applies pending inventory updates; reading the counters does not.
   await ask(server, "GET", "v1/auth/token/accessors?list=true&limit=1");
   const body = await ask(server, "GET", "v1/sys/internal/counters/tokens");
   return Number(member(body, "data", "counters", "service_tokens", "total"));

@@ -4,19 +4,21 @@ import type { Bench, CaseFigures, Row } from "../case.ts";
 import { ServeProcess } from "../servers/serve.ts";
 import { median } from "../statistics.ts";
 
-/** How often each step is done, and how long one may take. */
+/** Measured repetitions of each step. */
 const ROUNDS = 7;
+/** Time limit of one step (ms). */
 const WAIT_MS = 60_000;
-/** How long the console may take (ms): to its first picture, and from an input that needs no call to the next picture. */
+/** Target: time from navigation to the first rendered frame with data (ms). */
 const FIRST_PICTURE_MS = 2000;
+/** Target: time from an input that needs no request to the next frame (ms). */
 const INPUT_MS = 100;
 
-/** What answers a step: the page alone, or the server. */
+/** Whether the page handles a step alone or needs the server. */
 type Answerer = "page" | "server";
-/** Times (ms) of each step. */
+/** Durations of each step (ms). */
 type Times = Map<string, { readonly by: Answerer; readonly taken: number[] }>;
 
-/** Measures the pages of the console in a browser. No figures without a browser on this machine. */
+/** Measures the console in a browser. Returns no figures on a machine without a browser. */
 export async function measureConsole(bench: Bench): Promise<CaseFigures> {
   const executablePath = findBrowser();
   if (executablePath === undefined) {
@@ -28,7 +30,7 @@ export async function measureConsole(bench: Bench): Promise<CaseFigures> {
   const browser = await chromium.launch({ executablePath, args: BROWSER_FLAGS });
   try {
     const times: Times = new Map();
-    // The first round wakes the objects and is not counted.
+    // The first round loads the objects and is not counted.
     for (let round = 0; round <= ROUNDS; round++) await walk(browser, server, round === 0 ? new Map() : times);
     const rows = [...times].map(([step, { by, taken }]): Row => {
       return { step, "answered by": by, "median ms": median(taken), "longest ms": Math.max(...taken) };
@@ -47,12 +49,12 @@ export async function measureConsole(bench: Bench): Promise<CaseFigures> {
   }
 }
 
-/** Opens the console in a new profile, and goes through its pages. */
+/** Opens the console in a new browser profile and visits its pages. */
 async function walk(browser: Browser, { url, token }: ServeProcess, times: Times): Promise<void> {
   const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
   page.setDefaultTimeout(WAIT_MS);
   await page.addInitScript(`sessionStorage.setItem("grove-token", ${JSON.stringify(token)})`);
-  // Times of inputs as the browser itself takes them: until the next picture.
+  // The Event Timing API reports the time from an input to the next frame.
   await page.addInitScript(`
     globalThis.inputs = [];
     new PerformanceObserver((list) => inputs.push(...list.getEntries().map(({ duration }) => duration)))
@@ -69,7 +71,7 @@ async function walk(browser: Browser, { url, token }: ServeProcess, times: Times
     await picture(page, shown);
     note(step, "server", performance.now() - start);
   };
-  /** Notes the longest time from an input to its picture. The browser does not report what took less than 16 ms. */
+  /** Records the longest time from an input to its frame. The browser does not report times below 16 ms. */
   const input = async (step: string, act: () => Promise<unknown>) => {
     await page.evaluate("inputs.length = 0");
     await act();
@@ -95,7 +97,7 @@ async function walk(browser: Browser, { url, token }: ServeProcess, times: Times
     await page.getByRole("heading", { level: 1, name: "auth/aws/" }).waitFor();
   });
   const into = (address: RegExp) => async () => {
-    // The largest area can be that of all trees without a name.
+    // The largest area may stand for all unnamed trees together; it can't be opened.
     await page.locator("[data-area]:not(.frame, .hue-rest)").first().click();
     await page.waitForURL(address);
   };
@@ -107,7 +109,7 @@ async function walk(browser: Browser, { url, token }: ServeProcess, times: Times
   await page.close();
 }
 
-/** Waits until it is there and has been painted. */
+/** Waits until an element exists and the browser has painted a frame with it. */
 async function picture(page: Page, selector: string): Promise<void> {
   await page.locator(selector).first().waitFor();
   await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");

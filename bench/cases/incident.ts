@@ -4,20 +4,21 @@ import { ask, member, text } from "../servers/client.ts";
 import { ServeProcess } from "../servers/serve.ts";
 import { median } from "../statistics.ts";
 
-/** Measured answers of each question; one before them wakes the objects. */
+/** Measured answers to each query. One unmeasured answer before them loads the objects. */
 const ANSWERS = 7;
-/** Target: time until a dry run answers with its number, or that it continues to count (ms). */
+/** Target: time until a dry run answers with its count, or with a job that continues to count (ms). */
 const DRY_RUN_MS = 2000;
-const LOOK_MS = 200;
+/** Interval of polls for the end of the job (ms). */
+const POLL_MS = 200;
 
-/** The times of sequential answers. */
+/** Latencies of sequential requests, and the last answer. */
 interface Timed {
   readonly row: Row;
   readonly medianMs: number;
   readonly last: unknown;
 }
 
-/** Measures questions of an operator in an incident: lists, searches, groups, and the dry run of a revocation of all tokens. */
+/** Measures queries for incident response: lists, searches, groups, and the dry run of revoking all tokens. */
 export async function measureIncident(bench: Bench): Promise<CaseFigures> {
   const { data, secrets } = await bench.forest();
   const server = await ServeProcess.start(data, secrets);
@@ -30,7 +31,7 @@ export async function measureIncident(bench: Bench): Promise<CaseFigures> {
       const { row } = await timed(server, () => ask(server, "GET", `v1/sys/tokens${path}`));
       rows.push({ question, tokens, ...row });
     }
-    bench.say("dry run of all tokens");
+    bench.say("dry run of revoking all tokens");
     const dryRun = await measureDryRun(server);
     const what = `dry run of ${bench.tokens} tokens: median of its answers, ms`;
     return {
@@ -43,7 +44,7 @@ export async function measureIncident(bench: Bench): Promise<CaseFigures> {
   }
 }
 
-/** The questions, and their addresses below `sys/tokens`. */
+/** The queries, and their paths below `sys/tokens`. */
 async function questionsTo(server: ServeProcess): Promise<Record<string, string>> {
   const page = member(await ask(server, "GET", "v1/sys/tokens?limit=1"), "data", "tokens");
   const middle = text(page, "0", "accessor").slice(4, 20);
@@ -58,12 +59,12 @@ async function questionsTo(server: ServeProcess): Promise<Record<string, string>
   };
 }
 
-/** Measures dry runs of a revocation of all tokens, and follows the last one until its number is exact. */
+/** Measures dry runs of revoking all tokens, then polls one job until its count is exact. */
 async function measureDryRun(server: ServeProcess): Promise<{ readonly row: Row; readonly medianMs: number }> {
   const body = { created_before: new Date().toISOString(), dry_run: true };
   const dryRun = async () => member(await ask(server, "POST", "v1/sys/tokens/revoke", body), "data");
   const jobOf = (answer: unknown) => `v1/sys/tokens/jobs/${text(answer, "job")}`;
-  // Jobs run one at a time, so each is stopped before the next.
+  // Only one job can run at a time, so each is stopped before the next.
   const { medianMs, last, row } = await timed(server, dryRun, async (answer) => {
     if (member(answer, "job") !== undefined) await ask(server, "POST", `${jobOf(answer)}/stop`);
   });
@@ -74,10 +75,10 @@ async function measureDryRun(server: ServeProcess): Promise<{ readonly row: Row;
   const path = jobOf(await dryRun());
   let job: unknown;
   do {
-    await pause(LOOK_MS);
+    await pause(POLL_MS);
     job = member(await ask(server, "GET", path), "data");
   } while (member(job, "state") === "counting");
-  if (member(job, "state") !== "counted") throw new Error(`the count ended as ${member(job, "state")}`);
+  if (member(job, "state") !== "counted") throw new Error(`the job ended in the state ${member(job, "state")}`);
   return {
     medianMs,
     row: {
@@ -90,7 +91,7 @@ async function measureDryRun(server: ServeProcess): Promise<{ readonly row: Row;
   };
 }
 
-/** @param after runs after each answer, and is not measured. */
+/** @param after runs after each answer; it is not measured. */
 async function timed(
   server: ServeProcess,
   answer: () => Promise<unknown>,
@@ -111,7 +112,7 @@ async function timed(
     for (const name of ["worker", "gateway"] as const) cpu[name] += used[name].cpuSeconds - before[name].cpuSeconds;
   }
   const medianMs = median(times);
-  // The system counts CPU in hundredths of a second, so the mean is more exact than a median.
+  // /proc reports CPU time in units of 10 ms, so a mean over all answers is more precise than a median.
   const ms = (seconds: number) => (seconds * 1000) / ANSWERS;
   const row = {
     "median ms": medianMs,

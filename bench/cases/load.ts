@@ -5,27 +5,32 @@ import { type Client, makeToken } from "../servers/client.ts";
 import { ServeProcess, withTmpfsServer } from "../servers/serve.ts";
 import { median } from "../statistics.ts";
 
-/** Targets: longest wait of a served request (ms), and p99 as a ratio to p50. */
+/** Target: longest latency of a request that is not answered with 503 (ms). */
 const LONGEST_MS = 1000;
-const TAIL = 10;
-/** Target: memory in the last sixth of the load, as a ratio to the second sixth, when caches have filled. */
-const STEADY = 1.15;
+/** Target: p99 as a ratio to p50. */
+const MAX_TAIL_RATIO = 10;
+/**
+ * Target: memory in the last sixth of the load as a ratio to the second sixth.
+ * Caches fill in the first sixth, so later growth suggests a leak.
+ */
+const MAX_GROWTH = 1.15;
 
-/** Longest load on the other server (s). A longer one could only let its memory grow, to the advantage of Grove. */
+/** Longest load on the other server (s). A longer load could only increase its memory, which would favour Grove. */
 const OTHER_SECONDS = 120;
 
-/** The load on a tmpfs, as a part of the whole time, and at most (s). It shows the disk's share of the waits. */
-const TMPFS_SHARE = 5;
+/** Divisor of the load's duration for the run on a tmpfs. That run shows how much of the latency is disk I/O. */
+const TMPFS_DIVISOR = 5;
+/** Longest load on a tmpfs (s). */
 const MAX_TMPFS_SECONDS = 60;
 
 const AT_THE_END = "MiB at the end";
 
-/** Sends a mixed load at saturation to Grove, to Grove on a tmpfs, and to the other server if there is one. */
+/** Runs a saturating mixed load on Grove, on Grove with a tmpfs, and on the other server if there is one. */
 export async function measureLoad(bench: Bench): Promise<CaseFigures> {
   const { against, loadSeconds } = bench;
   const grove = await ServeProcess.start(`${bench.directory}/load`, bench.secrets);
   const own = await loadOn(bench, "Grove", grove, loadSeconds).finally(() => grove.stop());
-  const tmpfsSeconds = Math.ceil(Math.min(loadSeconds / TMPFS_SHARE, MAX_TMPFS_SECONDS));
+  const tmpfsSeconds = Math.ceil(Math.min(loadSeconds / TMPFS_DIVISOR, MAX_TMPFS_SECONDS));
   const inMemory = await withTmpfsServer(async (server) => {
     return server && (await loadOn(bench, "Grove on a tmpfs", server, tmpfsSeconds));
   });
@@ -81,9 +86,13 @@ async function loadOn(bench: Bench, name: string, server: Measured, seconds: num
     {
       what: "mixed load: p99 as a ratio to p50",
       got: Math.max(...results.map(({ p50, p99 }) => p99 / p50)),
-      atMost: TAIL,
+      atMost: MAX_TAIL_RATIO,
     },
-    { what: "mixed load: memory at the end as a ratio to after the first third", got: late / early, atMost: STEADY },
+    {
+      what: "mixed load: memory at the end as a ratio to after the first third",
+      got: late / early,
+      atMost: MAX_GROWTH,
+    },
   ];
   return {
     streams: rows,
@@ -98,7 +107,7 @@ async function loadOn(bench: Bench, name: string, server: Measured, seconds: num
   };
 }
 
-/** Look-ups and renewals, whole lives of tokens in one tree and of trees, and requests that are refused. */
+/** The streams of the mixed load: look-ups, renewals, token life cycles in one tree and in new trees, and errors. */
 async function mixture(root: Client): Promise<Record<string, Stream>> {
   const plain = { ttl: "24h", policies: ["default"] };
   const services: string[] = [];

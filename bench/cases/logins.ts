@@ -5,21 +5,21 @@ import type { LoadRequest } from "../load.ts";
 import { ask, type Client } from "../servers/client.ts";
 import { ACCOUNT, type LocalCloud, mountMethod, REGION, startCloud } from "../servers/cloud.ts";
 
-/** A kind of login. */
+/** A login method and its requests. */
 export interface LoginKind {
   readonly name: string;
   readonly requests: readonly LoadRequest[];
-  /** Target: CPU of the Worker for one login (us). */
+  /** Target: CPU time of the Worker per login (us). */
   readonly atMost?: number;
 }
 
-/** Instances that log in repeatedly. */
+/** Number of instances that log in repeatedly. */
 const INSTANCES = 32;
-/** Signed requests that all logins share, each signed in another second within ten minutes. */
+/** Number of distinct signed requests, one for each second of ten minutes. */
 const SIGNATURES = 600;
 const TOKEN = { token_policies: "default", token_ttl: "1h" };
 
-/** Starts a cloud and prepares logins of each kind. */
+/** Starts a fake cloud and prepares the requests of each login method. */
 export async function loginRequests(root: Client): Promise<{ kinds: LoginKind[]; stop(): Promise<void> }> {
   const cloud = await startCloud(root);
   const kinds = [
@@ -36,12 +36,12 @@ async function byDocument(root: Client, { cloud, signer }: LocalCloud, type: str
   await ask(root, "POST", `v1/auth/cloud/role/${type}`, role);
   return Array.from({ length: INSTANCES }, () => {
     const { pkcs7 } = signer.sign(documentOf(cloud.world.addInstance(ACCOUNT, REGION)));
-    // The same nonce each time, as for logins of one instance.
+    // Repeated logins of one instance must present the same nonce.
     return login("cloud", { role: type, pkcs7, nonce: "bench" });
   });
 }
 
-/** Requests signed in different seconds: one signature is good for a hundred logins. */
+/** Prepares requests signed in different seconds, because the server accepts one signature for 100 logins only. */
 async function bySignedRequest(root: Client, { cloud }: LocalCloud): Promise<LoadRequest[]> {
   const user = cloud.world.addUser(ACCOUNT, "signed");
   const role = { auth_type: "iam", bound_iam_principal_arn: userArn(user), ...TOKEN };

@@ -15,7 +15,7 @@ import { ServeProcess, withTmpfsServer } from "../servers/serve.ts";
 import { median, pairedRatio } from "../statistics.ts";
 import { loginRequests } from "./logins.ts";
 
-/** The operations, with their targets: CPU of a request as a ratio to the other server's. */
+/** The operations and their targets: CPU time per request as a ratio to the other server's. */
 const RATIOS = [
   ["look-up of one token", 0.9],
   ["look-up of 64 trees", 0.45],
@@ -29,15 +29,15 @@ const RATIOS = [
 type Operation = (typeof RATIOS)[number][0];
 type Requests = readonly LoadRequest[];
 
-/** Operations that wait for the disk, and are measured on a tmpfs too. */
+/** Operations that wait for the disk. They are also measured on a tmpfs. */
 const WRITES: ReadonlySet<Operation> = new Set(["creation of a child", "renewal", "creation of an orphan"]);
-/** Target: CPU of the Worker for an orphan, as a ratio to a bare new object. */
-const BESIDE_BARE = 1.2;
+/** Target: CPU time of the Worker per orphan as a ratio to a bare new object. */
+const BARE_RATIO = 1.2;
 
-/** Trees of "look-up of 64 trees". */
+/** Number of trees in the operation "look-up of 64 trees". */
 const TREES = 64;
 
-/** Measures each operation in turns with a tmpfs and the other server, where there are such, and then logins. */
+/** Measures each operation on Grove, alternately with Grove on a tmpfs and the other server if present; then logins. */
 export async function measureOperations(bench: Bench): Promise<CaseFigures> {
   const grove = await ServeProcess.start(`${bench.directory}/operations`, bench.secrets);
   const logins = await loginRequests(grove);
@@ -84,7 +84,7 @@ async function measureInTurns(bench: Bench, grove: Measured, inMemory: Measured 
       rows.push({ operation: "a bare new object", ...figuresOf(bareSamples) });
       const worker = (of: readonly Sample[]) => of.map(({ workerMicros }) => workerMicros);
       const got = pairedRatio(worker(samples), worker(bareSamples)).median;
-      targets.push({ what: `${name}: CPU of the Worker beside a bare new object`, got, atMost: BESIDE_BARE });
+      targets.push({ what: `${name}: CPU of the Worker beside a bare new object`, got, atMost: BARE_RATIO });
     }
     return { rows, targets };
   } finally {
@@ -92,7 +92,7 @@ async function measureInTurns(bench: Bench, grove: Measured, inMemory: Measured 
   }
 }
 
-/** Measures several servers in turns, round by round. The first round warms up compilers and caches and is not counted. */
+/** Measures several servers alternately in each round. Discards the first round, which fills the caches. */
 async function inTurns(
   bench: Bench,
   name: string,
@@ -104,7 +104,7 @@ async function inTurns(
     for (const [at, side] of sides.entries()) {
       if (side === null) continue;
       const again = (error: unknown) => {
-        bench.say(`measured once more: ${error}`);
+        bench.say(`a measurement failed and is repeated: ${error}`);
         return measure(side[0], side[1], bench.seconds);
       };
       const sample = await measure(side[0], side[1], bench.seconds).catch(again);
@@ -140,7 +140,7 @@ function cpuOf({ workerMicros, gatewayMicros }: Sample): number {
   return workerMicros + gatewayMicros;
 }
 
-/** The requests of every operation, with tokens made for them. */
+/** Creates the necessary tokens and returns the requests of every operation. */
 async function requestsFor(root: Client): Promise<Record<Operation, Requests>> {
   const plain = { ttl: "24h", policies: ["default"] };
   const { token } = await makeToken(root, "create-orphan", plain);

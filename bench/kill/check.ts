@@ -2,12 +2,12 @@ import { inPool } from "../../src/base/parallel.ts";
 import { type Client, member, type Reply, send, TEAMS } from "../servers/client.ts";
 import { readNumber } from "./actions/numbers.ts";
 import { type Entry, expectedOf, type Kind, type Ledger, mayContain } from "./ledger.ts";
-import type { Kept } from "./writer.ts";
+import type { WriterTokens } from "./writer.ts";
 
-/** Requests in flight. */
+/** Concurrent requests. */
 export const PARALLEL = 16;
 
-/** Asks the server whether something exists; undefined for any other answer. */
+/** Asks the server whether an object exists. Returns undefined for an unexpected answer. */
 type Probe = (root: Client, id: string) => Promise<boolean | undefined>;
 
 const lookUpSelf: Probe = async ({ url }, id) => {
@@ -18,11 +18,11 @@ const PROBES: Readonly<Record<Kind, Probe>> = {
   token: lookUpSelf,
   "login token": lookUpSelf,
   "role token": lookUpSelf,
-  "passing token": lookUpSelf,
+  "short-lived token": lookUpSelf,
   "batch token": lookUpSelf,
   async lease(root, id) {
     const answer = await send(root, "POST", "v1/sys/leases/lookup", { lease_id: id });
-    // A lease whose revocation failed permanently is still shown, with the error.
+    // The server still shows a lease whose revocation failed permanently, with `revoke_error`.
     return isAlive(answer, 400) && member(answer.body, "data", "revoke_error") === undefined;
   },
   "wrapped answer": async (root, id) => isAlive(await send(root, "POST", "v1/sys/wrapping/lookup", { token: id }), 400),
@@ -33,12 +33,12 @@ const PROBES: Readonly<Record<Kind, Probe>> = {
     isAlive(await send(root, "GET", `v1/auth/cloud/identity-accesslist/${id}`), 404),
 };
 
-/** Compares `entries` and all numbers with the server. Returns a sentence for each that differs from what was answered. */
+/** Compares `entries` and all numbers with the server. Returns a message for each difference from the ledger. */
 export async function findBroken(
   root: Client,
   ledger: Ledger,
   entries: readonly Entry[],
-  kept: ReadonlyMap<string, Kept>,
+  kept: ReadonlyMap<string, WriterTokens>,
 ): Promise<string[]> {
   await readBack(root, ledger);
   const broken: string[] = [];
@@ -46,13 +46,15 @@ export async function findBroken(
     const expected = expectedOf(entry);
     if (expected === "unknown") return;
     const found = await PROBES[entry.kind](root, entry.id);
-    if (found === undefined) broken.push(`whether a ${entry.kind} is there gets no clear answer`);
+    if (found === undefined) broken.push(`the look-up of a ${entry.kind} has an unexpected answer`);
     else if (found !== (expected === "alive")) broken.push(`a ${entry.kind} that must be ${expected} is not`);
   });
   await inPool([...ledger.numbers], PARALLEL, async ([name, number]) => {
     const found = await readNumber(root, name, kept);
     if (!mayContain(number, found)) {
-      broken.push(`${name}: ${found} is there, ${number.answered} was answered, ${number.sent} sent`);
+      broken.push(
+        `${name}: stored value ${found}, last answered write ${number.answered}, last sent write ${number.sent}`,
+      );
     }
     number.sent = found;
     number.answered = found;
@@ -61,8 +63,9 @@ export async function findBroken(
 }
 
 /**
- * Reads back the writes without an answer. None is under way any more, so what is found now must not change later. In the order of the
- * ledger, because a missing token says nothing while the end of its parent is unknown.
+ * Resolves entries in the state "sent" by reading them from the server.
+ * The result is final: the server has restarted, so no such request is in flight.
+ * Parents come first, because the end of a parent may be the reason that a token is missing.
  */
 async function readBack(root: Client, ledger: Ledger): Promise<void> {
   for (const entry of ledger.entries) {
@@ -73,6 +76,7 @@ async function readBack(root: Client, ledger: Ledger): Promise<void> {
   }
 }
 
+/** Interprets the status of a look-up: true for 200, false for `otherwise`, undefined for any other status. */
 function isAlive({ status }: Reply, otherwise: number): boolean | undefined {
   return status === 200 ? true : status === otherwise ? false : undefined;
 }

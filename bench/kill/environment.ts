@@ -3,30 +3,30 @@ import { listenAt } from "../../gateway/server.ts";
 import { ask, type Client, TEAMS } from "../servers/client.ts";
 import { ACCOUNT, type LocalCloud, startCloud } from "../servers/cloud.ts";
 
-/** The organization of the teams. */
+/** The organization that contains the teams. */
 export const ORGANIZATION = "kill";
-/** The role of the cloud method by which instances log in. */
+/** The role of `auth/cloud` that instances use to log in. */
 export const LOGIN_ROLE = "machine";
-/** The policy of tokens that make batch tokens. */
-export const PASSING_POLICY = "passing";
+/** The policy of tokens that create batch tokens. */
+export const BATCH_CREATOR_POLICY = "batch-creator";
 
-/** How a target answers a revocation: with success, first with a refusal, or always with a refusal. */
-export const TEMPERS = ["willing", "slow", "refusing"] as const;
+/** How a target answers revocations: with success, with success after one 503, or always with 400. */
+export const TARGET_KINDS = ["willing", "slow", "refusing"] as const;
 
-/** Services around the server, which outlive it. */
+/** Services that the server calls. They keep running when the server is killed. */
 export interface Environment extends LocalCloud {
   readonly engine: Engine;
 }
 
-/** A service that revokes secrets of leases. */
+/** A secrets engine, which revokes the secrets of leases. */
 export interface Engine {
-  /** Ids of the leases whose revocation it was asked for, with any answer. */
+  /** Ids of the leases whose revocation was requested, whatever the answer. */
   readonly asked: ReadonlySet<string>;
-  /** The URL that a lease names for its revocation. */
-  target(temper: (typeof TEMPERS)[number]): string;
+  /** The revocation URL to register with a lease. */
+  target(targetKind: (typeof TARGET_KINDS)[number]): string;
 }
 
-/** Starts the services, and makes on the server what all writers share. */
+/** Starts the services. Creates the roles, policies and the organization that all writers share. */
 export async function startEnvironment(root: Client): Promise<Environment> {
   const cloud = await startCloud(root);
   const role = { auth_type: "vm", bound_account_id: ACCOUNT, token_policies: "default", token_ttl: "24h" };
@@ -34,7 +34,7 @@ export async function startEnvironment(root: Client): Promise<Environment> {
   const attributes = { name: ORGANIZATION, email: "kill@example.com" };
   await ask(root, "POST", `${TEAMS}/organizations`, { data: { type: "organizations", attributes } });
   const policy = 'path "auth/token/*" { capabilities = ["create", "update", "read"] }';
-  await ask(root, "POST", `v1/sys/policies/acl/${PASSING_POLICY}`, { policy });
+  await ask(root, "POST", `v1/sys/policies/acl/${BATCH_CREATOR_POLICY}`, { policy });
 
   const asked = new Set<string>();
   const server = createServer((request, response) => {
@@ -51,7 +51,7 @@ export async function startEnvironment(root: Client): Promise<Environment> {
   if (!bound.ok) throw new Error(`the engine can't listen: ${bound.error}`);
   return {
     ...cloud,
-    engine: { asked, target: (temper) => `http://127.0.0.1:${bound.value}/${temper}` },
+    engine: { asked, target: (targetKind) => `http://127.0.0.1:${bound.value}/${targetKind}` },
     async stop() {
       server.close().closeAllConnections();
       await cloud.stop();

@@ -6,9 +6,10 @@ import { PARALLEL } from "./check.ts";
 import { type Environment, ORGANIZATION } from "./environment.ts";
 import { type Entry, expectedOf, type Ledger } from "./ledger.ts";
 
-/** Longest wait for promised work (ms). A revocation that several kills interrupted is retried after minutes. */
-const MAX_UPDATE_DELAY_MS = 300_000;
-const LOOK_MS = 1_000;
+/** Time limit for background work (ms). A revocation that several kills interrupted is retried after minutes. */
+const MAX_WAIT_MS = 300_000;
+/** Interval of polls (ms). */
+const POLL_MS = 1_000;
 
 /** Parameters of the checks at the end of a run. */
 export interface Finish {
@@ -17,27 +18,27 @@ export interface Finish {
   readonly environment: Environment;
 }
 
-/** Waits until all work that continues after its answer has ended. Returns a sentence for each part that has not. */
+/** Waits until all background work has ended. Returns a message for each part that has not. */
 export async function waitForPromises(finish: Finish): Promise<string[]> {
   const { root, ledger } = finish;
-  const until = performance.now() + MAX_UPDATE_DELAY_MS;
+  const until = performance.now() + MAX_WAIT_MS;
   const settled = async (open: (finish: Finish) => Promise<string[]>): Promise<string[]> => {
     for (;;) {
       const left = await open(finish);
       if (left.length === 0 || performance.now() > until) return left;
-      await pause(LOOK_MS);
+      await pause(POLL_MS);
     }
   };
-  // A running tidy may have passed an object that changed later, so a second run follows.
+  // A running tidy may have processed an object before its last change, so a second run is necessary.
   const open = await settled(runningTidy);
   await send(root, "POST", "v1/auth/token/tidy");
-  // When no update names the first token of an allocated tree, its shard asks the tree a minute later.
+  // If the update with the first token of a new tree was lost, the shard asks the tree for it after a minute.
   for (const work of [runningTidy, openLeases, unlistedTokens]) open.push(...(await settled(work)));
   for (const entry of ledger.entries) if (entry.ending === "promised") entry.ending = "answered";
   return open;
 }
 
-/** Ended leases whose revocation was not sent, and leases that outlive their token. */
+/** Finds ended leases whose revocation was not sent, and leases that still exist although their token has ended. */
 async function openLeases({ root, ledger, environment }: Finish): Promise<string[]> {
   const given = await ask(root, "GET", "v1/sys/leases?type=irrevocable&limit=none");
   const leases = member(given, "data", "leases");
@@ -49,23 +50,24 @@ async function openLeases({ root, ledger, environment }: Finish): Promise<string
       open.push("a lease has ended and its revocation was not sent");
     }
   }
-  // Also leases whose registration had no answer: their path names the holder.
+  // This includes leases whose registration was not answered: their path identifies the holder.
   const [above = "", stem = ""] = LEASE_FOLDER.split("/");
   await inPool(await names(root, `v1/sys/leases/lookup/${above}/`), PARALLEL, async (folder) => {
     const holder = ledger.entries[Number(folder.slice(stem.length, -1))];
     if (!holder || !hasEnded(holder)) return;
     const path = `${above}/${folder}`;
     const left = (await names(root, `v1/sys/leases/lookup/${path}`)).filter((name) => !irrevocable.has(path + name));
-    if (left.length > 0) open.push("a lease is left of a token that has ended");
+    if (left.length > 0) open.push("a lease still exists although its token has ended");
   });
   return open;
 }
 
 async function runningTidy({ root }: Finish): Promise<string[]> {
   const status = await ask(root, "GET", "v1/auth/token/tidy-status");
-  return member(status, "data", "state") === "running" ? ["a run of tidy does not end"] : [];
+  return member(status, "data", "state") === "running" ? ["a tidy run does not end"] : [];
 }
 
+/** Finds living tokens that the list of accessors lacks. */
 async function unlistedTokens({ root, ledger }: Finish): Promise<string[]> {
   const listed = new Set(await names(root, "v1/auth/token/accessors"));
   return ledger.entries.flatMap((entry) => {
@@ -74,25 +76,25 @@ async function unlistedTokens({ root, ledger }: Finish): Promise<string[]> {
   });
 }
 
-/** Compares the ledger with the list of teams, and with the revocations that the engine received. */
+/** Compares the ledger with the list of teams and with the revocations that the secrets engine received. */
 export async function findWrongLists({ root, ledger, environment }: Finish): Promise<string[]> {
   const teams = await teamIds(root);
   return ledger.entries.flatMap((entry) => {
     const expected = expectedOf(entry);
     if (entry.kind === "lease" && expected === "alive" && environment.engine.asked.has(entry.id)) {
-      return ["the revocation of a lease was sent without a request for it"];
+      return ["the revocation of a lease was sent although nothing ended the lease"];
     }
     if (entry.kind !== "team" || expected === "unknown" || teams.has(entry.id) === (expected === "alive")) return [];
     return [`a team that is ${expected} is ${expected === "alive" ? "not listed" : "listed"}`];
   });
 }
 
-/** True for an ended entry, and for one whose end was promised. */
+/** True if an entry has ended or the server has promised its end. */
 function hasEnded(entry: Entry): boolean {
   return entry.ending === "promised" || expectedOf(entry) === "dead";
 }
 
-/** The keys of a list; none without a list. */
+/** The keys of a list; empty if the list does not exist. */
 async function names(root: Client, path: string): Promise<string[]> {
   return texts((await send(root, "GET", `${path}?list=true`)).body, "data", "keys");
 }

@@ -1,9 +1,8 @@
-/** Kinds of entries. */
 export type Kind =
   | "token"
   | "login token"
   | "role token"
-  | "passing token"
+  | "short-lived token"
   | "batch token"
   | "lease"
   | "wrapped answer"
@@ -13,39 +12,40 @@ export type Kind =
   | "access-list entry";
 
 /**
- * The state of an ending.
- * - "sent": requested without an answer; it is read back after the next start.
- * - "adrift": as "sent", for work that continues after its answer, so no later read is final.
- * - "promised": an answer said that it will happen.
- * - "answered": it has happened.
+ * The state of the request that ends an entry (revocation, deletion or replacement).
+ * - "none": no such request was sent.
+ * - "sent": not answered. The entry is read from the server after the next start.
+ * - "sent in background": not answered, for work that continues after its answer. A later read is not final.
+ * - "promised": answered, but the work continues in the background.
+ * - "answered": answered and complete.
  */
-type Ending = "none" | "sent" | "adrift" | "promised" | "answered";
+type Ending = "none" | "sent" | "sent in background" | "promised" | "answered";
 
-/** Something whose creation the server has answered. */
+/** An object whose creation the server has answered with success. */
 export interface Entry {
   readonly kind: Kind;
-  /** The text of a token, the id of a lease, or a name. */
+  /** The text of a token (a secret), the id of a lease, or a name. */
   readonly id: string;
-  /** The entry with which it ends. */
+  /** The entry whose end also ends this one; null if there is none. */
   readonly parent: Entry | null;
   /** Its index in the ledger. */
   readonly number: number;
   /** The accessor of a token; "" for other kinds. */
   readonly accessor: string;
   ending: Ending;
-  /** It ends alone: its children become orphans. */
+  /** True if the ending does not include children, which become orphans. */
   alone: boolean;
 }
 
-/** A growing number on the server. Its value must lie between the last answered and the last sent one. */
+/** An increasing number on the server. The stored value must be between the last answered and the last sent one. */
 export interface LedgerNumber {
   sent: number;
   answered: number;
 }
 
-/** Everything that answers of the server have promised. A kill must break none of it. */
+/** Records every success that the server has answered. A kill must not undo any of them. */
 export class Ledger {
-  /** In the order of the answers, so each comes after its parent. */
+  /** In the order of the answers, so an entry comes after its parent. */
   readonly entries: Entry[] = [];
   readonly numbers = new Map<string, LedgerNumber>();
   /** Unexpected answers. */
@@ -59,7 +59,7 @@ export class Ledger {
     return entry;
   }
 
-  /** The number with this name, 0 at first. */
+  /** The number with this name. A new one is 0. */
   number(name: string): LedgerNumber {
     const known = this.numbers.get(name) ?? { sent: 0, answered: 0 };
     this.numbers.set(name, known);
@@ -68,8 +68,8 @@ export class Ledger {
 }
 
 /**
- * The state that an entry must have after a restart. It ends with every ancestor, up to a token that ended without its children.
- * "unknown" when no answer decides.
+ * The state that an entry must have after a restart: "unknown" if it depends on a request without a final answer.
+ * An entry ends with any of its ancestors, except those above a token that was revoked without its children.
  */
 export function expectedOf(entry: Entry): "alive" | "dead" | "unknown" {
   let unknown = false;
@@ -80,14 +80,14 @@ export function expectedOf(entry: Entry): "alive" | "dead" | "unknown" {
     if (at.ending === "answered" && !isCut) return "dead";
     if (at.ending === "answered") break;
     if (!isCut) unknown = true;
-    // It is open whether the parent still counts, which matters only when the parent is not alive.
+    // It is unknown whether the entry was detached from its ancestors. That matters only if one of them is not alive.
     else if (at.parent && expectedOf(at.parent) !== "alive") return "unknown";
     else break;
   }
   return unknown ? "unknown" : "alive";
 }
 
-/** True when a found value is possible. */
+/** True if the stored value `found` is consistent with the answers. */
 export function mayContain({ sent, answered }: LedgerNumber, found: number): boolean {
   return found >= answered && found <= sent;
 }

@@ -2,7 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { type NotRun, readWords, runCommand } from "../../scripts/local/command-line.ts";
 import { err, ok, type Result } from "../../src/base/result.ts";
 import { type Client, makeToken } from "../servers/client.ts";
-import { newSecrets, passingDirectory, ServeProcess } from "../servers/serve.ts";
+import { newSecrets, ServeProcess, temporaryDirectory } from "../servers/serve.ts";
 import { NUMBER_ACTIONS, USES } from "./actions/numbers.ts";
 import { LEASE_ACTIONS, LOGIN_ACTIONS, OTHER_ACTIONS, TEAM_ACTIONS } from "./actions/others.ts";
 import { TOKEN_ACTIONS } from "./actions/tokens.ts";
@@ -11,27 +11,28 @@ import { findDamage } from "./damage.ts";
 import { startEnvironment } from "./environment.ts";
 import { findWrongLists, waitForPromises } from "./finish.ts";
 import { type Entry, Ledger } from "./ledger.ts";
-import { type Action, Choices, type Kept, Writer } from "./writer.ts";
+import { type Action, Choices, Writer, type WriterTokens } from "./writer.ts";
 
 const HELP = `Usage: npm run bench:kill -- [options]
 
-Kills npm run serve (kill -9) at random moments of writes of all kinds (tokens, leases, logins, teams, policies, wrapped
-answers, tidy), again and again, and looks after each start whether everything that was answered is still so. At the end
-the revocation of every lease that has ended must have been sent to its engine, and the databases must be whole.
+Kills the processes of npm run serve with SIGKILL at random times during writes (tokens, leases, logins, teams,
+policies, wrapped answers, tidy). Restarts the server after each kill and checks that every answered write is still
+stored. At the end, checks that the revocation of every ended lease was sent to its secrets engine, and that no database
+is damaged.
 
-  --rounds N   kills (default 50)
-  --minutes M  no further kill after this (default 10); the end takes a few more
-  --seed TEXT  repeats the same random choices (default: by the clock; printed)
-  --dir DIR    where the data are kept (default the system's temporary directory)
-  --help       this text
+  --rounds N   number of kills (default 50)
+  --minutes M  time limit for starting another round (default 10); the final checks take a few minutes more
+  --seed TEXT  seed of the random choices, to repeat a run (default: derived from the clock, and printed)
+  --dir DIR    parent directory for the data (default: the system's temporary directory)
+  --help       prints this text
 
-A kill of the processes is not a power cut: what the operating system has taken over reaches the disk.
+This does not simulate a power failure: data that the operating system has accepted still reach the disk.
 `;
 
-/** What the command line asks for. */
+/** The parsed command line. */
 interface KillCommand {
   readonly rounds: number;
-  /** No round begins later. */
+  /** No round starts after this time (minutes). */
   readonly minutes: number;
   readonly seed: string;
   readonly directory: string | undefined;
@@ -45,12 +46,13 @@ const ACTIONS: readonly [Action, ...Action[]] = [
   ...OTHER_ACTIONS,
   ...NUMBER_ACTIONS,
 ];
+/** Concurrent writers. */
 const WRITERS = 8;
-/** Tokens that are made first, so that each shard of the list of accessors has some. */
+/** Tokens created before the first round, so that each accessor shard lists some. */
 const FIRST_TOKENS = 200;
-/** Latest moment of a kill after writing began (ms). */
+/** Longest time from the start of writing to the kill (ms). */
 const MAX_WRITING_MS = 3_000;
-/** Older entries that each round checks again; the end checks all. */
+/** Older entries that each round checks again. The final check covers all entries. */
 const OLDER_SAMPLE = 200;
 
 const say = (line: string): void => console.error(`bench:kill: ${line}`);
@@ -65,33 +67,33 @@ function parseKillArguments(argv: readonly string[]): Result<KillCommand, NotRun
   if (!flags.ok) return flags;
   const { seed, dir: directory } = flags.value.values;
   const [rounds, minutes] = [Number(flags.value.values.rounds), Number(flags.value.values.minutes)];
-  if (!(rounds >= 1) || !(minutes > 0)) return err("--rounds and --minutes take numbers");
+  if (!(rounds >= 1) || !(minutes > 0)) return err("--rounds takes a number of at least 1, --minutes a number above 0");
   return ok({ rounds, minutes, seed, directory });
 }
 
-/** Counts of equal names. */
+/** Counts equal names. */
 function counted(names: readonly string[]): [string, number][] {
   const counts = new Map<string, number>();
   for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
   return [...counts];
 }
 
-/** Writes, kills, and starts again; after every start all answers must still hold. */
+/** Runs the rounds and the final checks. A round writes, kills the server, restarts it and checks the ledger. */
 async function kill({ seed, directory, ...most }: KillCommand): Promise<number> {
   say(`seed ${seed}`);
   const choices = new Choices(seed);
-  const data = passingDirectory("kill", directory);
+  const data = temporaryDirectory("kill", directory);
   const secrets = newSecrets();
   const until = performance.now() + most.minutes * 60_000;
   const ledger = new Ledger();
   const broken: string[] = [];
 
   let server = await ServeProcess.start(data, secrets);
-  // Every server listens at the address of the first one.
+  // Restarted servers use the address of the first one.
   const root: Client = { url: server.url, token: server.token };
   const flags = ["--listen", root.url.replace("http://", "")];
   const environment = await startEnvironment(root);
-  const kept = new Map<string, Kept>();
+  const kept = new Map<string, WriterTokens>();
   const writers: Writer[] = [];
   for (let number = 0; number < WRITERS; number++) {
     const name = `writer-${number}`;
@@ -119,10 +121,10 @@ async function kill({ seed, directory, ...most }: KillCommand): Promise<number> 
     const fresh = ledger.entries.slice(before);
     broken.push(...(await findBroken(root, ledger, [...sample(ledger.entries, choices), ...fresh], kept)));
     broken.push(...ledger.surprises.splice(0));
-    say(`round ${rounds} of ${most.rounds}: killed ${victim} after ${fresh.length} new things`);
+    say(`round ${rounds} of ${most.rounds}: killed ${victim} after ${fresh.length} creations`);
   }
 
-  say("waiting for everything that goes on after its answer");
+  say("waiting for background work to end");
   const finish = { root, ledger, environment };
   broken.push(...(await waitForPromises(finish)));
   broken.push(...(await findBroken(root, ledger, ledger.entries, kept)));
@@ -136,21 +138,22 @@ async function kill({ seed, directory, ...most }: KillCommand): Promise<number> 
 /**
  * Prints the result and returns the exit code.
  *
- * @param revocations leases whose revocation the engine received. @param broken a sentence for each broken promise.
+ * @param revocations number of leases whose revocation the secrets engine received.
+ * @param broken a message for each difference from the ledger.
  */
 function report(rounds: number, ledger: Ledger, revocations: number, broken: readonly string[]): number {
   for (const [line, count] of counted(broken)) say(`BROKEN: ${line} (${count} times)`);
   const made = counted(ledger.entries.map((entry) => entry.kind)).map(([kind, count]) => `${count} of kind "${kind}"`);
   const changes = [...ledger.numbers.values()].reduce((sum, { answered }) => sum + answered, 0);
-  const verdict = broken.length === 0 ? "no answer was lost" : `${broken.length} answers were lost`;
+  const verdict = broken.length === 0 ? "no answer was lost" : `${broken.length} checks failed`;
   process.stdout.write(`${rounds} kills: ${verdict}\n`);
-  process.stdout.write(`made: ${made.join(", ")}; ${changes} changes of other things\n`);
-  process.stdout.write(`${revocations} revocations of leases were sent\n`);
+  process.stdout.write(`created: ${made.join(", ")}; ${changes} updates of numbers\n`);
+  process.stdout.write(`the secrets engine received revocations of ${revocations} leases\n`);
   return broken.length === 0 ? 0 : 1;
 }
 
-/** Makes the three tokens of one writer. */
-async function keptTokens(root: Client, ledger: Ledger): Promise<Kept> {
+/** Creates the three long-lived tokens of one writer. */
+async function keptTokens(root: Client, ledger: Ledger): Promise<WriterTokens> {
   const long = { ttl: "700h", policies: ["root"] };
   const maker = await makeToken(root, "create-orphan", long);
   return {

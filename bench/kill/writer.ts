@@ -2,31 +2,33 @@ import { type Client, type Json, type SendOptions, send, text } from "../servers
 import type { Environment } from "./environment.ts";
 import { type Entry, expectedOf, type Kind, type Ledger } from "./ledger.ts";
 
-/** Writers choose among the newest entries of a kind. */
+/** Writers choose from this many newest entries of a kind. */
 const NEWEST = 20;
-/** Statuses that promise nothing: the server is down. */
+/** Statuses that count as no answer, because the server is down. */
 const NO_ANSWERS = new Set([502, 503, 504]);
 
-/** Thrown when a request has no answer: the writer stops until the next start. */
+/** Thrown when a request has no answer. The writer then stops until the next round. */
 export class NoAnswer extends Error {}
 
-/** Tokens of one writer for the whole run. */
-export interface Kept {
-  /** Holds the cubbyhole and makes children. */
+/** The tokens that one writer keeps for the whole run. */
+export interface WriterTokens {
+  /** The parent of new tokens. Its cubbyhole stores a number. */
   readonly maker: Entry;
+  /** A token with limited uses (a secret). */
   readonly counted: string;
+  /** The token that is renewed repeatedly (a secret). */
   readonly renewed: string;
 }
 
-/** Token and headers of a request that differ from root's. */
+/** Options of a request, with its token. Absent: the root token. */
 interface RequestOptions extends SendOptions {
   readonly token?: string;
 }
 
-/** One thing that a writer does. Throws NoAnswer. */
+/** One operation of a writer. Throws NoAnswer. */
 export type Action = (writer: Writer) => Promise<void>;
 
-/** An action that ends one of the newest entries of a kind, if there is one. */
+/** Builds an action that ends one of the newest living entries of a kind, if there is one. */
 export function ending(
   kind: Kind,
   ask: (writer: Writer, entry: Entry) => Promise<Json>,
@@ -38,23 +40,23 @@ export function ending(
   };
 }
 
-/** Sends writes and records in the ledger what was sent and answered. */
+/** Sends writes, and records requests and answers in the ledger. */
 export class Writer {
   readonly name: string;
-  readonly kept: Kept;
+  readonly kept: WriterTokens;
   readonly environment: Environment;
   readonly choices: Choices;
-  /** The token role whose tokens are revoked together; null until the next one is written. */
+  /** The current token role, whose tokens are revoked together. Null: a new role is necessary. */
   role: string | null = null;
-  /** Tokens whose leases were revoked by prefix; they get no new leases, which the walk may or may not meet. */
-  readonly walked = new Set<Entry>();
+  /** Tokens whose leases were revoked by prefix. They get no new leases: the revocation may or may not include them. */
+  readonly prefixRevoked = new Set<Entry>();
   readonly #root: Client;
   readonly #ledger: Ledger;
   readonly #own = new Map<Kind, Entry[]>();
 
   constructor(
     name: string,
-    given: { root: Client; kept: Kept; environment: Environment; ledger: Ledger; choices: Choices },
+    given: { root: Client; kept: WriterTokens; environment: Environment; ledger: Ledger; choices: Choices },
   ) {
     this.name = name;
     this.kept = given.kept;
@@ -64,7 +66,7 @@ export class Writer {
     this.#ledger = given.ledger;
   }
 
-  /** Runs random actions until one has no answer or `stopped` is true. */
+  /** Runs random actions until a request has no answer or `stopped` returns true. */
   async write(actions: readonly [Action, ...Action[]], stopped: () => boolean): Promise<void> {
     try {
       while (!stopped()) await this.choices.pick(actions)(this);
@@ -73,10 +75,10 @@ export class Writer {
     }
   }
 
-  /** Sends a request, as root by default. Throws NoAnswer without an answer, and for a status that promises nothing. */
+  /** Sends a request. Throws NoAnswer unless it succeeds, and records an unexpected status in the ledger. */
   async ask(method: string, path: string, body?: unknown, options: RequestOptions = {}): Promise<Json> {
     const client = { url: this.#root.url, token: options.token ?? this.#root.token };
-    // The connection ends with the server.
+    // A kill of the server breaks the connection.
     const reply = await send(client, method, path, body, options).catch(() => null);
     if (reply && reply.status < 300) return reply.body;
     if (reply && !NO_ANSWERS.has(reply.status)) {
@@ -85,31 +87,31 @@ export class Writer {
     throw new NoAnswer();
   }
 
-  /** Records a creation. */
+  /** Records an answered creation. */
   made(kind: Kind, id: string, parent: Entry | null, accessor = ""): Entry {
     const entry = this.#ledger.created(kind, id, parent, accessor);
     this.#own.set(kind, [...(this.#own.get(kind) ?? []), entry]);
     return entry;
   }
 
-  /** Records the token in an answer. */
+  /** Records the token in the answer to its creation. */
   madeToken(kind: Kind, answer: Json, parent: Entry | null): Entry {
     return this.made(kind, text(answer, "auth", "client_token"), parent, text(answer, "auth", "accessor"));
   }
 
-  /** A new name. */
+  /** A new, random name. */
   newName(): string {
     return `${this.name}-${this.choices.below(2 ** 32).toString(36)}`;
   }
 
-  /** Ends entries by one request. Its answer means that they have ended, or will end (`promised`). */
+  /** Ends entries with one request. The answer means that they have ended; with `promised`, that they will end. */
   async end(
     entries: readonly Entry[],
     ask: () => Promise<Json>,
     how: { readonly alone?: boolean; readonly promised?: boolean } = {},
   ): Promise<Json> {
     for (const entry of entries) {
-      entry.ending = how.promised ? "adrift" : "sent";
+      entry.ending = how.promised ? "sent in background" : "sent";
       entry.alone = how.alone ?? false;
     }
     const answer = await ask();
@@ -117,7 +119,7 @@ export class Writer {
     return answer;
   }
 
-  /** Increments a number. */
+  /** Increments a number of this writer and writes it with `ask`. */
   async count(what: string, ask: (next: number) => Promise<Json>): Promise<void> {
     const number = this.#ledger.number(`${this.name} ${what}`);
     const next = number.sent + 1;
@@ -140,7 +142,7 @@ export class Writer {
   }
 }
 
-/** Random choices that the same seed repeats. They are not secret. */
+/** A seeded pseudorandom generator. Not for secrets. */
 export class Choices {
   #state = 0x811c9dc5;
 
@@ -148,7 +150,7 @@ export class Choices {
     for (let i = 0; i < seed.length; i++) this.#state = Math.imul(this.#state ^ seed.charCodeAt(i), 0x01000193);
   }
 
-  /** A whole number from 0 to below `end` (mulberry32). */
+  /** A random integer from 0 up to, but not including, `end` (mulberry32). */
   below(end: number): number {
     this.#state = (this.#state + 0x6d2b79f5) | 0;
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);

@@ -4,8 +4,8 @@ import { type Checks, createToken, must, repeated, tokenWith } from "./check.ts"
 import type { Subject } from "./subject.ts";
 
 /**
- * Backups and restores over the network. What a deployment that is being restored takes and refuses is shown by
- * test/workers/backup/restore.test.ts, the seals of parts and runs by test/workers/backup/export.test.ts.
+ * Attacks on backup and restore over HTTP. test/workers/backup/restore.test.ts covers a server that is being restored,
+ * and test/workers/backup/export.test.ts covers the seals of parts and runs.
  */
 export const BACKUPS: Checks = {
   async "3 guesses at the init token, at a restore"(subject) {
@@ -15,10 +15,10 @@ export const BACKUPS: Checks = {
     });
     const isRefused = statuses.every((status, at) => (at < 10 ? status === 400 || status === 403 : status === 429));
     must(isRefused, `answered ${statuses.join(", ")}`);
-    return "429 after ten in a minute";
+    return "429 after ten guesses in a minute";
   },
 
-  async "3 a restore over a server that is in use"(subject) {
+  async "3 a restore over an initialized server"(subject) {
     const { head, part } = await backUp(subject);
     for (const [path, body] of [
       ["begin", head],
@@ -28,20 +28,20 @@ export const BACKUPS: Checks = {
       await subject.answers(400, "POST", `sys/restore/${path}`, { token: "", body });
     }
     await subject.answers(200, "GET", "auth/token/lookup-self");
-    return "400; everything is as it was";
+    return "400; nothing is changed";
   },
 
-  async "3 a page of another site begins a restore"(subject) {
+  async "3 a restore requested by another site's page"(subject) {
     for (const headers of [{ Origin: "https://evil.example" }, { "Sec-Fetch-Site": "cross-site" }]) {
       for (const path of ["begin", "part", "finish"]) {
         const options = { token: "", headers, body: {}, from: "127.0.0.6" };
         await subject.answers(403, "POST", `sys/restore/${path}`, options);
       }
     }
-    return "403, before anything is done";
+    return "403 before any change";
   },
 
-  async "3 a backup by a token that may not make one"(subject) {
+  async "3 a backup by a token without sudo"(subject) {
     const policy = 'path "sys/backup/*" { capabilities = ["create", "update"] }';
     for (const token of [(await createToken(subject, {})).token, await tokenWith(subject, "half-backup", policy)]) {
       await subject.answers(403, "POST", "sys/backup/part", { token, body: {} });
@@ -49,7 +49,7 @@ export const BACKUPS: Checks = {
     return "403: it needs sudo";
   },
 
-  async "3 a run of another time, of too many parts"(subject) {
+  async "3 a backup with a forged run or too many parts"(subject) {
     const { run } = (await backUp(subject)).head;
     const later = run.replace(/^\d+/, (began) => String(Number(began) + 1));
     for (const body of [
@@ -58,10 +58,10 @@ export const BACKUPS: Checks = {
     ]) {
       await subject.answers(400, "POST", "sys/backup/seal", { body });
     }
-    return "400: the name of a run is sealed, its parts are bounded";
+    return "400: the run is sealed, the number of parts is limited";
   },
 
-  async "3 what a backup holds in the clear"(subject) {
+  async "3 plaintext secrets in a backup"(subject) {
     const { token } = await createToken(subject, { policies: ["default"] });
     const value = "in-a-cubbyhole-only";
     await subject.call("POST", "cubbyhole/mine", { token, body: { value } });
@@ -69,10 +69,10 @@ export const BACKUPS: Checks = {
     const stored = gunzipSync(Buffer.from(content, "base64")).toString();
     must(stored.includes("cubbyhole"), "the tree of the token is not in the first part");
     for (const secret of [token, subject.root, value]) must(!stored.includes(secret), "a secret is in it");
-    return "no token and no value";
+    return "no token and no value is in plaintext";
   },
 
-  async "3 a large body for a server that is not restored"(subject) {
+  async "3 a large restore part for an initialized server"(subject) {
     const content = gzipSync(Buffer.alloc(64 * 2 ** 20)).toString("base64");
     await subject.answers(400, "POST", "sys/restore/part", {
       token: "",
@@ -80,11 +80,11 @@ export const BACKUPS: Checks = {
     });
     const large = { number: 0, seal: "", content: "A".repeat(4 * 2 ** 20) };
     await subject.answers(413, "POST", "sys/restore/part", { token: "", body: large });
-    return "413, and nothing is decompressed";
+    return "400 or 413, without decompression";
   },
 };
 
-/** The first part of a backup, and its head as if it was the only one. */
+/** Makes a backup of one part. Returns the part and the head that matches it. */
 async function backUp(subject: Subject) {
   const part = await subject.answers(200, "POST", "sys/backup/part", { body: {} });
   const run = text(part.body, "data", "run");

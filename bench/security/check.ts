@@ -3,38 +3,38 @@ import { listenAt } from "../../gateway/server.ts";
 import { type Json, type MadeToken, makeToken, type Reply, text } from "../servers/client.ts";
 import type { Subject } from "./subject.ts";
 
-/** Attacks by their names. Each returns how it was refused or recorded, and throws when it works. */
+/** Attacks by name. An attack returns how the server refused or recorded it, and throws if it succeeded. */
 export type Checks = Readonly<Record<string, (subject: Subject) => Promise<string>>>;
 
-/** Ends an attack as one that works, unless something is so. */
+/** Throws unless `isSo` is true, which reports the attack as successful. */
 export function must(isSo: boolean, otherwise: string): void {
   if (!isSo) throw new Error(otherwise);
 }
 
-/** A new token, by the root token. */
+/** Creates a token with the root token. */
 export function createToken(subject: Subject, fields: Json, endpoint = "create-orphan"): Promise<MadeToken> {
   return makeToken(subject.client, endpoint, { policies: ["default"], ttl: "1h", ...fields });
 }
 
-/** A new token with a policy of its own, which is written first, and with others. */
+/** Writes a policy and creates a token with it and with `others`. */
 export async function tokenWith(subject: Subject, name: string, policy: string, ...others: string[]): Promise<string> {
   await subject.call("POST", `sys/policies/acl/${name}`, { body: { policy } });
   return (await createToken(subject, { policies: [name, ...others] })).token;
 }
 
-/** The statuses of the same request, sent several times, one after the other. */
+/** Sends requests sequentially and returns their statuses. */
 export async function repeated(times: number, send: (at: number) => Promise<Reply>): Promise<number[]> {
   const statuses: number[] = [];
   while (statuses.length < times) statuses.push((await send(statuses.length)).status);
   return statuses;
 }
 
-/** The id of the entity of a token; "" for none. */
+/** The entity id of a token; "" if it has none. */
 export async function entityOf(subject: Subject, token: string): Promise<string> {
   return text((await subject.call("GET", "auth/token/lookup-self", { token })).body, "data", "entity_id");
 }
 
-/** Starts an HTTP server on a free port of an address, gives its URL to `work`, and stops it afterwards. */
+/** Runs `work` with the URL of an HTTP server on a free port of the address `host`. */
 export async function withServer<T>(
   host: string,
   onRequest: (path: string) => void,
@@ -45,7 +45,7 @@ export async function withServer<T>(
     response.writeHead(204).end();
   });
   const bound = await listenAt(server, { host, port: 0 });
-  if (!bound.ok) throw new Error(`${host} can't be listened at: ${bound.error}`);
+  if (!bound.ok) throw new Error(`can't listen on ${host}: ${bound.error}`);
   try {
     return await work(`http://${host}:${bound.value}/`);
   } finally {

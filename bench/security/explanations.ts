@@ -1,9 +1,9 @@
 import { text } from "../servers/client.ts";
 import { type Checks, createToken, must, repeated } from "./check.ts";
 
-/** What explanations, lists of refused logins and filters of tokens could say to those who ask. */
+/** Attempts to obtain information from access explanations, lists of refused logins and token filters. */
 export const EXPLANATIONS: Checks = {
-  async "3 an explanation of another token"(subject) {
+  async "3 an access explanation for another token"(subject) {
     const policy = 'path "kept/*" { capabilities = ["read"] }';
     await subject.call("POST", "sys/policies/acl/of-another", { body: { policy } });
     const { accessor } = await createToken(subject, { policies: ["of-another"] });
@@ -13,19 +13,19 @@ export const EXPLANATIONS: Checks = {
       body: { accessor, path: "kept/x" },
     });
     const own = await subject.answers(200, "POST", "sys/explain/access-self", { token, body: { path: "kept/x" } });
-    must(!JSON.stringify(own.body).includes("of-another"), "it names a policy of another token");
-    return "403; of its own policies alone";
+    must(!JSON.stringify(own.body).includes("of-another"), "the explanation names a policy of another token");
+    return "403; a token sees only its own policies";
   },
 
-  async "3 an explanation that costs no use"(subject) {
+  async "3 an access explanation without using up a use"(subject) {
     const { token } = await createToken(subject, { num_uses: 2 });
     const ask = () => subject.call("POST", "sys/explain/access-self", { token, body: { path: "kept/x" } });
     const statuses = await repeated(3, ask);
     must(statuses.join() === "200,200,403", `answered ${statuses.join(", ")}`);
-    return "each costs one";
+    return "each explanation costs one use";
   },
 
-  async "3 texts of strangers among refused logins"(subject) {
+  async "3 client texts in the list of refused logins"(subject) {
     await subject.call("POST", "sys/auth/refusing", { body: { type: "jwt" } });
     const body = { role_type: "jwt", user_claim: "sub", bound_subject: "x", policies: "default" };
     const { status: written } = await subject.call("POST", "auth/refusing/role/web", { body });
@@ -39,13 +39,13 @@ export const EXPLANATIONS: Checks = {
     const listed = await subject.call("GET", "auth/refusing/explain/refused");
     const shown = JSON.stringify(listed.body);
     must(listed.status === 200 && shown.includes("first_time"), "no refusal is listed");
-    must(!shown.includes("made-up") && !shown.includes(claims), "a text of the client is kept");
+    must(!shown.includes("made-up") && !shown.includes(claims), "the list contains a text of the client");
     const { token } = await createToken(subject, {});
     await subject.answers(403, "GET", "auth/refusing/explain/refused", { token });
-    return "counted by check, without their texts";
+    return "counted by failed check, without client texts";
   },
 
-  async "3 a token as any field of a filter"(subject) {
+  async "3 a token as the value of a filter"(subject) {
     const { token } = await createToken(subject, {});
     for (const [name, value] of [
       ["display_name", `${token}*`],
@@ -58,9 +58,9 @@ export const EXPLANATIONS: Checks = {
       must(!JSON.stringify(refused.body).includes(token), "the refusal repeats the token");
     }
     const jobs = JSON.stringify((await subject.call("GET", "sys/tokens/jobs")).body);
-    must(!jobs.includes(token), "a job keeps the token");
+    must(!jobs.includes(token), "a job stores the token");
     const found = await subject.call("POST", "sys/tokens/find", { body: { token } });
     must(text(found.body, "data", "accessor") !== "", "sys/tokens/find does not know it");
-    return "400; nothing is kept";
+    return "400; the token is not stored";
   },
 };

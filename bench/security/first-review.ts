@@ -3,14 +3,14 @@ import { setTimeout as pause } from "node:timers/promises";
 import { text } from "../servers/client.ts";
 import { type Checks, createToken as create, entityOf, must, tokenWith, withServer } from "./check.ts";
 
-/** What the first review of Grove's security found and can be tried from outside, in its order. */
+/** Attacks of the first security review that can be tried over the network, in the order of the review. */
 export const FIRST_REVIEW: Checks = {
-  async "1 a client that hangs up leaves no trace"(subject) {
+  async "1 an unlogged request by a client that disconnects"(subject) {
     await create(subject, {}, "create-orphan");
     const path = "sys/leases/revoke-prefix/auth/token/create-orphan";
     const head = `PUT /v1/${path} HTTP/1.1\r\nHost: grove\r\nX-Vault-Token: ${subject.root}\r\nContent-Length: 2\r\n\r\n{}`;
     const has = (type: string) => subject.lines().some((line) => line.type === type && line.path === path);
-    // A request that is cut before the gateway has read it never arrived. A busy machine reads later.
+    // A request is lost if the connection closes before the gateway reads it, so try longer delays on a busy machine.
     for (const delayMs of [4, 8, 16, 32, 64, 128, 256]) {
       const socket = connect({ host: "127.0.0.1", port: subject.port }).on("error", () => {});
       socket.write(head);
@@ -19,9 +19,9 @@ export const FIRST_REVIEW: Checks = {
       await pause(500);
       if (has("request") || has("response")) break;
     }
-    await subject.until("the line of the answer", () => has("response"));
-    must(has("request"), "no line before the act");
-    return "on record, before and after";
+    await subject.until("the log line of the response", () => has("response"));
+    must(has("request"), "no log line before the operation");
+    return "logged before and after the operation";
   },
 
   async "2 a document of thousands of elements"(subject) {
@@ -40,10 +40,10 @@ export const FIRST_REVIEW: Checks = {
       const { body } = await subject.answers(400, "POST", "auth/docs/login", login);
       must(JSON.stringify(body).includes(reason), `answered ${JSON.stringify(body)}`);
     }
-    return "400: elements are counted, after the role is asked for";
+    return "400: the role is checked first, the elements are limited";
   },
 
-  async "3 half bodies silence the gateway"(subject) {
+  async "3 incomplete bodies that block the gateway"(subject) {
     const sockets: Socket[] = [];
     try {
       for (const [count, announced, sent] of [
@@ -65,10 +65,10 @@ export const FIRST_REVIEW: Checks = {
     } finally {
       for (const socket of sockets) socket.destroy();
     }
-    return "another client's sys/health answers all through it";
+    return "sys/health answers another client throughout";
   },
 
-  async "4 the log does not say who and what"(subject) {
+  async "4 actor and target missing from the audit log"(subject) {
     const { accessor } = await create(subject, { display_name: "who" });
     await subject.answers(204, "POST", "auth/token/revoke-accessor", { body: { accessor } });
     const hashed = await subject.call("POST", "sys/audit-hash/any", { body: { input: "who" } });
@@ -77,23 +77,23 @@ export const FIRST_REVIEW: Checks = {
     await subject.until("the issued accessor", () => lines().includes(`"response":{"auth":{"accessor":"${accessor}"`));
     await subject.until("the target's accessor", () => lines().includes(`"target_accessor":"${accessor}"`));
     must(lines().includes(`"display_name":"${hash}"`), "the fields of the request are not found by their hash");
-    return "on record: issued and target accessor, fields by hash";
+    return "logged: issued and target accessor, fields by hash";
   },
 
-  async "5 a token made root, a role widened in the database"(subject) {
+  async "5 a token and a role widened in the database"(subject) {
     const { token } = await create(subject, { ttl: "24h" });
     await subject.call("POST", "auth/token/roles/narrow", { body: { allowed_policies: ["default"] } });
     const widened = `UPDATE roles SET value = replace(value, '["default"]', '["admin"]')`;
     await subject.rewrite("TokenRoles", "roles", widened);
     await subject.answers(400, "POST", "auth/token/create/narrow", { body: { policies: ["admin"] } });
     const raised = `UPDATE tokens SET record = replace(record, '["default"]', '["root"]') WHERE record LIKE '%["default"]%'`;
-    must((await subject.rewrite("TokenTree", "tokens", raised)) > 0, "there was nothing to change");
+    must((await subject.rewrite("TokenTree", "tokens", raised)) > 0, "no row was changed");
     await subject.answers(403, "GET", "sys/auth", { token });
-    await subject.until("the line about tampering", () => subject.lines().some(({ type }) => type === "tampering"));
-    return "refused, and on record as tampering";
+    await subject.until("the log line about tampering", () => subject.lines().some(({ type }) => type === "tampering"));
+    return "refused, and logged as tampering";
   },
 
-  async "6 a denied role tag is forgotten"(subject) {
+  async "6 a denied role tag accepted again after tidy"(subject) {
     await subject.call("POST", "sys/auth/tags", { body: { type: "aws", config: { max_lease_ttl: "1s" } } });
     const role = { auth_type: "ec2", bound_account_id: "123456789012", role_tag: "Grove" };
     await subject.call("POST", "auth/tags/role/web", { body: role });
@@ -108,7 +108,7 @@ export const FIRST_REVIEW: Checks = {
     return "still denied after tidy";
   },
 
-  async "7 a lease id made from an accessor"(subject) {
+  async "7 a lease id derived from an accessor"(subject) {
     const { token, accessor } = await create(subject, {});
     const lease_id = `auth/token/create-orphan/h${Buffer.from(accessor, "base64url").toString("hex")}`;
     await subject.answers(400, "POST", "sys/leases/lookup", { body: { lease_id } });
@@ -117,7 +117,7 @@ export const FIRST_REVIEW: Checks = {
     return "400: no such lease";
   },
 
-  async "9 a disabled entity's token lives on"(subject) {
+  async "9 the token of a disabled entity"(subject) {
     const role = { allowed_entity_aliases: "someone", allowed_policies: "default" };
     await subject.call("POST", "auth/token/roles/named", { body: role });
     const { token } = await create(subject, { entity_alias: "someone" }, "create/named");
@@ -129,7 +129,7 @@ export const FIRST_REVIEW: Checks = {
     return "403 within POLICY_CACHE_SECONDS";
   },
 
-  async "10 a denied path or value in another spelling"(subject) {
+  async "10 alternative spellings of a denied path or value"(subject) {
     const policy = `
     path "auth/docs/*" { capabilities = ["create", "read", "update", "delete", "list"] }
     path "auth/docs/identity-accesslist/*" { capabilities = ["deny"] }
@@ -146,7 +146,7 @@ export const FIRST_REVIEW: Checks = {
     return "403 in every spelling";
   },
 
-  async "11 the directory holds what the tree compares"(subject) {
+  async "11 full token verifiers in the custom id directory"(subject) {
     await create(subject, { id: "chosen-for-the-check" });
     const lengths: unknown[] = [];
     await subject.betweenStarts("CustomIds", "custom_ids", (database) => {
@@ -154,8 +154,8 @@ export const FIRST_REVIEW: Checks = {
         lengths.push(length);
     });
     const isHalf = lengths.length > 0 && lengths.every((length) => length === 16);
-    must(isHalf, `the directory's keys have ${lengths.join(", ") || "no"} characters`);
-    return "8 bytes, which the tree does not compare";
+    must(isHalf, `lengths of the directory's keys: ${lengths.join(", ") || "no keys"}`);
+    return "the directory stores 8 bytes that do not verify a token";
   },
 
   async "12 a lease target in the private network"(subject) {
@@ -177,7 +177,7 @@ export const FIRST_REVIEW: Checks = {
         },
       );
     }
-    must(!asked.has("127.0.0.2"), "an address that is not on the list was called");
-    return "400: only hosts of --allow-private-host are taken, and called";
+    must(!asked.has("127.0.0.2"), "the server called an address that is not allowed");
+    return "400: only hosts of --allow-private-host are accepted";
   },
 };

@@ -7,8 +7,8 @@ import { STORAGE_WRITER } from "./storage-writer.ts";
 import { Subject } from "./subject.ts";
 
 /**
- * Attacks a server that it starts with `npm run serve`, in the ways that reviews once found to work, and prints what came of
- * each. Ends with 1 when one works again.
+ * Starts a server as `npm run serve` does, and repeats the attacks that security reviews found to succeed once.
+ * Prints the result of each. The exit code is 1 if an attack succeeds.
  */
 const subject = await Subject.start();
 let broken = 0;

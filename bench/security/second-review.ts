@@ -7,12 +7,13 @@ import { slowReaders } from "./slow-readers.ts";
 import { TRUSTED_PROXY } from "./subject.ts";
 
 /**
- * What the second review found and can be tried from outside, in its order. Packages without a hash are looked for by
- * test/unit/scripts/lockfile.test.ts, withdrawn keys of an issuer that is down by test/unit/methods/jwt/keys.test.ts.
+ * Attacks of the second security review that can be tried over the network, in the order of the review.
+ * test/unit/scripts/lockfile.test.ts covers packages without a hash.
+ * test/unit/methods/jwt/keys.test.ts covers withdrawn keys of an unavailable issuer.
  */
 export const SECOND_REVIEW: Checks = {
-  "2.1 four addresses that do not read": slowReaders,
-  async "2.3 a forwarded address that can't be read"(subject) {
+  "2.1 four addresses that read responses slowly": slowReaders,
+  async "2.3 an invalid forwarded address"(subject) {
     const role = { orphan: true, token_bound_cidrs: [`${TRUSTED_PROXY}/32`, "203.0.113.0/24"] };
     await subject.call("POST", "auth/token/roles/of-the-proxy", { body: role });
     const { token } = await createToken(subject, {}, "create/of-the-proxy");
@@ -22,10 +23,10 @@ export const SECOND_REVIEW: Checks = {
       const options = { token, headers: { "X-Forwarded-For": forwarded }, from: TRUSTED_PROXY };
       await subject.answers(readable.includes(forwarded) ? 200 : 403, "GET", "auth/token/lookup-self", options);
     }
-    return "403: the client is unknown, not the proxy";
+    return "403: not treated as the address of the proxy";
   },
 
-  async "2.6 a page of another site calls sys/init"(subject) {
+  async "2.6 sys/init requested by another site's page"(subject) {
     for (const headers of [
       { Origin: "https://evil.example" },
       { Origin: "null" },
@@ -35,10 +36,10 @@ export const SECOND_REVIEW: Checks = {
       await subject.answers(403, "POST", "sys/init", { token: "", headers, body: {} });
     }
     await subject.answers(400, "POST", "sys/init", { token: "", body: {} });
-    return "403, before anything is done";
+    return "403 before any change";
   },
 
-  async "2.7 a denied path in its other spelling"(subject) {
+  async "2.7 alternative spellings of a denied path"(subject) {
     const policy = `
     path "sys/*" { capabilities = ["create", "read", "update", "delete", "list", "sudo"] }
     path "sys/policies/acl/kept" { capabilities = ["deny"] }
@@ -60,8 +61,8 @@ export const SECOND_REVIEW: Checks = {
       await subject.answers(403, method, path, { token, ...(method === "POST" && { body: {} }) });
     }
     const own = await subject.call("POST", "sys/capabilities-self", { token, body: { path: "sys/policy/kept" } });
-    must(JSON.stringify(own.body.capabilities) === '["deny"]', "sys/capabilities-self answers something else");
-    return "403 in every spelling, and sys/capabilities-self says deny";
+    must(JSON.stringify(own.body.capabilities) === '["deny"]', "sys/capabilities-self does not answer deny");
+    return "403 in every spelling; sys/capabilities-self answers deny";
   },
 
   async "2.8 a forwarded host without a gateway"(subject) {
@@ -69,12 +70,12 @@ export const SECOND_REVIEW: Checks = {
     const headers = { "X-Forwarded-Host": "evil.example", "X-Forwarded-Proto": "https" };
     const { body, headers: answered } = await subject.call("GET", path, { token: "", headers });
     must(!JSON.stringify(body).includes("evil.example"), `the issuer is ${String(body.issuer)}`);
-    must(answered["cache-control"] === "no-store", `the document may be kept: ${answered["cache-control"]}`);
-    // The network's side, where no gateway removes the headers, is in test/unit/wire/request.test.ts.
-    return "not believed, and no cache keeps the document";
+    must(answered["cache-control"] === "no-store", `the document may be cached: ${answered["cache-control"]}`);
+    // test/unit/wire/request.test.ts covers a deployment without a gateway that removes the headers.
+    return "ignored; the document is not cached";
   },
 
-  async "2.9 a misspelled filter, a token among the filters"(subject) {
+  async "2.9 a misspelled filter, a token as a filter"(subject) {
     const { token, accessor } = await createToken(subject, { display_name: "kept" });
     for (const body of [
       { mount: "auth/token/", dislpay_name: "nothing", dry_run: false, expected_count: 1_000_000 },
@@ -86,12 +87,12 @@ export const SECOND_REVIEW: Checks = {
     await subject.answers(400, "GET", "sys/tokens?polcy=root");
     await subject.answers(200, "GET", "auth/token/lookup-self", { token });
     const jobs = JSON.stringify((await subject.call("GET", "sys/tokens/jobs")).body);
-    must(!jobs.includes(token), "a job keeps a token in clear");
-    must(!JSON.stringify(subject.lines()).includes(token), "the log has a token in clear");
-    return "400 that names the parameter; nothing is revoked or kept";
+    must(!jobs.includes(token), "a job stores a plaintext token");
+    must(!JSON.stringify(subject.lines()).includes(token), "the log contains a plaintext token");
+    return "400 with the parameter's name; nothing is revoked or stored";
   },
 
-  async "2.10 a claim by the name of an entity"(subject) {
+  async "2.10 an entity name as a reserved claim"(subject) {
     for (const [status, template] of [
       [400, '{"a": "{{identity.entity.metadata}}"}'],
       [204, "{ {{identity.entity.name}}: 1 }"],
@@ -108,21 +109,21 @@ export const SECOND_REVIEW: Checks = {
     await subject.call("POST", `identity/entity/id/${id}`, { body: { name: "nbf" } });
     const ask = () => subject.call("GET", "identity/oidc/token/keyed", { token });
     await subject.until("the refusal", async () => (await ask()).status === 400, 3_000);
-    return "400: a reserved claim can't be set by a key either";
+    return "400: a template can't use a reserved claim as a key";
   },
 
-  async "2 guesses at what generates a root token"(subject) {
+  async "2 guesses that generate a root token"(subject) {
     const statuses = await repeated(12, (guess) => {
       const path = guess % 2 === 0 ? "sys/generate-root/attempt" : "sys/generate-root-token/attempt";
       return subject.call("GET", path, { token: `guess-${guess}`, from: "127.0.0.4" });
     });
     const isRefused = statuses.every((status, at) => status === (at < 10 ? 403 : 429));
     must(isRefused, `answered ${statuses.join(", ")}`);
-    // How many keys may be tried at one attempt is in test/workers/sys/generate-root.test.ts.
-    return "429 after ten in a minute";
+    // test/workers/sys/generate-root.test.ts covers the number of keys that one attempt may try.
+    return "429 after ten guesses in a minute";
   },
 
-  async "2 a token that root chose, in the place of a name"(subject) {
+  async "2 a custom token id in place of a name"(subject) {
     const id = "chosen-by-root-for-a-path";
     await createToken(subject, { id });
     for (const path of [`auth/token/lookup/${id}`, `sys/wrapping/unwrap/${id}`, `nothing/${id}`, id]) {
@@ -132,12 +133,14 @@ export const SECOND_REVIEW: Checks = {
     await subject.call("POST", "sys/auth/misnamed", { body: { type: "aws" } });
     await subject.call("POST", "auth/misnamed/login", { token: "", body: { role: id, pkcs7: "x" } });
     await subject.call("POST", "auth/token/create", { body: { role_name: id } });
-    await subject.until("the last line", () => subject.lines().some(({ error }) => error === "unknown role <value>"));
-    must(!JSON.stringify(subject.lines()).includes(id), "the log has the token in clear");
+    await subject.until("the last log line", () =>
+      subject.lines().some(({ error }) => error === "unknown role <value>"),
+    );
+    must(!JSON.stringify(subject.lines()).includes(id), "the log contains the plaintext token");
     return "logged as <unknown>, as <value> or by its hash";
   },
 
-  async "2 a captured signed login, shown again and again"(subject) {
+  async "2 a captured signed login, replayed"(subject) {
     const cloud = new FakeCloud();
     const { endpoint, close } = await serveCloud(cloud);
     try {
@@ -154,6 +157,6 @@ export const SECOND_REVIEW: Checks = {
     } finally {
       await close();
     }
-    return "a hundred tokens, then 400 until the request is signed again";
+    return "100 logins, then 400 until the request is signed again";
   },
 };

@@ -2,9 +2,9 @@ import { ask, member, TEAMS, text } from "../servers/client.ts";
 import { type Checks, createToken, must, withServer } from "./check.ts";
 import type { Subject } from "./subject.ts";
 
-/** What the second review found that a writer of the storage can do without the keys. */
+/** Attacks of the second security review by someone who can write to the storage but has no keys. */
 export const STORAGE_WRITER: Checks = {
-  async "2.2 tokens made above every watermark"(subject) {
+  async "2.2 a watermark that no new token exceeds"(subject) {
     await subject.call("POST", "sys/leases/revoke-prefix/auth/token/create/none", { body: {} });
     const highest = Number.MAX_SAFE_INTEGER;
     let before = 0;
@@ -17,10 +17,10 @@ export const STORAGE_WRITER: Checks = {
     await subject.rewrite("System", "watermarks", "UPDATE watermarks SET number = ? WHERE number = ?", before, highest);
     await subject.call("POST", "sys/leases/revoke-prefix/auth/token/create-orphan", { body: {} });
     await subject.answers(403, "GET", "auth/token/lookup-self", { token });
-    return "revoked by prefix, and on record as tampering";
+    return "revoked by prefix, and logged as tampering";
   },
 
-  async "2.4 a webhook of the database's writer"(subject) {
+  async "2.4 a webhook URL changed in the database"(subject) {
     const asked: string[] = [];
     await withServer(
       "127.0.0.1",
@@ -39,11 +39,11 @@ export const STORAGE_WRITER: Checks = {
         await onRecord(subject, "webhook");
       },
     );
-    must(asked.length > 0 && asked.every((path) => path === "/mine"), `what was asked: ${asked.join(", ")}`);
-    return "nothing is sent there, and on record as tampering";
+    must(asked.length > 0 && asked.every((path) => path === "/mine"), `the webhook requested: ${asked.join(", ")}`);
+    return "nothing is sent to it, and logged as tampering";
   },
 
-  async "2.11 a reader of the storage looks for values"(subject) {
+  async "2.11 plaintext values in the storage"(subject) {
     const { token } = await createToken(subject, {});
     await subject.call("POST", "cubbyhole/where-it-is", { token, body: { secret: "what-it-is" } });
     const rows: string[] = [];
@@ -54,13 +54,13 @@ export const STORAGE_WRITER: Checks = {
     });
     must(
       rows.some((row) => row.startsWith("where-it-is ")),
-      "the value was not kept",
+      "the value was not stored",
     );
-    must(!rows.join().includes("what-it-is"), "the value lies in clear");
-    return "values are sealed; paths lie in clear, as docs/threat-model.md says";
+    must(!rows.join().includes("what-it-is"), "the value is stored in plaintext");
+    return "values are sealed; paths are in plaintext, see docs/threat-model.md";
   },
 
-  async "2 a key that is never rotated again"(subject) {
+  async "2 key rotation disabled in the database"(subject) {
     await subject.call("POST", "identity/oidc/key/rotated", { body: { algorithm: "ES256", allowed_client_ids: "*" } });
     await subject.call("POST", "sys/rotate/config", { body: { max_operations: 2_000_000 } });
     await subject.rewrite("OidcIssuer", "keys", "UPDATE keys SET next_rotation = 9000000000000000");
@@ -70,10 +70,10 @@ export const STORAGE_WRITER: Checks = {
     const { body } = await subject.call("GET", "sys/rotate/config");
     must(member(body, "data", "enabled") === true, `the rotation is ${JSON.stringify(body.data)}`);
     await onRecord(subject, "key rotation");
-    return "refused, the defaults hold, and on record as tampering";
+    return "the key is refused, rotation uses defaults, and logged as tampering";
   },
 
-  async "2 a token put under another's filter"(subject) {
+  async "2 a token exchanged in the inventory"(subject) {
     const victim = await createToken(subject, { display_name: "victim" });
     const bait = await createToken(subject, { display_name: "bait" });
     const filter = { display_name: "token-bait" };
@@ -89,17 +89,17 @@ export const STORAGE_WRITER: Checks = {
     must(member(ended, "data", "mismatched") === 1, `the job is ${JSON.stringify(ended)}`);
     await subject.answers(200, "GET", "auth/token/lookup-self", { token: victim.token });
     await onRecord(subject, "inventory entry");
-    return "not revoked, and on record as tampering";
+    return "not revoked, and logged as tampering";
   },
 };
 
-/** Waits for the log line about a row of this kind whose seal does not hold. */
+/** Waits for the log line that reports an invalid seal on a row of this kind. */
 const onRecord = (subject: Subject, kind: string) =>
-  subject.until(`the line about the ${kind}`, () =>
+  subject.until(`the log line about the ${kind}`, () =>
     subject.lines().some((line) => line.type === "tampering" && line.kind === kind),
   );
 
-/** Makes a resource of the interface of teams, and returns its id. */
+/** Creates a resource of the teams API and returns its id. */
 async function makeResource(subject: Subject, path: string, type: string, attributes: object): Promise<string> {
   return text(await ask(subject.client, "POST", `${TEAMS}/${path}`, { data: { type, attributes } }), "data", "id");
 }

@@ -2,24 +2,25 @@ import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 import { setTimeout as pause } from "node:timers/promises";
 import { databasesOf } from "../seed/objects.ts";
 import { type Client, type Json, type Reply, type SendOptions, send } from "../servers/client.ts";
-import { newSecrets, passingDirectory, ServeProcess } from "../servers/serve.ts";
+import { newSecrets, ServeProcess, temporaryDirectory } from "../servers/serve.ts";
 
-/** What a request has besides its path. */
+/** Options of a request. */
 export interface CallOptions extends SendOptions {
-  /** The root token when it is absent, none for "". */
+  /** Absent: the root token. "": no token. */
   readonly token?: string;
   readonly body?: unknown;
 }
 
-/** The address of a proxy in front, which the server trusts. */
+/** The address of the reverse proxy that the server trusts. */
 export const TRUSTED_PROXY = "127.0.0.7";
 
+/** Default time limit of requests and waits (ms). */
 const ANSWER_MS = 8_000;
 
-/** A server of `npm run serve` with data of its own, which the checks attack. */
+/** The server under attack, with its own data directory. */
 export class Subject {
   readonly #secrets = newSecrets();
-  readonly #data = passingDirectory("security");
+  readonly #data = temporaryDirectory("security");
   #server: ServeProcess | null = null;
   #lines: Json[] = [];
 
@@ -29,7 +30,7 @@ export class Subject {
     return subject;
   }
 
-  /** The server with its root token. */
+  /** The server's address and root token. */
   get client(): Client {
     if (!this.#server) throw new Error("the server is stopped");
     return this.#server;
@@ -43,20 +44,21 @@ export class Subject {
     return Number(new URL(this.client.url).port);
   }
 
-  /** The lines of the log since the last start. */
+  /** Log lines since the last start. */
   lines(): readonly Json[] {
     return this.#lines;
   }
 
   /**
-   * Waits until something is so; an error names it.
+   * Waits until `isSo` returns true.
    *
-   * @param waitMs longest wait (ms).
+   * @param what names the event in the error.
+   * @param waitMs time limit (ms).
    */
   async until(what: string, isSo: () => boolean | Promise<boolean>, waitMs = ANSWER_MS): Promise<void> {
     const end = performance.now() + waitMs;
     while (!(await isSo())) {
-      if (performance.now() > end) throw new Error(`${what} did not come`);
+      if (performance.now() > end) throw new Error(`${what} did not occur in ${waitMs} ms`);
       await pause(20);
     }
   }
@@ -67,7 +69,7 @@ export class Subject {
     return send(client, method, `v1/${path}`, body, { timeoutMs: ANSWER_MS, ...options });
   }
 
-  /** The same, when the answer must have this status: with another one the attack works. */
+  /** Like {@link call}, but throws unless the answer has this status. */
   async answers(status: number, method: string, path: string, options: CallOptions = {}): Promise<Reply> {
     const reply = await this.call(method, path, options);
     if (reply.status === status) return reply;
@@ -76,7 +78,7 @@ export class Subject {
     throw new Error(`${method} ${path} with ${sent} was answered with ${reply.status}`);
   }
 
-  /** Stops the server, works on the table of each object of a class that has it, and starts the server again. */
+  /** Stops the server, runs `work` on each database of a class that has the table, and starts the server again. */
   async betweenStarts(className: string, table: string, work: (database: DatabaseSync) => void): Promise<void> {
     await this.#server?.stop();
     try {
@@ -91,7 +93,7 @@ export class Subject {
     }
   }
 
-  /** Between two starts, changes rows of a table in each object of a class that has it. Returns how many. */
+  /** Like {@link betweenStarts}, with an SQL statement. Returns the number of changed rows. */
   async rewrite(className: string, table: string, sql: string, ...values: SQLInputValue[]): Promise<number> {
     let changed = 0;
     await this.betweenStarts(className, table, (database) => {
@@ -100,7 +102,7 @@ export class Subject {
     return changed;
   }
 
-  /** Stops the server. Its data go with this process. */
+  /** Stops the server. Its data are deleted when this process exits. */
   async stop(): Promise<void> {
     await this.#server?.stop();
   }

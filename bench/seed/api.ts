@@ -2,14 +2,14 @@ import { inPool } from "../../src/base/parallel.ts";
 import { ask, type Client, makeToken } from "../servers/client.ts";
 import type { Forest } from "./forest.ts";
 
-/** Requests at a time. */
+/** Concurrent requests. */
 const PARALLEL = 16;
 
 /**
- * Makes a small forest through the API, where storage can't be written into.
+ * Creates a small forest through the API, for servers whose databases can't be written directly.
  *
- * @param largest tokens below the first one of the largest tree.
- * @param trees of two tokens each: so many without a role, and so many of the role `ci`.
+ * @param largest number of children of the largest tree's root.
+ * @param trees number of two-token trees of each kind: created without a role, and by the role `ci`.
  */
 export async function plantThroughApi(
   root: Client,

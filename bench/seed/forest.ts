@@ -14,7 +14,7 @@ import { ask, makeToken, text } from "../servers/client.ts";
 import { type Secrets, ServeProcess } from "../servers/serve.ts";
 import { asStorage, databasePath, keysOf, newObjectId, openDatabase } from "./objects.ts";
 
-/** The size of a forest. Its trees have the lifetimes of a month of use. */
+/** The size of a forest: a set of token trees whose lifetimes are those of a month of use. */
 export interface ForestShape {
   readonly trees: number;
   readonly tokens: number;
@@ -22,45 +22,46 @@ export interface ForestShape {
   readonly largest?: number;
 }
 
-/** The first tokens of the planted trees. */
+/** The root tokens of the created trees. */
 export interface Forest {
-  /** Of the largest tree; "" without one. */
+  /** The root of the largest tree; "" without one. */
   readonly largest: string;
-  /** Of trees that began with a creation without a role: every fourth. */
+  /** Roots that were created without a role: every fourth tree. */
   readonly plain: readonly string[];
-  /** Of trees that began with a creation by the role `ci`: every fourth. */
+  /** Roots that were created by the role `ci`: every fourth tree. */
   readonly ofRole: readonly string[];
-  /** Of trees that began with a login at `auth/aws/`: every second. */
+  /** Roots that were issued by a login at `auth/aws/`: every second tree. */
   readonly ofLogins: readonly string[];
 }
 
-/** A token before it is written. */
+/** A token that is not yet written. */
 interface SeededToken {
   readonly ids: Awaited<ReturnType<typeof newTokenIds>>;
-  /** Index of the parent in the tree. */
+  /** Index of the parent in the tree's list; null for the root. */
   readonly parent: number | null;
   readonly record: TokenRecord;
-  /** ms. */
+  /** Unix time (ms). */
   readonly expiresAt: number;
 }
 
-/** The fields that depend on how a tree began. */
+/** The record fields that depend on how the root was created. */
 type Kind = Pick<TokenRecord, "path" | "displayName" | "role" | "policies" | "login">;
 
 const HOUR_SECONDS = 3600;
-/** Children of one token: trees are three to five levels deep. */
+/** Children of one token. Trees are three to five levels deep. */
 const FAN_OUT = 6;
-/** Sizes of trees as shares of the mean, and their lifetimes in hours, in turn. */
+/** Sizes of consecutive trees, as ratios to the mean size. */
 const SHARES = [0.04, 0.1, 0.26, 0.5, 0.8, 1, 1.2, 1.5, 1.9, 2.7];
+/** Lifetimes of consecutive trees (hours). */
 const LIFETIMES = [2, 8, 24, 48, 24 * 7, 24 * 30];
-/** Roles of logins, in turn. */
+/** Login roles of consecutive trees. */
 const ROLES = ["web", "worker", "database"];
-/** Tokens that the API makes first: enough for every shard to have one, and so its tables. */
+/** Tokens created through the API first: enough that every shard has an entry and has created its tables. */
 const FIRST_TOKENS = 120;
-/** Tokens that are hashed in parallel, and entries of one write into a shard. */
+/** Tokens hashed in parallel, and entries per write to a shard. */
 const BATCH = 500;
 
-/** Makes an installation with a forest in an empty data directory. */
+/** Creates an installation with a forest in an empty data directory. Its server is stopped afterwards. */
 export async function plantForest(data: string, secrets: Secrets, shape: ForestShape): Promise<Forest> {
   const server = await ServeProcess.start(data, secrets);
   await ask(server, "POST", "v1/sys/auth/aws", { type: "aws" });
@@ -69,14 +70,18 @@ export async function plantForest(data: string, secrets: Secrets, shape: ForestS
   const model = await makeToken({ url: server.url, token: top.token }, "create", { ttl: "24h" });
   for (let made = 0; made < FIRST_TOKENS; made++)
     await makeToken(server, "create", { ttl: "24h", policies: ["default"] });
-  // A read completes the lists.
+  // Reading the map applies pending inventory updates.
   await ask(server, "GET", "v1/sys/tokens/map");
   await server.stop();
   const keys = await keysOf(data, secrets.GROVE_SEAL_KEY);
   return seedForest(data, keys, model.token, mount, shape);
 }
 
-/** @param like a token of a tree with children, whose database is the model of all planted databases. */
+/**
+ * Writes the forest into the databases of a stopped server.
+ *
+ * @param like a child token; the database of its tree is the template of all new databases.
+ */
 async function seedForest(
   data: string,
   keys: Keys,
@@ -95,7 +100,7 @@ async function seedForest(
     }
     return tree[0]?.ids.token ?? "";
   };
-  // Its tokens, made 10 ms after each other, need a long lifetime.
+  // Creation times are 10 ms apart, so a large tree needs a long lifetime for all tokens to be valid.
   const top = largest > 0 ? await plant(LIFETIMES.length - 1, largest, kindOf(0, mount)) : "";
   const forest = { largest: top, plain: [] as string[], ofRole: [] as string[], ofLogins: [] as string[] };
   let left = tokens;
@@ -136,14 +141,14 @@ function kindOf(number: number, mount: string): Kind {
   };
 }
 
-/** The tokens of one tree, its first token first. */
+/** Generates the tokens of one tree, starting with the root. */
 async function growTree(keys: Keys, treeId: string, kind: Kind, size: number, number: number): Promise<SeededToken[]> {
   const ttl = (LIFETIMES[number % LIFETIMES.length] ?? 24) * HOUR_SECONDS;
-  // The tree is in the first half of its life; its tokens were made 10 ms after each other.
+  // The tree is in the first half of its lifetime. Creation times are 10 ms apart.
   const bornAt = Date.now() - Math.floor((((number * 37) % 100) / 200) * ttl * 1000) - size * 10;
   const createdAt = (index: number) => bornAt + index * 10;
   const numbers = Array.from({ length: size }, (_, index) => index);
-  // In parallel: each waits for threads that hash.
+  // In parallel, because each waits for the thread pool that computes hashes.
   const ids = await inPool(numbers, BATCH, (index) => newTokenIds(keys, treeId, createdAt(index)));
   return ids.map((own, index) => {
     const { policies } = kind;
@@ -177,7 +182,7 @@ async function treeWriter(data: string, keys: Keys, like: string) {
   database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
   const row = database.prepare("SELECT * FROM tokens WHERE row = ?").get(model?.row ?? 0);
   database.close();
-  if (!row) throw new Error("a token that the API gave is not in its tree");
+  if (!row) throw new Error("a token that the API created is missing from its tree's database");
   const file = readFileSync(path);
   const columns = Object.keys(row);
   const insert = `INSERT INTO tokens (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`;
@@ -185,7 +190,7 @@ async function treeWriter(data: string, keys: Keys, like: string) {
     const target = databasePath(data, "TokenTree", treeId);
     writeFileSync(target, file, { mode: 0o600 });
     const tree = new DatabaseSync(target);
-    // The row with the model's alarm is deleted: the runtime has no such alarm for this tree.
+    // Delete the template's alarm row: the runtime has no alarm for this object.
     tree.exec("PRAGMA synchronous = OFF; BEGIN; DELETE FROM tokens; DELETE FROM _cf_METADATA");
     const statement = tree.prepare(insert);
     for (const { ids, parent, record, expiresAt } of tokens) {
@@ -202,13 +207,13 @@ async function treeWriter(data: string, keys: Keys, like: string) {
       };
       statement.run(...columns.map((column) => changed[column] ?? null));
     }
-    // The shards have these tokens: without this the tree would send them again when it wakes.
+    // Mark the tokens as listed: otherwise the tree would send them to the shards again when it starts.
     tree.exec("UPDATE listed SET up_to = (SELECT MAX(row) FROM tokens); COMMIT; PRAGMA wal_checkpoint(TRUNCATE)");
     tree.close();
   };
 }
 
-/** The inventory's entries of a tree. */
+/** The inventory entries of a tree. */
 function entriesOf(tokens: readonly SeededToken[]): InventoryEntry[] {
   const children = new Map<number, number>();
   for (const { parent } of tokens) if (parent !== null) children.set(parent, (children.get(parent) ?? 0) + 1);
@@ -218,7 +223,7 @@ function entriesOf(tokens: readonly SeededToken[]): InventoryEntry[] {
   });
 }
 
-/** One shard of the list of accessors, open until it is complete. */
+/** Writes the inventory entries of one accessor shard in batches. */
 class SeededShard {
   readonly #database: DatabaseSync;
   readonly #store: InventoryStore;
@@ -231,7 +236,7 @@ class SeededShard {
     this.#store = new InventoryStore(asStorage(this.#database));
   }
 
-  /** @param size the size of the tree for its first token, 1 for others. */
+  /** @param size the size of the tree for its root, 1 for other tokens. */
   add(entry: InventoryEntry, size: number): void {
     this.#waiting.push(entry);
     if (size > 1) this.#sizes.push({ root: entry.accessor, count: size });

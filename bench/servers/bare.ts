@@ -7,7 +7,7 @@ import { findWorkerd } from "../../scripts/serve/workerd-config.ts";
 import type { Measured } from "../case.ts";
 import { NO_USAGE, usageOf } from "./serve.ts";
 
-/** Each request makes an object with one row: the least cost of a new tree. */
+/** Each request creates an object with one table and one row: the lower bound for the cost of a new tree. */
 const WORKER = `
 import { DurableObject } from "cloudflare:workers";
 export class Bare extends DurableObject {
@@ -41,7 +41,7 @@ const worker :Workerd.Worker = (
 );
 `;
 
-/** Starts a bare Worker on the project's workerd, without a gateway. */
+/** Starts the bare Worker on the project's workerd, without a gateway. */
 export async function startBare(directory: string): Promise<Measured & { stop(): Promise<void> }> {
   const workerd = findWorkerd();
   if (!workerd.ok) throw new Error(workerd.error);
@@ -57,7 +57,7 @@ export async function startBare(directory: string): Promise<Measured & { stop():
   const ended = once(child, "exit");
   const control = child.stdio[3];
   if (!control || !("readable" in control)) throw new Error("workerd has no control pipe");
-  // {"event":"listen","socket":"http","port":41879}
+  // Example: {"event":"listen","socket":"http","port":41879}
   const [line] = await Promise.race([once(createInterface({ input: control }), "line"), ended]);
   const { port } = JSON.parse(String(line));
   return {

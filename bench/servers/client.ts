@@ -1,19 +1,19 @@
 import { type Agent, type IncomingHttpHeaders, request } from "node:http";
 
-/** A server, and the token of requests to it. */
+/** A server's address and the token that requests to it use. */
 export interface Client {
-  /** Origin: `http://127.0.0.1:8200`. */
+  /** Origin, for example `http://127.0.0.1:8200`. */
   readonly url: string;
-  /** "" for none. A secret. */
+  /** A secret; "" sends no token. */
   readonly token: string;
 }
 
-/** An object of JSON. */
+/** A JSON object. */
 export interface Json {
   readonly [name: string]: unknown;
 }
 
-/** An answer, read. */
+/** An answer with its parsed body. */
 export interface Reply {
   readonly status: number;
   /** `{}` for an empty body. */
@@ -21,21 +21,21 @@ export interface Reply {
   readonly headers: IncomingHttpHeaders;
 }
 
-/** What a request has besides its method, path and body. */
+/** Options of a request. */
 export interface SendOptions {
   readonly headers?: Readonly<Record<string, string>>;
-  /** The client's own address; absent: the system chooses. */
+  /** Source address of the connection. Absent: the operating system chooses. */
   readonly from?: string;
-  /** Connections that are shared; absent: each request has one of its own. */
+  /** Connection pool. Absent: each request opens a connection. */
   readonly agent?: Agent;
-  /** How long to wait for the answer (ms). */
+  /** Time limit for the answer (ms). */
   readonly timeoutMs?: number;
 }
 
-/** The base path of the interface of teams; everything else is below `v1/`. */
+/** Base path of the teams API. All other endpoints are below `v1/`. */
 export const TEAMS = "api/v2";
 
-/** Sends one request. `path` is whole but for its first slash. Throws when no answer comes. */
+/** Sends one request. `path` has no leading slash. Throws when there is no answer. */
 export function send(
   { url, token }: Client,
   method: string,
@@ -71,26 +71,26 @@ export function send(
   });
 }
 
-/** The body of an answer that must be a success. */
+/** Sends a request and returns the body of its answer. Throws for a status of 300 or above. */
 export async function ask(client: Client, method: string, path: string, body?: unknown): Promise<Json> {
   const reply = await send(client, method, path, body);
   if (reply.status >= 300) throw new Error(`${method} ${path} answered ${reply.status}: ${JSON.stringify(reply.body)}`);
   return reply.body;
 }
 
-/** The member of an answer that a path of names leads to. */
+/** The value at a path of member names; undefined if it is missing. */
 export function member(json: unknown, ...names: readonly string[]): unknown {
   return names.reduce<unknown>((at, name) => (isObject(at) ? at[name] : undefined), json);
 }
 
-/** The same, when it must be a string. */
+/** Like {@link member}, for a string. Throws for any other value. */
 export function text(json: unknown, ...names: readonly string[]): string {
   const found = member(json, ...names);
   if (typeof found !== "string") throw new Error(`an answer has no ${names.join(".")}: ${JSON.stringify(json)}`);
   return found;
 }
 
-/** The same, when it must be a list of strings. A list that is not there is empty. */
+/** Like {@link member}, for a list of strings. A missing list is empty. */
 export function texts(json: unknown, ...names: readonly string[]): string[] {
   const found = member(json, ...names);
   return Array.isArray(found) ? found.map(String) : [];
@@ -102,7 +102,7 @@ export interface MadeToken {
   readonly accessor: string;
 }
 
-/** Makes a token at an endpoint below `auth/token/`. */
+/** Creates a token at an endpoint below `auth/token/`. */
 export async function makeToken(client: Client, endpoint: string, fields: Json): Promise<MadeToken> {
   const body = await ask(client, "POST", `v1/auth/token/${endpoint}`, fields);
   return { token: text(body, "auth", "client_token"), accessor: text(body, "auth", "accessor") };

@@ -3,19 +3,19 @@ import { FakeCloud } from "../../test/support/fake-cloud/fake-cloud.ts";
 import { serveCloud } from "../../test/support/fake-cloud/server.ts";
 import { ask, type Client } from "./client.ts";
 
-/** Account and region of the instances. */
+/** Account and region of the fake instances. */
 export const ACCOUNT = "111111111111";
 export const REGION = "eu-west-1";
 
-/** A local cloud for the mount `auth/cloud`. */
+/** A fake cloud for the mount `auth/cloud`. */
 export interface LocalCloud {
   readonly cloud: FakeCloud;
-  /** Signs documents of instances. */
+  /** Signs instance identity documents. */
   readonly signer: DocumentSigner;
   stop(): Promise<void>;
 }
 
-/** Starts a cloud and mounts the method for it. */
+/** Starts a fake cloud, then mounts and configures `auth/cloud`. */
 export async function startCloud(root: Client): Promise<LocalCloud> {
   const cloud = new FakeCloud();
   const signer = new DocumentSigner();
@@ -28,7 +28,7 @@ export async function startCloud(root: Client): Promise<LocalCloud> {
   return { cloud, signer, stop: close };
 }
 
-/** Mounts an auth method at its own name. Its quota allows all logins from one address. */
+/** Mounts an auth method at the path of its type, with a rate limit that does not throttle logins from one address. */
 export async function mountMethod(root: Client, type: "cloud" | "jwt"): Promise<void> {
   await ask(root, "POST", `v1/sys/auth/${type}`, { type });
   await ask(root, "POST", `v1/sys/quotas/rate-limit/bench-${type}`, { path: `auth/${type}`, rate: 1_000_000 });

@@ -11,22 +11,22 @@ import { PROJECT } from "../../scripts/local/worker-definition.ts";
 import { type ProcessFigures, processFigures } from "../../scripts/serve/metrics.ts";
 import type { Client } from "./client.ts";
 
-/** What a process has used of the machine: seconds of CPU of all its threads, and bytes of resident memory. */
+/** CPU time of all threads of a process (s) and its resident memory (bytes). */
 export type Usage = Pick<ProcessFigures, "cpuSeconds" | "residentBytes">;
 
-/** That of a process that there is not. */
+/** The usage of a process that does not exist. */
 export const NO_USAGE: Usage = { cpuSeconds: 0, residentBytes: 0 };
 
-/** What is killed. */
+/** The processes to kill. */
 export type KillTarget = "workerd" | "serve" | "both";
 
-/** What all servers on the same data share. Secrets. */
+/** Secrets that belong to a data directory. */
 export interface Secrets {
   readonly GROVE_SEAL_KEY: string;
   readonly GROVE_DEV_ROOT_TOKEN: string;
 }
 
-/** Secrets of a new installation. */
+/** Generates the secrets of a new installation. */
 export function newSecrets(): Secrets {
   return {
     GROVE_SEAL_KEY: `1:${randomBytes(32).toString("base64")}`,
@@ -34,22 +34,22 @@ export function newSecrets(): Secrets {
   };
 }
 
-/** How a server is started; everything has a default. */
+/** Options of a start. All have defaults. */
 export interface ServeOptions {
-  /** The script of package.json that starts it; default: `serve`. Of `dev`, the data are its own. */
+  /** The script of package.json to start (default `serve`). Each has its own layout of the data directory. */
   readonly script?: "serve" | "dev";
-  /** Further words of its command line. Unless they say otherwise it has a free port, and may call this machine. */
+  /** Additional command-line options. By default the server uses a free port and may call loopback addresses. */
   readonly flags?: readonly string[];
-  /** Settings of the Worker. */
+  /** Settings of the Worker, as environment variables. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** Called with each line of both outputs. Default: the log goes to /dev/null, which costs no disk. */
+  /** Called with each line of stdout and stderr. Absent: stdout, which has the log, goes to /dev/null. */
   readonly onLine?: (line: string) => void;
 }
 
-/** The longest start on a busy machine: a build, the runtime, the first request (ms). */
+/** Time limit of a start (ms). A start includes the build, the runtime and the first request. */
 const START_MS = 90_000;
 
-/** `npm run serve` or `npm run dev` (without npm) on a data directory: workerd, and the process with the gateway in front of it. */
+/** A server started as `npm run serve` or `npm run dev` starts it, but without npm: workerd and the gateway process. */
 export class ServeProcess implements Client {
   readonly url: string;
   /** The root token. */
@@ -72,16 +72,16 @@ export class ServeProcess implements Client {
   ): Promise<ServeProcess> {
     const isDev = script === "dev";
     const own = isDev ? ["--port=0", "--root-token", secrets.GROVE_DEV_ROOT_TOKEN] : ["--listen=127.0.0.1:0"];
-    // The arguments of `node` in package.json, so that the measured server is the one that users start.
+    // Take the arguments of `node` from package.json, so that the server runs exactly as users run it.
     const words = project.scripts[script].split(" ").slice(1);
     words.push(...own, "--data", data, "--allow-private-host=127.0.0.0/8", ...flags);
     const child = spawn(process.execPath, words, {
       cwd: PROJECT,
-      // Else a Worker that is developed on this machine would find this one.
+      // A separate registry hides this Worker from other local development sessions.
       env: { ...process.env, ...settings, ...secrets, WRANGLER_REGISTRY_PATH: join(data, "registry") },
       stdio: ["ignore", onLine || isDev ? "pipe" : "ignore", "pipe"],
     });
-    // Also when this process ends by a fault of its own.
+    // Stop the server also when this process exits because of an error.
     const stop = (): void => void child.kill("SIGTERM");
     process.once("exit", stop);
     child.once("exit", () => process.off("exit", stop));
@@ -102,12 +102,12 @@ export class ServeProcess implements Client {
     throw new Error(`the server does not start:\n${said.join("\n")}`);
   }
 
-  /** What its two processes have used so far. */
+  /** The usage of both processes since their start. */
   usage(): { readonly worker: Usage; readonly gateway: Usage } {
     return { worker: usageOf(this.#workerd), gateway: usageOf(this.#child.pid ?? 0) };
   }
 
-  /** Kills it with SIGKILL and waits until nothing of it is left. */
+  /** Kills the server with SIGKILL and waits until both processes have ended. */
   async kill(victim: KillTarget): Promise<void> {
     if (victim !== "serve") process.kill(this.#workerd, "SIGKILL");
     if (victim !== "workerd") this.#child.kill("SIGKILL");
@@ -115,7 +115,7 @@ export class ServeProcess implements Client {
     while (nameOf(this.#workerd) === "workerd") await pause(10);
   }
 
-  /** Asks it to end; what it has answered is on disk. */
+  /** Stops the server with SIGTERM and waits until it has ended. */
   async stop(): Promise<void> {
     this.#child.kill("SIGTERM");
     await this.#end();
@@ -126,8 +126,8 @@ export class ServeProcess implements Client {
   }
 }
 
-/** Makes an empty directory that is removed when this process exits. Without `above` it is a temporary one of the system. */
-export function passingDirectory(name: string, above = ""): string {
+/** Creates a directory, by default in the system's temporary directory. It is deleted when this process exits. */
+export function temporaryDirectory(name: string, above = ""): string {
   const parent = resolve(above || tmpdir());
   mkdirSync(parent, { recursive: true });
   const directory = mkdtempSync(join(parent, `grove-${name}-`));
@@ -137,21 +137,21 @@ export function passingDirectory(name: string, above = ""): string {
 
 const TMPFS = "/dev/shm";
 
-/** Gives `work` a server whose data are on a tmpfs, where nothing waits for the disk; null where the system has none. */
+/** Runs `work` with a server whose data are on a tmpfs, which removes disk latency; with null if there is no tmpfs. */
 export async function withTmpfsServer<T>(work: (server: ServeProcess | null) => Promise<T>): Promise<T> {
   if (!existsSync(TMPFS)) return work(null);
-  const data = passingDirectory("bench", TMPFS);
+  const data = temporaryDirectory("bench", TMPFS);
   const server = await ServeProcess.start(data, newSecrets());
   try {
     return await work(server);
   } finally {
     await server.stop();
-    // What is left there takes memory.
+    // Files on a tmpfs occupy memory.
     rmSync(data, { recursive: true });
   }
 }
 
-/** Zeros for a process that is not there, and on systems without /proc. */
+/** The usage of a process; zeros if it does not exist or the system has no /proc. */
 export function usageOf(pid: number): Usage {
   return processFigures(pid) ?? NO_USAGE;
 }
@@ -160,19 +160,19 @@ function isRunning({ exitCode, signalCode }: ChildProcess): boolean {
   return exitCode === null && signalCode === null;
 }
 
-/** The processes that a process started, and those that these started. */
+/** Process IDs of all descendants. */
 function descendantsOf(pid: number): number[] {
   const children = readProcess(pid, `task/${pid}/children`).split(" ").filter(Boolean).map(Number);
   return [...children, ...children.flatMap(descendantsOf)];
 }
 
-/** The name of a running program; "" when it has ended. */
+/** The command name of a process; "" if it has ended or is a zombie. */
 function nameOf(pid: number): string {
   const [, name, state] = /^\d+ \((.*)\) (\S)/s.exec(readProcess(pid, "stat")) ?? [];
   return state === "Z" ? "" : (name ?? "");
 }
 
-/** A file of /proc; "" of a process that is not there. */
+/** A file in the process's directory of /proc; "" if the process does not exist. */
 function readProcess(pid: number, file: string): string {
   try {
     return readFileSync(`/proc/${pid}/${file}`, "latin1");

@@ -1,19 +1,19 @@
 import { ask, type Client, type Json, member, send } from "../../servers/client.ts";
-import type { Action, Kept, Writer } from "../writer.ts";
+import type { Action, Writer, WriterTokens } from "../writer.ts";
 
-/** Initial uses of the token with counted uses. */
+/** Initial `num_uses` of the token whose uses are counted. */
 export const USES = 1_000_000;
-/** Renewals ask for multiples of this, so that the TTL shows which one was the last. */
+/** Renewal number n requests n times this increment, so that the TTL identifies the last stored renewal. */
 const RENEWAL_STEP_SECONDS = 3600;
 const CLOUD_ROLE = { auth_type: "vm", bound_account_id: "111111111111" };
 
-/** How a growing number is written and read back. Before the first write it reads as 0. */
+/** Writes an increasing number and reads it back. The number is 0 before the first write. */
 interface Counter {
   readonly write: (writer: Writer, next: number) => Promise<Json>;
-  readonly read: (root: Client, writer: string, kept: Kept) => Promise<number>;
+  readonly read: (root: Client, writer: string, kept: WriterTokens) => Promise<number>;
 }
 
-/** Writes that replace a value: after a kill the last answered one, or a later one, must be stored. */
+/** Writes that replace a value. After a kill, the stored value must be from the last answered write or a later one. */
 const COUNTERS: Readonly<Record<string, Counter>> = {
   policy: {
     write: (writer, n) => {
@@ -55,7 +55,7 @@ const COUNTERS: Readonly<Record<string, Counter>> = {
   },
 };
 
-/** Writes of numbers. */
+/** Actions that increase a number. */
 export const NUMBER_ACTIONS: readonly Action[] = Object.entries(COUNTERS).map(
   ([what, { write }]): Action =>
     (writer) =>
@@ -63,15 +63,15 @@ export const NUMBER_ACTIONS: readonly Action[] = Object.entries(COUNTERS).map(
 );
 
 /** Reads the number `name` of the ledger from the server. */
-export function readNumber(root: Client, name: string, kept: ReadonlyMap<string, Kept>): Promise<number> {
+export function readNumber(root: Client, name: string, kept: ReadonlyMap<string, WriterTokens>): Promise<number> {
   const [writer = "", ...what] = name.split(" ");
   const own = kept.get(writer);
   const counter = COUNTERS[what.join(" ")];
-  if (!own || !counter) throw new Error(`there is no way to read ${name}`);
+  if (!own || !counter) throw new Error(`unknown number: ${name}`);
   return counter.read(root, writer, own);
 }
 
-/** A member of the answer at a path; 0 for a 404. */
+/** Reads a path and returns a member of its answer; 0 for status 404 or a missing member. */
 async function read(client: Client, path: string, ...names: readonly string[]): Promise<unknown> {
   const { status, body } = await send(client, "GET", path);
   if (status !== 200 && status !== 404) throw new Error(`${path} answered ${status}: ${JSON.stringify(body)}`);

@@ -1,7 +1,7 @@
 import { documentOf } from "../../../test/support/cloud-login.ts";
 import { TEAMS, text } from "../../servers/client.ts";
 import { ACCOUNT, REGION } from "../../servers/cloud.ts";
-import { LOGIN_ROLE, ORGANIZATION, TEMPERS } from "../environment.ts";
+import { LOGIN_ROLE, ORGANIZATION, TARGET_KINDS } from "../environment.ts";
 import { type Action, ending } from "../writer.ts";
 
 const WRAP = { headers: { "X-Vault-Wrap-TTL": "24h" } };
@@ -24,7 +24,7 @@ const unwrap = ending("wrapped answer", (writer, { id }) => {
   return writer.ask("POST", "v1/sys/wrapping/unwrap", { token: id });
 });
 
-/** Moves the wrapped answer to another token. */
+/** Moves a wrapped answer to a new wrapping token. */
 const rewrap: Action = async (writer) => {
   const wrapped = writer.pick("wrapped answer");
   if (!wrapped) return;
@@ -34,7 +34,7 @@ const rewrap: Action = async (writer) => {
   writer.made("wrapped answer", text(answer, "wrap_info", "token"), null);
 };
 
-/** Starts a run of tidy, which must remove nothing that is alive. */
+/** Starts a tidy run. It must not remove anything that is alive. */
 const tidy: Action = async (writer) => {
   await writer.ask("POST", "v1/auth/token/tidy", {});
 };
@@ -51,7 +51,7 @@ const logIn: Action = async (writer) => {
     writer.madeToken("login token", answer, null);
     writer.made("access-list entry", instance.id, null);
   } finally {
-    // It does not log in again; a growing list would slow the fake cloud down.
+    // The instance does not log in again. A growing list of instances would slow down the fake cloud.
     cloud.world.instances.splice(cloud.world.instances.indexOf(instance), 1);
   }
 };
@@ -60,12 +60,12 @@ const logOut = ending("login token", (writer, { id }) => {
   return writer.ask("POST", "v1/auth/token/revoke-self", {}, { token: id });
 });
 
-const forget = ending("access-list entry", (writer, { id }) => {
+const deleteAccessListEntry = ending("access-list entry", (writer, { id }) => {
   return writer.ask("DELETE", `v1/auth/cloud/identity-accesslist/${id}`);
 });
 
-/** Logins of instances by signed document, and the end of their tokens and access-list entries. */
-export const LOGIN_ACTIONS: readonly Action[] = [logIn, logIn, logOut, forget];
+/** Logins of instances by signed document, and deletion of their tokens and access-list entries. */
+export const LOGIN_ACTIONS: readonly Action[] = [logIn, logIn, logOut, deleteAccessListEntry];
 
 const create: Action = async (writer) => {
   const body = { data: { type: "teams", attributes: { name: writer.newName() } } };
@@ -90,27 +90,27 @@ const removeToken = ending("team token", (writer, { parent }) => {
 
 const removeTeam = ending("team", (writer, { id }) => writer.ask("DELETE", `${TEAMS}/teams/${id}`));
 
-/** Teams, each with at most one token. */
+/** Creation and deletion of teams and of their tokens. A team has at most one token. */
 export const TEAM_ACTIONS: readonly Action[] = [create, generate, generate, removeToken, removeTeam];
 
 /**
- * The path of a token's leases, before the number of the token in the ledger. So the holder of a lease is known even when its
- * registration had no answer.
+ * Path prefix of leases, followed by the ledger number of the token that holds the lease.
+ * The path identifies the holder even if the registration was not answered.
  */
 export const LEASE_FOLDER = "kill/t";
 
-/** Of this many leases one has a target that refuses at first, and one a target that always refuses. */
-const ODD = 12;
+/** One in this many leases has a target that refuses the first request, and one has a target that always refuses. */
+const TARGET_VARIANTS = 12;
 
 const register: Action = async (writer) => {
   const holder = writer.pick("token");
-  if (!holder || writer.walked.has(holder)) return;
-  const temper = TEMPERS[writer.choices.below(ODD)] ?? "willing";
+  if (!holder || writer.prefixRevoked.has(holder)) return;
+  const targetKind = TARGET_KINDS[writer.choices.below(TARGET_VARIANTS)] ?? "willing";
   const answer = await writer.ask("POST", "v1/sys/leases/register", {
     token: holder.id,
     path: `${LEASE_FOLDER}${holder.number}`,
     ttl: "24h",
-    target: writer.environment.engine.target(temper),
+    target: writer.environment.engine.target(targetKind),
     data: { user: writer.name },
   });
   writer.made("lease", text(answer, "lease_id"), holder);
@@ -120,15 +120,15 @@ const revoke = ending("lease", (writer, { id }) => {
   return writer.ask("POST", "v1/sys/leases/revoke", { lease_id: id, sync: false });
 });
 
-/** Revokes all leases of one holder by prefix, in a walk that continues after the answer. */
+/** Revokes all leases of one token by prefix. The revocation continues in the background after the answer. */
 const revokeBelow: Action = async (writer) => {
   const holder = writer.pick("lease")?.parent;
   if (!holder) return;
-  writer.walked.add(holder);
+  writer.prefixRevoked.add(holder);
   const leases = writer.living("lease").filter((lease) => lease.parent === holder);
   const path = `v1/sys/leases/revoke-prefix/${LEASE_FOLDER}${holder.number}`;
   await writer.end(leases, () => writer.ask("POST", path, { sync: false }), { promised: true });
 };
 
-/** Leases, and their revocation alone and by prefix. */
+/** Registration of leases, and their revocation individually and by prefix. */
 export const LEASE_ACTIONS: readonly Action[] = [register, register, revoke, revokeBelow];

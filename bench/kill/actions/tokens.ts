@@ -1,11 +1,11 @@
-import { PASSING_POLICY } from "../environment.ts";
+import { BATCH_CREATOR_POLICY } from "../environment.ts";
 import type { Entry } from "../ledger.ts";
 import { type Action, ending, type Writer } from "../writer.ts";
 
 const FIELDS = { ttl: "24h", policies: ["root"] };
 
-/** Least number of tokens of a role before they are revoked together. */
-const MANY = 8;
+/** Minimum number of tokens of a role before they are revoked together. */
+const MIN_ROLE_TOKENS = 8;
 
 async function create(writer: Writer, parent: Entry | null): Promise<void> {
   const path = `v1/auth/token/${parent ? "create" : "create-orphan"}`;
@@ -20,7 +20,7 @@ const revokeOrphan = ending(
   { alone: true },
 );
 
-/** An orphan of a role, so that the tokens of one path are in many trees. */
+/** Creates an orphan by a role. The tokens of a role share a path prefix but are in different trees. */
 const createByRole: Action = async (writer) => {
   writer.role ??= await writeRole(writer);
   const answer = await writer.ask("POST", `v1/auth/token/create/${writer.role}`, FIELDS);
@@ -33,21 +33,24 @@ async function writeRole(writer: Writer): Promise<string> {
   return name;
 }
 
-/** All tokens of a role at once, by the path that made them: a walk through every shard. */
+/** Revokes all tokens of a role by their path prefix. The revocation reads every shard. */
 const revokeRole: Action = async (writer) => {
   const tokens = writer.living("role token");
-  if (tokens.length < MANY || writer.role === null) return;
+  if (tokens.length < MIN_ROLE_TOKENS || writer.role === null) return;
   const path = `v1/sys/leases/revoke-prefix/auth/token/create/${writer.role}`;
-  // The walk may or may not meet a token that is made now, so later tokens get another path.
+  // The revocation may or may not include a token that is created meanwhile, so later tokens use a new role.
   writer.role = null;
   await writer.end(tokens, () => writer.ask("POST", path, { sync: false }), { promised: true });
 };
 
-/** A token in its own tree, with a batch token below it, that ends at once: a later token may get its tree. */
-const pass: Action = async (writer) => {
-  const fields = { ttl: "24h", policies: [PASSING_POLICY] };
+/**
+ * Creates a token in a new tree and a batch token below it, then revokes the token.
+ * A later token may reuse the tree, where the batch token must stay invalid.
+ */
+const createAndRevoke: Action = async (writer) => {
+  const fields = { ttl: "24h", policies: [BATCH_CREATOR_POLICY] };
   const token = writer.madeToken(
-    "passing token",
+    "short-lived token",
     await writer.ask("POST", "v1/auth/token/create-orphan", fields),
     null,
   );
@@ -67,6 +70,6 @@ export const TOKEN_ACTIONS: readonly [Action, ...Action[]] = [
   createByRole,
   createByRole,
   revokeRole,
-  pass,
-  pass,
+  createAndRevoke,
+  createAndRevoke,
 ];

@@ -23,7 +23,7 @@ describe("what must be true after a kill", () => {
     expect(all(entries)).toEqual(["alive", "dead", "dead", "dead"]);
   });
 
-  it.each(["sent", "adrift", "promised"] as const)("an ending that is %s says nothing yet", (ending) => {
+  it.each(["sent", "sent in background", "promised"] as const)("an ending that is %s says nothing yet", (ending) => {
     const entries = chain();
     entries.leaf.ending = ending;
     expect(all(entries)).toEqual(["alive", "alive", "unknown", "unknown"]);
