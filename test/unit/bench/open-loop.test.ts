@@ -24,9 +24,8 @@ it("look-ups are sent when they are due, and wait from then, also behind some th
   });
   const waits = await lookUpAtRate(url, ["t"], 100, 0.05);
   expect(waits.failed).toBe(0);
-  // The fifth is sent 40 ms after the first, less what timers are early.
-  expect(waits.longest).toBeGreaterThan(30);
-  expect(waits.p50).toBeGreaterThan(10);
+  expect(waits.longest).toBeGreaterThanOrEqual(40);
+  expect(waits.p50).toBeGreaterThanOrEqual(20);
 });
 
 it("tokens are looked up in turn, and what is not answered with 200 is counted apart", async () => {
