@@ -2,7 +2,7 @@ import { currentTime } from "../base/clock.ts";
 import { DENIED, err, type Failure, ok, type Result, UNAUTHENTICATED } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import { loadActiveEntity } from "../identity/standing.ts";
-import { noteChange } from "../listing/updates/recent.ts";
+import { noteChange } from "../listing/updates/publish.ts";
 import type { Verdict } from "../policy/acl.ts";
 import type { Installation } from "../system/installation.ts";
 import type { Watermarks } from "../system/watermarks.ts";

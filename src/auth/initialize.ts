@@ -2,7 +2,7 @@ import { currentTime } from "../base/clock.ts";
 import { err, invalid, ok, type Result } from "../base/result.ts";
 import { importKeys, newKeyRing, parseSealKey, sealKeyRing } from "../crypto/key-ring.ts";
 import type { Env } from "../env.ts";
-import { noteChange, publishRecent } from "../listing/updates/recent.ts";
+import { noteChange, publishRecent } from "../listing/updates/publish.ts";
 import { type Installation, loadInstallation, refreshInstallation } from "../system/installation.ts";
 import { systemOf } from "../system/system.ts";
 import { newTreeId, treeAt } from "../token/find-tree.ts";

@@ -2,7 +2,7 @@ import { currentTime } from "../base/clock.ts";
 import type { LocationHint } from "../base/location.ts";
 import { err, invalid, ok, type Result, unavailable } from "../base/result.ts";
 import type { Env } from "../env.ts";
-import { noteChange } from "../listing/updates/recent.ts";
+import { noteChange } from "../listing/updates/publish.ts";
 import { mayContain } from "../system/custom-id-filter.ts";
 import { type Installation, refreshInstallation } from "../system/installation.ts";
 import { systemOf } from "../system/system.ts";

@@ -1,7 +1,7 @@
 import { currentTime } from "../base/clock.ts";
 import { err, type Failure, NOT_FOUND, ok, type Result, refuse } from "../base/result.ts";
 import type { Keys } from "../crypto/key-ring.ts";
-import { noteChange } from "../listing/updates/recent.ts";
+import { noteChange } from "../listing/updates/publish.ts";
 import { type EndRequest, UNASKED } from "../system/end-request.ts";
 import type { Outcome, Target, TargetAction } from "../token/actions.ts";
 import { treeOf } from "../token/find-tree.ts";

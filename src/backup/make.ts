@@ -3,12 +3,11 @@ import { err, type Failure, invalid, ok, type Result, refuse, unavailable } from
 import { groveVersion } from "../base/version.ts";
 import { toBase64 } from "../crypto/bytes.ts";
 import type { Env } from "../env.ts";
-import { publishRecent } from "../listing/updates/recent.ts";
+import { publishRecent } from "../listing/updates/publish.ts";
 import type { Installation } from "../system/installation.ts";
 import { systemOf } from "../system/system.ts";
 import { compress, sha256Of } from "./compress.ts";
-import { MAX_PARTS, readPosition } from "./part.ts";
-import { readPart } from "./read-part.ts";
+import { MAX_PARTS, readPart, readPosition } from "./part.ts";
 import { type BackupStart, nameOfRun, readRun, sealOfBackup, sealOfPart, versionsOf } from "./seals.ts";
 
 /** Version of the format of backups. */

@@ -1,6 +1,10 @@
-import { isPageValue, type ObjectPage, type PagePosition } from "../storage/object-pages.ts";
+import { inGroups } from "../base/parallel.ts";
+import { err, ok, type Result } from "../base/result.ts";
+import type { Env } from "../env.ts";
+import { isPageValue, type ObjectPage, type PagePosition, type PageRead } from "../storage/object-pages.ts";
+import type { Installation } from "../system/installation.ts";
 import { isObject } from "../wire/fields.ts";
-import { type ObjectPlace, placeOf } from "./object-keys.ts";
+import { type ObjectPlace, objectAt, objectsAfter, placeOf } from "./saved-objects.ts";
 
 /** Characters of the objects in a part. One larger object can exceed it. */
 export const PART_CHARACTERS = 1_048_576;
@@ -53,4 +57,114 @@ function readPagePosition(value: unknown): PagePosition | undefined {
   if (typeof page !== "number" || typeof table !== "string" || typeof mark !== "string") return undefined;
   const key = after === null ? null : Array.isArray(after) && after.every(isPageValue) ? after : undefined;
   return key === undefined ? undefined : { page, table, after: key, mark };
+}
+
+/** Number of objects that are looked up at once. The platform limits the calls of a request. */
+export const FOUND_AT_ONCE = 500;
+/** Number of objects that are read at once. Their contents must fit in the memory of an isolate. */
+const GROUP = 6;
+/** How often a large object is read from its beginning, because it changed before its last page was read. */
+const MAX_TRIES = 10;
+
+/** A part that was read. */
+export interface PartRead {
+  readonly part: Part;
+  readonly rows: number;
+  /** null after the last part. */
+  readonly next: Position | null;
+}
+
+/** Collects the pages of objects in a part. */
+class PartWriter {
+  /** Schemas as JSON. */
+  readonly #schemas: string[] = [];
+  readonly #objects: SavedPage[] = [];
+  #rows = 0;
+  characters = 0;
+
+  add(key: string, { page, characters }: PageRead): void {
+    const { schema, ...content } = page;
+    this.#objects.push({ ...placeAt(key), ...content, schema: schema.length === 0 ? null : this.#indexOf(schema) });
+    this.#rows += page.tables.reduce((sum, { rows }) => sum + rows.length, 0);
+    this.characters += characters;
+  }
+
+  end(next: Position | null): Result<PartRead, never> {
+    const schemas = this.#schemas.map((text): string[] => JSON.parse(text));
+    return ok({ part: { schemas, objects: this.#objects }, rows: this.#rows, next });
+  }
+
+  get isEmpty(): boolean {
+    return this.#objects.length === 0;
+  }
+
+  #indexOf(schema: readonly string[]): number {
+    const text = JSON.stringify(schema);
+    const index = this.#schemas.indexOf(text);
+    return index < 0 ? this.#schemas.push(text) - 1 : index;
+  }
+}
+
+/**
+ * Reads the part of a backup that begins at `from`. Each object is consistent: an object that is too large for one call is
+ * read in pages, and again from its beginning if it has changed meanwhile.
+ *
+ * @param until key of the last object that the part may have; "" for no limit. With the limits of an earlier backup, a part
+ *   without changes is the same as in that backup.
+ * @returns the key of an object that changed each time before all its pages were read, as an error.
+ */
+export async function readPart(
+  env: Env,
+  installation: Installation,
+  from: Position,
+  until: string,
+): Promise<Result<PartRead, string>> {
+  const written = new PartWriter();
+  if (from.within) return readLarge(env, from.after, from.within, written);
+  const found = await objectsAfter(env, installation, from.after, FOUND_AT_ONCE);
+  const keys = until === "" ? found : found.filter((key) => key <= until);
+  let { after } = from;
+  for (let at = 0; at < keys.length && written.characters < PART_CHARACTERS; at += GROUP) {
+    const group = keys.slice(at, at + GROUP);
+    // The part with the System object is restored first. Objects that were read before it go into another part.
+    if (!written.isEmpty && group.some((key) => placeAt(key).className === "System")) break;
+    const pages = await inGroups(group, (key) => objectAt(env, placeAt(key)).exportPage(null, PART_CHARACTERS));
+    for (const [index, key] of group.entries()) {
+      // The next part reads the rest of the group again.
+      if (written.characters >= PART_CHARACTERS) break;
+      const page = pages[index];
+      if (page === "changed") throw new Error("the first page of an object can't differ from an earlier page");
+      if (page?.next) {
+        const within = { key, page: null, tries: 0 };
+        return written.isEmpty ? readLarge(env, after, within, written) : written.end({ after, within });
+      }
+      if (page) written.add(key, page);
+      after = key;
+    }
+  }
+  const isEnd = found.length < FOUND_AT_ONCE && after === (found.at(-1) ?? from.after);
+  return written.end(isEnd ? null : { after, within: null });
+}
+
+/** Reads the next page of a large object. */
+async function readLarge(
+  env: Env,
+  after: string,
+  { key, page, tries }: NonNullable<Position["within"]>,
+  written: PartWriter,
+): Promise<Result<PartRead, string>> {
+  for (let tried = tries, from = page; tried < MAX_TRIES; tried++, from = null) {
+    const read = await objectAt(env, placeAt(key)).exportPage(from, PAGE_CHARACTERS);
+    if (read === "changed") continue;
+    if (read) written.add(key, read);
+    const within = read?.next ? { key, page: read.next, tries: tried } : null;
+    return written.end({ after: within ? after : key, within });
+  }
+  return err(key);
+}
+
+function placeAt(key: string): ObjectPlace {
+  const place = placeOf(key);
+  if (!place) throw new Error("this is no key of an object");
+  return place;
 }

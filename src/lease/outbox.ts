@@ -1,8 +1,7 @@
 import { currentTime } from "../base/clock.ts";
 import { MAX_PARALLEL_CALLS } from "../base/parallel.ts";
 import type { Keys } from "../crypto/key-ring.ts";
-import { accessorShard } from "../listing/accessor-shard.ts";
-import { accessorShardNumber } from "../listing/accessor-shard-number.ts";
+import { accessorShard, accessorShardNumber } from "../listing/accessor-shards.ts";
 import { loadInstallation } from "../system/installation.ts";
 import { routedIdText } from "../token/ids.ts";
 import type { SendFailure } from "./actions.ts";

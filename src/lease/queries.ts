@@ -1,7 +1,5 @@
 import type { Keys } from "../crypto/key-ring.ts";
-import { accessorShard } from "../listing/accessor-shard.ts";
-import { shardNumbers } from "../listing/accessor-shard-number.ts";
-import { askShards } from "../listing/ask-shards.ts";
+import { accessorShard, askShards, shardNumbers } from "../listing/accessor-shards.ts";
 import { type IndexedLease, type IrrevocableLease, orderOfIndexed } from "../listing/lease-index.ts";
 import type { LeaseEnv } from "./env.ts";
 import { leaseIdOfIndexed, orderOfName } from "./ids.ts";

@@ -1,8 +1,7 @@
 import { currentTime } from "../base/clock.ts";
 import { err, type Failure, NOT_FOUND, ok, type Result, refuse } from "../base/result.ts";
 import { equalBytes } from "../crypto/bytes.ts";
-import { accessorShard } from "../listing/accessor-shard.ts";
-import { accessorShardNumber } from "../listing/accessor-shard-number.ts";
+import { accessorShard, accessorShardNumber } from "../listing/accessor-shards.ts";
 import type { SchemaVersions } from "../storage/tables.ts";
 import type { EndRequest } from "../system/end-request.ts";
 import type { HowEnded } from "../token/end-record.ts";

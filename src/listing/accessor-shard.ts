@@ -6,20 +6,20 @@ import { reportTampering } from "../storage/row-seals.ts";
 import { type Migration, Tables } from "../storage/tables.ts";
 import { mustLoadInstallation } from "../system/installation.ts";
 import { treeAt } from "../token/find-tree.ts";
-import { accessorShardName, accessorShardNumber, shardNumberOf } from "./accessor-shard-number.ts";
+import { accessorShardNumber, shardNumberOf } from "./accessor-shards.ts";
 import { keepEndedMs, type ListingEnv } from "./env.ts";
 import { SingleTokenWalk } from "./expiry/single-token-walk.ts";
+import { ENDED_SQL, type EndedFilter, type EndedQuery, type EndedToken, type Ending } from "./inventory/ended.ts";
 import { entriesFromTrees } from "./inventory/entries-from-trees.ts";
 import type { InventoryEntry, ListedClaim, ListedToken, TreeSize } from "./inventory/entry.ts";
+import { type EndsQuery, endsByGroup, type ShardEnds } from "./inventory/group-ends.ts";
 import type { GroupCount } from "./inventory/group-sums.ts";
 import type { ShardPage } from "./inventory/order.ts";
-import { ENDED_SQL, type EndedFilter, type EndedQuery, type EndedToken, type Ending } from "./inventory/shard/ended.ts";
-import { type EndsQuery, endsByGroup, type ShardEnds } from "./inventory/shard/group-ends.ts";
 import { InventoryStore } from "./inventory/shard/inventory-store.ts";
 import type { PageQuery } from "./inventory/shard/pages.ts";
 import { INVENTORY_SQL } from "./inventory/shard/tables.ts";
-import { type TreeGroup, treeGroups, type WantedTreeGroups } from "./inventory/shard/tree-groups.ts";
 import type { CountKind, TreeGrouping } from "./inventory/terms.ts";
+import { type TreeGroup, treeGroups, type WantedTreeGroups } from "./inventory/tree-groups.ts";
 import {
   type IndexPage,
   type IrrevocableLease,
@@ -29,8 +29,8 @@ import {
   type LeaseLevel,
   type PagePosition,
 } from "./lease-index.ts";
-import { ALLOCATED_TREES_SQL, TreePool } from "./tree-ids/tree-pool.ts";
-import type { ShardUpdates } from "./updates/update-queue.ts";
+import { ALLOCATED_TREES_SQL, TreePool } from "./tree-ids.ts";
+import type { ShardUpdates } from "./updates/publish.ts";
 
 export const ACCESSOR_SHARD_MIGRATIONS: readonly Migration[] = [
   {
@@ -336,9 +336,4 @@ export class AccessorShard extends DurableObject<ListingEnv> {
   countIrrevocable(): Record<string, number> {
     return this.#leases.countIrrevocable();
   }
-}
-
-/** Returns the stub of the shard with this number. */
-export function accessorShard(env: ListingEnv, number: number): DurableObjectStub<AccessorShard> {
-  return within(env, env.ACCESSOR_SHARD).getByName(accessorShardName(number));
 }

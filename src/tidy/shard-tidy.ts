@@ -3,7 +3,7 @@ import { currentTime } from "../base/clock.ts";
 import { isolates } from "../base/isolates.ts";
 import { within } from "../base/location.ts";
 import type { Env } from "../env.ts";
-import { shardCount, shardNumbers } from "../listing/accessor-shard-number.ts";
+import { shardCount, shardNumbers } from "../listing/accessor-shards.ts";
 import { pendingAlarm } from "../storage/object-alarm.ts";
 import { type Migration, storedJson, Tables } from "../storage/tables.ts";
 import { mustLoadInstallation } from "../system/installation.ts";

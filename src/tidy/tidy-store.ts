@@ -1,8 +1,10 @@
 import type { AgedTerm } from "../crypto/key-terms.ts";
+import { shardCount } from "../listing/accessor-shards.ts";
 import { type Migration, storedJson, type Tables } from "../storage/tables.ts";
-import { NO_REPORT, type TidyReport } from "../tree/tidy/report.ts";
+import { addToReport, NO_REPORT, type TidyReport } from "../tree/tidy/report.ts";
 import type { TreePosition } from "../tree/tidy/step.ts";
 import type { ListPosition, ListRun } from "./list-run.ts";
+import type { ShardCheck } from "./shard-tidy.ts";
 
 export const TIDY_MIGRATIONS: readonly Migration[] = [
   {
@@ -124,4 +126,127 @@ function runOf(row: RunRow): TidyRun {
     aged: storedJson<AgedTerm[]>(row.aged),
     needed: storedJson<number[]>(row.needed),
   };
+}
+
+/** The schema of the reports of the shards, in the same object as the schema of the runs. */
+export const SHARD_CHECK_MIGRATIONS: readonly Migration[] = [
+  {
+    version: 1,
+    description: "the last check of each shard, and the runs that left the shards to themselves",
+    sql: `
+      CREATE TABLE shard_checks (
+        shard INTEGER PRIMARY KEY,
+        started_at INTEGER NOT NULL,
+        finished_at INTEGER NOT NULL,
+        report TEXT NOT NULL,
+        aged TEXT NOT NULL,
+        needed TEXT NOT NULL,
+        added INTEGER NOT NULL
+      );
+      CREATE TABLE partial_runs (number INTEGER PRIMARY KEY);
+    `,
+  },
+];
+
+/** Summary of the last checks of all shards. */
+export interface ShardChecks {
+  /** Shards that have been checked at least once. */
+  readonly checked: number;
+  readonly shards: number;
+  /** When the oldest of their last checks began (ms); null as long as one is missing. */
+  readonly since: number | null;
+  /** Number of trees that did not answer in the last checks. */
+  readonly failures: number;
+}
+
+export interface CheckedByShards {
+  /** When the oldest of them began (ms). */
+  readonly since: number;
+  /** Number of rows with an invalid seal. */
+  readonly tampered: number;
+  /** Versions of the terms of keys whose use all of the checks looked for. */
+  readonly aged: readonly number[];
+  /** Versions of the terms that at least one check found to be needed. */
+  readonly needed: readonly number[];
+}
+
+export class ShardCheckStore {
+  readonly #tables: Tables;
+
+  constructor(tables: Tables) {
+    this.#tables = tables;
+  }
+
+  /** Stores the last check of a shard. Safe to repeat. */
+  keep(shard: number, { startedAt, finishedAt, report, aged, needed }: ShardCheck): void {
+    this.#tables.exec(
+      `INSERT INTO shard_checks (shard, started_at, finished_at, report, aged, needed, added) VALUES (?, ?, ?, ?, ?, ?, 0)
+       ON CONFLICT (shard) DO UPDATE
+       SET started_at = excluded.started_at, finished_at = excluded.finished_at, report = excluded.report,
+         aged = excluded.aged, needed = excluded.needed, added = 0
+       WHERE excluded.started_at <> started_at`,
+      shard,
+      startedAt,
+      finishedAt,
+      JSON.stringify(report),
+      JSON.stringify(aged),
+      JSON.stringify(needed),
+    );
+  }
+
+  all(): ShardChecks {
+    const checks = this.#read();
+    const shards = shardCount();
+    return {
+      checked: checks.length,
+      shards,
+      since: checks.length >= shards ? Math.min(...checks.map(({ startedAt }) => startedAt)) : null,
+      failures: checks.reduce((sum, { report }) => sum + report.failures, 0),
+    };
+  }
+
+  /** Combines the last checks; null when a shard was never checked, or a tree did not answer in its last check. */
+  together(): CheckedByShards | null {
+    const { since, failures } = this.all();
+    if (since === null || failures > 0) return null;
+    const checks = this.#read();
+    return {
+      since,
+      tampered: checks.reduce((sum, { report }) => sum + report.tampered, 0),
+      aged: (checks[0]?.aged ?? []).filter((version) => checks.every(({ aged }) => aged.includes(version))),
+      needed: [...new Set(checks.flatMap(({ needed }) => needed))],
+    };
+  }
+
+  /** Sums the reports of checks that no run has added to its own report yet. */
+  newReports(): TidyReport {
+    return this.#read("added = 0").reduce((sum, { report }) => addToReport(sum, report), NO_REPORT);
+  }
+
+  /** Marks all reports as added to the report of a run. */
+  added(): void {
+    this.#tables.exec("UPDATE shard_checks SET added = 1 WHERE added = 0");
+  }
+
+  /** Marks the run with this number as one that leaves the accessors to the checks of the shards. */
+  leaveOut(run: number): void {
+    this.#tables.exec("DELETE FROM partial_runs");
+    this.#tables.exec("INSERT INTO partial_runs (number) VALUES (?)", run);
+  }
+
+  /** True when the run with this number leaves the accessors to the checks of the shards. */
+  isLeftOut(run: number): boolean {
+    return this.#tables.exec("SELECT 1 FROM partial_runs WHERE number = ?", run).toArray().length > 0;
+  }
+
+  #read(condition: "TRUE" | "added = 0" = "TRUE"): Omit<ShardCheck, "finishedAt">[] {
+    const query = `SELECT started_at, report, aged, needed FROM shard_checks WHERE ${condition}`;
+    const rows = this.#tables.exec<{ started_at: number; report: string; aged: string; needed: string }>(query);
+    return Array.from(rows, ({ started_at: startedAt, report, aged, needed }) => ({
+      startedAt,
+      report: storedJson<TidyReport>(report),
+      aged: storedJson<number[]>(aged),
+      needed: storedJson<number[]>(needed),
+    }));
+  }
 }

@@ -1,8 +1,9 @@
 import { currentTime } from "../base/clock.ts";
 import { within } from "../base/location.ts";
 import { logInfo } from "../base/log.ts";
+import { inGroups } from "../base/parallel.ts";
 import type { Env } from "../env.ts";
-import { growLists } from "../listing/ask-shards.ts";
+import { accessorShard, generationAt, knownGenerations, shardNumbers } from "../listing/accessor-shards.ts";
 import { Tables } from "../storage/tables.ts";
 import { changeDelayMs } from "../system/copy-age.ts";
 import { GroveObject } from "../system/grove-object.ts";
@@ -13,9 +14,15 @@ import { addToReport } from "../tree/tidy/report.ts";
 import { SAFETY_AGE_MS } from "../tree/tidy/step.ts";
 import { checkObjects } from "./check-objects.ts";
 import { FIRST_POSITION, FIRST_WITHOUT_ACCESSORS, type ListPosition, listStep } from "./list-run.ts";
-import { SHARD_CHECK_MIGRATIONS, ShardCheckStore, type ShardChecks } from "./shard-checks.ts";
 import { type ShardCheck, startShardChecks } from "./shard-tidy.ts";
-import { TIDY_MIGRATIONS, type TidyRun, TidyStore } from "./tidy-store.ts";
+import {
+  SHARD_CHECK_MIGRATIONS,
+  ShardCheckStore,
+  type ShardChecks,
+  TIDY_MIGRATIONS,
+  type TidyRun,
+  TidyStore,
+} from "./tidy-store.ts";
 
 /** Pause between two steps (ms). No client waits for tidy, so requests are served first. */
 export const TIDY_PAUSE_MS = 25;
@@ -146,4 +153,20 @@ export class Tidy extends GroveObject<Env> {
 /** The coordinator of this installation. */
 export function tidyOf(env: Env): DurableObjectStub<Tidy> {
   return within(env, env.TIDY).getByName("tidy");
+}
+
+/** Size of a shard (bytes) that opens the next generation of shards: half of the platform's limit for an object. */
+const FULL_SHARD_BYTES = 5e9;
+
+/**
+ * Has the next generation of shards open when a shard of the newest one is full. The System object stores the time of
+ * the opening. After a crash the generation opens at that time, if it was stored. Safe to repeat. `now` in ms.
+ */
+export async function growLists(env: Env, now: number, fullBytes = FULL_SHARD_BYTES): Promise<void> {
+  const generations = knownGenerations();
+  const newest = generationAt(now);
+  if (newest !== generations.at(-1)) return;
+  const numbers = shardNumbers().filter((number) => number >= newest.first);
+  const sizes = await inGroups(numbers, (number) => accessorShard(env, number).storedBytes());
+  if (Math.max(...sizes) >= fullBytes) await systemOf(env).openListGeneration(generations.length, now);
 }

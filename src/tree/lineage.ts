@@ -1,8 +1,8 @@
 import { currentTime } from "../base/clock.ts";
 import { equalBytes } from "../crypto/bytes.ts";
 import type { LeaseView } from "../lease/record.ts";
+import type { Ending } from "../listing/inventory/ended.ts";
 import type { ListedToken } from "../listing/inventory/entry.ts";
-import type { Ending } from "../listing/inventory/shard/ended.ts";
 import { storedJson } from "../storage/tables.ts";
 import { type EndRecord, earliestEnd, expiry, watermarkEnd } from "../token/end-record.ts";
 import { decodeStoredId } from "../token/ids.ts";

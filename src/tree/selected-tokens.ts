@@ -1,12 +1,12 @@
 import { fixedPart, type ListedToken } from "../listing/inventory/entry.ts";
-import { isEverMeant, matches, type TokenFilter } from "../listing/inventory/filter.ts";
+import { matches, matchesFixed, type TokenFilter } from "../listing/inventory/filter.ts";
 import {
   type CountCursor,
   type CountedInTree,
   isRoot,
-  type MeantInTree,
   type RevokedInTree,
   type RevokeInTree,
+  type SelectedInTree,
 } from "../listing/inventory/selection.ts";
 import { type GroupedToken, groupsOf, NO_TALLY, type Tally } from "../listing/inventory/tally.ts";
 import { reportTampering } from "../storage/row-seals.ts";
@@ -36,7 +36,7 @@ type Verdict = "taken" | "gone" | "mismatched" | "root" | "self";
  */
 class SelectedTokens {
   readonly #tree: SelectionParts;
-  readonly #request: MeantInTree;
+  readonly #request: SelectedInTree;
   readonly #now: number;
   readonly #spared: ReadonlySet<number>;
   readonly #named: ReadonlySet<number>;
@@ -47,7 +47,12 @@ class SelectedTokens {
    * @param now ms.
    * @param lastUses hour of the last use (ms) that the list has of ancestors, by accessor.
    */
-  constructor(tree: SelectionParts, request: MeantInTree, now: number, lastUses: ReadonlyMap<string, number | null>) {
+  constructor(
+    tree: SelectionParts,
+    request: SelectedInTree,
+    now: number,
+    lastUses: ReadonlyMap<string, number | null>,
+  ) {
     this.#tree = tree;
     this.#request = request;
     this.#now = now;
@@ -90,7 +95,7 @@ class SelectedTokens {
     const { treeId } = this.#tree;
     const { unusedSince, ...rest } = filter;
     const listed = this.#listed(token);
-    if (!isEverMeant(rest, listed, treeId)) {
+    if (!matchesFixed(rest, listed, treeId)) {
       reportTampering({ kind: "inventory entry", object: treeId, row: token.row });
       return false;
     }
@@ -146,7 +151,7 @@ export function revokeFiltered(
  */
 export function countSelected(
   tree: SelectionParts,
-  request: MeantInTree,
+  request: SelectedInTree,
   from: CountCursor | null,
   lastUses: ReadonlyMap<string, number | null>,
   now: number,

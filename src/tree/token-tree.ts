@@ -3,16 +3,16 @@ import { err, NOT_FOUND, ok, type Result, UNAUTHENTICATED } from "../base/result
 import { loadActiveEntity } from "../identity/standing.ts";
 import type { FoundInTree, LeaseAction, LeaseOutcome, WalkAnswer, WalkPurpose } from "../lease/actions.ts";
 import type { SingleTokenEnd } from "../listing/expiry/single-token-walk.ts";
+import type { Ending } from "../listing/inventory/ended.ts";
 import type { InventoryEntry } from "../listing/inventory/entry.ts";
 import { findInInventory } from "../listing/inventory/queries.ts";
 import type {
   CountCursor,
   CountedInTree,
-  MeantInTree,
   RevokedInTree,
   RevokeInTree,
+  SelectedInTree,
 } from "../listing/inventory/selection.ts";
-import type { Ending } from "../listing/inventory/shard/ended.ts";
 import type { ObjectPage } from "../storage/object-pages.ts";
 import { type PageRefusal, StoredObject } from "../storage/stored-object.ts";
 import { readVersions } from "../storage/tables.ts";
@@ -198,7 +198,7 @@ export class TokenTree extends StoredObject<TreeEnv> {
   }
 
   /** Counts a part of what a revocation in this tree would end. `from` null: the first part. See `countSelected`. */
-  async countMeant(request: MeantInTree, from: CountCursor | null): Promise<CountedInTree> {
+  async countMeant(request: SelectedInTree, from: CountCursor | null): Promise<CountedInTree> {
     await this.#tree.keys.open();
     // Only the list stores the hour of the last use. It is asked about ancestors only if the filter tests that hour.
     const asked = request.filter?.unusedSince === undefined ? [] : this.#accessorsAbove(request.tokens);

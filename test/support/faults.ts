@@ -2,7 +2,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { SweepTurns } from "../../src/base/turns/turns.ts";
 import { LeaseStore } from "../../src/lease/store.ts";
 import { InventoryStore } from "../../src/listing/inventory/shard/inventory-store.ts";
-import { UpdateQueue } from "../../src/listing/updates/update-queue.ts";
+import { UpdateQueue } from "../../src/listing/updates/publish.ts";
 import { CubbyholeStore } from "../../src/tree/cubbyhole/store.ts";
 import { atCalls, failing } from "./calls.ts";
 

@@ -1,8 +1,8 @@
 import { runInDurableObject } from "cloudflare:test";
 import { vi } from "vitest";
-import { type AccessorShard, accessorShard } from "../../src/listing/accessor-shard.ts";
-import { shardNumbers } from "../../src/listing/accessor-shard-number.ts";
-import { publishRecent } from "../../src/listing/updates/recent.ts";
+import type { AccessorShard } from "../../src/listing/accessor-shard.ts";
+import { accessorShard, shardNumbers } from "../../src/listing/accessor-shards.ts";
+import { publishRecent } from "../../src/listing/updates/publish.ts";
 import "./targets.ts";
 import { HELD } from "../../src/lease/store.ts";
 import { ringAlarm } from "./calls.ts";

@@ -1,8 +1,7 @@
 import { runInDurableObject } from "cloudflare:test";
-import { accessorShard } from "../../src/listing/accessor-shard.ts";
-import { accessorShardNumber, shardNumbers } from "../../src/listing/accessor-shard-number.ts";
+import { accessorShard, accessorShardNumber, shardNumbers } from "../../src/listing/accessor-shards.ts";
 import type { InventoryEntry } from "../../src/listing/inventory/entry.ts";
-import { publishRecent } from "../../src/listing/updates/recent.ts";
+import { publishRecent } from "../../src/listing/updates/publish.ts";
 import { ShardTidy, shardTidy } from "../../src/tidy/shard-tidy.ts";
 import { Tidy, type TidyStatus, tidyOf } from "../../src/tidy/tidy.ts";
 import type { TidyReport } from "../../src/tree/tidy/report.ts";

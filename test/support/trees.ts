@@ -1,9 +1,8 @@
 import { runInDurableObject } from "cloudflare:test";
 import { concat } from "../../src/crypto/bytes.ts";
-import { accessorShard } from "../../src/listing/accessor-shard.ts";
-import { shardNumbers } from "../../src/listing/accessor-shard-number.ts";
+import { accessorShard, shardNumbers } from "../../src/listing/accessor-shards.ts";
 import { SingleTokenWalk } from "../../src/listing/expiry/single-token-walk.ts";
-import { publishRecent } from "../../src/listing/updates/recent.ts";
+import { publishRecent } from "../../src/listing/updates/publish.ts";
 import { loadInstallation } from "../../src/system/installation.ts";
 import { NO_WATERMARKS } from "../../src/system/watermarks.ts";
 import { treeOf } from "../../src/token/find-tree.ts";

@@ -1,9 +1,8 @@
 import { readRoute } from "../../auth/record-routes.ts";
 import { type Answered, type OpenRoute, type Route, simpleRoute } from "../../auth/route.ts";
 import { dataAnswer, NO_CONTENT } from "../../auth/route-description.ts";
-import { backupIntervalMs, backupRunsOf, backupsKept } from "../../backup/bucket/backup-runs.ts";
+import { type BackupRun, backupIntervalMs, backupRunsOf, backupsKept } from "../../backup/bucket/backup-runs.ts";
 import { listBackups } from "../../backup/bucket/bucket.ts";
-import type { BackupRun } from "../../backup/bucket/run-store.ts";
 import { makePart, sealBackup } from "../../backup/make.ts";
 import { keyOfFile, readPlace } from "../../backup/names.ts";
 import { beginRestore, finishRestore, NOT_EMPTY, restorePart } from "../../backup/restore.ts";

@@ -7,7 +7,7 @@ import type { Env } from "../../env.ts";
 import { entitiesGiving } from "../../identity/entities.ts";
 import { loadGroups } from "../../identity/groups.ts";
 import { countOfPolicy } from "../../listing/inventory/queries.ts";
-import { publishRecent } from "../../listing/updates/recent.ts";
+import { publishRecent } from "../../listing/updates/publish.ts";
 import { holdersOf, joinedHolders, type PolicyHolders } from "../../policy/holders.ts";
 import { normalizePolicyName } from "../../policy/name.ts";
 import { organizationDirectory, organizationNamed } from "../../team/find.ts";

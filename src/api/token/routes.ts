@@ -2,7 +2,7 @@ import { type Route, simpleRoute } from "../../auth/route.ts";
 import { KEYS } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { listAccessors } from "../../listing/inventory/queries.ts";
-import { publishRecent } from "../../listing/updates/recent.ts";
+import { publishRecent } from "../../listing/updates/publish.ts";
 import { fieldSchema } from "../../wire/fields.ts";
 import { PAGE } from "../../wire/page.ts";
 import { keysReply } from "../../wire/reply.ts";

@@ -4,9 +4,9 @@ import type { Sql } from "../../storage/tables.ts";
 import { UNASKED } from "../../system/end-request.ts";
 import type { EndRecord } from "../../token/end-record.ts";
 import { decodeStoredId, type TokenAddress } from "../../token/ids.ts";
+import type { Ending } from "../inventory/ended.ts";
 import type { InventoryEntry, ListedToken } from "../inventory/entry.ts";
 import { NEVER } from "../inventory/order.ts";
-import type { Ending } from "../inventory/shard/ended.ts";
 import { findPlace, type TokenRowOfShard, tokenOf } from "../inventory/shard/tables.ts";
 
 /** Tokens that one turn reads, and tokens that it calls again at most. */

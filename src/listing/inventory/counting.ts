@@ -7,8 +7,16 @@ import { treeIdOf } from "../../token/ids.ts";
 import type { ListingEnv } from "../env.ts";
 import { judged, type ListedToken } from "./entry.ts";
 import { treesWithLeases } from "./queries.ts";
-import { byTree, isSingle, meantInTree, type SelectionPosition, selectedTokens } from "./selected-tokens.ts";
-import { type CountCursor, isRoot, type Selection } from "./selection.ts";
+import {
+  byTree,
+  type CountCursor,
+  isRoot,
+  isSingle,
+  type Selection,
+  type SelectionPosition,
+  selectedInTree,
+  selectedTokens,
+} from "./selection.ts";
 import { addTally, groupsOf, NO_TALLY, type Tally } from "./tally.ts";
 
 /** Tokens of the list that one step reads. */
@@ -135,7 +143,7 @@ async function tallyOf(env: ListingEnv, { includeRoot }: Selection, tokens: read
 
 async function countInTree(env: ListingEnv, selection: Selection, share: TreeShare): Promise<TreeShare> {
   const { treeId, accessors, from } = share;
-  const counted = await treeAt(env, treeId).countMeant(meantInTree(selection, treeId, accessors), from);
+  const counted = await treeAt(env, treeId).countMeant(selectedInTree(selection, treeId, accessors), from);
   const before = counted.anew ? NO_TALLY : share.tally;
   return { ...share, from: counted.next, tally: addTally(before, counted.tally) };
 }

@@ -1,8 +1,6 @@
 import { inGroups } from "../../base/parallel.ts";
 import { treeBeginning } from "../../token/ids.ts";
-import { accessorShard } from "../accessor-shard.ts";
-import { accessorShardNumber, generationOfShard } from "../accessor-shard-number.ts";
-import { askShards } from "../ask-shards.ts";
+import { accessorShard, accessorShardNumber, askShards, generationOfShard } from "../accessor-shards.ts";
 import type { ListingEnv } from "../env.ts";
 import type { ListedToken, TreeSize } from "./entry.ts";
 import type { TokenFilter } from "./filter.ts";

@@ -1,6 +1,5 @@
 import { hourKey, type InventoryEntry } from "./entry.ts";
-import type { TokenFilter } from "./filter.ts";
-import { pairText, searchedTexts } from "./search.ts";
+import { pairText, searchedTexts, type TokenFilter } from "./filter.ts";
 
 /** Properties of the first token by which trees can be grouped. */
 export type TreeGrouping = "mount" | "name" | "role" | `metadata.${string}`;

@@ -1,12 +1,150 @@
 import { currentTime, sleep } from "../../base/clock.ts";
+import { isolates } from "../../base/isolates.ts";
+import { inGroups } from "../../base/parallel.ts";
 import { SoonestTimer } from "../../base/soonest-timer.ts";
-import { accessorShard } from "../accessor-shard.ts";
+import { treeAt } from "../../token/find-tree.ts";
+import { decodeStoredId } from "../../token/ids.ts";
+import { accessorShard, accessorShardNumber } from "../accessor-shards.ts";
 import type { ListingEnv } from "../env.ts";
-import { CALL_DELAY_MS, RETRY_MS } from "./delays.ts";
-import { type TreeUpdate, UpdateQueue } from "./update-queue.ts";
+import type { InventoryEntry, TreeSize } from "../inventory/entry.ts";
+import { LOST_CALL_MS, ShardQueue } from "./shard-queue.ts";
+
+/*
+ * Delays from the answer of a creation until the token is listed: the tree reads it, the queue of the isolate collects
+ * updates, the shard is called. All in ms.
+ */
+
+/** Maximum delay between an answer and the lists. Half a second of it is left for the call to the shard. */
+export const FRESHNESS_MS = 2000;
+/** From a change in a tree to the reading of the changed tokens. Changes within this time are read together. */
+export const READ_DELAY_MS = 500;
+/** From the reading to the check whether the shards have the new tokens. */
+export const CONFIRM_DELAY_MS = 1200;
+/** From queueing an update in an isolate to the call with it. Updates within this time share a call. */
+export const CALL_DELAY_MS = 1000;
+/** The same for a shard that had a call in flight when the update was due. */
+export const HELD_BACK_MS = 100;
+/** Maximum delay of low-priority updates. */
+export const MAX_UPDATE_DELAY_MS = 10_000;
+/** Pause after a failed call or a failed reading. */
+export const RETRY_MS = 5000;
+
+/** Updates in one call to a shard of the list of accessors. */
+export interface ShardUpdates {
+  /** Entries of new tokens, which the shard adds to the list. */
+  readonly made: readonly InventoryEntry[];
+  /** Entries of changed tokens. The shard ignores tokens that are not listed. */
+  readonly changed: readonly InventoryEntry[];
+  /** Sizes of trees whose oldest token is in the shard. */
+  readonly sizes: readonly TreeSize[];
+  /** Trees whose ids this shard allocated, and whose first token some shard has listed, or which ended before that. */
+  readonly started: readonly StartedTree[];
+}
+
+/** A tree with a first token, and the row of that token. */
+export interface StartedTree {
+  readonly tree: string;
+  readonly row: number;
+}
+
+/** Sends updates to one shard. Rejects when the shard may not have them. */
+export type Deliver = (shard: number, updates: ShardUpdates) => Promise<void>;
+
+/** An update of a tree. */
+export type TreeUpdate =
+  /** `allocatedBy`: the shard that allocated the tree; null when it is not the first token, or no shard did. */
+  | { readonly kind: "made"; readonly value: InventoryEntry; readonly allocatedBy: number | null }
+  | { readonly kind: "changed"; readonly value: InventoryEntry }
+  | { readonly kind: "size"; readonly value: TreeSize };
+
+type Update = TreeUpdate | { readonly kind: "started"; readonly value: StartedTree };
+
+type UpdateOf<K extends Update["kind"]> = Extract<Update, { readonly kind: K }>;
+
+/**
+ * Queue of the updates of all trees of one isolate. One call to a shard carries the updates of many trees, and of each
+ * token only the newest. Updates of tokens are queued by accessor.
+ */
+export class UpdateQueue {
+  readonly #updates = new ShardQueue<Update>((older, newer) =>
+    older.kind === "made" && newer.kind === "changed" ? { ...older, value: newer.value } : newer,
+  );
+
+  /** Queues an update. */
+  add(update: TreeUpdate): void {
+    const accessor = update.kind === "size" ? update.value.root : update.value.accessor;
+    const key = update.kind === "size" ? `size ${accessor}` : accessor;
+    this.#updates.add(accessorShardNumber(accessor), key, update);
+  }
+
+  /** True while an update of the token is pending: its shard may not know that it was created or changed. */
+  isOnItsWay(accessor: string): boolean {
+    return this.#updates.isPending(accessorShardNumber(accessor), accessor);
+  }
+
+  /** True when no call is in flight and only low-priority updates are queued. */
+  get isQuiet(): boolean {
+    return !this.#updates.isInFlight() && this.#isPatient;
+  }
+
+  /** Maximum delay until the next call of `send()` (ms), read after one; null when nothing is queued. */
+  get nextSendIn(): number | null {
+    const shards = this.#updates.shards();
+    if (shards.length === 0) return null;
+    if (this.#isPatient) return MAX_UPDATE_DELAY_MS;
+    return shards.some(([shard]) => this.#updates.isInFlight(shard)) ? HELD_BACK_MS : CALL_DELAY_MS;
+  }
+
+  /** Sends all queued updates. Those for shards with a call in flight stay queued. `now` in ms. */
+  async send(deliver: Deliver, now: number): Promise<void> {
+    const shards = this.#updates.ready(now);
+    const send = async (shard: number) => {
+      const sent = await this.#updates.send(shard, now, (updates) => deliver(shard, callOf(updates)));
+      for (const made of only("made", sent)) this.#noteStarted(made);
+    };
+    await Promise.all(shards.map(([shard]) => send(shard)));
+  }
+
+  /** Cancels pending updates of these tokens, which are about to be removed: none arrives once this returns. */
+  async takeBack(accessors: readonly string[]): Promise<void> {
+    for (const accessor of accessors) {
+      const shard = accessorShardNumber(accessor);
+      const isInFlight = () => this.#updates.isInFlight(shard, accessor);
+      for (let waited = 0; isInFlight() && waited < LOST_CALL_MS; waited += LOOK_MS) await sleep(LOOK_MS);
+      const update = this.#updates.cancel(shard, accessor);
+      if (update?.kind === "made") this.#noteStarted(update);
+    }
+  }
+
+  /** True when only low-priority updates are queued: those about started trees. */
+  get #isPatient(): boolean {
+    return [...this.#updates.queued()].every(({ kind }) => kind === "started");
+  }
+
+  #noteStarted({ value: { accessor }, allocatedBy }: UpdateOf<"made">): void {
+    const place = decodeStoredId(accessor);
+    if (allocatedBy === null || !place) return;
+    const started = { tree: place.treeId, row: place.row };
+    this.#updates.add(allocatedBy, `started ${accessor}`, { kind: "started", value: started });
+  }
+}
+
+function callOf(updates: readonly Update[]): ShardUpdates {
+  return {
+    made: only("made", updates).map(({ value }) => value),
+    changed: only("changed", updates).map(({ value }) => value),
+    sizes: only("size", updates).map(({ value }) => value),
+    started: only("started", updates).map(({ value }) => value),
+  };
+}
+
+function only<K extends Update["kind"]>(kind: K, updates: readonly Update[]): UpdateOf<K>[] {
+  return updates.filter((update): update is UpdateOf<K> => update.kind === kind);
+}
 
 /** Maximum time that `publishPending` waits for calls in flight of other callers (ms). */
 const MAX_WAIT_MS = 5000;
+/** Interval at which the end of another object's call is checked (ms). */
 const LOOK_MS = 5;
 
 /**
@@ -59,4 +197,42 @@ async function sendAll(env: ListingEnv): Promise<void> {
 
 function sendIn(env: ListingEnv, ms: number): void {
   TIMER.in(ms, () => void sendAll(env));
+}
+
+/** Maximum number of trees that one listing calls to publish their updates, where they can be in other isolates. */
+const MAX_ASKED = 64;
+
+/** Trees that requests of this isolate changed recently, by id, with the time of the change (ms); the oldest first. */
+const recent = new Map<string, number>();
+/** Trees of this isolate with updates to publish. */
+const waiting = new Set<string>();
+
+/** Notes that a request of this isolate created or renewed a token in a tree. `now` in ms. */
+export function noteChange(treeId: string, now: number): void {
+  recent.delete(treeId);
+  recent.set(treeId, now);
+  for (const [tree, at] of recent) {
+    if (at >= now - FRESHNESS_MS && recent.size <= MAX_ASKED) return;
+    recent.delete(tree);
+  }
+}
+
+/** Notes that a tree of this isolate has updates that a client may look for, or (`false`) has none any more. */
+export function noteWaiting(treeId: string, waits: boolean): void {
+  if (waits) waiting.add(treeId);
+  else waiting.delete(treeId);
+}
+
+/**
+ * Has the trees that this isolate changed recently publish their updates, so that a client finds what it created. Where
+ * one process serves everything, all trees with updates publish them. `now` in ms.
+ */
+export async function publishRecent(env: ListingEnv, now: number): Promise<void> {
+  const changed = [...recent].filter(([, at]) => at >= now - FRESHNESS_MS).map(([treeId]) => treeId);
+  recent.clear();
+  await inGroups([...waiting], (treeId) => treeAt(env, treeId).enqueueUpdates());
+  // Where one process serves everything their updates are in the queue by now.
+  const elsewhere = !isolates().areMany ? [] : changed.filter((treeId) => !waiting.has(treeId));
+  await inGroups(elsewhere, (treeId) => treeAt(env, treeId).publishUpdates());
+  await publishPending(env);
 }

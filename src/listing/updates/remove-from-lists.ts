@@ -1,10 +1,9 @@
 import { currentTime, sleep } from "../../base/clock.ts";
 import { type SweepTurns, sweepThreads } from "../../base/turns/turns.ts";
 import { decodeStoredId } from "../../token/ids.ts";
-import { accessorShard } from "../accessor-shard.ts";
-import { accessorShardNumber } from "../accessor-shard-number.ts";
+import { accessorShard, accessorShardNumber } from "../accessor-shards.ts";
 import type { ListingEnv } from "../env.ts";
-import type { Ending } from "../inventory/shard/ended.ts";
+import type { Ending } from "../inventory/ended.ts";
 import { cancelUpdatesOf } from "./publish.ts";
 import { ShardQueue } from "./shard-queue.ts";
 

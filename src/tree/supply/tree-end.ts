@@ -1,6 +1,5 @@
 import { currentTime } from "../../base/clock.ts";
-import { accessorShard } from "../../listing/accessor-shard.ts";
-import { treeShardNumber } from "../../listing/accessor-shard-number.ts";
+import { accessorShard, treeShardNumber } from "../../listing/accessor-shards.ts";
 import type { EarliestAlarm } from "../../storage/object-alarm.ts";
 import type { Origin } from "../../storage/origin.ts";
 import { firstRowAt } from "../../token/ids.ts";

@@ -1,8 +1,7 @@
 import { currentTime } from "../../base/clock.ts";
 import { askApart } from "../../base/turns/clean-up.ts";
 import { sweepThreads } from "../../base/turns/turns.ts";
-import { accessorShard } from "../../listing/accessor-shard.ts";
-import { accessorShardNumber } from "../../listing/accessor-shard-number.ts";
+import { accessorShard, accessorShardNumber } from "../../listing/accessor-shards.ts";
 import { rowGeneratedAt } from "../../token/ids.ts";
 import type { SharedParts } from "../shared-parts.ts";
 import { NO_REPAIRS, type TreeRepairs } from "./report.ts";

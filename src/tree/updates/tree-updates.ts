@@ -1,11 +1,17 @@
 import { currentTime } from "../../base/clock.ts";
 import { GenerationalCache } from "../../base/generational-cache.ts";
 import { SoonestTimer } from "../../base/soonest-timer.ts";
+import type { Ending } from "../../listing/inventory/ended.ts";
 import { type InventoryEntry, newEntry } from "../../listing/inventory/entry.ts";
-import type { Ending } from "../../listing/inventory/shard/ended.ts";
-import { CONFIRM_DELAY_MS, READ_DELAY_MS, RETRY_MS } from "../../listing/updates/delays.ts";
-import { isOnItsWay, publish, publishPending } from "../../listing/updates/publish.ts";
-import { noteWaiting } from "../../listing/updates/recent.ts";
+import {
+  CONFIRM_DELAY_MS,
+  isOnItsWay,
+  noteWaiting,
+  publish,
+  publishPending,
+  READ_DELAY_MS,
+  RETRY_MS,
+} from "../../listing/updates/publish.ts";
 import type { EndRecord } from "../../token/end-record.ts";
 import type { NewTokenIds } from "../../token/ids.ts";
 import type { TokenSpec } from "../../token/record.ts";

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { parse } from "smol-toml";
 import { expect, it } from "vitest";
-import { isSavedClass, NAMED_CLASSES } from "../../../src/backup/object-keys.ts";
+import { isSavedClass, NAMED_CLASSES } from "../../../src/backup/saved-objects.ts";
 
 /** Classes that no backup holds, and why. */
 const NOT_SAVED: Readonly<Record<string, string>> = {

@@ -1,6 +1,6 @@
 import { beforeAll, expect, it } from "vitest";
-import { keyOfTree } from "../../../src/backup/object-keys.ts";
 import { MAX_PARTS } from "../../../src/backup/part.ts";
+import { keyOfTree } from "../../../src/backup/saved-objects.ts";
 import { nameOfRun, sealOfBackup } from "../../../src/backup/seals.ts";
 import { toBase64 } from "../../../src/crypto/bytes.ts";
 import { type AnsweredPart, backUp, finish, textOf } from "../../support/backups.ts";

@@ -2,7 +2,7 @@ import { createExecutionContext, runInDurableObject } from "cloudflare:test";
 import { afterEach, expect, it, vi } from "vitest";
 import { app } from "../../../src/app/app.ts";
 import { toBase64 } from "../../../src/crypto/bytes.ts";
-import { publishRecent } from "../../../src/listing/updates/recent.ts";
+import { publishRecent } from "../../../src/listing/updates/publish.ts";
 import { forgetInstallation } from "../../../src/system/installation.ts";
 import { systemOf } from "../../../src/system/system.ts";
 import { pathScope } from "../../../src/system/watermarks.ts";

@@ -1,10 +1,10 @@
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { ACCESSOR_SHARD_MIGRATIONS, accessorShard } from "../../../src/listing/accessor-shard.ts";
-import { ACCESSOR_SHARDS, accessorShardNumber } from "../../../src/listing/accessor-shard-number.ts";
+import { ACCESSOR_SHARD_MIGRATIONS } from "../../../src/listing/accessor-shard.ts";
+import { ACCESSOR_SHARDS, accessorShard, accessorShardNumber } from "../../../src/listing/accessor-shards.ts";
+import type { EndedQuery } from "../../../src/listing/inventory/ended.ts";
 import type { Position } from "../../../src/listing/inventory/order.ts";
 import { revocationsOf } from "../../../src/listing/inventory/revocations.ts";
-import type { EndedQuery } from "../../../src/listing/inventory/shard/ended.ts";
 import { InventoryStore } from "../../../src/listing/inventory/shard/inventory-store.ts";
 import { publishPending } from "../../../src/listing/updates/publish.ts";
 import { Tables } from "../../../src/storage/tables.ts";

@@ -1,21 +1,21 @@
 import { runInDurableObject } from "cloudflare:test";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { walkOf } from "../../../src/lease/walk.ts";
-import { AccessorShard, accessorShard } from "../../../src/listing/accessor-shard.ts";
+import { AccessorShard } from "../../../src/listing/accessor-shard.ts";
 import {
   ACCESSOR_SHARDS,
+  accessorShard,
   accessorShardNumber,
   shardCount,
   shardNumbers,
-} from "../../../src/listing/accessor-shard-number.ts";
-import { growLists } from "../../../src/listing/ask-shards.ts";
+} from "../../../src/listing/accessor-shards.ts";
 import { revocationsOf } from "../../../src/listing/inventory/revocations.ts";
 import { changeDelayMs, listOpeningLeadMs } from "../../../src/system/copy-age.ts";
 import { forgetInstallation, loadInstallation, refreshInstallation } from "../../../src/system/installation.ts";
 import { listOpenings, noteListOpenings } from "../../../src/system/list-openings.ts";
 import { System, systemOf } from "../../../src/system/system.ts";
 import { startShardChecks } from "../../../src/tidy/shard-tidy.ts";
-import { tidyOf } from "../../../src/tidy/tidy.ts";
+import { growLists, tidyOf } from "../../../src/tidy/tidy.ts";
 import { atCalls, atNth, callsTo, failing } from "../../support/calls.ts";
 import { indexedPaths, leaseFor } from "../../support/leases.ts";
 import { crash } from "../../support/objects.ts";

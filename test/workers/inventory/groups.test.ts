@@ -1,8 +1,7 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { accessorShard } from "../../../src/listing/accessor-shard.ts";
-import { accessorShardNumber } from "../../../src/listing/accessor-shard-number.ts";
-import { MAX_ENDING } from "../../../src/listing/inventory/shard/group-ends.ts";
-import { MAX_READ_TREES } from "../../../src/listing/inventory/shard/tree-groups.ts";
+import { accessorShard, accessorShardNumber } from "../../../src/listing/accessor-shards.ts";
+import { MAX_ENDING } from "../../../src/listing/inventory/group-ends.ts";
+import { MAX_READ_TREES } from "../../../src/listing/inventory/tree-groups.ts";
 import { bindings, call, createToken, dataOf, initialized, tokenUnder } from "../../support/service.ts";
 import { alter } from "../../support/storage-writer.ts";
 import { growTree, holdSweeps, locate, sweep } from "../../support/trees.ts";

@@ -2,7 +2,8 @@ import { runInDurableObject } from "cloudflare:test";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { randomBytes, toHex } from "../../../src/crypto/bytes.ts";
-import { type AccessorShard, accessorShard } from "../../../src/listing/accessor-shard.ts";
+import type { AccessorShard } from "../../../src/listing/accessor-shard.ts";
+import { accessorShard } from "../../../src/listing/accessor-shards.ts";
 import {
   createdAtOf,
   type InventoryEntry,
@@ -10,12 +11,12 @@ import {
   TOKEN_MOUNT,
 } from "../../../src/listing/inventory/entry.ts";
 import { matches, type TokenFilter } from "../../../src/listing/inventory/filter.ts";
+import type { EndsQuery } from "../../../src/listing/inventory/group-ends.ts";
 import { keyOf, type Order, type Position } from "../../../src/listing/inventory/order.ts";
 import { mergePages } from "../../../src/listing/inventory/queries.ts";
-import type { EndsQuery } from "../../../src/listing/inventory/shard/group-ends.ts";
 import { InventoryStore } from "../../../src/listing/inventory/shard/inventory-store.ts";
 import { countsOf, type TreeGrouping } from "../../../src/listing/inventory/terms.ts";
-import type { ShardUpdates } from "../../../src/listing/updates/update-queue.ts";
+import type { ShardUpdates } from "../../../src/listing/updates/publish.ts";
 import { firstRowAt, routedIdText } from "../../../src/token/ids.ts";
 import { costOf } from "../../support/costs.ts";
 import { rowsOf } from "../../support/rows.ts";

@@ -1,7 +1,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { AccessorShard, accessorShard } from "../../../src/listing/accessor-shard.ts";
-import { ACCESSOR_SHARDS, accessorShardNumber } from "../../../src/listing/accessor-shard-number.ts";
+import { AccessorShard } from "../../../src/listing/accessor-shard.ts";
+import { ACCESSOR_SHARDS, accessorShard, accessorShardNumber } from "../../../src/listing/accessor-shards.ts";
 import { decodeStoredId } from "../../../src/token/ids.ts";
 import { SAFETY_AGE_MS } from "../../../src/tree/tidy/step.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";

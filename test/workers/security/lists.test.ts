@@ -1,7 +1,6 @@
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, expect, it, vi } from "vitest";
-import { accessorShard } from "../../../src/listing/accessor-shard.ts";
-import { accessorShardNumber } from "../../../src/listing/accessor-shard-number.ts";
+import { accessorShard, accessorShardNumber } from "../../../src/listing/accessor-shards.ts";
 import { revocationsOf, TokenRevocations } from "../../../src/listing/inventory/revocations.ts";
 import { LIST_PAGE } from "../../../src/tidy/list-run.ts";
 import { decodeStoredId } from "../../../src/token/ids.ts";

@@ -1,7 +1,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { AccessorShard, accessorShard } from "../../../src/listing/accessor-shard.ts";
-import { accessorShardNumber } from "../../../src/listing/accessor-shard-number.ts";
+import { AccessorShard } from "../../../src/listing/accessor-shard.ts";
+import { accessorShard, accessorShardNumber } from "../../../src/listing/accessor-shards.ts";
 import { publishPending } from "../../../src/listing/updates/publish.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { atCalls, atNth, callsTo, failing } from "../../support/calls.ts";

@@ -1,7 +1,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, expect, it, vi } from "vitest";
 import { AccessorShard } from "../../../src/listing/accessor-shard.ts";
-import { ACCESSOR_SHARDS, accessorShardNumber } from "../../../src/listing/accessor-shard-number.ts";
+import { ACCESSOR_SHARDS, accessorShardNumber } from "../../../src/listing/accessor-shards.ts";
 import { System } from "../../../src/system/system.ts";
 import { shardTidy, startShardChecks } from "../../../src/tidy/shard-tidy.ts";
 import { Tidy } from "../../../src/tidy/tidy.ts";

@@ -3,8 +3,8 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vite
 import { CronTrigger } from "../../../src/app/cron.ts";
 import worker from "../../../src/index.ts";
 import { HELD } from "../../../src/lease/store.ts";
-import { AccessorShard, accessorShard } from "../../../src/listing/accessor-shard.ts";
-import { accessorShardNumber } from "../../../src/listing/accessor-shard-number.ts";
+import { AccessorShard } from "../../../src/listing/accessor-shard.ts";
+import { accessorShard, accessorShardNumber } from "../../../src/listing/accessor-shards.ts";
 import { LIST_PAGE } from "../../../src/tidy/list-run.ts";
 import { TIDY_PAUSE_MS, tidyOf } from "../../../src/tidy/tidy.ts";
 import { treeOf } from "../../../src/token/find-tree.ts";

@@ -3,7 +3,7 @@ import { afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from "
 import { runInOneProcess } from "../../../src/app/assemble.ts";
 import { walkOf } from "../../../src/lease/walk.ts";
 import { AccessorShard } from "../../../src/listing/accessor-shard.ts";
-import { publishRecent } from "../../../src/listing/updates/recent.ts";
+import { publishRecent } from "../../../src/listing/updates/publish.ts";
 import { forgetInstallation, loadInstallation, refreshInstallation } from "../../../src/system/installation.ts";
 import { System, systemOf } from "../../../src/system/system.ts";
 import { MAX_WATERMARKS } from "../../../src/system/watermark-store.ts";

@@ -10,7 +10,7 @@ import { type LeaseView, leaseIdOf } from "../../../lease/record.ts";
 import { endpointSettings, readRevocationEndpoint } from "../../../lease/revocation-endpoint.ts";
 import { type GrantedLease, lookupLease, renewLease, type ShownLease } from "../../../lease/service.ts";
 import { SIGNATURE_HEADER, signingKey } from "../../../lease/signature.ts";
-import { publishRecent } from "../../../listing/updates/recent.ts";
+import { publishRecent } from "../../../listing/updates/publish.ts";
 import { anyObject, duration, type FieldSchema, fieldSchema, flag, text, unread } from "../../../wire/fields.ts";
 import { dataReply, type Reply } from "../../../wire/reply.ts";
 import { view } from "../../../wire/view.ts";

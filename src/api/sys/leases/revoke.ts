@@ -14,7 +14,7 @@ import { revokeLease } from "../../../lease/service.ts";
 import { MAX_WAIT_MS, progressOfEnd, walkOf } from "../../../lease/walk.ts";
 import type { EndProgress, WalkJob } from "../../../lease/walk-job.ts";
 import { countOfEntities } from "../../../listing/inventory/queries.ts";
-import { publishRecent } from "../../../listing/updates/recent.ts";
+import { publishRecent } from "../../../listing/updates/publish.ts";
 import { systemOf } from "../../../system/system.ts";
 import type { StoredWatermark } from "../../../system/watermark-store.ts";
 import { entityOf, prefixOf, sinceOf } from "../../../system/watermarks.ts";

@@ -8,15 +8,17 @@ import type { Env } from "../../../env.ts";
 import {
   ALL_ENDED,
   countEnded,
+  type EndedFilter,
+  type EndedToken,
   endedByJob,
   endedInJob,
   endedWith,
   findEnded,
+  LAST_FIRST,
   pageOfEnded,
-} from "../../../listing/inventory/ended-queries.ts";
+} from "../../../listing/inventory/ended.ts";
 import { cursorText, readCursor } from "../../../listing/inventory/order.ts";
 import { revocationsOf } from "../../../listing/inventory/revocations.ts";
-import { type EndedFilter, type EndedToken, LAST_FIRST } from "../../../listing/inventory/shard/ended.ts";
 import type { Asker } from "../../../system/end-request.ts";
 import type { Installation } from "../../../system/installation.ts";
 import { treeOf } from "../../../token/find-tree.ts";

@@ -6,15 +6,19 @@ import { currentTime, formatRfc3339, formatTime } from "../../../base/clock.ts";
 import { MAX_NAMED_TOKENS } from "../../../base/limits.ts";
 import { NOT_FOUND, ok, type Result, refuse } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
-import { timesOverShards } from "../../../listing/ask-shards.ts";
+import { timesOverShards } from "../../../listing/accessor-shards.ts";
 import { countedSoFar, countStep, countWithinRequest, isCounted } from "../../../listing/inventory/counting.ts";
 import type { ListedToken } from "../../../listing/inventory/entry.ts";
 import { findInInventory, pageOfInventory } from "../../../listing/inventory/queries.ts";
-import { grownBeyond, type ListedJob, type RevocationJob } from "../../../listing/inventory/revocation-job.ts";
-import { revocationsOf } from "../../../listing/inventory/revocations.ts";
+import {
+  grownBeyond,
+  type ListedJob,
+  type RevocationJob,
+  revocationsOf,
+} from "../../../listing/inventory/revocations.ts";
 import { isRoot, madeUntil, type Selection } from "../../../listing/inventory/selection.ts";
 import { GROUPINGS, type Groups, type Tally } from "../../../listing/inventory/tally.ts";
-import { publishRecent } from "../../../listing/updates/recent.ts";
+import { publishRecent } from "../../../listing/updates/publish.ts";
 import type { Installation } from "../../../system/installation.ts";
 import { treeOf } from "../../../token/find-tree.ts";
 import { readAccessor, type TokenAddress } from "../../../token/ids.ts";

@@ -4,8 +4,8 @@ import { currentTime, formatRfc3339 } from "../../../base/clock.ts";
 import { inGroups } from "../../../base/parallel.ts";
 import { refuse } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
-import { timesOverShards } from "../../../listing/ask-shards.ts";
-import { endsOfGroups } from "../../../listing/inventory/group-ends.ts";
+import { timesOverShards } from "../../../listing/accessor-shards.ts";
+import { endsOfGroups, MAX_ENDING } from "../../../listing/inventory/group-ends.ts";
 import type { GroupCount } from "../../../listing/inventory/group-sums.ts";
 import {
   countByGroup,
@@ -14,7 +14,6 @@ import {
   largestTrees,
   MAX_SHOWN_GROUPS,
 } from "../../../listing/inventory/queries.ts";
-import { MAX_ENDING } from "../../../listing/inventory/shard/group-ends.ts";
 import type { GroupKind, TreeGrouping } from "../../../listing/inventory/terms.ts";
 import {
   greatestTreeGroups,
@@ -22,8 +21,7 @@ import {
   treesOfGroups,
   treesOfMounts,
 } from "../../../listing/inventory/tree-groups.ts";
-import { FRESHNESS_MS } from "../../../listing/updates/delays.ts";
-import { publishRecent } from "../../../listing/updates/recent.ts";
+import { FRESHNESS_MS, publishRecent } from "../../../listing/updates/publish.ts";
 import { treeIdOf } from "../../../token/ids.ts";
 import { count, duration, sent, strictSchema, text, time, type Values } from "../../../wire/fields.ts";
 import { dataReply } from "../../../wire/reply.ts";

@@ -1,6 +1,7 @@
 import { columnOf, type Sql, setColumns } from "../../../storage/tables.ts";
 import { UNASKED } from "../../../system/end-request.ts";
 import { decodeStoredId, TREE_CHARACTERS, treePartOf } from "../../../token/ids.ts";
+import { EndedTokens, type Ending } from "../ended.ts";
 import {
   createdAtOf,
   fixedText,
@@ -13,7 +14,6 @@ import {
 import { keyOf } from "../order.ts";
 import { countsOf, termsOf } from "../terms.ts";
 import { InventoryCounts } from "./counts.ts";
-import { EndedTokens, type Ending } from "./ended.ts";
 import { ShardPages } from "./pages.ts";
 import { Pending } from "./pending.ts";
 import { findPlace, ID_PROBES, type TokenRowOfShard, tokenOf } from "./tables.ts";

@@ -1,7 +1,7 @@
 import { columnOf, type Sql } from "../../../storage/tables.ts";
 import { firstRowAt, treeBeginning, treeIdOf } from "../../../token/ids.ts";
 import type { ListedToken } from "../entry.ts";
-import { matches, type TokenFilter } from "../filter.ts";
+import { isAccessorBeginning, isAccessorPart, matches, type TokenFilter } from "../filter.ts";
 import {
   comparePositions,
   firstInOrder,
@@ -12,12 +12,10 @@ import {
   type ShardPage,
   type ShardQuery,
 } from "../order.ts";
-import { isAccessorBeginning, isAccessorPart } from "../search.ts";
 import { rangesOf } from "../terms.ts";
 import type { InventoryCounts } from "./counts.ts";
-import { type PendingTerms, Postings } from "./postings.ts";
+import { type PendingTerms, Postings, termsContaining } from "./postings.ts";
 import { type TokenRowOfShard as Row, tokenOf } from "./tables.ts";
-import { termsContaining } from "./term-search.ts";
 
 /** Up to this number the tokens of a term, of a tree, or of a range of expiries are all read and then sorted. */
 const READ_ALL = 300;
@@ -75,7 +73,7 @@ export class ShardPages {
       scanned++;
       const token = tokenOf(row);
       last = { key: keyOf(token, order.by), id: token.id, shard };
-      if (isMeant(query, token)) tokens.push(token);
+      if (isSelected(query, token)) tokens.push(token);
     }
     return { tokens, upTo: null, scanned };
   }
@@ -205,7 +203,7 @@ function sorted(query: PageQuery, rows: readonly Row[]): ShardPage<ListedToken> 
   const { order, after, limit, shard } = query;
   const placed = rows
     .map((row) => tokenOf(row))
-    .filter((token) => isMeant(query, token))
+    .filter((token) => isSelected(query, token))
     .map((token) => ({ token, position: { key: keyOf(token, order.by), id: token.id, shard } }))
     .filter(({ position }) => after === null || comparePositions(position, after, order) > 0);
   const { tokens, last } = firstInOrder(placed, order, limit);
@@ -219,7 +217,7 @@ function endsOf({ endsAfter, endsBefore, neverEnds }: TokenFilter, now: number):
   return [low, high];
 }
 
-function isMeant({ filter, now }: PageQuery, token: ListedToken): boolean {
+function isSelected({ filter, now }: PageQuery, token: ListedToken): boolean {
   return matches(filter, token, filter.tree === undefined ? "" : treeIdOf(token.accessor), now);
 }
 

@@ -1,7 +1,6 @@
 import { type Sql, storedJson } from "../../../storage/tables.ts";
 import type { CountKey } from "../terms.ts";
-import { hasPostings, type TermDelta, writePostings } from "./postings.ts";
-import { writeSearchedTerm } from "./term-search.ts";
+import { hasPostings, type TermDelta, writePostings, writeSearchedTerm } from "./postings.ts";
 
 /** Number of changes of tokens that are written to postings and counters together. */
 const BATCH = 128;

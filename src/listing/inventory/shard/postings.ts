@@ -1,4 +1,5 @@
-import type { Sql } from "../../../storage/tables.ts";
+import { columnOf, type Sql } from "../../../storage/tables.ts";
+import { hasPart, lowered, MIN_SEARCH, textOfTerm } from "../filter.ts";
 import type { TermRange } from "../terms.ts";
 
 /** Maximum number of ids of one row. A row that would have more is split into rows of half as many. */
@@ -33,11 +34,11 @@ export class Postings {
   *ids(term: string, low: number, high: number, descending: boolean): Iterable<number> {
     const delta = this.#pending.terms.get(term);
     const order = (a: number, b: number) => (descending ? b - a : a - b);
-    const isMeant = (id: number) => id >= low && id <= high;
-    const added = [...(delta?.added ?? [])].filter(isMeant).sort(order);
+    const isInRange = (id: number) => id >= low && id <= high;
+    const added = [...(delta?.added ?? [])].filter(isInRange).sort(order);
     let next = 0;
     for (const row of this.#rows(term, low, high, descending)) {
-      const ids = idsOf(row).filter((id) => isMeant(id) && !delta?.gone.has(id));
+      const ids = idsOf(row).filter((id) => isInRange(id) && !delta?.gone.has(id));
       for (const id of ids.sort(order)) {
         for (let one = added[next]; one !== undefined && order(one, id) < 0; one = added[++next]) yield one;
         yield id;
@@ -152,4 +153,55 @@ function oneRow(sql: Sql, term: string, where: string, ...values: readonly numbe
 
 function idsOf({ ids }: Pick<PostingRow, "ids">): number[] {
   return ids.split(",").map(Number);
+}
+
+/** Returns the terms that contain `text`; null when they may be more than `most`. */
+export function termsContaining(sql: Sql, pending: PendingTerms, text: string, most: number): string[] | null {
+  const stored = matching(sql, text, most + 1);
+  if (stored.length > most) return null;
+  const terms = [...new Set([...stored, ...pending.terms.keys()])];
+  return terms.filter((term) => hasPart(textOfTerm(term) ?? "", text));
+}
+
+/** Adds a term to the searched terms when a token has it now (`isUsed`), or removes it. */
+export function writeSearchedTerm(sql: Sql, term: string, isUsed: boolean): void {
+  const text = textOfTerm(term);
+  if (text === null || trigramsOf(text).length === 0) return;
+  const place = placeOf(sql, term);
+  if (!isUsed) sql.exec("DELETE FROM searched_terms WHERE rowid = ? AND term = ?", place, term);
+  else
+    sql.exec("INSERT OR REPLACE INTO searched_terms (rowid, text, term) VALUES (?, ?, ?)", place, lowered(text), term);
+}
+
+/** Returns terms that have all trigrams of a text, at most `limit`. */
+function matching(sql: Sql, text: string, limit: number): string[] {
+  const query = "SELECT term FROM searched_terms WHERE searched_terms MATCH ? LIMIT ?";
+  const quoted = trigramsOf(text).map((trigram) => `"${trigram.replaceAll('"', '""')}"`);
+  return columnOf(sql, query, quoted.join(" AND "), limit);
+}
+
+/** Maximum number of terms with one hash. By chance a shard does not have more. */
+const PLACES = 4;
+
+/**
+ * Returns the id of a term, or the first free one of its hash (null: none). An index would cost a row for each term.
+ */
+function placeOf(sql: Sql, term: string): number | null {
+  let hash = 0x811c9dc5;
+  for (const unit of new TextEncoder().encode(term)) hash = Math.imul(hash ^ unit, 0x01000193);
+  let free: number | null = null;
+  for (let at = 0; at < PLACES; at++) {
+    const id = (hash >>> 0) * PLACES + at;
+    const [row] = sql.exec<{ term: string }>("SELECT term FROM searched_terms WHERE rowid = ?", id).toArray();
+    if (row?.term === term) return id;
+    if (!row) free ??= id;
+  }
+  return free;
+}
+
+/** Returns each sequence of three characters, once. NUL is removed, because the tokenizer leaves it out. */
+function trigramsOf(text: string): string[] {
+  const characters = [...lowered(text).replaceAll("\0", "")];
+  const trigrams = characters.slice(MIN_SEARCH - 1).map((_, at) => characters.slice(at, at + MIN_SEARCH).join(""));
+  return [...new Set(trigrams)];
 }

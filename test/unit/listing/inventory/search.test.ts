@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { fixedPart, newEntry } from "../../../../src/listing/inventory/entry.ts";
-import { isAccessorPart, isFound, textOfTerm } from "../../../../src/listing/inventory/search.ts";
+import { isAccessorPart, isFound, textOfTerm } from "../../../../src/listing/inventory/filter.ts";
 import { termsOf } from "../../../../src/listing/inventory/terms.ts";
 import { RECORD } from "./record.ts";
 

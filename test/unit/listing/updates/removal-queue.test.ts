@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { randomBytes, toHex } from "../../../../src/crypto/bytes.ts";
-import { accessorShardNumber } from "../../../../src/listing/accessor-shard-number.ts";
-import type { Ending } from "../../../../src/listing/inventory/shard/ended.ts";
+import { accessorShardNumber } from "../../../../src/listing/accessor-shards.ts";
+import type { Ending } from "../../../../src/listing/inventory/ended.ts";
 import { RemovalQueue } from "../../../../src/listing/updates/remove-from-lists.ts";
 import { UNASKED } from "../../../../src/system/end-request.ts";
 import type { EndRecord } from "../../../../src/token/end-record.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { randomBytes, toHex } from "../../../../src/crypto/bytes.ts";
-import { accessorShardNumber } from "../../../../src/listing/accessor-shard-number.ts";
+import { accessorShardNumber } from "../../../../src/listing/accessor-shards.ts";
 import type { InventoryEntry } from "../../../../src/listing/inventory/entry.ts";
-import { type ShardUpdates, UpdateQueue } from "../../../../src/listing/updates/update-queue.ts";
+import { type ShardUpdates, UpdateQueue } from "../../../../src/listing/updates/publish.ts";
 import { firstRowAt, routedIdText } from "../../../../src/token/ids.ts";
 
 const TREE = toHex(randomBytes(32));

@@ -1,13 +1,24 @@
-import { earliest } from "../../../base/clock.ts";
-import { MAX_ENDED } from "../../../base/limits.ts";
-import { columnOf, type Sql, storedJson } from "../../../storage/tables.ts";
-import type { EndRecord } from "../../../token/end-record.ts";
-import { decodeStoredId } from "../../../token/ids.ts";
-import type { InventoryEntry, ListedToken } from "../entry.ts";
-import { comparePositions, type Order, type Position, type ShardPage, type ShardQuery } from "../order.ts";
-import type { InventoryCounts } from "./counts.ts";
-import type { Pending } from "./pending.ts";
-import { findPlace, type TokenRowOfShard } from "./tables.ts";
+import { currentTime, earliest } from "../../base/clock.ts";
+import { MAX_ENDED } from "../../base/limits.ts";
+import { columnOf, type Sql, storedJson } from "../../storage/tables.ts";
+import type { EndRecord } from "../../token/end-record.ts";
+import { decodeStoredId } from "../../token/ids.ts";
+import { accessorShard, accessorShardNumber, askShards } from "../accessor-shards.ts";
+import type { ListingEnv } from "../env.ts";
+import type { InventoryEntry, ListedToken } from "./entry.ts";
+import {
+  comparePositions,
+  type Order,
+  type Position,
+  type ShardPage,
+  type ShardQuery,
+  type TokenPage,
+} from "./order.ts";
+import { mergePages, shareOfShard } from "./queries.ts";
+import { type RevocationJob, revocationsOf } from "./revocations.ts";
+import type { InventoryCounts } from "./shard/counts.ts";
+import type { Pending } from "./shard/pending.ts";
+import { findPlace, type TokenRowOfShard } from "./shard/tables.ts";
 
 /**
  * The id is the first free one from the token's row number on, so a token is found without an index. `of_job` is 1 for
@@ -140,7 +151,7 @@ export class EndedTokens {
       scanned++;
       upTo = position;
       const token = endedOf(row);
-      if (isMeant(filter, token)) tokens.push(token);
+      if (isSelected(filter, token)) tokens.push(token);
     }
     return { tokens, upTo: scanned < MAX_SCANNED ? null : upTo, scanned };
   }
@@ -210,7 +221,7 @@ function classOf(ofJob: number): Class {
   return ofJob === 1 ? "job" : "other";
 }
 
-function isMeant({ job, cause }: EndedFilter, { end }: EndedToken): boolean {
+function isSelected({ job, cause }: EndedFilter, { end }: EndedToken): boolean {
   return (job === undefined || end.job === job) && (cause === undefined || end.cause === cause);
 }
 
@@ -218,4 +229,51 @@ function endedOf({ id, accessor, at, how, entry }: Row): EndedToken {
   const known = entry === null ? UNKNOWN : storedJson<typeof UNKNOWN>(entry);
   const token = { ...known, accessor, id: decodeStoredId(accessor)?.row ?? 0 };
   return { id, token, end: { ...storedJson<Stored>(how), at } };
+}
+
+/** Trees have their own clocks: tokens of a job can have ended this long (ms) before its start or after its end. */
+const CLOCKS_MS = 60_000;
+
+/** Returns the record of an ended token; null when none is kept. */
+export async function findEnded(env: ListingEnv, accessor: string): Promise<EndedToken | null> {
+  return accessorShard(env, accessorShardNumber(accessor)).findEnded(accessor);
+}
+
+/** Filter for all records that are kept. */
+export const ALL_ENDED: EndedFilter = { from: 0, to: Number.MAX_SAFE_INTEGER };
+
+/**
+ * Filter for the tokens that a job ended, limited to its time so that few records are read. `run` null: it is not kept.
+ */
+export function endedInJob(job: string, run: Pick<RevocationJob, "startedAt" | "finishedAt"> | null): EndedFilter {
+  if (!run) return { ...ALL_ENDED, job };
+  return { job, from: run.startedAt - CLOCKS_MS, to: (run.finishedAt ?? currentTime()) + CLOCKS_MS };
+}
+
+export async function endedByJob(env: ListingEnv, job: string): Promise<EndedFilter> {
+  return endedInJob(job, await revocationsOf(env).read(job));
+}
+
+/** Filter for the tokens that ended with one, itself included; null when it has no record. */
+export async function endedWith(env: ListingEnv, cause: string): Promise<EndedFilter | null> {
+  const ended = await findEnded(env, cause);
+  return ended && { cause, from: ended.end.at, to: ended.end.at };
+}
+
+/** Returns a page of the ended tokens that match a filter, the last to end first. Bounded like `pageOfInventory`. */
+export async function pageOfEnded(
+  env: ListingEnv,
+  filter: EndedFilter,
+  after: Position | null,
+  limit: number,
+): Promise<TokenPage<EndedToken>> {
+  const pages = await askShards(env, (shard, number) =>
+    shard.endedPage({ filter, after, shard: number, limit: shareOfShard(limit, number) }),
+  );
+  return mergePages(pages, LAST_FIRST, limit, ({ end }) => end.at);
+}
+
+/** Counts the ended tokens that match a filter. */
+export async function countEnded(env: ListingEnv, filter: EndedFilter): Promise<number> {
+  return (await askShards(env, (shard) => shard.countEnded(filter))).reduce((sum, count) => sum + count, 0);
 }

@@ -1,5 +1,8 @@
+import { within } from "../base/location.ts";
+import { inGroups } from "../base/parallel.ts";
 import { listOpenings, MAX_LIST_OPENINGS } from "../system/list-openings.ts";
 import { decodeStoredId, rowGeneratedAt } from "../token/ids.ts";
+import type { ListingEnv } from "./env.ts";
 
 /** Shards of the first generation, which every installation has. Changing it would lose track of listed tokens. */
 export const ACCESSOR_SHARDS = 16;
@@ -96,4 +99,25 @@ export function treeShardNumber(treeId: string): number {
 function generationOf(accessor: string): ShardGeneration {
   const address = knownGenerations().length > 1 ? decodeStoredId(accessor) : null;
   return address ? generationAt(rowGeneratedAt(address.row)) : FIRST;
+}
+
+/** Returns the stub of the shard with this number. */
+export function accessorShard(env: ListingEnv, number: number) {
+  return within(env, env.ACCESSOR_SHARD).getByName(accessorShardName(number));
+}
+
+/** Maximum number of calls to shards in one request. The platform allows 10,000 calls, to all objects together. */
+const MAX_CALLS = 8000;
+
+/** Returns how many passes with `calls` calls to each shard one request may make: at least one. */
+export function timesOverShards(calls: number): number {
+  return Math.max(1, Math.floor(MAX_CALLS / (calls * shardCount())));
+}
+
+/** Calls all shards, a few at a time. Returns the results in the order of their numbers. */
+export async function askShards<T>(
+  env: ListingEnv,
+  ask: (shard: ReturnType<typeof accessorShard>, number: number) => Promise<T>,
+): Promise<T[]> {
+  return inGroups(shardNumbers(), (number) => ask(accessorShard(env, number), number));
 }
