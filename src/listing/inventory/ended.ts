@@ -15,7 +15,6 @@ import {
   type TokenPage,
 } from "./order.ts";
 import { mergePages, shareOfShard } from "./queries.ts";
-import { type RevocationJob, revocationsOf } from "./revocations.ts";
 import type { InventoryCounts } from "./shard/counts.ts";
 import type { Pending } from "./shard/pending.ts";
 import { findPlace, type TokenRowOfShard } from "./shard/tables.ts";
@@ -245,13 +244,12 @@ export const ALL_ENDED: EndedFilter = { from: 0, to: Number.MAX_SAFE_INTEGER };
 /**
  * Filter for the tokens that a job ended, limited to its time so that few records are read. `run` null: it is not kept.
  */
-export function endedInJob(job: string, run: Pick<RevocationJob, "startedAt" | "finishedAt"> | null): EndedFilter {
+export function endedInJob(
+  job: string,
+  run: { readonly startedAt: number; readonly finishedAt: number | null } | null,
+): EndedFilter {
   if (!run) return { ...ALL_ENDED, job };
   return { job, from: run.startedAt - CLOCKS_MS, to: (run.finishedAt ?? currentTime()) + CLOCKS_MS };
-}
-
-export async function endedByJob(env: ListingEnv, job: string): Promise<EndedFilter> {
-  return endedInJob(job, await revocationsOf(env).read(job));
 }
 
 /** Filter for the tokens that ended with one, itself included; null when it has no record. */

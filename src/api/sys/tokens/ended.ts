@@ -10,7 +10,6 @@ import {
   countEnded,
   type EndedFilter,
   type EndedToken,
-  endedByJob,
   endedInJob,
   endedWith,
   findEnded,
@@ -211,6 +210,10 @@ async function verifyEnded({ env, installation, fields }: CallContext<Values<typ
   const alive = answers.flat();
   const unknown = accessors.length - places.length;
   return dataReply({ checked: accessors.length, ended: places.length - alive.length, unknown, alive, next });
+}
+
+async function endedByJob(env: Env, job: string): Promise<EndedFilter> {
+  return endedInJob(job, await revocationsOf(env).read(job));
 }
 
 /** Reads a page of ended tokens. @param filter null: no token matches. @param cursor "" for the first page. */
