@@ -12,7 +12,7 @@ import type { Outcome } from "../token/actions.ts";
 import type { TokenAddress } from "../token/ids.ts";
 import { isWrappingToken } from "../token/wrapping-token.ts";
 import { openValue, sealValue } from "../tree/cubbyhole/seal.ts";
-import { ANY_FIELDS, fieldSchema, NO_FIELDS } from "../wire/fields.ts";
+import { ANY_FIELDS, fieldSchema } from "../wire/fields.ts";
 import { PAGE } from "../wire/page.ts";
 import { dataReply, doneReply, EMPTY, keysReply, RESPONSE_PATH } from "../wire/reply.ts";
 
@@ -43,7 +43,6 @@ export const CUBBYHOLE_ROUTES: readonly Route[] = withParameters({ path: "The pa
         summary: "Does nothing: the path is missing.",
         operationId: `${id}-delete`,
         answers: NO_CONTENT,
-        input: NO_FIELDS,
         handle: async () => ok(EMPTY),
       }),
     ];
@@ -52,7 +51,6 @@ export const CUBBYHOLE_ROUTES: readonly Route[] = withParameters({ path: "The pa
     summary: "Reads the value at a path in the cubbyhole of the caller's token.",
     operationId: "cubbyhole-read",
     answers: dataAnswer({ "*": "any" }),
-    input: NO_FIELDS,
     prepare: ownCubbyhole,
     action: async ({ params }) => ({ kind: "cubbyhole_read", path: params.path ?? "" }),
     async handle(context) {
@@ -88,7 +86,6 @@ export const CUBBYHOLE_ROUTES: readonly Route[] = withParameters({ path: "The pa
     summary: "Deletes the value at a path.",
     operationId: "cubbyhole-delete",
     answers: NO_CONTENT,
-    input: NO_FIELDS,
     prepare: ownCubbyhole,
     action: async ({ params }) => ({ kind: "cubbyhole_delete", path: params.path ?? "" }),
     handle: async (context) => doneReply(performed(context)),

@@ -1,9 +1,9 @@
 import { NOT_FOUND, ok } from "../base/result.ts";
-import { fieldSchema, NO_FIELDS } from "../wire/fields.ts";
+import { fieldSchema } from "../wire/fields.ts";
 import { PAGE } from "../wire/page.ts";
 import { dataReply, EMPTY } from "../wire/reply.ts";
 import type { View } from "../wire/view.ts";
-import { type Answered, type CallContext, type Route, simpleRoute } from "./route.ts";
+import { type CallContext, type Route, simpleRoute } from "./route.ts";
 import { dataAnswer, KEYS, NO_CONTENT, type RouteDescription } from "./route-description.ts";
 
 type Described = Pick<RouteDescription, "summary" | "operationId" | "parameters">;
@@ -42,7 +42,7 @@ export function showRoute<T>(
   path: string,
   { view, read, ...description }: Described & { view: View<T>; read(context: CallContext): Promise<T | null> },
 ): Route {
-  return readRoute(path, {
+  return simpleRoute("read", path, {
     ...description,
     answers: dataAnswer(view.shape),
     async handle(context) {
@@ -50,14 +50,6 @@ export function showRoute<T>(
       return record === null ? NOT_FOUND : dataReply(view.show(record));
     },
   });
-}
-
-/** Defines an endpoint that is read, takes no fields, and makes its answer itself. */
-export function readRoute(
-  path: string,
-  declared: RouteDescription & { handle(context: CallContext): Answered },
-): Route {
-  return simpleRoute("read", path, { ...declared, input: NO_FIELDS });
 }
 
 /** Defines an endpoint that deletes a record. `remove` is safe to repeat. */
@@ -68,7 +60,6 @@ export function removeRoute(
   return simpleRoute("delete", path, {
     ...description,
     answers: NO_CONTENT,
-    input: NO_FIELDS,
     async handle(context) {
       await remove(context);
       return ok(EMPTY);

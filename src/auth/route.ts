@@ -3,7 +3,7 @@ import type { Env } from "../env.ts";
 import type { Operation } from "../policy/acl.ts";
 import type { Installation } from "../system/installation.ts";
 import type { CallerAction } from "../token/actions.ts";
-import type { FieldSchema } from "../wire/fields.ts";
+import { type FieldSchema, NO_FIELDS } from "../wire/fields.ts";
 import { readFields, type SentNames } from "../wire/read-fields.ts";
 import type { Reply } from "../wire/reply.ts";
 import type { GroveRequest } from "../wire/request.ts";
@@ -129,9 +129,9 @@ export interface LoginRoute extends RouteBase {
 
 export type Route = OpenRoute | LoginRoute | TokenRoute;
 
-/** An endpoint that takes fields: its description, and the schema of its body or query. */
 interface Declared<F> extends RouteDescription {
-  readonly input: FieldSchema<F>;
+  /** Schema of the body or query. Absent: the endpoint takes no fields. */
+  readonly input?: FieldSchema<F>;
 }
 
 /** An endpoint for callers with a token. `F` is the type of its fields, `P` that of the result of `prepare`. */
@@ -156,7 +156,7 @@ type Operations = Operation | readonly Operation[];
 /** Defines an endpoint for callers with a token. */
 export function tokenRoute<F, P>(operations: Operations, path: string, declared: DeclaredToken<F, P>): TokenRoute {
   const { summary, operationId, parameters, fields, answers, ...behaviour } = declared;
-  const { input, prepare, action, handle, ...traits } = behaviour;
+  const { input = NO_FIELDS as FieldSchema<F>, prepare, action, handle, ...traits } = behaviour;
   return {
     access: "token",
     operations: listOf(operations),
@@ -207,7 +207,11 @@ export function openRoute(
 /** Defines the login endpoint of an auth method. */
 export function loginRoute<F>(
   path: string,
-  { input, handle, ...description }: Declared<F> & { handle(context: LoginContext<F>): Answered },
+  {
+    input,
+    handle,
+    ...description
+  }: Required<Pick<Declared<F>, "input">> & RouteDescription & { handle(context: LoginContext<F>): Answered },
 ): LoginRoute {
   return {
     access: "login",

@@ -7,13 +7,13 @@ import type { Trace } from "../policy/trace.ts";
 import type { Installation } from "../system/installation.ts";
 import { isEndedSince } from "../system/watermarks.ts";
 import { teamAt } from "../team/find.ts";
-import { readTeamToken, type TeamCredential } from "../team/ids.ts";
+import type { TeamCredential } from "../team/ids.ts";
 import type { TeamWithToken } from "../team/record.ts";
 import { manages } from "../team/rules/organization-access.ts";
 import { auditAuth } from "../token/audit-auth.ts";
 import { decide } from "../token/decide.ts";
 import { PLAIN_RECORD, type TokenRecord } from "../token/record.ts";
-import type { AuditAuth, AuditNotes } from "../wire/audit.ts";
+import type { AuditAuth } from "../wire/audit.ts";
 
 /** A team that makes a request with its token. */
 export interface TeamCaller extends TeamWithToken {
@@ -80,41 +80,6 @@ export function decideTeam(
 function isDeniedToTeam(installation: Installation, { team }: TeamCaller, access: AccessRequest): boolean {
   const now = currentTime();
   return isDenied(installation.aclFor(team.tokenPolicies, null, now), access, now);
-}
-
-/** A team token as other Workers see it. Times in ms since 1970. */
-export interface TeamTokenInfo {
-  readonly teamId: string;
-  readonly teamName: string;
-  readonly organization: string;
-  readonly tokenId: string;
-  readonly policies: readonly string[];
-  readonly createdAt: number;
-  /** null: it never expires. */
-  readonly expiresAt: number | null;
-}
-
-/** Looks up a team token for another Worker; null when it is not a valid one. Updates the time of its last use. */
-export async function lookupTeamToken(
-  env: Env,
-  installation: Installation,
-  text: string,
-  notes: AuditNotes,
-): Promise<TeamTokenInfo | null> {
-  const credential = await readTeamToken(installation.keys, text);
-  const found = credential && (await authenticateTeam(env, installation, credential, "use"));
-  if (!found) return null;
-  notes.auth = auditTeamToken(found);
-  const { team, token } = found;
-  return {
-    teamId: team.teamId,
-    teamName: team.name,
-    organization: team.organization,
-    tokenId: token.tokenId,
-    policies: team.tokenPolicies,
-    createdAt: token.createdAt,
-    expiresAt: token.expiresAt,
-  };
 }
 
 function looksAtItself({ team, token }: TeamCaller, { operation, path }: AccessRequest): boolean {

@@ -9,7 +9,6 @@ import type {
 } from "../../client/types.ts";
 import { authorizeCall } from "../auth/authorize-call.ts";
 import { auditCaller, type Caller, callerOf, readToken } from "../auth/caller.ts";
-import { lookupTeamToken, type TeamTokenInfo } from "../auth/team-caller.ts";
 import { MAX_ADDRESS_LENGTH, MAX_TOKEN_LENGTH } from "../base/limits.ts";
 import { err, type Failure, ok, type Result, refuse, UNAUTHENTICATED } from "../base/result.ts";
 import type { Env } from "../env.ts";
@@ -55,17 +54,6 @@ export class TokenAuthority extends WorkerEntrypoint<Env> implements TokenAuthor
       this.#authorize(installation, text, read.value, notes),
     );
     return result.ok ? result.value : { allowed: false, ...refusalOf(result.error) };
-  }
-
-  /** Returns the team of a token; null without a valid team token. Updates the time of its last use. */
-  async lookupTeam(token: string): Promise<TeamTokenInfo | null> {
-    const text = readTokenText(token);
-    const asked = { ...READS, path: "authentication-tokens", token: text };
-    const result = await audited<TeamTokenInfo>(this.env, this.ctx, asked, async (installation, notes) => {
-      const info = await lookupTeamToken(this.env, installation, text, notes);
-      return info ? ok(info) : err(UNAUTHENTICATED);
-    });
-    return result.ok ? result.value : null;
   }
 
   /** Logs and refuses an invalid request. */

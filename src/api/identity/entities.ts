@@ -1,5 +1,4 @@
 import { endRequestOf } from "../../auth/caller.ts";
-import { readRoute } from "../../auth/record-routes.ts";
 import { type Route, simpleRoute, withParameters } from "../../auth/route.ts";
 import { DONE_OR_WARNED, dataAnswer, NO_CONTENT } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
@@ -80,7 +79,7 @@ export const ENTITY_ROUTES: readonly Route[] = withParameters({ id: "The id of t
       return ok(EMPTY);
     },
   }),
-  readRoute("identity/entity/id/:id/not-before", {
+  simpleRoute("read", "identity/entity/id/:id/not-before", {
     summary: "Shows the time before which tokens of an entity are refused.",
     operationId: "entity-read-not-before",
     answers: dataAnswer({ not_before: "string" }),

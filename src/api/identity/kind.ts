@@ -1,4 +1,3 @@
-import { readRoute } from "../../auth/record-routes.ts";
 import { type Answered, type CallContext, type Route, simpleRoute } from "../../auth/route.ts";
 import { type Answer, dataAnswer, KEYS, NO_CONTENT } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
@@ -9,7 +8,7 @@ import type { IdOrName } from "../../identity/model.ts";
 import { aclOfToken, forgetEntities } from "../../identity/standing.ts";
 import { identityOf } from "../../identity/stubs.ts";
 import { evaluateAcl } from "../../policy/evaluate.ts";
-import { type FieldSchema, fieldSchema, NO_FIELDS } from "../../wire/fields.ts";
+import { type FieldSchema, fieldSchema } from "../../wire/fields.ts";
 import { PAGE, readPage } from "../../wire/page.ts";
 import { dataReply, EMPTY, keysReply, type Reply } from "../../wire/reply.ts";
 import type { View } from "../../wire/view.ts";
@@ -126,7 +125,7 @@ function routesOfOne<Thing extends ById, Fields extends ById, Key extends Partia
       return key.ok ? answer(context, key.value) : key;
     };
   return [
-    readRoute(path, {
+    simpleRoute("read", path, {
       ...described("Shows", "read"),
       answers: dataAnswer(kind.view.shape),
       handle: keyed(async ({ env, installation: { mounts } }, key) => {
@@ -145,7 +144,6 @@ function routesOfOne<Thing extends ById, Fields extends ById, Key extends Partia
     simpleRoute("delete", path, {
       ...described("Deletes", "delete"),
       answers: NO_CONTENT,
-      input: NO_FIELDS,
       handle: keyed(async ({ env }, key) => {
         await kind.delete(env, key);
         forgetEntities();

@@ -1,9 +1,8 @@
-import { readRoute } from "../../auth/record-routes.ts";
 import { type Route, simpleRoute, withParameters } from "../../auth/route.ts";
 import { dataAnswer, injectedAnswer, NO_CONTENT } from "../../auth/route-description.ts";
 import { ok, refuse } from "../../base/result.ts";
 import { auditHash } from "../../wire/audit.ts";
-import { ANY_FIELDS, fieldSchema, NO_FIELDS, text } from "../../wire/fields.ts";
+import { ANY_FIELDS, fieldSchema, text } from "../../wire/fields.ts";
 import { dataReply, EMPTY, injectedReply } from "../../wire/reply.ts";
 
 /**
@@ -11,7 +10,7 @@ import { dataReply, EMPTY, injectedReply } from "../../wire/reply.ts";
  * send requests (CVE-2025-54997). The refusal is the reference's (sys/audit).
  */
 export const AUDIT_ROUTES: readonly Route[] = withParameters({ path: "The name of an audit device" }, [
-  readRoute("sys/audit", {
+  simpleRoute("read", "sys/audit", {
     summary: "Lists the audit devices: none, because the deployment decides where the log is written.",
     operationId: "auditing-list-enabled-devices",
     answers: injectedAnswer({ "*": "object" }),
@@ -37,7 +36,6 @@ export const AUDIT_ROUTES: readonly Route[] = withParameters({ path: "The name o
     summary: "Does nothing: there is no audit device to disable.",
     operationId: "auditing-disable-device",
     answers: NO_CONTENT,
-    input: NO_FIELDS,
     handle: async () => ok(EMPTY),
   }),
 

@@ -1,4 +1,3 @@
-import { readRoute } from "../../auth/record-routes.ts";
 import { type Answered, type OpenRoute, type Route, simpleRoute } from "../../auth/route.ts";
 import { dataAnswer, NO_CONTENT } from "../../auth/route-description.ts";
 import { type BackupRun, backupIntervalMs, backupRunsOf, backupsKept } from "../../backup/bucket/backup-runs.ts";
@@ -89,7 +88,7 @@ const CONTENT = dataAnswer({ content: "string" });
 const NO_BUCKET = invalid("no R2 bucket is bound as BACKUPS");
 /** Backups in the R2 bucket of a deployment. The reference does not have them. */
 export const STORED_BACKUP_ROUTES: readonly Route[] = [
-  readRoute("sys/backup/runs", {
+  simpleRoute("read", "sys/backup/runs", {
     summary: "Shows the backup into the bucket that is in progress, the last one, and the last one that succeeded.",
     operationId: "backup-read-runs",
     answers: dataAnswer({
@@ -117,14 +116,13 @@ export const STORED_BACKUP_ROUTES: readonly Route[] = [
     summary: "Starts a backup into the bucket.",
     operationId: "backup-begin-run",
     answers: NO_CONTENT,
-    input: NO_FIELDS,
     handle: async ({ env }) => {
       if (!env.BACKUPS) return err(NO_BUCKET);
       return (await backupRunsOf(env).start()) ? ok(EMPTY) : refuse("a backup is under way");
     },
   }),
 
-  readRoute("sys/backup/stored", {
+  simpleRoute("read", "sys/backup/stored", {
     summary: "Lists the newest backups in the bucket, the oldest first.",
     operationId: "backup-list-stored",
     answers: STORED,

@@ -1,11 +1,10 @@
-import { readRoute } from "../../auth/record-routes.ts";
 import { type Route, simpleRoute } from "../../auth/route.ts";
 import { injectedAnswer, NO_CONTENT } from "../../auth/route-description.ts";
 import { currentTime, formatRfc3339 } from "../../base/clock.ts";
 import { formatDuration } from "../../base/duration.ts";
 import { rotateKeys } from "../../system/key-rotation.ts";
 import { systemOf } from "../../system/system.ts";
-import { count, fieldSchema, flag, NO_FIELDS, sent, sentDuration } from "../../wire/fields.ts";
+import { count, fieldSchema, flag, sent, sentDuration } from "../../wire/fields.ts";
 import { doneReply, injectedReply } from "../../wire/reply.ts";
 import { changedReply } from "../changed-reply.ts";
 
@@ -17,7 +16,7 @@ const ROTATION = fieldSchema({
 
 /** Rotation of the keys that seal values and hash tokens. The reference has each path twice. */
 export const KEY_ROUTES: readonly Route[] = [
-  readRoute("sys/key-status", {
+  simpleRoute("read", "sys/key-status", {
     summary: "Shows the term of the keys in use, its start and number of uses, and the terms that are kept.",
     operationId: "status-encryption-key",
     answers: injectedAnswer({ term: "integer", install_time: "string", encryptions: "integer", terms: ["integer"] }),
@@ -39,10 +38,9 @@ function rotationRoutes(path: string, rotateId: string, configId: string): Route
       summary: "Begins a new term of the keys that seal values and hash tokens.",
       operationId: rotateId,
       answers: NO_CONTENT,
-      input: NO_FIELDS,
       handle: async ({ env }) => changedReply(env, await rotateKeys(env, currentTime())),
     }),
-    readRoute(`${path}/config`, {
+    simpleRoute("read", `${path}/config`, {
       summary: "Shows when keys are rotated automatically.",
       operationId: `read-${configId}`,
       answers: injectedAnswer({ enabled: "boolean", max_operations: "integer", interval: "any" }),

@@ -1,5 +1,4 @@
-import { readRoute } from "../../auth/record-routes.ts";
-import { type Answered, type RequestContext, type Route, tokenRoute } from "../../auth/route.ts";
+import { type Answered, type RequestContext, type Route, simpleRoute, tokenRoute } from "../../auth/route.ts";
 import { dataAnswer, plainAnswer } from "../../auth/route-description.ts";
 import { backupRunsOf } from "../../backup/bucket/backup-runs.ts";
 import { currentTime, formatRfc3339 } from "../../base/clock.ts";
@@ -180,7 +179,7 @@ export const METRICS_ROUTES: readonly Route[] = [
     handle: (context) => metrics(context, context.installation),
   }),
 
-  readRoute("sys/internal/counters/tokens", {
+  simpleRoute("read", "sys/internal/counters/tokens", {
     summary: "Counts the service tokens.",
     operationId: "internal-count-tokens",
     answers: dataAnswer({ counters: { service_tokens: { total: "integer" } } }),
@@ -190,7 +189,7 @@ export const METRICS_ROUTES: readonly Route[] = [
     },
   }),
 
-  readRoute("sys/internal/counters/entities", {
+  simpleRoute("read", "sys/internal/counters/entities", {
     summary: "Counts the entities.",
     operationId: "internal-count-entities",
     answers: dataAnswer({ counters: { entities: { total: "integer" } } }),

@@ -1,4 +1,3 @@
-import { readRoute } from "../../auth/record-routes.ts";
 import {
   type Answered,
   type CallContext,
@@ -207,7 +206,7 @@ function routesAt(path: "sys/policy" | "sys/policies/acl"): Route[] {
   const textKey = isOld ? "rules" : "policy";
   const shape: Shape = { ...POLICY_VIEW.shape, [textKey]: "string" };
   return [
-    readRoute(`${path}/:name{.+}`, {
+    simpleRoute("read", `${path}/:name{.+}`, {
       summary: "Shows a policy.",
       operationId: `policies-read-acl-policy${end}`,
       answers: isOld ? injectedAnswer(shape) : dataAnswer(shape),

@@ -1,5 +1,4 @@
-import { readRoute } from "../../auth/record-routes.ts";
-import type { CallContext, Route } from "../../auth/route.ts";
+import { type CallContext, type Route, simpleRoute } from "../../auth/route.ts";
 import { dataAnswer } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { inGroups } from "../../base/parallel.ts";
@@ -23,7 +22,7 @@ const HOLDERS = { count: "integer", more: "boolean", names: ["string"] } as cons
  * Who has a policy or gives it. It also answers for a policy that does not exist: its holders would get the rules of a
  * policy that is written under this name.
  */
-export const POLICY_USAGE_ROUTE: Route = readRoute("sys/policies/usage/acl/:name{.+}", {
+export const POLICY_USAGE_ROUTE: Route = simpleRoute("read", "sys/policies/usage/acl/:name{.+}", {
   summary: "Shows how many tokens have a policy, and which roles, entities, groups and teams give it.",
   operationId: "policies-read-acl-usage",
   answers: dataAnswer({

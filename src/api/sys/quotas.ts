@@ -4,7 +4,7 @@ import { NO_CONTENT } from "../../auth/route-description.ts";
 import { ok } from "../../base/result.ts";
 import { DEFAULT_QUOTA_CONFIG, type QuotaConfig, type RateLimitQuota } from "../../quota/quota.ts";
 import { systemOf } from "../../system/system.ts";
-import { decimal, duration, fieldSchema, flag, list, NO_FIELDS, sent, text } from "../../wire/fields.ts";
+import { decimal, duration, fieldSchema, flag, list, sent, text } from "../../wire/fields.ts";
 import { pageOf } from "../../wire/page.ts";
 import { namedSegment } from "../../wire/path-name.ts";
 import { view } from "../../wire/view.ts";
@@ -89,7 +89,6 @@ export const QUOTA_ROUTES: readonly Route[] = withParameters({ name: "Name of th
     summary: "Deletes a rate limit quota.",
     operationId: "rate-limit-quotas-delete",
     answers: NO_CONTENT,
-    input: NO_FIELDS,
     handle: async ({ env, params: { name = "" } }) => changedReply(env, ok(await systemOf(env).deleteQuota(name))),
   }),
 

@@ -1,5 +1,4 @@
-import { readRoute } from "../../auth/record-routes.ts";
-import { openRoute, type Route } from "../../auth/route.ts";
+import { openRoute, type Route, simpleRoute } from "../../auth/route.ts";
 import { injectedAnswer, plainAnswer } from "../../auth/route-description.ts";
 import { currentTime, formatTime, inTime } from "../../base/clock.ts";
 import { ok, type Result, refuse } from "../../base/result.ts";
@@ -218,7 +217,7 @@ export const STATE_ROUTES: readonly Route[] = [
     handle: async () => plainReply({ ha_enabled: false }),
   }),
 
-  readRoute("sys/ha-status", {
+  simpleRoute("read", "sys/ha-status", {
     summary: "Shows the only node of the cluster.",
     operationId: "ha-status",
     answers: injectedAnswer({ nodes: [NODE_VIEW.shape] }),

@@ -1,6 +1,5 @@
 import { aclOfRequest } from "../../auth/caller.ts";
-import { readRoute } from "../../auth/record-routes.ts";
-import { type Answered, type OpenContext, openRoute, type Route } from "../../auth/route.ts";
+import { type Answered, type OpenContext, openRoute, type Route, simpleRoute } from "../../auth/route.ts";
 import { dataAnswer } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { DENIED, err } from "../../base/result.ts";
@@ -24,7 +23,7 @@ export const UI_ROUTES: readonly Route[] = [
     answers: dataAnswer({ ...MOUNT_VIEW.shape, path: "string" }),
     handle: readMount,
   }),
-  readRoute("sys/internal/ui/resultant-acl", {
+  simpleRoute("read", "sys/internal/ui/resultant-acl", {
     summary: "Shows all capabilities that the caller's policies grant.",
     operationId: "internal-ui-read-resultant-acl",
     answers: dataAnswer({ root: "boolean", "exact_paths?": { "*": "object" }, "glob_paths?": { "*": "object" } }),

@@ -1,10 +1,8 @@
-import { readRoute } from "../../auth/record-routes.ts";
 import { type Route, simpleRoute } from "../../auth/route.ts";
 import { BEGUN, dataAnswer, ENVELOPE } from "../../auth/route-description.ts";
 import { formatTime } from "../../base/clock.ts";
 import { tidyOf } from "../../tidy/tidy.ts";
 import type { TidyRun } from "../../tidy/tidy-store.ts";
-import { NO_FIELDS } from "../../wire/fields.ts";
 import { dataReply, tidyReply } from "../../wire/reply.ts";
 
 /** `tidy`, and `tidy-status`, which only this server has. */
@@ -13,11 +11,10 @@ export const TIDY_ROUTES: readonly Route[] = [
     summary: "Starts a tidy run, which compares all lists with the stored tokens.",
     operationId: "tidy",
     answers: [BEGUN, ENVELOPE],
-    input: NO_FIELDS,
     handle: async ({ env }) => tidyReply(await tidyOf(env).start()),
   }),
 
-  readRoute("tidy-status", {
+  simpleRoute("read", "tidy-status", {
     summary: "Shows the state of the tidy run, and the result of the last one.",
     operationId: "tidy-status",
     answers: dataAnswer({

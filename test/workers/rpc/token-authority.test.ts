@@ -136,7 +136,6 @@ describe("authorize", () => {
         message: "permission denied",
       });
       expect(await authority.lookup(bad as string)).toMatchObject({ found: false, reason: "unauthenticated" });
-      expect(await authority.lookupTeam(bad as string)).toBeNull();
     }
   });
 

@@ -1,7 +1,6 @@
-import { listDurableObjectIds, runInDurableObject } from "cloudflare:test";
+import { createExecutionContext, listDurableObjectIds, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { lookupTeamToken } from "../../../src/auth/team-caller.ts";
-import { loadInstallation } from "../../../src/system/installation.ts";
+import { TokenAuthority } from "../../../src/rpc/token-authority.ts";
 import { organizationNamed, teamAt } from "../../../src/team/find.ts";
 import type { TeamToken } from "../../../src/team/record.ts";
 import { madeIn } from "../../support/rows.ts";
@@ -147,22 +146,27 @@ describe("a team token elsewhere in Grove", () => {
   });
 
   it("tells other Workers who it belongs to", async () => {
-    const installation = await loadInstallation(bindings);
-    if (!installation.ok) throw new Error("not initialised");
-    const lookup = (token: string) => lookupTeamToken(bindings, installation.value, token, {});
-    expect(await lookup(text)).toEqual({
-      teamId,
-      teamName: `team-${teams - 1}`,
-      organization: "acme",
-      tokenId,
-      policies: [],
-      createdAt: expect.any(Number),
-      expiresAt: null,
+    const authority = new TokenAuthority(createExecutionContext(), bindings);
+    const meta = { organization: "acme", team: `team-${teams - 1}`, team_id: teamId };
+    expect(await authority.lookup(text)).toEqual({
+      found: true,
+      holder: {
+        type: "team",
+        accessor: tokenId,
+        displayName: `team-${meta.team}`,
+        policies: [],
+        identityPolicies: [],
+        entityId: "",
+        meta,
+        path: `teams/${teamId}/authentication-token`,
+        createdAt: expect.any(Number) as unknown,
+        expiresAt: null,
+        usesLeft: 0,
+      },
     });
-    expect(await lookup(root)).toBeNull();
-    expect(await lookup(`${text.slice(0, -1)}!`)).toBeNull();
+    expect(await authority.lookup(`${text.slice(0, -1)}!`)).toMatchObject({ found: false });
     await api("DELETE", `teams/${teamId}/authentication-token`, { token: root });
-    expect(await lookup(text)).toBeNull();
+    expect(await authority.lookup(text)).toMatchObject({ found: false, reason: "unauthenticated" });
   });
 });
 

@@ -1,4 +1,4 @@
-import { listRoute, readRoute, removeRoute, showRoute } from "../../../auth/record-routes.ts";
+import { listRoute, removeRoute, showRoute } from "../../../auth/record-routes.ts";
 import { type Route, simpleRoute, withParameters } from "../../../auth/route.ts";
 import { DONE_OR_WARNED, dataAnswer, NO_CONTENT } from "../../../auth/route-description.ts";
 import { currentTime } from "../../../base/clock.ts";
@@ -12,7 +12,7 @@ import { forgetPublishedKeys } from "../../../issuer/published-keys.ts";
 import { issuerNameProblem, readIssuer } from "../../../issuer/rules.ts";
 import { ensureDefaultKey, writeSigningKey } from "../../../issuer/service.ts";
 import { templateProblem } from "../../../issuer/template.ts";
-import { fieldSchema, list, NO_FIELDS, sent, sentDuration, text } from "../../../wire/fields.ts";
+import { fieldSchema, list, sent, sentDuration, text } from "../../../wire/fields.ts";
 import { pageOf } from "../../../wire/page.ts";
 import { dataReply, doneReply, EMPTY } from "../../../wire/reply.ts";
 import { view } from "../../../wire/view.ts";
@@ -39,7 +39,7 @@ const ROLE_VIEW = view<IssuerRole>({
 
 /** The issuer of identity tokens: its configuration, signing keys and roles. */
 export const ISSUER_ROUTES: readonly Route[] = [
-  readRoute("identity/oidc/config", {
+  simpleRoute("read", "identity/oidc/config", {
     summary: "Shows the issuer of identity tokens.",
     operationId: "oidc-read-configuration",
     answers: dataAnswer({ issuer: "string" }),
@@ -105,7 +105,6 @@ export const ISSUER_ROUTES: readonly Route[] = [
       summary: "Deletes a signing key.",
       operationId: "oidc-delete-key",
       answers: NO_CONTENT,
-      input: NO_FIELDS,
       handle: async ({ env, params }) => {
         const deleted = await issuerOf(env).deleteKey(params.name ?? "");
         forgetPublishedKeys();

@@ -1,4 +1,3 @@
-import { readRoute } from "../../../auth/record-routes.ts";
 import { type CallContext, openRoute, type Route, simpleRoute } from "../../../auth/route.ts";
 import { type Answer, dataAnswer, plainAnswer } from "../../../auth/route-description.ts";
 import { currentTime } from "../../../base/clock.ts";
@@ -18,7 +17,7 @@ const MAX_TOKEN_LENGTH = 32_768;
 
 /** Identity tokens about callers, and their introspection. */
 export const TOKEN_ROUTES: readonly Route[] = [
-  readRoute("identity/oidc/token/:name", {
+  simpleRoute("read", "identity/oidc/token/:name", {
     summary: "Signs an identity token about the caller.",
     operationId: "oidc-generate-token",
     parameters: { name: "The name of the role" },

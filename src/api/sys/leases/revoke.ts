@@ -1,5 +1,4 @@
 import { endRequestOf } from "../../../auth/caller.ts";
-import { readRoute } from "../../../auth/record-routes.ts";
 import { type Answered, type CallContext, type Route, simpleRoute } from "../../../auth/route.ts";
 import { ACCEPTED, BEGUN, dataAnswer, ENVELOPE, NO_CONTENT } from "../../../auth/route-description.ts";
 import { currentTime, formatRfc3339, formatTime } from "../../../base/clock.ts";
@@ -18,7 +17,7 @@ import { publishRecent } from "../../../listing/updates/publish.ts";
 import { systemOf } from "../../../system/system.ts";
 import type { StoredWatermark } from "../../../system/watermark-store.ts";
 import { entityOf, prefixOf, sinceOf } from "../../../system/watermarks.ts";
-import { fieldSchema, flag, NO_FIELDS, strictSchema, text, unread } from "../../../wire/fields.ts";
+import { fieldSchema, flag, strictSchema, text, unread } from "../../../wire/fields.ts";
 import { dataReply, EMPTY, type Reply, tidyReply } from "../../../wire/reply.ts";
 import { view } from "../../../wire/view.ts";
 import { endBelow } from "../../changed-reply.ts";
@@ -189,7 +188,6 @@ export const LEASE_REVOCATION_ROUTES: readonly Route[] = [
     summary: "Revokes expired leases and tokens that were not cleaned up.",
     operationId: "leases-tidy",
     answers: BEGUN,
-    input: NO_FIELDS,
     handle: async ({ env }) => {
       const job: WalkJob = { mode: "tidy", prefix: "" };
       const started = await walkOf(env, job).startUnlessRunning(job);
@@ -220,7 +218,7 @@ export const LEASE_REVOCATION_ROUTES: readonly Route[] = [
     handle: async ({ env, fields }) =>
       fields.type === "irrevocable" ? listIrrevocableLeases(env, fields.limit) : NOT_FOUND,
   }),
-  readRoute("sys/leases/revocations", {
+  simpleRoute("read", "sys/leases/revocations", {
     summary: "Lists the revocations by path, mount, role, entity or restore, with the progress of their clean-ups.",
     operationId: "leases-list-revocations",
     answers: dataAnswer({ revocations: [REVOCATION_VIEW.shape] }),

@@ -1,5 +1,4 @@
 import { endRequestOf } from "../../../auth/caller.ts";
-import { readRoute } from "../../../auth/record-routes.ts";
 import {
   type Answered,
   type CallContext,
@@ -19,7 +18,7 @@ import { DEFAULT_MOUNT_CONFIG, newMount } from "../../../system/mount.ts";
 import { configureMount, type MountChange, mountTypeProblem, normalizeMountPath } from "../../../system/mount-rules.ts";
 import { systemOf } from "../../../system/system.ts";
 import { pathScope } from "../../../system/watermarks.ts";
-import { fieldSchema, flag, list, NO_FIELDS, objectOf, sent, text, unread, type Values } from "../../../wire/fields.ts";
+import { fieldSchema, flag, list, objectOf, sent, text, unread, type Values } from "../../../wire/fields.ts";
 import { EMPTY, injectedReply, type Reply } from "../../../wire/reply.ts";
 import { changedReply, endBelow } from "../../changed-reply.ts";
 import { notBefore, readPastTime } from "../../not-before.ts";
@@ -135,7 +134,7 @@ const TUNE_FIELDS = fieldSchema({
 /** Defines the routes of the settings of an auth mount, at one of the two paths that clients use. */
 function tuneRoutes(path: string, readId: string, writeId: string): Route[] {
   return [
-    readRoute(path, {
+    simpleRoute("read", path, {
       summary: "Shows the settings of an auth mount.",
       operationId: readId,
       answers: injectedAnswer(TUNE_SHAPE),
@@ -179,7 +178,7 @@ function tunedPath(params: Readonly<Record<string, string>>): string {
 export const MOUNT_ROUTES: readonly Route[] = withParameters(
   { path: "The path of the mount" },
   withCanonicalPath(canonicalMountPath, [
-    readRoute("sys/auth", {
+    simpleRoute("read", "sys/auth", {
       summary: "Lists the auth mounts.",
       operationId: "auth-list-enabled-methods",
       answers: injectedAnswer({ "*": MOUNT_VIEW.shape }),
@@ -193,13 +192,13 @@ export const MOUNT_ROUTES: readonly Route[] = withParameters(
       "mounts-read-auth-tuning-information",
       "mounts-tune-auth-configuration-parameters",
     ),
-    readRoute("sys/mounts/:path{.+/tune}", {
+    simpleRoute("read", "sys/mounts/:path{.+/tune}", {
       summary: "Shows the settings of a fixed mount.",
       operationId: "mounts-read-tuning-information",
       answers: injectedAnswer(TUNE_SHAPE),
       handle: ({ installation, params }) => showFixed(installation, tunedPath(params), TUNE_VIEW),
     }),
-    readRoute("sys/auth/:path{.+}", {
+    simpleRoute("read", "sys/auth/:path{.+}", {
       summary: "Shows an auth mount.",
       operationId: "auth-read-configuration",
       answers: injectedAnswer(MOUNT_VIEW.shape),
@@ -216,23 +215,22 @@ export const MOUNT_ROUTES: readonly Route[] = withParameters(
       summary: "Disables an auth mount: revokes all tokens that it issued, and deletes its data.",
       operationId: "auth-disable-method",
       answers: DONE_OR_WARNED,
-      input: NO_FIELDS,
       handle: disableMount,
     }),
 
-    readRoute("sys/mounts", {
+    simpleRoute("read", "sys/mounts", {
       summary: "Lists the fixed mounts of every installation.",
       operationId: "mounts-list-secrets-engines",
       answers: injectedAnswer({ "*": MOUNT_VIEW.shape }),
       handle: async ({ installation }) => injectedReply(shownMounts(await fixedMounts(installation.clusterId))),
     }),
-    readRoute("sys/mounts/auth/:path{.+}", {
+    simpleRoute("read", "sys/mounts/auth/:path{.+}", {
       summary: "Shows an auth mount, for clients that read mounts of every kind here.",
       operationId: "mounts-read-auth-configuration",
       answers: injectedAnswer(MOUNT_VIEW.shape),
       handle: async (context) => readMount(context, (path) => noEngine(`auth/${path}`)),
     }),
-    readRoute("sys/mounts/:path{.+}", {
+    simpleRoute("read", "sys/mounts/:path{.+}", {
       summary: "Shows a fixed mount.",
       operationId: "mounts-read-configuration",
       answers: injectedAnswer(MOUNT_VIEW.shape),

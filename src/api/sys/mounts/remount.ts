@@ -1,5 +1,4 @@
 import { endRequestOf } from "../../../auth/caller.ts";
-import { readRoute } from "../../../auth/record-routes.ts";
 import { type Route, simpleRoute } from "../../../auth/route.ts";
 import { dataAnswer, injectedAnswer } from "../../../auth/route-description.ts";
 import { MAX_PATH_LENGTH } from "../../../base/limits.ts";
@@ -43,7 +42,7 @@ export const REMOUNT_ROUTES: readonly Route[] = [
     },
   }),
 
-  readRoute("sys/remount/status/:migration_id", {
+  simpleRoute("read", "sys/remount/status/:migration_id", {
     summary: "Shows the state of a move of a mount.",
     operationId: "remount-status",
     parameters: { migration_id: "The id in the answer to the move" },

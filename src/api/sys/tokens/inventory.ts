@@ -1,4 +1,3 @@
-import { readRoute } from "../../../auth/record-routes.ts";
 import {
   type Answered,
   type CallContext,
@@ -164,7 +163,7 @@ export const TOKEN_LINEAGE_ROUTES: readonly Route[] = withParameters({ accessor:
     handle: readLineage,
   }),
 
-  readRoute("sys/tokens/:accessor/tree", {
+  simpleRoute("read", "sys/tokens/:accessor/tree", {
     summary: "Shows a token with two levels of descendants, and the number of descendants of each.",
     operationId: "inventory-read-tree",
     answers: dataAnswer({

@@ -1,5 +1,4 @@
 import { type Caller, endRequestOf } from "../../../auth/caller.ts";
-import { readRoute } from "../../../auth/record-routes.ts";
 import { type Answered, type CallContext, type Route, simpleRoute, withParameters } from "../../../auth/route.ts";
 import { dataAnswer } from "../../../auth/route-description.ts";
 import { currentTime, formatRfc3339, formatTime } from "../../../base/clock.ts";
@@ -22,7 +21,7 @@ import { publishRecent } from "../../../listing/updates/publish.ts";
 import type { Installation } from "../../../system/installation.ts";
 import { treeOf } from "../../../token/find-tree.ts";
 import { readAccessor, type TokenAddress } from "../../../token/ids.ts";
-import { count, flag, list, NO_FIELDS, sent, strictSchema, type Values } from "../../../wire/fields.ts";
+import { count, flag, list, sent, strictSchema, type Values } from "../../../wire/fields.ts";
 import { dataReply, type Reply } from "../../../wire/reply.ts";
 import { fieldsOf, inner, type Shape, type ViewFields, view } from "../../../wire/view.ts";
 import { askerObject } from "./ended.ts";
@@ -91,7 +90,7 @@ const JOB_SHAPE = { ...JOB_VIEW.shape, "preview?": TALLY_VIEW.shape };
 
 /** Counts and revocations that continue after their request. */
 export const TOKEN_JOB_ROUTES: readonly Route[] = withParameters({ id: "Id of the job." }, [
-  readRoute("sys/tokens/jobs", {
+  simpleRoute("read", "sys/tokens/jobs", {
     summary: "Lists the last revocations of many tokens, the newest first.",
     operationId: "inventory-list-jobs",
     answers: dataAnswer({ jobs: [{ ...JOB_VIEW.shape, "preview?": NUMBERS_VIEW.shape }] }),
@@ -104,7 +103,7 @@ export const TOKEN_JOB_ROUTES: readonly Route[] = withParameters({ id: "Id of th
       return dataReply({ jobs: jobs.map(show) });
     },
   }),
-  readRoute("sys/tokens/jobs/:id", {
+  simpleRoute("read", "sys/tokens/jobs/:id", {
     summary: "Shows the progress of a revocation, or the count of a dry run.",
     operationId: "inventory-read-job",
     answers: dataAnswer(JOB_SHAPE),
@@ -115,7 +114,6 @@ export const TOKEN_JOB_ROUTES: readonly Route[] = withParameters({ id: "Id of th
     summary: "Stops a revocation or a count. Tokens that it revoked stay revoked.",
     operationId: "inventory-stop-job",
     answers: dataAnswer(JOB_SHAPE),
-    input: NO_FIELDS,
     handle: async ({ env, installation, params }) =>
       jobReply(await revocationsOf(env).stop(params.id ?? ""), installation),
   }),

@@ -4,7 +4,7 @@ import { type Route, simpleRoute, tokenRoute } from "../../../auth/route.ts";
 import { DONE_OR_WARNED, dataAnswer, NO_CONTENT } from "../../../auth/route-description.ts";
 import { privateHosts } from "../../../base/outbound-hosts.ts";
 import { ok, type Result, refuse } from "../../../base/result.ts";
-import { fieldSchema, NO_FIELDS, sent, text, unread, type Values } from "../../../wire/fields.ts";
+import { fieldSchema, sent, text, unread, type Values } from "../../../wire/fields.ts";
 import { namedSegment } from "../../../wire/path-name.ts";
 import { EMPTY } from "../../../wire/reply.ts";
 import { view } from "../../../wire/view.ts";
@@ -70,7 +70,6 @@ const CLIENT_ROUTES: readonly Route[] = [
     summary: "Replaces the configured access key by a new one that no operator has seen.",
     operationId: "rotate-root-credentials",
     answers: dataAnswer({ access_key: "string" }),
-    input: NO_FIELDS,
     handle: rotateRoot,
   }),
 ];
