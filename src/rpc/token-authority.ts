@@ -10,13 +10,11 @@ import type {
 import { authorizeCall } from "../auth/authorize-call.ts";
 import { auditCaller, type Caller, callerOf, readToken } from "../auth/caller.ts";
 import { MAX_ADDRESS_LENGTH, MAX_TOKEN_LENGTH } from "../base/limits.ts";
-import { err, type Failure, ok, type Result, refuse, UNAUTHENTICATED } from "../base/result.ts";
+import { err, ok, type Result, refuse, UNAUTHENTICATED } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import { loadActiveEntity, policiesOfEntity } from "../identity/standing.ts";
 import type { AccessRequest } from "../policy/acl.ts";
-import type { Installation } from "../system/installation.ts";
 import type { Call } from "../token/decide.ts";
-import type { AuditNotes } from "../wire/audit.ts";
 import { exact, exactInteger, exactString, oneOf, shortString } from "../wire/exact-fields.ts";
 import { fieldSchema, isObject, readValues, sent } from "../wire/fields.ts";
 import { isListing, pathProblem } from "../wire/request.ts";
@@ -36,9 +34,15 @@ export class TokenAuthority extends WorkerEntrypoint<Env> implements TokenAuthor
   async lookup(token: string): Promise<Lookup> {
     const text = readTokenText(token);
     const asked = { ...READS, path: "auth/token/lookup", token: text };
-    const result = await audited(this.env, this.ctx, asked, (installation, notes) =>
-      this.#find(installation, text, notes),
-    );
+    const result = await audited<TokenHolder>(this.env, this.ctx, asked, async (installation, notes) => {
+      const presented = text === "" ? null : await readToken(this.env, installation, text);
+      const caller = presented && (await callerOf(this.env, installation, presented));
+      if (!caller) return err(UNAUTHENTICATED);
+      const standing = await loadActiveEntity(this.env, caller.record.entityId);
+      if (!standing.ok) return standing;
+      notes.auth = auditCaller(caller);
+      return ok(holderOf(caller, standing.value?.policies ?? []));
+    });
     return result.ok ? { found: true, holder: result.value } : { found: false, ...refusalOf(result.error) };
   }
 
@@ -46,54 +50,31 @@ export class TokenAuthority extends WorkerEntrypoint<Env> implements TokenAuthor
   async authorize(token: string, request: AuthorizeRequest): Promise<Authorization> {
     const text = readTokenText(token);
     const read = readAuthorizeRequest(request);
-    if (!read.ok) return this.#answerRefused(text, read.error);
+    if (!read.ok) {
+      const unread = { ...READS, operation: "unknown", path: "", token: text } as const;
+      await audited(this.env, this.ctx, unread, async () => read);
+      return { allowed: false, ...refusalOf(read.error) };
+    }
     const { access, clientAddress } = read.value;
     const { operation, path, data = {} } = access;
     const asked = { operation, path, clientAddress, token: text, data, acts: false };
-    const result = await audited(this.env, this.ctx, asked, (installation, notes) =>
-      this.#authorize(installation, text, read.value, notes),
-    );
+    const result = await audited<Allowed>(this.env, this.ctx, asked, async (installation, notes) => {
+      const presented = text === "" ? null : await readToken(this.env, installation, text);
+      if (!presented) return err(UNAUTHENTICATED);
+      const call = { presented, access, clientAddress, line: null };
+      const authorized = await authorizeCall(this.env, installation, call, async () => null);
+      const { caller } = authorized.ok ? authorized.value : authorized.error;
+      if (caller) notes.auth = auditCaller(caller);
+      if (!authorized.ok) return err(authorized.error.failure);
+      const { sudo, create, update, limit } = authorized.value.verdict;
+      const identityPolicies = await policiesOfEntity(this.env, authorized.value.caller.record.entityId);
+      const holder = holderOf(authorized.value.caller, identityPolicies);
+      return ok({ allowed: true, holder, sudo, create, update, limit });
+    });
     return result.ok ? result.value : { allowed: false, ...refusalOf(result.error) };
-  }
-
-  /** Logs and refuses an invalid request. */
-  async #answerRefused(token: string, failure: Failure): Promise<Authorization> {
-    const asked = { ...READS, operation: "unknown", path: "", token } as const;
-    await audited(this.env, this.ctx, asked, async () => err(failure));
-    return { allowed: false, ...refusalOf(failure) };
-  }
-
-  async #find(installation: Installation, text: string, notes: AuditNotes): Promise<Result<TokenHolder>> {
-    const presented = text === "" ? null : await readToken(this.env, installation, text);
-    const caller = presented && (await callerOf(this.env, installation, presented));
-    if (!caller) return err(UNAUTHENTICATED);
-    const standing = await loadActiveEntity(this.env, caller.record.entityId);
-    if (!standing.ok) return standing;
-    notes.auth = auditCaller(caller);
-    return ok(holderOf(caller, standing.value?.policies ?? []));
-  }
-
-  async #authorize(
-    installation: Installation,
-    text: string,
-    request: Call,
-    notes: AuditNotes,
-  ): Promise<Result<Allowed>> {
-    const presented = text === "" ? null : await readToken(this.env, installation, text);
-    if (!presented) return err(UNAUTHENTICATED);
-    const call = { presented, ...request, line: null };
-    const authorized = await authorizeCall(this.env, installation, call, async () => null);
-    const { caller } = authorized.ok ? authorized.value : authorized.error;
-    if (caller) notes.auth = auditCaller(caller);
-    if (!authorized.ok) return err(authorized.error.failure);
-    const { sudo, create, update, limit } = authorized.value.verdict;
-    const identityPolicies = await policiesOfEntity(this.env, authorized.value.caller.record.entityId);
-    const holder = holderOf(authorized.value.caller, identityPolicies);
-    return ok({ allowed: true, holder, sudo, create, update, limit });
   }
 }
 
-/** Returns a caller in the form for other Workers. */
 function holderOf(caller: Caller, identityPolicies: readonly string[]): TokenHolder {
   const { displayName, policies, entityId, meta, path, createdAt } = caller.record;
   return {
@@ -140,7 +121,7 @@ function readAuthorizeRequest(request: unknown): Result<Call> {
   return ok({ access, clientAddress: clientAddress ?? null });
 }
 
-/** Returns the text of a token; "" for an invalid value. */
+/** "" for an invalid value. */
 function readTokenText(token: unknown): string {
   return typeof token === "string" && token.length <= MAX_TOKEN_LENGTH ? token.trim() : "";
 }
