@@ -1,5 +1,7 @@
 import { CUBBYHOLE_ROUTES } from "../api/cubbyhole.ts";
-import { IDENTITY_ROUTES } from "../api/identity/routes.ts";
+import { ENTITY_ROUTES } from "../api/identity/entities.ts";
+import { GROUP_ROUTES } from "../api/identity/groups.ts";
+import { OIDC_ROUTES } from "../api/identity/oidc.ts";
 import { TEAM_PLACES } from "../api/json-api/dialect.ts";
 import { AUDIT_ROUTES } from "../api/sys/audit.ts";
 import { BACKUP_ROUTES, RESTORE_ROUTES, STORED_BACKUP_ROUTES } from "../api/sys/backups.ts";
@@ -48,7 +50,9 @@ export const FIXED_ROUTES: readonly Route[] = [
   ...CAPABILITY_ROUTES,
   ...UI_ROUTES,
   ...WRAPPING_ROUTES,
-  ...IDENTITY_ROUTES,
+  ...ENTITY_ROUTES,
+  ...GROUP_ROUTES,
+  ...OIDC_ROUTES,
   ...METRICS_ROUTES,
   ...CUBBYHOLE_ROUTES,
   ...openApiRoutes(() => ROUTES_BY_PLACE),

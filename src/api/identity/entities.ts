@@ -46,6 +46,7 @@ const KIND: NamedKind<EntityRecord, Values<typeof FIELDS>> = {
   list: listEntities,
   listNames: listEntityNames,
   read: readEntity,
+  find: readEntity,
   delete: (env, key) => deleteEntities(env, [key]),
   async write({ env }, { id, name, metadata, policies: names, disabled }) {
     const problem = nameProblem("entity", name) ?? metadataProblem("metadata", metadata);
@@ -60,7 +61,47 @@ const KIND: NamedKind<EntityRecord, Values<typeof FIELDS>> = {
   },
 };
 
-/** Entities, by id and by name. */
+const ALIAS_FIELDS = fieldSchema({
+  id: text().describe("The id of the alias; by default a new alias is created"),
+  name: text().describe("The name under which the mount knows the entity"),
+  mount_accessor: text().describe("The accessor of the mount"),
+  canonical_id: text().describe("The id of the entity; by default a new entity is created"),
+  entity_id: text().describe("Older name of `canonical_id`"),
+  custom_metadata: pairs().describe("Texts by name"),
+});
+
+const ALIAS_ROUTES = routesById({
+  path: "identity/entity-alias",
+  id: "The id of the alias",
+  one: "an alias of an entity",
+  all: "the aliases of entities",
+  operationIds: { one: "entity-*-alias", all: "entity-*-aliases" },
+  fields: ALIAS_FIELDS,
+  view: ALIAS_VIEW,
+  summary: ALIAS_SUMMARY_VIEW,
+  list: listAliases,
+  read: (env, { id }) => readAlias(env, id),
+  delete: (env, { id }) => deleteAlias(env, id),
+  async write({ env, installation }, fields) {
+    const { id, name, mount_accessor: accessor, custom_metadata: customMetadata } = fields;
+    const problem = nameProblem("alias", name) ?? metadataProblem("custom_metadata", customMetadata);
+    if (problem) return refuse(problem);
+    if (accessor !== "" && !installation.mounts.some((mount) => mount.accessor === accessor)) {
+      return refuse("invalid mount accessor");
+    }
+    const changes = {
+      name: name || null,
+      mountAccessor: accessor || null,
+      entityId: fields.canonical_id || fields.entity_id || null,
+      customMetadata,
+    };
+    const written = await writeAlias(env, id || null, changes, currentTime());
+    if (!written.ok) return written;
+    return ok(written.value && { id: written.value.id, canonical_id: written.value.entityId });
+  },
+});
+
+/** Entities, by id and by name, and their aliases: the names under which auth mounts know them. */
 export const ENTITY_ROUTES: readonly Route[] = withParameters({ id: "The id of the entity" }, [
   ...routesById(KIND),
   ...routesByName(KIND),
@@ -110,45 +151,5 @@ export const ENTITY_ROUTES: readonly Route[] = withParameters({ id: "The id of t
       return endedReply(env, await systemOf(env).addWatermark(watermark, now));
     },
   }),
+  ...ALIAS_ROUTES,
 ]);
-
-const ALIAS_FIELDS = fieldSchema({
-  id: text().describe("The id of the alias; by default a new alias is created"),
-  name: text().describe("The name under which the mount knows the entity"),
-  mount_accessor: text().describe("The accessor of the mount"),
-  canonical_id: text().describe("The id of the entity; by default a new entity is created"),
-  entity_id: text().describe("Older name of `canonical_id`"),
-  custom_metadata: pairs().describe("Texts by name"),
-});
-
-/** Aliases: the names under which auth mounts know entities. */
-export const ALIAS_ROUTES: readonly Route[] = routesById({
-  path: "identity/entity-alias",
-  id: "The id of the alias",
-  one: "an alias of an entity",
-  all: "the aliases of entities",
-  operationIds: { one: "entity-*-alias", all: "entity-*-aliases" },
-  fields: ALIAS_FIELDS,
-  view: ALIAS_VIEW,
-  summary: ALIAS_SUMMARY_VIEW,
-  list: listAliases,
-  read: (env, { id }) => readAlias(env, id),
-  delete: (env, { id }) => deleteAlias(env, id),
-  async write({ env, installation }, fields) {
-    const { id, name, mount_accessor: accessor, custom_metadata: customMetadata } = fields;
-    const problem = nameProblem("alias", name) ?? metadataProblem("custom_metadata", customMetadata);
-    if (problem) return refuse(problem);
-    if (accessor !== "" && !installation.mounts.some((mount) => mount.accessor === accessor)) {
-      return refuse("invalid mount accessor");
-    }
-    const changes = {
-      name: name || null,
-      mountAccessor: accessor || null,
-      entityId: fields.canonical_id || fields.entity_id || null,
-      customMetadata,
-    };
-    const written = await writeAlias(env, id || null, changes, currentTime());
-    if (!written.ok) return written;
-    return ok(written.value && { id: written.value.id, canonical_id: written.value.entityId });
-  },
-});

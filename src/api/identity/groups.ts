@@ -32,6 +32,12 @@ const KIND: NamedKind<GroupRecord, Values<typeof FIELDS>> = {
   list: (env, after, limit) => identityOf(env).listGroups("id", after, limit),
   listNames: (env, after, limit) => identityOf(env).listGroups("name", after, limit),
   read: (env, key) => identityOf(env).readGroup(key),
+  async find(env, key) {
+    if ("id" in key || "name" in key) return identityOf(env).readGroup(key);
+    const named = "aliasId" in key ? { id: key.aliasId } : { name: key.aliasName, mountAccessor: key.mountAccessor };
+    const alias = await identityOf(env).readGroupAlias(named);
+    return alias && identityOf(env).readGroup({ id: alias.groupId });
+  },
   delete: (env, key) => identityOf(env).deleteGroup(key),
   async write({ env }, fields) {
     const { id, name, metadata } = fields;
@@ -56,11 +62,7 @@ const KIND: NamedKind<GroupRecord, Values<typeof FIELDS>> = {
   },
 };
 
-/** Groups of entities, by id and by name. */
-export const GROUP_ROUTES: readonly Route[] = [...routesById(KIND), ...routesByName(KIND)];
-
-/** Aliases of groups: the names under which auth mounts know external groups. */
-export const GROUP_ALIAS_ROUTES: readonly Route[] = routesById({
+const ALIAS_ROUTES = routesById({
   path: "identity/group-alias",
   id: "The id of the alias",
   one: "an alias of an external group",
@@ -93,3 +95,6 @@ export const GROUP_ALIAS_ROUTES: readonly Route[] = routesById({
     return ok(written.value && { id: written.value.id, canonical_id: written.value.groupId });
   },
 });
+
+/** Groups of entities, by id and by name, and their aliases: the names under which auth mounts know external groups. */
+export const GROUP_ROUTES: readonly Route[] = [...routesById(KIND), ...routesByName(KIND), ...ALIAS_ROUTES];

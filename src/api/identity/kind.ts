@@ -1,21 +1,18 @@
 import { type Answered, type CallContext, type Route, simpleRoute } from "../../auth/route.ts";
 import { type Answer, dataAnswer, KEYS, NO_CONTENT } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
-import { DENIED, err, NOT_FOUND, ok, type Result } from "../../base/result.ts";
+import { DENIED, err, NOT_FOUND, ok, type Result, refuse } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
-import { findEntity } from "../../identity/entities.ts";
+import { type EntityKey, findEntity } from "../../identity/entities.ts";
 import type { IdOrName } from "../../identity/model.ts";
 import { aclOfToken, forgetEntities } from "../../identity/standing.ts";
 import { identityOf } from "../../identity/stubs.ts";
 import { evaluateAcl } from "../../policy/evaluate.ts";
-import { type FieldSchema, fieldSchema } from "../../wire/fields.ts";
+import { type FieldSchema, fieldSchema, text, type Values } from "../../wire/fields.ts";
 import { PAGE, readPage } from "../../wire/page.ts";
 import { dataReply, EMPTY, keysReply, type Reply } from "../../wire/reply.ts";
 import type { View } from "../../wire/view.ts";
 import type { Shown } from "./render.ts";
-
-/** Data of the answer to a write; null for an answer without a body. */
-export type ShownWrite = Record<string, unknown> | null;
 
 /** A kind of record that has an id: entities, groups, and the aliases of both. */
 interface IdentityKind<Thing extends { readonly id: string }, Fields extends { readonly id: string }, Key> {
@@ -32,8 +29,8 @@ interface IdentityKind<Thing extends { readonly id: string }, Fields extends { r
   readonly view: View<Shown<Thing>>;
   /** The properties that a list shows beside the id. */
   readonly summary: View<Shown<Thing>>;
-  /** Creates a record, or changes the one that `fields` name. */
-  write(context: CallContext, fields: Fields): Promise<Result<ShownWrite>>;
+  /** Creates a record, or changes the one that `fields` name. Returns the data of the answer; null: it has no body. */
+  write(context: CallContext, fields: Fields): Promise<Result<Record<string, unknown> | null>>;
   list(env: Env, after: string, limit: number): Promise<readonly Thing[]>;
   read(env: Env, key: Key): Promise<Thing | null>;
   delete(env: Env, key: Key): Promise<void>;
@@ -46,6 +43,7 @@ type ByName = { readonly name: string };
 export interface NamedKind<Thing extends ById, Fields extends ById & ByName>
   extends IdentityKind<Thing, Fields, IdOrName> {
   readonly kind: "entity" | "group";
+  find(env: Env, key: EntityKey): Promise<Thing | null>;
   listNames(env: Env, after: string, limit: number): Promise<readonly ByName[]>;
 }
 
@@ -75,17 +73,16 @@ export function routesById<Thing extends ById, Fields extends ById>(kind: Identi
         return dataReply({ keys: things.map(({ id }) => id), key_info: Object.fromEntries(info) });
       },
     }),
-    ...routesOfOne(kind, "id", `${path}/id/:id`, { id: kind.id }, async ({ params }) => ok({ id: params.id ?? "" })),
+    ...routesOfOne(kind, "id", kind.id, async ({ params }) => ok({ id: params.id ?? "" })),
   ];
 }
 
-/** Defines the routes that list, read, change and delete records of a kind by their names. */
+/** Defines the routes that list, read, change and delete records of a kind by their names, and that which looks one up. */
 export function routesByName<Thing extends ById, Fields extends ById & ByName>(
   kind: NamedKind<Thing, Fields>,
 ): Route[] {
-  const { path } = kind;
   return [
-    simpleRoute("list", `${path}/name`, {
+    simpleRoute("list", `${kind.path}/name`, {
       summary: `Lists ${kind.all} by name.`,
       operationId: `${kind.kind}-list-by-name`,
       answers: KEYS,
@@ -95,28 +92,64 @@ export function routesByName<Thing extends ById, Fields extends ById & ByName>(
         return keysReply((await readPage(fields, read, ({ name }) => name)).map(({ name }) => name));
       },
     }),
-    ...routesOfOne<Thing, Fields, ByName>(
-      kind,
-      "name",
-      `${path}/name/:name{.+}`,
-      { name: `The name of the ${kind.kind}` },
-      (context) => allowedName(context, kind.kind),
+    ...routesOfOne<Thing, Fields, ByName>(kind, "name", `The name of the ${kind.kind}`, (context) =>
+      allowedName(context, kind.kind),
     ),
+    simpleRoute("update", `identity/lookup/${kind.kind}`, {
+      summary: `Finds ${kind.one} by its id, its name or an alias; 204 when there is none.`,
+      operationId: `${kind.kind}-look-up`,
+      answers: [dataAnswer(kind.view.shape), NO_CONTENT],
+      input: LOOKUP_FIELDS,
+      handle: async ({ env, installation: { mounts }, fields }) => {
+        const key = readKey(fields);
+        if (!key.ok) return key;
+        const thing = await kind.find(env, key.value);
+        return thing ? dataReply(kind.view.show({ thing, mounts })) : ok(EMPTY);
+      },
+    }),
   ];
+}
+
+const LOOKUP_FIELDS = fieldSchema({
+  id: text().describe("The id"),
+  name: text().describe("The name"),
+  alias_id: text().describe("The id of an alias"),
+  alias_name: text().describe("The name of an alias"),
+  alias_mount_accessor: text().describe("The accessor of the mount of the alias"),
+});
+
+/** Reads the key, of which exactly one form must be sent. Messages are the reference's (identity/lookup). */
+function readKey(fields: Values<typeof LOOKUP_FIELDS>): Result<EntityKey> {
+  const { id, name, alias_id: aliasId, alias_name: aliasName, alias_mount_accessor: mountAccessor } = fields;
+  const keys: EntityKey[] = [
+    ...(id !== "" ? [{ id }] : []),
+    ...(name !== "" ? [{ name }] : []),
+    ...(aliasId !== "" ? [{ aliasId }] : []),
+    ...(aliasName !== "" || mountAccessor !== "" ? [{ aliasName, mountAccessor }] : []),
+  ];
+  const [key, ...others] = keys;
+  if (!key) return refuse("query parameter not supplied");
+  if (others.length > 0) {
+    return refuse("query parameter conflict; please supply distinct set of query parameters");
+  }
+  if ((aliasName === "") !== (mountAccessor === "")) {
+    return refuse("both 'alias_name' and 'alias_mount_accessor' needs to be set");
+  }
+  return ok(key);
 }
 
 /** Defines the routes that read, change and delete one record. @param keyOf reads its key from the path. */
 function routesOfOne<Thing extends ById, Fields extends ById, Key extends Partial<ById & ByName>>(
   kind: IdentityKind<Thing, Fields, Key>,
   by: "id" | "name",
-  path: string,
-  parameters: Readonly<Record<string, string>>,
+  parameter: string,
   keyOf: (context: CallContext) => Promise<Result<Key>>,
 ): Route[] {
+  const path = `${kind.path}/${by}/:${by}${by === "name" ? "{.+}" : ""}`;
   const described = (summary: string, verb: string) => ({
     summary: `${summary} ${kind.one} by its ${by}.`,
     operationId: `${kind.operationIds.one.replace("*", verb)}-by-${by}`,
-    parameters,
+    parameters: { [by]: parameter },
   });
   const keyed =
     <C extends CallContext>(answer: (context: C, key: Key) => Answered) =>
@@ -154,7 +187,7 @@ function routesOfOne<Thing extends ById, Fields extends ById, Key extends Partia
 }
 
 /** Answers a write. This isolate drops its copies of entities, so that its next request sees the write. */
-function writeReply(written: Result<ShownWrite>): Result<Reply> {
+function writeReply(written: Result<Record<string, unknown> | null>): Result<Reply> {
   if (!written.ok) return written;
   forgetEntities();
   return written.value ? dataReply(written.value) : ok(EMPTY);

@@ -12,8 +12,8 @@ export interface Shown<T> {
 /** The mount of an alias. Path and type are empty when it was disabled. */
 const MOUNT: ViewFields<Shown<Pick<AliasRecord, "mountAccessor">>> = {
   mount_accessor: ["string", ({ thing }) => thing.mountAccessor],
-  mount_path: ["string", (shown) => pathOf(mountOf(shown))],
-  mount_type: ["string", (shown) => mountOf(shown)?.type ?? ""],
+  mount_path: ["string", (shown) => mountOf(shown).path],
+  mount_type: ["string", (shown) => mountOf(shown).type],
 };
 
 const ALIAS_OF_ENTITY: ViewFields<Shown<AliasRecord>> = {
@@ -43,18 +43,13 @@ export const GROUP_ALIAS_VIEW = view<Shown<GroupAliasRecord>>({
 });
 
 /** An alias in a list by id. */
-export const ALIAS_SUMMARY_VIEW = view<Shown<Pick<AliasRecord, "mountAccessor" | "name" | "entityId">>>({
+const ALIAS_SUMMARY: ViewFields<Shown<Pick<AliasRecord, "mountAccessor" | "name" | "entityId">>> = {
   ...MOUNT,
   name: ["string", ({ thing }) => thing.name],
   canonical_id: ["string", ({ thing }) => thing.entityId],
-});
-
-/** A group alias in a list by id. */
-export const GROUP_ALIAS_SUMMARY_VIEW = view<Shown<GroupAliasRecord>>({
-  ...MOUNT,
-  name: ["string", ({ thing }) => thing.name],
-  canonical_id: ["string", ({ thing }) => thing.groupId],
-});
+};
+export const ALIAS_SUMMARY_VIEW = view(ALIAS_SUMMARY);
+export const GROUP_ALIAS_SUMMARY_VIEW = view<Shown<GroupAliasRecord>>(fieldsOf(asEntityAlias, ALIAS_SUMMARY));
 
 export const ENTITY_VIEW = view<Shown<EntityRecord>>({
   id: ["string", ({ thing }) => thing.id],
@@ -123,12 +118,9 @@ function membersOf({ type }: GroupRecord, ids: readonly string[]): readonly stri
   return type === "external" && ids.length === 0 ? null : ids;
 }
 
-function mountOf({ thing, mounts }: Shown<Pick<AliasRecord, "mountAccessor">>): Mount | undefined {
-  return mounts.find(({ accessor }) => accessor === thing.mountAccessor);
-}
-
-function pathOf(mount: Mount | undefined): string {
-  return mount ? `auth/${mount.path}` : "";
+function mountOf({ thing, mounts }: Shown<Pick<AliasRecord, "mountAccessor">>): Pick<Mount, "path" | "type"> {
+  const mount = mounts.find(({ accessor }) => accessor === thing.mountAccessor);
+  return mount ? { path: `auth/${mount.path}`, type: mount.type } : { path: "", type: "" };
 }
 
 function nullIfEmpty(metadata: Metadata): Metadata | null {
