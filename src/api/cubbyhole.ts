@@ -14,7 +14,7 @@ import { isWrappingToken } from "../token/wrapping-token.ts";
 import { openValue, sealValue } from "../tree/cubbyhole/seal.ts";
 import { ANY_FIELDS, fieldSchema } from "../wire/fields.ts";
 import { PAGE } from "../wire/page.ts";
-import { dataReply, doneReply, EMPTY, keysReply, RESPONSE_PATH } from "../wire/reply.ts";
+import { dataReply, doneReply, EMPTY, RESPONSE_PATH } from "../wire/reply.ts";
 
 /** Maximum number of names in an answer. */
 const MAX_LIST = 10_000;
@@ -112,7 +112,7 @@ function listRoute(path: string, operationId: string): Route {
       const outcome = performed(context);
       if (!outcome.ok) return outcome;
       if (outcome.value.kind !== "keys") throw new Error("a list ends in keys");
-      return keysReply(outcome.value.keys);
+      return dataReply({ keys: outcome.value.keys });
     },
   });
 }

@@ -3,8 +3,7 @@ import type { Env } from "../env.ts";
 import type { Operation } from "../policy/acl.ts";
 import type { Installation } from "../system/installation.ts";
 import type { CallerAction } from "../token/actions.ts";
-import { type FieldSchema, NO_FIELDS } from "../wire/fields.ts";
-import { readFields, type SentNames } from "../wire/read-fields.ts";
+import { type FieldSchema, NO_FIELDS, readFields, type SentNames } from "../wire/fields.ts";
 import type { Reply } from "../wire/reply.ts";
 import type { GroveRequest } from "../wire/request.ts";
 import type { AuthorizedCall } from "./authorize-call.ts";
@@ -12,7 +11,6 @@ import type { ParsedToken } from "./caller.ts";
 import type { LoginRenewers } from "./login-renewal.ts";
 import type { RouteDescription } from "./route-description.ts";
 
-/** The fields of a request, by name, as they were sent. */
 type SentData = Readonly<Record<string, unknown>>;
 
 /** Context of every handler. */
@@ -121,9 +119,7 @@ export interface OpenedCall {
 /** The login endpoint of an auth method, where a client gets a token for a proof. A token in the request is ignored. */
 export interface LoginRoute extends RouteBase {
   readonly access: "login";
-  /** Schema of the body. */
   readonly fields: FieldSchema<unknown>;
-  /** Reads the input. */
   open(context: ReadyContext, data: SentData): Result<{ readonly sent: SentNames; handle(): Answered }>;
 }
 

@@ -3,7 +3,6 @@ import { MAX_JSON_DEPTH } from "../base/limits.ts";
 import { toHex } from "../crypto/bytes.ts";
 import { type Keys, keyedHash } from "../crypto/key-ring.ts";
 import type { Operation } from "../policy/acl.ts";
-import { PATH_WORDS } from "./path-words.ts";
 
 /** A token in a line. The names are those of the reference's audit lines. */
 export interface AuditAuth {
@@ -146,6 +145,21 @@ async function knownAuditHash({ keys, fieldHashes }: KnownHashes, text: string):
   if (text.length <= MAX_REPEATED_TEXT) fieldHashes.set(text, hash, text.length + hash.length);
   return hash;
 }
+
+/** The fixed segments in the paths of the interface. A path without an endpoint is logged with these words only. */
+export const PATH_WORDS: ReadonlySet<string> = new Set(
+  `.well-known access access-self accessors account acl actions attempt audit audit-hash auth authentication-token authentication-tokens
+  backup batch-delete begin capabilities capabilities-accessor capabilities-policy capabilities-self certificate certificates client
+  config count counters create create-orphan cubbyhole deliveries detailed details ended ends entities entity entity-alias explain file find finish
+  generate-root generate-root-token group group-alias ha-status health id identity identity-accesslist
+  identity-whitelist init internal introspect jobs key key-status keyring keys leader leases login lookup
+  lookup-accessor lookup-self map metrics mounts name not-before notification-configurations oidc openapi
+  openid-configuration organizations part ping plugins policies policy quotas rate-limit ready receipt refused register remount renew
+  renew-accessor renew-self restore resultant-acl revocations revoke revoke-accessor revoke-force revoke-orphan revoke-prefix
+  revoke-self revoke-tokens rewrap role roles roletag-blacklist roletag-denylist rotate rotate-root runs seal seal-status
+  signing-key specs status stop stored sts summary sys tag team-tokens teams terraform.json tidy tidy-status token
+  token-ttl-policies tokens tree tune ui unseal unwrap update usage verify verify-ended wrap wrapping`.split(/\s+/),
+);
 
 /** Replaces parts of a path that are not words of the interface. */
 const UNKNOWN = "<unknown>";

@@ -19,70 +19,55 @@ export const UNKNOWN_FIELDS = "this endpoint does not know these parameters";
 const MAX_SHOWN = 10;
 const MAX_SHOWN_LENGTH = 64;
 
-/** Returns the name of an unknown field for a message: shortened, and without a token that was sent as a name. */
-function shownName(name: string): string {
-  return auditPath(name.length > MAX_SHOWN_LENGTH ? `${name.slice(0, MAX_SHOWN_LENGTH)}…` : name);
+/** The status of each failure, and its messages where they are fixed. Fixed messages are the reference's. */
+const ANSWERS: Readonly<Record<Failure["code"], readonly [status: number, errors?: readonly string[]]>> = {
+  invalid_request: [400],
+  invalid_parameter: [400],
+  unknown_fields: [400],
+  // A caller can't distinguish an invalid token from one without the rights.
+  unauthenticated: [403, ["permission denied"]],
+  permission_denied: [403, ["permission denied"]],
+  bad_token: [403, ["bad token"]],
+  forbidden: [403],
+  not_found: [404, []],
+  no_route: [404],
+  unknown_namespace: [404, ["namespace not found"]],
+  unsupported_path: [404, ["unsupported path"]],
+  unsupported_operation: [405, ["unsupported operation"]],
+  unknown_method: [405, []],
+  body_too_large: [413, ["http: request body too large"]],
+  unsupported_media_type: [415],
+  invalid_document: [422],
+  rate_limited: [429],
+  internal: [500, ["internal error"]],
+  sealed: [503],
+  uninitialized: [503, ["Grove is not initialized: send PUT /v1/sys/init once to get the root token"]],
+  unavailable: [503],
+};
+
+/** Returns the status and messages of a failure in Vault's API. `toJsonApi` does the same for JSON:API; no other code does. */
+export function toWire(failure: Failure): WireFailure {
+  const [status, errors = [messageOf(failure)]] = ANSWERS[failure.code];
+  if (!("retryAfterSeconds" in failure)) return { status, errors };
+  return { status, errors, headers: { "Retry-After": String(failure.retryAfterSeconds) } };
 }
 
-/**
- * Returns the status and messages of a failure in Vault's API. `toJsonApi` does the same for JSON:API; no other code does.
- * Fixed messages are the reference's.
- */
-export function toWire(failure: Failure): WireFailure {
+function messageOf(failure: Failure): string {
   switch (failure.code) {
-    case "invalid_request":
-    case "invalid_parameter":
-      return { status: 400, errors: [failure.message] };
     case "unknown_fields":
-      return {
-        status: 400,
-        errors: [`${UNKNOWN_FIELDS}: [${failure.names.slice(0, MAX_SHOWN).map(shownName).join(" ")}]`],
-      };
-    // A caller can't distinguish an invalid token from one without the rights.
-    case "unauthenticated":
-    case "permission_denied":
-      return { status: 403, errors: ["permission denied"] };
-    case "bad_token":
-      return { status: 403, errors: ["bad token"] };
-    case "forbidden":
-      return { status: 403, errors: [failure.message] };
-    case "not_found":
-      return { status: 404, errors: [] };
+      return `${UNKNOWN_FIELDS}: [${failure.names.slice(0, MAX_SHOWN).map(shownName).join(" ")}]`;
     case "no_route":
-      return { status: 404, errors: [`no handler for route "${failure.path}". route entry not found.`] };
-    case "unknown_namespace":
-      return { status: 404, errors: ["namespace not found"] };
-    case "unsupported_path":
-      return { status: 404, errors: ["unsupported path"] };
-    case "unsupported_operation":
-      return { status: 405, errors: ["unsupported operation"] };
-    case "unknown_method":
-      return { status: 405, errors: [] };
-    case "body_too_large":
-      return { status: 413, errors: ["http: request body too large"] };
-    case "unsupported_media_type":
-      return { status: 415, errors: [failure.message] };
-    case "invalid_document":
-      return { status: 422, errors: [failure.message] };
-    case "sealed":
-      return { status: 503, errors: [failure.message] };
-    case "uninitialized":
-      return { status: 503, errors: ["Grove is not initialized: send PUT /v1/sys/init once to get the root token"] };
-    case "internal":
-      return { status: 500, errors: ["internal error"] };
+      return `no handler for route "${failure.path}". route entry not found.`;
     case "rate_limited":
-      return {
-        status: 429,
-        errors: [`request path "${failure.path}": ${QUOTA_EXCEEDED}`],
-        headers: { "Retry-After": String(failure.retryAfterSeconds) },
-      };
-    case "unavailable":
-      return {
-        status: 503,
-        errors: [failure.message],
-        headers: { "Retry-After": String(failure.retryAfterSeconds) },
-      };
+      return `request path "${failure.path}": ${QUOTA_EXCEEDED}`;
+    default:
+      return "message" in failure ? failure.message : "";
   }
+}
+
+/** Shortens the name of an unknown field, and masks a token that was sent as a name. */
+function shownName(name: string): string {
+  return auditPath(name.length > MAX_SHOWN_LENGTH ? `${name.slice(0, MAX_SHOWN_LENGTH)}…` : name);
 }
 
 /**

@@ -2,7 +2,7 @@ import { parseRfc3339 } from "../base/clock.ts";
 import { parseDuration } from "../base/duration.ts";
 import { parseFlag } from "../base/flag.ts";
 import { MAX_JSON_STRINGS } from "../base/limits.ts";
-import { err, ok, type Result } from "../base/result.ts";
+import { err, ok, type Result, refuse } from "../base/result.ts";
 import type { Shape } from "./view.ts";
 
 /** The values of a field, for descriptions of the interface. */
@@ -19,9 +19,8 @@ export interface FieldKind {
 
 /**
  * A field of a request: its reader and its description. Clients send a value in several forms (a number as a string, a list
- * as a string with commas). Each type below accepts some forms and returns one. A null is the zero value of the type, even if
- * an absent field has another value; only a null duration counts as absent. Messages never contain the value: it can be a
- * secret in the wrong field.
+ * as a string with commas). A null is the zero value of the type, even if an absent field has another value; only a null
+ * duration counts as absent. Messages never contain the value: it can be a secret in the wrong field.
  */
 export class Field<T> {
   /** Reads a value; undefined for an absent field. The error is a phrase about the value. */
@@ -79,10 +78,7 @@ export function strictSchema<F>(shape: FieldSchema<F>["shape"]): FieldSchema<F> 
   return fieldSchema(shape, "refused");
 }
 
-/**
- * The schema of a role. Other names are ignored, except names of bounds (`bound_claim`, `token_bound_cidr`): an ignored bound
- * would admit more clients.
- */
+/** The schema of a role. It refuses other names of bounds (`bound_claim`): an ignored bound would admit more clients. */
 export function roleSchema<F>(shape: FieldSchema<F>["shape"]): FieldSchema<F> {
   return fieldSchema(shape, "bounds refused");
 }
@@ -130,7 +126,7 @@ export function count(): Field<number> {
   return field({ shape: "integer" }, "an int", (value) => {
     if (value === null) return 0;
     const number = typeof value === "string" && /^\d{1,15}$/.test(value) ? Number(value) : value;
-    return isNumber(number) && Number.isSafeInteger(number) && number >= 0 ? number : undefined;
+    return typeof number === "number" && Number.isSafeInteger(number) && number >= 0 ? number : undefined;
   });
 }
 
@@ -139,7 +135,7 @@ export function decimal(): Field<number> {
   return field({ shape: "number" }, "a number", (value) => {
     if (value === undefined || value === null) return 0;
     const number = typeof value === "string" && /^[+-]?\d{1,15}(?:\.\d{1,15})?$/.test(value) ? Number(value) : value;
-    return isNumber(number) && Number.isFinite(number) ? number : undefined;
+    return typeof number === "number" && Number.isFinite(number) ? number : undefined;
   });
 }
 
@@ -151,7 +147,7 @@ export function pageSize(): Field<number> {
 function readInteger(value: unknown): number | undefined {
   if (value === undefined || value === null || value === "") return 0;
   const number = typeof value === "string" && /^[+-]?\d{1,11}$/.test(value) ? Number(value) : value;
-  return isNumber(number) && Number.isInteger(number) && Math.abs(number) < 2 ** 31 ? number : undefined;
+  return typeof number === "number" && Number.isInteger(number) && Math.abs(number) < 2 ** 31 ? number : undefined;
 }
 
 /** A time in ms, sent as RFC 3339 or in seconds since 1970; undefined when absent or empty. */
@@ -230,11 +226,6 @@ function readDuration(value: unknown): number | undefined {
   return parsed.ok ? parsed.value : undefined;
 }
 
-/** A string with another description, for a value that is parsed later. */
-export function textAs(kind: FieldKind): Field<string> {
-  return new Field(kind, text().read);
-}
-
 /** An object with any values; undefined when absent or null. */
 export function anyObject(): Field<Record<string, unknown> | undefined> {
   return optional(
@@ -253,7 +244,6 @@ export function objectOf<F>(schema: FieldSchema<F>): Field<F> {
   });
 }
 
-/** Marks a field that has a newer name. */
 export function deprecated<T>({ kind, read, description }: Field<T>): Field<T> {
   return new Field({ ...kind, deprecated: true }, read, description);
 }
@@ -277,12 +267,6 @@ function optional<T>(
   return new Field<T | undefined>(rest, (value) => (isAbsent(value) ? ok(undefined) : read(value)), description);
 }
 
-/** A field with an invalid value. */
-export interface FieldProblem {
-  readonly name: string;
-  readonly message: string;
-}
-
 /**
  * Reads the values of a schema. The problem is that of the first invalid field in the order of the schema. Absent optional
  * fields are not read: most requests send few of the fields of an endpoint.
@@ -290,7 +274,7 @@ export interface FieldProblem {
 export function readValues<F>(
   schema: FieldSchema<F>,
   data: Readonly<Record<string, unknown>>,
-): Result<F, FieldProblem> {
+): Result<F, { readonly name: string; readonly message: string }> {
   const values: Record<string, unknown> = { ...(schema.others === "kept" ? data : schema.absent) };
   for (const [name, { read }] of schema.entries) {
     const isSent = Object.hasOwn(data, name);
@@ -302,15 +286,53 @@ export function readValues<F>(
   return ok(values as F);
 }
 
-function isNumber(value: unknown): value is number {
-  return typeof value === "number";
+/** Names of the fields that were sent. */
+export interface SentNames {
+  /** Sorted names that the endpoint does not know. */
+  readonly unknown: readonly string[];
+  /** Names that the endpoint knows. */
+  readonly known: readonly string[];
+}
+
+/**
+ * Reads the fields of an endpoint from a body or query. Returns their values, and the names that were sent.
+ *
+ * @param unreadNames names in the query of a write, whose fields are read only from the body.
+ */
+export function readFields<F>(
+  schema: FieldSchema<F>,
+  data: Readonly<Record<string, unknown>>,
+  unreadNames: readonly string[] = [],
+): Result<SentNames & { readonly values: F }> {
+  const names = schema.others === "kept" ? [] : Object.keys(data).sort();
+  const known = names.filter((name) => Object.hasOwn(schema.shape, name));
+  const unknown = known.length === names.length ? [] : names.filter((name) => !known.includes(name));
+  const refused = refusedNames(schema.others, unknown, unreadNames);
+  if (refused.length > 0) return err({ code: "unknown_fields", names: refused });
+  const read = readValues(schema, data);
+  if (read.ok) return ok({ values: read.value, unknown, known });
+  const { name, message } = read.error;
+  return refuse(`Field validation failed: error converting input for field "${name}": ${message}`);
+}
+
+function refusedNames(
+  others: FieldSchema<unknown>["others"],
+  unknown: readonly string[],
+  unreadNames: readonly string[],
+): readonly string[] {
+  if (others === "refused") return [...unknown, ...unreadNames];
+  return others === "bounds refused" ? unknown.filter((name) => /(^|_)bound_/.test(name)) : [];
+}
+
+/** Returns JSON values without the undefined ones. */
+export function onlySent<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  return JSON.parse(JSON.stringify(fields));
 }
 
 function isMissing(value: unknown): boolean {
   return value === undefined || value === null;
 }
 
-/** True for a JSON object. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

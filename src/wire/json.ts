@@ -25,10 +25,13 @@ export function parseJsonObject(text: string): Result<Record<string, unknown>, s
   if (!scanned.ok) return err(`refused JSON input due to high complexity: ${scanned.error}`);
   let value: unknown;
   let isExact = true;
-  // Most bodies contain no large number and are parsed without a callback.
-  const check = scanned.value.mayHaveLargeNumber ? (source: string) => (isExact &&= isKept(source)) : null;
+  const watch = (_key: string, value: unknown, context?: { readonly source?: string }) => {
+    if (typeof value === "number") isExact &&= isKept(context?.source ?? String(value));
+    return value;
+  };
   try {
-    value = check ? parseWatching(text, check) : JSON.parse(text);
+    // Most bodies contain no large number and are parsed without a callback.
+    value = JSON.parse(text, scanned.value ? watch : undefined);
   } catch {
     return err(`failed to decode JSON input: not valid JSON (${jsonMistakePlace(text)})`);
   }
@@ -36,10 +39,7 @@ export function parseJsonObject(text: string): Result<Record<string, unknown>, s
     return err("failed to decode JSON input: a number is too large to be kept as it is; send it as a string");
   }
   if (value === null) return ok({});
-  if (!isObject(value)) {
-    return err("failed to decode JSON input: the body must be a JSON object");
-  }
-  return ok(value);
+  return isObject(value) ? ok(value) : err("failed to decode JSON input: the body must be a JSON object");
 }
 
 /** Parses a JSON object from a text of bounded length, such as the answer of a service; null for anything else. */
@@ -50,14 +50,6 @@ export function jsonObjectOf(text: string): Record<string, unknown> | null {
   } catch {
     return null;
   }
-}
-
-/** Parses JSON and calls `onNumber` with the text of every number. */
-function parseWatching(text: string, onNumber: (source: string) => void): unknown {
-  return JSON.parse(text, (_key: string, value: unknown, context?: { readonly source?: string }) => {
-    if (typeof value === "number") onNumber(context?.source ?? String(value));
-    return value;
-  });
 }
 
 /**
@@ -72,8 +64,8 @@ function isKept(source: string): boolean {
   return digits.replace(".", "").padEnd(Number(exponent) + (number < 0 ? 2 : 1), "0") === source;
 }
 
-/** Scans every character once, skipping the content of strings. The error names the limit that is exceeded. */
-function scan(text: string): Result<{ readonly mayHaveLargeNumber: boolean }, string> {
+/** True for a text that may have a large number. The error names the limit that is exceeded. */
+function scan(text: string): Result<boolean, string> {
   let depth = 0;
   let strings = 0;
   let values = 0;
@@ -101,7 +93,7 @@ function scan(text: string): Result<{ readonly mayHaveLargeNumber: boolean }, st
     }
     if (values > MAX_JSON_VALUES) return err("exceeded maximum number of values");
   }
-  return ok({ mayHaveLargeNumber });
+  return ok(mayHaveLargeNumber);
 }
 
 /**

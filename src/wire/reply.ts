@@ -127,11 +127,6 @@ export function plainReply(body: Readonly<Record<string, unknown>>, maxAge = 0):
   return ok({ kind: "plain", status: 200, body, ...(maxAge > 0 && { maxAge }) });
 }
 
-/** 200 with the names of a list. The answer is 404 when there are none. */
-export function keysReply(keys: readonly string[]): Result<Reply, never> {
-  return ok({ kind: "data", data: { keys } });
-}
-
 const TIDY_STARTED =
   "Tidy operation successfully started. Any information from the operation will be printed to Vault's server logs.";
 const TIDY_RUNNING = "Tidy operation already in progress.";

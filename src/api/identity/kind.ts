@@ -10,7 +10,7 @@ import { identityOf } from "../../identity/stubs.ts";
 import { evaluateAcl } from "../../policy/evaluate.ts";
 import { type FieldSchema, fieldSchema, text, type Values } from "../../wire/fields.ts";
 import { PAGE, readPage } from "../../wire/page.ts";
-import { dataReply, EMPTY, keysReply, type Reply } from "../../wire/reply.ts";
+import { dataReply, EMPTY, type Reply } from "../../wire/reply.ts";
 import type { View } from "../../wire/view.ts";
 import type { Shown } from "./render.ts";
 
@@ -89,7 +89,7 @@ export function routesByName<Thing extends ById, Fields extends ById & ByName>(
       input: fieldSchema(PAGE),
       handle: async ({ env, fields }) => {
         const read = (after: string, limit: number) => kind.listNames(env, after, limit);
-        return keysReply((await readPage(fields, read, ({ name }) => name)).map(({ name }) => name));
+        return dataReply({ keys: (await readPage(fields, read, ({ name }) => name)).map(({ name }) => name) });
       },
     }),
     ...routesOfOne<Thing, Fields, ByName>(kind, "name", `The name of the ${kind.kind}`, (context) =>

@@ -4,8 +4,7 @@ import { describeFields, plainAnswer, type RouteDescription } from "../../auth/r
 import { err, type Failure } from "../../base/result.ts";
 import { equalBytes } from "../../crypto/bytes.ts";
 import type { Env } from "../../env.ts";
-import type { FieldSchema } from "../../wire/fields.ts";
-import { readFields } from "../../wire/read-fields.ts";
+import { type FieldSchema, readFields } from "../../wire/fields.ts";
 import { plainReply } from "../../wire/reply.ts";
 import type { GroveRequest } from "../../wire/request.ts";
 import { canBeRebound } from "../../wire/sender.ts";

@@ -29,7 +29,7 @@ import { parsePolicy, policyErrorText } from "../../policy/parse.ts";
 import { policyExpiry } from "../../policy/write.ts";
 import type { PolicyText, StoredPolicy } from "../../system/policy-store.ts";
 import { systemOf } from "../../system/system.ts";
-import { deprecated, fieldSchema, flag, integer, sent, text, textAs, type Values } from "../../wire/fields.ts";
+import { deprecated, Field, fieldSchema, flag, integer, sent, text, type Values } from "../../wire/fields.ts";
 import { PAGE, type Page, pageOf } from "../../wire/page.ts";
 import { dataReply, EMPTY, injectedReply, type Reply } from "../../wire/reply.ts";
 import { type Shape, view } from "../../wire/view.ts";
@@ -100,7 +100,7 @@ function showPolicy(policy: StoredPolicy, textKey: "rules" | "policy"): Record<s
 const WRITE_FIELDS = fieldSchema({
   policy: text().describe("The rules, in HCL or JSON"),
   expiration: text().describe("When the policy expires, as RFC 3339"),
-  ttl: textAs({ shape: "integer", format: "seconds" }).describe("The lifetime of the policy"),
+  ttl: new Field({ shape: "integer", format: "seconds" }, text().read).describe("The lifetime of the policy"),
   cas: sent(integer()).describe("The write is refused unless the policy has this version; -1: it must not exist"),
   cas_required: flag(false).describe("True: every write must send the version that it replaces"),
   allow_slashes_in_identity_templates: flag(false).describe("True: values of templates may contain slashes"),

@@ -5,7 +5,7 @@ import { listAccessors } from "../../listing/inventory/queries.ts";
 import { publishRecent } from "../../listing/updates/publish.ts";
 import { fieldSchema } from "../../wire/fields.ts";
 import { PAGE } from "../../wire/page.ts";
-import { keysReply } from "../../wire/reply.ts";
+import { dataReply } from "../../wire/reply.ts";
 import { CREATE_ROUTES } from "./create.ts";
 import { LOOKUP_ROUTES } from "./lookup.ts";
 import { RENEW_ROUTES } from "./renew.ts";
@@ -28,7 +28,7 @@ export const TOKEN_ROUTES: readonly Route[] = [
     input: fieldSchema(PAGE),
     handle: async ({ env, fields }) => {
       await publishRecent(env, currentTime());
-      return keysReply(await listAccessors(env, fields.after, Math.max(0, fields.limit)));
+      return dataReply({ keys: await listAccessors(env, fields.after, Math.max(0, fields.limit)) });
     },
   }),
 ];

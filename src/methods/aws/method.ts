@@ -8,7 +8,7 @@ import {
   withParameters,
 } from "../../auth/route.ts";
 import { err, type Failure, ok } from "../../base/result.ts";
-import type { SentNames } from "../../wire/read-fields.ts";
+import type { SentNames } from "../../wire/fields.ts";
 import type { Reply } from "../../wire/reply.ts";
 import { renewCloudLogin } from "./login/renewal.ts";
 import { accessShardsOf, cloudAuthAt } from "./mount/mount.ts";

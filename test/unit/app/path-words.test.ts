@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { ROUTES_BY_PLACE } from "../../../src/app/routes.ts";
-import { PATH_WORDS } from "../../../src/wire/path-words.ts";
+import { PATH_WORDS } from "../../../src/wire/audit.ts";
 
 it("the words of paths that may be logged are those of the endpoints, and no others", () => {
   const { fixed, teams, byMountType } = ROUTES_BY_PLACE;

@@ -8,13 +8,13 @@ import {
   integer,
   list,
   pairs,
+  readFields,
   readValues,
   strictSchema,
   text,
   textList,
   unread,
 } from "../../../src/wire/fields.ts";
-import { readFields } from "../../../src/wire/read-fields.ts";
 
 const FIELDS = fieldSchema({
   name: text(),

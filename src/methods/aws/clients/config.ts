@@ -2,8 +2,17 @@ import { outboundProblem, type PrivateHosts } from "../../../base/outbound-hosts
 import { ok, type Result, refuse } from "../../../base/result.ts";
 import { DEFAULT_KEY } from "../../../issuer/model.ts";
 import { issuerNameProblem } from "../../../issuer/rules.ts";
-import { fieldSchema, flag, integer, list, sent, sentDuration, text, type Values } from "../../../wire/fields.ts";
-import { onlySent } from "../../../wire/read-fields.ts";
+import {
+  fieldSchema,
+  flag,
+  integer,
+  list,
+  onlySent,
+  sent,
+  sentDuration,
+  text,
+  type Values,
+} from "../../../wire/fields.ts";
 import { view } from "../../../wire/view.ts";
 import { parsePrincipalArn } from "../arn.ts";
 import type { SealedText } from "../secrets.ts";

@@ -1,6 +1,5 @@
 import { ok, type Result, refuse } from "../../../base/result.ts";
-import { fieldSchema, list, sent, text, type Values } from "../../../wire/fields.ts";
-import { onlySent } from "../../../wire/read-fields.ts";
+import { fieldSchema, list, onlySent, sent, text, type Values } from "../../../wire/fields.ts";
 import { view } from "../../../wire/view.ts";
 import { isPlainWord } from "../encoding.ts";
 

@@ -1,6 +1,5 @@
 import { ok, type Result, refuse } from "../../../base/result.ts";
-import { fieldSchema, flag, sent, sentDuration, type Values } from "../../../wire/fields.ts";
-import { onlySent } from "../../../wire/read-fields.ts";
+import { fieldSchema, flag, onlySent, sent, sentDuration, type Values } from "../../../wire/fields.ts";
 import { view } from "../../../wire/view.ts";
 
 /** The lists of entries with an expiry: logins of instances, and denied role tags. */
