@@ -15,10 +15,9 @@ import { dataReply, type Reply } from "../wire/reply.ts";
 import { view } from "../wire/view.ts";
 import { issue } from "./issue.ts";
 import { CHECKS_SHAPE, type Check, LoginChecks } from "./login-checks.ts";
-import { mountOf } from "./method.ts";
 import { policyWarnings } from "./policy-warning.ts";
-import { noteRefusal, type RefusalStub } from "./refused/report.ts";
-import type { LoginContext, PresentedContext } from "./route.ts";
+import { noteRefusal, type RefusalStub } from "./refused-logins.ts";
+import { type LoginContext, mountOf, type PresentedContext } from "./route.ts";
 
 /** Descriptions of the last checks of a login, common to all methods. */
 export const LAST_CHECKS = {

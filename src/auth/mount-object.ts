@@ -3,7 +3,7 @@ import { SoonestTimer } from "../base/soonest-timer.ts";
 import type { Setting } from "../storage/sealed-values.ts";
 import type { SystemEnv } from "../system/env.ts";
 import { GroveObject } from "../system/grove-object.ts";
-import { type Refusal, timeToWait, withRefusals } from "./refused/refusals.ts";
+import { type Refusal, timeToWait, withRefusals } from "./refused-logins.ts";
 
 /**
  * The object of an auth mount. It also stores the mount's refused logins, in one row. Anyone can cause refused logins,

@@ -20,18 +20,11 @@ const NO_HOLDER = invalid("token not found");
 /** Maximum length, in characters, of the JSON that an engine stores with a lease. */
 const MAX_DATA_LENGTH = 8192;
 
-/** A lease to register. Durations in seconds, 0: not set. */
-export interface LeaseRegistration {
+/** A lease to register. `target` is an https URL, or `service://BINDING/path`. */
+export interface LeaseRegistration extends LeaseRequest {
   /** The token that holds the lease; "" when `accessor` names it. */
   readonly token: string;
   readonly accessor: string;
-  /** The path that made the secret, without slashes at its ends. */
-  readonly path: string;
-  readonly ttl: number;
-  readonly maxTtl: number;
-  readonly renewable: boolean;
-  /** Target of the revocation: an https URL, or `service://BINDING/path`. */
-  readonly target: string;
   /** Data that are sent with the revocation; null for none. */
   readonly data: Readonly<Record<string, unknown>> | null;
 }

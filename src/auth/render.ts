@@ -1,29 +1,18 @@
-import { formatRfc3339, formatTime } from "../base/clock.ts";
-import type { BatchToken } from "../token/batch.ts";
+import { currentTime, formatRfc3339, formatTime } from "../base/clock.ts";
 import type { TokenRecord, TokenView } from "../token/record.ts";
 import type { AuthReply } from "../wire/reply.ts";
 import { type Shape, view } from "../wire/view.ts";
 import type { Caller } from "./caller.ts";
 
-/**
- * Returns the data of a look-up of a service token.
- *
- * @param id the token text as the caller sent it; "" where it is unknown or not shown.
- * @param now ms.
- */
-export function lookupToken(token: TokenView, id: string, now: number): Record<string, unknown> {
-  return LOOKUP.show({ record: token, token: { ...token, type: "service" }, id, now });
+/** Returns the data of a look-up. @param id the token as it was sent; "" where it is unknown or not shown. */
+export function lookupOf(caller: Caller, id: string): Record<string, unknown> {
+  return LOOKUP.show({ record: caller.record, token: stateOf(caller), id, now: currentTime() });
 }
 
-/** Returns the data of a look-up of a batch token. `now` in ms. */
-export function lookupBatch({ record, expiresAt, parent }: BatchToken, id: string, now: number) {
-  return LOOKUP.show({ record, token: { ...UNSTORED, expiresAt, orphan: parent === null, type: "batch" }, id, now });
-}
-
-/** Returns the data of a look-up of a team token. `now` in ms. */
-export function lookupTeam({ record, token }: Extract<Caller, { kind: "team" }>, id: string, now: number) {
-  const { expiresAt } = token;
-  return LOOKUP.show({ record, token: { ...UNSTORED, expiresAt, orphan: true, type: "team" }, id, now });
+function stateOf(caller: Caller): TokenState {
+  if (caller.kind === "service") return { ...caller.token, type: "service" };
+  const orphan = caller.kind === "team" || caller.token.parent === null;
+  return { ...UNSTORED, expiresAt: caller.token.expiresAt, orphan, type: caller.kind };
 }
 
 /** Returns the `auth` part of an answer for a service token. `clientToken`: "" where the endpoint does not show it. */
@@ -51,7 +40,7 @@ export function authOfBatch(record: TokenRecord, orphan: boolean, clientToken: s
 /** Properties of a token that a look-up shows besides its record. */
 interface TokenState
   extends Pick<TokenView, "accessor" | "leased" | "orphan" | "renewable" | "renewedAt" | "usesLeft"> {
-  readonly type: "service" | "batch" | "team";
+  readonly type: Caller["kind"];
   /** ms. */
   readonly expiresAt: number | null;
 }
@@ -59,17 +48,8 @@ interface TokenState
 /** State of tokens without a row in a tree. */
 const UNSTORED = { accessor: "", leased: true, renewable: false, renewedAt: null, usesLeft: 0 } as const;
 
-/** Input of the view of a look-up. */
-interface LookedUp {
-  readonly record: TokenRecord;
-  readonly token: TokenState;
-  readonly id: string;
-  /** ms. */
-  readonly now: number;
-}
-
-/** Fields in the order of the answer (alphabetical). Most answers then need no sorting. */
-const LOOKUP = view<LookedUp>({
+/** Fields in the order of the answer (alphabetical). Most answers then need no sorting. `now` in ms. */
+const LOOKUP = view<{ record: TokenRecord; token: TokenState; id: string; now: number }>({
   accessor: ["string", ({ token }) => token.accessor],
   "bound_cidrs?": [["string"], ({ record }) => (record.boundCidrs.length > 0 ? record.boundCidrs : undefined)],
   creation_time: ["integer", ({ record }) => unixSeconds(record.createdAt)],

@@ -2,13 +2,15 @@ import { type Failure, ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import type { Operation } from "../policy/acl.ts";
 import type { Installation } from "../system/installation.ts";
+import type { Mount } from "../system/mount.ts";
 import type { CallerAction } from "../token/actions.ts";
+import type { TokenView } from "../token/record.ts";
+import type { RenewTerms } from "../token/rules/renew.ts";
 import { type FieldSchema, NO_FIELDS, readFields, type SentNames } from "../wire/fields.ts";
 import type { Reply } from "../wire/reply.ts";
 import type { GroveRequest } from "../wire/request.ts";
 import type { AuthorizedCall } from "./authorize-call.ts";
 import type { ParsedToken } from "./caller.ts";
-import type { LoginRenewers } from "./login-renewal.ts";
 import type { RouteDescription } from "./route-description.ts";
 
 type SentData = Readonly<Record<string, unknown>>;
@@ -30,8 +32,7 @@ export interface OpenContext extends RequestContext {
 /** A request to an installation that is initialised and not sealed. */
 export interface ReadyContext extends RequestContext {
   readonly installation: Installation;
-  /** All auth methods, by type of mount. */
-  readonly methods: LoginRenewers;
+  readonly methods: AuthMethods;
 }
 
 /** A request with its fields. A login has no caller, and no policies are evaluated for it. */
@@ -50,7 +51,6 @@ export interface CallContext<F = unknown, P = unknown> extends PresentedContext<
   readonly prepared: P;
 }
 
-/** Result of a handler: the answer, or a failure. */
 export type Answered = Promise<Result<Reply>>;
 
 interface RouteBase {
@@ -125,15 +125,48 @@ export interface LoginRoute extends RouteBase {
 
 export type Route = OpenRoute | LoginRoute | TokenRoute;
 
+/** An auth method that can be mounted. `src/methods/registry.ts` lists all of them. */
+export interface AuthMethod {
+  /** The type of its mounts. */
+  readonly type: string;
+  /** Its endpoints, by the path below a mount. Logins are among them. */
+  readonly routes: readonly Route[];
+  /** Deletes everything that the method stored for a mount, after the mount was disabled. Safe to repeat. */
+  erase(env: Env, mount: Pick<Mount, "uuid">): Promise<void>;
+  /** Returns the names of the roles of a mount whose tokens get this policy. */
+  rolesGiving(env: Env, mount: Mount, policy: string): Promise<readonly string[]>;
+  /** Checks whether the login would still be allowed. Runs in the Worker. Returns the current terms, or a refusal. */
+  renew(renewal: LoginRenewal): Promise<Result<RenewTerms>>;
+}
+
+/** Auth methods by their type. */
+export type AuthMethods = ReadonlyMap<string, AuthMethod>;
+
+/** Input of an auth method's check when a token that it issued is renewed. */
+export interface LoginRenewal extends Pick<ReadyContext, "env" | "installation"> {
+  readonly mount: Mount;
+  readonly token: TokenView;
+  /** Data that the method stored in the token at the login. */
+  readonly internal: Readonly<Record<string, string>>;
+}
+
+/** The part of a request's context that identifies its auth mount. */
+export type AtMount = Pick<ReadyContext, "request" | "installation">;
+
+/** Returns the auth mount of a request to a route of an auth method. @throws when no mount serves its path: a bug. */
+export function mountOf({ request, installation }: AtMount): Mount {
+  const mount = installation.mountServing(request.path);
+  if (!mount) throw new Error("a route of an auth method has a mount");
+  return mount;
+}
+
 interface Declared<F> extends RouteDescription {
   /** Schema of the body or query. Absent: the endpoint takes no fields. */
   readonly input?: FieldSchema<F>;
 }
 
 /** An endpoint for callers with a token. `F` is the type of its fields, `P` that of the result of `prepare`. */
-interface DeclaredToken<F, P>
-  extends Declared<F>,
-    Pick<TokenRoute, "canonicalPath" | "countsAs" | "createsOrUpdates" | "openHandler" | "refusal" | "secretPath"> {
+interface DeclaredToken<F, P> extends Declared<F>, Omit<TokenRoute, keyof RouteBase | "access" | "fields" | "open"> {
   /**
    * Checks the input. Runs before the caller is authorised, so it must neither write nor wake an object. The only
    * object that it may read is the directory of custom ids, for a token in the body.
@@ -224,20 +257,12 @@ export function loginRoute<F>(
   };
 }
 
-/** Returns `routes` with policies evaluated for the canonical form of their paths. See `TokenRoute.canonicalPath`. */
-export function withCanonicalPath(
-  canonicalPath: NonNullable<TokenRoute["canonicalPath"]>,
+/** Returns `routes` with policies evaluated for the canonical form of their paths, or for an alternate path as well. */
+export function withPolicyPaths(
+  paths: Pick<TokenRoute, "canonicalPath" | "alternatePath">,
   routes: readonly Route[],
 ): Route[] {
-  return routes.map((route) => (route.access === "token" ? { ...route, canonicalPath } : route));
-}
-
-/** Returns `routes` with policies evaluated for an alternate path as well. See `TokenRoute.alternatePath`. */
-export function withAlternatePath(
-  alternatePath: NonNullable<TokenRoute["alternatePath"]>,
-  routes: readonly Route[],
-): Route[] {
-  return routes.map((route) => (route.access === "token" ? { ...route, alternatePath } : route));
+  return routes.map((route) => (route.access === "token" ? { ...route, ...paths } : route));
 }
 
 /** Returns `routes` with descriptions of their path parameters. A description in the route itself takes precedence. */

@@ -13,7 +13,7 @@ const TOKEN_TYPES = ["default", "service", "batch", "default-service", "default-
  * Token type of a role. A mount that is tuned to one type overrides it. A login can't ask for a type, so
  * `default-service` acts as `service`, and `default-batch` as `batch`.
  */
-export type RoleTokenType = (typeof TOKEN_TYPES)[number];
+type RoleTokenType = (typeof TOKEN_TYPES)[number];
 
 /** Token fields of a role; undefined when not sent. Durations in seconds, possibly negative. */
 export const TOKEN_FIELDS = {
@@ -33,11 +33,11 @@ export const TOKEN_FIELDS = {
   period: deprecated(sentDuration()).describe("Older name of `token_period`"),
 };
 
-/** The token fields, parsed but not validated. */
-export type TokenFields = Values<typeof TOKEN_FIELDS>;
+type TokenFields = Values<typeof TOKEN_FIELDS>;
 
 /** Settings with a deprecated name, which lacks the prefix `token_`. */
-export type RenamedField = "policies" | "ttl" | "max_ttl" | "period";
+const OLD_NAMES = ["policies", "ttl", "max_ttl", "period"] as const;
+type RenamedField = (typeof OLD_NAMES)[number];
 
 /** Token settings of a role. Durations in seconds; 0: not set. */
 export interface TokenSettings {
@@ -139,7 +139,6 @@ function byOldName<T>({ shownByOldName }: TokenSettings, field: RenamedField, va
   return shownByOldName.includes(field) ? value : undefined;
 }
 
-const OLD_NAMES: readonly RenamedField[] = ["policies", "ttl", "max_ttl", "period"];
 const DURATIONS = [
   ...(["token_ttl", "token_max_ttl", "token_explicit_max_ttl", "token_period"] as const),
   ...(["ttl", "max_ttl", "period"] as const),

@@ -1,4 +1,4 @@
-import type { AuthMethod, AuthMethods } from "../auth/method.ts";
+import type { AuthMethod, AuthMethods } from "../auth/route.ts";
 import { AWS_METHOD, CLOUD_METHOD } from "./aws/method.ts";
 import { JWT_METHOD } from "./jwt/method.ts";
 

@@ -3,8 +3,8 @@ import {
   type CallContext,
   type Route,
   simpleRoute,
-  withCanonicalPath,
   withParameters,
+  withPolicyPaths,
 } from "../../auth/route.ts";
 import {
   DONE_OR_WARNED,
@@ -245,8 +245,11 @@ function routesAt(path: "sys/policy" | "sys/policies/acl"): Route[] {
 export const POLICY_ROUTES: readonly Route[] = withParameters(
   { name: "The name of the policy" },
   // Policies are evaluated for the name as it is stored: otherwise another spelling would avoid a rule.
-  withCanonicalPath(
-    (path) => path.replace(/(?<=^sys\/(?:policy|policies\/(?:detailed\/|usage\/)?acl)\/).*$/s, normalizePolicyName),
+  withPolicyPaths(
+    {
+      canonicalPath: (path) =>
+        path.replace(/(?<=^sys\/(?:policy|policies\/(?:detailed\/|usage\/)?acl)\/).*$/s, normalizePolicyName),
+    },
     [
       simpleRoute(["read", "list"], "sys/policy", {
         summary: "Lists the policies.",

@@ -3,8 +3,8 @@ import {
   type CallContext,
   openRoute,
   type Route,
-  withAlternatePath,
   withParameters,
+  withPolicyPaths,
 } from "../../auth/route.ts";
 import { NO_CONTENT, plainAnswer } from "../../auth/route-description.ts";
 import { ok } from "../../base/result.ts";
@@ -49,8 +49,8 @@ export const TEAM_ROUTES: readonly Route[] = withParameters(PARAMETERS, [
     handle: showAccount,
   }),
   ...ORGANIZATION_ROUTES,
-  ...withAlternatePath(
-    ({ env, installation }, path) => canonicalTeamPath(env, installation.keys, path),
+  ...withPolicyPaths(
+    { alternatePath: ({ env, installation }, path) => canonicalTeamPath(env, installation.keys, path) },
     [...TEAMS_ROUTES, ...TEAM_TOKEN_ROUTES, ...ROTATION_ROUTES],
   ),
   ...TOKEN_LIST_ROUTES,

@@ -1,13 +1,11 @@
-import { type Caller, callerOf } from "../../auth/caller.ts";
-import { LOOKUP_SHAPE, lookupBatch, lookupTeam, lookupToken } from "../../auth/render.ts";
+import { type Caller, callerOf, serviceCaller } from "../../auth/caller.ts";
+import { LOOKUP_SHAPE, lookupOf } from "../../auth/render.ts";
 import { type Answered, type CallContext, type Route, simpleRoute, tokenRoute } from "../../auth/route.ts";
 import { dataAnswer } from "../../auth/route-description.ts";
 import { inCallersTree, lookUpOf, type NamedToken, onAccessor, onToken, outcomeOf } from "../../auth/target.ts";
-import { currentTime } from "../../base/clock.ts";
 import { err, type Failure, ok, type Result, refuse } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
 import { policiesOfEntity } from "../../identity/standing.ts";
-import type { TokenRecord } from "../../token/record.ts";
 import { fieldSchema, text, unread } from "../../wire/fields.ts";
 import { dataReply } from "../../wire/reply.ts";
 
@@ -40,12 +38,11 @@ export const LOOKUP_ROUTES: readonly Route[] = [
       if (!prepared) return err(BAD_TOKEN);
       if ("unstored" in prepared) {
         const holder = await callerOf(env, installation, prepared.unstored);
-        return holder ? show(env, holder.record, lookupOf(holder, prepared.unstored.text)) : err(BAD_TOKEN);
+        return holder ? show(env, holder, prepared.unstored.text) : err(BAD_TOKEN);
       }
       const outcome = await outcomeOf(context, prepared);
       if (!outcome.ok || outcome.value.kind !== "token") return err(BAD_TOKEN);
-      const { token } = outcome.value;
-      return show(env, token, lookupToken(token, prepared.text, currentTime()));
+      return show(env, serviceCaller(outcome.value.token), prepared.text);
     },
   }),
 
@@ -59,30 +56,18 @@ export const LOOKUP_ROUTES: readonly Route[] = [
     async handle(context) {
       const outcome = context.prepared && (await outcomeOf(context, context.prepared));
       if (!outcome?.ok || outcome.value.kind !== "token") return refuse("invalid accessor");
-      const { token } = outcome.value;
-      return show(context.env, token, lookupToken(token, "", currentTime()));
+      return show(context.env, serviceCaller(outcome.value.token), "");
     },
   }),
 ];
 
 async function lookUpCaller({ env, caller, presented }: CallContext): Answered {
-  return show(env, caller.record, lookupOf(caller, presented.text));
+  return show(env, caller, presented.text);
 }
 
 /** Answers a look-up, with the policies of the token's entity if it has any. */
-async function show(env: Env, { entityId }: TokenRecord, data: Readonly<Record<string, unknown>>): Answered {
-  const policies = await policiesOfEntity(env, entityId);
+async function show(env: Env, caller: Caller, text: string): Answered {
+  const data = lookupOf(caller, text);
+  const policies = await policiesOfEntity(env, caller.record.entityId);
   return dataReply(policies.length === 0 ? data : { ...data, identity_policies: policies });
-}
-
-function lookupOf(caller: Caller, text: string): Record<string, unknown> {
-  const now = currentTime();
-  switch (caller.kind) {
-    case "service":
-      return lookupToken(caller.token, text, now);
-    case "batch":
-      return lookupBatch(caller.token, text, now);
-    case "team":
-      return lookupTeam(caller, text, now);
-  }
 }

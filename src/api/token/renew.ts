@@ -1,4 +1,3 @@
-import { loginTerms } from "../../auth/login-renewal.ts";
 import { authOfToken } from "../../auth/render.ts";
 import { type Answered, type CallContext, type PresentedContext, type Route, tokenRoute } from "../../auth/route.ts";
 import { AUTH, type RouteDescription } from "../../auth/route-description.ts";
@@ -14,7 +13,7 @@ import {
 } from "../../auth/target.ts";
 import { err, type Failure, invalid, ok, type Result, refuse } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
-import { type MountTtl, mountTtl } from "../../system/mount.ts";
+import { issuerOf, type MountTtl, mountTtl } from "../../system/mount.ts";
 import type { Outcome, Target, TargetAction } from "../../token/actions.ts";
 import { treeOf } from "../../token/find-tree.ts";
 import type { TokenView } from "../../token/record.ts";
@@ -126,20 +125,36 @@ async function renewOnTerms(
   const { env, prepared } = context;
   const { treeId, action } = prepared;
   const answer =
-    token.role === null ? await loginTerms(context, token) : await termsOfRole(env, token, token.role, action.mount);
+    token.role === null ? await termsOfLogin(context, token) : await termsOfRole(env, token, token.role, action.mount);
   if (!answer.ok) return answer;
   const tree = treeOf(env, treeId);
   if (!tree) throw new Error("only a renewal that reached its tree asks for terms");
   return tree.act({ ...action, ...answer.value });
 }
 
-/** Returns the terms of the token's role. A token whose role was deleted can't be renewed. */
-async function termsOfRole(
-  env: Env,
+/** The terms of a renewal, and the TTLs of the mount that limit them. */
+interface LimitedTerms {
+  readonly terms: RenewTerms;
+  readonly mount: MountTtl;
+}
+
+/** Returns the terms of the method that issued the token. A refusal when its mount was disabled or moved. */
+async function termsOfLogin(
+  { env, installation, methods }: CallContext,
   token: TokenView,
-  name: string,
-  mount: MountTtl,
-): Promise<Result<{ terms: RenewTerms; mount: MountTtl }>> {
+): Promise<Result<LimitedTerms>> {
+  const mount = installation.mountServing(token.path);
+  if (!token.login || !mount || issuerOf(mount) !== token.login.mount) {
+    return refuse("the auth method that issued this token is disabled");
+  }
+  const method = methods.get(mount.type);
+  if (!method) return refuse("lease is not renewable");
+  const terms = await method.renew({ env, installation, mount, token, internal: token.login.internal });
+  return terms.ok ? ok({ terms: terms.value, mount: mountTtl(mount) }) : terms;
+}
+
+/** Returns the terms of the token's role. A token whose role was deleted can't be renewed. */
+async function termsOfRole(env: Env, token: TokenView, name: string, mount: MountTtl): Promise<Result<LimitedTerms>> {
   const role = await loadRole(env, name);
   return role
     ? ok({ terms: roleTerms(token, role), mount })

@@ -1,5 +1,5 @@
 import { explainDecision, type Subject, subjectOfAccessor, subjectOfToken } from "../../auth/explain.ts";
-import { type CallContext, type Route, tokenRoute, withAlternatePath } from "../../auth/route.ts";
+import { type CallContext, type Route, tokenRoute } from "../../auth/route.ts";
 import { dataAnswer } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { MAX_ADDRESS_LENGTH, MAX_TOKEN_LENGTH } from "../../base/limits.ts";
@@ -189,19 +189,15 @@ export function explainRoutes(tables: () => Tables): readonly Route[] {
       },
     }),
     // A token that may read its capabilities may also read the reasons, without a change of older policies.
-    ...withAlternatePath(
-      async () => "sys/capabilities-self",
-      [
-        tokenRoute("update", "sys/explain/access-self", {
-          summary: "Explains why a request of the caller's token is allowed or refused, without making it.",
-          operationId: "explain-own-access",
-          answers: ANSWERS,
-          input: SELF_FIELDS,
-          prepare: async ({ fields, request }) => readAsked(fields, request.clientAddress),
-          handle: (context) => answer(context, context.prepared, { caller: context.caller }),
-        }),
-      ],
-    ),
+    tokenRoute("update", "sys/explain/access-self", {
+      summary: "Explains why a request of the caller's token is allowed or refused, without making it.",
+      operationId: "explain-own-access",
+      answers: ANSWERS,
+      input: SELF_FIELDS,
+      alternatePath: async () => "sys/capabilities-self",
+      prepare: async ({ fields, request }) => readAsked(fields, request.clientAddress),
+      handle: (context) => answer(context, context.prepared, { caller: context.caller }),
+    }),
   ];
 }
 

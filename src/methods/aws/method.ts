@@ -1,11 +1,11 @@
-import type { AuthMethod } from "../../auth/method.ts";
 import {
   type Answered,
+  type AuthMethod,
   type LoginRoute,
   type Route,
   type TokenRoute,
-  withCanonicalPath,
   withParameters,
+  withPolicyPaths,
 } from "../../auth/route.ts";
 import { err, type Failure, ok } from "../../base/result.ts";
 import type { SentNames } from "../../wire/fields.ts";
@@ -36,7 +36,13 @@ const PARAMETERS = {
 /** The endpoints in the vocabulary of the `cloud` mount type. */
 export const CLOUD_ROUTES: readonly Route[] = withParameters(
   PARAMETERS,
-  withCanonicalPath(canonicalPath, [...LOGIN_ROUTES, ...CONFIG_ROUTES, ROLE_TAG_ROUTE, ...ROLE_ROUTES, ...LIST_ROUTES]),
+  withPolicyPaths({ canonicalPath }, [
+    ...LOGIN_ROUTES,
+    ...CONFIG_ROUTES,
+    ROLE_TAG_ROUTE,
+    ...ROLE_ROUTES,
+    ...LIST_ROUTES,
+  ]),
 );
 
 /**

@@ -1,9 +1,16 @@
-import type { LoginRenewal } from "../../auth/login-renewal.ts";
-import { type AtMount, type AuthMethod, mountOf } from "../../auth/method.ts";
 import { absentPolicyWarnings } from "../../auth/policy-warning.ts";
 import { listRoute, removeRoute, showRoute } from "../../auth/record-routes.ts";
-import { refusedRoute } from "../../auth/refused/report.ts";
-import { type Route, simpleRoute, withCanonicalPath, withParameters } from "../../auth/route.ts";
+import { refusedRoute } from "../../auth/refused-logins.ts";
+import {
+  type AtMount,
+  type AuthMethod,
+  type LoginRenewal,
+  mountOf,
+  type Route,
+  simpleRoute,
+  withParameters,
+  withPolicyPaths,
+} from "../../auth/route.ts";
 import { DONE_OR_WARNED } from "../../auth/route-description.ts";
 import { privateHosts } from "../../base/outbound-hosts.ts";
 import { ok, type Result, refuse } from "../../base/result.ts";
@@ -24,7 +31,7 @@ const ROLE_PATH = `role/${namedSegment("name")}`;
 /** The endpoints of a mount of the jwt method. */
 const JWT_ROUTES: readonly Route[] = withParameters(
   { name: "The name of the role" },
-  withCanonicalPath(canonicalPath, [
+  withPolicyPaths({ canonicalPath }, [
     showRoute("config", {
       summary: "Shows whose tokens the mount trusts.",
       operationId: "read-configuration",

@@ -7,7 +7,7 @@ import {
   type Refusal,
   timeToWait,
   withRefusals,
-} from "../../../src/auth/refused/refusals.ts";
+} from "../../../src/auth/refused-logins.ts";
 
 const refusal = ({ lastAt = 1000, ...fields }: Partial<Refusal> = {}): Refusal => ({
   ...{ role: "ci", check: "signature", description: "", proven: false, count: 1, lastAddress: null },

@@ -39,7 +39,7 @@ const CACHES: Readonly<Record<string, readonly (readonly [Place, number])[]>> = 
     ["isolate", 5],
     ["isolate", 800],
   ],
-  "auth/refused/report.ts": [["isolate", 1000]],
+  "auth/refused-logins.ts": [["isolate", 1000]],
   "crypto/key-ring.ts": [["isolate", 500]],
   "identity/groups.ts": [["isolate", 1e6]],
   "identity/login.ts": [["isolate", 1000]],

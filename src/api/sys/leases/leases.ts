@@ -1,6 +1,6 @@
 import { listRoute } from "../../../auth/record-routes.ts";
 import { registerLease } from "../../../auth/register-lease.ts";
-import { type Answered, type CallContext, type Route, simpleRoute, withCanonicalPath } from "../../../auth/route.ts";
+import { type Answered, type CallContext, type Route, simpleRoute, withPolicyPaths } from "../../../auth/route.ts";
 import { dataAnswer, ENVELOPE, type RouteDescription } from "../../../auth/route-description.ts";
 import { currentTime, formatRfc3339, formatTime } from "../../../base/clock.ts";
 import { ok, type Result, refuse } from "../../../base/result.ts";
@@ -58,7 +58,7 @@ export function routesOfLease<F extends { readonly lease_id: unknown }>(
     });
   const path = `sys/leases/${operation}`;
   const operationId = `leases-${operation}-lease`;
-  return withCanonicalPath(leasePath, [
+  return withPolicyPaths({ canonicalPath: leasePath }, [
     routeAt(path, `${operationId}2`),
     routeAt(`${path}/:url_lease_id{.+}`, operationId),
   ]);

@@ -5,8 +5,8 @@ import {
   type ReadyContext,
   type Route,
   simpleRoute,
-  withCanonicalPath,
   withParameters,
+  withPolicyPaths,
 } from "../../../auth/route.ts";
 import { DONE_OR_WARNED, injectedAnswer, NO_CONTENT } from "../../../auth/route-description.ts";
 import { currentTime } from "../../../base/clock.ts";
@@ -177,7 +177,7 @@ function tunedPath(params: Readonly<Record<string, string>>): string {
 /** Auth mounts with their settings, and the fixed mounts of every installation. */
 export const MOUNT_ROUTES: readonly Route[] = withParameters(
   { path: "The path of the mount" },
-  withCanonicalPath(canonicalMountPath, [
+  withPolicyPaths({ canonicalPath: canonicalMountPath }, [
     simpleRoute("read", "sys/auth", {
       summary: "Lists the auth mounts.",
       operationId: "auth-list-enabled-methods",

@@ -1,4 +1,4 @@
-import { type AtMount, mountOf } from "../../../auth/method.ts";
+import { type AtMount, mountOf } from "../../../auth/route.ts";
 import { within } from "../../../base/location.ts";
 import type { Env } from "../../../env.ts";
 import { ACCESS_SHARDS, accessShardName, accessShardOf } from "../../../system/access-shards.ts";

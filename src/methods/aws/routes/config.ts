@@ -1,6 +1,5 @@
-import { mountOf } from "../../../auth/method.ts";
 import { listRoute, removeRoute, showRoute } from "../../../auth/record-routes.ts";
-import { type Route, simpleRoute, tokenRoute } from "../../../auth/route.ts";
+import { mountOf, type Route, simpleRoute, tokenRoute } from "../../../auth/route.ts";
 import { DONE_OR_WARNED, dataAnswer, NO_CONTENT } from "../../../auth/route-description.ts";
 import { privateHosts } from "../../../base/outbound-hosts.ts";
 import { ok, type Result, refuse } from "../../../base/result.ts";

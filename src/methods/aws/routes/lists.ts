@@ -1,6 +1,12 @@
-import { type AtMount, mountOf } from "../../../auth/method.ts";
 import { listRoute, removeRoute, showRoute } from "../../../auth/record-routes.ts";
-import { type CallContext, type RequestContext, type Route, tokenRoute } from "../../../auth/route.ts";
+import {
+  type AtMount,
+  type CallContext,
+  mountOf,
+  type RequestContext,
+  type Route,
+  tokenRoute,
+} from "../../../auth/route.ts";
 import { BEGUN, ENVELOPE, NO_CONTENT } from "../../../auth/route-description.ts";
 import { currentTime } from "../../../base/clock.ts";
 import { ok, refuse } from "../../../base/result.ts";

@@ -11,7 +11,7 @@ import {
   type VerifiedClient,
 } from "../../../auth/login-attempt.ts";
 import type { Check } from "../../../auth/login-checks.ts";
-import { refusedRoute } from "../../../auth/refused/report.ts";
+import { refusedRoute } from "../../../auth/refused-logins.ts";
 import { type CallContext, loginRoute, type Route, tokenRoute } from "../../../auth/route.ts";
 import { AUTH, dataAnswer } from "../../../auth/route-description.ts";
 import { currentTime } from "../../../base/clock.ts";

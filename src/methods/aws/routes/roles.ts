@@ -1,7 +1,7 @@
-import { mountOf } from "../../../auth/method.ts";
 import { listRoute, removeRoute, showRoute } from "../../../auth/record-routes.ts";
 import {
   type CallContext,
+  mountOf,
   type PresentedContext,
   type RequestContext,
   type Route,

@@ -1,5 +1,4 @@
-import { mountOf } from "../../../auth/method.ts";
-import type { CallContext } from "../../../auth/route.ts";
+import { type CallContext, mountOf } from "../../../auth/route.ts";
 import { err, type Failure, inContext, ok, type Result, refuse } from "../../../base/result.ts";
 import { dataReply, type Reply } from "../../../wire/reply.ts";
 import { serviceUnavailable } from "../../send.ts";

@@ -1,0 +1,175 @@
+import { waitUntil } from "cloudflare:workers";
+import { currentTime, sleep } from "../base/clock.ts";
+import { GenerationalCache } from "../base/generational-cache.ts";
+import type { Env } from "../env.ts";
+import type { Mount } from "../system/mount.ts";
+import type { GroveRequest } from "../wire/request.ts";
+import { view } from "../wire/view.ts";
+import { showRoute } from "./record-routes.ts";
+import { mountOf, type Route } from "./route.ts";
+
+/** The refused logins of one role by one check. Contains nothing of a credential. */
+export interface Refusal {
+  /** Name of an existing role; null when the login named none, or one that does not exist. */
+  readonly role: string | null;
+  /** The check that failed. */
+  readonly check: string;
+  /** The check in words. */
+  readonly description: string;
+  /** True when the client had proved its identity: only clients of the issuer or the cloud can cause such refusals. */
+  readonly proven: boolean;
+  readonly count: number;
+  /** ms; so is `lastAt`. */
+  readonly firstAt: number;
+  readonly lastAt: number;
+  /** Client address of the last one; null when the proxy in front did not send it. */
+  readonly lastAddress: string | null;
+}
+
+/** Maximum number of rows of a mount. */
+export const MAX_REFUSALS = 50;
+/** Minimum time (ms) between two writes of a mount's rows, and between two reports of an isolate about a mount. */
+export const INTERVAL_MS = 5_000;
+
+/** Returns the delay (ms) of the next write or report. @param lastAt time (ms) of the last one, or `-Infinity`. */
+export function timeToWait(lastAt: number, now: number): number {
+  return Math.min(Math.max(lastAt + INTERVAL_MS - now, 0), INTERVAL_MS);
+}
+
+/**
+ * Adds refusals to the known ones: one row for each role, check and `proven`. Above `MAX_REFUSALS` rows, unproven rows
+ * are dropped first, the oldest of them first: a client without a proof can't evict the rows of clients that had one.
+ */
+export function withRefusals(known: readonly Refusal[], more: readonly Refusal[]): readonly Refusal[] {
+  const rows = new Map<string, Refusal>();
+  for (const one of [...known, ...more]) {
+    const key = JSON.stringify([one.role, one.check, one.proven]);
+    rows.set(key, joined(rows.get(key), one));
+  }
+  const byWorth = [...rows.values()].sort((a, b) => Number(b.proven) - Number(a.proven) || b.lastAt - a.lastAt);
+  return byWorth.slice(0, MAX_REFUSALS);
+}
+
+function joined(before: Refusal | undefined, one: Refusal): Refusal {
+  if (!before) return one;
+  const last = one.lastAt >= before.lastAt ? one : before;
+  return { ...last, count: before.count + one.count, firstAt: Math.min(before.firstAt, one.firstAt) };
+}
+
+const REFUSAL_VIEW = view<Refusal>({
+  role: ["string | null", (refusal) => refusal.role],
+  check: ["string", (refusal) => refusal.check],
+  description: ["string", (refusal) => refusal.description],
+  count: ["integer", (refusal) => refusal.count],
+  first_time: ["string", (refusal) => new Date(refusal.firstAt).toISOString()],
+  last_time: ["string", (refusal) => new Date(refusal.lastAt).toISOString()],
+  last_address: ["string | null", (refusal) => refusal.lastAddress],
+});
+
+/** Refused logins in the answer, the most recent first. `nameOf` returns the name of a check as its mount calls it. */
+export const REFUSALS_VIEW = view<{ refusals: readonly Refusal[]; nameOf(check: string): string }>({
+  refused: [
+    [REFUSAL_VIEW.shape],
+    ({ refusals, nameOf }) => {
+      const lastFirst = [...refusals].sort((a, b) => b.lastAt - a.lastAt);
+      return lastFirst.map((refusal) => REFUSAL_VIEW.show({ ...refusal, check: nameOf(refusal.check) }));
+    },
+  ],
+});
+
+/** The object of a mount, which stores its refused logins. */
+export interface RefusalStub {
+  addRefusals(more: readonly Refusal[]): Promise<void>;
+  refusals(): Promise<readonly Refusal[]>;
+}
+
+/** The refusals of a mount that this isolate has collected and not reported yet. */
+interface Gathered {
+  refusals: readonly Refusal[];
+  /** Time (ms) of the last report, and of the pending one; `-Infinity` for none. */
+  reportedAt: number;
+  dueAt: number;
+}
+
+/** Maximum number of mounts in one generation of the cache. */
+const MAX_MOUNTS = 1_000;
+/** Maximum length of the name of a check and of an address. Their sources (roles, headers) have no such bound. */
+const MAX_TEXT = 128;
+/** Maximum length of the description of a check. */
+const MAX_DESCRIPTION = 256;
+/** A pending report that is this late (ms) was cancelled with the request that scheduled it. */
+const LOST_MS = 1_000;
+
+const gathered = new GenerationalCache<string, Gathered>(MAX_MOUNTS);
+
+/**
+ * Records a refused login of a mount. The client does not wait for it. Anyone can cause refused logins, so this isolate
+ * collects them and calls the mount's object at most once per `INTERVAL_MS`. Refusals that an isolate has not reported
+ * when it ends are lost.
+ */
+export function noteRefusal(
+  { notes, clientAddress }: Pick<GroveRequest, "notes" | "clientAddress">,
+  { uuid }: Pick<Mount, "uuid">,
+  stub: RefusalStub,
+  { check, description, proven }: Pick<Refusal, "check" | "description" | "proven">,
+): void {
+  const now = currentTime();
+  const refusal: Refusal = {
+    role: notes.roleExists ? (notes.role ?? null) : null,
+    check: check.slice(0, MAX_TEXT),
+    description: description.slice(0, MAX_DESCRIPTION),
+    proven,
+    count: 1,
+    firstAt: now,
+    lastAt: now,
+    lastAddress: clientAddress?.slice(0, MAX_TEXT) ?? null,
+  };
+  const here = gatheredFor(uuid);
+  here.refusals = withRefusals(here.refusals, [refusal]);
+  const waits = here.dueAt >= now - LOST_MS && here.dueAt <= now + INTERVAL_MS;
+  if (waits) return;
+  const wait = timeToWait(here.reportedAt, now);
+  here.dueAt = now + wait;
+  waitUntil(sleep(wait).then(() => report(here, stub)));
+}
+
+/** Defines `explain/refused` of an auth method. @param nameOf returns the name of a check as the mount calls it. */
+export function refusedRoute(
+  stubAt: (env: Env, mount: Mount) => RefusalStub,
+  nameOf: (mount: Mount, check: string) => string = (_mount, check) => check,
+): Route {
+  return showRoute("explain/refused", {
+    summary: "Shows the logins that were refused lately, by role and failing check.",
+    operationId: "list-refused-logins",
+    view: REFUSALS_VIEW,
+    read: async (context) => {
+      const mount = mountOf(context);
+      const stub = stubAt(context.env, mount);
+      // The answer includes the refusals that this isolate has not reported yet.
+      await report(gatheredFor(mount.uuid), stub);
+      const refusals = await stub.refusals();
+      return { refusals, nameOf: (check) => nameOf(mount, check) };
+    },
+  });
+}
+
+/** Reports the collected refusals. If the call fails, the next report contains them. */
+async function report(here: Gathered, stub: RefusalStub): Promise<void> {
+  const { refusals } = here;
+  here.dueAt = Number.NEGATIVE_INFINITY;
+  if (refusals.length === 0) return;
+  here.refusals = [];
+  here.reportedAt = currentTime();
+  try {
+    await stub.addRefusals(refusals);
+  } catch {
+    here.refusals = withRefusals(refusals, here.refusals);
+  }
+}
+
+function gatheredFor(mount: string): Gathered {
+  const never = Number.NEGATIVE_INFINITY;
+  const here = gathered.get(mount) ?? { refusals: [], reportedAt: never, dueAt: never };
+  gathered.set(mount, here, 1);
+  return here;
+}
