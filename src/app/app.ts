@@ -1,18 +1,19 @@
 import { Hono } from "hono";
 import { err } from "../base/result.ts";
 import { failureOfException } from "../wire/failure.ts";
-import { BASE_PATHS } from "../wire/request.ts";
+import { readUrl } from "../wire/request.ts";
 import { respond } from "./answer.ts";
 import { beginOnce } from "./begin-once.ts";
 import { consolePages } from "./console.ts";
 import type { AppEnv } from "./context.ts";
 import { arrival, audit, faults, installation, limitRequests, metrics, request } from "./middleware.ts";
-import { TABLES } from "./routes.ts";
-import { routingPath } from "./routing-path.ts";
-import { serveMount, serveNothing, serveTable } from "./serve.ts";
+import { serve } from "./serve.ts";
 
-/** The HTTP interface of the Worker. A request passes the lines below from top to bottom. */
-export const app = new Hono<AppEnv>({ getPath: routingPath });
+/**
+ * The HTTP interface of the Worker. A request passes the lines below from top to bottom. Paths are matched as they were sent:
+ * an encoded path is never that of the console.
+ */
+export const app = new Hono<AppEnv>({ getPath: ({ url }) => readUrl(url).pathname });
 
 // The gateway repeats a request whose connection was lost. It must not act twice.
 app.use(beginOnce);
@@ -30,12 +31,7 @@ app.use(
   request, // reads the token and the fields in the dialect of the path
 );
 
-const api = new Hono<AppEnv>();
-for (const [place, table] of TABLES.byPlace) api.route(place, new Hono<AppEnv>().all("*", serveTable(table)));
-api.all("/auth/*", serveMount);
-for (const base of BASE_PATHS) app.route(base, api);
-
-app.notFound(serveNothing);
+app.all("*", serve);
 app.onError((error, c) =>
   respond(c, { ...c.get("answer"), result: err(failureOfException(error, c.get("requestId"))) }),
 );

@@ -1,4 +1,4 @@
-import type { Context, Handler, MiddlewareHandler } from "hono";
+import type { Context, MiddlewareHandler } from "hono";
 import type { AuditRecord } from "../auth/audit-record.ts";
 import type { Failure, Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
@@ -57,5 +57,4 @@ export interface AppEnv {
 }
 
 export type AppContext = Context<AppEnv>;
-export type AppHandler = Handler<AppEnv>;
 export type Middleware = MiddlewareHandler<AppEnv>;

@@ -74,10 +74,14 @@ export class RouteTable {
 
 /** The tables of all routes. */
 export interface Tables {
-  /** Routes with full paths, by the first segment of the path. */
+  /** Routes with full paths. */
+  readonly fixed: RouteTable;
+  /** Routes of the interface of teams, with full paths. */
+  readonly teams: RouteTable;
+  /** Routes of each type of auth mount, by the path below the mount. */
+  readonly byMountType: ReadonlyMap<string, RouteTable>;
+  /** The tables of routes with full paths, by the first segment of the path. */
   readonly byPlace: ReadonlyMap<string, RouteTable>;
-  /** Routes of a type of auth mount, by the path below the mount. */
-  readonly ofMount: (type: string) => RouteTable;
 }
 
 type Asked = Pick<GroveRequest, "operation" | "path">;
@@ -91,31 +95,32 @@ export interface Place {
   readonly idPrefix: string;
 }
 
+const NO_ROUTES = new RouteTable([]);
+
+/**
+ * Returns the place of a path, or null. Mounts are created at run time, so each request looks up its mount. For help, the path
+ * can also be that of the mount itself.
+ *
+ * @param installation null: it is not loaded, and no mount is known.
+ */
+export function placeOf(tables: Tables, installation: Installation | null, { operation, path }: Asked): Place | null {
+  const [first = ""] = path.split("/", 1);
+  if (first !== "auth") {
+    const table = tables.byPlace.get(first);
+    return table ? { table, mount: "", idPrefix: "" } : null;
+  }
+  const mount = installation?.mountServing(operation === "help" ? `${path}/` : path);
+  if (!mount) return null;
+  const table = tables.byMountType.get(mount.type) ?? NO_ROUTES;
+  return { table, mount: `auth/${mount.path}`, idPrefix: `${mount.type}-` };
+}
+
 /** The route of a request. */
 export interface FoundRoute extends RouteMatch {
   /** The part of the path below the mount. */
   readonly mountPath: string;
   /** The full path with the names of its parameters. */
   readonly pattern: string;
-}
-
-/** Returns the auth mount of a path, or null. For help, the path can also be that of the mount itself. */
-export function placeOfMount(tables: Tables, installation: Installation, { operation, path }: Asked): Place | null {
-  const mount = installation.mountServing(operation === "help" ? `${path}/` : path);
-  return mount ? { table: tables.ofMount(mount.type), mount: `auth/${mount.path}`, idPrefix: `${mount.type}-` } : null;
-}
-
-/** Returns the place of a table whose routes have full paths. */
-export function fixedPlace(table: RouteTable): Place {
-  return { table, mount: "", idPrefix: "" };
-}
-
-/** Returns the place of a path, or null. */
-export function placeOf(tables: Tables, installation: Installation, asked: Asked): Place | null {
-  const [first = ""] = asked.path.split("/", 1);
-  if (first === "auth") return placeOfMount(tables, installation, asked);
-  const table = tables.byPlace.get(first);
-  return table ? fixedPlace(table) : null;
 }
 
 /** Returns the route of a request at a place, or the failure (404 or 405) when there is none. */

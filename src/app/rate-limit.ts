@@ -81,7 +81,7 @@ function placeOf(c: AppContext, installation: Installation, path: string): Place
   const sent = path.slice(mountPath.length);
   const isUpdate = operationOf(c.get("head")) === "update";
   const updateAt = (at: string) =>
-    mount && isUpdate ? TABLES.ofMount(mount.type).find("update", at)?.route : undefined;
+    mount && isUpdate ? TABLES.byMountType.get(mount.type)?.find("update", at)?.route : undefined;
   const route = updateAt(sent);
   const countsAs = route?.access === "token" ? route.countsAs : undefined;
   const counted = countsAs === undefined ? route : updateAt(countsAs);

@@ -2,7 +2,6 @@ import { CUBBYHOLE_ROUTES } from "../api/cubbyhole.ts";
 import { ENTITY_ROUTES } from "../api/identity/entities.ts";
 import { GROUP_ROUTES } from "../api/identity/groups.ts";
 import { OIDC_ROUTES } from "../api/identity/oidc.ts";
-import { TEAM_PLACES } from "../api/json-api/dialect.ts";
 import { AUDIT_ROUTES } from "../api/sys/audit.ts";
 import { BACKUP_ROUTES, RESTORE_ROUTES, STORED_BACKUP_ROUTES } from "../api/sys/backups.ts";
 import { CAPABILITY_ROUTES } from "../api/sys/capabilities.ts";
@@ -22,14 +21,12 @@ import { UI_ROUTES } from "../api/sys/ui.ts";
 import { WRAPPING_ROUTES } from "../api/sys/wrapping.ts";
 import { DISCOVERY_ROUTES, TEAM_ROUTES } from "../api/team/routes.ts";
 import { TOKEN_ROUTES } from "../api/token/routes.ts";
-import type { Route } from "../auth/route.ts";
 import { AUTH_METHODS } from "../methods/registry.ts";
 import { explainRoutes } from "./explain/routes.ts";
-import { openApiRoutes, type RoutesByPlace } from "./openapi/routes.ts";
+import { openApiRoutes } from "./openapi/routes.ts";
 import { RouteTable, type Tables } from "./places.ts";
 
-/** Routes with full paths. */
-export const FIXED_ROUTES: readonly Route[] = [
+const FIXED = new RouteTable([
   ...INIT_ROUTES,
   ...HEALTH_ROUTES,
   ...STATE_ROUTES,
@@ -55,35 +52,20 @@ export const FIXED_ROUTES: readonly Route[] = [
   ...OIDC_ROUTES,
   ...METRICS_ROUTES,
   ...CUBBYHOLE_ROUTES,
-  ...openApiRoutes(() => ROUTES_BY_PLACE),
+  ...openApiRoutes(() => TABLES),
   ...explainRoutes(() => TABLES),
-];
-/** Routes of each type of auth mount, by the path below the mount. */
-const ROUTES_BY_MOUNT_TYPE: ReadonlyMap<string, readonly Route[]> = new Map([
-  ["token", TOKEN_ROUTES],
-  ...[...AUTH_METHODS.values()].map(({ type, routes }) => [type, routes] as const),
 ]);
-const BY_MOUNT_TYPE: ReadonlyMap<string, RouteTable> = new Map(
-  [...ROUTES_BY_MOUNT_TYPE].map(([type, routes]) => [type, new RouteTable(routes)]),
-);
-const NO_ROUTES = new RouteTable([]);
+const TEAMS = new RouteTable(TEAM_ROUTES);
 
-const FIXED_TABLE = new RouteTable(FIXED_ROUTES);
-const TEAM_TABLE = new RouteTable(TEAM_ROUTES);
-
-/** The tables of all routes. */
+/** All routes. */
 export const TABLES: Tables = {
-  byPlace: new Map([
-    ...[...TEAM_PLACES].map((place) => [place, TEAM_TABLE] as const),
-    ...["sys", "identity", "cubbyhole"].map((place) => [place, FIXED_TABLE] as const),
-    [".well-known", new RouteTable(DISCOVERY_ROUTES)],
+  fixed: FIXED,
+  teams: TEAMS,
+  byMountType: new Map([
+    ["token", new RouteTable(TOKEN_ROUTES)],
+    ...[...AUTH_METHODS.values()].map(({ type, routes }) => [type, new RouteTable(routes)] as const),
   ]),
-  ofMount: (type) => BY_MOUNT_TYPE.get(type) ?? NO_ROUTES,
-};
-
-/** All routes, for the OpenAPI document. */
-export const ROUTES_BY_PLACE: RoutesByPlace = {
-  fixed: FIXED_ROUTES,
-  teams: TEAM_ROUTES,
-  byMountType: ROUTES_BY_MOUNT_TYPE,
+  byPlace: new Map(
+    [FIXED, TEAMS].flatMap((table) => table.routes.map(({ path }) => [path.split("/", 1)[0] ?? "", table] as const)),
+  ),
 };

@@ -9,42 +9,19 @@ import { plainReply, type Reply } from "../wire/reply.ts";
 import { type GroveRequest, isListing, mayAct } from "../wire/request.ts";
 import { FOREIGN_PAGE } from "../wire/sender.ts";
 import { complete, endpointOf, fieldWarnings, refuse, respond, UNANSWERED, unservedPathOf } from "./answer.ts";
-import type { AppContext, AppHandler } from "./context.ts";
+import type { AppContext } from "./context.ts";
 import { helpOf } from "./help.ts";
-import {
-  accessOf,
-  type FoundRoute,
-  findRoute,
-  fixedPlace,
-  type Place,
-  placeOfMount,
-  type RouteTable,
-} from "./places.ts";
+import { accessOf, type FoundRoute, findRoute, type Place, placeOf } from "./places.ts";
 import { TABLES } from "./routes.ts";
 
-/** Returns the handler for the routes of a table with full paths. */
-export function serveTable(table: RouteTable): AppHandler {
-  const place = fixedPlace(table);
-  return (c) => serve(c, place);
-}
-
-/** Serves the routes of an auth mount. Mounts are created at run time, so each request looks up its mount. */
-export const serveMount: AppHandler = (c) => {
+/** Serves a request. At a path without a mount, only a caller whose policies reach the path learns that nothing is there. */
+export function serve(c: AppContext): Response | Promise<Response> {
   const loaded = c.get("installation");
-  if (!loaded.ok) return refuse(c, loaded.error);
-  const place = placeOfMount(TABLES, loaded.value, c.get("request"));
-  return place ? serve(c, place) : c.notFound();
-};
-
-/** Serves a path without a mount. Only a caller whose policies reach the path learns that nothing is there. */
-export const serveNothing = (c: AppContext): Response | Promise<Response> => serve(c, null);
-
-function serve(c: AppContext, place: Place | null): Response | Promise<Response> {
+  const place = placeOf(TABLES, loaded.ok ? loaded.value : null, c.get("request"));
   const found = findRoute(place, c.get("request"));
   const route = found.ok ? found.value.route : null;
   const handleOpen = route?.access === "open" ? route.handle : route?.access === "token" && route.openHandler?.(c.env);
   if (found.ok && handleOpen) return serveOpen(c, found.value, handleOpen);
-  const loaded = c.get("installation");
   if (!loaded.ok) return refuse(c, loaded.error);
   if (found.ok && route?.access === "login") return serveLogin(c, loaded.value, found.value, route);
   return serveCaller(c, loaded.value, place, found, route?.access === "token" ? route : null);

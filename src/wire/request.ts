@@ -85,7 +85,7 @@ export function readUrl(text: string): Pick<RequestHead, "pathname" | "query"> {
 }
 
 /** The base paths. All of them serve the same routes. */
-export const BASE_PATHS = ["/v1/", "/api/v2/", "/"] as const;
+const BASE_PATHS = ["/v1/", "/api/v2/", "/"] as const;
 const UNREADABLE_BODY = invalid("failed to decode JSON input: the body is incomplete or not valid UTF-8");
 const UTF_8_STRICTLY = { fatal: true, ignoreBOM: false };
 /** Decodes whole texts. It has no state between two calls. */

@@ -1,8 +1,8 @@
 import { openApiDocument } from "../../src/app/openapi/document.ts";
 import { usualPlaces } from "../../src/app/openapi/routes.ts";
-import { ROUTES_BY_PLACE } from "../../src/app/routes.ts";
+import { TABLES } from "../../src/app/routes.ts";
 
 /** The OpenAPI document of the usual mounts as a client reads it: of what it says, the part that `Document` names. */
 export function openApiOfUsualMounts<Document>(): Document {
-  return JSON.parse(JSON.stringify(openApiDocument(usualPlaces(ROUTES_BY_PLACE), ""))) as Document;
+  return JSON.parse(JSON.stringify(openApiDocument(usualPlaces(TABLES), ""))) as Document;
 }

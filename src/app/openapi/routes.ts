@@ -6,17 +6,8 @@ import { ok, type Result } from "../../base/result.ts";
 import { groveVersion } from "../../base/version.ts";
 import type { Mount } from "../../system/mount.ts";
 import type { Reply } from "../../wire/reply.ts";
+import type { Tables } from "../places.ts";
 import { type DocumentedRoutes, openApiDocument } from "./document.ts";
-
-/** All routes of the service. */
-export interface RoutesByPlace {
-  /** Routes with full paths. */
-  readonly fixed: readonly Route[];
-  /** Routes of the interface of teams, with full paths. */
-  readonly teams: readonly Route[];
-  /** Routes of each type of auth mount, by the path below the mount. */
-  readonly byMountType: ReadonlyMap<string, readonly Route[]>;
-}
 
 /** An auth mount, with descriptions of the names in its path. */
 interface DocumentedMount extends Pick<Mount, "type" | "path"> {
@@ -27,9 +18,9 @@ interface DocumentedMount extends Pick<Mount, "type" | "path"> {
  * Returns the route of the OpenAPI document. Without a token the document describes the whole interface. With a token it has
  * the mounts of the installation that the caller can access.
  *
- * @param routes a function, because the routes include this one.
+ * @param tables a function, because the tables include this route.
  */
-export function openApiRoutes(routes: () => RoutesByPlace): readonly Route[] {
+export function openApiRoutes(tables: () => Tables): readonly Route[] {
   return [
     openRoute(["read", "update"], "sys/internal/specs/openapi", {
       summary: "Answers this document.",
@@ -45,7 +36,7 @@ export function openApiRoutes(routes: () => RoutesByPlace): readonly Route[] {
         context: { shape: "string", description: "Not used" },
       },
       answers: plainAnswer({ openapi: "string", info: "object", paths: "object", components: "object", "*": "any" }),
-      handle: (context) => answer(context, routes()),
+      handle: (context) => answer(context, tables()),
     }),
   ];
 }
@@ -53,7 +44,7 @@ export function openApiRoutes(routes: () => RoutesByPlace): readonly Route[] {
 /** The documents of the whole interface, made once in each isolate. They are the same for all callers. */
 const texts: { usual?: string; generic?: string } = {};
 
-async function answer(context: OpenContext, routes: RoutesByPlace): Promise<Result<Reply>> {
+async function answer(context: OpenContext, routes: Tables): Promise<Result<Reply>> {
   const textOf = (places: DocumentedRoutes[]) => JSON.stringify(openApiDocument(places, groveVersion(context.env)));
   const document = (text: string): Reply => ({ kind: "text", status: 200, mediaType: "application/json", text });
   const { generic_mount_paths: generic } = context.request.data;
@@ -77,7 +68,7 @@ async function accessibleMounts(context: OpenContext): Promise<readonly Mount[] 
 }
 
 /** Returns the whole interface, with each auth method mounted at the path of its name. */
-export function usualPlaces(routes: RoutesByPlace): DocumentedRoutes[] {
+export function usualPlaces(routes: Tables): DocumentedRoutes[] {
   return placesAt(
     routes,
     [...routes.byMountType.keys()].map((type) => ({ type, path: `${type}/` })),
@@ -85,7 +76,7 @@ export function usualPlaces(routes: RoutesByPlace): DocumentedRoutes[] {
 }
 
 /** Returns the whole interface, with a parameter for the path of each type of mount. The path of the token method is fixed. */
-function genericPlaces(routes: RoutesByPlace): DocumentedRoutes[] {
+function genericPlaces(routes: Tables): DocumentedRoutes[] {
   const mounts = [...routes.byMountType.keys()].map((type): DocumentedMount => {
     if (type === "token") return { type, path: "token/" };
     const name = `${type}_mount_path`;
@@ -94,14 +85,15 @@ function genericPlaces(routes: RoutesByPlace): DocumentedRoutes[] {
   return placesAt(routes, mounts);
 }
 
-function placesAt(
-  { fixed, teams, byMountType }: RoutesByPlace,
-  mounts: readonly DocumentedMount[],
-): DocumentedRoutes[] {
+function placesAt({ fixed, teams, byMountType }: Tables, mounts: readonly DocumentedMount[]): DocumentedRoutes[] {
   const full = { prefix: "", parameters: {}, idPrefix: "" };
   const methods = mounts.flatMap(({ type, path, parameters = {} }): DocumentedRoutes[] => {
-    const routes = byMountType.get(type);
+    const routes = byMountType.get(type)?.routes;
     return routes ? [{ routes, dialect: "vault", prefix: `auth/${path}`, parameters, idPrefix: `${type}-` }] : [];
   });
-  return [{ ...full, routes: fixed, dialect: "vault" }, { ...full, routes: teams, dialect: "json-api" }, ...methods];
+  return [
+    { ...full, routes: fixed.routes, dialect: "vault" },
+    { ...full, routes: teams.routes, dialect: "json-api" },
+    ...methods,
+  ];
 }

@@ -1,10 +1,10 @@
 import { expect, it } from "vitest";
-import { ROUTES_BY_PLACE } from "../../../src/app/routes.ts";
+import { TABLES } from "../../../src/app/routes.ts";
 import { PATH_WORDS } from "../../../src/wire/audit.ts";
 
 it("the words of paths that may be logged are those of the endpoints, and no others", () => {
-  const { fixed, teams, byMountType } = ROUTES_BY_PLACE;
-  const routes = [...fixed, ...teams, ...[...byMountType.values()].flat()];
+  const { fixed, teams, byMountType } = TABLES;
+  const routes = [fixed, teams, ...byMountType.values()].flatMap((table) => table.routes);
   // The rest of a path, `:name{.+/tune}`, has the word with which it ends.
   const words = routes.flatMap(({ path }) => path.replace(/:\w+\{[^/}]*\/?/g, "").split("/"));
   const known = new Set(

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { FIXED_ROUTES } from "../../../src/app/routes.ts";
+import { TABLES } from "../../../src/app/routes.ts";
 import { capabilitiesOf, evaluateAcl, isDenied } from "../../../src/policy/evaluate.ts";
 import { NAMED_IN_BODY, otherSpellings, SPELLINGS, WIDER } from "../../../src/policy/spellings.ts";
 import { aclOf, NOW } from "./helpers.ts";
@@ -132,7 +132,7 @@ describe("the table", () => {
 
   it("has every two endpoints that do the same by their own description", () => {
     const bySummary = new Map<string, Set<string>>();
-    for (const { path, description } of FIXED_ROUTES) {
+    for (const { path, description } of TABLES.fixed.routes) {
       const plain = path.replace(/:[a-z_]+(\{[^}]*\})?/g, "name");
       bySummary.set(description.summary, (bySummary.get(description.summary) ?? new Set()).add(plain));
     }

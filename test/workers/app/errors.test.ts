@@ -149,11 +149,16 @@ describe("paths and methods", () => {
 
   it.each([
     ["/v1/%73ys/health", 200],
+    ["/sys/health?x=%2F", 200],
     ["/%73ys%2Fhealth", 200],
     ["/api/v2/auth%2Ftoken/lookup-self", 200],
     // Nothing encoded is a base path, or the console's.
     ["/%76%31/sys/health", 404],
     ["/%75i/", 404],
+    ["/ui/tokens/a%20b", 200],
+    ["/v1/sys/%zz", 400],
+    ["/v1/organizations/%2e%2e%2fx", 400],
+    ["/v1/sys/a%0Ab", 400],
   ])("%s is read decoded, below a base path as it was sent: %i", async (path, status) => {
     const response = await SELF.fetch(`http://grove.test${path}`, { headers: { "X-Vault-Token": root } });
     expect(response.status).toBe(status);

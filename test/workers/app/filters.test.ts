@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import { FILTER } from "../../../src/api/sys/tokens/filter-fields.ts";
-import { ROUTES_BY_PLACE } from "../../../src/app/routes.ts";
+import { TABLES } from "../../../src/app/routes.ts";
 import type { Route, TokenRoute } from "../../../src/auth/route.ts";
 import { revocationsOf } from "../../../src/listing/inventory/revocations.ts";
 import { bindings, call, createToken, dataOf, initialized } from "../../support/service.ts";
@@ -24,7 +24,7 @@ const NO_FILTERS = new Set([
   "lookup-self",
 ]);
 
-const all: readonly Route[] = [...ROUTES_BY_PLACE.fixed, ...[...ROUTES_BY_PLACE.byMountType.values()].flat()];
+const all: readonly Route[] = [TABLES.fixed, ...TABLES.byMountType.values()].flatMap(({ routes }) => routes);
 
 /** Every endpoint with fields that say which of many things are meant. */
 const FILTERED = all.filter((route): route is TokenRoute => {
@@ -37,7 +37,7 @@ const FILTERED = all.filter((route): route is TokenRoute => {
 });
 
 /** The lists of the interface of teams: each answers pages. */
-const TEAM_LISTS = ROUTES_BY_PLACE.teams.filter(
+const TEAM_LISTS = TABLES.teams.routes.filter(
   ({ operations, description }) => operations.includes("read") && "page[number]" in (description.fields ?? {}),
 );
 

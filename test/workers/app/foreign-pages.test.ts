@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ROUTES_BY_PLACE } from "../../../src/app/routes.ts";
+import { TABLES } from "../../../src/app/routes.ts";
 import { AUTH_METHODS } from "../../../src/methods/registry.ts";
 import type { Operation } from "../../../src/policy/acl.ts";
 import { call, initialized } from "../../support/service.ts";
@@ -8,8 +8,8 @@ const METHODS: Partial<Record<Operation, string>> = { update: "PUT", delete: "DE
 
 /** Every endpoint that may act without a token, with a mount of each auth method. */
 const FORGEABLE = [
-  ...ROUTES_BY_PLACE.fixed.map((route) => ({ route, path: route.path })),
-  ...[...ROUTES_BY_PLACE.byMountType].flatMap(([type, routes]) =>
+  ...TABLES.fixed.routes.map((route) => ({ route, path: route.path })),
+  ...[...TABLES.byMountType].flatMap(([type, { routes }]) =>
     routes.map((route) => ({ route, path: `auth/${type}/${route.path}` })),
   ),
 ].flatMap(({ route, path }) =>
