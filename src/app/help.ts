@@ -2,8 +2,7 @@ import type { Route } from "../auth/route.ts";
 import type { Operation } from "../policy/acl.ts";
 import type { Shape } from "../wire/view.ts";
 import type { JsonSchema } from "./openapi/answers.ts";
-import { openApiDocument } from "./openapi/document.ts";
-import { fieldsOf, parameterDescription, pathParameters } from "./openapi/operation.ts";
+import { fieldsOf, openApiDocument, parameterDescription, pathParameters } from "./openapi/document.ts";
 import type { RouteTable } from "./places.ts";
 
 /** The answer of `path-help`: a text, and an OpenAPI document for programs. */

@@ -4,7 +4,7 @@ import {
   operationIdOf,
   parameterDescription,
   pathParameters,
-} from "../../src/app/openapi/operation.ts";
+} from "../../src/app/openapi/document.ts";
 import type { Route } from "../../src/auth/route.ts";
 
 /** What the description of a route leaves out, as phrases; none when it is complete. */

@@ -1,6 +1,8 @@
 import type { Route } from "../../auth/route.ts";
+import type { Answer, RouteDescription } from "../../auth/route-description.ts";
 import type { Operation } from "../../policy/acl.ts";
 import { requiresSudo } from "../../policy/protected.ts";
+import type { FieldKind } from "../../wire/fields.ts";
 import type { GroveRequest } from "../../wire/request.ts";
 import {
   type JsonSchema,
@@ -10,14 +12,6 @@ import {
   SCHEMA_COMPONENTS,
   schemaOf,
 } from "./answers.ts";
-import {
-  answersOf,
-  type DocumentedField,
-  fieldsOf,
-  operationIdOf,
-  parameterDescription,
-  pathParameters,
-} from "./operation.ts";
 
 /** Routes with a common prefix of their paths. */
 export interface DocumentedRoutes {
@@ -31,11 +25,19 @@ export interface DocumentedRoutes {
   readonly idPrefix: string;
 }
 
+/** The description of one field of an endpoint. */
+interface DocumentedField extends FieldKind {
+  readonly name: string;
+  readonly description: string;
+}
+
 /** An operation and its place in the document. */
 interface PlacedOperation {
   readonly mount: DocumentedRoutes;
   readonly route: Route;
   readonly operation: Operation;
+  /** With parameters in braces. */
+  readonly path: string;
 }
 
 /** The HTTP method of each operation in the document. A list is a GET with `list=true`. */
@@ -51,8 +53,11 @@ const PATCH_TYPE = "application/merge-patch+json";
 
 /** Returns the OpenAPI document of some routes. */
 export function openApiDocument(mounts: readonly DocumentedRoutes[], version: string): JsonSchema {
-  const sorted = operationsByPath(mounts).sort(([a], [b]) => (a < b ? -1 : 1));
   const ids = new Set<string>();
+  const items = operationsByPath(mounts)
+    .map((operations) => ({ operations, main: mainOf(operations) }))
+    .sort((a, b) => (a.main.path < b.main.path ? -1 : 1))
+    .map(({ operations, main }) => [main.path, pathItem(operations, main, ids)]);
   return {
     openapi: "3.0.3",
     info: {
@@ -65,7 +70,7 @@ export function openApiDocument(mounts: readonly DocumentedRoutes[], version: st
       license: { name: "MIT", url: "https://spdx.org/licenses/MIT.html" },
     },
     servers: [{ url: "/v1" }],
-    paths: Object.fromEntries(sorted.map(([path, operations]) => [path, pathItem(operations, ids)])),
+    paths: Object.fromEntries(items),
     components: {
       schemas: SCHEMA_COMPONENTS,
       responses: RESPONSE_COMPONENTS,
@@ -78,29 +83,25 @@ export function openApiDocument(mounts: readonly DocumentedRoutes[], version: st
   };
 }
 
-/**
- * Returns the operations by path. Paths that differ only in the names of their parameters are one path, with the names of
- * the operation `read`.
- */
-function operationsByPath(mounts: readonly DocumentedRoutes[]): (readonly [string, readonly PlacedOperation[]])[] {
-  const merged = new Map<string, { path: string; readonly operations: PlacedOperation[] }>();
-  for (const mount of mounts) {
-    for (const route of mount.routes) {
-      const path = templateOf(mount, route);
-      // The parameter for the path of a mount is kept: each type of mount has its own.
-      const shape = path.replace(/\{(?!\w+_mount_path\})\w+\}/g, "{}");
-      for (const operation of route.operations.filter((one) => METHODS[one])) {
-        const known = merged.get(shape) ?? { path, operations: [] };
-        if (operation === "read") known.path = path;
-        known.operations.push({ mount, route, operation });
-        merged.set(shape, known);
-      }
-    }
-  }
-  return [...merged.values()].map(({ path, operations }) => [path, operations] as const);
+/** Returns the operations of each path. Paths that differ only in the names of their parameters are one path. */
+function operationsByPath(mounts: readonly DocumentedRoutes[]): PlacedOperation[][] {
+  const placed = mounts.flatMap((mount) =>
+    mount.routes.flatMap((route) => {
+      const operations = route.operations.filter((operation) => METHODS[operation]);
+      return operations.map((operation) => ({ mount, route, operation, path: templateOf(mount, route) }));
+    }),
+  );
+  // The parameter for the path of a mount is kept: each type of mount has its own.
+  return [...Map.groupBy(placed, ({ path }) => path.replace(/\{(?!\w+_mount_path\})\w+\}/g, "{}")).values()];
 }
 
-/** Returns the path of a route with its parameters in braces. */
+/** Returns the operation by which a path or a method with several of them is described. There is at least one. */
+function mainOf(placed: readonly PlacedOperation[]): PlacedOperation {
+  const main = placed.find(({ operation }) => operation === "read") ?? placed[0];
+  if (!main) throw new Error("a path has an operation");
+  return main;
+}
+
 function templateOf({ prefix }: DocumentedRoutes, route: Route): string {
   const path = route.path.replace(/:(\w+)(\{(?:[^{}]|\{[^{}]*\})*\})?/g, (_, name: string, pattern = "") => {
     return `{${name}}${pattern.endsWith("/tune}") ? "/tune" : ""}`;
@@ -108,47 +109,43 @@ function templateOf({ prefix }: DocumentedRoutes, route: Route): string {
   return `/${prefix}${path}`.replace(/(.)\/$/, "$1");
 }
 
-function pathItem(operations: readonly PlacedOperation[], ids: Set<string>): JsonSchema {
-  const main = operations.find(({ operation }) => operation === "read") ?? operations[0];
-  if (!main) return {};
-  const byMethod = Map.groupBy(operations, ({ operation }) => METHODS[operation]);
-  const parameters = parametersOf(main);
-  const created = operations.some(({ route }) => route.access === "token" && route.createsOrUpdates);
-  return {
-    ...(parameters.length > 0 && { parameters }),
-    ...(operations.every(needsSudo) && { "x-vault-sudo": true }),
-    ...(operations.every(({ route }) => route.access !== "token") && { "x-vault-unauthenticated": true }),
-    ...(created && { "x-vault-createSupported": true }),
-    ...(main.mount.dialect === "json-api" && { servers: [{ url: "/api/v2" }] }),
-    ...Object.fromEntries([...byMethod].map(([method, placed]) => [method, operationOf(placed, ids)])),
-  };
-}
-
-function needsSudo({ mount, route, operation }: PlacedOperation): boolean {
-  const path = templateOf(mount, route).slice(1).replace(/[{}]/g, "");
-  return requiresSudo(operation, operation === "list" ? `${path}/` : path);
-}
-
-function parametersOf({ mount, route }: PlacedOperation): JsonSchema[] {
+function pathItem(operations: readonly PlacedOperation[], main: PlacedOperation, ids: Set<string>): JsonSchema {
+  const { mount, route } = main;
   const inPath = pathParameters(route).map((name) => [name, parameterDescription(route, name)] as const);
-  return [...Object.entries(mount.parameters), ...inPath].map(([name, description]) => ({
+  const parameters = [...Object.entries(mount.parameters), ...inPath].map(([name, description]) => ({
     name,
     in: "path",
     required: true,
     description,
     schema: { type: "string" },
   }));
+  const byMethod = Map.groupBy(operations, ({ operation }) => METHODS[operation]);
+  const created = operations.some((one) => one.route.access === "token" && one.route.createsOrUpdates);
+  return {
+    ...(parameters.length > 0 && { parameters }),
+    ...(operations.every(needsSudo) && { "x-vault-sudo": true }),
+    ...(operations.every((one) => one.route.access !== "token") && { "x-vault-unauthenticated": true }),
+    ...(created && { "x-vault-createSupported": true }),
+    ...(mount.dialect === "json-api" && { servers: [{ url: "/api/v2" }] }),
+    ...Object.fromEntries([...byMethod].map(([method, placed]) => [method, operationOf(placed, ids)])),
+  };
+}
+
+function needsSudo({ operation, path }: PlacedOperation): boolean {
+  const plain = path.slice(1).replace(/[{}]/g, "");
+  return requiresSudo(operation, operation === "list" ? `${plain}/` : plain);
 }
 
 /** Returns one operation of the document. A GET can be a read and a list. */
 function operationOf(placed: readonly PlacedOperation[], ids: Set<string>): JsonSchema {
-  const main = placed.find(({ operation }) => operation === "read") ?? placed[0];
-  if (!main) return {};
+  const main = mainOf(placed);
   const { mount, route, operation } = main;
   const { dialect } = mount;
   const others = placed.filter((other) => other !== main).map((other) => other.route.description.summary);
   const writes = operation === "update" || operation === "patch";
-  const fields = uniqueFields(placed);
+  const fields = [
+    ...new Map(placed.flatMap((one) => fieldsOf(one.route)).map((field) => [field.name, field])).values(),
+  ];
   const query = writes || (dialect === "vault" && operation === "delete") ? [] : queryOf(fields, placed);
   const answers = placed.flatMap((each) => answersOf(each.route.description, each.operation));
   return {
@@ -162,11 +159,6 @@ function operationOf(placed: readonly PlacedOperation[], ids: Set<string>): Json
     responses: responsesOf(route, answers, dialect),
     ...(route.access !== "token" && { security: [] }),
   };
-}
-
-function uniqueFields(placed: readonly PlacedOperation[]): DocumentedField[] {
-  const fields = placed.flatMap(({ route }) => fieldsOf(route));
-  return [...new Map(fields.map((field) => [field.name, field])).values()];
 }
 
 function uniqueId(id: string, prefix: string, ids: Set<string>): string {
@@ -228,4 +220,41 @@ function fieldSchema({ shape, format, otherwise, deprecated }: DocumentedField):
     ...(otherwise !== undefined && { default: otherwise }),
     ...(deprecated && { deprecated }),
   };
+}
+
+/** Returns the names of the parameters in the path of a route. */
+export function pathParameters(route: Route): string[] {
+  return [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name ?? "");
+}
+
+/** Returns the fields of a route in body or query. A name in the path takes precedence over a field. */
+export function fieldsOf(route: Route): DocumentedField[] {
+  const described = Object.entries(route.description.fields ?? {}).map(([name, field]) => ({ name, ...field }));
+  const inPath = pathParameters(route);
+  return [...described, ...schemaFields(route)].filter(({ name }) => !inPath.includes(name));
+}
+
+/** Returns the description of a parameter in the path; "" when it has none. */
+export function parameterDescription(route: Route, name: string): string {
+  const field = schemaFields(route).find((candidate) => candidate.name === name);
+  return route.description.parameters?.[name] ?? field?.description ?? "";
+}
+
+function schemaFields(route: Route): DocumentedField[] {
+  if (route.access === "open") return [];
+  return route.fields.entries.map(([name, { kind, description }]) => {
+    return { ...kind, name: route.fieldName?.(name) ?? name, description };
+  });
+}
+
+/** Returns the id of an operation, its name in generated clients; "" when it has none. */
+export function operationIdOf({ operationId }: RouteDescription, operation: Operation): string {
+  return typeof operationId === "string" ? operationId : (operationId[operation] ?? "");
+}
+
+/** Returns the answers of an operation that succeeds. */
+export function answersOf({ answers }: RouteDescription, operation: Operation): readonly Answer[] {
+  if ("kind" in answers) return [answers];
+  const own = Symbol.iterator in answers ? answers : (answers[operation] ?? []);
+  return "kind" in own ? [own] : own;
 }
