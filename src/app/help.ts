@@ -33,16 +33,14 @@ export function helpOf(table: RouteTable, path: string, idPrefix: string, versio
   const asked = path.replace(/\/+$/, "");
   const serving = table.serving(asked);
   const isEndpoint = serving.size > 0;
-  const routes = isEndpoint ? [...serving.keys()] : table.routes.filter((route) => isBelow(route, asked));
+  const routes = isEndpoint
+    ? [...serving.keys()]
+    : table.routes.filter(({ path: at }) => asked === "" || at.startsWith(`${asked}/`));
   if (routes.length === 0) return null;
   return {
     text: isEndpoint ? endpointText(asked, routes, serving) : mountText(routes),
     openapi: openApiDocument([{ routes, dialect: "vault", prefix: "", parameters: {}, idPrefix }], version),
   };
-}
-
-function isBelow(route: Route, asked: string): boolean {
-  return asked === "" || route.path.startsWith(`${asked}/`);
 }
 
 function endpointText(
@@ -54,19 +52,13 @@ function endpointText(
   const methods = [...serving].flatMap(([route, operations]) =>
     methodsOf(operations).map((method) => `${method}\n        ${route.description.summary}`),
   );
-  const parameters = [...new Map(routes.flatMap(parametersOf))].sort(([a], [b]) => (a < b ? -1 : 1));
+  const described = [...new Map(routes.flatMap(parametersOf))].sort(([a], [b]) => (a < b ? -1 : 1));
+  const parameters = described.map((entry) => entry.join(" "));
   return [
     `Request:        ${request}\nMatching Route: ${patterns.join(", ")}`,
     routes[0]?.description.summary ?? "",
     section("METHODS", methods),
-    ...(parameters.length > 0
-      ? [
-          section(
-            "PARAMETERS",
-            parameters.map((entry) => entry.join(" ")),
-          ),
-        ]
-      : []),
+    ...(parameters.length > 0 ? [section("PARAMETERS", parameters)] : []),
   ].join("\n\n");
 }
 
@@ -90,12 +82,10 @@ function methodsOf(operations: readonly Operation[]): string[] {
   return Object.entries(METHODS).flatMap(([operation, method]) => (names.includes(operation) ? [method] : []));
 }
 
-/** Returns the path of a route with its parameters as `:name`. */
 function pattern(route: Route): string {
   return route.path.replace(/\{[^/]*\}/g, "");
 }
 
-/** Returns the parameters of a route in path, body and query, each with its type and description. */
 function parametersOf(route: Route): [name: string, text: string][] {
   const inPath = pathParameters(route).map((name) => {
     return { name, shape: "string", format: undefined, description: parameterDescription(route, name) } as const;

@@ -22,7 +22,7 @@ import { WRAPPING_ROUTES } from "../api/sys/wrapping.ts";
 import { DISCOVERY_ROUTES, TEAM_ROUTES } from "../api/team/routes.ts";
 import { TOKEN_ROUTES } from "../api/token/routes.ts";
 import { AUTH_METHODS } from "../methods/registry.ts";
-import { explainRoutes } from "./explain/routes.ts";
+import { explainRoutes } from "./explain.ts";
 import { openApiRoutes } from "./openapi/routes.ts";
 import { RouteTable, type Tables } from "./places.ts";
 

@@ -1,23 +1,22 @@
-import { explainDecision, type Subject, subjectOfAccessor, subjectOfToken } from "../../auth/explain.ts";
-import { type CallContext, type Route, tokenRoute } from "../../auth/route.ts";
-import { dataAnswer } from "../../auth/route-description.ts";
-import { currentTime } from "../../base/clock.ts";
-import { MAX_ADDRESS_LENGTH, MAX_TOKEN_LENGTH } from "../../base/limits.ts";
-import { ok, type Result, refuse } from "../../base/result.ts";
-import type { Env } from "../../env.ts";
-import type { AccessRequest, Operation, Verdict } from "../../policy/acl.ts";
-import { RESPONSE_WRAPPING_POLICY, RESPONSE_WRAPPING_POLICY_TEXT } from "../../policy/builtin.ts";
-import { type Grant, listCapabilities } from "../../policy/grant.ts";
-import { linesOfRule } from "../../policy/parse.ts";
-import { suggestPolicy } from "../../policy/suggest.ts";
-import type { Step } from "../../policy/trace.ts";
-import { systemOf } from "../../system/system.ts";
-import { auditPath } from "../../wire/audit.ts";
-import { anyObject, duration, fieldSchema, sent, text, unread, type Values } from "../../wire/fields.ts";
-import { dataReply, type Reply } from "../../wire/reply.ts";
-import { type GroveRequest, isListing, pathProblem, readNamespace } from "../../wire/request.ts";
-import { accessOf, findRoute, placeOf, type Tables } from "../places.ts";
-import * as words from "./words.ts";
+import { explainDecision, type Subject, subjectOfAccessor, subjectOfToken } from "../auth/explain.ts";
+import { type CallContext, type Route, tokenRoute } from "../auth/route.ts";
+import { dataAnswer } from "../auth/route-description.ts";
+import { currentTime } from "../base/clock.ts";
+import { MAX_ADDRESS_LENGTH, MAX_TOKEN_LENGTH } from "../base/limits.ts";
+import { ok, type Result, refuse } from "../base/result.ts";
+import type { Env } from "../env.ts";
+import type { AccessRequest, Operation, Verdict } from "../policy/acl.ts";
+import { RESPONSE_WRAPPING_POLICY, RESPONSE_WRAPPING_POLICY_TEXT } from "../policy/builtin.ts";
+import { type Grant, listCapabilities } from "../policy/grant.ts";
+import { linesOfRule } from "../policy/parse.ts";
+import { suggestPolicy } from "../policy/suggest.ts";
+import type { Step } from "../policy/trace.ts";
+import { systemOf } from "../system/system.ts";
+import { auditPath } from "../wire/audit.ts";
+import { anyObject, duration, fieldSchema, sent, text, unread, type Values } from "../wire/fields.ts";
+import { dataReply, type Reply } from "../wire/reply.ts";
+import { type GroveRequest, isListing, pathProblem, readNamespace } from "../wire/request.ts";
+import { accessOf, findRoute, placeOf, type Tables } from "./places.ts";
 
 /** The request that is explained. */
 interface AskedRequest extends Pick<GroveRequest, "operation" | "path" | "data" | "wrapTtlSeconds"> {
@@ -66,10 +65,10 @@ async function explain(
   const isSecret = route?.access === "token" && route.secretPath && pattern?.includes(":");
   const path = isSecret ? pattern : auditPath(access.path);
   const about = { operation: asked.operation, path, endpoint: pattern };
-  if (asked.otherNamespace) return plain(false, words.NAMESPACE, about);
+  if (asked.otherNamespace) return plain(false, plainReason("namespace"), about);
   const isOpen = route !== null && (route.access !== "token" || (route.openHandler?.(env) ?? null) !== null);
-  if (isOpen) return plain(true, words.NO_TOKEN_NEEDED, about);
-  if ("end" in subject) return plain(false, words.tokenReason(subject.end), about);
+  if (isOpen) return plain(true, plainReason("no_token_needed"), about);
+  if ("end" in subject) return plain(false, plainReason(`token_${subject.end}`), about);
 
   const { caller } = subject;
   const explained = await explainDecision(context, caller, access, asked.clientAddress);
@@ -80,27 +79,27 @@ async function explain(
     policies,
     missing_policies: policies.filter((name) => !installation.hasPolicy(name, now)),
   };
-  if (!decided.ok) return plain(false, explained.hasGoodEntity ? words.ADDRESS : words.ENTITY, known);
+  if (!decided.ok) return plain(false, plainReason(explained.hasGoodEntity ? "address" : "entity"), known);
   const details = await detailsOf(env, step, now);
   if (decided.value) {
-    const reason = found.ok ? reasonOf(step, decided.value, access) : words.unservedReason(found.error.code);
+    const reason = found.ok ? reasonOf(step, decided.value, access) : unservedReason(found.error.code);
     return { ...plain(found.ok, reason, known), ...details };
   }
   // A suggested policy would repeat a path with a token in it.
   const hcl = path === access.path ? suggestPolicy(explained.acl, access, now) : null;
   const { reason, message } = reasonOf(step, null, access);
-  const refused = { reason, message: found.ok ? message : `${message} ${words.UNSERVED}` };
+  const refused = { reason, message: found.ok ? message : `${message} ${UNSERVED}` };
   return { ...plain(false, refused, known), ...details, hcl };
 }
 
-function plain(allowed: boolean, reason: words.Reason, about: Explanation): Explanation {
+function plain(allowed: boolean, reason: Reason, about: Explanation): Explanation {
   const none = { policies: [], missing_policies: [], missing_capabilities: [], parameter: null, hcl: null };
   return { allowed, ...reason, ...none, ...about };
 }
 
-function reasonOf(step: Step | null, verdict: Verdict | null, { operation }: AccessRequest): words.Reason {
-  if (!step) return verdict?.isRoot ? words.ROOT : words.OF_TEAM;
-  const reason = words.ruleReason(step);
+function reasonOf(step: Step | null, verdict: Verdict | null, { operation }: AccessRequest): Reason {
+  if (!step) return plainReason(verdict?.isRoot ? "root" : "team");
+  const reason = ruleReason(step);
   if (!verdict || operation !== "create_or_update" || verdict.create === verdict.update) return reason;
   const half = verdict.create
     ? "create what is not there, and change nothing"
@@ -222,4 +221,94 @@ function readAsked(fields: Asked, ownAddress: string | null): Result<AskedReques
     clientAddress: address,
     otherNamespace: readNamespace(fields.namespace) !== null,
   });
+}
+
+/** The reason for a decision: a code for programs, and a sentence. */
+interface Reason {
+  readonly reason: string;
+  readonly message: string;
+}
+
+const MESSAGES = {
+  token_unknown: "This installation did not make the token or accessor.",
+  token_expired: "The token has expired.",
+  token_revoked: "The token was revoked.",
+  token_spent: "The token has made its last use.",
+  token_ended_together: "The token was revoked together with all others of its mount, role or installation.",
+  token_parent_ended: "A token above it has ended, and it with that.",
+  token_gone: "Nothing is stored of the token any more: it has expired or was revoked.",
+  address: "The token is bound to networks (token_bound_cidrs), and the address of the client is in none of them.",
+  entity: "The entity of the token is disabled or was deleted.",
+  namespace: "There is no such namespace: the only one is the root.",
+  no_token_needed: "The endpoint needs no token: no policy is asked.",
+  root: "The root policy allows everything.",
+  team: "The token of a team may look at itself and its team, and that of the owners may manage their organization.",
+} as const;
+
+/** Returns a reason that does not depend on a rule. */
+function plainReason(reason: keyof typeof MESSAGES): Reason {
+  return { reason, message: MESSAGES[reason] };
+}
+
+/** Added to a refusal by the policies. */
+const UNSERVED = "No endpoint serves the request, either: see path-help.";
+
+/** Returns the reason when the policies allow a request that no endpoint serves. */
+function unservedReason(code: string): Reason {
+  const words =
+    code === "unsupported_operation"
+      ? "The policies allow it, but the endpoint does not have this operation."
+      : "The policies allow it, but no endpoint serves this path.";
+  return { reason: code, message: words };
+}
+
+function ruleReason(step: Step): Reason {
+  const { refusal } = step;
+  const reason = refusal?.kind === "parameter" ? `parameter_${refusal.problem}` : (refusal?.kind ?? "granted");
+  return { reason, message: ruleMessage(step) };
+}
+
+function ruleMessage(step: Step): string {
+  const { refusal } = step;
+  const rule = ruleWords(step);
+  switch (refusal?.kind) {
+    case undefined:
+      return `${rule} allows it.`;
+    case "no_rule":
+      return `No rule of the policies matches the path. Missing: ${refusal.missing.join(" or ")}.`;
+    case "capability":
+      return `${rule} lacks ${refusal.missing.join(" or ")}.`;
+    case "deny":
+      return `${rule} denies it.`;
+    case "sudo":
+      return `The path needs sudo besides, which ${rule} lacks.`;
+    case "wrapping":
+      return `${rule} allows it only with ${wrappingWords(step)}.`;
+    case "page":
+      return `${rule} allows pages of ${step.grant?.paginationLimit ?? 0} entries at most.`;
+    case "parameter":
+      return `${rule} ${parameterWords(refusal)}.`;
+  }
+}
+
+function ruleWords({ grant }: Step): string {
+  const policies = [...new Set(grant?.sources.map(({ policy }) => policy))];
+  return `The rule ${grant?.pattern.text ?? ""}${grant?.pattern.open ? "*" : ""} (${policies.join(", ")})`;
+}
+
+function wrappingWords({ grant }: Step): string {
+  const { minWrappingTtlSeconds: min = null, maxWrappingTtlSeconds: max = null } = grant ?? {};
+  const bounds = [...(min === null ? [] : [`at least ${min}s`]), ...(max === null ? [] : [`at most ${max}s`])];
+  return `a wrapped answer whose wrap TTL is ${bounds.join(" and ")}`;
+}
+
+function parameterWords({ problem, name }: Extract<Step["refusal"], { kind: "parameter" }>): string {
+  switch (problem) {
+    case "required":
+      return `requires the parameter ${JSON.stringify(name)}`;
+    case "denied":
+      return name === "*" ? "denies every parameter" : `denies the parameter ${JSON.stringify(name)} or its value`;
+    case "not_allowed":
+      return `does not allow the parameter ${JSON.stringify(name)} or its value`;
+  }
 }
