@@ -5,12 +5,11 @@ import { currentTime } from "../base/clock.ts";
 import { MAX_ADDRESS_LENGTH, MAX_TOKEN_LENGTH } from "../base/limits.ts";
 import { ok, type Result, refuse } from "../base/result.ts";
 import type { Env } from "../env.ts";
-import type { AccessRequest, Operation, Verdict } from "../policy/acl.ts";
+import type { AccessRequest, Operation, Step, Verdict } from "../policy/acl.ts";
 import { RESPONSE_WRAPPING_POLICY, RESPONSE_WRAPPING_POLICY_TEXT } from "../policy/builtin.ts";
 import { type Grant, listCapabilities } from "../policy/grant.ts";
 import { linesOfRule } from "../policy/parse.ts";
 import { suggestPolicy } from "../policy/suggest.ts";
-import type { Step } from "../policy/trace.ts";
 import { systemOf } from "../system/system.ts";
 import { auditPath } from "../wire/audit.ts";
 import { anyObject, duration, fieldSchema, sent, text, unread, type Values } from "../wire/fields.ts";
@@ -77,7 +76,7 @@ async function explain(
   const known = {
     ...about,
     policies,
-    missing_policies: policies.filter((name) => !installation.hasPolicy(name, now)),
+    missing_policies: policies.filter((name) => !installation.policies.has(name, now)),
   };
   if (!decided.ok) return plain(false, plainReason(explained.hasGoodEntity ? "address" : "entity"), known);
   const details = await detailsOf(env, step, now);

@@ -1,8 +1,7 @@
 import { currentTime } from "../base/clock.ts";
 import type { Result } from "../base/result.ts";
 import { aclOf, loadActiveEntity } from "../identity/standing.ts";
-import type { AccessRequest, Acl, Verdict } from "../policy/acl.ts";
-import { decisiveStep, type Step } from "../policy/trace.ts";
+import { type AccessRequest, type Acl, decisiveStep, type Step, type Verdict } from "../policy/acl.ts";
 import { isEnded } from "../system/watermarks.ts";
 import { decide } from "../token/decide.ts";
 import { treeOf } from "../token/find-tree.ts";

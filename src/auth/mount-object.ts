@@ -1,6 +1,5 @@
-import { currentTime } from "../base/clock.ts";
-import { SoonestTimer } from "../base/soonest-timer.ts";
-import type { Setting } from "../storage/sealed-values.ts";
+import { currentTime, SoonestTimer } from "../base/clock.ts";
+import type { Setting } from "../storage/sealed-table.ts";
 import type { SystemEnv } from "../system/env.ts";
 import { GroveObject } from "../system/grove-object.ts";
 import { type Refusal, timeToWait, withRefusals } from "./refused-logins.ts";

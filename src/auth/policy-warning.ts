@@ -13,7 +13,7 @@ const MAX_NAMED = 10;
  */
 export function policyWarnings(installation: Installation, policies: readonly string[]): readonly string[] {
   const others = policies.filter((name) => name !== "default");
-  if (others.some((name) => installation.hasPolicy(name, currentTime()))) return [];
+  if (others.some((name) => installation.policies.has(name, currentTime()))) return [];
   const absent = others.map((name) => `policy ${JSON.stringify(name)} does not exist`).join(", ");
   return [`This login gives no policies besides "default"${absent === "" ? "" : `: ${absent}`}`];
 }
@@ -26,7 +26,7 @@ export function policyWarnings(installation: Installation, policies: readonly st
  */
 export function absentPolicyWarnings(installation: Installation, sent: readonly string[]): readonly string[] {
   const now = currentTime();
-  const absent = normalizePolicyNames(sent).filter((name) => !installation.hasPolicy(name, now));
+  const absent = normalizePolicyNames(sent).filter((name) => !installation.policies.has(name, now));
   if (absent.length === 0) return [];
   const named = absent.slice(0, MAX_NAMED).map((name) => JSON.stringify(name));
   const more = absent.length > MAX_NAMED ? ` and ${absent.length - MAX_NAMED} more` : "";

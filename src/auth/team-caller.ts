@@ -1,15 +1,14 @@
 import { currentTime } from "../base/clock.ts";
 import { err, ok, type Result, UNAUTHENTICATED } from "../base/result.ts";
 import type { Env } from "../env.ts";
-import { type AccessRequest, REFUSED, type Verdict } from "../policy/acl.ts";
+import { type AccessRequest, REFUSED, type Trace, type Verdict } from "../policy/acl.ts";
 import { isDenied } from "../policy/evaluate.ts";
-import type { Trace } from "../policy/trace.ts";
 import type { Installation } from "../system/installation.ts";
 import { isEndedSince } from "../system/watermarks.ts";
 import { teamAt } from "../team/find.ts";
 import type { TeamCredential } from "../team/ids.ts";
 import type { TeamWithToken } from "../team/record.ts";
-import { manages } from "../team/rules/organization-access.ts";
+import { manages } from "../team/rules/settings.ts";
 import { auditAuth } from "../token/audit-auth.ts";
 import { decide } from "../token/decide.ts";
 import { PLAIN_RECORD, type TokenRecord } from "../token/record.ts";
@@ -79,7 +78,7 @@ export function decideTeam(
 /** True when a rule with `deny` in a policy of the team decides about the path. */
 function isDeniedToTeam(installation: Installation, { team }: TeamCaller, access: AccessRequest): boolean {
   const now = currentTime();
-  return isDenied(installation.aclFor(team.tokenPolicies, null, now), access, now);
+  return isDenied(installation.policies.aclFor(team.tokenPolicies, null, now), access, now);
 }
 
 function looksAtItself({ team, token }: TeamCaller, { operation, path }: AccessRequest): boolean {

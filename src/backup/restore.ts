@@ -11,7 +11,7 @@ import type { PageRefusal } from "../storage/stored-object.ts";
 import { storedJson } from "../storage/tables.ts";
 import { loadInstallation, loadRestoring, refreshInstallation } from "../system/installation.ts";
 import { openKeyRing } from "../system/open-ring.ts";
-import type { EndsOfRestore } from "../system/setup.ts";
+import type { EndsOfRestore } from "../system/system.ts";
 import { systemOf } from "../system/system.ts";
 import { treeAt } from "../token/find-tree.ts";
 import { routedIdText } from "../token/ids.ts";

@@ -15,7 +15,6 @@ export class GenerationalCache<K, V> {
     this.#maxSize = maxSize;
   }
 
-  /** The value of `key`, or undefined. */
   get(key: K): V | undefined {
     const newer = this.#newer.get(key);
     if (newer) return newer.value;
@@ -30,14 +29,12 @@ export class GenerationalCache<K, V> {
     this.#keep(key, { value, size });
   }
 
-  /** Drops the entry of `key`. */
   forget(key: K): void {
     this.#size -= this.#newer.get(key)?.size ?? 0;
     this.#newer.delete(key);
     this.#older.delete(key);
   }
 
-  /** Drops everything. */
   clear(): void {
     this.#newer = new Map();
     this.#older = new Map();
@@ -82,7 +79,6 @@ export class ExpiringCache<T> {
     this.#entries.set(key, { value, expiresAt }, 1);
   }
 
-  /** Drops the value of `key`. */
   forget(key: string): void {
     this.#entries.forget(key);
   }

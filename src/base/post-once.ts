@@ -38,3 +38,47 @@ export async function postOnce(
 export function isSuccess(status: number): boolean {
   return status >= 200 && status < 300;
 }
+
+/** Reads the body of a response as UTF-8. Stops, and closes the connection, beyond `maxBytes` and at invalid UTF-8. */
+export async function readBoundedText(
+  response: Response,
+  maxBytes: number,
+): Promise<Result<string, "too_long" | "not_utf8">> {
+  if (isBounded(response.headers, maxBytes)) return readWhole(response, maxBytes);
+  const reader = response.body?.getReader();
+  if (!reader) return ok("");
+  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+  const stop = async <E>(error: E) => {
+    await reader.cancel().catch(() => undefined);
+    return err(error);
+  };
+  let size = 0;
+  let text = "";
+  for (;;) {
+    const { done, value } = await reader.read();
+    size += value?.byteLength ?? 0;
+    if (size > maxBytes) return stop("too_long" as const);
+    try {
+      text += decoder.decode(value, { stream: !done });
+    } catch {
+      return stop("not_utf8" as const);
+    }
+    if (done) return ok(text);
+  }
+}
+
+/** True for an uncompressed body whose Content-Length is within the limit. Reading it in one piece costs a third. */
+function isBounded(headers: Headers, maxBytes: number): boolean {
+  const announced = headers.get("Content-Length");
+  return announced !== null && Number(announced) <= maxBytes && headers.get("Content-Encoding") === null;
+}
+
+async function readWhole(response: Response, maxBytes: number): Promise<Result<string, "too_long" | "not_utf8">> {
+  const bytes = await response.arrayBuffer();
+  if (bytes.byteLength > maxBytes) return err("too_long");
+  try {
+    return ok(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes));
+  } catch {
+    return err("not_utf8");
+  }
+}

@@ -79,18 +79,12 @@ export class RowKeys {
     this.#terms = terms.map(({ version, root, usedFrom }) => ({ version, key: hmac(root, LABEL), usedFrom }));
   }
 
-  /** The seal of a row with this content. `now` in ms. */
   seal(place: RowPlace, content: SealedContent, now: number): Uint8Array<ArrayBuffer> {
     const { version, key } = this.#termInUse(now);
     return sealUnder(version, key, place, content);
   }
 
-  /**
-   * Checks the seal of a row.
-   *
-   * @param seal null when the row has none: it counts as forged.
-   * @param now ms.
-   */
+  /** Checks the seal of a row. @param seal null when the row has none: it counts as forged. @param now ms. */
   check(place: RowPlace, content: SealedContent, seal: Uint8Array | null, now: number): SealVerdict {
     if (seal?.length !== SEAL_BYTES) return "forged";
     const version = new DataView(seal.buffer, seal.byteOffset).getUint16(0);

@@ -88,12 +88,12 @@ export async function aclOfToken(
  * @param now ms.
  */
 export function aclOf(
-  installation: Pick<Installation, "aclFor">,
+  installation: { readonly policies: Pick<Installation["policies"], "aclFor"> },
   tokenPolicies: readonly string[],
   entity: EntityView | null,
   now: number,
 ): Acl {
   const added = entity?.policies ?? [];
   const names = added.length === 0 ? tokenPolicies : normalizePolicyNames([...tokenPolicies, ...added]);
-  return installation.aclFor(names, entity, now);
+  return installation.policies.aclFor(names, entity, now);
 }

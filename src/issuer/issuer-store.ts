@@ -1,6 +1,5 @@
 import type { RowSeals } from "../storage/row-seals.ts";
-import { blobsOf, SealedTable, type TableShape } from "../storage/sealed-table.ts";
-import { SealedValues, valuesTable } from "../storage/sealed-values.ts";
+import { blobsOf, SealedTable, SealedValues, type TableShape, valuesTable } from "../storage/sealed-table.ts";
 import { type Migration, type Sql, storedJson } from "../storage/tables.ts";
 import type { IssuerRole, KeyConfig, SealedKey, SealedKeyPair } from "./model.ts";
 

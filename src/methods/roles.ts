@@ -1,5 +1,5 @@
 import type { TokenSettings } from "../auth/token-settings.ts";
-import type { SealedValues } from "../storage/sealed-values.ts";
+import type { SealedValues } from "../storage/sealed-table.ts";
 import { isName } from "../wire/path-name.ts";
 
 /** Maximum length of a role's name. */

@@ -1,12 +1,8 @@
-import { ok } from "../base/result.ts";
-import { type Grant, listCapabilities, type SourcedRule } from "./grant.ts";
-import { pageLimit } from "./pagination.ts";
-import { parameterRefusal } from "./parameters.ts";
-import { hasForbiddenWildcards } from "./pattern.ts";
-import type { Capability, NamedPolicy } from "./rule.ts";
-import { RuleIndex } from "./rule-index.ts";
+import { err, ok, type Result } from "../base/result.ts";
+import { type Grant, listCapabilities, RuleIndex, type SourcedRule } from "./grant.ts";
+import { type ParameterRefusal, parameterRefusal } from "./parameters.ts";
+import { type Capability, hasForbiddenWildcards, type NamedPolicy } from "./rule.ts";
 import { resolveTemplates, type TemplateContext } from "./template.ts";
-import type { Refusal, Trace } from "./trace.ts";
 
 /**
  * The operation of a request. `create_or_update` is a write whose target may or may not exist; `help` is open to every
@@ -88,7 +84,6 @@ export const NEEDED: Readonly<Record<Operation, readonly Capability[]>> = {
   head: [],
 };
 
-/** Page limit of an operation that is not a listing. */
 const NO_PAGE = ok(null);
 
 /** The compiled rules of a set of policies. Made by `compileAcl`. */
@@ -240,4 +235,74 @@ function policiesThatGive(grant: Grant, capabilities: readonly Capability[]): st
     .filter(({ rule }) => capabilities.some((capability) => rule.capabilities.includes(capability)))
     .map(({ policy }) => policy);
   return [...new Set(names)];
+}
+
+const WHOLE_NUMBER = /^[+-]?\d{1,15}$/;
+
+/**
+ * Returns the `limit` that a listing has to use, or a refusal.
+ *
+ * A rule with a largest page limits callers that send no limit to that page. If the rule requires `limit`, such a
+ * caller is refused, as it would take the first page for the whole list. 0 and `max` ask for the largest page that is
+ * allowed. A limit above the largest page, a negative number and any other value are refused. Without a largest page
+ * `max` means no limit.
+ *
+ * @param largestPage maximum number of entries of a page; null without a maximum.
+ * @param required names of the parameters that the rule requires.
+ * @returns the limit, 0 for none, or null to use the limit of the request.
+ */
+export function pageLimit(
+  largestPage: number | null,
+  required: readonly string[],
+  data: Readonly<Record<string, unknown>>,
+): Result<number | null, "refused"> {
+  const asked = Object.hasOwn(data, "limit") ? data.limit : undefined;
+  if (largestPage === null) return ok(asked === "max" ? 0 : null);
+  if (asked === undefined) return required.includes("limit") ? err("refused") : ok(largestPage);
+  if (asked === "max") return ok(largestPage);
+  const limit = wholeNumber(asked);
+  if (limit === null || limit < 0 || limit > largestPage) return err("refused");
+  return ok(limit === 0 ? largestPage : limit);
+}
+
+function wholeNumber(value: unknown): number | null {
+  if (value === "") return 0;
+  if (typeof value === "string") return WHOLE_NUMBER.test(value) ? Number(value) : null;
+  return Number.isSafeInteger(value) ? Number(value) : null;
+}
+
+/** Why the rules refuse a request. */
+export type Refusal =
+  /** No rule matches the path. */
+  | { readonly kind: "no_rule"; readonly missing: readonly Capability[] }
+  /** The rule of the path has none of the capabilities in `missing`, of which one is enough. */
+  | { readonly kind: "capability"; readonly missing: readonly Capability[] }
+  /** A rule with `deny` decides. */
+  | { readonly kind: "deny" }
+  /** The path is protected, and its rule lacks `sudo`. It has one of `needed`. */
+  | { readonly kind: "sudo"; readonly needed: readonly Capability[] }
+  /** The request must ask for response wrapping, with a TTL within the limits of the rule. */
+  | { readonly kind: "wrapping" }
+  /** The rule limits the page of a list, and the `limit` that was sent is not within it. */
+  | { readonly kind: "page" }
+  | ParameterRefusal;
+
+/** The evaluation of one path of a request, as a step of a decision. */
+export interface Step {
+  readonly path: string;
+  /** The grant that decided; null when no rule matches. */
+  readonly grant: Grant | null;
+  /** null: the rules permit the request on this path. */
+  readonly refusal: Refusal | null;
+}
+
+/** Receives the steps of a decision while it is made. */
+export type Trace = (step: Step) => void;
+
+/** The step that a decision follows from; null when no rule was evaluated, as for the root policy. */
+export function decisiveStep(steps: readonly Step[], allowed: boolean): Step | null {
+  const last = steps.at(-1) ?? null;
+  if (allowed) return steps.findLast(({ refusal }) => refusal === null) ?? null;
+  // A deny on any spelling ends the decision. Otherwise the refusal of the path itself comes before its alternate's.
+  return last?.refusal?.kind === "deny" ? last : (steps.find(({ refusal }) => refusal !== null) ?? null);
 }

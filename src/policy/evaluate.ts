@@ -1,7 +1,5 @@
-import { type AccessRequest, type Acl, NEEDED, REFUSED, type Verdict } from "./acl.ts";
-import { requiresSudo } from "./protected.ts";
+import { type AccessRequest, type Acl, NEEDED, type Operation, REFUSED, type Trace, type Verdict } from "./acl.ts";
 import { otherSpellings } from "./spellings.ts";
-import type { Trace } from "./trace.ts";
 
 /**
  * Evaluates an ACL for a request at `now` (ms): the capability of its operation, the limits of the deciding rule, and
@@ -61,4 +59,52 @@ function evaluatePath(acl: Acl, request: AccessRequest, now: number, trace?: Tra
   const grant = acl.find(path, operation === "list" || operation === "scan", now);
   trace?.({ path, grant, refusal: { kind: "sudo", needed: NEEDED[operation] } });
   return REFUSED;
+}
+
+/** Paths that need the `sudo` capability in addition to that of the operation. A trailing `*` matches any text. */
+const PROTECTED_PATHS = [
+  "auth/token/accessors*",
+  "sys/auth/*",
+  "sys/audit",
+  "sys/audit/*",
+  "sys/backup/*",
+  "sys/explain/access",
+  "sys/remount",
+  "sys/policies/usage/*",
+  "sys/tokens",
+  "sys/tokens/*",
+  "sys/raw",
+  "sys/raw/*",
+  "sys/rotate",
+  "sys/rotate/keyring",
+  "sys/rotate/root",
+  "sys/config/cors",
+  "sys/config/auditing/*",
+  "sys/config/ui/headers/*",
+  "sys/plugins/catalog/*",
+  "sys/leases",
+  "sys/leases/lookup/*",
+  "sys/leases/revocations",
+  "sys/leases/revoke-prefix/*",
+  "sys/leases/signing-key",
+  "sys/leases/revoke-force/*",
+  "sys/revoke-prefix/*",
+  "sys/revoke-force/*",
+  "sys/internal/inspect/*",
+  "sys/seal",
+  "sys/step-down",
+];
+
+const EXACT = new Set(PROTECTED_PATHS.filter((path) => !path.endsWith("*")));
+const PREFIXES = PROTECTED_PATHS.filter((path) => path.endsWith("*")).map((path) => path.slice(0, -1));
+
+/**
+ * True when `path` (without the base path `/v1/`) is one of the paths that only a caller with `sudo` may use. The path
+ * of a listing of `a` is `a/`, so its trailing slash is ignored for exact paths. Help never needs `sudo`.
+ */
+export function requiresSudo(operation: Operation, path: string): boolean {
+  if (operation === "help") return false;
+  const plain = path.replace(/^\/+/, "");
+  const listed = operation === "list" || operation === "scan" ? plain.replace(/\/$/, "") : plain;
+  return EXACT.has(listed) || PREFIXES.some((prefix) => plain.startsWith(prefix));
 }

@@ -1,6 +1,15 @@
+import { PrefixIndex } from "../base/prefix-index.ts";
 import { addParameters, type ParameterLimits } from "./parameters.ts";
-import type { Pattern } from "./pattern.ts";
-import { CAPABILITIES, type Capability, type ParameterRule, type ParameterValue, type PathRule } from "./rule.ts";
+import {
+  CAPABILITIES,
+  type Capability,
+  decidesBefore,
+  type ParameterRule,
+  type ParameterValue,
+  type PathRule,
+  type Pattern,
+  parsePattern,
+} from "./rule.ts";
 
 /** One rule and the policy that it comes from. */
 export interface SourcedRule {
@@ -29,24 +38,14 @@ export interface Grant {
  * Merges the rules of one path, in the order of their policies. Capabilities are united, but a `deny` overrides
  * everything. Of the limits of each kind the smallest applies, so that a minimum may end up above a maximum.
  */
-export function mergeRules(pattern: Pattern, sources: readonly SourcedRule[]): Grant {
+function mergeRules(pattern: Pattern, sources: readonly SourcedRule[]): Grant {
   const denying = sources.filter(({ rule }) => rule.capabilities.includes("deny"));
-  if (denying.length > 0) {
-    return {
-      pattern,
-      capabilities: new Set(["deny"]),
-      sources: denying,
-      minWrappingTtlSeconds: null,
-      maxWrappingTtlSeconds: null,
-      parameters: { allowed: null, denied: null, required: [] },
-      paginationLimit: null,
-    };
-  }
-  const rules = sources.map(({ rule }) => rule);
+  const denied = denying.length > 0;
+  const rules = denied ? [] : sources.map(({ rule }) => rule);
   return {
     pattern,
-    capabilities: new Set(rules.flatMap((rule) => rule.capabilities)),
-    sources,
+    capabilities: new Set(denied ? ["deny"] : rules.flatMap((rule) => rule.capabilities)),
+    sources: denied ? denying : sources,
     minWrappingTtlSeconds: smallest(rules.map((rule) => rule.minWrappingTtlSeconds)),
     maxWrappingTtlSeconds: smallest(rules.map((rule) => rule.maxWrappingTtlSeconds)),
     parameters: {
@@ -74,10 +73,135 @@ function smallest(limits: readonly (number | undefined)[]): number | null {
   return set.length === 0 ? null : set.reduce((a, b) => Math.min(a, b));
 }
 
-function joinParameters(lists: readonly (readonly ParameterRule[] | undefined)[]) {
+function joinParameters(lists: readonly (readonly ParameterRule[] | undefined)[]): ParameterLimits["allowed"] {
   const present = lists.filter((list) => list !== undefined);
-  if (present.length === 0) return null;
   const joined = new Map<string, readonly ParameterValue[]>();
   for (const list of present) addParameters(joined, list);
-  return joined;
+  return present.length === 0 ? null : joined;
+}
+
+interface Node {
+  readonly literals: Map<string, Node>;
+  wildcard: Node | null;
+  /** The grant of the rule without `*` that ends at this node. */
+  closed: Grant | null;
+  /** Grants of rules that end in `*`, by the prefix of the segment after this node. */
+  readonly open: Map<string, Grant>;
+  openIndex: PrefixIndex<Grant> | null;
+}
+
+/** A trie of the rules with `+` segments. A look-up visits only nodes that match the path so far. */
+class SegmentTrie {
+  readonly #root = emptyNode();
+  #isEmpty = true;
+
+  /** Adds a grant whose pattern is of kind `segments`. A pattern is added once. */
+  add(grant: Grant): void {
+    const segments = grant.pattern.text.split("/");
+    const begin = grant.pattern.open ? (segments.pop() ?? "") : null;
+    let node = this.#root;
+    for (const segment of segments) node = childOf(node, segment);
+    if (begin === null) node.closed = grant;
+    else node.open.set(begin, grant);
+    this.#isEmpty = false;
+  }
+
+  /**
+   * Calls `found` for rules that match `path`: every rule without `*`, and for each node the longest rule with `*`,
+   * which decides before the node's others. Uses an explicit stack, since a path may have very many segments.
+   */
+  match(path: string, found: (grant: Grant) => void): void {
+    if (this.#isEmpty) return;
+    const segments = path.split("/");
+    const pending = [{ node: this.#root, depth: 0 }];
+    for (let place = pending.pop(); place; place = pending.pop()) {
+      const { node, depth } = place;
+      const segment = segments[depth];
+      if (segment === undefined) {
+        if (node.closed !== null) found(node.closed);
+        continue;
+      }
+      if (node.open.size > 0) {
+        node.openIndex ??= new PrefixIndex(node.open);
+        const open = node.openIndex.longest(segment);
+        if (open !== undefined) found(open);
+      }
+      const literal = node.literals.get(segment);
+      if (literal) pending.push({ node: literal, depth: depth + 1 });
+      if (node.wildcard) pending.push({ node: node.wildcard, depth: depth + 1 });
+    }
+  }
+}
+
+function emptyNode(): Node {
+  return { literals: new Map(), wildcard: null, closed: null, open: new Map(), openIndex: null };
+}
+
+function childOf(node: Node, segment: string): Node {
+  const child = (segment === "+" ? node.wildcard : node.literals.get(segment)) ?? emptyNode();
+  if (segment === "+") node.wildcard = child;
+  else node.literals.set(segment, child);
+  return child;
+}
+
+/**
+ * Every grant of a set of policies, found by path. A look-up costs one probe of a map, one binary search and a walk
+ * along the `+` rules that match; rules that do not match cost nothing.
+ */
+export class RuleIndex {
+  readonly #exact = new Map<string, Grant>();
+  readonly #prefixes: PrefixIndex<Grant>;
+  readonly #segments = new SegmentTrie();
+  /** All grants, in no particular order. */
+  readonly grants: readonly Grant[];
+
+  constructor(rules: Iterable<SourcedRule>) {
+    const prefixes = new Map<string, Grant>();
+    const sourcesByPath = Map.groupBy(rules, ({ rule }) => rule.path);
+    this.grants = [...sourcesByPath].map(([path, sources]) => mergeRules(parsePattern(path), sources));
+    for (const grant of this.grants) {
+      const { kind, text } = grant.pattern;
+      if (kind === "exact") this.#exact.set(text, grant);
+      else if (kind === "prefix") prefixes.set(text, grant);
+      else this.#segments.add(grant);
+    }
+    this.#prefixes = new PrefixIndex(prefixes);
+  }
+
+  /**
+   * The one grant that decides about `path`, or undefined when no rule matches. An exact rule takes precedence over
+   * patterns. A listing (`listing`) also tries the path without its trailing slash, in each case after the path with
+   * the slash. So a listing of a folder does not evade a rule for the paths below the folder.
+   */
+  find(path: string, listing: boolean): Grant | undefined {
+    const bare = listing && path.endsWith("/") ? path.slice(0, -1) : null;
+    return (
+      this.#exact.get(path) ??
+      (bare === null ? undefined : this.#exact.get(bare)) ??
+      this.#findPattern(path) ??
+      (bare === null ? undefined : this.#findPattern(bare))
+    );
+  }
+
+  #findPattern(path: string): Grant | undefined {
+    let best = this.#prefixes.longest(path);
+    this.#segments.match(path, (grant) => {
+      if (!best || decidesBefore(grant.pattern, best.pattern)) best = grant;
+    });
+    return best;
+  }
+
+  /** True when anything is granted on the mount at `mountPath` (which ends in `/`), or by a rule for paths below it. */
+  grantsAnythingUnder(mountPath: string): boolean {
+    const onMount = this.find(mountPath, true);
+    if (onMount && grantsAnything(onMount)) return true;
+    return this.grants.some((grant) => grantsAnything(grant) && reachesUnder(grant.pattern, mountPath));
+  }
+}
+
+/** True when the rule is for the path of the mount without its slash, or for a path below the mount. */
+function reachesUnder(pattern: Pattern, mountPath: string): boolean {
+  const segments = pattern.text.split("/");
+  const mount = mountPath.split("/").slice(0, -1);
+  return mount.every((name, index) => segments[index] === "+" || segments[index] === name);
 }

@@ -1,4 +1,3 @@
-/** Maximum number of names of one kind in an answer. */
 const MAX_NAMES = 100;
 
 /** The objects of one kind, such as roles, groups or teams, that name a policy. */

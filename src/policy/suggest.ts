@@ -1,11 +1,9 @@
-import type { AccessRequest, Acl } from "./acl.ts";
+import { type AccessRequest, type Acl, decisiveStep, type Step } from "./acl.ts";
 import { evaluateAcl } from "./evaluate.ts";
 import type { Grant } from "./grant.ts";
 import type { ParameterMap, ParameterRefusal } from "./parameters.ts";
 import { parsePolicy } from "./parse.ts";
-import { parsePattern } from "./pattern.ts";
-import { CAPABILITIES, type Capability, type ParameterRule, type PathRule } from "./rule.ts";
-import { decisiveStep, type Step } from "./trace.ts";
+import { CAPABILITIES, type Capability, type ParameterRule, type PathRule, parsePattern } from "./rule.ts";
 
 /** Prints rules as a policy in HCL. HCL has no null: with one in the value of a parameter the text does not parse. */
 export function printRules(rules: readonly PathRule[]): string {

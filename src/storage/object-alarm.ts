@@ -10,7 +10,6 @@ const CLOSED_RETRY_MS = 30_000;
 
 const NEVER = Number.POSITIVE_INFINITY;
 
-/** The part of an object's storage that its alarm needs. */
 type AlarmStorage = Pick<DurableObjectStorage, "getAlarm" | "setAlarm" | "deleteAlarm">;
 
 /** True for an alarm that is overdue and will not run any more. Times in ms. */
@@ -108,7 +107,6 @@ export class ObjectAlarm {
     this.#open = open;
   }
 
-  /** Adds a duty. */
   add(name: string, duty: Duty): void {
     this.#duties.set(name, { duty, failures: 0, pausedUntil: 0 });
   }
@@ -147,7 +145,6 @@ export class ObjectAlarm {
     if (!this.#alarm.isSet && (await this.#opened())) await this.set();
   }
 
-  /** Runs the duties that are due. */
   async run(): Promise<void> {
     this.#alarm.clear();
     if (!(await this.#opened())) return;

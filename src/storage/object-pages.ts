@@ -39,7 +39,6 @@ export interface PagePosition {
   readonly mark: string;
 }
 
-/** Result of `readObjectPage`. */
 export interface PageRead {
   readonly page: ObjectPage;
   /** Approximate length of the page as JSON, in characters. */
@@ -152,7 +151,6 @@ function readTable(sql: SqlStorage, table: string, after: readonly PageValue[] |
   return { columns, rows, characters, last: null };
 }
 
-/** The columns of a table's key. */
 function keyOf(sql: SqlStorage, table: string): string[] {
   return columnOf(sql, "SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk", table);
 }

@@ -22,7 +22,6 @@ export type RenewSeal = (seal: Uint8Array<ArrayBuffer>) => void;
 /** Values of the columns of a primary key. */
 export type RowKey = readonly (string | number)[];
 
-/** Result of a check of some rows. */
 export interface CheckedRows {
   /** Number of rows that were sealed again under a newer term. */
   readonly sealed: number;
@@ -34,7 +33,6 @@ export interface CheckedRows {
 
 /** Result of a check of the next rows of a table. */
 export interface CheckedPage extends CheckedRows {
-  /** Number of checked rows. */
   readonly count: number;
   /** Key of the last row; null when there was none. */
   readonly last: RowKey | null;

@@ -12,7 +12,6 @@ export interface Migration {
   readonly readableFrom?: number;
 }
 
-/** Result of a statement. */
 export interface Cursor<Row> extends Iterable<Row> {
   toArray(): Row[];
   /** @throws unless there is exactly one row. */
@@ -76,7 +75,6 @@ export class Tables implements Sql {
     this.#exist = true;
   }
 
-  /** Runs one statement. */
   exec<Row extends Record<string, SqlStorageValue>>(
     query: string,
     ...values: readonly (SqlStorageValue | Uint8Array)[]

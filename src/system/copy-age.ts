@@ -9,7 +9,6 @@ const RENEWAL_MS = 500;
 /** Time (ms) after a failed or slow reading during which no request waits for the System object. */
 const TROUBLE_MS = 2_000;
 
-/** Age limits of a copy, in ms. */
 interface CopyLimits {
   /** POLICY_CACHE_SECONDS. */
   readonly maxAgeMs: number;

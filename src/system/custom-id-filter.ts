@@ -8,12 +8,9 @@ import { SystemStore } from "./part-versions.ts";
  * It is a scalable Bloom filter: when its last layer is full, another one is added, twice as large, up to a limit. A
  * layer consists of blocks. An id sets bits in one block of one layer, so that a change is small. An id takes 2 bytes:
  * 1,000,000 ids take 2 MB, with less than 1 % of false positives (a test measures it). Ids are never removed: a stale
- * bit costs one look-up.
+ * bit costs one look-up. A block is null until an id sets a bit in it.
  */
-export type CustomIdFilter = readonly FilterLayer[];
-
-/** The blocks of a layer; null where no id has set a bit yet. */
-export type FilterLayer = readonly (Uint8Array | null)[];
+export type CustomIdFilter = readonly (readonly (Uint8Array | null)[])[];
 
 /** The position of a block. */
 export interface BlockPlace {
@@ -43,11 +40,7 @@ export function blocksOf(layer: number): number {
   return Math.min(2 ** layer, MAX_BLOCKS);
 }
 
-/**
- * The layer that takes the next id.
- *
- * @param ids number of ids in each layer.
- */
+/** The layer that takes the next id. @param ids number of ids in each layer. */
 export function layerForNext(ids: readonly number[]): number {
   const last = Math.max(ids.length - 1, 0);
   const isFull = (ids[last] ?? 0) >= blocksOf(last) * BLOCK_IDS;
@@ -61,11 +54,7 @@ export function blockFor(layer: number, filterKey: Uint8Array): number {
 
 /** Adds the id with this keyed hash to its block. */
 export function addTo(block: Uint8Array, filterKey: Uint8Array): void {
-  const view = viewOf(filterKey);
-  for (let probe = 0; probe < PROBES; probe++) {
-    const bit = bitOf(view, probe);
-    block[bit >> 3] = (block[bit >> 3] ?? 0) | (1 << (bit & 7));
-  }
+  for (const bit of bitsOf(filterKey)) block[bit >> 3] = (block[bit >> 3] ?? 0) | (1 << (bit & 7));
 }
 
 /** Returns the filter after a change. `before` is not modified, as requests in flight use it. */
@@ -89,16 +78,12 @@ export function mayContain(filter: CustomIdFilter, filterKey: Uint8Array): boole
 
 /** True when a block may contain the id with this keyed hash. */
 export function isIn(block: Uint8Array, filterKey: Uint8Array): boolean {
-  const view = viewOf(filterKey);
-  for (let probe = 0; probe < PROBES; probe++) {
-    const bit = bitOf(view, probe);
-    if (((block[bit >> 3] ?? 0) & (1 << (bit & 7))) === 0) return false;
-  }
-  return true;
+  return bitsOf(filterKey).every((bit) => ((block[bit >> 3] ?? 0) & (1 << (bit & 7))) !== 0);
 }
 
-function bitOf(view: DataView, probe: number): number {
-  return view.getUint32(probe * 4) % (BLOCK_BYTES * 8);
+function bitsOf(filterKey: Uint8Array): number[] {
+  const view = viewOf(filterKey);
+  return Array.from({ length: PROBES }, (_, probe) => view.getUint32(probe * 4) % (BLOCK_BYTES * 8));
 }
 
 function viewOf(filterKey: Uint8Array): DataView {
@@ -110,12 +95,6 @@ export const CUSTOM_ID_TABLES = `
   CREATE TABLE custom_id_blocks (layer INTEGER NOT NULL, block INTEGER NOT NULL, bits BLOB NOT NULL, PRIMARY KEY (layer, block));
 `;
 
-interface BlockRow extends Record<string, SqlStorageValue> {
-  layer: number;
-  block: number;
-  bits: ArrayBuffer;
-}
-
 /** Reads and writes the filter of custom token ids. */
 export class CustomIdStore extends SystemStore {
   readonly #journal = new FilterJournal();
@@ -124,7 +103,8 @@ export class CustomIdStore extends SystemStore {
   changeSince(known: number | null): FilterChange {
     const places = known === null ? null : this.#journal.since(known);
     if (places === null) {
-      const rows = this.sql.exec<BlockRow>("SELECT layer, block, bits FROM custom_id_blocks").toArray();
+      const query = "SELECT layer, block, bits FROM custom_id_blocks";
+      const rows = this.sql.exec<{ layer: number; block: number; bits: ArrayBuffer }>(query).toArray();
       return { isWhole: true, blocks: rows.map((row) => ({ ...row, bits: new Uint8Array(row.bits) })) };
     }
     const blocks = places.flatMap(({ layer, block }) => {

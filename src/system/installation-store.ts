@@ -24,7 +24,6 @@ export class InstallationStore extends SystemStore {
     this.sql.exec("INSERT INTO installation (id, cluster_id, longest_ttl) VALUES (1, ?, 0)", crypto.randomUUID());
   }
 
-  /** The id of the installation, and its wrapped key ring. */
   keys() {
     const { cluster_id: clusterId, sealed_key_ring: sealedKeyRing } = this.#row();
     return { clusterId, sealedKeyRing };
@@ -35,13 +34,11 @@ export class InstallationStore extends SystemStore {
     return this.#row().sealed_key_ring;
   }
 
-  /** Stores the wrapped key ring. */
   writeKeyRing(sealed: string): void {
     this.sql.exec("UPDATE installation SET sealed_key_ring = ?", sealed);
     this.changed("keys");
   }
 
-  /** Replaces the wrapped key ring `from` by `to`. False, with nothing written, when the stored one is not `from`. */
   replaceKeyRing(from: string, to: string): boolean {
     if (this.sealedKeyRing !== from) return false;
     this.writeKeyRing(to);
@@ -91,21 +88,15 @@ const ATTEMPT_MS = 3_600_000;
 /** Maximum number of tries of a nonce and key per attempt. */
 export const MAX_KEY_TRIES = 5;
 
-interface Row extends Record<string, SqlStorageValue> {
-  nonce: string;
-  otp: ArrayBuffer;
-  tries: number;
-}
+type Row = { nonce: string; otp: ArrayBuffer; tries: number };
 
-/** Reads and writes the open attempt to generate a root token, of which there is at most one. */
+/** The open attempt to generate a root token, of which there is at most one. Each `now` is the current time in ms. */
 export class RootGenerationStore extends SystemStore {
-  /** The attempt that is open at `now` (ms), or null. */
   read(now: number): RootGeneration | null {
     const row = this.#row(now);
     return row && row.tries < MAX_KEY_TRIES ? { nonce: row.nonce, sealedOtp: new Uint8Array(row.otp) } : null;
   }
 
-  /** Opens an attempt at `now` (ms). False when one is open. */
   begin({ nonce, sealedOtp }: RootGeneration, now: number): boolean {
     if (this.read(now)) return false;
     const statement =
@@ -114,7 +105,7 @@ export class RootGenerationStore extends SystemStore {
     return true;
   }
 
-  /** Counts a try before it is checked: concurrent tries can't exceed the limit. null: none is open at `now` (ms). */
+  /** Counts a try before it is checked: concurrent tries can't exceed the limit. */
   try(now: number): TriedGeneration | null {
     const attempt = this.read(now);
     if (!attempt) return null;
@@ -122,14 +113,13 @@ export class RootGenerationStore extends SystemStore {
     return { ...attempt, left: MAX_KEY_TRIES - tries };
   }
 
-  /** Closes the attempt with this nonce. False when it is not open at `now` (ms): one of two concurrent calls wins. */
+  /** Closes the attempt with this nonce. Of two concurrent calls only one gets true. */
   close(nonce: string, now: number): boolean {
     if (this.#row(now)?.nonce !== nonce) return false;
     this.cancel();
     return true;
   }
 
-  /** Closes the open attempt, if there is one. Safe to repeat. */
   cancel(): void {
     this.sql.exec("DELETE FROM root_generation");
   }
@@ -158,17 +148,14 @@ export class RestoreStore extends SystemStore {
     return columnOf<string>(this.#tables, "SELECT run FROM restores WHERE finished_at IS NULL")[0] ?? null;
   }
 
-  /** True when the restore of this run has ended. */
   hasFinished(run: string): boolean {
     return columnOf(this.#tables, "SELECT 1 FROM restores WHERE run = ? AND finished_at IS NOT NULL", run).length > 0;
   }
 
-  /** Records the begin of a restore. */
   begin(run: string): void {
     this.#tables.exec("INSERT INTO restores (one, run) VALUES (1, ?)", run);
   }
 
-  /** Records the end of the restore at `now` (ms). */
   finish(now: number): void {
     this.#tables.exec("UPDATE restores SET finished_at = ?", now);
     this.changed("keys");

@@ -2,7 +2,6 @@ import { currentTime, isWithin } from "../base/clock.ts";
 import { GenerationalCache } from "../base/generational-cache.ts";
 import { err, type Failure, ok, type Result } from "../base/result.ts";
 import { importKeys, type Keys, sealedWithVersion, sealKeyRing } from "../crypto/key-ring.ts";
-import type { Acl } from "../policy/acl.ts";
 import { QuotaTable } from "../quota/quota-table.ts";
 import type { TakesPages } from "../storage/stored-object.ts";
 import { CopySource, copyLimits, useOfCopy } from "./copy-age.ts";
@@ -13,7 +12,7 @@ import { noteListOpenings } from "./list-openings.ts";
 import type { Mount } from "./mount.ts";
 import { openKeyRing } from "./open-ring.ts";
 import type { PartVersions } from "./part-versions.ts";
-import { type PolicyEntity, PolicySet } from "./policy-set.ts";
+import { PolicySet } from "./policy-store.ts";
 import { systemOf } from "./system.ts";
 import type { SystemSnapshot } from "./system-stores.ts";
 import { indexWatermarks, type Watermarks } from "./watermarks.ts";
@@ -36,6 +35,7 @@ export class Installation {
   readonly sealKeyVersion: number;
   /** The mounts that serve requests, by path. */
   readonly mounts: readonly Mount[];
+  readonly policies: PolicySet;
   readonly customIdFilter: CustomIdFilter;
   readonly quotas: QuotaTable;
   /** The watermarks, each of which ends many tokens at once. */
@@ -47,7 +47,6 @@ export class Installation {
   /** Hashes of texts that recur in fields, for the audit log. */
   readonly fieldHashes: GenerationalCache<string, string>;
   readonly #mountsByPath: ReadonlyMap<string, Mount>;
-  readonly #policies: PolicySet;
 
   /**
    * @param opened the keys of the snapshot; null when the snapshot has none.
@@ -73,12 +72,7 @@ export class Installation {
       ? indexWatermarks(parts.watermarks.list, parts.watermarks.newest)
       : kept(before).watermarks;
     this.listOpenings = parts.lists?.openings ?? kept(before).listOpenings;
-    this.#policies = parts.policies ? new PolicySet(parts.policies) : kept(before).#policies;
-  }
-
-  /** True when a policy of this name exists at `now` (ms), built-in or written. */
-  hasPolicy(name: string, now: number): boolean {
-    return this.#policies.has(name, now);
+    this.policies = parts.policies ? new PolicySet(parts.policies) : kept(before).policies;
   }
 
   /** The mount at `path` (with a slash at the end), if any. */
@@ -96,14 +90,8 @@ export class Installation {
     }
     return found;
   }
-
-  /** The rules of a set of policies for one caller, see `PolicySet.aclFor`. */
-  aclFor(names: readonly string[], entity: PolicyEntity | null, now: number): Acl {
-    return this.#policies.aclFor(names, entity, now);
-  }
 }
 
-/** The fields of an installation that follow from its keys. */
 function withKeys({ clusterId, restoring, sealedKeyRing }: NonNullable<SystemSnapshot["parts"]["keys"]>, keys: Keys) {
   return {
     keys,

@@ -1,6 +1,14 @@
 import { err, invalid, ok, type Result, unavailable } from "../base/result.ts";
-import { type KeyRing, type Keys, newestTerm, sealKeyRing, withNewTerm } from "../crypto/key-ring.ts";
-import { type AgedTerm, agedTerms, withoutTerms } from "../crypto/key-terms.ts";
+import {
+  type AgedTerm,
+  agedTerms,
+  type KeyRing,
+  type Keys,
+  newestTerm,
+  sealKeyRing,
+  withNewTerm,
+  withoutTerms,
+} from "../crypto/key-ring.ts";
 import { changeDelayMs, maxCopyAgeMs } from "./copy-age.ts";
 import type { SystemEnv } from "./env.ts";
 import { openKeyRing } from "./open-ring.ts";

@@ -38,24 +38,15 @@ export const LIST_OPENING_MIGRATIONS: readonly Migration[] = [
   },
 ];
 
-interface OpeningRow extends Record<string, SqlStorageValue> {
-  generation: number;
-  opens_at: number;
-}
+type OpeningRow = { generation: number; opens_at: number };
 
-const OPENINGS: TableShape = {
-  table: "list_openings",
-  kind: "list opening",
-  key: ["generation"],
-  sealed: ["opens_at"],
-};
+const SHAPE: TableShape = { table: "list_openings", kind: "list opening", key: ["generation"], sealed: ["opens_at"] };
 
-/** Opening times of the generations after the first one. A row never changes: it decides where tokens are listed. */
+/** Opening times (ms) of the generations after the first one. A row never changes: it decides where tokens are listed. */
 export class ListOpeningStore extends SystemStore {
   readonly #tables = new Tables(this.sql, LIST_OPENING_MIGRATIONS, "list_openings");
-  readonly #sealed = new SealedTable<OpeningRow>(this.#tables, this.seals, OPENINGS);
+  readonly #sealed = new SealedTable<OpeningRow>(this.#tables, this.seals, SHAPE);
 
-  /** The opening times (ms), in the order of generations. */
   all(): number[] {
     return this.#sealed.list("ORDER BY generation").map(({ opens_at }) => opens_at);
   }

@@ -3,36 +3,36 @@ import { SealedTable, type TableShape } from "../storage/sealed-table.ts";
 import { storedJson } from "../storage/tables.ts";
 import type { EndRequest } from "./end-request.ts";
 import type { InstallationStore } from "./installation-store.ts";
-import { type Mount, SYSTEM_TTL_SECONDS } from "./mount.ts";
-import { type MountChange, moveMount, newMountProblem, tuneMount } from "./mount-rules.ts";
+import {
+  type Mount,
+  type MountChange,
+  type MountMove,
+  moveMount,
+  newMountProblem,
+  SYSTEM_TTL_SECONDS,
+  tuneMount,
+} from "./mount.ts";
 import { SystemStore, type SystemTables } from "./part-versions.ts";
 import type { QuotaStore } from "./quota-store.ts";
-import type { WatermarkStore } from "./watermark-store.ts";
-import { pathScope } from "./watermarks.ts";
+import { pathScope, type WatermarkStore } from "./watermarks.ts";
 
 export const MOUNT_TABLE = `
   CREATE TABLE mounts (path TEXT PRIMARY KEY, mount TEXT NOT NULL, seal BLOB) WITHOUT ROWID;
 `;
 
-interface MountRow extends Record<string, SqlStorageValue> {
-  path: string;
-  mount: string;
-}
+type MountRow = { path: string; mount: string };
 
 const SHAPE: TableShape = { table: "mounts", kind: "mount", key: ["path"], sealed: ["mount"] };
 
 /** A request to move a mount to another path. */
-export interface MoveRequest {
-  readonly id: string;
+export interface MoveRequest extends MountMove {
   /** Issuer id of the mount at `from`. A mount with another id, which took its place meanwhile, is not moved. */
   readonly issuer: string;
-  readonly from: string;
-  readonly to: string;
   /** The caller and the request, which are stored with the watermark. */
   readonly asked: EndRequest;
 }
 
-/** Auth mounts, with the quotas of their paths and the end of their tokens. A tampered mount counts as absent. */
+/** Auth mounts by path, with the quotas of their paths and the end of their tokens. A tampered mount counts as absent. */
 export class MountStore extends SystemStore {
   readonly #sealed = new SealedTable<MountRow>(this.sql, this.seals, SHAPE);
   readonly #installation: InstallationStore;
@@ -46,17 +46,14 @@ export class MountStore extends SystemStore {
     this.#watermarks = watermarks;
   }
 
-  /** All mounts, by path. */
   all(): Mount[] {
     return this.#sealed.list("ORDER BY path").map(({ mount }) => storedJson<Mount>(mount));
   }
 
-  /** The mount at `path`, or null. */
   at(path: string): Mount | null {
     return this.all().find((mount) => mount.path === path) ?? null;
   }
 
-  /** The mount whose last move has the id `id`, or null. */
   ofMove(id: string): Mount | null {
     return this.all().find(({ move }) => move?.id === id) ?? null;
   }
@@ -66,7 +63,6 @@ export class MountStore extends SystemStore {
     return Math.max(this.#installation.longestTtl, this.#longestNow());
   }
 
-  /** Adds a mount, unless its path is in use or invalid. */
   enable(mount: Mount): Result<null> {
     const problem = newMountProblem(mount.path, this.all());
     if (problem) return refuse(problem);
@@ -74,7 +70,6 @@ export class MountStore extends SystemStore {
     return ok(null);
   }
 
-  /** Changes the settings of the mount at `path`. */
   tune(path: string, change: MountChange): Result<null> {
     const mount = this.at(path);
     if (!mount) return err(noMountAt(path));
@@ -90,7 +85,6 @@ export class MountStore extends SystemStore {
     if (mount && state > (mount.methodState ?? 0)) this.put({ ...mount, methodState: state });
   }
 
-  /** Removes a mount and ends all tokens that it issued, see `System.disableMount`. */
   disable(path: string, uuid: string, asked: EndRequest, now: number): Result<number> {
     const done = this.#watermarks.numberOf(uuid);
     if (done !== null) return ok(done);
@@ -102,7 +96,6 @@ export class MountStore extends SystemStore {
     return added;
   }
 
-  /** Moves a mount and ends all tokens that it issued at the old path, see `System.moveMount`. */
   move({ id, issuer, from, to, asked }: MoveRequest, now: number): Result<number> {
     const done = this.#watermarks.numberOf(id);
     if (done !== null) return ok(done);
@@ -116,7 +109,6 @@ export class MountStore extends SystemStore {
     return added;
   }
 
-  /** Writes a mount at its path, and replaces the one that is there. */
   put(mount: Mount): void {
     this.#sealed.put({ path: mount.path, mount: JSON.stringify(mount) });
     this.#installation.noteTtl(this.#longestNow());

@@ -11,7 +11,6 @@ import type { RowKeys } from "../crypto/row-keys.ts";
 import type { SystemEnv } from "./env.ts";
 import type { InstallationStore } from "./installation-store.ts";
 
-/** An unwrapped key ring. */
 interface OpenRing {
   readonly ring: KeyRing;
   /** The current seal key, which wraps the ring when it is stored again. */

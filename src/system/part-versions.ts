@@ -36,9 +36,11 @@ export class PartVersionStore {
     return this.#versions;
   }
 
-  /** Assigns a new random version to a part, in the transaction that changes it. */
-  change(part: PartName): void {
-    this.#versions = { ...this.now, [part]: this.#renew(part) };
+  /** Gives `part` a new random version, in the transaction that changes it. Returns the previous version. */
+  change(part: PartName): number {
+    const before = this.now;
+    this.#versions = { ...before, [part]: this.#renew(part) };
+    return before[part];
   }
 
   #read(): PartVersions {
@@ -75,18 +77,12 @@ export interface SystemTables {
 export abstract class SystemStore {
   protected readonly sql: SqlStorage;
   protected readonly seals: RowSeals;
-  readonly #versions: PartVersionStore;
+  /** See `PartVersionStore.change`. */
+  protected readonly changed: (part: PartName) => number;
 
   constructor({ sql, seals, versions }: SystemTables) {
     this.sql = sql;
     this.seals = seals;
-    this.#versions = versions;
-  }
-
-  /** Gives `part` a new version, in the transaction that changes it. Returns the previous version. */
-  protected changed(part: PartName): number {
-    const before = this.#versions.now[part];
-    this.#versions.change(part);
-    return before;
+    this.changed = (part) => versions.change(part);
   }
 }

@@ -1,7 +1,14 @@
+import { GenerationalCache } from "../base/generational-cache.ts";
 import { ok, type Result, refuse } from "../base/result.ts";
+import { type Acl, compileAcl } from "../policy/acl.ts";
+import { RESPONSE_WRAPPING_POLICY, RESPONSE_WRAPPING_POLICY_TEXT } from "../policy/builtin.ts";
+import { ROOT_POLICY } from "../policy/name.ts";
+import { builtinRules } from "../policy/parse.ts";
+import type { NamedPolicy, PathRule } from "../policy/rule.ts";
+import { type TemplateContext, usesClock, usesTemplates } from "../policy/template.ts";
 import { checkAndSetProblem } from "../policy/write.ts";
 import { SealedTable, type TableShape } from "../storage/sealed-table.ts";
-import { columnOf } from "../storage/tables.ts";
+import { columnOf, storedJson } from "../storage/tables.ts";
 import { SystemStore } from "./part-versions.ts";
 
 export const POLICY_TABLE = `
@@ -19,7 +26,6 @@ export const POLICY_TABLE = `
   ) WITHOUT ROWID;
 `;
 
-/** Settings of a policy. */
 interface PolicySettings {
   /** ms; null: never. After this moment the policy counts as absent. */
   readonly expiresAt: number | null;
@@ -31,10 +37,16 @@ interface PolicySettings {
   readonly allowWildcards: boolean;
 }
 
-/** A policy as the operator wrote it. */
-export interface StoredPolicy extends PolicySettings {
-  readonly name: string;
+/** The text of a policy and its parsed rules. */
+export interface PolicyText {
   readonly text: string;
+  /** JSON of a list of `PathRule`. */
+  readonly rulesJson: string;
+}
+
+/** A policy as the operator wrote it. */
+export interface StoredPolicy extends PolicySettings, Pick<PolicyText, "text"> {
+  readonly name: string;
   /** Number of writes of this name, from 1. */
   readonly version: number;
   /** ms. */
@@ -42,16 +54,8 @@ export interface StoredPolicy extends PolicySettings {
 }
 
 /** A policy as isolates use it. Its text is parsed once, when the policy is written. */
-export interface PolicyRules extends PolicySettings {
+interface PolicyRules extends PolicySettings, Pick<PolicyText, "rulesJson"> {
   readonly name: string;
-  /** JSON of a list of `PathRule`. */
-  readonly rulesJson: string;
-}
-
-/** The text of a policy and its parsed rules as JSON. */
-export interface PolicyText {
-  readonly text: string;
-  readonly rulesJson: string;
 }
 
 /** A write that creates or replaces a policy. */
@@ -93,7 +97,7 @@ const SHAPE: TableShape = {
 const ALIVE = "(expires_at IS NULL OR expires_at >= ?)";
 
 /** The policies for isolates. */
-export interface PoliciesForIsolates {
+interface PoliciesForIsolates {
   readonly policies: readonly PolicyRules[];
   /** Names of policies that were tampered with. A token with one is granted nothing: its rules may have denied. */
   readonly tampered: readonly string[];
@@ -103,13 +107,11 @@ export interface PoliciesForIsolates {
 export class PolicyStore extends SystemStore {
   readonly #sealed = new SealedTable<PolicyColumns>(this.sql, this.seals, SHAPE);
 
-  /** The policy `name` at `now`, or null. */
   read(name: string, now: number): StoredPolicy | null {
     const row = this.#find(name, now);
     return row && storedPolicy(row);
   }
 
-  /** Names at `now`, sorted. */
   names(now: number): string[] {
     return columnOf(this.sql, `SELECT name FROM policies WHERE ${ALIVE} ORDER BY name`, now);
   }
@@ -165,11 +167,8 @@ export class PolicyStore extends SystemStore {
 
   #put(name: string, write: PolicyWrite, now: number): Result<null> {
     this.sql.exec("DELETE FROM policies WHERE expires_at < ?", now);
-    const [others = 0] = columnOf<number>(
-      this.sql,
-      "SELECT COALESCE(SUM(LENGTH(rules)), 0) FROM policies WHERE name <> ?",
-      name,
-    );
+    const lengthOfOthers = "SELECT COALESCE(SUM(LENGTH(rules)), 0) FROM policies WHERE name <> ?";
+    const [others = 0] = columnOf<number>(this.sql, lengthOfOthers, name);
     if (others + write.content.rulesJson.length > MAX_RULES_LENGTH) {
       return refuse("the policies of this installation would be too large; delete or shorten some");
     }
@@ -202,3 +201,88 @@ function settingsOfRow(row: PolicyColumns): PolicySettings {
     allowWildcards: row.allow_wildcards === 1,
   };
 }
+
+/** Size of one generation of the cache of compiled sets of policies, in rules. The names of a set count as well. */
+const MAX_COMPILED_RULES = 2 ** 16;
+/** This many characters of names count as one rule: a token's names of absent policies may have 250,000 characters. */
+const CHARACTERS_OF_RULE = 64;
+
+/** The entity of a caller, as far as templates in policies read it. */
+export interface PolicyEntity extends Required<Pick<TemplateContext, "entity" | "groups">> {
+  /** Differs after every change of the entity. */
+  readonly revision: string;
+}
+
+/** The policies of an installation, with a cache of the sets that were compiled from them. */
+export class PolicySet {
+  readonly #policies: ReadonlyMap<string, KnownPolicy>;
+  readonly #tampered: ReadonlySet<string>;
+  readonly #acls = new GenerationalCache<string, Acl>(MAX_COMPILED_RULES);
+  /** Compiled sets that are valid for every caller, by a cached token's list of names. Such a list never changes. */
+  readonly #common = new WeakMap<readonly string[], Acl>();
+
+  constructor({ policies, tampered }: PoliciesForIsolates) {
+    this.#tampered = new Set(tampered);
+    const known = [...policies.map(policyWithRules), ...BUILT_IN];
+    this.#policies = new Map(known.map((policy) => [policy.name, policy]));
+  }
+
+  /** True when a policy of this name exists at `now` (ms), built-in or written. */
+  has(name: string, now: number): boolean {
+    const policy = this.#policies.get(name);
+    return policy !== undefined && (policy.expiresAt === null || now <= policy.expiresAt);
+  }
+
+  /**
+   * Returns the rules of a set of policies for one caller. Unknown names grant nothing. The set is compiled once for
+   * all callers. A set with templates is compiled once for each revision of an entity.
+   *
+   * @param entity null for a caller without one.
+   * @param now ms.
+   */
+  aclFor(names: readonly string[], entity: PolicyEntity | null, now: number): Acl {
+    const common = this.#common.get(names);
+    if (common) return common;
+    // If only the policy that was tampered with were left out, the others would grant what it denied.
+    if (names.some((name) => this.#tampered.has(name))) return compileAcl([], { now });
+    const policies = names.flatMap((name) => this.#policies.get(name) ?? []);
+    const personal = entity !== null && policies.some(({ templated }) => templated);
+    // As JSON: a name that holds a separator must not become two names.
+    const key = JSON.stringify(personal ? [names, entity.entity.id, entity.revision] : [names]);
+    const cached = this.#acls.get(key);
+    const context = personal ? { now, entity: entity.entity, groups: entity.groups } : { now };
+    const acl = cached ?? compileAcl(policies, context);
+    if (policies.some(({ timed }) => timed)) return acl;
+    if (!policies.some(({ templated }) => templated)) this.#common.set(names, acl);
+    if (!cached) {
+      const ofNames = Math.ceil(key.length / CHARACTERS_OF_RULE);
+      const size = policies.reduce((rules, policy) => rules + policy.rules.length, ofNames);
+      this.#acls.set(key, acl, size);
+    }
+    return acl;
+  }
+}
+
+/** A policy with the properties that decide for whom and how long its compiled rules are valid. */
+interface KnownPolicy extends NamedPolicy {
+  /** True when its rules contain templates, so that they may differ by entity. */
+  readonly templated: boolean;
+  /** True when a template of its rules reads the time. */
+  readonly timed: boolean;
+  /** ms; null: never. */
+  readonly expiresAt: number | null;
+}
+
+/** Reads the rules of a stored policy. No rule outlives the expiry of the policy. */
+function policyWithRules({ name, rulesJson, expiresAt, allowSlashes, allowWildcards }: PolicyRules): KnownPolicy {
+  const stored = storedJson<PathRule[]>(rulesJson);
+  const until = (rule: PathRule, end: number) => ({ ...rule, expiresAt: Math.min(rule.expiresAt ?? end, end) });
+  const rules = expiresAt === null ? stored : stored.map((rule) => until(rule, expiresAt));
+  const templated = usesTemplates(rules);
+  return { name, rules, allowSlashes, allowWildcards, expiresAt, templated, timed: templated && usesClock(rules) };
+}
+
+const BUILT_IN: readonly KnownPolicy[] = [
+  { name: RESPONSE_WRAPPING_POLICY, rules: builtinRules(RESPONSE_WRAPPING_POLICY_TEXT) },
+  { name: ROOT_POLICY, rules: [] },
+].map((policy) => ({ ...policy, templated: false, timed: false, expiresAt: null }));

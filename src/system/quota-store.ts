@@ -17,15 +17,9 @@ export const QUOTA_TABLES = `
   CREATE TABLE quota_config (id INTEGER PRIMARY KEY CHECK (id = 1), config TEXT NOT NULL, seal BLOB);
 `;
 
-interface QuotaRow extends Record<string, SqlStorageValue> {
-  name: string;
-  quota: string;
-}
+type QuotaRow = { name: string; quota: string };
 
-interface ConfigRow extends Record<string, SqlStorageValue> {
-  id: number;
-  config: string;
-}
+type ConfigRow = { id: number; config: string };
 
 const QUOTAS: TableShape = { table: "rate_limit_quotas", kind: "rate limit quota", key: ["name"], sealed: ["quota"] };
 const CONFIG: TableShape = { table: "quota_config", kind: "quota setting", key: ["id"], sealed: ["config"] };
@@ -35,12 +29,10 @@ export class QuotaStore extends SystemStore {
   readonly #sealed = new SealedTable<QuotaRow>(this.sql, this.seals, QUOTAS);
   readonly #sealedConfig = new SealedTable<ConfigRow>(this.sql, this.seals, CONFIG);
 
-  /** All quotas, sorted by name. */
   all(): RateLimitQuota[] {
     return this.#sealed.list("ORDER BY name").map(({ quota }) => storedJson<RateLimitQuota>(quota));
   }
 
-  /** Creates or replaces a quota. A refusal (400) when it is not valid. */
   write(write: QuotaWrite, places: readonly QuotaPlace[]): Result<null> {
     const others = this.all().filter(({ name }) => name !== write.name);
     const [revision = 0] = columnOf<number>(this.sql, `SELECT ${RANDOM_REVISION}`);
@@ -50,7 +42,6 @@ export class QuotaStore extends SystemStore {
     return ok(null);
   }
 
-  /** Deletes the quota `name`. Safe to repeat. */
   delete(name: string): void {
     this.#sealed.delete(name);
     this.changed("quotas");
@@ -66,13 +57,11 @@ export class QuotaStore extends SystemStore {
     for (const quota of this.all()) if (quota.mountPath === from) this.#put({ ...quota, mountPath: to });
   }
 
-  /** The configuration, or the default. */
   config(): QuotaConfig {
     const row = this.#sealedConfig.find(1);
     return row ? storedJson<QuotaConfig>(row.config) : DEFAULT_QUOTA_CONFIG;
   }
 
-  /** Replaces the configuration. A refusal (400) when it is not valid. */
   configure(config: QuotaConfig): Result<null> {
     const checked = checkQuotaConfig(config);
     if (!checked.ok) return refuse(checked.error);

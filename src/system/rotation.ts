@@ -65,12 +65,7 @@ export const ROTATION_TABLES = `
   CREATE TABLE key_usage (term INTEGER PRIMARY KEY, encryptions INTEGER NOT NULL);
 `;
 
-interface SettingsRow extends Record<string, SqlStorageValue> {
-  id: number;
-  enabled: number;
-  max_operations: number;
-  interval: number;
-}
+type SettingsRow = { id: number; enabled: number; max_operations: number; interval: number };
 
 const SETTINGS: TableShape = {
   table: "key_rotation",
@@ -87,7 +82,6 @@ const SETTINGS: TableShape = {
 export class RotationStore extends SystemStore {
   readonly #sealed = new SealedTable<SettingsRow>(this.sql, this.seals, SETTINGS);
 
-  /** The settings, or the defaults when there are none. */
   #settings(): RotationSettings {
     const row = this.#sealed.find(1);
     return row
@@ -95,7 +89,6 @@ export class RotationStore extends SystemStore {
       : DEFAULT_ROTATION;
   }
 
-  /** Changes the settings. A 400 for settings out of bounds. */
   configure(change: RotationChange): Result<null> {
     const changed = changeRotation(this.#settings(), change);
     if (!changed.ok) return refuse(changed.error);
@@ -104,13 +97,11 @@ export class RotationStore extends SystemStore {
     return ok(null);
   }
 
-  /** The settings, and the reported number of encryptions under the data key of `term`. */
   useOf(term: number): KeyUse {
     const query = "SELECT encryptions FROM key_usage WHERE term = ?";
     return { settings: this.#settings(), encryptions: columnOf<number>(this.sql, query, term)[0] ?? 0 };
   }
 
-  /** Adds `count` to the encryptions of `term`. */
   addEncryptions(term: number, count: number): void {
     const statement = `INSERT INTO key_usage (term, encryptions) VALUES (?, ?)
       ON CONFLICT (term) DO UPDATE SET encryptions = encryptions + excluded.encryptions`;

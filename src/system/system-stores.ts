@@ -14,7 +14,7 @@ import {
   RootGenerationStore,
 } from "./installation-store.ts";
 import { ListOpeningStore } from "./list-openings.ts";
-import { tokenMount } from "./mount.ts";
+import { DEFAULT_MOUNT_CONFIG, newMount } from "./mount.ts";
 import { MOUNT_TABLE, MountStore } from "./mount-store.ts";
 import {
   changedParts,
@@ -26,7 +26,7 @@ import {
 import { POLICY_TABLE, PolicyStore } from "./policy-store.ts";
 import { QUOTA_TABLES, QuotaStore } from "./quota-store.ts";
 import { ROTATION_TABLES, RotationStore } from "./rotation.ts";
-import { WATERMARK_TABLE, WatermarkStore } from "./watermark-store.ts";
+import { WATERMARK_TABLE, WatermarkStore } from "./watermarks.ts";
 
 /** The schema of the System object. Each store declares its own tables. */
 export const SYSTEM_MIGRATIONS: readonly Migration[] = [
@@ -81,7 +81,8 @@ export function fillNewInstallation({ installation, policies, mounts }: SystemSt
     { content, expiresAt: null, casRequired: false, allowSlashes: false, allowWildcards: false, cas: null },
     currentTime(),
   );
-  mounts.put(tokenMount());
+  const description = "token based credentials";
+  mounts.put(newMount({ path: "token/", type: "token", description, config: DEFAULT_MOUNT_CONFIG }));
 }
 
 /** An update of an isolate's copy: the parts whose version differs from that of the copy. */
@@ -99,13 +100,15 @@ export interface SystemSnapshot {
  */
 export function readSnapshot(stores: SystemStores, known: PartVersions | null, opened: boolean): SystemSnapshot | null {
   const versions = stores.versions.now;
-  if (!opened)
-    return { versions: { ...versions, ...known, keys: versions.keys }, parts: readParts(stores, KEYS, known) };
+  if (!opened) {
+    return {
+      versions: { ...versions, ...known, keys: versions.keys },
+      parts: readParts(stores, new Set(["keys"]), known),
+    };
+  }
   const changed = changedParts(known, versions);
   return changed.size === 0 ? null : { versions, parts: readParts(stores, changed, known) };
 }
-
-const KEYS: ReadonlySet<PartName> = new Set(["keys"]);
 
 function readParts(stores: SystemStores, changed: ReadonlySet<PartName>, known: PartVersions | null) {
   const { installation, restore, policies, mounts, customIds, quotas, watermarks, listOpenings } = stores;

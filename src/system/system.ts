@@ -8,14 +8,12 @@ import { listOpeningLeadMs } from "./copy-age.ts";
 import type { EndRequest } from "./end-request.ts";
 import type { SystemEnv } from "./env.ts";
 import type { RootGeneration, TriedGeneration } from "./installation-store.ts";
-import type { Mount } from "./mount.ts";
-import { type MountChange, placesOfQuotas } from "./mount-rules.ts";
+import { type Mount, type MountChange, placesOfQuotas } from "./mount.ts";
 import type { MoveRequest } from "./mount-store.ts";
-import { SystemKeys } from "./open-ring.ts";
+import { openKeyRing, SystemKeys } from "./open-ring.ts";
 import { changedParts, type PartVersions } from "./part-versions.ts";
 import type { PolicyPatch, PolicyWrite, StoredPolicy } from "./policy-store.ts";
 import type { KeyUse, RotationChange } from "./rotation.ts";
-import { type EndsOfRestore, Setup } from "./setup.ts";
 import {
   fillNewInstallation,
   readSnapshot,
@@ -24,22 +22,37 @@ import {
   type SystemStores,
   systemStores,
 } from "./system-stores.ts";
-import type { StoredWatermark, WatermarkRequest } from "./watermark-store.ts";
-import type { WatermarkScope } from "./watermarks.ts";
+import {
+  pathScope,
+  type StoredWatermark,
+  sinceScope,
+  type WatermarkRequest,
+  type WatermarkScope,
+} from "./watermarks.ts";
+
+/** The tokens that are ended when a restore finishes. Times in ms. */
+export interface EndsOfRestore {
+  /** Ends everything issued at this time or later, including root tokens and tokens of teams; null: nothing. */
+  readonly issuedSince: number | null;
+  /** Ends what was issued before this time, except root tokens; "now": before the end of the restore; null: nothing. */
+  readonly issuedBefore: number | "now" | null;
+}
 
 /**
  * The one System object of an installation: its key ring, policies and mounts. Each `now` is the current time in ms.
  */
 export class System extends StoredObject<SystemEnv> {
   /** Only a new installation takes pages of a backup, whose rows replace its own. */
-  protected override readonly takesPages = async () => this.#setup.takesPages();
+  protected override readonly takesPages = async () => {
+    if (this.#stores.restore.running === null) throw new Error("the installation is not being restored");
+    return "new" as const;
+  };
   readonly #stores: SystemStores = systemStores(
     this.ctx.storage.sql,
     new RowSeals(this.origin.id, () => this.#keys.rowKeys),
     this.env,
   );
   readonly #keys = new SystemKeys(this.env, this.#stores.installation);
-  readonly #setup = new Setup(this.env, this.#stores, this.#keys);
 
   constructor(ctx: DurableObjectState, env: SystemEnv) {
     super(ctx, env);
@@ -63,19 +76,56 @@ export class System extends StoredObject<SystemEnv> {
     return readSnapshot(this.#stores, known, await this.#keys.open());
   }
 
-  /** Stores the wrapped key ring of a new installation. False when there is one already; then nothing changes. */
+  /**
+   * Stores the wrapped key ring of a new installation. False, with nothing changed, when there is a key ring already or
+   * the seal key does not open this one.
+   */
   initialize(sealedKeyRing: string): Promise<boolean> {
-    return this.#setup.begin(sealedKeyRing, null);
+    return this.#setUp(sealedKeyRing, null);
   }
 
-  /** Begins to restore a new installation from the backup of a run. See `Setup.begin`. */
+  /**
+   * Begins to restore a new installation from the backup of a run: until `finishRestore` only the restore is served.
+   * False as in `initialize`, and when another run is being restored. Safe to repeat with the same run.
+   */
   beginRestore(run: string, sealedKeyRing: string): Promise<boolean> {
-    return this.#setup.begin(sealedKeyRing, run);
+    return this.#setUp(sealedKeyRing, run);
   }
 
-  /** Ends the restore of a run, see `Setup.finish`. False also while rows of this object are missing. */
-  async finishRestore(run: string, ends: EndsOfRestore, now: number): Promise<boolean> {
-    return this.origin.restored?.nextPage === null && this.#setup.finish(run, ends, now);
+  async #setUp(sealedKeyRing: string, restores: string | null): Promise<boolean> {
+    const { installation, restore, seals } = this.#stores;
+    if (restores !== null && restore.running === restores) return true;
+    const opened = await openKeyRing(this.env, sealedKeyRing);
+    if (!opened.ok || installation.sealedKeyRing !== null) return false;
+    this.#keys.take(opened.value.ring, sealedKeyRing);
+    seals.sealAll();
+    installation.writeKeyRing(sealedKeyRing);
+    if (restores !== null) restore.begin(restores);
+    return true;
+  }
+
+  /**
+   * Ends the restore of a run at `now` (ms). From then on the installation serves requests. Safe to repeat. False, with
+   * nothing changed, while rows of this object are missing, when that run is not being restored, or when its restore has
+   * ended without the watermarks that are asked for.
+   */
+  async finishRestore(run: string, { issuedSince, issuedBefore }: EndsOfRestore, now: number): Promise<boolean> {
+    if (this.origin.restored?.nextPage !== null) return false;
+    const { restore, watermarks } = await this.#open();
+    const sinceId = `${run} since`;
+    if (restore.hasFinished(run)) {
+      // A repeated call must not succeed if it asks for a watermark that the first call did not make: the tokens that
+      // it would end are still accepted.
+      const wanted = [...(issuedBefore === null ? [] : [run]), ...(issuedSince === null ? [] : [sinceId])];
+      return wanted.every((id) => watermarks.numberOf(id) !== null);
+    }
+    if (restore.running !== run) return false;
+    const before = { id: run, scope: pathScope("auth/"), createdBefore: issuedBefore === "now" ? null : issuedBefore };
+    if (issuedBefore !== null && !watermarks.add(before, now).ok) return false;
+    const since = issuedSince === null ? null : sinceScope(issuedSince);
+    if (since && !watermarks.add({ id: sinceId, scope: since, createdBefore: null }, now).ok) return false;
+    restore.finish(now);
+    return true;
   }
 
   /** The wrapped key ring; null until the service is initialised. */

@@ -3,7 +3,7 @@ import { type Page, type PageRequest, readPage, rowAfter } from "../storage/page
 import { type Migration, storedJson } from "../storage/tables.ts";
 import { GroveObject } from "../system/grove-object.ts";
 import type { TeamEnv } from "./env.ts";
-import type { OrganizationPage, OrganizationRecord } from "./record.ts";
+import type { OrganizationRecord } from "./record.ts";
 
 export const ORGANIZATION_DIRECTORY_MIGRATIONS: readonly Migration[] = [
   {
@@ -19,10 +19,7 @@ export const ORGANIZATION_DIRECTORY_MIGRATIONS: readonly Migration[] = [
   },
 ];
 
-interface OrganizationRow extends Record<string, SqlStorageValue> {
-  row: number;
-  record: string;
-}
+type OrganizationRow = { row: number; record: string };
 
 /**
  * The list of all organizations, for listings only. Each organization adds and removes itself, and is the authority for all
@@ -53,8 +50,8 @@ export class OrganizationDirectory extends GroveObject<TeamEnv> {
     return readPage(this.tables, { table: "organizations", order: "name_key", part }, page, recordOf);
   }
 
-  /** At most `limit` organizations after `row`. */
-  after(row: number, limit: number): OrganizationPage {
+  /** At most `limit` organizations after `row`. `next` is the row after which the next page begins; null at the end. */
+  after(row: number, limit: number): { readonly items: OrganizationRecord[]; readonly next: number | null } {
     const query = "SELECT * FROM organizations WHERE row > ? ORDER BY row LIMIT ?";
     const rows = this.tables.exec<OrganizationRow>(query, row, limit).toArray();
     return { items: rows.map(recordOf), next: rowAfter(rows, limit) };

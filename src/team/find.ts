@@ -1,6 +1,9 @@
+import { GenerationalCache } from "../base/generational-cache.ts";
 import { within } from "../base/location.ts";
 import { nameKey } from "../base/name.ts";
+import type { Keys } from "../crypto/key-ring.ts";
 import type { TeamEnv } from "./env.ts";
+import { readTeamId, readTokenId } from "./ids.ts";
 
 /** The team at `route`. The object of a team that does not exist stores nothing. */
 export function teamAt(env: TeamEnv, route: string): ReturnType<TeamEnv["TEAM"]["getByName"]> {
@@ -28,4 +31,48 @@ export function organizationObjectName(name: string): string {
 /** The list of all organizations. */
 export function organizationDirectory(env: TeamEnv): ReturnType<TeamEnv["ORGANIZATION_DIRECTORY"]["getByName"]> {
   return within(env, env.ORGANIZATION_DIRECTORY).getByName("organizations");
+}
+
+/** The path of a team or of a token: the first segment, the id, and the rest. */
+const PATH = /^(teams|authentication-tokens)\/([^/]+)(\/.*)?$/;
+
+/** A team and its organization, which never change. */
+interface Place {
+  readonly organization: string;
+  readonly teamId: string;
+}
+
+const MAX_PLACES = 10_000;
+const places = new GenerationalCache<string, Place>(MAX_PLACES);
+
+/**
+ * The path of a team or of a token below its organization: `organizations/:name/teams/:id`, and for a token
+ * `authentication-tokens/:id` or `authentication-token` after it. Policies can name it instead of the path of the request.
+ * null for other paths, and for a team that does not exist.
+ */
+export async function canonicalTeamPath(env: TeamEnv, keys: Keys, path: string): Promise<string | null> {
+  const [, kind, id = "", rest = ""] = PATH.exec(path) ?? [];
+  if (!kind) return null;
+  const tokenRoute = kind === "authentication-tokens" ? await readTokenId(keys, id) : null;
+  const route = tokenRoute ?? (await readTeamId(keys, id));
+  const place = route === null ? null : await placeOf(env, route);
+  if (!place) return null;
+  const below =
+    kind === "teams" ? rest : tokenRoute === null ? `/authentication-token${rest}` : `/${kind}/${id}${rest}`;
+  return canonicalPathOf(place, below);
+}
+
+/** The path of a team below its organization. `rest` is "" or begins with a slash. */
+export function canonicalPathOf({ organization, teamId }: Place, rest: string): string {
+  return `organizations/${organization}/teams/${teamId}${rest}`;
+}
+
+async function placeOf(env: TeamEnv, route: string): Promise<Place | null> {
+  const known = places.get(route);
+  if (known) return known;
+  const team = await teamAt(env, route).show();
+  if (!team) return null;
+  const place = { organization: team.organization, teamId: team.teamId };
+  places.set(route, place, 1);
+  return place;
 }

@@ -3,10 +3,43 @@ import { type Page, type PageRequest, readPage } from "../storage/pages.ts";
 import type { RowSeals } from "../storage/row-seals.ts";
 import { SealedTable, type TableShape } from "../storage/sealed-table.ts";
 import { type Migration, type Sql, storedJson } from "../storage/tables.ts";
-import { ListedTokens } from "./listed-tokens.ts";
-import type { OrganizationRecord, TeamRecord, TeamState } from "./record.ts";
+import type { ListedToken, OrganizationRecord, TeamRecord, TeamState, TeamToken } from "./record.ts";
 
-/** The schema of an organization. */
+/** The sort keys of a list of team tokens. */
+export const TOKEN_SORTS = ["team-name", "created-by", "expired-at", "last-used-at"] as const;
+type TokenSort = (typeof TOKEN_SORTS)[number];
+
+/** An order of team tokens. Tokens without the time that is the sort key come last. */
+export interface TokenOrder {
+  readonly sort: TokenSort;
+  readonly reverse: boolean;
+}
+
+/** Reads the `sort` parameter: a sort key, with `-` before it for the reverse order. null for another text. */
+export function readTokenOrder(text = ""): TokenOrder | null {
+  if (text === "") return { sort: "expired-at", reverse: false };
+  const reverse = text.startsWith("-");
+  const sort = TOKEN_SORTS.find((name) => name === (reverse ? text.slice(1) : text));
+  return sort ? { sort, reverse } : null;
+}
+
+/** Sorts after every time. */
+const NO_TIME = Number.MAX_SAFE_INTEGER;
+
+/** For each sort key its column, and the value for a token. */
+const KEYS: Readonly<Record<TokenSort, { column: string; keyOf: (listed: ListedToken) => string | number }>> = {
+  "team-name": { column: "name_key", keyOf: ({ team }) => nameKey(team.name) },
+  "created-by": { column: "created_by_key", keyOf: ({ token }) => token.createdBy.name.toLowerCase() },
+  "expired-at": { column: "expired_at_key", keyOf: ({ token }) => token.expiresAt ?? NO_TIME },
+  "last-used-at": { column: "last_used_at_key", keyOf: ({ token }) => token.lastUsedAt ?? NO_TIME },
+};
+
+const COLUMNS = ["team_name", "token", ...Object.values(KEYS).map(({ column }) => column)];
+const UPSERT = `INSERT INTO tokens (team_id, token_id, ${COLUMNS.join(", ")}) VALUES (?, ?${", ?".repeat(COLUMNS.length)})
+  ON CONFLICT (team_id, token_id) DO UPDATE SET ${COLUMNS.map((column) => `${column} = excluded.${column}`).join(", ")}`;
+
+type TokenRow = { team_id: string; token_id: string; team_name: string; token: string };
+
 export const ORGANIZATION_MIGRATIONS: readonly Migration[] = [
   {
     version: 1,
@@ -96,7 +129,6 @@ export class OrganizationRow {
     this.#rows.put({ id: 1, record: json, listed: 0, ended: 0, checked_row: 0, check_at: checkAt });
   }
 
-  /** Changes the record of an organization that exists. */
   write(record: OrganizationRecord): void {
     const row = this.read();
     if (row) this.#rows.put({ ...row, record: JSON.stringify(record) });
@@ -119,12 +151,7 @@ export class OrganizationRow {
   }
 }
 
-interface TeamRow extends Record<string, SqlStorageValue> {
-  row: number;
-  team_id: string;
-  revision: number;
-  team: string;
-}
+type TeamRow = { row: number; team_id: string; revision: number; team: string };
 
 /** What the organization knows about a team. */
 export interface KnownTeam {
@@ -137,14 +164,11 @@ export interface KnownTeam {
 /** Copies of the teams of an organization and of their tokens, for lists and searches. */
 export class OrganizationStore {
   readonly #sql: Sql;
-  readonly tokens: ListedTokens;
 
   constructor(sql: Sql) {
     this.#sql = sql;
-    this.tokens = new ListedTokens(sql);
   }
 
-  /** The team with this id, or null. */
   find(teamId: string): KnownTeam | null {
     const [row] = this.#teams("WHERE team_id = ?", teamId);
     return row ? known(row) : null;
@@ -155,31 +179,37 @@ export class OrganizationStore {
     return this.#teams("WHERE name_key = ?", nameKey(name)).some((row) => row.team_id !== teamId);
   }
 
-  /** Adds a team. */
   insert({ team, tokens, revision }: TeamState): void {
     const statement = "INSERT INTO teams (team_id, name_key, revision, team) VALUES (?, ?, ?, ?)";
     this.#sql.exec(statement, team.teamId, nameKey(team.name), revision, JSON.stringify(team));
-    for (const { tokenId, token } of tokens) this.tokens.put(team, tokenId, token);
+    this.#putTokens(team, tokens);
   }
 
-  /** Updates a team. */
   update({ row, name }: KnownTeam, { team, tokens, revision, unregistered }: TeamState): void {
-    if (unregistered) this.tokens.removeTeam(team.teamId);
-    else if (team.name !== name) this.tokens.rename(team);
-    for (const { tokenId, token } of tokens) this.tokens.put(team, tokenId, token);
+    if (unregistered) this.#sql.exec("DELETE FROM tokens WHERE team_id = ?", team.teamId);
+    else if (team.name !== name) this.#putTokens(team, this.#tokensOf(team));
+    this.#putTokens(team, tokens);
     const statement = "UPDATE teams SET name_key = ?, revision = ?, team = ? WHERE row = ?";
     this.#sql.exec(statement, nameKey(team.name), revision, JSON.stringify(team), row);
   }
 
   /** Removes a team with its tokens. Safe to repeat. */
   remove(teamId: string): void {
-    this.tokens.removeTeam(teamId);
-    this.#sql.exec("DELETE FROM teams WHERE team_id = ?", teamId);
+    for (const table of ["tokens", "teams"]) this.#sql.exec(`DELETE FROM ${table} WHERE team_id = ?`, teamId);
   }
 
   /** A page of the teams whose name contains `part` (in any case), by name. */
   listTeams(page: PageRequest, part: string): Page<TeamRecord> {
     return readPage(this.#sql, { table: "teams", order: "name_key", part }, page, teamOf);
+  }
+
+  /** A page of the tokens of teams whose name contains `part` (in any case), in the given order. */
+  listTokens(page: PageRequest, { sort, reverse }: TokenOrder, part: string): Page<ListedToken> {
+    const rows = { table: "tokens", order: KEYS[sort].column, reverse, part };
+    return readPage(this.#sql, rows, page, (row: TokenRow) => ({
+      team: { teamId: row.team_id, name: row.team_name },
+      token: storedJson<TeamToken>(row.token),
+    }));
   }
 
   /** The teams with these names, in any case. */
@@ -197,6 +227,22 @@ export class OrganizationStore {
   /** At most `limit` teams after `row`. */
   teamsAfter(row: number, limit: number): KnownTeam[] {
     return this.#teams("WHERE row > ? ORDER BY row LIMIT ?", row, limit).map(known);
+  }
+
+  #putTokens(team: ListedToken["team"], tokens: TeamState["tokens"]): void {
+    for (const { tokenId, token } of tokens) {
+      if (token) {
+        const keys = Object.values(KEYS).map(({ keyOf }) => keyOf({ team, token }));
+        this.#sql.exec(UPSERT, team.teamId, tokenId, team.name, JSON.stringify(token), ...keys);
+      } else {
+        this.#sql.exec("DELETE FROM tokens WHERE team_id = ? AND token_id = ?", team.teamId, tokenId);
+      }
+    }
+  }
+
+  #tokensOf({ teamId }: TeamRecord): TeamState["tokens"] {
+    const rows = this.#sql.exec<TokenRow>("SELECT * FROM tokens WHERE team_id = ?", teamId).toArray();
+    return rows.map(({ token_id: tokenId, token }) => ({ tokenId, token: storedJson<TeamToken>(token) }));
   }
 
   #teams(which: string, ...values: (string | number)[]): TeamRow[] {

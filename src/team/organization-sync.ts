@@ -15,7 +15,6 @@ export class OrganizationCopy {
   readonly #env: TeamEnv;
   /** When the rules were read (ms). */
   #readAt = Number.NEGATIVE_INFINITY;
-  /** The last known rules. */
   rules: LifetimeRules = NO_RULES;
 
   constructor(env: TeamEnv) {

@@ -1,8 +1,8 @@
 import { currentTime } from "../base/clock.ts";
 import { nameKey } from "../base/name.ts";
 import { inGroups } from "../base/parallel.ts";
-import { err, ok, type Result } from "../base/result.ts";
-import type { AgedTerm } from "../crypto/key-terms.ts";
+import { err, NOT_FOUND, ok, type Result } from "../base/result.ts";
+import type { AgedTerm } from "../crypto/key-ring.ts";
 import { holdersOf, type PolicyHolders } from "../policy/holders.ts";
 import { type Page, type PageRequest, rowAfter } from "../storage/pages.ts";
 import { type CheckedRows, joinedChecks } from "../storage/row-seals.ts";
@@ -10,26 +10,21 @@ import { storedJson } from "../storage/tables.ts";
 import { GroveObject } from "../system/grove-object.ts";
 import { loadInstallation } from "../system/installation.ts";
 import type { TeamEnv } from "./env.ts";
-import { NAME_TAKEN, NO_ORGANIZATION } from "./failures.ts";
 import { organizationDirectory, teamAt } from "./find.ts";
 import { newTeamId, teamRoute } from "./ids.ts";
-import type { TokenOrder } from "./listed-tokens.ts";
 import type { Delivery, SealedWebhook } from "./notices/rules.ts";
 import { WebhookStore } from "./notices/webhook-store.ts";
-import { type KnownTeam, ORGANIZATION_MIGRATIONS, OrganizationRow, OrganizationStore } from "./organization-store.ts";
-import type {
-  Applied,
-  ListedToken,
-  OrganizationChange,
-  OrganizationRecord,
-  Reconciled,
-  TeamRecord,
-  TeamState,
-} from "./record.ts";
+import {
+  type KnownTeam,
+  ORGANIZATION_MIGRATIONS,
+  OrganizationRow,
+  OrganizationStore,
+  type TokenOrder,
+} from "./organization-store.ts";
+import type { Applied, ListedToken, OrganizationChange, OrganizationRecord, TeamRecord, TeamState } from "./record.ts";
 import { type LifetimeRules, lifetimeRules } from "./rules/lifetime.ts";
-import { OWNERS, ownersOf } from "./rules/organization-access.ts";
+import { NAME_TAKEN, OWNERS, ownersOf } from "./rules/settings.ts";
 
-/** Pause after a failure (ms). */
 const RETRY_MS = 500;
 /** Maximum number of teams that a deletion ends before it answers. Few organizations have more. */
 const SWEEP_AT_ONCE = 60;
@@ -52,7 +47,6 @@ export class Organization extends GroveObject<TeamEnv> {
   readonly #webhooks = new WebhookStore(this.tables, this.seals);
   /** null before the creation and after the deletion. */
   #record: OrganizationRecord | null = null;
-  /** True during a call to the directory. */
   #isListing = false;
 
   constructor(ctx: DurableObjectState, env: TeamEnv) {
@@ -189,12 +183,12 @@ export class Organization extends GroveObject<TeamEnv> {
 
   /** A page of the teams whose name contains `part`, by name. */
   listTeams(name: string, page: PageRequest, part: string): Result<Page<TeamRecord>> {
-    return this.show(name) ? ok(this.#store.listTeams(page, part)) : err(NO_ORGANIZATION);
+    return this.show(name) ? ok(this.#store.listTeams(page, part)) : NOT_FOUND;
   }
 
   /** The teams with these names. */
   teamsNamed(name: string, names: readonly string[]): Result<TeamRecord[]> {
-    return this.show(name) ? ok(this.#store.teamsNamed(names)) : err(NO_ORGANIZATION);
+    return this.show(name) ? ok(this.#store.teamsNamed(names)) : NOT_FOUND;
   }
 
   /** The teams whose tokens have this policy, as `organization/team`. */
@@ -206,7 +200,7 @@ export class Organization extends GroveObject<TeamEnv> {
 
   /** A page of the tokens of teams whose name contains `part`. */
   listTokens(name: string, page: PageRequest, order: TokenOrder, part: string): Result<Page<ListedToken>> {
-    return this.show(name) ? ok(this.#store.tokens.list(page, order, part)) : err(NO_ORGANIZATION);
+    return this.show(name) ? ok(this.#store.listTokens(page, order, part)) : NOT_FOUND;
   }
 
   /**
@@ -214,8 +208,13 @@ export class Organization extends GroveObject<TeamEnv> {
    * to an earlier time. The teams check their seals.
    *
    * @param after row of the last compared team; 0 for the first page.
+   * @returns `next` is the row after which the next page begins, null at the end; `failures` did not answer.
    */
-  async reconcile(after: number, limit: number, aged: readonly AgedTerm[] = []): Promise<Reconciled> {
+  async reconcile(
+    after: number,
+    limit: number,
+    aged: readonly AgedTerm[] = [],
+  ): Promise<CheckedRows & { readonly next: number | null; readonly failures: number }> {
     const organizationId = this.#record?.organizationId;
     if (organizationId === undefined) return { next: null, sealed: 0, tampered: 0, terms: [], failures: 0 };
     const teams = this.#store.teamsAfter(after, limit);
@@ -300,7 +299,6 @@ export class Organization extends GroveObject<TeamEnv> {
     if (!made.ok) throw new Error("the owners team could not be created");
   }
 
-  /** True until the owners team is registered. */
   #lacksOwners(): boolean {
     return this.#record !== null && !this.#store.find(this.#record.ownersTeamId ?? "");
   }

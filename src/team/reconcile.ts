@@ -1,4 +1,4 @@
-import type { AgedTerm } from "../crypto/key-terms.ts";
+import type { AgedTerm } from "../crypto/key-ring.ts";
 import { allPages } from "../storage/pages.ts";
 import { type CheckedRows, joinedChecks } from "../storage/row-seals.ts";
 import type { TeamEnv } from "./env.ts";

@@ -1,11 +1,9 @@
-import type { CheckedRows } from "../storage/row-seals.ts";
 import type { OrganizationSettings } from "./rules/organization-settings.ts";
 
 /** The kinds of tokens that clients set a maximum lifetime for. Only tokens of teams exist here. */
 export const TOKEN_KINDS = ["organization", "team", "user", "audit_trails"] as const;
 export type TokenKind = (typeof TOKEN_KINDS)[number];
 
-/** The creator of a token. */
 export interface Author {
   readonly type: "users" | "teams";
   readonly id: string;
@@ -13,7 +11,6 @@ export interface Author {
   readonly name: string;
 }
 
-/** The settings of a team. */
 export interface TeamSettings {
   readonly name: string;
   readonly visibility: "secret" | "organization";
@@ -60,7 +57,6 @@ export interface NewTeamTokenRecord extends TeamToken {
   readonly verifier: Uint8Array;
 }
 
-/** A request for the rotation of a token. */
 export interface Rotation {
   /** The new token. */
   readonly token: NewTeamTokenRecord;
@@ -74,11 +70,6 @@ export interface Rotation {
 export interface TeamWithToken {
   readonly team: TeamRecord;
   readonly token: TeamToken;
-}
-
-/** The result of a rotation. For a repeat, `replay` is that of the first request; else it is null. */
-export interface Rotated extends TeamWithToken {
-  readonly replay: Uint8Array | null;
 }
 
 /** A token in the list of an organization. */
@@ -98,20 +89,6 @@ export interface TeamState {
   readonly ended: boolean;
   /** True until the organization has registered the team. Then `tokens` has all tokens. */
   readonly unregistered: boolean;
-}
-
-/** The answer of a team to a comparison with the copy of its organization. */
-export interface ComparedTeam extends CheckedRows {
-  /** The current revision; null if the organization has no such team. */
-  readonly revision: number | null | "tampered";
-}
-
-/** The result of the comparison of an organization with some of its teams. */
-export interface Reconciled extends CheckedRows {
-  /** The row after which the next page begins; null at the end. */
-  readonly next: number | null;
-  /** Number of teams that did not answer. */
-  readonly failures: number;
 }
 
 /** The answer of an organization to the state of a team. */
@@ -140,10 +117,4 @@ export interface OrganizationRecord {
 /** A change of an organization. */
 export interface OrganizationChange extends Pick<OrganizationRecord, "settings" | "maxTtls"> {
   readonly email?: string | undefined;
-}
-
-/** A page of organizations in the order of their rows. `next` is the row after which the next page begins; null at the end. */
-export interface OrganizationPage {
-  readonly items: readonly OrganizationRecord[];
-  readonly next: number | null;
 }

@@ -1,11 +1,10 @@
-import { type AgedTerm, termsAbout } from "../crypto/key-terms.ts";
+import { type AgedTerm, termsAbout } from "../crypto/key-ring.ts";
 import type { RowSeals } from "../storage/row-seals.ts";
 import { blobsOf, SealedTable, type TableShape } from "../storage/sealed-table.ts";
 import { columnOf, type Migration, storedJson, type Tables } from "../storage/tables.ts";
 import { nextDueAt } from "./notices/rules.ts";
 import type { NewTeamTokenRecord, TeamRecord, TeamSettings, TeamState, TeamToken } from "./record.ts";
 
-/** The schema of a team. */
 export const TEAM_MIGRATIONS: readonly Migration[] = [
   {
     version: 1,
@@ -49,13 +48,7 @@ export const TEAM_MIGRATIONS: readonly Migration[] = [
   },
 ];
 
-interface TeamRow extends Record<string, SqlStorageValue> {
-  id: number;
-  record: string;
-  revision: number;
-  known_revision: number;
-  ended: number;
-}
+type TeamRow = { id: number; record: string; revision: number; known_revision: number; ended: number };
 
 interface TokenRow extends Record<string, SqlStorageValue> {
   token_id: string;
@@ -76,7 +69,6 @@ const TOKEN: TableShape = {
   values: ({ replay }) => blobsOf([replay]),
 };
 
-/** A stored token. */
 interface StoredToken {
   readonly token: TeamToken;
   readonly verifier: Uint8Array;
@@ -132,7 +124,6 @@ export class TeamStore {
     return this.#token("slot", slotOf(description));
   }
 
-  /** The token with this verifier. */
   tokenOf(verifier: Uint8Array): StoredToken | null {
     return this.#token("verifier", verifier.slice().buffer);
   }
@@ -141,12 +132,10 @@ export class TeamStore {
     return this.#tokens.count();
   }
 
-  /** Creates the team. */
   create(team: TeamRecord): void {
     this.#teams.put({ id: 1, record: JSON.stringify(team), revision: 1, known_revision: 0, ended: 0 });
   }
 
-  /** Changes settings of the team. */
   update(settings: Partial<TeamSettings>): void {
     const row = this.#teams.find(1);
     if (!row) return;
@@ -225,7 +214,6 @@ export class TeamStore {
     return this.#teams.count("WHERE revision > known_revision") > 0;
   }
 
-  /** The state that the organization must be notified of, or null. */
   unsent(): TeamState | null {
     const row = this.#teams.find(1);
     if (!row || row.revision <= row.known_revision) return null;

@@ -1,41 +1,38 @@
 import { currentTime, earliest } from "../base/clock.ts";
 import { MAX_TEAM_TOKENS } from "../base/limits.ts";
-import { err, NOT_FOUND, ok, type Result, unavailable } from "../base/result.ts";
+import { err, type Failure, invalidDocument, NOT_FOUND, ok, type Result, unavailable } from "../base/result.ts";
 import { equalBytes } from "../crypto/bytes.ts";
-import type { AgedTerm } from "../crypto/key-terms.ts";
+import type { AgedTerm } from "../crypto/key-ring.ts";
 import { type CheckedRows, joinedChecks, type SealPosition } from "../storage/row-seals.ts";
 import { GroveObject } from "../system/grove-object.ts";
 import type { TeamEnv } from "./env.ts";
-import {
-  ALREADY_ROTATED,
-  badExpiry,
-  DESCRIPTION_TAKEN,
-  HAS_ENDED,
-  NAME_TAKEN,
-  NO_ORGANIZATION,
-  OWNERS_STAY,
-  TOO_MANY_TOKENS,
-} from "./failures.ts";
 import { NoticeOutbox } from "./notices/outbox.ts";
 import { REPLAY_MS } from "./notices/rules.ts";
 import { NO_ANSWER, notifyOrganization, OrganizationCopy, resendPause, type SyncResult } from "./organization-sync.ts";
-import type {
-  ComparedTeam,
-  NewTeamTokenRecord,
-  Rotated,
-  Rotation,
-  TeamRecord,
-  TeamSettings,
-  TeamToken,
-  TeamWithToken,
-} from "./record.ts";
-import { expiryUnder, isAlive, type LifetimeRules, NO_RULES, planRotation } from "./rules/lifetime.ts";
+import type { NewTeamTokenRecord, Rotation, TeamRecord, TeamSettings, TeamToken, TeamWithToken } from "./record.ts";
+import { ALREADY_ROTATED, expiryUnder, isAlive, type LifetimeRules, NO_RULES, planRotation } from "./rules/lifetime.ts";
+import { NAME_TAKEN } from "./rules/settings.ts";
 import { TEAM_MIGRATIONS, TeamStore } from "./team-store.ts";
 
 /** Pause after notices could not be sent (ms). */
 const NOTICE_RETRY_MS = 30_000;
 /** Minimum interval between writes of the last use of a token (ms). */
 const USE_WRITE_MS = 60_000;
+
+const OWNERS_STAY: Failure = { code: "forbidden", message: "the owners team can't be deleted or renamed" };
+/** With the title and message of HCP Terraform, by which clients recognise it. */
+const DESCRIPTION_TAKEN = invalidDocument(
+  "Validation failed: Description has already been taken",
+  "/data/attributes/description",
+  "invalid attributes",
+);
+const HAS_ENDED = invalidDocument("the token has ended: make a new one", "/data");
+const TOO_MANY_TOKENS = invalidDocument(
+  `the team has ${MAX_TEAM_TOKENS} tokens: delete some, also of those that have ended`,
+  "/data",
+);
+
+type Revision = number | null | "tampered";
 
 /**
  * A team and its tokens: one without a description, which each new one replaces, and any number with different descriptions.
@@ -76,7 +73,7 @@ export class Team extends GroveObject<TeamEnv> {
     this.#store.create(team);
     const synced = await this.#syncOrganization();
     if (synced === "sent") return ok(team);
-    if (synced === "no_organization") return err(NO_ORGANIZATION);
+    if (synced === "no_organization") return NOT_FOUND;
     if (synced === "ended") return err(NAME_TAKEN);
     // The organization may have registered the team although its answer was lost, so it is notified of the end.
     if (this.tables.exist) this.#store.end();
@@ -131,7 +128,7 @@ export class Team extends GroveObject<TeamEnv> {
     const rules = await this.#organization.currentRules(this.#store.team());
     if (!rules.ok) return rules;
     const expiry = expiryUnder(rules.value, given, given.createdAt);
-    if (!expiry.ok) return err(badExpiry(expiry.error));
+    if (!expiry.ok) return badExpiry(expiry.error);
     const { verifier, ...token } = { ...given, ...expiry.value };
     const team = this.#store.team();
     if (!team) return NOT_FOUND;
@@ -147,9 +144,9 @@ export class Team extends GroveObject<TeamEnv> {
 
   /**
    * Replaces a token by a new one, see `planRotation`. The old token ends with the overlap. For a day, a repeat answers the
-   * result of the first request.
+   * result of the first request, with its `replay`.
    */
-  async rotateToken(tokenId: string, rotation: Rotation): Promise<Result<Rotated>> {
+  async rotateToken(tokenId: string, rotation: Rotation): Promise<Result<TeamWithToken & Pick<Rotation, "replay">>> {
     await this.keys.open();
     const rules = await this.#organization.currentRules(this.#store.team());
     if (!rules.ok) return rules;
@@ -167,7 +164,7 @@ export class Team extends GroveObject<TeamEnv> {
     if (this.#store.countTokens() >= MAX_TEAM_TOKENS) return err(TOO_MANY_TOKENS);
     const { verifier, ...given } = rotation.token;
     const planned = planRotation(rules.value, old, given, rotation.overlapMs, now);
-    if (!planned.ok) return err(badExpiry(planned.error));
+    if (!planned.ok) return badExpiry(planned.error);
     const { token, retired } = planned.value;
     this.#store.retireToken(retired, rotation.replay, now);
     this.#store.addToken({ ...token, verifier });
@@ -224,8 +221,9 @@ export class Team extends GroveObject<TeamEnv> {
    * Compares the team with the copy of its organization, and checks the seals of all its rows. For tidy.
    *
    * @param aged key terms that are dropped if nothing needs them.
+   * @returns `revision` is the current one; null if the organization has no such team.
    */
-  async compare(organizationId: string, aged: readonly AgedTerm[] = []): Promise<ComparedTeam> {
+  async compare(organizationId: string, aged: readonly AgedTerm[] = []): Promise<CheckedRows & { revision: Revision }> {
     await this.keys.open();
     const checks: CheckedRows[] = [{ sealed: 0, tampered: 0, terms: this.#store.termsOfTokens(aged) }];
     for (let from: SealPosition | null | undefined; from !== null; ) {
@@ -254,7 +252,7 @@ export class Team extends GroveObject<TeamEnv> {
     return { ...token, lastUsedAt: this.#lastUses.get(token.tokenId) ?? token.lastUsedAt };
   }
 
-  #revision(organizationId: string): ComparedTeam["revision"] {
+  #revision(organizationId: string): Revision {
     if (!this.tables.exist) return null;
     const state = this.#store.latest();
     if (!state) return "tampered";
@@ -296,4 +294,8 @@ export class Team extends GroveObject<TeamEnv> {
     this.#lastUses.clear();
     await this.wipe();
   }
+}
+
+function badExpiry(problem: string): Result<never> {
+  return err(invalidDocument(`expired-at ${problem}`, "/data/attributes/expired-at"));
 }

@@ -1,6 +1,6 @@
 import { currentTime } from "../base/clock.ts";
 import { askApart } from "../base/turns/clean-up.ts";
-import type { AgedTerm } from "../crypto/key-terms.ts";
+import type { AgedTerm } from "../crypto/key-ring.ts";
 import type { Env } from "../env.ts";
 import { accessorShard, shardCount } from "../listing/accessor-shards.ts";
 import type { ListedClaim } from "../listing/inventory/entry.ts";

@@ -1,4 +1,4 @@
-import type { AgedTerm } from "../crypto/key-terms.ts";
+import type { AgedTerm } from "../crypto/key-ring.ts";
 import { shardCount } from "../listing/accessor-shards.ts";
 import { type Migration, storedJson, type Tables } from "../storage/tables.ts";
 import { addToReport, NO_REPORT, type TidyReport } from "../tree/tidy/report.ts";

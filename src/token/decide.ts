@@ -2,9 +2,8 @@ import { currentTime } from "../base/clock.ts";
 import { err, ok, type Result, UNAUTHENTICATED } from "../base/result.ts";
 import type { EntityView } from "../identity/model.ts";
 import { aclOf } from "../identity/standing.ts";
-import type { AccessRequest, Verdict } from "../policy/acl.ts";
+import type { AccessRequest, Trace, Verdict } from "../policy/acl.ts";
 import { evaluateAcl } from "../policy/evaluate.ts";
-import type { Trace } from "../policy/trace.ts";
 import type { Installation } from "../system/installation.ts";
 import type { TokenRecord } from "./record.ts";
 import { addressAllowed } from "./rules/address.ts";
@@ -18,7 +17,7 @@ export interface Call {
 
 /** Inputs of a decision besides the token and the request, all read at one moment. */
 export interface Circumstances {
-  readonly installation: Pick<Installation, "aclFor">;
+  readonly installation: { readonly policies: Pick<Installation["policies"], "aclFor"> };
   /** The entity of the token, which adds policies; null without one. A failure when it is disabled or deleted. */
   readonly entity: Result<EntityView | null>;
   /** ms. */
@@ -71,7 +70,7 @@ export interface TokenSource<T> {
  * @returns what `act` returns, or null when no such token is alive. A failure of `decide`.
  */
 export async function findAndDecide<T extends { readonly caller: TokenRecord }, R>(
-  installation: Pick<Installation, "aclFor">,
+  installation: { readonly policies: Pick<Installation["policies"], "aclFor"> },
   call: Call,
   { find, loadEntity }: TokenSource<T>,
   act: (decided: Decided<T>) => R,

@@ -1,4 +1,4 @@
-import type { Origin } from "../storage/origin.ts";
+import type { Origin } from "../storage/stored-object.ts";
 import type { SchemaVersions } from "../storage/tables.ts";
 import type { TreeEnv } from "./env.ts";
 import { TreeLineage } from "./lineage.ts";

@@ -2,7 +2,7 @@ import { currentTime } from "../base/clock.ts";
 import type { SingleTokenEnd } from "../listing/expiry/single-token-walk.ts";
 import type { InventoryEntry } from "../listing/inventory/entry.ts";
 import { EarliestAlarm } from "../storage/object-alarm.ts";
-import type { Origin } from "../storage/origin.ts";
+import type { Origin } from "../storage/stored-object.ts";
 import { REVOKED } from "../token/state.ts";
 import type { SharedParts } from "./shared-parts.ts";
 import { TreeEnd } from "./supply/tree-end.ts";

@@ -3,7 +3,7 @@ import { type Answer, describeFields, plainAnswer, type RouteDescription } from 
 import { err, type Failure, ok, type Result } from "../../base/result.ts";
 import type { Operation } from "../../policy/acl.ts";
 import type { Page, PageRequest } from "../../storage/pages.ts";
-import { MAX_NAME_LENGTH } from "../../team/rules/name.ts";
+import { MAX_NAME_LENGTH } from "../../team/rules/settings.ts";
 import { exact } from "../../wire/exact-fields.ts";
 import { ANY_FIELDS, type Field, type FieldSchema, fieldSchema, isObject, readValues } from "../../wire/fields.ts";
 import { plainReply, type Reply } from "../../wire/reply.ts";

@@ -9,7 +9,7 @@ import { currentTime, formatRfc3339, formatTime, parseRfc3339 } from "../../base
 import { err, invalid, NOT_FOUND, ok, type Result, refuse } from "../../base/result.ts";
 import { toBase64 } from "../../crypto/bytes.ts";
 import type { Env } from "../../env.ts";
-import type { EndsOfRestore } from "../../system/setup.ts";
+import type { EndsOfRestore } from "../../system/system.ts";
 import { fieldSchema, integer, NO_FIELDS, text } from "../../wire/fields.ts";
 import { dataReply, doneReply, EMPTY } from "../../wire/reply.ts";
 import { readPastTime } from "../not-before.ts";

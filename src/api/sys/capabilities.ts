@@ -9,7 +9,7 @@ import { aclOfToken } from "../../identity/standing.ts";
 import { type Acl, compileAcl } from "../../policy/acl.ts";
 import { capabilitiesOf } from "../../policy/evaluate.ts";
 import { parsePolicy, policyErrorText } from "../../policy/parse.ts";
-import { canonicalTeamPath } from "../../team/canonical-path.ts";
+import { canonicalTeamPath } from "../../team/find.ts";
 import type { TokenRecord } from "../../token/record.ts";
 import { deprecated, fieldSchema, list, sent, text, unread, type Values } from "../../wire/fields.ts";
 import { injectedReply } from "../../wire/reply.ts";

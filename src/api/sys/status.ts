@@ -1,8 +1,8 @@
 import { openRoute, type Route, simpleRoute } from "../../auth/route.ts";
 import { injectedAnswer, plainAnswer } from "../../auth/route-description.ts";
 import { currentTime, formatTime, inTime } from "../../base/clock.ts";
+import { SharedReading } from "../../base/isolate-copy.ts";
 import { ok, type Result, refuse } from "../../base/result.ts";
-import { SharedReading } from "../../base/shared-reading.ts";
 import { groveVersion } from "../../base/version.ts";
 import type { Env } from "../../env.ts";
 import { identityOf } from "../../identity/stubs.ts";

@@ -1,9 +1,8 @@
 import type { Answered, CallContext, Route } from "../../auth/route.ts";
 import { NO_CONTENT, plainAnswer } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
-import { err, ok, type Result } from "../../base/result.ts";
+import { err, NOT_FOUND, ok, type Result } from "../../base/result.ts";
 import { maxCopyAgeMs } from "../../system/copy-age.ts";
-import { NO_ORGANIZATION } from "../../team/failures.ts";
 import { organizationDirectory, organizationNamed } from "../../team/find.ts";
 import { newOrganizationId } from "../../team/ids.ts";
 import { type OrganizationRecord, TOKEN_KINDS, type TokenKind } from "../../team/record.ts";
@@ -82,7 +81,7 @@ function readPolicies(value: unknown): Result<Readonly<Partial<Record<TokenKind,
 }
 
 function ttlDocument(organization: OrganizationRecord | null): Result<Reply> {
-  if (!organization) return err(NO_ORGANIZATION);
+  if (!organization) return NOT_FOUND;
   const data = TOKEN_KINDS.map((kind) => ({
     id: `${organization.organizationId}-${kind}`,
     type: TTL_TYPE,
@@ -152,7 +151,7 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
     handle: async ({ env, params }) => {
       const name = params.organization ?? "";
       const removed = await organizationNamed(env, name).remove(name);
-      if (removed === null) return err(NO_ORGANIZATION);
+      if (removed === null) return NOT_FOUND;
       // The remaining teams stop working when they next read the organization, which is within this time.
       if (removed === "going") await scheduler.wait(maxCopyAgeMs(env));
       return ok(EMPTY);
@@ -161,7 +160,7 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
 ];
 
 async function document(context: CallContext, organization: OrganizationRecord | null, status = 200): Answered {
-  if (!organization) return err(NO_ORGANIZATION);
+  if (!organization) return NOT_FOUND;
   const show = await organizationsFor(context);
   return documentReply(show(organization), status);
 }

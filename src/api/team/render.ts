@@ -3,10 +3,10 @@ import { currentTime, formatRfc3339, formatTime } from "../../base/clock.ts";
 import { aclOfToken } from "../../identity/standing.ts";
 import type { Operation } from "../../policy/acl.ts";
 import { evaluateAcl } from "../../policy/evaluate.ts";
-import { canonicalPathOf } from "../../team/canonical-path.ts";
+import { canonicalPathOf } from "../../team/find.ts";
 import type { Author, ListedToken, OrganizationRecord, TeamRecord, TeamToken } from "../../team/record.ts";
-import { manages, ORGANIZATION_ACCESS } from "../../team/rules/organization-access.ts";
 import { allSettings } from "../../team/rules/organization-settings.ts";
+import { manages, ORGANIZATION_ACCESS } from "../../team/rules/settings.ts";
 import { fieldsOf, inner, type ViewFields, view } from "../../wire/view.ts";
 
 /** The identity of a resource. */

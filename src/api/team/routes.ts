@@ -8,7 +8,7 @@ import {
 } from "../../auth/route.ts";
 import { NO_CONTENT, plainAnswer } from "../../auth/route-description.ts";
 import { ok } from "../../base/result.ts";
-import { canonicalTeamPath } from "../../team/canonical-path.ts";
+import { canonicalTeamPath } from "../../team/find.ts";
 import { userIdOf } from "../../team/ids.ts";
 import { EMPTY, plainReply } from "../../wire/reply.ts";
 import { bareRoute, documentAnswer, documentReply } from "../json-api/routes.ts";

@@ -3,7 +3,6 @@ import { describeFields, NO_CONTENT, plainAnswer } from "../../auth/route-descri
 import { currentTime } from "../../base/clock.ts";
 import { err, type Failure, NOT_FOUND, ok, type Result } from "../../base/result.ts";
 import type { Page } from "../../storage/pages.ts";
-import { NO_ORGANIZATION } from "../../team/failures.ts";
 import { organizationNamed, teamAt } from "../../team/find.ts";
 import { newTeamId, readTeamId, teamRoute } from "../../team/ids.ts";
 import type { TeamRecord, TeamSettings } from "../../team/record.ts";
@@ -75,7 +74,7 @@ export const TEAMS_ROUTES: readonly Route[] = [
       if (!mayGivePolicies(context, given)) return err(POLICIES_REFUSED);
       const name = params.organization ?? "";
       const organization = await organizationNamed(env, name).show(name);
-      if (!organization) return err(NO_ORGANIZATION);
+      if (!organization) return NOT_FOUND;
       const teamId = await newTeamId(installation.keys);
       const { organizationId } = organization;
       const settings = { ...DEFAULTS, ...given, name: prepared.name };

@@ -7,13 +7,12 @@ import { inGroups } from "../../base/parallel.ts";
 import { err, NOT_FOUND, ok, type Result } from "../../base/result.ts";
 import type { Keys } from "../../crypto/key-ring.ts";
 import { openText, sealText } from "../../crypto/sealed-data.ts";
-import { ALREADY_ROTATED, NO_ORGANIZATION } from "../../team/failures.ts";
 import { organizationNamed, teamAt } from "../../team/find.ts";
 import { newTeamToken, newTokenId, readTeamId, readTokenId, userIdOf } from "../../team/ids.ts";
-import { readTokenOrder, TOKEN_SORTS } from "../../team/listed-tokens.ts";
+import { readTokenOrder, TOKEN_SORTS } from "../../team/organization-store.ts";
 import type { Author, NewTeamTokenRecord, TeamWithToken } from "../../team/record.ts";
-import { type Expiry, readExpiry } from "../../team/rules/lifetime.ts";
-import { descriptionProblem } from "../../team/rules/name.ts";
+import { ALREADY_ROTATED, type Expiry, readExpiry } from "../../team/rules/lifetime.ts";
+import { descriptionProblem } from "../../team/rules/settings.ts";
 import { exact, exactString, oneOf } from "../../wire/exact-fields.ts";
 import { ANY_FIELDS, fieldSchema, isObject, readValues, sent, strictSchema, type Values } from "../../wire/fields.ts";
 import { EMPTY } from "../../wire/reply.ts";
@@ -289,7 +288,7 @@ function readIds(data: unknown): Result<readonly string[]> {
 async function removeAll(context: CallContext<Record<string, unknown>, readonly string[]>): Answered {
   const { env, installation, request, params, prepared: tokenIds } = context;
   const name = params.organization ?? "";
-  if (!(await organizationNamed(env, name).show(name))) return err(NO_ORGANIZATION);
+  if (!(await organizationNamed(env, name).show(name))) return NOT_FOUND;
   const byTeam = new Map<string, string[]>();
   const unknown: string[] = [];
   for (const tokenId of tokenIds) {

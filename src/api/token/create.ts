@@ -165,7 +165,7 @@ function readCreateRequest(
 
 function created(installation: Installation, auth: AuthReply, warnings: readonly string[]): Result<Reply, never> {
   const now = currentTime();
-  const unknown = auth.tokenPolicies.filter((name) => !installation.hasPolicy(name, now));
+  const unknown = auth.tokenPolicies.filter((name) => !installation.policies.has(name, now));
   return ok({
     kind: "auth",
     auth,

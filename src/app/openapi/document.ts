@@ -1,7 +1,7 @@
 import type { Route } from "../../auth/route.ts";
 import type { Answer, RouteDescription } from "../../auth/route-description.ts";
 import type { Operation } from "../../policy/acl.ts";
-import { requiresSudo } from "../../policy/protected.ts";
+import { requiresSudo } from "../../policy/evaluate.ts";
 import type { FieldKind } from "../../wire/fields.ts";
 import type { GroveRequest } from "../../wire/request.ts";
 import {

@@ -1,7 +1,6 @@
-import { currentTime, sleep } from "../../base/clock.ts";
+import { currentTime, SoonestTimer, sleep } from "../../base/clock.ts";
 import { isolates } from "../../base/isolates.ts";
 import { inGroups } from "../../base/parallel.ts";
-import { SoonestTimer } from "../../base/soonest-timer.ts";
 import { treeAt } from "../../token/find-tree.ts";
 import { decodeStoredId } from "../../token/ids.ts";
 import { accessorShard, accessorShardNumber } from "../accessor-shards.ts";

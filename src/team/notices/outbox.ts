@@ -24,7 +24,6 @@ import { sendToWebhook } from "./send.ts";
 /** Maximum number of tokens and of notices that one alarm handles. */
 const AT_ONCE = 60;
 
-/** A notice with its document. */
 interface NoticeRow extends Record<string, SqlStorageValue> {
   token_id: string;
   webhook_id: string;
@@ -98,7 +97,6 @@ export class NoticeOutbox {
     }
   }
 
-  /** Stores a notice, unless it exists. */
   #add(team: TeamRecord, token: TeamToken, trigger: Trigger, webhookId: string, now: number): void {
     const { tokenId } = token;
     if (this.#notices.find(tokenId, webhookId, trigger)) return;

@@ -6,7 +6,6 @@ import { endpointSettings, readRevocationEndpoint } from "../../lease/revocation
 import type { TeamEnv } from "../env.ts";
 import type { SealedWebhook } from "./rules.ts";
 
-/** Maximum time for the answer of a webhook. */
 const TIMEOUT_MS = 5_000;
 
 /** HMAC-SHA512 of the body in hex, with the webhook's token as the key. As in notifications of HCP Terraform. */
@@ -14,7 +13,6 @@ const SIGNATURE_HEADER = "X-TFE-Notification-Signature";
 
 const UTF8 = new TextEncoder();
 
-/** The result of an attempt. */
 export interface Attempt {
   readonly delivered: boolean;
   readonly status: number | null;
@@ -72,7 +70,6 @@ export async function sendToWebhook(
   return { delivered: isSuccess(posted.value), status: posted.value, error: null };
 }
 
-/** HMAC-SHA512 of `body` in hex. */
 async function signatureOf(secret: string, body: string): Promise<string> {
   const algorithm = { name: "HMAC", hash: "SHA-512" };
   const key = await crypto.subtle.importKey("raw", UTF8.encode(secret), algorithm, false, ["sign"]);

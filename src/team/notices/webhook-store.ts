@@ -6,14 +6,9 @@ import type { Delivery, SealedWebhook, Webhook } from "./rules.ts";
 
 /** Maximum number of webhooks of an organization. */
 export const MAX_WEBHOOKS = 20;
-/** Maximum number of stored deliveries of a webhook. */
 const MAX_DELIVERIES = 1000;
 
-interface WebhookRow extends Record<string, SqlStorageValue> {
-  id: string;
-  record: string;
-  secret: ArrayBuffer | null;
-}
+type WebhookRow = { id: string; record: string; secret: ArrayBuffer | null };
 
 /** The seal prevents that somebody with access to the storage gets signed notices sent to a URL of their own. */
 const WEBHOOK: TableShape = {
@@ -42,7 +37,6 @@ export class WebhookStore {
     return this.#webhooks.list("ORDER BY row").map(webhookOf);
   }
 
-  /** The webhook with this id. */
   find(id: string): SealedWebhook | null {
     const row = this.#webhooks.find(id);
     return row && webhookOf(row);

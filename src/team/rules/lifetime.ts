@@ -1,4 +1,4 @@
-import { err, ok, type Result } from "../../base/result.ts";
+import { err, invalidDocument, ok, type Result } from "../../base/result.ts";
 import type { OrganizationRecord, TeamToken } from "../record.ts";
 
 const UTC_TIME = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d{1,9})?Z$/;
@@ -70,6 +70,12 @@ export function isAlive(rules: LifetimeRules, token: Pick<TeamToken, "createdAt"
   if (token.expiresAt !== null && token.expiresAt <= now) return false;
   return rules.maxMs === null || now < token.createdAt + rules.maxMs;
 }
+
+/** The refusal of another rotation of a token. */
+export const ALREADY_ROTATED = invalidDocument(
+  "the token was rotated already, by a request with another idempotency-key or other attributes, or too long ago",
+  "/data",
+);
 
 /**
  * Decides a rotation. The new token gets the description of the old one. Without an end, it gets the lifetime of the old one,

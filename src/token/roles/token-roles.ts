@@ -2,7 +2,7 @@ import { IsolateCopy } from "../../base/isolate-copy.ts";
 import { within } from "../../base/location.ts";
 import { DENIED, err, ok, type Result, refuse } from "../../base/result.ts";
 import { holdersOf, type PolicyHolders } from "../../policy/holders.ts";
-import { SealedValues, valuesTable } from "../../storage/sealed-values.ts";
+import { SealedValues, valuesTable } from "../../storage/sealed-table.ts";
 import type { Migration } from "../../storage/tables.ts";
 import { maxCopyAgeMs } from "../../system/copy-age.ts";
 import { GroveObject } from "../../system/grove-object.ts";

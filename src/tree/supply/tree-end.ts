@@ -1,7 +1,7 @@
 import { currentTime } from "../../base/clock.ts";
 import { accessorShard, treeShardNumber } from "../../listing/accessor-shards.ts";
 import type { EarliestAlarm } from "../../storage/object-alarm.ts";
-import type { Origin } from "../../storage/origin.ts";
+import type { Origin } from "../../storage/stored-object.ts";
 import { firstRowAt } from "../../token/ids.ts";
 import type { SharedParts } from "../shared-parts.ts";
 

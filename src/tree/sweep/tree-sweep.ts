@@ -1,7 +1,6 @@
 import { currentTime } from "../../base/clock.ts";
 import { inGroups } from "../../base/parallel.ts";
-import { FIRST_PIECE, rowsOfNextPiece } from "../../base/turns/pace.ts";
-import { type SweepTurns, sweepThreads } from "../../base/turns/turns.ts";
+import { FIRST_PIECE, rowsOfNextPiece, type SweepTurns, sweepThreads } from "../../base/turns/turns.ts";
 import type { Ending } from "../../listing/inventory/ended.ts";
 import { cancelUpdatesOf } from "../../listing/updates/publish.ts";
 import { removeFromLists } from "../../listing/updates/remove-from-lists.ts";

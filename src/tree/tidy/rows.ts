@@ -1,4 +1,4 @@
-import type { AgedTerm } from "../../crypto/key-terms.ts";
+import type { AgedTerm } from "../../crypto/key-ring.ts";
 import { HELD } from "../../lease/store.ts";
 import { fixedPart, fixedText, type ListedClaim } from "../../listing/inventory/entry.ts";
 import { storedJson } from "../../storage/tables.ts";

@@ -1,4 +1,4 @@
-import type { AgedTerm } from "../../crypto/key-terms.ts";
+import type { AgedTerm } from "../../crypto/key-ring.ts";
 import type { ListedClaim } from "../../listing/inventory/entry.ts";
 import type { CustomIdEntry } from "../custom-ids.ts";
 import type { TreeRepairs } from "./report.ts";

@@ -1,6 +1,5 @@
-import { currentTime } from "../../base/clock.ts";
+import { currentTime, SoonestTimer } from "../../base/clock.ts";
 import { GenerationalCache } from "../../base/generational-cache.ts";
-import { SoonestTimer } from "../../base/soonest-timer.ts";
 import type { Ending } from "../../listing/inventory/ended.ts";
 import { type InventoryEntry, newEntry } from "../../listing/inventory/entry.ts";
 import {

@@ -65,8 +65,8 @@ const CACHES: Readonly<Record<string, readonly (readonly [Place, number])[]>> = 
     ["isolate", 3],
     ["isolate", 15],
   ],
-  "system/policy-set.ts": [["isolate", 100]],
-  "team/canonical-path.ts": [["isolate", 150]],
+  "system/policy-store.ts": [["isolate", 100]],
+  "team/find.ts": [["isolate", 150]],
   "token/roles/token-roles.ts": [["isolate", JSON_BYTES]],
   "tree/known-tokens.ts": [
     ["own process", JSON_BYTES],
@@ -86,8 +86,8 @@ const CACHES: Readonly<Record<string, readonly (readonly [Place, number])[]>> = 
 /** What an isolate copies as a whole, with its maximum. */
 const COPIES: readonly (readonly [module: string, constant: string, bytes: number])[] = [
   ["system/policy-store.ts", "MAX_RULES_LENGTH", 2],
-  ["system/watermark-store.ts", "MAX_WATERMARKS", 400],
-  ["system/mount-rules.ts", "MAX_MOUNTS", 6000],
+  ["system/watermarks.ts", "MAX_WATERMARKS", 400],
+  ["system/mount.ts", "MAX_MOUNTS", 6000],
 ];
 /** The filter of custom ids: 4 MB when it is full (docs/internals.md). */
 const FILTER_BYTES = 4.2e6;

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { SoonestTimer } from "../../../src/base/soonest-timer.ts";
+import { SoonestTimer } from "../../../src/base/clock.ts";
 
 /** A timer with its time, and when its work was done. */
 function timed() {

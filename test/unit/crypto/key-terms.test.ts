@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { newKeyRing, withNewTerm } from "../../../src/crypto/key-ring.ts";
-import { agedTerms, termsAbout, withoutTerms } from "../../../src/crypto/key-terms.ts";
+import { agedTerms, newKeyRing, termsAbout, withNewTerm, withoutTerms } from "../../../src/crypto/key-ring.ts";
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { compileAcl, type Operation } from "../../../src/policy/acl.ts";
-import { evaluateAcl } from "../../../src/policy/evaluate.ts";
-import { requiresSudo } from "../../../src/policy/protected.ts";
+import { evaluateAcl, requiresSudo } from "../../../src/policy/evaluate.ts";
 import { aclOf, NOW } from "./helpers.ts";
 
 describe("paths that need sudo", () => {

@@ -1,10 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type AccessRequest, compileAcl, type Operation } from "../../../src/policy/acl.ts";
+import { type AccessRequest, compileAcl, decisiveStep, type Operation, type Step } from "../../../src/policy/acl.ts";
 import { evaluateAcl } from "../../../src/policy/evaluate.ts";
 import { CAPABILITIES, type Capability, type PathRule } from "../../../src/policy/rule.ts";
 import { suggestPolicy } from "../../../src/policy/suggest.ts";
-import { decisiveStep, type Step } from "../../../src/policy/trace.ts";
 import { NOW, rulesOf } from "./helpers.ts";
 
 const NAMES = ["a", "b", "c"] as const;

@@ -1,15 +1,17 @@
 import { describe, expect, it } from "vitest";
-import { DEFAULT_MOUNT_CONFIG, mountTtl, newMount } from "../../../src/system/mount.ts";
 import {
   configureMount,
+  DEFAULT_MOUNT_CONFIG,
   MAX_MOUNTS,
   type MountChange,
   mountPathProblem,
+  mountTtl,
   mountTypeProblem,
+  newMount,
   newMountProblem,
   normalizeMountPath,
   tuneMount,
-} from "../../../src/system/mount-rules.ts";
+} from "../../../src/system/mount.ts";
 
 const NO_CHANGE: MountChange = {
   description: null,

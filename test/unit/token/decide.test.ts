@@ -10,7 +10,7 @@ import { NOW, rulesOf } from "../policy/helpers.ts";
 /** Each policy grants reading of the path of its own name; "no-x" denies "x". */
 const POLICIES = ["x", "y", "no-x"] as const;
 
-const installation = {
+const policies = {
   aclFor: (names: readonly string[]) =>
     compileAcl(
       names.map((name) => ({
@@ -22,6 +22,7 @@ const installation = {
       { now: NOW },
     ),
 };
+const installation = { policies };
 
 function token(fields: Partial<TokenRecord> = {}): TokenRecord {
   const made = { displayName: "token", path: "auth/token/create", createdAt: NOW, creationTtl: 0 };

@@ -14,8 +14,14 @@ import { parseDuration } from "../../../base/duration.ts";
 import { DENIED, err, type Failure, invalid, ok, type Result, refuse } from "../../../base/result.ts";
 import { walkOfMount } from "../../../lease/walk.ts";
 import type { Installation } from "../../../system/installation.ts";
-import { DEFAULT_MOUNT_CONFIG, newMount } from "../../../system/mount.ts";
-import { configureMount, type MountChange, mountTypeProblem, normalizeMountPath } from "../../../system/mount-rules.ts";
+import {
+  configureMount,
+  DEFAULT_MOUNT_CONFIG,
+  type MountChange,
+  mountTypeProblem,
+  newMount,
+  normalizeMountPath,
+} from "../../../system/mount.ts";
 import { systemOf } from "../../../system/system.ts";
 import { pathScope } from "../../../system/watermarks.ts";
 import { fieldSchema, flag, list, objectOf, sent, text, unread, type Values } from "../../../wire/fields.ts";

@@ -4,8 +4,7 @@ import { currentTime } from "../../../base/clock.ts";
 import { logInfo } from "../../../base/log.ts";
 import { DENIED, err, ok, type Result, refuse } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
-import { SealedTable, type TableShape } from "../../../storage/sealed-table.ts";
-import { Setting, type ValueRow } from "../../../storage/sealed-values.ts";
+import { SealedTable, Setting, type TableShape, type ValueRow } from "../../../storage/sealed-table.ts";
 import type { Migration } from "../../../storage/tables.ts";
 import { rolesGiving } from "../../roles.ts";
 import {

@@ -2,7 +2,7 @@ import { currentTime } from "../../../base/clock.ts";
 import type { SealedKind } from "../../../crypto/row-keys.ts";
 import type { ObjectAlarm } from "../../../storage/object-alarm.ts";
 import type { RowSeals } from "../../../storage/row-seals.ts";
-import { SealedValues } from "../../../storage/sealed-values.ts";
+import { SealedValues } from "../../../storage/sealed-table.ts";
 import type { Tables } from "../../../storage/tables.ts";
 import type { TidyList, TidySettings } from "../rules/tidy-settings.ts";
 

@@ -2,7 +2,7 @@ import { DENIED, err, ok, type Result, refuse } from "../../../base/result.ts";
 import type { SealedKind } from "../../../crypto/row-keys.ts";
 import type { Verdict } from "../../../policy/acl.ts";
 import type { RowSeals } from "../../../storage/row-seals.ts";
-import { SealedValues } from "../../../storage/sealed-values.ts";
+import { SealedValues } from "../../../storage/sealed-table.ts";
 import type { Sql } from "../../../storage/tables.ts";
 import { sealedTexts } from "../secrets.ts";
 
