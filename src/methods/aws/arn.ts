@@ -7,7 +7,7 @@ export type PrincipalArn = {
   readonly partition: Partition;
   /** 12 digits. */
   readonly accountId: string;
-  readonly type: PrincipalType;
+  readonly type: keyof typeof SERVICES;
   /** The name without a path. For an assumed role, the name of the role. */
   readonly friendlyName: string;
   /** Between the type and the name, without slashes at its ends; "" for none. */
@@ -18,17 +18,10 @@ export type PrincipalArn = {
   readonly canonicalArn: string;
 };
 
-export type PrincipalType = "user" | "role" | "assumed-role" | "instance-profile";
-
 /** The cloud's limit for an ARN. */
 const MAX_LENGTH = 2048;
 
-const SERVICES: Readonly<Record<PrincipalType, "iam" | "sts">> = {
-  user: "iam",
-  role: "iam",
-  "assumed-role": "sts",
-  "instance-profile": "iam",
-};
+const SERVICES = { user: "iam", role: "iam", "assumed-role": "sts", "instance-profile": "iam" } as const;
 
 const NAME = /^[\w+=,.@-]{1,128}$/;
 const PATH_SEGMENT = /^[!-.0-~]{1,512}$/;
@@ -36,8 +29,7 @@ const ACCOUNT_ID = /^\d{12}$/;
 
 /**
  * Reads the ARN of a user, a role, an assumed role or an instance profile. Others, such as roots and federated users,
- * are refused: no role can be bound to them. Messages are those of the reference's AWS method and do not repeat the
- * ARN.
+ * are refused: no role can be bound to them. Messages are the reference's and do not repeat the ARN.
  */
 export function parsePrincipalArn(arn: string): Result<PrincipalArn, string> {
   if (arn.length > MAX_LENGTH) return err("ARN is too long");
@@ -51,7 +43,7 @@ export function parsePrincipalArn(arn: string): Result<PrincipalArn, string> {
 
   const [type = "", ...rest] = resource.split("/");
   if (rest.length === 0) return err("unrecognized arn: contains fewer than 2 slash-separated parts");
-  if (!isPrincipalType(type) || SERVICES[type] !== service) return err("unrecognized principal type");
+  if (!isType(type) || SERVICES[type] !== service) return err("unrecognized principal type");
   const named = type === "assumed-role" ? readSession(rest) : readPath(rest);
   if (named === null) return err(`unrecognized arn: malformed name of ${type}`);
   const canonicalType = type === "assumed-role" ? "role" : type;
@@ -59,19 +51,13 @@ export function parsePrincipalArn(arn: string): Result<PrincipalArn, string> {
   return ok({ arn, partition, accountId, type, ...named, canonicalArn });
 }
 
-/**
- * True when `arn` equals the bound ARN, or begins with it if the bound ARN ends in `*`. Any other `*` is an ordinary
- * character, which a path may have.
- */
+/** True when `arn` equals the bound ARN, or begins with it if that ends in `*`. Any other `*` is part of a path. */
 export function matchesBoundArn(bound: string, arn: string): boolean {
   if (!bound.endsWith("*")) return bound === arn;
   return wildcardProblem(bound) === null && arn.startsWith(bound.slice(0, -1));
 }
 
-/**
- * Why a bound ARN that ends in `*` is refused, or null. It must have the whole account: `arn:aws:iam::1*` would admit
- * accounts of others.
- */
+/** Why a wildcard is refused, or null. It must have the whole account: `arn:aws:iam::1*` would admit those of others. */
 export function wildcardProblem(bound: string): string | null {
   if (!bound.endsWith("*")) return null;
   const [prefix = "", partition = "", service = "", region = "", accountId = "", ...resource] = bound.split(":");
@@ -93,6 +79,6 @@ function readPath(rest: readonly string[]) {
   return { friendlyName, path: segments.join("/"), sessionName: null };
 }
 
-function isPrincipalType(text: string): text is PrincipalType {
+function isType(text: string): text is PrincipalArn["type"] {
   return Object.hasOwn(SERVICES, text);
 }

@@ -3,10 +3,7 @@ import { readJson } from "../../policy/json.ts";
 import type { SyntaxValue } from "../../policy/syntax.ts";
 import { jsonObjectOf } from "../../wire/json.ts";
 
-/**
- * Decodes padded base64 in its canonical form, or returns null. Line breaks are allowed, as tools print wrapped
- * lines.
- */
+/** Decodes padded base64 in its canonical form, or returns null. Line breaks are allowed: tools print wrapped lines. */
 export function fromWrappedBase64(text: string): Uint8Array<ArrayBuffer> | null {
   return fromBase64(text.replace(/[\r\n]/g, ""));
 }
@@ -22,9 +19,6 @@ export function isPlainWord(text: string): boolean {
   return /^[\w-]{0,32}$/.test(text);
 }
 
-/** A JSON object with unique names, also when letter case is ignored. */
-export type JsonObject = { readonly [name: string]: unknown };
-
 /** Maximum depth of nesting. The values of this method are less deep. */
 const MAX_DEPTH = 8;
 
@@ -33,7 +27,7 @@ const MAX_DEPTH = 8;
  * ignore letter case, so a signed text could have two meanings. Null when any object in it has two names that are equal
  * or differ only in case, when the text is no object, and when it nests too deep.
  */
-export function parseStrictObject(text: string): JsonObject | null {
+export function parseStrictObject(text: string): Readonly<Record<string, unknown>> | null {
   const read = readJson(text, MAX_DEPTH);
   return read.ok && hasUniqueNames(read.value) ? jsonObjectOf(text) : null;
 }

@@ -9,7 +9,7 @@ const SEALED_FIELDS = ["sealedSecretKey", "sealedTagKey"] as const;
 /** A sealed secret in base64. Only the Worker's key ring opens it. */
 export type SealedText = string;
 
-/** Seals a secret of a mount. It opens only for the same mount and purpose. @param what the purpose. */
+/** Seals a secret of a mount. It opens only for the same mount and purpose (`what`). */
 export async function sealSecret(keys: Keys, mount: Pick<Mount, "uuid">, what: string, secret: string) {
   const sealed = await sealText(keys, contextOf(mount, what), secret);
   return toBase64(sealed) satisfies SealedText;

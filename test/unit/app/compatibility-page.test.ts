@@ -2,10 +2,10 @@ import { describe, expect, it } from "vitest";
 import page from "../../../docs/compatibility.md?raw";
 import { CLIENT_FIELDS } from "../../../src/methods/aws/clients/config.ts";
 import { LOGIN_FIELDS } from "../../../src/methods/aws/login/attempt.ts";
+import { TIDY_FIELDS } from "../../../src/methods/aws/mount/expiring-list.ts";
 import { ROLE_TAG_FIELDS } from "../../../src/methods/aws/routes/roles.ts";
 import { IDENTITY_FIELDS } from "../../../src/methods/aws/rules/identity.ts";
 import { ROLE_FIELDS } from "../../../src/methods/aws/rules/role.ts";
-import { TIDY_FIELDS } from "../../../src/methods/aws/rules/tidy-settings.ts";
 import { ROUTES } from "../../support/routes.ts";
 
 /** The path as the page writes it: names without their patterns. */

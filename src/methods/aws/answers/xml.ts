@@ -83,13 +83,7 @@ function readNodes(nodes: unknown, depth: number): { text: string; children: Xml
   return { text, children };
 }
 
-const NAMED: ReadonlyMap<string, string> = new Map([
-  ["amp", "&"],
-  ["lt", "<"],
-  ["gt", ">"],
-  ["quot", '"'],
-  ["apos", "'"],
-]);
+const NAMED: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
 
 /** Decodes the predefined entities and the character references, once. Null for any other use of `&`. */
 function decodeEntities(text: string): string | null {
@@ -98,7 +92,7 @@ function decodeEntities(text: string): string | null {
     /&(?:(amp|lt|gt|quot|apos)|#(\d{1,7})|#x([0-9a-fA-F]{1,6}));|&/g,
     (_, name, dec, hex) => {
       const code = dec === undefined ? Number.parseInt(hex ?? "", 16) : Number(dec);
-      const character = name === undefined ? characterOf(code) : NAMED.get(name);
+      const character = name === undefined ? characterOf(code) : NAMED[name];
       if (character === undefined) valid = false;
       return character ?? "";
     },
@@ -108,11 +102,7 @@ function decodeEntities(text: string): string | null {
 
 /** The character of a reference; undefined for those that XML does not allow. */
 function characterOf(code: number): string | undefined {
-  const allowed =
-    code === 9 ||
-    code === 10 ||
-    code === 13 ||
-    (code >= 0x20 && code <= 0xd7ff) ||
-    (code >= 0xe000 && code <= 0x10ffff);
+  const isWhitespace = code === 9 || code === 10 || code === 13;
+  const allowed = isWhitespace || (code >= 0x20 && code <= 0xd7ff) || (code >= 0xe000 && code <= 0x10ffff);
   return allowed ? String.fromCodePoint(code) : undefined;
 }

@@ -2,25 +2,21 @@ import { currentTime } from "../../../base/clock.ts";
 import { ExpiringCache } from "../../../base/generational-cache.ts";
 import { err, inContext, ok, type Result, refuse } from "../../../base/result.ts";
 import { signMountToken } from "../../../issuer/service.ts";
-import { type CloudAnswer, errorCodeOf } from "../answers/answer.ts";
 import {
-  type AssumeOperation,
+  type CloudAnswer,
   type Credentials,
+  errorCodeOf,
   readAssumedCredentials,
   readOwnAccount,
   type TemporaryCredentials,
-} from "../answers/sts.ts";
+} from "../answers/answers.ts";
 import { type PrincipalArn, parsePrincipalArn } from "../arn.ts";
 import type { Partition } from "../regions.ts";
-import { type AccountClient, type CloudClient, configuredKeys, policyOf } from "./client.ts";
+import { type AccountClient, type ApiCall, type CloudClient, callApi, configuredKeys, stsCall } from "./client.ts";
 import type { StsRole, WebIdentity } from "./config.ts";
 import { forgetServerCredentials, serverCredentials } from "./server-credentials.ts";
-import { type ApiCall, callApi, stsCall } from "./sts.ts";
 
-/**
- * The shortest session that STS gives. When the owner of another account withdraws its permission, it ends after this
- * time at the latest.
- */
+/** The shortest session that STS gives: a permission that another account withdraws lasts no longer than this. */
 const STS_ROLE_SECONDS = 900;
 /** The default maximum duration of sessions of a role. */
 const WEB_IDENTITY_SECONDS = 3600;
@@ -60,7 +56,7 @@ export async function callForAccount(
     if (!base.ok) return base;
     const credentials = await accountCredentials(of, partition, base.value);
     if (!credentials.ok) return credentials;
-    const answer = await callApi(policyOf(of), call, credentials.value);
+    const answer = await callApi(of, call, credentials.value);
     const stale = answer.ok && answer.value.status !== 200 && STALE_CODES.has(errorCodeOf(answer.value) ?? "");
     if (!stale || fresh || !forget(of, partition, base.value)) return answer;
   }
@@ -107,7 +103,6 @@ async function accountCredentials(
   return assumed;
 }
 
-/** The account of the base credentials. */
 async function ownAccount(client: CloudClient, partition: Partition, base: Credentials): Promise<Result<string>> {
   // The session of this role was checked to be of the role's account when it was created.
   const role = client.config.webIdentity && parsePrincipalArn(client.config.webIdentity.roleArn);
@@ -117,13 +112,12 @@ async function ownAccount(client: CloudClient, partition: Partition, base: Crede
   if (known !== undefined) return ok(known);
   const call = stsCall(client, partition, { Action: "GetCallerIdentity" });
   if (!call.ok) return call;
-  const answer = await callApi(policyOf(client), call.value, base);
+  const answer = await callApi(client, call.value, base);
   const account = answer.ok ? readOwnAccount(answer.value) : answer;
   if (account.ok) ownAccounts.set(key, account.value, currentTime() + OWN_ACCOUNT_MS);
   return account;
 }
 
-/** Credentials of the role that the mount assumes by an identity token of this service. */
 async function webIdentityCredentials(
   client: CloudClient,
   { roleArn, audience, ttl, key }: WebIdentity,
@@ -145,15 +139,14 @@ async function webIdentityCredentials(
 async function assumeRole(
   client: CloudClient,
   role: PrincipalArn,
-  operation: AssumeOperation,
+  operation: "AssumeRole" | "AssumeRoleWithWebIdentity",
   form: Readonly<Record<string, string>>,
   signedBy: Credentials | null,
 ): Promise<Result<TemporaryCredentials>> {
   const sent = { Action: operation, RoleArn: role.arn, RoleSessionName: "grove", ...form };
   const call = stsCall(client, role.partition, sent);
   if (!call.ok) return call;
-  const policy = { ...policyOf(client), ...(signedBy === null && { alsoTemporary: ALSO_TEMPORARY }) };
-  const answer = await callApi(policy, call.value, signedBy);
+  const answer = await callApi(client, call.value, signedBy, signedBy ? {} : { alsoTemporary: ALSO_TEMPORARY });
   const assumed = answer.ok ? readAssumedCredentials(answer.value, role.accountId, operation) : answer;
   if (assumed.ok || signedBy) return assumed;
   return err(inContext("error assuming role_arn by an identity token", assumed.error));

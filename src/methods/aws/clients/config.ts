@@ -94,15 +94,13 @@ const TEXTS = [
 ] as const;
 
 /**
- * Checks a write of the client configuration.
- *
- * @param listed private hosts that endpoints may have.
- * @returns the changes without the secret key, which must be sealed first; or a 400.
+ * Checks a write of the client configuration. Returns the changes without the secret key, which must be sealed first;
+ * or a 400. `listed` are private hosts that endpoints may have.
  */
 export function readClientChange(fields: ClientFields, listed: PrivateHosts): Result<ClientChange> {
   const problem = fieldProblem(fields) ?? webIdentityProblem(fields) ?? endpointsProblem(fields, listed);
   if (problem) return refuse(problem);
-  const webIdentity: Partial<WebIdentity> = onlySent({
+  const webIdentity = onlySent({
     roleArn: fields.role_arn,
     audience: fields.identity_token_audience,
     ttl: fields.identity_token_ttl,
@@ -155,11 +153,9 @@ function endpointsProblem(fields: ClientFields, listed: PrivateHosts): string | 
 }
 
 /**
- * Why the URL of a service endpoint is refused, as a phrase without the URL, or null. "" means the cloud's own
- * endpoint.
- *
- * Only https and public hosts are allowed, and the private hosts that are listed. An address must be in its usual
- * spelling, since filters and clients read `0177.0.0.1` and `2130706433` differently.
+ * Why the URL of a service endpoint is refused, as a phrase without the URL, or null. Only https and public hosts are
+ * allowed, and the private hosts that are listed. An address must be in its usual spelling, since filters and clients
+ * read `0177.0.0.1` and `2130706433` differently.
  */
 export function endpointProblem(url: string, listed: PrivateHosts): string | null {
   if (url === "") return null;
@@ -177,11 +173,7 @@ function canonicalHeaderName(name: string): string {
   return name.toLowerCase().replace(/(^|-)[a-z]/g, (start) => start.toUpperCase());
 }
 
-/**
- * The configuration after a write.
- *
- * @returns a 400 when both a stored key and a role without one are set: it would not be clear which is used.
- */
+/** The configuration after a write; a 400 when a stored key and a role without one are set: which is used is unclear. */
 export function changeClient(before: ClientConfig | null, change: ClientChange): Result<ClientConfig> {
   const { webIdentity: sent, ...rest } = change;
   const kept = before?.webIdentity ?? null;
@@ -218,10 +210,7 @@ export const CLIENT_VIEW = view<ClientConfig>({
 /** The role to assume for the instances and principals of an account. */
 export type StsRole = {
   readonly arn: string;
-  /**
-   * The external ID in the trust policy of the role; "" for none. It prevents that another customer makes the server
-   * assume the role (confused deputy).
-   */
+  /** In the trust policy of the role; "" for none. No other customer can make the server assume it (confused deputy). */
   readonly externalId: string;
 };
 
@@ -232,7 +221,7 @@ const ARN = /^[!-~]{1,2048}$/;
 /** The form that STS allows. */
 const EXTERNAL_ID = /^[\w+=,.@:/-]{2,1224}$/;
 
-/** Checks the fields of a request. Messages are those of the reference's AWS method (config/sts). */
+/** Checks the fields of a write. Messages are those of the reference's AWS method (config/sts). */
 export function readStsRole({ arn, externalId }: StsRoleFields): Result<StsRoleFields> {
   if (arn === "") return refuse("sts role cannot be empty");
   if (arn !== undefined && !ARN.test(arn)) return refuse("sts role is not an ARN");
@@ -242,9 +231,7 @@ export function readStsRole({ arn, externalId }: StsRoleFields): Result<StsRoleF
   return ok({ arn, externalId });
 }
 
-/**
- * The role after a write. Fields that were not sent keep their values; the first write for an account needs the ARN.
- */
+/** The role after a write; the first write for an account needs the ARN. */
 export function changeStsRole(before: StsRole | null, fields: StsRoleFields): Result<StsRole> {
   const arn = fields.arn ?? before?.arn;
   if (arn === undefined) return refuse("missing sts role");
@@ -257,6 +244,6 @@ export function stsRoleWarning(accountId: string, arn: string): string | null {
   if (!role.ok || role.value.type !== "role") {
     return "sts_role is not the ARN of a role; logins of instances in this account will fail";
   }
-  if (role.value.accountId === accountId) return null;
-  return "sts_role is a role of another account; it can't see the instances of this one";
+  const isOwn = role.value.accountId === accountId;
+  return isOwn ? null : "sts_role is a role of another account; it can't see the instances of this one";
 }

@@ -4,8 +4,7 @@ import { GenerationalCache } from "../../../base/generational-cache.ts";
 import { within } from "../../../base/location.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { serviceUnavailable } from "../../send.ts";
-import type { VmInstance } from "../answers/ec2.ts";
-import type { IamPrincipal } from "../answers/iam.ts";
+import type { IamPrincipal, VmInstance } from "../answers/answers.ts";
 import { type AccountClient, hashOf } from "./client.ts";
 
 /** Looks up items in the Worker that passes this function. Items that are not found are left out. */
@@ -17,7 +16,7 @@ interface Waiter<T> {
   readonly answer: (result: Result<T | null>) => void;
 }
 
-/** Maximum number of requests that wait for a call. With more than that, the cloud is not keeping up. */
+/** Maximum number of requests that wait for calls. */
 const MAX_WAITING = 1000;
 /** Maximum number of calls of one queue in flight. */
 const FULL_WIDTH = 4;
@@ -43,13 +42,9 @@ export class CallQueue<T> {
   /** How many calls may be in flight: fewer after the cloud refused one because of overload. */
   #width = FULL_WIDTH;
   #refusals = 0;
-  /** When the cloud last refused a call (ms). */
   #refusedAt = Number.NEGATIVE_INFINITY;
 
-  /**
-   * @param maxItems maximum number of items in a call.
-   * @param clock the time in ms.
-   */
+  /** @param maxItems maximum number of items in a call. @param clock the time in ms. */
   constructor(maxItems: number, clock: () => number) {
     this.#maxItems = maxItems;
     this.#clock = clock;
@@ -75,10 +70,7 @@ export class CallQueue<T> {
     while (this.#mayBegin()) void this.#call();
   }
 
-  /**
-   * True when another call may begin. The only call may have any number of items. A call beside others must be full:
-   * its items could otherwise have shared the next call, which costs the cloud less.
-   */
+  /** The only call may have any number of items. A call beside others must be full: else its items share the next one. */
   #mayBegin(): boolean {
     const waiting = this.#waiting.size;
     if (waiting === 0 || this.#calls === 0) return waiting > 0;
@@ -120,25 +112,25 @@ export class CallQueue<T> {
 }
 
 /**
- * Calls the fetch function of one waiter. When that fails because the waiter's client has disconnected, it calls the
- * one of the next: a client must not be able to fail the look-ups of others. Returns null when all have disconnected.
+ * Calls the fetch function of one waiter. When the waiter's client has disconnected, it calls the one of the next: a
+ * client must not be able to fail the look-ups of others. Returns null when all have disconnected.
  */
 async function fetchByOne<T>(
   batch: readonly (readonly [item: string, waiters: Waiter<T>[]])[],
 ): Promise<Result<Record<string, T>> | null> {
   const items = batch.map(([item]) => item);
-  for (;;) {
-    const waiters = batch.map(([, some]) => some).find((some) => some.length > 0);
-    const [waiter] = waiters ?? [];
-    if (!waiter) return null;
-    try {
-      return await waiter.fetch(items);
-    } catch {
-      // The client has gone, but its request to this object must end.
-      waiters?.shift();
-      waiter.answer(err(INTERRUPTED));
+  for (const [, waiters] of batch) {
+    for (let waiter = waiters[0]; waiter; waiter = waiters[0]) {
+      try {
+        return await waiter.fetch(items);
+      } catch {
+        // The client has gone, but its request to this object must end.
+        waiters.shift();
+        waiter.answer(err(INTERRUPTED));
+      }
     }
   }
+  return null;
 }
 
 function partOf<T>(found: Result<Record<string, T>>, item: string): Result<T | null> {
@@ -146,7 +138,6 @@ function partOf<T>(found: Result<Record<string, T>>, item: string): Result<T | n
   return ok((Object.hasOwn(found.value, item) ? found.value[item] : null) ?? null);
 }
 
-/** What is looked up. */
 type Found = VmInstance | IamPrincipal;
 
 /** Queues of one object. It has as many as an account has regions and principals that log in at the same time. */
@@ -154,17 +145,15 @@ const MAX_QUEUES = 256;
 
 /**
  * Lets the look-ups of one account share calls to the cloud. A Worker can't wait for a call that another request began,
- * so the requests wait here. The Workers still make the calls: each passes a function, and the function of one of them
- * is called for the items of all. The object has no credentials, calls no cloud and stores nothing.
+ * so the requests wait here. The Workers make the calls: each passes a function, and that of one is called for the
+ * items of all. The object has no credentials, calls no cloud and stores nothing.
  */
 export class CloudLookups extends DurableObject {
   readonly #queues = new GenerationalCache<string, CallQueue<Found>>(MAX_QUEUES);
 
   /**
-   * Looks up `item`; null when the call does not find it.
-   *
-   * @param group a kind of item; items of one group can be looked up in one call.
-   * @param maxItems maximum number of items in a call; the same for the whole group.
+   * Looks up `item`; null when the call does not find it. Items of one group can be looked up in one call, of at most
+   * `maxItems` items, the same for the whole group.
    */
   ask(group: string, item: string, maxItems: number, fetch: FetchItems<Found>): Promise<Result<Found | null>> {
     const queue = this.#queues.get(group) ?? new CallQueue<Found>(maxItems, currentTime);

@@ -4,7 +4,7 @@ import { exactString } from "../../../wire/exact-fields.ts";
 import { fieldSchema, readValues } from "../../../wire/fields.ts";
 import { jsonObjectOf } from "../../../wire/json.ts";
 import { type OutboundRequest, send } from "../../send.ts";
-import type { Credentials, TemporaryCredentials } from "../answers/sts.ts";
+import type { Credentials, TemporaryCredentials } from "../answers/answers.ts";
 import type { AwsEnv } from "../env.ts";
 import { findRegion, iamHostOf, type Partition } from "../regions.ts";
 

@@ -1,17 +1,70 @@
-import type { LoginAttempt, VerifiedClient } from "../../../auth/login-attempt.ts";
+import { LAST_CHECKS, type LoginAttempt, type VerifiedClient } from "../../../auth/login-attempt.ts";
 import { bindAddress, type TokenTerms } from "../../../auth/token-settings.ts";
 import { err, type Failure, invalid, ok, type Result, refuse } from "../../../base/result.ts";
-import { fieldSchema, sent, text, unread, type Values } from "../../../wire/fields.ts";
+import { exact, exactString } from "../../../wire/exact-fields.ts";
+import { fieldSchema, readValues, sent, text, unread, type Values } from "../../../wire/fields.ts";
 import { isRoleName } from "../../roles.ts";
 import { type AccountClient, type CloudAccess, openClient } from "../clients/client.ts";
 import { isPlainWord } from "../encoding.ts";
-import type { LoginSettings } from "../mount/copies.ts";
-import { configurationForLogin } from "../mount/for-login.ts";
+import { configurationForLogin, type LoginSettings } from "../mount/copies.ts";
 import { mountTypeOf } from "../mount/mount.ts";
-import type { CheckName } from "../rules/checks.ts";
 import type { IdentityConfig, Metadata } from "../rules/identity.ts";
-import type { AuthType, CloudRole } from "../rules/role.ts";
+import type { AuthType, BoundField, CloudRole } from "../rules/role.ts";
 import { translateMetadata } from "../vocabulary.ts";
+
+/** Descriptions of the checks of a login, by name. */
+export const CHECKS = {
+  request: "The request has the fields of one kind of login.",
+  role: "The role exists.",
+  address: "The client's address is in a network that the role is bound to.",
+  auth_type: "The role takes this kind of login.",
+  document: "The document is signed by the cloud.",
+  caller: "STS says who signed the request.",
+  nonce: "The nonce has the form of one.",
+  principal: "The principal is one that the role is bound to.",
+  inferred_session: "The principal is a session of an assumed role, named like an instance.",
+  instance: "The instance runs, by what the cloud says now.",
+  bound_region: "The region is one that the role is bound to.",
+  bound_vm_instance_id: "The instance is one that the role is bound to.",
+  bound_account_id: "The account is one that the role is bound to.",
+  bound_image_id: "The image is one that the role is bound to.",
+  bound_subnet_id: "The subnet is one that the role is bound to.",
+  bound_vpc_id: "The VPC is one that the role is bound to.",
+  bound_iam_instance_profile_arn: "The instance profile is one that the role is bound to.",
+  bound_iam_role_arn: "The role in the instance profile is one that the role is bound to.",
+  inferred_role: "The role in the instance profile is the one whose session the principal is.",
+  role_tag: "The instance has a genuine role tag, where the role wants one.",
+  deny_list: "The role tag is not on the deny list.",
+  access_list: "The access list lets the instance log in: it is its first login, or it knows the nonce.",
+  signature_uses: "The signed request has not given as many tokens as it may.",
+  ...LAST_CHECKS,
+} as const satisfies Readonly<Record<string, string>>;
+
+export type CheckName = keyof typeof CHECKS;
+
+/** The constraints on an instance in the order of the checks. */
+export const INSTANCE_BOUNDS = [
+  "bound_region",
+  "bound_vm_instance_id",
+  "bound_account_id",
+  "bound_image_id",
+  "bound_subnet_id",
+  "bound_vpc_id",
+  "bound_iam_instance_profile_arn",
+  "bound_iam_role_arn",
+] as const satisfies readonly (CheckName & BoundField)[];
+
+/** The checks of a kind of login in their order. */
+export function checksOf(kind: AuthType, infersInstance: boolean): readonly CheckName[] {
+  const begin = ["role", "address", "auth_type"] as const;
+  const instance = ["instance", ...INSTANCE_BOUNDS] as const;
+  const end = ["entity", "token"] as const;
+  if (kind === "vm") {
+    return [...begin, "document", "nonce", ...instance, "role_tag", "deny_list", "access_list", ...end];
+  }
+  const inferred = infersInstance ? (["inferred_session", ...instance, "inferred_role"] as const) : [];
+  return [...begin, "caller", "principal", ...inferred, ...end];
+}
 
 /** The fields of a login; undefined when not sent. */
 export const LOGIN_FIELDS = fieldSchema({
@@ -174,4 +227,52 @@ export function verifiedClient(
     alias: { aliasName: alias, metadata: translateMetadata(type, chosen) },
     token: { ...terms, displayName, metadata, internal },
   };
+}
+
+const TEXT = exactString("is missing");
+
+/**
+ * Data of the login that a token keeps for its renewals. Clients can't read it. It is not in the metadata, as a mount
+ * can be configured without metadata.
+ */
+const INSTANCE_DATA = fieldSchema({
+  /** In lower case. */
+  role: TEXT,
+  instanceId: TEXT,
+  region: TEXT,
+  accountId: TEXT,
+  /** Seconds; 0 for no limit or no role tag. */
+  tagMaxTtl: exact("integer", (value) =>
+    typeof value === "string" && /^\d+$/.test(value) ? ok(Number(value)) : err("is not a number of seconds"),
+  ),
+});
+
+const PRINCIPAL_DATA = fieldSchema({
+  role: TEXT,
+  /** The ARN without path and session. */
+  canonicalArn: TEXT,
+  uniqueId: TEXT,
+  accountId: TEXT,
+  /** "" when no instance was inferred; also the next field. */
+  inferredInstanceId: TEXT,
+  inferredRegion: TEXT,
+});
+
+export type InstanceData = Values<typeof INSTANCE_DATA> & { readonly kind: "vm" };
+export type PrincipalData = Values<typeof PRINCIPAL_DATA> & { readonly kind: "iam" };
+
+/** The data in the form of a token. */
+export function writeTokenData(data: InstanceData | PrincipalData): Record<string, string> {
+  return Object.fromEntries(Object.entries(data).map(([name, value]) => [name, String(value)]));
+}
+
+/** Reads the data of a token of this method. @throws when they are malformed: a bug. */
+export function readTokenData(internal: Readonly<Record<string, string>>): InstanceData | PrincipalData {
+  if (internal.kind === "vm") {
+    const read = readValues(INSTANCE_DATA, internal);
+    if (read.ok) return { kind: "vm", ...read.value };
+  }
+  const read = readValues(PRINCIPAL_DATA, internal);
+  if (read.ok && internal.kind === "iam") return { kind: "iam", ...read.value };
+  throw new Error("a token of the cloud method has malformed data of its login");
 }

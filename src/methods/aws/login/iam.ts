@@ -1,20 +1,27 @@
 import { type IssuedLogin, issueToken, type VerifiedClient } from "../../../auth/login-attempt.ts";
 import { currentTime } from "../../../base/clock.ts";
+import { ExpiringCache } from "../../../base/generational-cache.ts";
 import { privateHosts } from "../../../base/outbound-hosts.ts";
-import { err, inContext, ok, type Result, refuse } from "../../../base/result.ts";
-import type { CallerIdentity } from "../answers/sts.ts";
+import { err, inContext, invalid, ok, type Result, refuse } from "../../../base/result.ts";
+import { fromHex, toBase64Url } from "../../../crypto/bytes.ts";
+import type { CallerIdentity } from "../answers/answers.ts";
+import { askCallerIdentity } from "../clients/client.ts";
 import type { ClientConfig } from "../clients/config.ts";
-import { findPrincipal } from "../clients/principals.ts";
-import { askCallerIdentity } from "../clients/sts.ts";
+import { findPrincipal } from "../clients/find.ts";
 import { chosenMetadata } from "../rules/identity.ts";
 import { INSTANCE_ENTITY } from "../rules/role.ts";
 import { roleTerms, untagged } from "../rules/terms.ts";
 import { checkSignedRequest } from "../sts/signed-request.ts";
-import { type Attempt, findTarget, type LoginFields, type LoginTarget, startLogin, verifiedClient } from "./attempt.ts";
-import { checkInstance } from "./instance.ts";
-import { isBoundTo } from "./principal.ts";
-import { issueForSignature, type Signature } from "./signature-uses.ts";
-import { writeTokenData } from "./token-data.ts";
+import {
+  type Attempt,
+  findTarget,
+  type LoginFields,
+  type LoginTarget,
+  startLogin,
+  verifiedClient,
+  writeTokenData,
+} from "./attempt.ts";
+import { checkInstance, isBoundTo } from "./bounds.ts";
 
 /** The caller of a login, and the signature that proved it; null when the caller is only claimed. */
 export type ProvenCaller = CallerIdentity & { readonly signature: Signature | null };
@@ -158,4 +165,81 @@ function clientOf(target: LoginTarget, { principal, uniqueId, accountId }: Prove
       inferredRegion,
     }),
   });
+}
+
+/** The signature of a login that STS has verified. */
+export interface Signature {
+  /** 64 hex digits. */
+  readonly text: string;
+  /** When it is too old for another login, ms. */
+  readonly endsAt: number;
+}
+
+/**
+ * Tokens of one signature without TOKENS_PER_SIGNATURE. The date in a signature has seconds: programs that share
+ * credentials and log in within the same second, such as a hundred copies of a function, have the same signature.
+ */
+const DEFAULT_TOKENS = 100;
+
+/** Minimum number of signatures that are remembered; they take 12.5 MB at most. */
+const MAX_SIGNATURES = 2 ** 15;
+
+/** Number of bytes that identify a signature. They are too few to use it again. */
+const KEPT_BYTES = 16;
+
+/** The setting TOKENS_PER_SIGNATURE. An invalid one means the default, and not that there is no limit. */
+export function tokensPerSignature(setting: string | undefined): number {
+  const tokens = Number(setting ?? DEFAULT_TOKENS);
+  return Number.isSafeInteger(tokens) && tokens > 0 ? tokens : DEFAULT_TOKENS;
+}
+
+/**
+ * Counts the tokens of each signature in the memory of this isolate, so that a signed login that leaks into a log can't
+ * create any number of tokens. Only verified signatures are counted: forged ones can't evict others. Times in ms.
+ */
+export class SignatureUses {
+  readonly #uses = new ExpiringCache<{ count: number }>(MAX_SIGNATURES);
+
+  /** Counts a token before it is issued; false when the signature has given `most`. */
+  take({ text, endsAt }: Signature, most: number, now: number): boolean {
+    const key = keyOf(text);
+    const uses = this.#uses.get(key, now);
+    if (!uses) this.#uses.set(key, { count: 1 }, endsAt);
+    else if (uses.count < most) uses.count++;
+    else return false;
+    return true;
+  }
+
+  /** Takes back the count of a token that was not issued. */
+  giveBack({ text }: Signature, now: number): void {
+    const uses = this.#uses.get(keyOf(text), now);
+    if (uses) uses.count--;
+  }
+}
+
+/** A new string: a substring of the request would keep the whole request in memory. */
+function keyOf(signature: string): string {
+  return toBase64Url((fromHex(signature) ?? new Uint8Array()).subarray(0, KEPT_BYTES));
+}
+
+const signatureUses = new SignatureUses();
+
+const SIGNATURE_USED_UP = invalid(
+  "this signed request has given as many tokens as one may (TOKENS_PER_SIGNATURE): sign the request again",
+);
+
+/** Issues the token of a client, unless its signature has given as many as it may. */
+export async function issueForSignature(
+  attempt: Attempt,
+  signature: Signature,
+  client: VerifiedClient,
+): Promise<Result<IssuedLogin>> {
+  // Counted before the first await: concurrent logins can't pass the limit together.
+  const most = tokensPerSignature(attempt.env.TOKENS_PER_SIGNATURE);
+  if (!signatureUses.take(signature, most, currentTime())) {
+    return attempt.checks.record("signature_uses", {}, err(SIGNATURE_USED_UP));
+  }
+  const issued = await issueToken(attempt, client);
+  if (!issued.ok) signatureUses.giveBack(signature, currentTime());
+  return issued;
 }

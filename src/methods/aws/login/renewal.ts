@@ -4,15 +4,14 @@ import { err, inContext, ok, type Result, refuse } from "../../../base/result.ts
 import { mountTtl } from "../../../system/mount.ts";
 import type { RenewTerms } from "../../../token/rules/renew.ts";
 import { parsePrincipalArn } from "../arn.ts";
-import { findRunningInstance } from "../clients/instances.ts";
-import { configurationForLogin } from "../mount/for-login.ts";
+import { findRunningInstance } from "../clients/find.ts";
+import { configurationForLogin } from "../mount/copies.ts";
 import { accessShardFor, mountTypeOf } from "../mount/mount.ts";
 import { INSTANCE_ENTITY } from "../rules/role.ts";
 import { memorySeconds, renewalTerms } from "../rules/terms.ts";
 import { translateMessage } from "../vocabulary.ts";
-import { type Target, targetOf } from "./attempt.ts";
-import { isBoundTo } from "./principal.ts";
-import { type InstanceData, type PrincipalData, readTokenData } from "./token-data.ts";
+import { type InstanceData, type PrincipalData, readTokenData, type Target, targetOf } from "./attempt.ts";
+import { isBoundTo } from "./bounds.ts";
 
 /**
  * Checks at a renewal whether the holder of a token may still have it: the data of its login must satisfy the role as

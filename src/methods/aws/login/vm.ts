@@ -3,10 +3,9 @@ import { currentTime } from "../../../base/clock.ts";
 import { formatDuration } from "../../../base/duration.ts";
 import { ok, type Result, refuse } from "../../../base/result.ts";
 import { mountTtl } from "../../../system/mount.ts";
-import type { VmInstance } from "../answers/ec2.ts";
-import type { IdentityDocument } from "../documents/identity-document.ts";
-import type { RegisteredCertificate } from "../documents/trusted.ts";
-import { verifyIdentity, verifyPkcs7 } from "../documents/verify.ts";
+import type { VmInstance } from "../answers/answers.ts";
+import type { RegisteredCertificate } from "../documents/certificate.ts";
+import { type IdentityDocument, verifyIdentity, verifyPkcs7 } from "../documents/verify.ts";
 import type { EnteredLogin } from "../mount/access-list.ts";
 import { accessShardFor, cloudAuthAt } from "../mount/mount.ts";
 import { type InstanceLogin, prepareNonce } from "../rules/access.ts";
@@ -15,9 +14,16 @@ import { tagKeyPurpose } from "../rules/role.ts";
 import { readTagValue, verifyRoleTag } from "../rules/role-tag.ts";
 import { memorySeconds, narrowByTag, type RoleGrant, roleTerms, untagged } from "../rules/terms.ts";
 import { openSecret } from "../secrets.ts";
-import { type Attempt, findTarget, type LoginFields, type LoginTarget, startLogin, verifiedClient } from "./attempt.ts";
-import { checkInstance } from "./instance.ts";
-import { writeTokenData } from "./token-data.ts";
+import {
+  type Attempt,
+  findTarget,
+  type LoginFields,
+  type LoginTarget,
+  startLogin,
+  verifiedClient,
+  writeTokenData,
+} from "./attempt.ts";
+import { checkInstance } from "./bounds.ts";
 
 /** An instance that passed all checks except that of the access list. */
 interface VerifiedInstance {

@@ -5,8 +5,7 @@ import type { Env } from "../../../env.ts";
 import type { Migration } from "../../../storage/tables.ts";
 import { GroveObject } from "../../../system/grove-object.ts";
 import { type AccessEntry, decideLogin, type InstanceLogin } from "../rules/access.ts";
-import { DEFAULT_TIDY, type TidySettings } from "../rules/tidy-settings.ts";
-import { ExpiringList, TIDY_JOBS_TABLE } from "./expiring-list.ts";
+import { DEFAULT_TIDY, ExpiringList, TIDY_JOBS_TABLE, type TidySettings } from "./expiring-list.ts";
 
 export const CLOUD_ACCESS_LIST_MIGRATIONS: readonly Migration[] = [
   {

@@ -16,15 +16,13 @@ import {
   type StsRole,
   type StsRoleFields,
 } from "../clients/config.ts";
-import type { CertificateType, RegisteredCertificate } from "../documents/trusted.ts";
+import type { CertificateType, RegisteredCertificate } from "../documents/certificate.ts";
 import { DEFAULT_IDENTITY, type IdentityConfig } from "../rules/identity.ts";
-import { type CloudRole, MAX_ROLE_LENGTH } from "../rules/role.ts";
-import { changeRole, type RoleChange, type RoleChangeInput } from "../rules/role-change.ts";
+import { type CloudRole, changeRole, MAX_ROLE_LENGTH, type RoleChange, type RoleChangeInput } from "../rules/role.ts";
 import { type DenyEntry, isStillGenuine } from "../rules/role-tag.ts";
-import { DEFAULT_TIDY, type TidyList, type TidySettings } from "../rules/tidy-settings.ts";
 import { sealedTexts } from "../secrets.ts";
 import { forgetCopies, type LoginAsk, type LoginParts } from "./copies.ts";
-import { ExpiringList, TIDY_JOBS_TABLE } from "./expiring-list.ts";
+import { DEFAULT_TIDY, ExpiringList, TIDY_JOBS_TABLE, type TidyList, type TidySettings } from "./expiring-list.ts";
 import { mayWrite, Records, type WriteGrants } from "./records.ts";
 
 const VALUES = "(name TEXT PRIMARY KEY, value TEXT NOT NULL, seal BLOB) WITHOUT ROWID";

@@ -4,6 +4,8 @@ import type { Env } from "../../../env.ts";
 import { ACCESS_SHARDS, accessShardName, accessShardOf } from "../../../system/access-shards.ts";
 import type { Mount } from "../../../system/mount.ts";
 import { systemOf } from "../../../system/system.ts";
+import { type CloudAccess, type CloudClient, openClient } from "../clients/client.ts";
+import { DEFAULT_CLIENT } from "../clients/config.ts";
 import type { AwsEnv } from "../env.ts";
 import type { CloudMountType } from "../vocabulary.ts";
 import type { CloudAccessList, ShardPlace } from "./access-list.ts";
@@ -15,10 +17,7 @@ export function mountTypeOf(mount: Pick<Mount, "type">): CloudMountType {
   return mount.type === "aws" ? "aws" : "cloud";
 }
 
-/**
- * The object of a mount. Its name is the uuid of the mount, so that a method mounted again at the same path begins
- * empty.
- */
+/** The object of a mount. Its name is the uuid of the mount: a method mounted again at the same path begins empty. */
 export function cloudAuthAt(env: AwsEnv, mount: Pick<Mount, "uuid">): DurableObjectStub<CloudAuth> {
   return within(env, env.CLOUD_AUTH).getByName(mount.uuid);
 }
@@ -26,6 +25,12 @@ export function cloudAuthAt(env: AwsEnv, mount: Pick<Mount, "uuid">): DurableObj
 /** The object of a request's mount. */
 export function cloudAuthOf(context: AtMount & { readonly env: AwsEnv }): DurableObjectStub<CloudAuth> {
   return cloudAuthAt(context.env, mountOf(context));
+}
+
+/** The client of a mount with its stored configuration. Requests of operators never use an isolate's copy of it. */
+export async function operatorClient(access: CloudAccess): Promise<CloudClient> {
+  const config = await cloudAuthAt(access.env, access.mount).readClient();
+  return openClient(access, config ?? DEFAULT_CLIENT);
 }
 
 /**
@@ -47,7 +52,6 @@ export async function changeConfiguration<T>(
   }
 }
 
-/** The object of a shard of the access list, and its place. */
 interface AccessShard {
   readonly list: DurableObjectStub<CloudAccessList>;
   readonly place: ShardPlace;

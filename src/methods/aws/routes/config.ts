@@ -19,7 +19,7 @@ import {
   type StsRoleFields,
   stsRoleWarning,
 } from "../clients/config.ts";
-import { parseCertificateType, parseRegisteredPem, type RegisteredCertificate } from "../documents/trusted.ts";
+import { parseCertificateType, parseRegisteredPem, type RegisteredCertificate } from "../documents/certificate.ts";
 import { changeConfiguration, cloudAuthOf } from "../mount/mount.ts";
 import { IDENTITY_FIELDS, IDENTITY_VIEW, readIdentityChange } from "../rules/identity.ts";
 import { sealSecret } from "../secrets.ts";

@@ -15,10 +15,6 @@ import { fieldSchema, unread } from "../../../wire/fields.ts";
 import { namedSegment } from "../../../wire/path-name.ts";
 import { EMPTY, tidyReply } from "../../../wire/reply.ts";
 import type { AwsEnv } from "../env.ts";
-import { accessShardFor, accessShardsOf, cloudAuthOf } from "../mount/mount.ts";
-import { ENTRY_VIEW } from "../rules/access.ts";
-import { tagKeyPurpose } from "../rules/role.ts";
-import { DENY_VIEW, readTagValue, tagValueOfPath, type UnverifiedTag, verifyRoleTag } from "../rules/role-tag.ts";
 import {
   DEFAULT_SAFETY_BUFFER,
   readSafetyBuffer,
@@ -26,7 +22,11 @@ import {
   TIDY_FIELDS,
   TIDY_VIEW,
   type TidyList,
-} from "../rules/tidy-settings.ts";
+} from "../mount/expiring-list.ts";
+import { accessShardFor, accessShardsOf, cloudAuthOf } from "../mount/mount.ts";
+import { ENTRY_VIEW } from "../rules/access.ts";
+import { tagKeyPurpose } from "../rules/role.ts";
+import { DENY_VIEW, readTagValue, tagValueOfPath, type UnverifiedTag, verifyRoleTag } from "../rules/role-tag.ts";
 import { openSecret } from "../secrets.ts";
 
 /** Each list with its current and its deprecated path, and its name in the ids of operations. */

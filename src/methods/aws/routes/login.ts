@@ -19,14 +19,13 @@ import { ok, type Result, refuse } from "../../../base/result.ts";
 import { fieldSchema, sent, text, type Values } from "../../../wire/fields.ts";
 import type { Reply } from "../../../wire/reply.ts";
 import { parsePrincipalArn } from "../arn.ts";
-import { type IdentityDocument, MAX_DOCUMENT_BYTES, parseIdentityDocument } from "../documents/identity-document.ts";
+import { type IdentityDocument, MAX_DOCUMENT_BYTES, parseIdentityDocument } from "../documents/verify.ts";
 import { fromWrappedBase64 } from "../encoding.ts";
-import { type Attempt, chooseKind, LOGIN_FIELDS, type LoginFields } from "../login/attempt.ts";
+import { type Attempt, CHECKS, checksOf, chooseKind, LOGIN_FIELDS, type LoginFields } from "../login/attempt.ts";
 import { loginByPrincipal, type ProvenCaller, verifyPrincipal } from "../login/iam.ts";
 import { loginByInstance, verifyInstance } from "../login/vm.ts";
-import { configurationForLogin } from "../mount/for-login.ts";
+import { configurationForLogin } from "../mount/copies.ts";
 import { accessShardFor, cloudAuthAt, mountTypeOf } from "../mount/mount.ts";
-import { CHECKS, checksOf } from "../rules/checks.ts";
 import { INSTANCE_ENTITY } from "../rules/role.ts";
 import { type CloudMountType, translateFieldName, translateKind, translateMessage } from "../vocabulary.ts";
 

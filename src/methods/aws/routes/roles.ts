@@ -9,15 +9,25 @@ import {
   tokenRoute,
 } from "../../../auth/route.ts";
 import { DONE_OR_WARNED, dataAnswer } from "../../../auth/route-description.ts";
-import { err, ok, type Result, refuse, unavailable } from "../../../base/result.ts";
+import { MAX_PARALLEL_CALLS } from "../../../base/parallel.ts";
+import { err, inContext, ok, type Result, refuse, unavailable } from "../../../base/result.ts";
 import { type MountTtl, mountTtl } from "../../../system/mount.ts";
 import { fieldSchema, flag, list, sent, sentDuration, text, unread, type Values } from "../../../wire/fields.ts";
 import { namedSegment } from "../../../wire/path-name.ts";
 import { dataReply, type Reply } from "../../../wire/reply.ts";
 import { MAX_ROLE_NAME } from "../../roles.ts";
-import { changeConfiguration, cloudAuthOf } from "../mount/mount.ts";
-import { type CloudRole, ROLE_FIELDS, ROLE_VIEW, type RoleFields, tagKeyPurpose } from "../rules/role.ts";
-import type { RoleChange } from "../rules/role-change.ts";
+import { parsePrincipalArn } from "../arn.ts";
+import type { CloudAccess, CloudClient } from "../clients/client.ts";
+import { findPrincipal } from "../clients/find.ts";
+import { changeConfiguration, cloudAuthAt, cloudAuthOf, operatorClient } from "../mount/mount.ts";
+import {
+  type CloudRole,
+  ROLE_FIELDS,
+  ROLE_VIEW,
+  type RoleChange,
+  type RoleFields,
+  tagKeyPurpose,
+} from "../rules/role.ts";
 import {
   canonicalPolicies,
   isSubsetOfRole,
@@ -27,7 +37,6 @@ import {
   signRoleTag,
 } from "../rules/role-tag.ts";
 import { openSecret, sealSecret } from "../secrets.ts";
-import { resolvePrincipals } from "./resolve-principals.ts";
 
 const PATH = `role/${namedSegment("role")}`;
 
@@ -174,4 +183,33 @@ function warningsOf(role: CloudRole, tag: RoleTag, mount: MountTtl): string[] {
     capped(`the role maximum of ${role.token.maxTtl} seconds`);
   }
   return warnings;
+}
+
+/** Asks the cloud for the unique ids of principals. Returns the ids by ARN; or which item failed and why. */
+async function resolvePrincipals(
+  access: CloudAccess,
+  arns: readonly string[],
+): Promise<Result<Record<string, string>>> {
+  const client = await operatorClient(access);
+  const ids: Record<string, string> = {};
+  for (let from = 0; from < arns.length; from += MAX_PARALLEL_CALLS) {
+    const part = arns.slice(from, from + MAX_PARALLEL_CALLS);
+    const answers = await Promise.all(part.map((arn) => resolve(client, arn)));
+    for (const [index, answer] of answers.entries()) {
+      const what = `unable to resolve ARN ${from + index + 1} of bound_iam_principal_arn to internal ID`;
+      if (!answer.ok) return err(inContext(what, answer.error));
+      ids[part[index] ?? ""] = answer.value;
+    }
+  }
+  return ok(ids);
+}
+
+async function resolve(client: CloudClient, arn: string): Promise<Result<string>> {
+  const principal = parsePrincipalArn(arn);
+  if (!principal.ok) return refuse(principal.error);
+  const { type, accountId } = principal.value;
+  if (type !== "user" && type !== "role") return refuse("only users and roles have a unique ID");
+  const stsRole = await cloudAuthAt(client.env, client.mount).readStsRole(accountId);
+  const found = await findPrincipal({ ...client, accountId, stsRole }, principal.value);
+  return found.ok ? ok(found.value.uniqueId) : found;
 }

@@ -2,18 +2,25 @@ import { type CallContext, mountOf } from "../../../auth/route.ts";
 import { err, type Failure, inContext, ok, type Result, refuse } from "../../../base/result.ts";
 import { dataReply, type Reply } from "../../../wire/reply.ts";
 import { serviceUnavailable } from "../../send.ts";
-import type { CloudAnswer } from "../answers/answer.ts";
-import { type AccessKey, readCreatedAccessKey, readDeletedAccessKey, readUser } from "../answers/iam.ts";
-import type { Credentials } from "../answers/sts.ts";
-import { type CloudAccess, type CloudClient, configuredKeys, policyOf } from "../clients/client.ts";
+import {
+  type CloudAnswer,
+  type Credentials,
+  readCreatedAccessKey,
+  readDeletedAccessKey,
+  readUser,
+} from "../answers/answers.ts";
+import {
+  type CallPolicy,
+  type CloudAccess,
+  type CloudClient,
+  callApi,
+  configuredKeys,
+  iamCall,
+} from "../clients/client.ts";
 import { type ClientConfig, SECRET_KEY } from "../clients/config.ts";
-import { iamCall } from "../clients/principals.ts";
-import type { CallPolicy } from "../clients/retry.ts";
 import { serverPartition } from "../clients/server-credentials.ts";
-import { callApi } from "../clients/sts.ts";
-import { changeConfiguration, cloudAuthOf } from "../mount/mount.ts";
+import { changeConfiguration, cloudAuthOf, operatorClient } from "../mount/mount.ts";
 import { sealSecret } from "../secrets.ts";
-import { operatorClient } from "./resolve-principals.ts";
 
 /**
  * Replaces the configured access key by a new one that no operator has seen. The new key is created, stored, and then
@@ -30,19 +37,15 @@ export async function rotateRoot(context: CallContext<unknown, unknown>): Promis
   if (!created.ok) return err(withAdvice(created.error));
   const stored = await storeKey(access, client.accessKey, created.value);
   if (!stored.ok) return stored;
-  const { userName, key } = created.value;
+  const { userName, accessKeyId } = created.value;
   const deleted = await dropKey(access, userName, client.accessKey);
   const warning = `The new access key is configured, but the old one, ${client.accessKey}, could not be deleted. Delete it by hand: it is still good.`;
-  return dataReply({ access_key: key.accessKeyId }, deleted.ok ? undefined : [warning]);
+  return dataReply({ access_key: accessKeyId }, deleted.ok ? undefined : [warning]);
 }
 
-/** The request, and its mount. */
 type Rotation = CallContext & CloudAccess;
 
-/**
- * Why the access key can't be rotated, or null. Messages are those of the reference's AWS method
- * (config/rotate-root).
- */
+/** Messages are those of the reference's AWS method (config/rotate-root). */
 function problemOf(client: ClientConfig | null): string | null {
   if (!client) return "can't update client config because it's unset";
   if (client.webIdentity) {
@@ -60,10 +63,8 @@ function withAdvice(failure: Failure): Failure {
   return { ...failure, message: `${failure.message}; ${advice}` };
 }
 
-/** A second access key of the user of the configured one. */
-interface NewAccessKey {
+interface NewAccessKey extends Pick<Credentials, "accessKeyId" | "secretAccessKey"> {
   readonly userName: string;
-  readonly key: AccessKey;
 }
 
 /** Creates a second access key for the user of the configured one. IAM refuses a third. */
@@ -75,7 +76,7 @@ function makeKey(access: CloudAccess): Promise<Result<NewAccessKey>> {
     const form = { Action: "CreateAccessKey", UserName: userName };
     // Not repeated: if the answer of the first call was lost, a second call would create another key.
     const key = await callIam(client, keys, form, readCreatedAccessKey, { maxRetries: 0 });
-    return key.ok ? ok({ userName, key: key.value }) : key;
+    return key.ok ? ok({ userName, ...key.value }) : key;
   });
 }
 
@@ -101,22 +102,21 @@ async function withConfiguredKeys<T>(
 }
 
 /** Configures the new key. If that fails, deletes it again. */
-async function storeKey(access: Rotation, oldKey: string, { userName, key }: NewAccessKey): Promise<Result<null>> {
-  const sealedSecretKey = await sealSecret(access.installation.keys, access.mount, SECRET_KEY, key.secretAccessKey);
-  const configured = await configureKey(access, oldKey, { accessKey: key.accessKeyId, sealedSecretKey });
-  if (configured === key.accessKeyId) return ok(null);
+async function storeKey(access: Rotation, oldKey: string, created: NewAccessKey): Promise<Result<null>> {
+  const { userName, accessKeyId: accessKey, secretAccessKey } = created;
+  const sealedSecretKey = await sealSecret(access.installation.keys, access.mount, SECRET_KEY, secretAccessKey);
+  const configured = await configureKey(access, oldKey, { accessKey, sealedSecretKey });
+  if (configured === accessKey) return ok(null);
   if (configured === null) {
-    const message = `it is not known which access key is configured now, ${oldKey} or ${key.accessKeyId}; both are good. Read config/client, and delete the other one by hand`;
+    const message = `it is not known which access key is configured now, ${oldKey} or ${accessKey}; both are good. Read config/client, and delete the other one by hand`;
     return err(serviceUnavailable(message));
   }
-  const deleted = await dropKey(access, userName, key.accessKeyId);
-  const leftover = deleted.ok ? "" : `. Delete the new one, ${key.accessKeyId}, by hand`;
+  const deleted = await dropKey(access, userName, accessKey);
+  const leftover = deleted.ok ? "" : `. Delete the new one, ${accessKey}, by hand`;
   return refuse(`the client config was changed at the same time, so the access key was not rotated${leftover}`);
 }
 
-/**
- * Replaces the configured key. Returns the access key that is configured then; null when the object does not answer.
- */
+/** Replaces the configured key. Returns the one that is configured then; null when the object does not answer. */
 async function configureKey(
   access: Rotation,
   oldKey: string,
@@ -143,7 +143,7 @@ async function callIam<T>(
   policy: Partial<CallPolicy> = {},
 ): Promise<Result<T>> {
   const call = iamCall(client, serverPartition(client.env), form);
-  const answer = await callApi({ ...policyOf(client), ...policy }, call, keys);
+  const answer = await callApi(client, call, keys, policy);
   const result = answer.ok ? read(answer.value) : answer;
   return result.ok ? result : err(inContext(`error calling ${form.Action}`, result.error));
 }

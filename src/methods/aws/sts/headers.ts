@@ -58,13 +58,8 @@ const SERVER_ID_NAMES = [SERVER_ID_HEADER.toLowerCase(), "x-vault-aws-iam-server
 
 /** The headers of GetCallerIdentity among those named `X-Amz-*`, which control the service. */
 const AMZ_HEADERS: ReadonlySet<string> = new Set([
-  "x-amz-algorithm",
-  "x-amz-content-sha256",
-  "x-amz-credential",
-  "x-amz-date",
-  "x-amz-security-token",
-  "x-amz-signature",
-  "x-amz-signedheaders",
+  ...["x-amz-algorithm", "x-amz-content-sha256", "x-amz-credential", "x-amz-date"],
+  ...["x-amz-security-token", "x-amz-signature", "x-amz-signedheaders"],
 ]);
 
 /** Headers that client libraries add and possibly sign. */
@@ -81,9 +76,8 @@ const FRAMING_HEADERS: ReadonlySet<string> = new Set(["host", "content-length"])
 const NEEDED_HEADERS: ReadonlySet<string> = new Set(["authorization", "content-type"]);
 
 /**
- * Checks the protection against a replay between servers: a server ID header is required, with either name. It must
- * have the configured value and be signed. Returns the problem without the configured value, or null. Messages are
- * those of the reference's AWS method (login).
+ * Checks the protection against a replay between servers: a server ID header, with either name, must have the
+ * configured value and be signed. Returns the problem without that value, or null. Messages are the reference's (login).
  */
 export function serverIdProblem(
   headers: HeaderValues,
@@ -102,9 +96,9 @@ export function serverIdProblem(
 }
 
 /**
- * Selects the headers to send. A header that controls the service is refused unless it is listed. A signed header
- * must be sent, so it is refused unless it is usual or allowed by the operator. All other headers are dropped: a
- * client should control as little as possible of the request to STS.
+ * Selects the headers to send. A header that controls the service is refused unless it is listed; so is a signed one,
+ * which must be sent, unless it is usual or allowed by the operator. All others are dropped: a client should control
+ * as little as possible of the request to STS.
  */
 export function selectHeaders(
   headers: HeaderValues,

@@ -7,9 +7,7 @@ export type StsSettings = {
   readonly stsEndpoint: string;
   /** Region of signatures for `stsEndpoint`; "" for any. */
   readonly stsRegion: string;
-  /**
-   * True: the request is sent to the STS host in the region of its signature, and the two settings above are ignored.
-   */
+  /** True: requests are sent to the STS host in the region of their signature, and the two settings above are ignored. */
   readonly useStsRegionFromClient: boolean;
   /** Required value of the server ID header; "" when the header is not required. */
   readonly iamServerIdHeaderValue: string;
@@ -49,16 +47,18 @@ export function parseEndpoint(text: string): Endpoint | null {
   return origin && PATH.test(path) ? { ...origin, path } : null;
 }
 
-/** Where a signed request is sent, and the partition of the answer. */
-type StsTarget = { readonly endpoint: Endpoint; readonly partition: Partition };
-
 /**
- * Chooses where a signed request is sent: only to a host that is known from data or configured by an operator.
+ * Chooses where a signed request is sent: only to a host that is known from data or configured by an operator. Also
+ * returns the partition of the answer.
  *
  * @param signed the origin of the client's URL. It must fit to the region, since STS would refuse any other pair.
  * @param region of the client's signature.
  */
-export function chooseTarget(signed: Origin, region: string, settings: StsSettings): Result<StsTarget, string> {
+export function chooseTarget(
+  signed: Origin,
+  region: string,
+  settings: StsSettings,
+): Result<{ readonly endpoint: Endpoint; readonly partition: Partition }, string> {
   const known = findRegion(region);
   if (known === null) return err("unable to get regional STS endpoint for the region of the signature");
   const { partition } = known;
@@ -68,9 +68,8 @@ export function chooseTarget(signed: Origin, region: string, settings: StsSettin
   }
 
   if (settings.stsEndpoint === "" || settings.useStsRegionFromClient) {
-    return hostRegion !== null
-      ? ok({ endpoint: { ...signed, path: "" }, partition })
-      : err("iam_request_url is not the URL of a known STS host");
+    if (hostRegion === null) return err("iam_request_url is not the URL of a known STS host");
+    return ok({ endpoint: { ...signed, path: "" }, partition });
   }
   const endpoint = parseEndpoint(settings.stsEndpoint);
   if (endpoint === null) return err("the configured sts_endpoint can't be read");

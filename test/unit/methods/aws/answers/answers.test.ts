@@ -1,19 +1,20 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Result } from "../../../../../src/base/result.ts";
-import { type CloudAnswer, errorCodeOf, MAX_ANSWER_BYTES } from "../../../../../src/methods/aws/answers/answer.ts";
-import { readInstances, runningInstance } from "../../../../../src/methods/aws/answers/ec2.ts";
 import {
-  readCreatedAccessKey,
-  readInstanceProfileRole,
-  readRole,
-  readUser,
-} from "../../../../../src/methods/aws/answers/iam.ts";
-import {
+  type CloudAnswer,
+  errorCodeOf,
+  MAX_ANSWER_BYTES,
   readAssumedCredentials,
   readCallerIdentity,
+  readCreatedAccessKey,
+  readInstanceProfileRole,
+  readInstances,
   readOwnAccount,
-} from "../../../../../src/methods/aws/answers/sts.ts";
+  readRole,
+  readUser,
+  runningInstance,
+} from "../../../../../src/methods/aws/answers/answers.ts";
 
 const account = "123456789012";
 const answer = (body: string, change: Partial<CloudAnswer> = {}): CloudAnswer => ({

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { requestOf } from "../../../../../src/methods/aws/clients/sts.ts";
+import { requestOf } from "../../../../../src/methods/aws/clients/client.ts";
 
 const KEYS = { accessKeyId: "AKIDEXAMPLE", secretAccessKey: "secret", sessionToken: null };
 const CALL = { service: "EC2", region: "eu-west-1", form: { Action: "DescribeInstances" } } as const;

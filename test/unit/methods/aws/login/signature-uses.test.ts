@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { SignatureUses, tokensPerSignature } from "../../../../../src/methods/aws/login/signature-uses.ts";
+import { SignatureUses, tokensPerSignature } from "../../../../../src/methods/aws/login/iam.ts";
 
 const NOW = Date.UTC(2027, 0, 1);
 const ENDS = NOW + 900_000;

@@ -3,11 +3,12 @@ import { describe, expect, it } from "vitest";
 import {
   BOUND_FIELDS,
   type CloudRole,
+  changeRole,
   ROLE_FIELDS,
   ROLE_VIEW,
+  type RoleChangeInput,
   type RoleFields,
 } from "../../../../../src/methods/aws/rules/role.ts";
-import { changeRole, type RoleChangeInput } from "../../../../../src/methods/aws/rules/role-change.ts";
 import { valuesOf } from "../../../../support/values.ts";
 
 const MOUNT = { defaultSeconds: 3600, maxSeconds: 7200 };
