@@ -26,10 +26,7 @@ export const TAG = {
 /** Maximum size of a message. A signed document has some 1.2 kB, and less than this with three certificates. */
 export const MAX_BER_BYTES = 8 * 1024;
 
-/**
- * Each element becomes an object, so their number limits the cost of a message. A document or certificate has some
- * 65.
- */
+/** Each element becomes an object, so their number limits the cost of a message. A document or certificate has some 65. */
 const MAX_ELEMENTS = 300;
 
 /** Signed data nests about 12 levels deep. The limit protects the stack from crafted input. */
@@ -39,7 +36,6 @@ const CONSTRUCTED = 0x20;
 const CLASS_MASK = 0xc0;
 const TAG_NUMBER_MASK = 0x1f;
 const INDEFINITE = 0x80;
-const INDEFINITE_LENGTH = -1;
 
 /**
  * Reads one BER element that fills `bytes`. Indefinite lengths and octet strings in segments are allowed, since the
@@ -48,11 +44,12 @@ const INDEFINITE_LENGTH = -1;
  */
 export function readBer(bytes: Uint8Array): Result<Element, string> {
   if (bytes.length > MAX_BER_BYTES) return err("encoding is too large");
-  const reader = new Reader(bytes);
-  const element = reader.element(bytes.length, 0);
-  if (element === undefined) return err(reader.problem);
-  if (reader.position !== bytes.length) return err("data follows the encoded value");
-  return ok(element);
+  try {
+    return ok(new Reader(bytes).whole());
+  } catch (error) {
+    if (error instanceof Malformed) return err(error.message);
+    throw error;
+  }
 }
 
 /** Encodes an element with definite lengths. The members of a SET keep their order. */
@@ -69,100 +66,91 @@ function encodeLength(length: number): number[] {
   return [0x80 | octets.length, ...octets];
 }
 
-/** Reads elements at a position of the input. A method that fails sets `problem` and returns undefined. */
+/** Thrown within the reader, whose calls are nested as deep as the encoding. */
+class Malformed extends Error {}
+
+/** Reads elements at a position of the input. */
 class Reader {
   readonly #bytes: Uint8Array;
-  position = 0;
+  #position = 0;
   #elements = 0;
-  problem = "encoding is truncated";
 
   constructor(bytes: Uint8Array) {
     this.#bytes = bytes;
   }
 
-  element(end: number, depth: number): Element | undefined {
-    if (depth > MAX_DEPTH) return this.#fail("encoding nests too deep");
-    if (++this.#elements > MAX_ELEMENTS) return this.#fail("encoding has too many elements");
+  whole(): Element {
+    const element = this.#element(this.#bytes.length, 0);
+    if (this.#position !== this.#bytes.length) throw new Malformed("data follows the encoded value");
+    return element;
+  }
+
+  #element(end: number, depth: number): Element {
+    if (depth > MAX_DEPTH) throw new Malformed("encoding nests too deep");
+    if (++this.#elements > MAX_ELEMENTS) throw new Malformed("encoding has too many elements");
     const tag = this.#octet(end);
-    if (tag === undefined) return undefined;
-    if ((tag & TAG_NUMBER_MASK) === TAG_NUMBER_MASK) return this.#fail("encoding has a tag that is too long");
-    if (tag === 0) return this.#fail("encoding has an end without a start");
+    if ((tag & TAG_NUMBER_MASK) === TAG_NUMBER_MASK) throw new Malformed("encoding has a tag that is too long");
+    if (tag === 0) throw new Malformed("encoding has an end without a start");
     const constructed = (tag & CONSTRUCTED) !== 0;
-    if (!formIsAllowed(tag, constructed)) return this.#fail("encoding has a type in the wrong form");
+    if (!formIsAllowed(tag, constructed)) throw new Malformed("encoding has a type in the wrong form");
 
     const length = this.#length(end);
-    if (length === undefined) return undefined;
-    if (length === INDEFINITE_LENGTH && !constructed) return this.#fail("encoding has a primitive of unknown length");
     if (!constructed) {
-      const content = this.#bytes.subarray(this.position, this.position + length);
-      this.position += length;
+      if (length === null) throw new Malformed("encoding has a primitive of unknown length");
+      const content = this.#bytes.subarray(this.#position, this.#position + length);
+      this.#position += length;
       return { tag, content };
     }
-    const children =
-      length === INDEFINITE_LENGTH ? this.#untilEnd(end, depth) : this.#upTo(this.position + length, depth);
-    if (children === undefined) return undefined;
-    return tag === TAG.CONSTRUCTED_OCTET_STRING ? this.#joinSegments(children) : { tag, children };
+    const children = length === null ? this.#untilEnd(end, depth) : this.#upTo(this.#position + length, depth);
+    return tag === TAG.CONSTRUCTED_OCTET_STRING ? joinSegments(children) : { tag, children };
   }
 
-  #upTo(end: number, depth: number): Element[] | undefined {
+  #upTo(end: number, depth: number): Element[] {
     const children: Element[] = [];
-    while (this.position < end) {
-      const child = this.element(end, depth + 1);
-      if (child === undefined) return undefined;
-      children.push(child);
-    }
+    while (this.#position < end) children.push(this.#element(end, depth + 1));
     return children;
   }
 
-  #untilEnd(end: number, depth: number): Element[] | undefined {
+  #untilEnd(end: number, depth: number): Element[] {
     const children: Element[] = [];
-    while (this.#bytes[this.position] !== 0 || this.position >= end) {
-      const child = this.element(end, depth + 1);
-      if (child === undefined) return undefined;
-      children.push(child);
-    }
-    if (this.position + 2 > end) return this.#fail("encoding is truncated");
-    if (this.#bytes[this.position + 1] !== 0) return this.#fail("encoding has a bad end marker");
-    this.position += 2;
+    while (this.#bytes[this.#position] !== 0 || this.#position >= end) children.push(this.#element(end, depth + 1));
+    if (this.#position + 2 > end) throw new Malformed("encoding is truncated");
+    if (this.#bytes[this.#position + 1] !== 0) throw new Malformed("encoding has a bad end marker");
+    this.#position += 2;
     return children;
   }
 
-  #joinSegments(segments: readonly Element[]): Element | undefined {
-    const contents = segments.map((segment) => contentOf(segment, TAG.OCTET_STRING)).filter((part) => part !== null);
-    if (contents.length < segments.length) return this.#fail("encoding has a segment of another type");
-    return { tag: TAG.OCTET_STRING, content: concat(...contents) };
-  }
-
-  #length(end: number): number | undefined {
+  /** The length of the content; null for an indefinite one. */
+  #length(end: number): number | null {
     const first = this.#octet(end);
-    if (first === undefined) return undefined;
-    if (first === INDEFINITE) return INDEFINITE_LENGTH;
+    if (first === INDEFINITE) return null;
     let length = first;
     if (first > INDEFINITE) {
       const octets = first & 0x7f;
-      if (octets > 3) return this.#fail("encoding has a length that is too long");
+      if (octets > 3) throw new Malformed("encoding has a length that is too long");
       length = 0;
       for (let index = 0; index < octets; index++) {
         const octet = this.#octet(end);
-        if (octet === undefined) return undefined;
-        if (index === 0 && octet === 0) return this.#fail("encoding has a length with a leading zero");
+        if (index === 0 && octet === 0) throw new Malformed("encoding has a length with a leading zero");
         length = length * 256 + octet;
       }
-      if (length < 0x80) return this.#fail("encoding has a length in a longer form than needed");
+      if (length < 0x80) throw new Malformed("encoding has a length in a longer form than needed");
     }
-    if (length > end - this.position) return this.#fail("encoding has a length beyond its data");
+    if (length > end - this.#position) throw new Malformed("encoding has a length beyond its data");
     return length;
   }
 
-  #octet(end: number): number | undefined {
-    if (this.position >= end) return this.#fail("encoding is truncated");
-    return this.#bytes[this.position++];
+  #octet(end: number): number {
+    const octet = this.#position < end ? this.#bytes[this.#position++] : undefined;
+    if (octet === undefined) throw new Malformed("encoding is truncated");
+    return octet;
   }
+}
 
-  #fail(problem: string): undefined {
-    this.problem = problem;
-    return undefined;
-  }
+function joinSegments(segments: readonly Element[]): Element {
+  const contents = segments.map((segment) => contentOf(segment, TAG.OCTET_STRING)).filter((part) => part !== null);
+  if (contents.length < segments.length) throw new Malformed("encoding has a segment of another type");
+  return { tag: TAG.OCTET_STRING, content: concat(...contents) };
 }
 
 /** Universal types have one form each, except octet strings. Other classes may have either form. */
@@ -182,17 +170,17 @@ export interface AlgorithmIdentifier {
   readonly parameters: Element | null;
 }
 
-/** Members of a constructed element with this tag; null for any other element. */
+/** Members of a constructed element with this tag; null for any other element, as in all functions below. */
 export function membersOf(element: Element | undefined, tag: number): readonly Element[] | null {
   return element?.tag === tag && "children" in element ? element.children : null;
 }
 
-/** Content octets of a primitive element with this tag; null for any other element. */
+/** Content octets of a primitive element with this tag. */
 export function contentOf(element: Element | undefined, tag: number): Uint8Array | null {
   return element?.tag === tag && "content" in element ? element.content : null;
 }
 
-/** Reads an OBJECT IDENTIFIER in its shortest form. Returns the dotted form; null for any other element. */
+/** Reads an OBJECT IDENTIFIER in its shortest form. Returns the dotted form. */
 export function readOid(element: Element | undefined): string | null {
   const content = contentOf(element, TAG.OBJECT_IDENTIFIER);
   const last = content?.at(-1);
@@ -212,7 +200,7 @@ export function readOid(element: Element | undefined): string | null {
   return [root, first - 40 * root, ...rest].join(".");
 }
 
-/** Reads an AlgorithmIdentifier; null for any other element. */
+/** Reads an AlgorithmIdentifier. */
 export function readAlgorithm(element: Element | undefined): AlgorithmIdentifier | null {
   const [type, parameters, ...more] = membersOf(element, TAG.SEQUENCE) ?? [];
   const oid = readOid(type);
@@ -221,7 +209,7 @@ export function readAlgorithm(element: Element | undefined): AlgorithmIdentifier
   return contentOf(parameters, TAG.NULL)?.length === 0 ? { oid, parameters: null } : null;
 }
 
-/** Reads an INTEGER from 0 to 127 in its shortest form; null for any other element. */
+/** Reads an INTEGER from 0 to 127 in its shortest form. */
 export function readSmallInteger(element: Element | undefined): number | null {
   const [value, ...more] = contentOf(element, TAG.INTEGER) ?? [];
   return value !== undefined && value < 0x80 && more.length === 0 ? value : null;
@@ -229,10 +217,7 @@ export function readSmallInteger(element: Element | undefined): number | null {
 
 const DER_TIME = /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)Z$/;
 
-/**
- * Reads UTCTime (until 2049) or GeneralizedTime in DER: seconds, no fraction, `Z`. Returns ms; null for other
- * elements.
- */
+/** Reads UTCTime (until 2049) or GeneralizedTime in DER: seconds, no fraction, `Z`. Returns ms. */
 export function readTime(element: Element | undefined): number | null {
   const [utc, generalized] = [contentOf(element, TAG.UTC_TIME), contentOf(element, TAG.GENERALIZED_TIME)];
   const text = String.fromCharCode(...(utc ?? generalized ?? []));

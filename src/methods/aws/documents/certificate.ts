@@ -22,9 +22,8 @@ export type Certificate = {
   readonly issuer: Uint8Array;
   /** Content octets of the INTEGER. */
   readonly serialNumber: Uint8Array;
-  /** In ms. */
+  /** ms. */
   readonly notBefore: number;
-  /** In ms. */
   readonly notAfter: number;
   readonly key: PublicKey;
   /** True when the certificate's own signature uses SHA-2. All others count as SHA-1. */
@@ -37,10 +36,7 @@ export type PublicKey =
 
 const NOT_ONE = "not a certificate";
 
-/**
- * Reads an X.509 certificate from DER (RFC 5280 section 4.1). Its own signature is not verified: the configuration is
- * trusted.
- */
+/** Reads an X.509 certificate from DER (RFC 5280 section 4.1), without verifying it: the configuration is trusted. */
 export function readCertificate(der: Uint8Array): Result<Certificate, string> {
   const element = readBer(der);
   if (!element.ok) return err(NOT_ONE);
@@ -59,19 +55,16 @@ export function readCertificate(der: Uint8Array): Result<Certificate, string> {
   return ok({ issuer: writeDer(issuer), serialNumber, notBefore, notAfter, key, signedWithSha2 });
 }
 
-/**
- * Reads the key of a SubjectPublicKeyInfo. The BIT STRING has an octet with the number of unused bits before the key.
- */
+/** Reads a SubjectPublicKeyInfo, whose BIT STRING has an octet with the number of unused bits before the key. */
 function readKey(info: Element | undefined): PublicKey | null {
   const [algorithm, key] = membersOf(info, TAG.SEQUENCE) ?? [];
   const stated = readAlgorithm(algorithm);
   const bits = contentOf(key, TAG.BIT_STRING);
   if (!info || !stated || !bits || bits[0] !== 0) return null;
-  const type = KEYS.get(stated.oid);
-  if (type === "RSA") return { type, spki: writeDer(info) };
-  if (type !== "DSA" || !stated.parameters) return null;
+  if (stated.oid === RSA) return { type: "RSA", spki: writeDer(info) };
+  if (stated.oid !== DSA || !stated.parameters) return null;
   const dsa = readDsaKey(writeDer(stated.parameters), bits.subarray(1));
-  return dsa && { type, dsa };
+  return dsa && { type: "DSA", dsa };
 }
 
 export type Digest = "SHA-1" | "SHA-256";
@@ -82,31 +75,24 @@ const DIGESTS: ReadonlyMap<string, Digest> = new Map([
   ["2.16.840.1.101.3.4.2.1", "SHA-256"],
 ]);
 
+/** The algorithms of keys. */
+const RSA = "1.2.840.113549.1.1.1";
+const DSA = "1.2.840.10040.4.1";
+
 /** Signature algorithms. Those without a digest use the signer's digest algorithm (RFC 3370 section 3). */
 const SIGNATURES: ReadonlyMap<string, { readonly key: KeyType; readonly digest?: Digest }> = new Map([
-  ["1.2.840.113549.1.1.1", { key: "RSA" }],
+  [RSA, { key: "RSA" }],
   ["1.2.840.113549.1.1.5", { key: "RSA", digest: "SHA-1" }],
   ["1.2.840.113549.1.1.11", { key: "RSA", digest: "SHA-256" }],
-  ["1.2.840.10040.4.1", { key: "DSA" }],
+  [DSA, { key: "DSA" }],
   ["1.2.840.10040.4.3", { key: "DSA", digest: "SHA-1" }],
   ["2.16.840.1.101.3.4.3.2", { key: "DSA", digest: "SHA-256" }],
 ]);
 
-/** Types of public keys by the algorithm of their SubjectPublicKeyInfo. */
-const KEYS: ReadonlyMap<string, KeyType> = new Map([
-  ["1.2.840.113549.1.1.1", "RSA"],
-  ["1.2.840.10040.4.1", "DSA"],
-]);
-
 /** Signature algorithms of certificates that use SHA-2: RSA, ECDSA, Ed25519. */
 const SHA2_SIGNATURES: ReadonlySet<string> = new Set([
-  "1.2.840.113549.1.1.11",
-  "1.2.840.113549.1.1.12",
-  "1.2.840.113549.1.1.13",
-  "1.2.840.10045.4.3.2",
-  "1.2.840.10045.4.3.3",
-  "1.2.840.10045.4.3.4",
-  "1.3.101.112",
+  ...["1.2.840.113549.1.1.11", "1.2.840.113549.1.1.12", "1.2.840.113549.1.1.13"],
+  ...["1.2.840.10045.4.3.2", "1.2.840.10045.4.3.3", "1.2.840.10045.4.3.4", "1.3.101.112"],
 ]);
 
 /** The digest of an algorithm identifier; null for an unsupported one, and for one with parameters. */
@@ -116,9 +102,8 @@ export function digestOf({ oid, parameters }: AlgorithmIdentifier): Digest | nul
 
 /** The key type of a signature algorithm with `digest`; null for an unsupported one, another digest, or parameters. */
 export function signatureKeyOf({ oid, parameters }: AlgorithmIdentifier, digest: Digest): KeyType | null {
-  const signature = SIGNATURES.get(oid);
-  if (parameters !== null || signature === undefined || (signature.digest ?? digest) !== digest) return null;
-  return signature.key;
+  const signature = parameters === null ? SIGNATURES.get(oid) : undefined;
+  return signature && (signature.digest ?? digest) === digest ? signature.key : null;
 }
 
 /** What a certificate verifies: PKCS#7 signatures, or the pair of identity document and signature. */
@@ -126,8 +111,6 @@ export type CertificateType = "pkcs7" | "identity";
 
 /** A certificate that an operator registered. */
 export type RegisteredCertificate = { readonly type: CertificateType; readonly pem: string };
-
-const BEGIN = "-----BEGIN";
 
 /** Maximum length of a registered certificate. One of the cloud has some 1.7 kB in base64 of PEM. */
 const MAX_TEXT_LENGTH = 16 * 1024;
@@ -143,15 +126,13 @@ export function parseCertificateType(text: string): Result<CertificateType> {
 }
 
 /**
- * Reads a certificate to register: PEM, base64 of PEM, or base64 of DER. A certificate that can't verify a document is
- * refused here, since every login would try it.
- *
- * @returns the PEM text without any change, as clients compare it with their own.
+ * Reads a certificate to register: PEM, base64 of PEM, or base64 of DER. One that can't verify a document is refused
+ * here, since every login would try it. Returns the PEM text without any change: clients compare it with their own.
  */
 export function parseRegisteredPem(text: string): Result<string> {
   if (text === "") return refuse("invalid cloud_public_cert");
   if (text.length > MAX_TEXT_LENGTH) return refuse("invalid cloud_public_cert; it is too long");
-  const pem = text.includes(BEGIN) ? text : pemOfEncoded(text);
+  const pem = text.includes("-----BEGIN") ? text : pemOfEncoded(text);
   const der = pem === null ? null : decodePem(pem);
   if (pem === null || der === null) {
     return refuse("invalid cloud_public_cert; it should be one certificate, as PEM or as base64");
@@ -170,20 +151,16 @@ function certificateOf(pem: string): Certificate | null {
   return certificate.value;
 }
 
-/** The PEM of base64 of PEM or of DER; null when the text is no base64. */
 function pemOfEncoded(text: string): string | null {
   const bytes = fromWrappedBase64(text.trim());
   if (bytes === null) return null;
   const inner = fromUtf8(bytes);
-  return inner?.includes(BEGIN) ? inner : encodePem(bytes);
+  return inner?.includes("-----BEGIN") ? inner : encodePem(bytes);
 }
 
 const BLOCK = /(?:^|\n)[ \t]*-----BEGIN CERTIFICATE-----\r?\n([A-Za-z0-9+/=\r\n]+?)\r?\n-----END CERTIFICATE-----\s*$/;
 
-/**
- * Decodes a PEM text of one certificate; null for anything else. Explanatory text before it is allowed (RFC 7468
- * section 2).
- */
+/** Decodes a PEM text of one certificate, possibly with text before it (RFC 7468 section 2); null for anything else. */
 export function decodePem(text: string): Uint8Array<ArrayBuffer> | null {
   if (text.split("-----BEGIN", 3).length !== 2) return null;
   const body = BLOCK.exec(text)?.[1];

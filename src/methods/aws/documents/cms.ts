@@ -14,7 +14,7 @@ import {
 } from "./ber.ts";
 import { type Digest, digestOf, type KeyType, signatureKeyOf } from "./certificate.ts";
 
-/** The contents of CMS signed data before verification. */
+/** CMS signed data before verification. */
 export type SignedMessage = {
   readonly content: Uint8Array<ArrayBuffer>;
   readonly signers: readonly Signer[];
@@ -69,7 +69,7 @@ export function readSignedMessage(ber: Uint8Array): Result<SignedMessage, string
   for (const info of infos) {
     const signer = readSigner(info);
     if (!signer.ok) return signer;
-    if (signers.some((other) => isSameSigner(other, signer.value))) return err("a signer stands twice");
+    if (signers.some((other) => isIssuedAs(other, signer.value))) return err("a signer stands twice");
     signers.push(signer.value);
   }
   const declared = algorithms.map(readAlgorithm);
@@ -87,7 +87,6 @@ function membersOfSignedData(contentInfo: Element): readonly Element[] {
   return (isAlone && readOid(type) === SIGNED_DATA && membersOf(signedData, TAG.SEQUENCE)) || [];
 }
 
-/** Reads the content of an EncapsulatedContentInfo. */
 function readContent(encapsulated: Element | undefined): Result<Uint8Array<ArrayBuffer>, string> {
   const [type, wrapped, ...more] = membersOf(encapsulated, TAG.SEQUENCE) ?? [];
   const oid = readOid(type);
@@ -121,12 +120,16 @@ function readSigner(info: Element): Result<Signer, string> {
 
   const signer = { issuer: writeDer(issuer), serialNumber, digest, keyType, signature: new Uint8Array(signature) };
   if (!signed) return ok(signer);
-  const attributes = readSignedAttributes(signed, { digest: digestAlgorithm, signature: signatureAlgorithm });
+  const attributes = readSignedAttributes(signed, digestAlgorithm, signatureAlgorithm);
   return attributes.ok ? ok({ ...signer, attributes: attributes.value }) : attributes;
 }
 
-function isSameSigner(left: Signer, right: Signer): boolean {
-  return equalBytes(left.issuer, right.issuer) && equalBytes(left.serialNumber, right.serialNumber);
+/** True when two have the same issuer and serial number, as a signer and its certificate. */
+export function isIssuedAs(
+  left: Pick<Signer, "issuer" | "serialNumber">,
+  right: Pick<Signer, "issuer" | "serialNumber">,
+): boolean {
+  return equalBytes(left.serialNumber, right.serialNumber) && equalBytes(left.issuer, right.issuer);
 }
 
 /** True when the digests are those of the signers, without repeats. */
@@ -140,7 +143,7 @@ type SignedAttributes = {
   /** The DER encoding as a SET: the bytes that are signed (RFC 5652 section 5.4). */
   readonly encoded: Uint8Array<ArrayBuffer>;
   readonly messageDigest: Uint8Array;
-  /** The signing time that the signer states, in ms. */
+  /** As the signer states it, in ms. */
   readonly signingTime?: number;
 };
 
@@ -149,12 +152,6 @@ const MESSAGE_DIGEST = "1.2.840.113549.1.9.4";
 const SIGNING_TIME = "1.2.840.113549.1.9.5";
 const ALGORITHM_PROTECTION = "1.2.840.113549.1.9.52";
 
-/** The algorithms that a signer states outside its signature. */
-interface StatedAlgorithms {
-  readonly digest: Element;
-  readonly signature: Element;
-}
-
 /**
  * Reads the signed attributes of a signer. Content type (id-data) and message digest are required. No attribute may
  * be repeated, and each must have one value. Algorithm protection (RFC 6211), if present, must name the algorithms
@@ -162,7 +159,8 @@ interface StatedAlgorithms {
  */
 function readSignedAttributes(
   attributes: readonly Element[],
-  stated: StatedAlgorithms,
+  statedDigest: Element,
+  statedSignature: Element,
 ): Result<SignedAttributes, string> {
   const values = new Map<string, Element>();
   for (const attribute of attributes) {
@@ -181,7 +179,9 @@ function readSignedAttributes(
   const messageDigest = contentOf(values.get(MESSAGE_DIGEST), TAG.OCTET_STRING);
   if (messageDigest === null) return err("signed attributes lack the message digest");
   const protection = values.get(ALGORITHM_PROTECTION);
-  if (protection !== undefined && !equalBytes(writeDer(protection), expectedProtection(stated))) {
+  // An algorithm protection attribute tags its signature algorithm with `[1]`.
+  const expected = { tag: TAG.SEQUENCE, children: [statedDigest, { ...statedSignature, tag: TAG.CONTEXT_1 }] };
+  if (protection !== undefined && !equalBytes(writeDer(protection), writeDer(expected))) {
     return err("signed algorithms differ from the stated ones");
   }
 
@@ -197,9 +197,4 @@ function encodeAsSet(attributes: readonly Element[]): Uint8Array<ArrayBuffer> {
   const members = attributes.map((element) => ({ element, hex: toHex(writeDer(element)) }));
   members.sort((one, other) => (one.hex < other.hex ? -1 : 1));
   return writeDer({ tag: TAG.SET, children: members.map(({ element }) => element) });
-}
-
-/** The DER of an algorithm protection attribute, which tags its signature algorithm with `[1]`. */
-function expectedProtection({ digest, signature }: StatedAlgorithms): Uint8Array {
-  return writeDer({ tag: TAG.SEQUENCE, children: [digest, { ...signature, tag: TAG.CONTEXT_1 }] });
 }

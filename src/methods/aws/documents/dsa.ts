@@ -23,14 +23,10 @@ const MAX_Q_BITS = 256;
  * malformed, a size is invalid, or g or y does not generate a group of order q.
  */
 export function readDsaKey(parametersDer: Uint8Array, publicValueDer: Uint8Array): DsaKey | null {
-  const parameters = readIntegers(parametersDer);
   const publicValue = readBer(publicValueDer);
-  if (parameters === null || !publicValue.ok) return null;
-  const [p, q, g] = parameters;
-  const y = readInteger(publicValue.value);
-  if (p === undefined || q === undefined || g === undefined || y === null || parameters.length !== 3) {
-    return null;
-  }
+  const [p, q, g, ...more] = readIntegers(parametersDer);
+  const y = publicValue.ok ? readInteger(publicValue.value) : null;
+  if (p === undefined || q === undefined || g === undefined || y === null || more.length > 0) return null;
   if (!isBetween(bitLength(p), MIN_P_BITS, MAX_P_BITS) || !isBetween(bitLength(q), MIN_Q_BITS, MAX_Q_BITS)) {
     return null;
   }
@@ -43,9 +39,8 @@ export function readDsaKey(parametersDer: Uint8Array, publicValueDer: Uint8Array
  * SEQUENCE of r and s, each from 1 to q - 1. Other encodings are refused.
  */
 export function verifyDsa(key: DsaKey, digest: Uint8Array, signatureDer: Uint8Array): boolean {
-  const integers = readIntegers(signatureDer);
-  const [r, s] = integers ?? [];
-  if (r === undefined || s === undefined || integers?.length !== 2) return false;
+  const [r, s, ...more] = readIntegers(signatureDer);
+  if (r === undefined || s === undefined || more.length > 0) return false;
   const { p, q, g, y } = key;
   if (r <= 0n || r >= q || s <= 0n || s >= q) return false;
 
@@ -56,10 +51,11 @@ export function verifyDsa(key: DsaKey, digest: Uint8Array, signatureDer: Uint8Ar
   return ((power(g, u1, p) * power(y, u2, p)) % p) % q === r;
 }
 
-function readIntegers(der: Uint8Array): bigint[] | null {
+/** Reads a SEQUENCE of integers; [] for anything else. */
+function readIntegers(der: Uint8Array): bigint[] {
   const sequence = readBer(der);
   const integers = sequence.ok ? membersOf(sequence.value, TAG.SEQUENCE)?.map(readInteger) : null;
-  return integers?.every((integer) => integer !== null) ? integers : null;
+  return integers?.every((integer) => integer !== null) ? integers : [];
 }
 
 /** Reads a non-negative INTEGER in its shortest form; null for any other element. */

@@ -13,7 +13,7 @@ import {
   type RegisteredCertificate,
   trustedCertificates,
 } from "./certificate.ts";
-import { readSignedMessage, type SignedMessage, type Signer } from "./cms.ts";
+import { isIssuedAs, readSignedMessage, type SignedMessage, type Signer } from "./cms.ts";
 import { verifyDsa } from "./dsa.ts";
 
 /** The instance identity document. */
@@ -23,9 +23,8 @@ export type IdentityDocument = {
   readonly instanceId: string;
   readonly imageId: string;
   readonly region: string;
-  /** Time of the last start of the instance, as written in the document (RFC 3339). */
+  /** Time of the last start of the instance, as written in the document (RFC 3339) and in ms. */
   readonly pendingTime: string;
-  /** The same in ms. */
   readonly pendingTimeMs: number;
 };
 
@@ -85,7 +84,6 @@ async function importedKey(key: RsaKey, hash: Digest): Promise<CryptoKey> {
   return publicKey;
 }
 
-/** Verifies `signature` of `message` with the key of the certificate: RSA PKCS#1 v1.5, or DSA. */
 async function verifySignature(
   certificate: Certificate,
   digest: Digest,
@@ -97,8 +95,7 @@ async function verifySignature(
     return verifyDsa(key.dsa, new Uint8Array(await crypto.subtle.digest(digest, message)), signature);
   }
   try {
-    const publicKey = await importedKey(key, digest);
-    return await crypto.subtle.verify(ALGORITHM, publicKey, signature, message);
+    return await crypto.subtle.verify(ALGORITHM, await importedKey(key, digest), signature, message);
   } catch {
     return false;
   }
@@ -117,10 +114,8 @@ function sha1Refusal(certificate: Certificate, digest: Digest, allowSha1: boolea
   return null;
 }
 
-type VerifyOptions = {
-  /** The installation's ALLOW_SHA1_SIGNATURES. */
-  readonly allowSha1: boolean;
-};
+/** The installation's ALLOW_SHA1_SIGNATURES. */
+type VerifyOptions = { readonly allowSha1: boolean };
 
 /** Maximum lengths of the fields: base64 with line breaks. */
 const MAX_PKCS7_LENGTH = base64Length(MAX_BER_BYTES);
@@ -131,10 +126,7 @@ const MAX_SIGNATURE_LENGTH = base64Length(512);
 /** Maximum characters of the cached messages in one generation: some hundred messages. */
 const MAX_CACHED_CHARACTERS = 2 ** 20;
 
-/** A message with its parsed document. */
-interface ReadMessage extends SignedMessage {
-  readonly document: IdentityDocument;
-}
+type ReadMessage = SignedMessage & { readonly document: IdentityDocument };
 
 /**
  * Parsed messages whose signers were verified once, by their base64. An instance logs in with the same document
@@ -207,20 +199,20 @@ export async function verifyIdentity(
   return refuse("instance identity verification using SHA256 RSA signature is unsuccessful");
 }
 
-/** Length of the base64 of `bytes` bytes in lines of 64 characters, with line breaks of two characters. */
+/** In lines of 64 characters, with line breaks of two characters. */
 function base64Length(bytes: number): number {
   const characters = 4 * Math.ceil(bytes / 3);
   return characters + 2 * Math.ceil(characters / 64);
 }
 
-/** Verifies a signer. Returns the problem, or null. */
+/** Returns the problem, or null. */
 async function verifySigner(
   signer: Signer,
   content: Uint8Array<ArrayBuffer>,
   certificates: readonly Certificate[],
   options: VerifyOptions,
 ): Promise<string | null> {
-  const certificate = certificates.find((candidate) => isCertificateOf(candidate, signer));
+  const certificate = certificates.find((one) => one.key.type === signer.keyType && isIssuedAs(one, signer));
   if (certificate === undefined) return "no certificate for signer in the region of the document";
   const refusal = sha1Refusal(certificate, signer.digest, options.allowSha1);
   if (refusal !== null) return refusal;
@@ -239,13 +231,4 @@ async function verifySigner(
   if (!(await verifySignature(certificate, signer.digest, signed, signer.signature))) return "signature mismatch";
   verifiedWith.set(signer, certificate);
   return null;
-}
-
-/** True when the signer refers to the certificate, and its signature is for this type of key. */
-function isCertificateOf(certificate: Certificate, signer: Signer): boolean {
-  return (
-    certificate.key.type === signer.keyType &&
-    equalBytes(certificate.serialNumber, signer.serialNumber) &&
-    equalBytes(certificate.issuer, signer.issuer)
-  );
 }
