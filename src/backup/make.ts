@@ -48,20 +48,16 @@ export interface ListedPart {
   readonly rows: number;
 }
 
-/** A part with its content. */
-export interface MadePart {
-  readonly run: string;
-  readonly part: ListedPart;
-  /** Compressed; null when the client has it already. */
-  readonly bytes: Uint8Array<ArrayBuffer> | null;
-}
-
-/** Reads and seals a part of a backup. Safe to repeat: a repeat returns the current state of the objects. */
+/**
+ * Reads and seals a part of a backup. Safe to repeat: a repeat returns the current state of the objects.
+ *
+ * @returns the part with its compressed content; null when the client has that already.
+ */
 export async function makePart(
   env: Env,
   installation: Installation,
   { run: given, number, position, until, known }: PartRequest,
-): Promise<Result<MadePart>> {
+): Promise<Result<{ run: string; part: ListedPart; bytes: Uint8Array<ArrayBuffer> | null }>> {
   const from = readPosition(position);
   const last = readPosition(until);
   if (!from || !last) return refuse("position is none that this server has answered");

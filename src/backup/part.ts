@@ -78,24 +78,20 @@ export interface PartRead {
 class PartWriter {
   /** Schemas as JSON. */
   readonly #schemas: string[] = [];
-  readonly #objects: SavedPage[] = [];
+  readonly objects: SavedPage[] = [];
   #rows = 0;
   characters = 0;
 
   add(key: string, { page, characters }: PageRead): void {
     const { schema, ...content } = page;
-    this.#objects.push({ ...placeAt(key), ...content, schema: schema.length === 0 ? null : this.#indexOf(schema) });
+    this.objects.push({ ...placeAt(key), ...content, schema: schema.length === 0 ? null : this.#indexOf(schema) });
     this.#rows += page.tables.reduce((sum, { rows }) => sum + rows.length, 0);
     this.characters += characters;
   }
 
   end(next: Position | null): Result<PartRead, never> {
     const schemas = this.#schemas.map((text): string[] => JSON.parse(text));
-    return ok({ part: { schemas, objects: this.#objects }, rows: this.#rows, next });
-  }
-
-  get isEmpty(): boolean {
-    return this.#objects.length === 0;
+    return ok({ part: { schemas, objects: this.objects }, rows: this.#rows, next });
   }
 
   #indexOf(schema: readonly string[]): number {
@@ -119,15 +115,15 @@ export async function readPart(
   from: Position,
   until: string,
 ): Promise<Result<PartRead, string>> {
+  if (from.within) return readLarge(env, from.after, from.within);
   const written = new PartWriter();
-  if (from.within) return readLarge(env, from.after, from.within, written);
   const found = await objectsAfter(env, installation, from.after, FOUND_AT_ONCE);
   const keys = until === "" ? found : found.filter((key) => key <= until);
   let { after } = from;
   for (let at = 0; at < keys.length && written.characters < PART_CHARACTERS; at += GROUP) {
     const group = keys.slice(at, at + GROUP);
     // The part with the System object is restored first. Objects that were read before it go into another part.
-    if (!written.isEmpty && group.some((key) => placeAt(key).className === "System")) break;
+    if (written.objects.length > 0 && group.some((key) => placeAt(key).className === "System")) break;
     const pages = await inGroups(group, (key) => objectAt(env, placeAt(key)).exportPage(null, PART_CHARACTERS));
     for (const [index, key] of group.entries()) {
       // The next part reads the rest of the group again.
@@ -136,7 +132,7 @@ export async function readPart(
       if (page === "changed") throw new Error("the first page of an object can't differ from an earlier page");
       if (page?.next) {
         const within = { key, page: null, tries: 0 };
-        return written.isEmpty ? readLarge(env, after, within, written) : written.end({ after, within });
+        return written.objects.length > 0 ? written.end({ after, within }) : readLarge(env, after, within);
       }
       if (page) written.add(key, page);
       after = key;
@@ -151,8 +147,8 @@ async function readLarge(
   env: Env,
   after: string,
   { key, page, tries }: NonNullable<Position["within"]>,
-  written: PartWriter,
 ): Promise<Result<PartRead, string>> {
+  const written = new PartWriter();
   for (let tried = tries, from = page; tried < MAX_TRIES; tried++, from = null) {
     const read = await objectAt(env, placeAt(key)).exportPage(from, PAGE_CHARACTERS);
     if (read === "changed") continue;

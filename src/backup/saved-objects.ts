@@ -15,67 +15,6 @@ import { treeAt } from "../token/find-tree.ts";
 import { ADDRESS_BYTES, decodeStoredId, readAddress, routedIdText } from "../token/ids.ts";
 import { CUSTOM_ID_SHARDS, customIdsName } from "../tree/custom-ids.ts";
 
-/**
- * The classes of objects in a backup, in the order in which it reads them after the trees. A class that refers to another
- * one comes before it, so that no row of the backup names an object that is missing. The System object is the last: its
- * watermarks, keys and policies are as new as everything else, or newer.
- */
-export const NAMED_CLASSES = [
-  "CustomIds",
-  "Team",
-  "Organization",
-  "OrganizationDirectory",
-  "EntityShard",
-  "Identity",
-  "TokenRoles",
-  "TokenRevocations",
-  "CloudAccessList",
-  "CloudAuth",
-  "JwtAuth",
-  "OidcIssuer",
-  "System",
-] as const;
-export type NamedClass = (typeof NAMED_CLASSES)[number];
-
-const ORDER = ["TokenTree", ...NAMED_CLASSES] as const;
-export type SavedClass = (typeof ORDER)[number];
-
-/** Identifies an object: a tree by its id, any other object by its name. */
-export interface ObjectPlace {
-  readonly className: SavedClass;
-  readonly name: string;
-}
-
-/** The key of an object: a letter for its class, and its name. A backup reads objects in the order of their keys. */
-export function keyOf(className: SavedClass, name: string): string {
-  return `${String.fromCharCode(97 + ORDER.indexOf(className))} ${name}`;
-}
-
-/** The key of a tree. Trees are in the order in which their accessors are listed. */
-export function keyOfTree(treeId: string): string {
-  return keyOf("TokenTree", routedIdText(treeId, 0, new Uint8Array()));
-}
-
-/** The prefix of all keys of a class. It is no key itself. */
-export function beginningOf(className: SavedClass): string {
-  return keyOf(className, "");
-}
-
-/** The object with this key; null for a text that is no key. */
-export function placeOf(key: string): ObjectPlace | null {
-  const className = ORDER.find((one) => key.startsWith(beginningOf(one)));
-  if (!className) return null;
-  const name = key.slice(beginningOf(className).length);
-  if (className !== "TokenTree") return { className, name };
-  const address = fromBase64Url(name);
-  return address?.length === ADDRESS_BYTES ? { className, name: readAddress(address).treeId } : null;
-}
-
-/** True for the name of a class that is in backups. */
-export function isSavedClass(className: unknown): className is SavedClass {
-  return ORDER.some((one) => one === className);
-}
-
 /** Maximum number of teams or organizations that one call returns. */
 const PAGE = 200;
 
@@ -100,7 +39,12 @@ interface NamedObjects {
 /** A mount has one object of this name, in the class of its method. The object of another class has stored nothing. */
 const mountNames: NamedObjects["names"] = (_, { mounts }) => mounts.map(({ uuid }) => uuid);
 
-const OBJECTS: Readonly<Record<NamedClass, NamedObjects>> = {
+/**
+ * The classes of objects in a backup, in the order in which it reads them after the trees. A class that refers to another
+ * one comes before it, so that no row of the backup names an object that is missing. The System object is the last: its
+ * watermarks, keys and policies are as new as everything else, or newer.
+ */
+const OBJECTS = {
   CustomIds: {
     in: (env) => env.CUSTOM_IDS,
     names: () => Array.from({ length: CUSTOM_ID_SHARDS }, (_, n) => customIdsName(n)),
@@ -123,12 +67,54 @@ const OBJECTS: Readonly<Record<NamedClass, NamedObjects>> = {
   JwtAuth: { in: (env) => env.JWT_AUTH, names: mountNames },
   OidcIssuer: { in: (env) => env.OIDC_ISSUER, names: () => ["issuer"] },
   System: { in: (env) => env.SYSTEM, names: () => ["system"] },
-};
+} satisfies Readonly<Record<string, NamedObjects>>;
+
+type NamedClass = keyof typeof OBJECTS;
+export const NAMED_CLASSES = Object.keys(OBJECTS) as NamedClass[];
+
+type SavedClass = "TokenTree" | NamedClass;
+const ORDER: readonly SavedClass[] = ["TokenTree", ...NAMED_CLASSES];
+
+/** Identifies an object: a tree by its id, any other object by its name. */
+export interface ObjectPlace {
+  readonly className: SavedClass;
+  readonly name: string;
+}
+
+/** The key of an object: a letter for its class, and its name. A backup reads objects in the order of their keys. */
+function keyOf(className: SavedClass, name: string): string {
+  return `${String.fromCharCode(97 + ORDER.indexOf(className))} ${name}`;
+}
+
+/** The key of a tree. Trees are in the order in which their accessors are listed. */
+export function keyOfTree(treeId: string): string {
+  return keyOf("TokenTree", routedIdText(treeId, 0, new Uint8Array()));
+}
+
+function beginningOf(className: SavedClass): string {
+  return keyOf(className, "");
+}
+
+/** The object with this key; null for a text that is no key. */
+export function placeOf(key: string): ObjectPlace | null {
+  const className = ORDER.find((one) => key.startsWith(beginningOf(one)));
+  if (!className) return null;
+  const name = key.slice(beginningOf(className).length);
+  if (className !== "TokenTree") return { className, name };
+  const address = fromBase64Url(name);
+  return address?.length === ADDRESS_BYTES ? { className, name: readAddress(address).treeId } : null;
+}
+
+/** True for the name of a class that is in backups. */
+export function isSavedClass(className: unknown): className is SavedClass {
+  return ORDER.some((one) => one === className);
+}
 
 /** The object at a place. */
 export function objectAt(env: Env, { className, name }: ObjectPlace): SavedObject {
   if (className === "TokenTree") return treeAt(env, name);
-  return within(env, OBJECTS[className].in(env)).getByName(name);
+  const objects: NamedObjects = OBJECTS[className];
+  return within(env, objects.in(env)).getByName(name);
 }
 
 /** Keys of the objects after `after`, at most `limit`, in order. Some of these objects may have stored nothing. */
@@ -138,12 +124,14 @@ export async function objectsAfter(
   after: string,
   limit: number,
 ): Promise<string[]> {
-  const keys = after < beginningOf(NAMED_CLASSES[0]) ? await treesAfter(env, after, limit) : [];
+  // The trees come before all other objects, of which those with custom ids are the first.
+  const keys = after < beginningOf("CustomIds") ? await treesAfter(env, after, limit) : [];
   for (const className of NAMED_CLASSES) {
     if (keys.length >= limit) break;
     // All objects of the class come before `after`.
     if (after.slice(0, 1) > beginningOf(className).slice(0, 1)) continue;
-    const names = await OBJECTS[className].names(env, installation);
+    const objects: NamedObjects = OBJECTS[className];
+    const names = await objects.names(env, installation);
     const found = names.map((name) => keyOf(className, name)).filter((key) => key > after);
     keys.push(...found.sort());
   }
@@ -164,7 +152,6 @@ async function treesAfter(env: Env, after: string, limit: number): Promise<strin
   return [...new Set(keys)].sort().slice(0, limit);
 }
 
-/** Names of all organizations. */
 async function organizations(env: Env): Promise<string[]> {
   const names: string[] = [];
   const directory = organizationDirectory(env);

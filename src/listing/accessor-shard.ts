@@ -144,22 +144,22 @@ export class AccessorShard extends DurableObject<ListingEnv> {
 
   /** Counts the tokens of this shard, or the trees, by mount. */
   countMounts(of: "tokens" | "trees"): GroupCount[] {
-    return this.#inventory.counts.mounts(of === "tokens" ? "mount" : "first");
+    return this.#inventory.index.mounts(of === "tokens" ? "mount" : "first");
   }
 
   /** Returns the largest groups of a kind, of each of `mounts`. */
   groups(kind: CountKind, mounts: readonly string[]): GroupCount[] {
-    return mounts.flatMap((mount) => this.#inventory.counts.greatest(kind, mount));
+    return mounts.flatMap((mount) => this.#inventory.index.greatest(kind, mount));
   }
 
   /** Counts the tokens of this shard in some groups, of each of `mounts`. */
   countGroups(kind: CountKind, mounts: readonly string[], keys: readonly string[]): GroupCount[] {
-    return mounts.flatMap((mount) => this.#inventory.counts.of(kind, mount, keys));
+    return mounts.flatMap((mount) => this.#inventory.index.countsOf(kind, mount, keys));
   }
 
   /** Groups trees by a property of their first tokens; null when too many would have to be read. */
   treeGroups(grouping: TreeGrouping, wanted: readonly WantedTreeGroups[]): TreeGroup[] | null {
-    return treeGroups(this.#tables, this.#inventory.counts, grouping, wanted);
+    return treeGroups(this.#tables, this.#inventory.index, grouping, wanted);
   }
 
   /** Counts tokens of this shard by group and time of expiry; null when too many would have to be read. */

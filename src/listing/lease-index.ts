@@ -1,7 +1,7 @@
 import { MAX_PATH_LENGTH } from "../base/limits.ts";
 import { columnOf, type Sql } from "../storage/tables.ts";
 
-/** The index of secrets' leases in a shard. The table `inventory` serves as the index of tokens' leases. */
+/** The table `inventory` serves as the index of tokens' leases. */
 export const LEASE_INDEX_SQL = `
   CREATE TABLE leases (tail TEXT PRIMARY KEY, path TEXT NOT NULL, expires_at INTEGER, error TEXT) WITHOUT ROWID;
   CREATE INDEX leases_by_path ON leases (path);
@@ -9,7 +9,7 @@ export const LEASE_INDEX_SQL = `
 `;
 
 /** Whether a lease is of a token or of a secret. */
-export type LeaseKind = "token" | "secret";
+export type LeaseKind = (typeof KINDS)[number];
 
 export type IndexedLease = {
   readonly kind: LeaseKind;
@@ -21,7 +21,7 @@ export type IndexedLease = {
 /** Position of a lease in the order of pages. */
 export interface PagePosition {
   /** Whether the path of the lease is that of the prefix itself, or below it. */
-  readonly part: typeof OWN | typeof BELOW;
+  readonly part: "own" | "below";
   readonly path: string;
   readonly id: string;
 }
@@ -51,9 +51,6 @@ const SOURCES = {
 } as const;
 const KINDS = ["token", "secret"] as const;
 
-const OWN = "own";
-const BELOW = "below";
-
 /** Prefix of the accessor of a token in the order of names, because the tail of its lease id begins with it. */
 const TOKEN_ORDER = "h";
 
@@ -68,17 +65,14 @@ export class LeaseIndex {
     this.#sql = sql;
   }
 
-  /** Indexes a secret's lease. Safe to repeat. */
   add(tail: string, path: string): void {
     this.#sql.exec("INSERT OR IGNORE INTO leases (tail, path) VALUES (?, ?)", tail, path);
   }
 
-  /** Removes secrets' leases. Safe to repeat. */
   remove(tails: readonly string[]): void {
     this.#sql.exec("DELETE FROM leases WHERE tail IN (SELECT value FROM json_each(?))", JSON.stringify(tails));
   }
 
-  /** Notes that the revocation of a secret's lease was given up. Safe to repeat. */
   giveUp({ tail, path, expiresAt, error }: IrrevocableLease): void {
     this.#sql.exec(
       `INSERT INTO leases (tail, path, expires_at, error) VALUES (?, ?, ?, ?)
@@ -90,21 +84,18 @@ export class LeaseIndex {
     );
   }
 
-  /** Returns at most `limit` leases of one kind at or below `prefix`, after `start`, by path and id. */
   page(kind: LeaseKind, prefix: string, start: PagePosition | null, limit: number): IndexPage {
     const leases: IndexedLease[] = [];
-    if (prefix !== "" && start?.part !== BELOW) leases.push(...this.#at(kind, ownPath(prefix), start?.id ?? "", limit));
-    if (leases.length >= limit) return pageOf(leases, OWN);
-    if (start?.part === BELOW) leases.push(...this.#at(kind, start.path, start.id, limit));
-    const after = start?.part === BELOW ? start.path : null;
-    leases.push(...this.#between(kind, after, prefix, limit - leases.length));
-    return leases.length >= limit ? pageOf(leases, BELOW) : { leases, next: null };
+    if (prefix !== "" && start?.part !== "below")
+      leases.push(...this.#at(kind, ownPath(prefix), start?.id ?? "", limit));
+    if (leases.length >= limit) return pageOf(leases, "own");
+    const after = start?.part === "below" ? start : null;
+    if (after) leases.push(...this.#at(kind, after.path, after.id, limit));
+    leases.push(...this.#between(kind, after?.path ?? null, prefix, limit - leases.length));
+    return leases.length >= limit ? pageOf(leases, "below") : { leases, next: null };
   }
 
-  /**
-   * Returns the leases whose path is `prefix` without its slash, and the folders below it, at most `limit` of each
-   * kind. Names come after `after` in the order of `orderOfIndexed`.
-   */
+  /** Names come after `after` in the order of `orderOfIndexed`. */
   level(prefix: string, after: string, limit: number): LeaseLevel {
     const leases: IndexedLease[] = [];
     const folders = new Set<string>();
@@ -116,7 +107,6 @@ export class LeaseIndex {
     return { leases, folders: [...folders] };
   }
 
-  /** Returns at most `limit` leases whose revocation was given up, ordered by expiry and id. */
   irrevocable(limit: number): IrrevocableLease[] {
     return this.#sql
       .exec<IrrevocableLease>(
@@ -127,7 +117,6 @@ export class LeaseIndex {
       .toArray();
   }
 
-  /** Counts secrets' leases, up to `most`. */
   count(most: number): number {
     return columnOf<number>(this.#sql, "SELECT COUNT(*) FROM (SELECT 1 FROM leases LIMIT ?)", most)[0] ?? 0;
   }
@@ -140,7 +129,6 @@ export class LeaseIndex {
     return columnOf(this.#sql, query, JSON.stringify(beginnings), END);
   }
 
-  /** Counts the leases of both kinds at or below `prefix`, up to `most` of each kind. */
   countBelow(prefix: string, most: number): number {
     const counts = KINDS.flatMap((kind) => {
       const { table } = SOURCES[kind];
@@ -153,7 +141,6 @@ export class LeaseIndex {
     return counts.reduce((sum, count) => sum + count, 0);
   }
 
-  /** Counts the leases whose revocation was given up, by the first segment of their path. */
   countIrrevocable(): Record<string, number> {
     const counts = this.#sql
       .exec<{ engine: string; n: number }>(

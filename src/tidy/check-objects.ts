@@ -8,24 +8,14 @@ import { loadInstallation } from "../system/installation.ts";
 import { systemOf } from "../system/system.ts";
 import { tokenRoles } from "../token/roles/token-roles.ts";
 
-interface SealedObject {
-  checkSeals(from: SealPosition | null): Promise<SealStep>;
-}
-
-/** What the check of all objects found. */
-interface Found extends CheckedRows {
-  /** Objects that did not answer. */
-  readonly failures: number;
-}
-
 /**
  * Checks the seals of all rows outside trees and teams: policies, mounts with the storage of their methods, token
  * roles, identity and issuer. Safe to run at any time and to interrupt. An object that fails is counted and must not
- * stop the check of the others.
+ * stop the check of the others. `failures`: objects that did not answer.
  *
  * @throws Error while the service is sealed.
  */
-export async function checkObjects(env: Env): Promise<Found> {
+export async function checkObjects(env: Env): Promise<CheckedRows & { readonly failures: number }> {
   const loaded = await loadInstallation(env);
   if (!loaded.ok) throw new Error("seals can't be checked while the service is sealed");
   const found = { sealed: 0, tampered: 0, terms: new Set<number>(), failures: 0 };
@@ -37,7 +27,7 @@ export async function checkObjects(env: Env): Promise<Found> {
       found.failures++;
     }
   };
-  const objects: [string, SealedObject][] = [
+  const objects: [string, { checkSeals(from: SealPosition | null): Promise<SealStep> }][] = [
     ["system", systemOf(env)],
     ["identity", identityOf(env)],
     ["issuer", issuerOf(env)],

@@ -33,12 +33,6 @@ export interface ListPosition {
 export const FIRST_POSITION: ListPosition = { list: "accessors", shard: 0, after: "" };
 export const FIRST_WITHOUT_ACCESSORS: ListPosition = { list: "custom_ids", shard: 0, after: "" };
 
-/** A tree that a run has not finished, and the position in its rows. */
-export interface TreeWork {
-  readonly treeId: string;
-  readonly from: TreePosition;
-}
-
 /** A run over the lists and the trees that they name, as it is stored between two steps. */
 export interface ListRun {
   /** A tree checks its own rows once for all runs with the same number. */
@@ -46,8 +40,8 @@ export interface ListRun {
   readonly startedAt: number;
   /** null when all lists are read. */
   readonly position: ListPosition | null;
-  /** Trees of the last page. They are finished before the next page. */
-  readonly work: readonly TreeWork[];
+  /** Trees of the last page, with the position in their rows. They are finished before the next page. */
+  readonly work: readonly { readonly treeId: string; readonly from: TreePosition }[];
   readonly report: TidyReport;
   /** Terms of keys whose use the run looks for. They can be dropped if nothing needs them. */
   readonly aged: readonly AgedTerm[];
@@ -68,9 +62,7 @@ interface ListPage {
   readonly broken: readonly string[];
 }
 
-interface TreeAnswer extends TidyStepResult {
-  readonly treeId: string;
-}
+type TreeAnswer = TidyStepResult & { readonly treeId: string };
 
 /**
  * Performs the next step of a run: has some unfinished trees continue with their own rows. When there is none, it reads
@@ -163,12 +155,10 @@ function positionAfter(position: ListPosition, entries: readonly string[]): List
   return position.list === "accessors" ? FIRST_WITHOUT_ACCESSORS : null;
 }
 
+type Question = Omit<TidyStep, "run" | "aged"> & { readonly treeId: string };
+
 /** Has each tree perform its step. A tree that fails is skipped, so that one broken tree does not stop the run. */
-async function askTrees(
-  env: Env,
-  { number, aged }: ListRun,
-  questions: readonly (Omit<TidyStep, "run" | "aged"> & { readonly treeId: string })[],
-): Promise<TreeAnswer[]> {
+async function askTrees(env: Env, { number, aged }: ListRun, questions: readonly Question[]): Promise<TreeAnswer[]> {
   const answers = await askApart(questions, async ({ treeId, ...question }): Promise<TreeAnswer | null> => {
     const step = { run: number, aged, ...question };
     try {

@@ -74,8 +74,7 @@ export class ShardTidy extends DurableObject<Env> {
     }
     if (!this.#read()?.progress.running) return;
     const now = currentTime();
-    const pause = pauseAfter(now - began, shareOf(shardCount()));
-    await this.ctx.storage.setAlarm(now + pause);
+    await this.ctx.storage.setAlarm(now + pauseAfter(now - began, shareOf(shardCount())));
   }
 
   async #step(now: number): Promise<void> {
@@ -125,8 +124,8 @@ export function shardTidy(env: Env, shard: number): DurableObjectStub<ShardTidy>
 export async function startShardChecks(env: Env): Promise<void> {
   const started = await Promise.allSettled(shardNumbers().map((shard) => shardTidy(env, shard).start(shard)));
   for (const [shard, { status }] of started.entries()) {
-    if (status === "rejected")
-      console.error(JSON.stringify({ type: "tidy", shard, error: "its check could not be begun" }));
+    if (status === "fulfilled") continue;
+    console.error(JSON.stringify({ type: "tidy", shard, error: "its check could not be begun" }));
   }
 }
 

@@ -31,17 +31,12 @@ export interface TidyRun extends Omit<ListRun, "work"> {
   readonly finishedAt: number | null;
 }
 
-interface RunRow extends Record<string, SqlStorageValue> {
-  number: number;
-  started_at: number;
-  finished_at: number | null;
-  position: string | null;
-  report: string;
-  aged: string;
-  needed: string;
-}
+type RunRow = Record<"number" | "startedAt", number> &
+  Record<"report" | "aged" | "needed", string> & {
+    finishedAt: number | null;
+    position: string | null;
+  };
 
-/** Stores the position and the report of tidy runs. */
 export class TidyStore {
   readonly #tables: Tables;
 
@@ -49,12 +44,10 @@ export class TidyStore {
     this.#tables = tables;
   }
 
-  /** Returns the run in progress, or null. */
   running(): TidyRun | null {
     return this.#read("finished_at IS NULL");
   }
 
-  /** Returns the last finished run, or null. */
   lastFinished(): TidyRun | null {
     return this.#read("finished_at IS NOT NULL");
   }
@@ -83,10 +76,9 @@ export class TidyStore {
 
   /** Returns the run in progress with its unfinished trees. */
   withWork(run: TidyRun): TidyRun & ListRun {
-    const work = this.#tables
-      .exec<{ tree_id: string; position: string }>("SELECT tree_id, position FROM tree_work")
-      .toArray()
-      .map(({ tree_id, position }) => ({ treeId: tree_id, from: storedJson<TreePosition>(position) }));
+    const query = "SELECT tree_id AS treeId, position FROM tree_work";
+    const trees = this.#tables.exec<{ treeId: string; position: string }>(query);
+    const work = Array.from(trees, ({ treeId, position }) => ({ treeId, from: storedJson<TreePosition>(position) }));
     return { ...run, work };
   }
 
@@ -109,26 +101,21 @@ export class TidyStore {
   }
 
   #read(condition: "finished_at IS NULL" | "finished_at IS NOT NULL"): TidyRun | null {
-    const row = this.#tables
-      .exec<RunRow>(`SELECT * FROM runs WHERE ${condition} ORDER BY number DESC LIMIT 1`)
-      .toArray()[0];
-    return row ? runOf(row) : null;
+    const query = `SELECT number, started_at AS startedAt, finished_at AS finishedAt, position, report, aged, needed
+      FROM runs WHERE ${condition} ORDER BY number DESC LIMIT 1`;
+    const [row] = this.#tables.exec<RunRow>(query).toArray();
+    return row
+      ? {
+          ...row,
+          position: row.position === null ? null : storedJson<ListPosition>(row.position),
+          report: storedJson<TidyReport>(row.report),
+          aged: storedJson<AgedTerm[]>(row.aged),
+          needed: storedJson<number[]>(row.needed),
+        }
+      : null;
   }
 }
 
-function runOf(row: RunRow): TidyRun {
-  return {
-    number: row.number,
-    startedAt: row.started_at,
-    finishedAt: row.finished_at,
-    position: row.position === null ? null : storedJson<ListPosition>(row.position),
-    report: storedJson<TidyReport>(row.report),
-    aged: storedJson<AgedTerm[]>(row.aged),
-    needed: storedJson<number[]>(row.needed),
-  };
-}
-
-/** The schema of the reports of the shards, in the same object as the schema of the runs. */
 export const SHARD_CHECK_MIGRATIONS: readonly Migration[] = [
   {
     version: 1,
@@ -149,7 +136,7 @@ export const SHARD_CHECK_MIGRATIONS: readonly Migration[] = [
 ];
 
 /** Summary of the last checks of all shards. */
-export interface ShardChecks {
+interface ShardChecks {
   /** Shards that have been checked at least once. */
   readonly checked: number;
   readonly shards: number;
@@ -157,17 +144,6 @@ export interface ShardChecks {
   readonly since: number | null;
   /** Number of trees that did not answer in the last checks. */
   readonly failures: number;
-}
-
-export interface CheckedByShards {
-  /** When the oldest of them began (ms). */
-  readonly since: number;
-  /** Number of rows with an invalid seal. */
-  readonly tampered: number;
-  /** Versions of the terms of keys whose use all of the checks looked for. */
-  readonly aged: readonly number[];
-  /** Versions of the terms that at least one check found to be needed. */
-  readonly needed: readonly number[];
 }
 
 export class ShardCheckStore {
@@ -194,8 +170,7 @@ export class ShardCheckStore {
     );
   }
 
-  all(): ShardChecks {
-    const checks = this.#read();
+  all(checks = this.#read()): ShardChecks {
     const shards = shardCount();
     return {
       checked: checks.length,
@@ -205,11 +180,14 @@ export class ShardCheckStore {
     };
   }
 
-  /** Combines the last checks; null when a shard was never checked, or a tree did not answer in its last check. */
-  together(): CheckedByShards | null {
-    const { since, failures } = this.all();
-    if (since === null || failures > 0) return null;
+  /**
+   * Combines the last checks; null when a shard was never checked, or a tree did not answer in its last check. `aged`:
+   * what all of them looked for; `needed`: what at least one found.
+   */
+  together() {
     const checks = this.#read();
+    const { since, failures } = this.all(checks);
+    if (since === null || failures > 0) return null;
     return {
       since,
       tampered: checks.reduce((sum, { report }) => sum + report.tampered, 0),
@@ -218,14 +196,11 @@ export class ShardCheckStore {
     };
   }
 
-  /** Sums the reports of checks that no run has added to its own report yet. */
-  newReports(): TidyReport {
-    return this.#read("added = 0").reduce((sum, { report }) => addToReport(sum, report), NO_REPORT);
-  }
-
-  /** Marks all reports as added to the report of a run. */
-  added(): void {
+  /** Sums the reports of checks that no run has added to its own report yet, and marks them as added. */
+  takeReports(): TidyReport {
+    const sum = this.#read("added = 0").reduce((all, { report }) => addToReport(all, report), NO_REPORT);
     this.#tables.exec("UPDATE shard_checks SET added = 1 WHERE added = 0");
+    return sum;
   }
 
   /** Marks the run with this number as one that leaves the accessors to the checks of the shards. */
@@ -240,9 +215,9 @@ export class ShardCheckStore {
   }
 
   #read(condition: "TRUE" | "added = 0" = "TRUE"): Omit<ShardCheck, "finishedAt">[] {
-    const query = `SELECT started_at, report, aged, needed FROM shard_checks WHERE ${condition}`;
-    const rows = this.#tables.exec<{ started_at: number; report: string; aged: string; needed: string }>(query);
-    return Array.from(rows, ({ started_at: startedAt, report, aged, needed }) => ({
+    const query = `SELECT started_at AS startedAt, report, aged, needed FROM shard_checks WHERE ${condition}`;
+    const rows = this.#tables.exec<{ startedAt: number; report: string; aged: string; needed: string }>(query);
+    return Array.from(rows, ({ startedAt, report, aged, needed }) => ({
       startedAt,
       report: storedJson<TidyReport>(report),
       aged: storedJson<number[]>(aged),

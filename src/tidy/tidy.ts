@@ -15,27 +15,13 @@ import { SAFETY_AGE_MS } from "../tree/tidy/step.ts";
 import { checkObjects } from "./check-objects.ts";
 import { FIRST_POSITION, FIRST_WITHOUT_ACCESSORS, type ListPosition, listStep } from "./list-run.ts";
 import { type ShardCheck, startShardChecks } from "./shard-tidy.ts";
-import {
-  SHARD_CHECK_MIGRATIONS,
-  ShardCheckStore,
-  type ShardChecks,
-  TIDY_MIGRATIONS,
-  type TidyRun,
-  TidyStore,
-} from "./tidy-store.ts";
+import { SHARD_CHECK_MIGRATIONS, ShardCheckStore, TIDY_MIGRATIONS, type TidyRun, TidyStore } from "./tidy-store.ts";
 
 /** Pause between two steps (ms). No client waits for tidy, so requests are served first. */
 export const TIDY_PAUSE_MS = 25;
 /** Pause after a failed step (ms), for example because a shard did not answer. */
 const RETRY_MS = 30_000;
 const DUTY = "tidy";
-
-/** Status of tidy. Times in ms. */
-export interface TidyStatus {
-  readonly running: TidyRun | null;
-  readonly last: TidyRun | null;
-  readonly shards: ShardChecks;
-}
 
 /** Replaces the result of the checks of the shards when the run has read the accessors itself: it limits nothing. */
 const COVERED_BY_RUN = { since: Number.POSITIVE_INFINITY, tampered: 0, aged: "all", needed: [] } as const;
@@ -64,7 +50,11 @@ export class Tidy extends GroveObject<Env> {
     this.#shards = new ShardCheckStore(new Tables(ctx.storage.sql, SHARD_CHECK_MIGRATIONS, "shard_checks"));
     this.alarms.add(DUTY, {
       dueAt: () => (this.#store.running() ? 0 : null),
-      run: () => this.#goOn(),
+      run: async () => {
+        const run = this.#store.running();
+        if (run) await this.#step(run);
+        this.alarms.pause(DUTY, TIDY_PAUSE_MS);
+      },
       pauseMs: () => RETRY_MS,
     });
   }
@@ -91,15 +81,8 @@ export class Tidy extends GroveObject<Env> {
   }
 
   /** Returns the run in progress, the last finished run, and a summary of the checks of the shards. */
-  async status(): Promise<TidyStatus> {
+  status() {
     return { running: this.#store.running(), last: this.#store.lastFinished(), shards: this.#shards.all() };
-  }
-
-  /** Performs one step of the run in progress. */
-  async #goOn(): Promise<void> {
-    const run = this.#store.running();
-    if (run) await this.#step(run);
-    this.alarms.pause(DUTY, TIDY_PAUSE_MS);
   }
 
   /** Starts a run at `position`. When one is in progress: returns false, and sets its alarm again if it was lost. */
@@ -141,10 +124,7 @@ export class Tidy extends GroveObject<Env> {
         .filter((version) => !needed.has(version) && (shards.aged === "all" || shards.aged.includes(version)));
       report = addToReport(report, { termsDropped: await dropTerms(this.env, idle, currentTime()) });
     }
-    if (this.#shards.isLeftOut(run.number)) {
-      report = addToReport(report, this.#shards.newReports());
-      this.#shards.added();
-    }
+    if (this.#shards.isLeftOut(run.number)) report = addToReport(report, this.#shards.takeReports());
     this.#store.finish(run, report, currentTime());
     logInfo(this.env, { type: "tidy", run: run.number, ...report });
   }

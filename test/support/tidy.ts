@@ -3,7 +3,7 @@ import { accessorShard, accessorShardNumber, shardNumbers } from "../../src/list
 import type { InventoryEntry } from "../../src/listing/inventory/entry.ts";
 import { publishRecent } from "../../src/listing/updates/publish.ts";
 import { ShardTidy, shardTidy } from "../../src/tidy/shard-tidy.ts";
-import { Tidy, type TidyStatus, tidyOf } from "../../src/tidy/tidy.ts";
+import { Tidy, tidyOf } from "../../src/tidy/tidy.ts";
 import type { TidyReport } from "../../src/tree/tidy/report.ts";
 import { holdAlarmsOf, ringAlarm } from "./calls.ts";
 import { bindings } from "./service.ts";
@@ -17,7 +17,7 @@ export function holdTidy(): void {
 /** Has the hourly run begin and come to its end, without the checks of the shards that it begins. Returns what it did. */
 export async function hourlyTidy(): Promise<TidyReport> {
   await tidyOf(bindings).startHourly();
-  let status: TidyStatus;
+  let status: ReturnType<Tidy["status"]>;
   do status = await tidyAlarm();
   while (status.running);
   const { last } = status;
@@ -50,7 +50,7 @@ async function lastCheck(shard: number): Promise<number> {
 }
 
 /** Does what one alarm of the coordinator does, and tells how far the run is then. */
-export async function tidyAlarm(): Promise<TidyStatus> {
+export async function tidyAlarm(): Promise<ReturnType<Tidy["status"]>> {
   await ringAlarm(tidyOf(bindings));
   return tidyOf(bindings).status();
 }

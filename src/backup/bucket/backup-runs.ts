@@ -3,7 +3,7 @@ import { within } from "../../base/location.ts";
 import { logInfo } from "../../base/log.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
-import { columnOf, type Migration, storedJson, type Tables } from "../../storage/tables.ts";
+import { columnOf, type Migration, storedJson } from "../../storage/tables.ts";
 import { GroveObject } from "../../system/grove-object.ts";
 import { type Installation, mustLoadInstallation } from "../../system/installation.ts";
 import { type ListedPart, makePart, sealBackup } from "../make.ts";
@@ -35,15 +35,13 @@ export const BACKUP_RUN_MIGRATIONS: readonly Migration[] = [
   },
 ];
 
-/** State of a run. "deleting": the backup is complete, and old backups are being deleted. */
-export type RunState = "running" | "deleting" | "done" | "failed";
-
 /** A backup into the bucket. Times in ms. */
 export interface BackupRun {
   readonly name: string;
   /** See `nameOfRun`. */
   readonly run: string;
-  readonly state: RunState;
+  /** "deleting": the backup is complete, and old backups are being deleted. */
+  readonly state: "running" | "deleting" | "done" | "failed";
   readonly startedAt: number;
   /** null until all parts are made. */
   readonly finishedAt: number | null;
@@ -60,85 +58,11 @@ export interface BackupRun {
   readonly error: string | null;
 }
 
-/** Stores the run in progress with its parts, the last run, and the last successful run. */
-export class RunStore {
-  readonly #tables: Tables;
+const COLUMNS = `name, run, state, started_at AS startedAt, finished_at AS finishedAt, position, parts, objects, rows, bytes,
+  failures, error`;
 
-  constructor(tables: Tables) {
-    this.#tables = tables;
-  }
-
-  /** The run in progress, or null. */
-  running(): BackupRun | null {
-    return this.#newest("state IN ('running', 'deleting')");
-  }
-
-  /** The run that started last, or null. */
-  last(): BackupRun | null {
-    return this.#newest("1");
-  }
-
-  /** The last run whose backup is complete, or null. */
-  lastGood(): BackupRun | null {
-    return this.#newest("state IN ('deleting', 'done')");
-  }
-
-  /** Starts a run at `now` (ms). */
-  begin(name: string, run: string, now: number): void {
-    const good = this.lastGood()?.name ?? "";
-    const statement = `INSERT INTO runs (name, run, state, started_at, position, parts, objects, rows, bytes, failures)
-      VALUES (?, ?, 'running', ?, '', 0, 0, 0, 0, 0)`;
-    this.#tables.exec(statement, name, run, now);
-    this.#tables.exec("DELETE FROM runs WHERE name NOT IN (?, ?)", name, good);
-    this.#tables.exec("DELETE FROM parts");
-  }
-
-  /** Adds a part that was written to the bucket. @param bytes its size after compression. */
-  partMade(name: string, part: ListedPart, bytes: number): void {
-    this.#tables.exec("INSERT INTO parts (number, part) VALUES (?, ?)", part.number, JSON.stringify(part));
-    const statement = `UPDATE runs SET position = ?, parts = parts + 1, objects = objects + ?, rows = rows + ?,
-      bytes = bytes + ?, failures = 0, error = NULL WHERE name = ?`;
-    this.#tables.exec(statement, part.next, part.objects, part.rows, bytes, name);
-  }
-
-  /** The parts of the run in progress. */
-  parts(): ListedPart[] {
-    const parts = columnOf<string>(this.#tables, "SELECT part FROM parts ORDER BY number");
-    return parts.map((part) => storedJson<ListedPart>(part));
-  }
-
-  /** The backup is complete since `now` (ms). */
-  complete({ name }: BackupRun, now: number): void {
-    const set = "state = 'deleting', finished_at = ?, failures = 0, error = NULL";
-    this.#tables.exec(`UPDATE runs SET ${set} WHERE name = ?`, now, name);
-    this.#tables.exec("DELETE FROM parts");
-  }
-
-  /** The old backups are deleted. */
-  done({ name }: BackupRun): void {
-    this.#tables.exec("UPDATE runs SET state = 'done', failures = 0, error = NULL WHERE name = ?", name);
-  }
-
-  /** Counts a failure of a step. */
-  stepFailed({ name }: BackupRun, error: string): void {
-    this.#tables.exec("UPDATE runs SET failures = failures + 1, error = ? WHERE name = ?", error, name);
-  }
-
-  /** Ends a run at `now` (ms): as failed, or as done if its backup is complete. */
-  giveUp({ name, state }: BackupRun, error: string, now: number): void {
-    const ended = state === "deleting" ? "done" : "failed";
-    const statement = "UPDATE runs SET state = ?, finished_at = COALESCE(finished_at, ?), error = ? WHERE name = ?";
-    this.#tables.exec(statement, ended, now, error, name);
-    this.#tables.exec("DELETE FROM parts");
-  }
-
-  #newest(condition: string): BackupRun | null {
-    const times = "started_at AS startedAt, finished_at AS finishedAt";
-    const columns = `name, run, state, ${times}, position, parts, objects, rows, bytes, failures, error`;
-    const query = `SELECT ${columns} FROM runs WHERE ${condition} ORDER BY name DESC LIMIT 1`;
-    return this.#tables.exec<BackupRun & Record<string, SqlStorageValue>>(query).toArray()[0] ?? null;
-  }
-}
+const IN_PROGRESS = "state IN ('running', 'deleting')";
+const COMPLETE = "state IN ('deleting', 'done')";
 
 /** Name of the alarm's duty, and the type of its log lines. */
 const DUTY = "backup";
@@ -162,25 +86,16 @@ const TOO_MANY_PARTS = `it has more than ${MAX_PARTS_IN_BUCKET} parts: make it w
 const STEP_FAILED = "a step failed; the log has the error";
 const PARTS_MISSING = "parts were deleted from the bucket while it was made";
 
-/** Status of the backups in the bucket. */
-export interface BackupRunsStatus {
-  readonly running: BackupRun | null;
-  readonly last: BackupRun | null;
-  readonly lastGood: BackupRun | null;
-}
-
 /**
- * Makes backups of the installation in an R2 bucket. Each step makes one part, because the platform limits the calls and the
- * duration of an invocation. The progress of a run is stored, so it survives restarts; every step may be repeated. The
- * manifest is written after all parts.
+ * Backups of the installation in an R2 bucket. Each step makes one part, because the platform limits the calls and the
+ * duration of an invocation. The run in progress is stored with its parts, so it survives restarts, beside the last run and
+ * the last successful one; every step may be repeated. The manifest is written after all parts.
  */
 export class BackupRuns extends GroveObject<Env> {
-  readonly #store = new RunStore(this.tables);
-
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env, BACKUP_RUN_MIGRATIONS);
     this.alarms.add(DUTY, {
-      dueAt: () => (this.#store.running() ? 0 : null),
+      dueAt: () => (this.#newest(IN_PROGRESS) ? 0 : null),
       run: () => this.#goOn(),
       pauseMs: (failures) => Math.min(RETRY_MS * 2 ** (failures - 1), MAX_RETRY_MS),
     });
@@ -188,9 +103,9 @@ export class BackupRuns extends GroveObject<Env> {
 
   /** Starts a run if the last one failed or started an interval ago. Sets a lost alarm again. Safe to repeat. */
   async startWhenDue(): Promise<void> {
-    const last = this.#store.last();
+    const { running, last } = this.status();
     const next = last && last.state !== "failed" ? last.startedAt + backupIntervalMs(this.env) - EARLY_MS : 0;
-    if (this.#store.running()) await this.alarms.restore();
+    if (running) await this.alarms.restore();
     else if (currentTime() >= next) await this.start();
   }
 
@@ -199,20 +114,26 @@ export class BackupRuns extends GroveObject<Env> {
     const { keys } = await mustLoadInstallation(this.env);
     const now = currentTime();
     const run = await nameOfRun(keys, now);
-    if (this.#store.running()) return false;
-    this.#store.begin(backupName(now), run, now);
+    const { running, lastGood } = this.status();
+    if (running) return false;
+    const name = backupName(now);
+    const statement = `INSERT INTO runs (name, run, state, started_at, position, parts, objects, rows, bytes, failures)
+      VALUES (?, ?, 'running', ?, '', 0, 0, 0, 0, 0)`;
+    this.tables.exec(statement, name, run, now);
+    this.tables.exec("DELETE FROM runs WHERE name NOT IN (?, ?)", name, lastGood?.name ?? "");
+    this.tables.exec("DELETE FROM parts");
     this.alarms.pause(DUTY, 0);
     await this.alarms.set();
     return true;
   }
 
-  /** The run in progress, the last run, and the last successful run. */
-  status(): BackupRunsStatus {
-    return { running: this.#store.running(), last: this.#store.last(), lastGood: this.#store.lastGood() };
+  /** The run in progress, the last run, and the last run whose backup is complete. */
+  status(): Readonly<Record<"running" | "last" | "lastGood", BackupRun | null>> {
+    return { running: this.#newest(IN_PROGRESS), last: this.#newest("1"), lastGood: this.#newest(COMPLETE) };
   }
 
   async #goOn(): Promise<void> {
-    const run = this.#store.running();
+    const run = this.#newest(IN_PROGRESS);
     if (!run) return;
     try {
       const done = await this.#step(run);
@@ -220,14 +141,17 @@ export class BackupRuns extends GroveObject<Env> {
     } catch (error) {
       const message = error instanceof StepFailure ? error.message : STEP_FAILED;
       if (run.failures + 1 >= MAX_FAILURES) this.#giveUp(run, message);
-      else this.#store.stepFailed(run, message);
+      else this.#change(run, "failures = failures + 1, error = ?", message);
       throw error;
     }
     this.alarms.pause(DUTY, PAUSE_MS);
   }
 
+  /** Ends a run: as failed, or as done if its backup is complete. */
   #giveUp(run: BackupRun, error: string): void {
-    this.#store.giveUp(run, error, currentTime());
+    const ended = run.state === "deleting" ? "done" : "failed";
+    this.#change(run, "state = ?, finished_at = COALESCE(finished_at, ?), error = ?", ended, currentTime(), error);
+    this.tables.exec("DELETE FROM parts");
     console.error(JSON.stringify({ type: DUTY, name: run.name, error }));
   }
 
@@ -240,7 +164,7 @@ export class BackupRuns extends GroveObject<Env> {
     const installation = await mustLoadInstallation(this.env);
     if (run.state === "deleting") {
       const isDone = await deleteOld(bucket, installation.clusterId, backupsKept(this.env), now - MAX_RUN_MS);
-      if (isDone) this.#store.done(run);
+      if (isDone) this.#change(run, "state = 'done', failures = 0, error = NULL");
       return ok(null);
     }
     return run.position === null
@@ -251,9 +175,10 @@ export class BackupRuns extends GroveObject<Env> {
   async #makePart(
     bucket: R2Bucket,
     installation: Installation,
-    { name, run, parts: number }: BackupRun,
+    current: BackupRun,
     position: string,
   ): Promise<Result<null, string>> {
+    const { name, run, parts: number } = current;
     if (number >= MAX_PARTS_IN_BUCKET) return err(TOO_MANY_PARTS);
     const made = await makePart(this.env, installation, { run, number, position, until: "", known: "" });
     if (!made.ok && made.error.code === "unavailable") throw new StepFailure(made.error.message);
@@ -261,23 +186,37 @@ export class BackupRuns extends GroveObject<Env> {
     const { part, bytes } = made.value;
     if (!bytes) throw new Error("a part was made without its content");
     await bucket.put(partKey({ clusterId: installation.clusterId, name }, part.sha256), bytes);
-    this.#store.partMade(name, part, bytes.byteLength);
+    this.tables.exec("INSERT INTO parts (number, part) VALUES (?, ?)", part.number, JSON.stringify(part));
+    const columns = `position = ?, parts = parts + 1, objects = objects + ?, rows = rows + ?, bytes = bytes + ?,
+      failures = 0, error = NULL`;
+    this.#change(current, columns, part.next, part.objects, part.rows, bytes.byteLength);
     return ok(null);
   }
 
   async #finish(bucket: R2Bucket, installation: Installation, run: BackupRun): Promise<Result<null, string>> {
     const { name, parts, objects, rows, bytes } = run;
     const place = { clusterId: installation.clusterId, name };
-    const files = this.#store.parts();
+    const stored = columnOf<string>(this.tables, "SELECT part FROM parts ORDER BY number");
+    const files = stored.map((part) => storedJson<ListedPart>(part));
     const hashes = files.map(({ sha256 }) => sha256);
     const missing = await missingParts(bucket, place, hashes);
     if (missing.length > 0 || files.length !== parts) return err(PARTS_MISSING);
     const head = await sealBackup(this.env, installation, run.run, parts);
     if (!head.ok) return err("message" in head.error ? head.error.message : head.error.code);
     await bucket.put(manifestKey(place), `${JSON.stringify({ ...head.value, files }, null, 1)}\n`);
-    this.#store.complete(run, currentTime());
+    this.#change(run, "state = 'deleting', finished_at = ?, failures = 0, error = NULL", currentTime());
+    this.tables.exec("DELETE FROM parts");
     logInfo(this.env, { type: DUTY, name, parts, objects, rows, bytes });
     return ok(null);
+  }
+
+  #change({ name }: BackupRun, columns: string, ...values: readonly SqlStorageValue[]): void {
+    this.tables.exec(`UPDATE runs SET ${columns} WHERE name = ?`, ...values, name);
+  }
+
+  #newest(condition: string): BackupRun | null {
+    const query = `SELECT ${COLUMNS} FROM runs WHERE ${condition} ORDER BY name DESC LIMIT 1`;
+    return this.tables.exec<BackupRun & Record<string, SqlStorageValue>>(query).toArray()[0] ?? null;
   }
 }
 

@@ -15,8 +15,7 @@ import {
   type TokenPage,
 } from "./order.ts";
 import { mergePages, shareOfShard } from "./queries.ts";
-import type { InventoryCounts } from "./shard/counts.ts";
-import type { Pending } from "./shard/pending.ts";
+import type { InventoryIndex } from "./shard/inventory-index.ts";
 import { findPlace, type TokenRowOfShard } from "./shard/tables.ts";
 
 /**
@@ -47,7 +46,6 @@ export interface EndedToken {
   readonly end: EndRecord;
 }
 
-/** Conditions on ended tokens. */
 export interface EndedFilter {
   readonly job?: string;
   /** Only those that ended with this token, itself included. */
@@ -85,19 +83,17 @@ const COLUMNS = "id, accessor, at, how, entry";
 /** Records of the recently ended tokens of one shard. No decision about access uses them. */
 export class EndedTokens {
   readonly #sql: Sql;
-  readonly #pending: Pending;
-  readonly #counts: InventoryCounts;
+  readonly #index: InventoryIndex;
   readonly #most: Readonly<Record<Class, number>>;
-  /** Number of records of each class; null before they were read. */
-  #kept: Record<Class, number> | null = null;
+  /** Number of records of each class; undefined before they were read. */
+  #kept: Record<Class, number> | undefined;
   /** No recorded token ended before this time (ms); null: there is no record. Undefined before it was read. */
   #oldest: number | null | undefined;
 
   /** @param most maximum number of records of each class. */
-  constructor(sql: Sql, pending: Pending, counts: InventoryCounts, most: Readonly<Record<Class, number>> = MAX_ENDED) {
+  constructor(sql: Sql, index: InventoryIndex, most: Readonly<Record<Class, number>> = MAX_ENDED) {
     this.#sql = sql;
-    this.#pending = pending;
-    this.#counts = counts;
+    this.#index = index;
     this.#most = most;
   }
 
@@ -150,7 +146,8 @@ export class EndedTokens {
       scanned++;
       upTo = position;
       const token = endedOf(row);
-      if (isSelected(filter, token)) tokens.push(token);
+      const { job = token.end.job, cause = token.end.cause } = filter;
+      if (token.end.job === job && token.end.cause === cause) tokens.push(token);
     }
     return { tokens, upTo: scanned < MAX_SCANNED ? null : upTo, scanned };
   }
@@ -164,23 +161,25 @@ export class EndedTokens {
 
   /** Returns when the clean-up is due (ms); null: there is no record. @param keep how long records are kept (ms). */
   nextDueAt(keep: number, now: number): number | null {
-    if (this.#oldest === undefined) this.#oldest = this.#readOldest();
-    return this.#oldest === null ? null : Math.max(now, this.#oldest + keep + PAUSE_MS);
+    const oldest = this.#oldestEnd();
+    return oldest === null ? null : Math.max(now, oldest + keep + PAUSE_MS);
   }
 
   /** Performs one step of the clean-up: deletes some records of tokens that ended before `before` (ms). */
   forget(before: number): void {
-    if (this.#oldest === undefined) this.#oldest = this.#readOldest();
-    if (this.#oldest === null || this.#oldest >= before) return;
+    const oldest = this.#oldestEnd();
+    if (oldest === null || oldest >= before) return;
     this.#oldest = undefined;
     for (const ofJob of [0, 1]) this.#drop("of_job = ? AND at < ?", ofJob, STEP, before);
-    this.#pending.write();
+    this.#index.write();
   }
 
-  #readOldest(): number | null {
+  #oldestEnd(): number | null {
+    if (this.#oldest !== undefined) return this.#oldest;
     const query = `SELECT * FROM (SELECT at FROM ended WHERE of_job = 0 ORDER BY at LIMIT 1)
       UNION ALL SELECT * FROM (SELECT at FROM ended WHERE of_job = 1 ORDER BY at LIMIT 1)`;
-    return earliest(...columnOf<number>(this.#sql, query));
+    this.#oldest = earliest(...columnOf<number>(this.#sql, query));
+    return this.#oldest;
   }
 
   #drop(where: string, ofJob: number, most: number, ...values: readonly number[]): void {
@@ -205,23 +204,21 @@ export class EndedTokens {
 
   #count(ofJob: number, by: number): void {
     this.#keptOf()[classOf(ofJob)] += by;
-    this.#pending.count({ kind: "ended", mount: "", key: classOf(ofJob) }, by);
+    this.#index.count({ kind: "ended", mount: "", key: classOf(ofJob) }, by);
   }
 
   #keptOf(): Record<Class, number> {
-    if (this.#kept) return this.#kept;
-    const stored = new Map(this.#counts.of("ended", "", ["job", "other"]).map(({ key, count }) => [key, count]));
-    this.#kept = { job: stored.get("job") ?? 0, other: stored.get("other") ?? 0 };
+    if (!this.#kept) {
+      const counts = this.#index.countsOf("ended", "", ["job", "other"]);
+      const numberOf = (name: Class) => counts.find(({ key }) => key === name)?.count ?? 0;
+      this.#kept = { job: numberOf("job"), other: numberOf("other") };
+    }
     return this.#kept;
   }
 }
 
 function classOf(ofJob: number): Class {
   return ofJob === 1 ? "job" : "other";
-}
-
-function isSelected({ job, cause }: EndedFilter, { end }: EndedToken): boolean {
-  return (job === undefined || end.job === job) && (cause === undefined || end.cause === cause);
 }
 
 function endedOf({ id, accessor, at, how, entry }: Row): EndedToken {

@@ -3,7 +3,7 @@ import { askShards } from "../accessor-shards.ts";
 import type { ListingEnv } from "../env.ts";
 import type { InventoryEntry } from "./entry.ts";
 import { addUp, topOf } from "./group-sums.ts";
-import type { InventoryCounts } from "./shard/counts.ts";
+import type { InventoryIndex } from "./shard/inventory-index.ts";
 import { groupKeysOf, type TreeGrouping, treesKind } from "./terms.ts";
 
 /** Maximum number of trees with several tokens that one shard reads for one answer. */
@@ -30,7 +30,7 @@ export interface TreeGroup {
  */
 export function treeGroups(
   sql: Sql,
-  counts: InventoryCounts,
+  index: InventoryIndex,
   grouping: TreeGrouping,
   wanted: readonly WantedTreeGroups[],
 ): TreeGroup[] | null {
@@ -41,9 +41,9 @@ export function treeGroups(
     left -= read;
     if (left < 0) return null;
     // A group can be large by many trees or by large ones.
-    const asked = keys ?? [...below.keys(), ...counts.greatest(treesKind(grouping), mount).map(({ key }) => key)];
+    const asked = keys ?? [...below.keys(), ...index.greatest(treesKind(grouping), mount).map(({ key }) => key)];
     const once = [...new Set(asked)];
-    const trees = new Map(counts.of(treesKind(grouping), mount, once).map(({ key, count }) => [key, count]));
+    const trees = new Map(index.countsOf(treesKind(grouping), mount, once).map(({ key, count }) => [key, count]));
     groups.push(...once.map((key) => ({ mount, key, trees: trees.get(key) ?? 0, below: below.get(key) ?? 0 })));
   }
   return groups;

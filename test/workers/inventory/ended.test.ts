@@ -310,7 +310,7 @@ describe("what is kept of ended tokens", () => {
       const page = store.ended.page({ filter, after: null, shard: 3, limit: 100 });
       expect(page.tokens.map(({ end }) => end.at)).toEqual([20, 19, 18, 17, 16]);
       expect([store.ended.count(filter), store.ended.count({ ...filter, job: "job" })]).toEqual([5, 3]);
-      expect(store.counts.of("ended", "", ["job", "other"])).toEqual(
+      expect(store.index.countsOf("ended", "", ["job", "other"])).toEqual(
         expect.arrayContaining([
           { key: "job", count: 3 },
           { key: "other", count: 2 },

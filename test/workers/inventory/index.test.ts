@@ -311,7 +311,7 @@ it("pages of several shards give what the filter means, each token once and in o
           );
           for (const kind of ["mount", "policy", "role", "end_hour", "name", "metadata.owner"] as const) {
             for (const mount of [TOKEN_MOUNT, "a mount"]) {
-              const counted = shards.flatMap((shard) => inShard(shard, ({ counts }) => counts.greatest(kind, mount)));
+              const counted = shards.flatMap((shard) => inShard(shard, ({ index }) => index.greatest(kind, mount)));
               const groups = all.flatMap(({ token }) => countsOf(token, createdAtOf(token)));
               const keys = groups.filter((group) => group.kind === kind && group.mount === mount).map(({ key }) => key);
               expect(counted.flatMap(({ key, count }) => Array.from({ length: count }, () => key)).sort()).toEqual(

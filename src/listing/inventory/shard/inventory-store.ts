@@ -1,6 +1,7 @@
 import { columnOf, type Sql, setColumns } from "../../../storage/tables.ts";
 import { UNASKED } from "../../../system/end-request.ts";
 import { decodeStoredId, TREE_CHARACTERS, treePartOf } from "../../../token/ids.ts";
+import type { ShardUpdates } from "../../updates/publish.ts";
 import { EndedTokens, type Ending } from "../ended.ts";
 import {
   createdAtOf,
@@ -13,9 +14,8 @@ import {
 } from "../entry.ts";
 import { keyOf } from "../order.ts";
 import { countsOf, termsOf } from "../terms.ts";
-import { InventoryCounts } from "./counts.ts";
+import { InventoryIndex } from "./inventory-index.ts";
 import { ShardPages } from "./pages.ts";
-import { Pending } from "./pending.ts";
 import { findPlace, ID_PROBES, type TokenRowOfShard, tokenOf } from "./tables.ts";
 
 /** Up to this number tokens are deleted one by one. */
@@ -30,14 +30,6 @@ const CLASSES = 8;
 /** Number of trees that are read to find the largest ones: trees of one size class are not ordered in the index. */
 const READ_TREES = 2 * MAX_TREES;
 
-/** Updates of the inventory of a shard. */
-export interface InventoryUpdate {
-  readonly made?: readonly InventoryEntry[];
-  /** Changed tokens. Those that are not in the inventory are ignored. */
-  readonly changed?: readonly InventoryEntry[];
-  readonly sizes?: readonly TreeSize[];
-}
-
 type KnownRow = TokenRowOfShard & { tree_size: number | null };
 
 /** A row with all columns that are checked, and the number of rows with its accessor. */
@@ -46,36 +38,38 @@ type ClaimedRow = TokenRowOfShard & { path: string; ends: number; rows: number }
 /** The inventory of one shard: a row for each token, from which pages are read, postings of terms, and counters. */
 export class InventoryStore {
   readonly #sql: Sql;
-  readonly #pending: Pending;
+  readonly index: InventoryIndex;
   readonly pages: ShardPages;
-  readonly counts: InventoryCounts;
   readonly ended: EndedTokens;
 
-  /** @param batch see `Pending`. @param most maximum numbers of ended tokens that are kept. */
+  /** @param batch see `InventoryIndex`. @param most maximum numbers of ended tokens that are kept. */
   constructor(sql: Sql, batch?: number, most?: Readonly<Record<"job" | "other", number>>) {
     this.#sql = sql;
-    this.#pending = new Pending(sql, batch);
-    this.counts = new InventoryCounts(sql, this.#pending);
-    this.pages = new ShardPages(sql, this.#pending, this.counts);
-    this.ended = new EndedTokens(sql, this.#pending, this.counts, most);
+    this.index = new InventoryIndex(sql, batch);
+    this.pages = new ShardPages(sql, this.index);
+    this.ended = new EndedTokens(sql, this.index, most);
   }
 
   /** Stores updates of tokens, and sizes of trees whose oldest token is here. Safe to repeat. */
-  put({ made = [], changed = [], sizes = [] }: InventoryUpdate): void {
+  put({ made = [], changed = [], sizes = [] }: Partial<Omit<ShardUpdates, "started">>): void {
     const sizeOf = new Map(sizes.map(({ root, count }) => [root, count]));
     const isNew = new Set(made);
     for (const entry of [...made, ...changed]) {
       const { id, known } = this.#place(entry.accessor);
       if (!known && !isNew.has(entry)) continue;
       if (known) this.#update(known, entry, sizeOf.get(entry.accessor));
-      else this.#insert(id, entry, sizeOf.get(entry.accessor) ?? 1);
+      else {
+        const token: ListedToken = { ...entry, id };
+        this.#insert(token, sizeOf.get(entry.accessor) ?? 1);
+        this.index.token(id, termsOf(entry), countsOf(entry, createdAtOf(token)), 1);
+      }
       sizeOf.delete(entry.accessor);
     }
     for (const [root, count] of sizeOf) {
       const { known } = this.#place(root);
       if (known) this.#set(known.id, this.#sizeColumns(known, tokenOf(known).mount, count));
     }
-    this.#pending.write();
+    this.index.write();
   }
 
   /**
@@ -88,32 +82,36 @@ export class InventoryStore {
     const accessors = tokens.map((token) => (typeof token === "string" ? token : token.accessor));
     const gone =
       accessors.length > FEW ? this.#delete(accessors) : accessors.flatMap((accessor) => this.#deleteOne(accessor));
-    for (const { id, terms, counts } of gone.flatMap(foundBy)) this.#pending.token(id, terms, counts, -1);
+    for (const { id, terms, counts } of gone.flatMap(foundBy)) this.index.token(id, terms, counts, -1);
     const had = new Set(gone.map(({ accessor }) => accessor));
     if (keptAt !== null) {
-      const lost = (cause: string): Ending => ({
-        accessor: cause,
-        end: { ...UNASKED, at: keptAt, how: "tidy", cause },
+      const ends = tokens.flatMap((token): Ending | [] => {
+        if (typeof token !== "string") return token;
+        return had.has(token) ? { accessor: token, end: { ...UNASKED, at: keptAt, how: "tidy", cause: token } } : [];
       });
-      const ends = tokens.flatMap((token) => (typeof token !== "string" ? token : had.has(token) ? lost(token) : []));
       this.ended.add(ends, gone);
     }
-    this.#pending.write();
+    this.index.write();
   }
 
   /** Replaces tampered rows by the entries of their trees. Removed tokens are not added again, and counters stay. */
   replace(entries: readonly InventoryEntry[]): void {
     for (const entry of entries) {
       const { id, known } = this.#place(entry.accessor);
-      const token: ListedToken = { ...entry, lastUsed: entry.lastUsed ?? lastUseIn(known), id };
+      // Only the list knows uses that the tree has forgotten.
+      const token: ListedToken = {
+        ...entry,
+        lastUsed: entry.lastUsed ?? (known && readToken(known)?.lastUsed) ?? null,
+        id,
+      };
       // A row that was moved to another id is only found by its accessor.
       const moved = this.#sql.exec("DELETE FROM inventory WHERE accessor = ? AND id <> ?", entry.accessor, id);
       if (!known && moved.rowsWritten === 0) continue;
       if (known) this.#set(id, { path: listedPath(entry), ends: keyOf(token, "end"), entry: textOf(token) });
-      else this.#insertRow(token, 1);
-      this.#pending.token(id, termsOf(token), [], 1);
+      else this.#insert(token, 1);
+      this.index.token(id, termsOf(token), [], 1);
     }
-    this.#pending.write();
+    this.index.write();
   }
 
   /** Deletes rows of tokens that do not belong to this shard, at any id. */
@@ -123,13 +121,11 @@ export class InventoryStore {
     this.#sql.exec(statement, JSON.stringify(accessors));
   }
 
-  /** Returns at most `limit` accessors after `after`, in order. */
   list(after: string, limit: number): string[] {
     const query = "SELECT accessor FROM inventory WHERE accessor > ? ORDER BY accessor LIMIT ?";
     return columnOf(this.#sql, query, after, limit);
   }
 
-  /** Returns the first listed accessor of each tree after the tree of `after`, in order: at most `limit`. */
   treesAfter(after: string, limit: number): string[] {
     // Jumps from tree to tree in the index: "~" sorts after all characters of an accessor.
     const query = `WITH RECURSIVE firsts (a) AS (
@@ -157,6 +153,7 @@ export class InventoryStore {
     });
   }
 
+  /** True when the token has a row, readable or not. */
   has(accessor: string): boolean {
     return this.#probe(accessor).known !== null;
   }
@@ -169,13 +166,7 @@ export class InventoryStore {
     return trees.sort((a, b) => b.count - a.count).slice(0, MAX_TREES);
   }
 
-  #insert(id: number, entry: InventoryEntry, size: number): void {
-    const token: ListedToken = { ...entry, id };
-    this.#insertRow(token, size);
-    this.#pending.token(id, termsOf(entry), countsOf(entry, createdAtOf(token)), 1);
-  }
-
-  #insertRow(token: ListedToken, size: number): void {
+  #insert(token: ListedToken, size: number): void {
     const treeClass = classOfSize(size);
     this.#sql.exec(
       `INSERT INTO inventory (id, accessor, path, ends, tree_mount, tree_size, tree_class, entry)
@@ -203,7 +194,7 @@ export class InventoryStore {
     });
     // The terms of a token never change.
     const createdAt = createdAtOf(token);
-    this.#pending.moved(countsOf(before, createdAt), countsOf(token, createdAt));
+    this.index.moved(countsOf(before, createdAt), countsOf(token, createdAt));
   }
 
   /** Returns the columns that change with the new size of a tree. */
@@ -231,12 +222,9 @@ export class InventoryStore {
 
   /** Deletes tokens with one statement: a third of the time, but rows of the JSON list are read too. */
   #delete(accessors: readonly string[]): TokenRowOfShard[] {
-    return this.#sql
-      .exec<TokenRowOfShard>(
-        `DELETE FROM inventory WHERE accessor IN (SELECT value FROM json_each(?)) RETURNING id, accessor, entry`,
-        JSON.stringify(accessors),
-      )
-      .toArray();
+    const statement = `DELETE FROM inventory WHERE accessor IN (SELECT value FROM json_each(?))
+      RETURNING id, accessor, entry`;
+    return this.#sql.exec<TokenRowOfShard>(statement, JSON.stringify(accessors)).toArray();
   }
 
   /** Returns the row of a token, and the id that it has or would get. */
@@ -278,11 +266,6 @@ function readToken(row: TokenRowOfShard): ListedToken | null {
   } catch {
     return null;
   }
-}
-
-/** Returns the last use in a row. Only the list knows uses that the tree has forgotten. */
-function lastUseIn(row: TokenRowOfShard | null): number | null {
-  return (row && readToken(row)?.lastUsed) ?? null;
 }
 
 function textOf(token: InventoryEntry & { readonly id?: number }): string {

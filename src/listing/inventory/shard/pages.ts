@@ -13,8 +13,8 @@ import {
   type ShardQuery,
 } from "../order.ts";
 import { rangesOf } from "../terms.ts";
-import type { InventoryCounts } from "./counts.ts";
-import { type PendingTerms, Postings, termsContaining } from "./postings.ts";
+import type { InventoryIndex } from "./inventory-index.ts";
+import { fewOf, fewOfAny, postingIds, termsContaining } from "./postings.ts";
 import { type TokenRowOfShard as Row, tokenOf } from "./tables.ts";
 
 /** Up to this number the tokens of a term, of a tree, or of a range of expiries are all read and then sorted. */
@@ -41,15 +41,11 @@ const COLUMNS = "i.id, i.accessor, i.entry";
 
 export class ShardPages {
   readonly #sql: Sql;
-  readonly #postings: Postings;
-  readonly #pending: PendingTerms;
-  readonly #counts: InventoryCounts;
+  readonly #index: InventoryIndex;
 
-  constructor(sql: Sql, pending: PendingTerms, counts: InventoryCounts) {
+  constructor(sql: Sql, index: InventoryIndex) {
     this.#sql = sql;
-    this.#postings = new Postings(sql, pending);
-    this.#pending = pending;
-    this.#counts = counts;
+    this.#index = index;
   }
 
   /** Returns at most `limit` tokens that match the filter, in order. Reads a bounded number of tokens. */
@@ -93,7 +89,8 @@ export class ShardPages {
       return this.#rowsOf(between.sort((a, b) => (order.descending ? b - a : a - b)));
     }
     const term = rangesOf(filter).find(({ end }) => end === undefined)?.term;
-    if (term !== undefined) return this.#rowsOf(this.#postings.ids(term, low, high, order.descending));
+    if (term !== undefined)
+      return this.#rowsOf(postingIds(this.#sql, this.#index.terms, term, low, high, order.descending));
     // The index by expiry has the tokens that never expire together, in the order of their ids.
     const ends = filter.neverEnds === true ? `i.ends = ${NEVER} AND` : "";
     const direction = order.descending ? "DESC" : "ASC";
@@ -122,7 +119,7 @@ export class ShardPages {
       (tree === undefined ? null : this.#few(IN_TREE, accessorsOfTree(tree)));
     if (few) return few;
     for (const range of rangesOf(filter)) {
-      const ids = this.#postings.fewOf(range, READ_ALL);
+      const ids = fewOf(this.#sql, this.#index.terms, range, READ_ALL);
       if (ids) return [...this.#rowsOf(ids)];
     }
     return null;
@@ -131,10 +128,10 @@ export class ShardPages {
   /** Returns ids that include all that the filter's search finds; null when they are many, or without a search. */
   #found({ search }: TokenFilter): number[] | null {
     if (!search) return null;
-    const terms = termsContaining(this.#sql, this.#pending, search.text, MAX_SEARCHED_TERMS);
+    const terms = termsContaining(this.#sql, this.#index.terms, search.text, MAX_SEARCHED_TERMS);
     if (terms === null) return null;
     const entities = search.entities.map((id) => `entity:${id}`);
-    const ids = this.#postings.fewOfAny([...terms, ...entities], MAX_SORTED);
+    const ids = fewOfAny(this.#sql, this.#index.terms, [...terms, ...entities], MAX_SORTED);
     const byAccessor = this.#withAccessorPart(search.text);
     return ids && byAccessor && [...new Set([...ids, ...byAccessor])];
   }
@@ -144,7 +141,7 @@ export class ShardPages {
     if (!isAccessorPart(text)) {
       return isAccessorBeginning(text) ? this.#idsBetween([text, `${text}\u{10ffff}`]) : [];
     }
-    const tokens = this.#counts.mounts("mount").reduce((sum, { count }) => sum + count, 0);
+    const tokens = this.#index.mounts("mount").reduce((sum, { count }) => sum + count, 0);
     if (tokens > MAX_SEARCHED_ACCESSORS) return null;
     // The index of accessors covers the query, so no rows are read.
     const query = "SELECT id FROM inventory INDEXED BY inventory_by_accessor WHERE instr(accessor, ?) > 0";

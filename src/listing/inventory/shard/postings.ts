@@ -11,90 +11,77 @@ export interface TermDelta {
   readonly gone: Set<number>;
 }
 
-export interface PendingTerms {
-  readonly terms: ReadonlyMap<string, TermDelta>;
-}
-
-type PostingRow = { first: number; ids: string };
+/** Pending changes of the postings, by term. */
+type Pending = ReadonlyMap<string, TermDelta>;
 
 /**
- * Postings of one shard: for each term the ids of the tokens that have it, in rows of several hundred ids. A row has
- * the ids from its `first` up to the `first` of the next one.
+ * A row of the postings, which have for each term the ids of the tokens that have it. A row has several hundred ids,
+ * from its `first` up to the `first` of the next one.
  */
-export class Postings {
-  readonly #sql: Sql;
-  readonly #pending: PendingTerms;
+type PostingRow = { first: number; ids: string };
 
-  constructor(sql: Sql, pending: PendingTerms) {
-    this.#sql = sql;
-    this.#pending = pending;
-  }
-
-  /** Yields the ids of a term from `low` to `high`, in order, and reads rows lazily. */
-  *ids(term: string, low: number, high: number, descending: boolean): Iterable<number> {
-    const delta = this.#pending.terms.get(term);
-    const order = (a: number, b: number) => (descending ? b - a : a - b);
-    const isInRange = (id: number) => id >= low && id <= high;
-    const added = [...(delta?.added ?? [])].filter(isInRange).sort(order);
-    let next = 0;
-    for (const row of this.#rows(term, low, high, descending)) {
-      const ids = idsOf(row).filter((id) => isInRange(id) && !delta?.gone.has(id));
-      for (const id of ids.sort(order)) {
-        for (let one = added[next]; one !== undefined && order(one, id) < 0; one = added[++next]) yield one;
-        yield id;
-      }
+/** Yields the ids of a term from `low` to `high`, in order, and reads rows lazily. */
+export function* postingIds(sql: Sql, pending: Pending, term: string, low: number, high: number, descending: boolean) {
+  const delta = pending.get(term);
+  const order = (a: number, b: number) => (descending ? b - a : a - b);
+  const isInRange = (id: number) => id >= low && id <= high;
+  const added = [...(delta?.added ?? [])].filter(isInRange).sort(order);
+  let next = 0;
+  for (const row of rowsBetween(sql, term, low, high, descending)) {
+    const ids = idsOf(row).filter((id) => isInRange(id) && !delta?.gone.has(id));
+    for (const id of ids.sort(order)) {
+      for (let one = added[next]; one !== undefined && order(one, id) < 0; one = added[++next]) yield one;
+      yield id;
     }
-    yield* added.slice(next);
   }
+  yield* added.slice(next);
+}
 
-  /** Returns the ids of a range of terms, each once and unordered; null when there may be more than `most`. */
-  fewOf({ term, end }: TermRange, most: number): number[] | null {
-    if (end === undefined) return this.#few("term = ?", [term], (one) => one === term, most);
-    return this.#few("term >= ? AND term < ?", [term, end], (one) => one >= term && one < end, most);
-  }
+/** Returns the ids of a range of terms, each once and unordered; null when there may be more than `most`. */
+export function fewOf(sql: Sql, pending: Pending, { term, end }: TermRange, most: number): number[] | null {
+  if (end === undefined) return few(sql, pending, "term = ?", [term], (one) => one === term, most);
+  return few(sql, pending, "term >= ? AND term < ?", [term, end], (one) => one >= term && one < end, most);
+}
 
-  /** Returns the ids of several terms, each once and unordered; null when there may be more than `most`. */
-  fewOfAny(terms: readonly string[], most: number): number[] | null {
-    const wanted = new Set(terms);
-    return this.#few(
-      "term IN (SELECT value FROM json_each(?))",
-      [JSON.stringify(terms)],
-      (one) => wanted.has(one),
-      most,
-    );
-  }
+/** Returns the ids of several terms, each once and unordered; null when there may be more than `most`. */
+export function fewOfAny(sql: Sql, pending: Pending, terms: readonly string[], most: number): number[] | null {
+  const wanted = new Set(terms);
+  const where = "term IN (SELECT value FROM json_each(?))";
+  return few(sql, pending, where, [JSON.stringify(terms)], (one) => wanted.has(one), most);
+}
 
-  #few(where: string, values: readonly string[], isWanted: (term: string) => boolean, most: number): number[] | null {
-    const deltas = [...this.#pending.terms].filter(([term]) => isWanted(term));
-    let count = deltas.reduce((sum, [, { added }]) => sum + added.size, 0);
-    for (const { n } of this.#sql.exec<{ n: number }>(`SELECT n FROM postings WHERE ${where}`, ...values)) {
-      count += n;
-      if (count > most) return null;
-    }
+function few(
+  sql: Sql,
+  pending: Pending,
+  where: string,
+  values: readonly string[],
+  isWanted: (term: string) => boolean,
+  most: number,
+): number[] | null {
+  const deltas = [...pending].filter(([term]) => isWanted(term));
+  let count = deltas.reduce((sum, [, { added }]) => sum + added.size, 0);
+  for (const { n } of sql.exec<{ n: number }>(`SELECT n FROM postings WHERE ${where}`, ...values)) {
+    count += n;
     if (count > most) return null;
-    const gone = new Map(deltas.map(([one, delta]) => [one, delta.gone]));
-    const ids = new Set(deltas.flatMap(([, { added }]) => [...added]));
-    const rows = this.#sql.exec<{ term: string; ids: string }>(
-      `SELECT term, ids FROM postings WHERE ${where}`,
-      ...values,
-    );
-    for (const row of rows.toArray()) {
-      for (const id of idsOf(row)) if (!gone.get(row.term)?.has(id)) ids.add(id);
-    }
-    return [...ids];
   }
+  if (count > most) return null;
+  const gone = new Map(deltas.map(([one, delta]) => [one, delta.gone]));
+  const ids = new Set(deltas.flatMap(([, { added }]) => [...added]));
+  const rows = sql.exec<{ term: string; ids: string }>(`SELECT term, ids FROM postings WHERE ${where}`, ...values);
+  for (const row of rows) for (const id of idsOf(row)) if (!gone.get(row.term)?.has(id)) ids.add(id);
+  return [...ids];
+}
 
-  *#rows(term: string, low: number, high: number, descending: boolean): Iterable<PostingRow> {
-    let next = descending ? high : (rowCovering(this.#sql, term, low)?.first ?? low);
-    for (;;) {
-      const row = descending
-        ? rowCovering(this.#sql, term, next)
-        : oneRow(this.#sql, term, "first >= ? AND first <= ? ORDER BY first", next, high);
-      if (!row) return;
-      yield row;
-      if (descending && row.first <= low) return;
-      next = descending ? row.first - 1 : row.first + 1;
-    }
+function* rowsBetween(sql: Sql, term: string, low: number, high: number, descending: boolean): Iterable<PostingRow> {
+  let next = descending ? high : (rowCovering(sql, term, low)?.first ?? low);
+  for (;;) {
+    const row = descending
+      ? rowCovering(sql, term, next)
+      : oneRow(sql, term, "first >= ? AND first <= ? ORDER BY first", next, high);
+    if (!row) return;
+    yield row;
+    if (descending && row.first <= low) return;
+    next = descending ? row.first - 1 : row.first + 1;
   }
 }
 
@@ -117,12 +104,8 @@ export function writePostings(sql: Sql, term: string, { added, gone }: TermDelta
       if (added.has(one)) ids.add(one);
       else ids.delete(one);
     }
-    writeRow(
-      sql,
-      term,
-      row?.first ?? null,
-      [...ids].sort((a, b) => a - b),
-    );
+    const sorted = [...ids].sort((a, b) => a - b);
+    writeRow(sql, term, row?.first ?? null, sorted);
   }
 }
 
@@ -156,10 +139,12 @@ function idsOf({ ids }: Pick<PostingRow, "ids">): number[] {
 }
 
 /** Returns the terms that contain `text`; null when they may be more than `most`. */
-export function termsContaining(sql: Sql, pending: PendingTerms, text: string, most: number): string[] | null {
-  const stored = matching(sql, text, most + 1);
+export function termsContaining(sql: Sql, pending: Pending, text: string, most: number): string[] | null {
+  const query = "SELECT term FROM searched_terms WHERE searched_terms MATCH ? LIMIT ?";
+  const quoted = trigramsOf(text).map((trigram) => `"${trigram.replaceAll('"', '""')}"`);
+  const stored = columnOf<string>(sql, query, quoted.join(" AND "), most + 1);
   if (stored.length > most) return null;
-  const terms = [...new Set([...stored, ...pending.terms.keys()])];
+  const terms = [...new Set([...stored, ...pending.keys()])];
   return terms.filter((term) => hasPart(textOfTerm(term) ?? "", text));
 }
 
@@ -168,24 +153,15 @@ export function writeSearchedTerm(sql: Sql, term: string, isUsed: boolean): void
   const text = textOfTerm(term);
   if (text === null || trigramsOf(text).length === 0) return;
   const place = placeOf(sql, term);
-  if (!isUsed) sql.exec("DELETE FROM searched_terms WHERE rowid = ? AND term = ?", place, term);
-  else
-    sql.exec("INSERT OR REPLACE INTO searched_terms (rowid, text, term) VALUES (?, ?, ?)", place, lowered(text), term);
-}
-
-/** Returns terms that have all trigrams of a text, at most `limit`. */
-function matching(sql: Sql, text: string, limit: number): string[] {
-  const query = "SELECT term FROM searched_terms WHERE searched_terms MATCH ? LIMIT ?";
-  const quoted = trigramsOf(text).map((trigram) => `"${trigram.replaceAll('"', '""')}"`);
-  return columnOf(sql, query, quoted.join(" AND "), limit);
+  const added = "INSERT OR REPLACE INTO searched_terms (rowid, text, term) VALUES (?, ?, ?)";
+  if (isUsed) sql.exec(added, place, lowered(text), term);
+  else sql.exec("DELETE FROM searched_terms WHERE rowid = ? AND term = ?", place, term);
 }
 
 /** Maximum number of terms with one hash. By chance a shard does not have more. */
 const PLACES = 4;
 
-/**
- * Returns the id of a term, or the first free one of its hash (null: none). An index would cost a row for each term.
- */
+/** Returns the id of a term, or the first free one of its hash (null: none). An index would cost a row for each term. */
 function placeOf(sql: Sql, term: string): number | null {
   let hash = 0x811c9dc5;
   for (const unit of new TextEncoder().encode(term)) hash = Math.imul(hash ^ unit, 0x01000193);
