@@ -23,7 +23,6 @@ export interface AuditSubject {
   readonly clientAddress: string | null;
   /** The token that was sent, "" for none. */
   readonly token: string;
-  /** The fields that were sent. */
   readonly data: Readonly<Record<string, unknown>>;
   readonly notes: AuditNotes;
 }
@@ -174,7 +173,6 @@ export class AuditRecord {
   }
 }
 
-/** Returns the mount of a path: an auth mount, or the first segment; null when no mount serves the path. */
 function mountOfPath(installation: Installation, path: string): string | null {
   const method = installation.mountServing(path);
   if (method) return `auth/${method.path}`;

@@ -14,8 +14,7 @@ import type { TokenView } from "../token/record.ts";
 import { isMadeElsewhere, planCreate } from "../token/rules/create.ts";
 import { knownToken } from "../tree/known-tokens.ts";
 import { type AuditLine, writeAuditLine } from "../wire/audit.ts";
-import { auditCaller, authorizeBatch, type Caller, type ParsedToken, serviceCaller } from "./caller.ts";
-import { authorizeTeam } from "./team-caller.ts";
+import { auditCaller, type Caller, callerOf, decideCaller, type ParsedToken, serviceCaller } from "./caller.ts";
 
 /** An authorized request: the token is valid and its policies allow the request. */
 export interface AuthorizedCall {
@@ -23,7 +22,6 @@ export interface AuthorizedCall {
   readonly verdict: Verdict;
   /** The action that was performed in the hop that authenticated the caller; null for none. */
   readonly action: CallerAction | null;
-  /** Outcome of the action; null without one. */
   readonly outcome: Result<Outcome> | null;
 }
 
@@ -54,12 +52,12 @@ export async function authorizeCall(
   nextAction: () => Promise<CallerAction | null>,
 ): Promise<Result<AuthorizedCall, RefusedCall>> {
   if (presented.kind !== "service") {
-    const authorized =
-      presented.kind === "batch"
-        ? await authorizeBatch(env, installation, presented.token, { access, clientAddress })
-        : await authorizeTeam(env, installation, presented.credential, access);
-    if (!authorized.ok) return refused(authorized.error, null);
-    const { caller, verdict } = authorized.value;
+    const caller = await callerOf(env, installation, presented, "use");
+    if (!caller) return refused(UNAUTHENTICATED, null);
+    const entity = await loadActiveEntity(env, caller.record.entityId);
+    const decided = decideCaller(caller, { access, clientAddress }, { installation, entity, now: currentTime() });
+    if (!decided.ok) return refused(decided.error, null);
+    const verdict = decided.value;
     writeFirstLine(line, caller);
     return verdict ? ok({ caller, verdict, action: null, outcome: null }) : refused(DENIED, caller);
   }

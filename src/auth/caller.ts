@@ -1,11 +1,12 @@
 import { currentTime } from "../base/clock.ts";
 import { GenerationalCache } from "../base/generational-cache.ts";
 import { IsolateCopy } from "../base/isolate-copy.ts";
-import { err, ok, type Result, UNAUTHENTICATED } from "../base/result.ts";
+import { ok, type Result } from "../base/result.ts";
 import type { Keys } from "../crypto/key-ring.ts";
 import type { Env } from "../env.ts";
-import { aclOfToken, loadActiveEntity } from "../identity/standing.ts";
+import { aclOfToken } from "../identity/standing.ts";
 import type { Acl, Verdict } from "../policy/acl.ts";
+import type { Trace } from "../policy/trace.ts";
 import { maxCopyAgeMs } from "../system/copy-age.ts";
 import { mayContain } from "../system/custom-id-filter.ts";
 import { type Asker, type EndRequest, MAX_KEPT_PATH } from "../system/end-request.ts";
@@ -14,7 +15,7 @@ import { isEnded } from "../system/watermarks.ts";
 import { looksLikeTeamToken, readTeamToken, type TeamCredential } from "../team/ids.ts";
 import { auditAuth } from "../token/audit-auth.ts";
 import { type BatchToken, openBatchToken } from "../token/batch.ts";
-import { type Call, decide } from "../token/decide.ts";
+import { type Call, type Circumstances, decide } from "../token/decide.ts";
 import { treeOf } from "../token/find-tree.ts";
 import { BATCH_PREFIX, customIdHashes, readServiceToken, SERVICE_PREFIX, type TokenCredential } from "../token/ids.ts";
 import type { TokenRecord, TokenView } from "../token/record.ts";
@@ -24,7 +25,7 @@ import { customIdsOf } from "../tree/custom-ids.ts";
 import { isKnownAlive, knownToken } from "../tree/known-tokens.ts";
 import { type AuditAuth, auditPath } from "../wire/audit.ts";
 import type { GroveRequest } from "../wire/request.ts";
-import { authenticateTeam, type TeamCaller } from "./team-caller.ts";
+import { authenticateTeam, type TeamCaller, verdictOfTeam } from "./team-caller.ts";
 
 /** A parsed token of a request. This installation issued it; whether it is alive is not known yet. */
 export type ParsedToken =
@@ -96,7 +97,6 @@ export function isGenerated(text: string): boolean {
   return text.startsWith(BATCH_PREFIX) || text.startsWith(SERVICE_PREFIX) || looksLikeTeamToken(text);
 }
 
-/** Maximum number of custom ids in one generation of the isolate's cache. */
 const MAX_CUSTOM_IDS = 1024;
 
 /** Addresses of tokens by custom id, as this isolate read them from the directory. Liveness is not cached here. */
@@ -170,13 +170,22 @@ export async function aclOfRequest(
   return acl.ok ? acl.value : null;
 }
 
-/** Returns the caller of a parsed token; null when it is not valid now. Counts no use and checks no bound networks. */
-export async function callerOf(env: Env, installation: Installation, presented: ParsedToken): Promise<Caller | null> {
+/**
+ * Returns the caller of a parsed token; null when it is not valid now. Counts no use and checks no bound networks.
+ *
+ * @param purpose "use" updates the time of last use of a team token.
+ */
+export async function callerOf(
+  env: Env,
+  installation: Installation,
+  presented: ParsedToken,
+  purpose: "use" | "look-up" = "look-up",
+): Promise<Caller | null> {
   if (presented.kind === "batch") {
     const alive = await isBatchAlive(env, installation, presented.token, currentTime());
     return alive ? batchCaller(presented.token) : null;
   }
-  if (presented.kind === "team") return authenticateTeam(env, installation, presented.credential, "look-up");
+  if (presented.kind === "team") return authenticateTeam(env, installation, presented.credential, purpose);
   const { treeId, row, verifier } = presented.credential;
   const known = knownToken(presented.credential, installation.watermarks, currentTime());
   if (known) return serviceCaller(known);
@@ -184,22 +193,13 @@ export async function callerOf(env: Env, installation: Installation, presented: 
   return found?.ok && found.value.kind === "token" ? serviceCaller(found.value.token) : null;
 }
 
-/**
- * Authorizes a request with a batch token in the Worker. No tree is called when the token is an orphan or this isolate
- * knows that its parent is alive.
- *
- * @returns the caller with the verdict of `decide`: null when the policies refuse the request. A failure when the token
- *   can't be used.
- */
-export async function authorizeBatch(
-  env: Env,
-  installation: Installation,
-  token: BatchToken,
+/** Decides about a request of a valid caller, see `decide`. */
+export function decideCaller(
+  caller: Caller,
   call: Call,
-): Promise<Result<{ readonly caller: Caller; readonly verdict: Verdict | null }>> {
-  const now = currentTime();
-  if (!(await isBatchAlive(env, installation, token, now))) return err(UNAUTHENTICATED);
-  const entity = await loadActiveEntity(env, token.record.entityId);
-  const decided = decide(token.record, call, { installation, entity, now });
-  return decided.ok ? ok({ caller: batchCaller(token), verdict: decided.value }) : decided;
+  facts: Circumstances & { readonly installation: Installation },
+  trace?: Trace,
+): Result<Verdict | null> {
+  const own = caller.kind === "team" && verdictOfTeam(facts.installation, caller, call.access, facts.now);
+  return own ? ok(own) : decide(caller.record, call, facts, trace);
 }

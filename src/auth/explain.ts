@@ -3,13 +3,11 @@ import type { Result } from "../base/result.ts";
 import { aclOf, loadActiveEntity } from "../identity/standing.ts";
 import { type AccessRequest, type Acl, decisiveStep, type Step, type Verdict } from "../policy/acl.ts";
 import { isEnded } from "../system/watermarks.ts";
-import { decide } from "../token/decide.ts";
 import { treeOf } from "../token/find-tree.ts";
 import type { TokenEnd } from "../token/state.ts";
-import { type Caller, callerOf, type ParsedToken, readToken, serviceCaller } from "./caller.ts";
+import { type Caller, callerOf, decideCaller, type ParsedToken, readToken, serviceCaller } from "./caller.ts";
 import type { CallContext } from "./route.ts";
 import { accessorTarget, type NamedTarget, outcomeOf, tokenTarget } from "./target.ts";
-import { decideTeam } from "./team-caller.ts";
 
 /** The caller of a valid token, or why the token is not valid. "unknown": this installation did not issue it. */
 export type Subject = { readonly caller: Caller } | { readonly end: TokenEnd | "unknown" };
@@ -57,7 +55,7 @@ export interface ExplainedDecision {
 
 /** Decides about a request with the same functions as for a real one, and returns the reasons. Changes nothing. */
 export async function explainDecision(
-  { env, installation }: Pick<CallContext, "env" | "installation">,
+  { env, installation }: CallContext,
   caller: Caller,
   access: AccessRequest,
   clientAddress: string | null,
@@ -67,10 +65,7 @@ export async function explainDecision(
   const now = currentTime();
   const steps: Step[] = [];
   const trace = (step: Step) => steps.push(step);
-  const decided =
-    caller.kind === "team"
-      ? decideTeam(installation, caller, access, trace)
-      : decide(record, { access, clientAddress }, { installation, entity, now }, trace);
+  const decided = decideCaller(caller, { access, clientAddress }, { installation, entity, now }, trace);
   const allowed = decided.ok && decided.value !== null;
   const view = entity.ok ? entity.value : null;
   const acl = aclOf(installation, record.policies, view, now);

@@ -133,7 +133,6 @@ async function issueWithCustomId(
   return started;
 }
 
-/** True when the directory has the key and the token at its address is alive. */
 async function leadsToLiveToken(env: Env, key: string): Promise<boolean> {
   const held = await customIdsOf(env, key).find(key);
   return held !== null && (await treeOf(env, held.treeId)?.rowStatus(held.row)) === "alive";

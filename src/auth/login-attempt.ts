@@ -53,10 +53,8 @@ export function addressProblem({ client_address: address = "" }: { readonly clie
   return address.length > MAX_ADDRESS_LENGTH ? "client_address is no address" : null;
 }
 
-/** The token that a login would get, and the warnings of its answer. */
 interface PlannedToken {
   readonly spec: TokenSpec;
-  /** Policies of the entity that the login would get. */
   readonly identityPolicies: readonly string[];
   readonly warnings: readonly string[];
 }

@@ -1,7 +1,6 @@
 import { type Failure, ok, type Result } from "../base/result.ts";
 import type { Shape } from "../wire/view.ts";
 
-/** The values that a check compares. */
 export interface Compared {
   /** The values that the role or the mount accepts; empty when it does not restrict them. */
   readonly bound?: readonly string[];
@@ -44,18 +43,15 @@ export class LoginChecks<Name extends string> {
    */
   readonly goesOn: boolean;
 
-  /** @param words description of each check. */
   constructor(words: Readonly<Record<Name, string>>, goesOn: boolean) {
     this.#words = words;
     this.goesOn = goesOn;
   }
 
-  /** The first check that failed; null when none has. */
   get failed(): Check | null {
     return this.#failed;
   }
 
-  /** True when the check was made and passed. */
   hasPassed(name: Name): boolean {
     return this.#made.get(name)?.outcome === "passed";
   }
@@ -98,7 +94,6 @@ export class LoginChecks<Name extends string> {
   }
 }
 
-/** Returns the error message of a refused login. */
 function failureText(failure: Failure): string {
   return "message" in failure ? failure.message : failure.code.replaceAll("_", " ");
 }

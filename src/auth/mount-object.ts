@@ -11,7 +11,6 @@ import { type Refusal, timeToWait, withRefusals } from "./refused-logins.ts";
  * mount.
  */
 export abstract class MountObject<Env extends SystemEnv> extends GroveObject<Env> {
-  /** The row of the refused logins. */
   protected abstract readonly refused: Setting<readonly Refusal[]>;
   readonly #timer = new SoonestTimer();
   /** The stored refusals and those that are not written yet; null before the first use. */

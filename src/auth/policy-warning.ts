@@ -2,7 +2,6 @@ import { currentTime } from "../base/clock.ts";
 import { normalizePolicyNames } from "../policy/name.ts";
 import type { Installation } from "../system/installation.ts";
 
-/** Maximum number of policies that one warning names. */
 const MAX_NAMED = 10;
 
 /**

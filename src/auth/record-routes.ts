@@ -9,7 +9,6 @@ import { dataAnswer, KEYS, NO_CONTENT, type RouteDescription } from "./route-des
 type Described = Pick<RouteDescription, "summary" | "operationId" | "parameters">;
 type Names = (context: CallContext, after: string, limit: number) => Promise<string[]>;
 
-/** Maximum number of names in one answer. */
 const MAX_NAMES = 10_000;
 
 const CUT = `There are more than ${MAX_NAMES} names; ask for the next ones with after=<the last name of this answer>`;

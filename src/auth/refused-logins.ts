@@ -12,7 +12,6 @@ import { mountOf, type Route } from "./route.ts";
 export interface Refusal {
   /** Name of an existing role; null when the login named none, or one that does not exist. */
   readonly role: string | null;
-  /** The check that failed. */
   readonly check: string;
   /** The check in words. */
   readonly description: string;
@@ -83,7 +82,6 @@ export interface RefusalStub {
   refusals(): Promise<readonly Refusal[]>;
 }
 
-/** The refusals of a mount that this isolate has collected and not reported yet. */
 interface Gathered {
   refusals: readonly Refusal[];
   /** Time (ms) of the last report, and of the pending one; `-Infinity` for none. */
@@ -91,11 +89,9 @@ interface Gathered {
   dueAt: number;
 }
 
-/** Maximum number of mounts in one generation of the cache. */
 const MAX_MOUNTS = 1_000;
 /** Maximum length of the name of a check and of an address. Their sources (roles, headers) have no such bound. */
 const MAX_TEXT = 128;
-/** Maximum length of the description of a check. */
 const MAX_DESCRIPTION = 256;
 /** A pending report that is this late (ms) was cancelled with the request that scheduled it. */
 const LOST_MS = 1_000;

@@ -37,7 +37,6 @@ export function authOfBatch(record: TokenRecord, orphan: boolean, clientToken: s
   };
 }
 
-/** Properties of a token that a look-up shows besides its record. */
 interface TokenState
   extends Pick<TokenView, "accessor" | "leased" | "orphan" | "renewable" | "renewedAt" | "usesLeft"> {
   readonly type: Caller["kind"];
@@ -45,7 +44,6 @@ interface TokenState
   readonly expiresAt: number | null;
 }
 
-/** State of tokens without a row in a tree. */
 const UNSTORED = { accessor: "", leased: true, renewable: false, renewedAt: null, usesLeft: 0 } as const;
 
 /** Fields in the order of the answer (alphabetical). Most answers then need no sorting. `now` in ms. */

@@ -134,12 +134,10 @@ function knownOutcome(
   return token && ok({ kind: "token", token });
 }
 
-/** Returns the action with the caller added, for a tree that did not authenticate it. */
 function ofCaller({ caller }: CallContext<unknown, unknown>, { action }: TargetedAction): TargetAction {
   return "asked" in action ? { ...action, asked: { ...action.asked, by: askerOf(caller) } } : action;
 }
 
-/** Notes the accessor of the target for the audit log. */
 function noteTarget(notes: AuditNotes, outcome: Outcome): void {
   if (outcome.kind === "revoked") notes.targetAccessor = outcome.accessor;
   else if ("token" in outcome) notes.targetAccessor = outcome.token.accessor;

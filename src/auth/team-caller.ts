@@ -1,7 +1,5 @@
-import { currentTime } from "../base/clock.ts";
-import { err, ok, type Result, UNAUTHENTICATED } from "../base/result.ts";
 import type { Env } from "../env.ts";
-import { type AccessRequest, REFUSED, type Trace, type Verdict } from "../policy/acl.ts";
+import { type AccessRequest, REFUSED, type Verdict } from "../policy/acl.ts";
 import { isDenied } from "../policy/evaluate.ts";
 import type { Installation } from "../system/installation.ts";
 import { isEndedSince } from "../system/watermarks.ts";
@@ -10,7 +8,6 @@ import type { TeamCredential } from "../team/ids.ts";
 import type { TeamWithToken } from "../team/record.ts";
 import { manages } from "../team/rules/settings.ts";
 import { auditAuth } from "../token/audit-auth.ts";
-import { decide } from "../token/decide.ts";
 import { PLAIN_RECORD, type TokenRecord } from "../token/record.ts";
 import type { AuditAuth } from "../wire/audit.ts";
 
@@ -47,38 +44,19 @@ export async function authenticateTeam(
 }
 
 /**
- * Authorises a request with a team token. The token has the policies of its team and no others. It may also read itself
- * and its team, and the owners' token may manage the organization.
+ * Returns the verdict on a request that needs no policy: a team token may read itself and its team, and the owners' token
+ * may manage the organization, unless a rule with `deny` in a policy of the team says otherwise. Else null.
  */
-export async function authorizeTeam(
-  env: Env,
-  installation: Installation,
-  credential: TeamCredential,
-  access: AccessRequest,
-): Promise<Result<{ readonly caller: TeamCaller; readonly verdict: Verdict | null }>> {
-  const caller = await authenticateTeam(env, installation, credential, "use");
-  if (!caller) return err(UNAUTHENTICATED);
-  const decided = decideTeam(installation, caller, access);
-  return decided.ok ? ok({ caller, verdict: decided.value }) : decided;
-}
-
-/** Decides about a request with a valid team token. See `decide`. */
-export function decideTeam(
+export function verdictOfTeam(
   installation: Installation,
   caller: TeamCaller,
   access: AccessRequest,
-  trace?: Trace,
-): Result<Verdict | null> {
-  if (looksAtItself(caller, access)) return ok(OWN_READ);
-  if (manages(caller.team, access) && !isDeniedToTeam(installation, caller, access)) return ok(MANAGE);
-  const facts = { installation, entity: ok(null), now: currentTime() };
-  return decide(caller.record, { access, clientAddress: null }, facts, trace);
-}
-
-/** True when a rule with `deny` in a policy of the team decides about the path. */
-function isDeniedToTeam(installation: Installation, { team }: TeamCaller, access: AccessRequest): boolean {
-  const now = currentTime();
-  return isDenied(installation.policies.aclFor(team.tokenPolicies, null, now), access, now);
+  now: number,
+): Verdict | null {
+  if (looksAtItself(caller, access)) return OWN_READ;
+  const { team } = caller;
+  if (!manages(team, access)) return null;
+  return isDenied(installation.policies.aclFor(team.tokenPolicies, null, now), access, now) ? null : MANAGE;
 }
 
 function looksAtItself({ team, token }: TeamCaller, { operation, path }: AccessRequest): boolean {
@@ -99,7 +77,6 @@ export function auditTeamToken(found: TeamWithToken): AuditAuth {
   return auditAuth(tokenRecordOf(found), found.token.tokenId, "team");
 }
 
-/** Returns the token as a `TokenRecord`, so that code for all tokens can use it. */
 function tokenRecordOf({ team, token }: TeamWithToken): TokenRecord {
   return {
     ...PLAIN_RECORD,
