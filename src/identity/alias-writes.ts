@@ -11,7 +11,6 @@ import { homeOf, shardAt, shardOfId } from "./stubs.ts";
 /** Maximum number of attempts to follow the name of an alias while other writes change where it leads. */
 const MAX_ATTEMPTS = 5;
 
-/** Refusal of a login or a write after too many concurrent changes of its alias. */
 const ALIAS_IS_CHANGING = unavailable("the alias is being changed; try again");
 
 /**
@@ -97,7 +96,6 @@ export async function releaseAlias(env: IdentityEnv, alias: AliasRecord): Promis
   if (!isNative(alias)) await shardOfId(env, id)?.releaseAlias({ mountAccessor: BY_ALIAS_ID, name: id }, entityId);
 }
 
-/** Adds an alias with a new entity, as a login by it would. */
 async function addWithEntity(
   env: IdentityEnv,
   place: AliasPlace,

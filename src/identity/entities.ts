@@ -2,11 +2,11 @@ import { nameKey } from "../base/name.ts";
 import { inGroups, MAX_PARALLEL_CALLS } from "../base/parallel.ts";
 import { joinedHolders, type PolicyHolders } from "../policy/holders.ts";
 import type { IdentityEnv } from "./env.ts";
-import { loadGroups } from "./groups.ts";
 import type { AliasPlace, AliasRecord, EntityRecord, IdOrName } from "./model.ts";
 import type { EntityShard } from "./shard/entity-shard.ts";
 import type { AliasOrMoved, NamePart } from "./shard/entity-store.ts";
 import { firstIdAfter, firstShardFrom, type ListOrder, shardOfEntity, shardOfName } from "./shard/place.ts";
+import { loadGroups } from "./standing.ts";
 import { entityShard, homeOf, identityOf, shardAt, shardOfId } from "./stubs.ts";
 
 /**

@@ -7,7 +7,6 @@ import type { EntityWrite, GroupWrite, IdOrName, Written } from "./model.ts";
 import { nameOfEntity, newEntityId, randomShard, shardOfEntity } from "./shard/place.ts";
 import { entityShard, homeOf, identityOf } from "./stubs.ts";
 
-/** Maximum number of attempts to get a name that concurrent writes take and release. */
 const MAX_ATTEMPTS = 5;
 
 const NAME_IS_CHANGING = unavailable("the name is being changed; try again");

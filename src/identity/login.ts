@@ -6,18 +6,16 @@ import { maxCopyAgeMs } from "../system/copy-age.ts";
 import { entityOfAlias } from "./alias-writes.ts";
 import { findEntity } from "./entities.ts";
 import type { IdentityEnv } from "./env.ts";
-import { loadGroups, policiesWith } from "./groups.ts";
-import type { AliasPlace, EntityState, EntityView, Metadata } from "./model.ts";
+import type { EntityState, EntityView, Metadata } from "./model.ts";
 import { sameMetadata } from "./shard/entity.ts";
 import { newEntityId, shardOfAlias } from "./shard/place.ts";
-import { entityCopies, loadState, loadView } from "./standing.ts";
+import { aliasKey, entityCopies, loadGroups, loadState, loadView, policiesWith } from "./standing.ts";
 import { identityOf } from "./stubs.ts";
 
 /** Maximum number of aliases in one generation of the isolate's cache of their entity ids. */
 const MAX_ALIASES = 1024;
 /** The alias of a login: the name by which the auth mount knows the client. */
 export interface LoginAlias {
-  /** Accessor of the mount. */
   readonly mountAccessor: string;
   /** Compared without regard to case. */
   readonly aliasName: string;
@@ -46,7 +44,6 @@ export async function entityForLogin(env: IdentityEnv, alias: LoginAlias): Promi
   return view && !view.disabled ? ok(view) : err(DENIED);
 }
 
-/** The entity that a login would get. */
 export interface FoundEntity {
   /** null when the login would create it. */
   readonly id: string | null;
@@ -74,7 +71,7 @@ export async function findEntityForLogin(
 
 /** Returns this isolate's copy of the alias's entity; null without a fresh copy, or if the login changes the alias. */
 function freshForLogin(env: IdentityEnv, { mountAccessor, aliasName, metadata }: LoginAlias): EntityState | null {
-  const holder = holders.get(keyOf({ mountAccessor, name: aliasName }));
+  const holder = holders.get(aliasKey({ mountAccessor, name: aliasName }));
   const state = holder === undefined ? null : (entityCopies.find(holder, maxCopyAgeMs(env)) ?? null);
   const held = state?.entity.aliases[mountAccessor];
   if (!held || nameKey(held.name) !== nameKey(aliasName)) return null;
@@ -93,7 +90,7 @@ async function askForEntity(
   if (!found.ok) return found;
   const { id } = found.value.entity;
   entityCopies.keep(id, found.value, reading);
-  holders.set(keyOf(place), id, 1);
+  holders.set(aliasKey(place), id, 1);
   return found;
 }
 
@@ -110,8 +107,4 @@ async function withLoginGroups(
   await identityOf(env).setLoginGroups(id, mountAccessor, names);
   entityCopies.forget(id);
   return loadState(env, id);
-}
-
-function keyOf({ mountAccessor, name }: AliasPlace): string {
-  return JSON.stringify([mountAccessor, nameKey(name)]);
 }

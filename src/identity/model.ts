@@ -3,7 +3,6 @@ import type { TemplateEntity, TemplateGroup } from "../policy/template.ts";
 /** How a request names an entity or a group. */
 export type IdOrName = { readonly id: string } | { readonly name: string };
 
-/** Text values by name. */
 export type Metadata = Readonly<Record<string, string>>;
 
 /** A user or machine for which tokens are issued, independent of the auth method of its logins. Times in ms. */
@@ -99,7 +98,6 @@ export interface EntityState {
   /** Policies of the entity itself; normalised, never `root`. */
   readonly policies: readonly string[];
   readonly entity: TemplateEntity;
-  /** Ids of its direct groups. */
   readonly groupIds: readonly string[];
 }
 
@@ -132,31 +130,15 @@ export interface EntityView extends Pick<EntityState, "disabled" | "entity"> {
   readonly groups: readonly TemplateGroup[];
 }
 
-/** Fields of a write of an entity; null keeps the stored value. */
-export interface EntityWrite {
-  readonly name: string | null;
-  readonly metadata: Metadata | null;
-  readonly policies: readonly string[] | null;
-  readonly disabled: boolean | null;
-}
+/** These fields of a record as a write has them; null keeps the stored value. */
+type Write<Thing, Field extends keyof Thing> = { readonly [Name in Field]: Thing[Name] | null };
 
-/** Fields of a write of an alias; null keeps the stored value. */
-export interface AliasWrite {
-  readonly name: string | null;
-  readonly mountAccessor: string | null;
-  readonly entityId: string | null;
-  readonly customMetadata: Metadata | null;
-}
-
-/** Fields of a write of a group; null keeps the stored value. */
-export interface GroupWrite {
-  readonly name: string | null;
-  readonly type: GroupType | null;
-  readonly metadata: Metadata | null;
-  readonly policies: readonly string[] | null;
-  readonly memberEntityIds: readonly string[] | null;
-  readonly memberGroupIds: readonly string[] | null;
-}
+export type EntityWrite = Write<EntityRecord, "name" | "metadata" | "policies" | "disabled">;
+export type AliasWrite = Write<AliasRecord, "name" | "mountAccessor" | "entityId" | "customMetadata">;
+export type GroupWrite = Write<
+  GroupRecord,
+  "name" | "type" | "metadata" | "policies" | "memberEntityIds" | "memberGroupIds"
+>;
 
 /** The data about an entity that the directory decides. The entity's shard stores a copy. */
 export interface DirectoryEntry {
@@ -168,8 +150,6 @@ export interface DirectoryEntry {
 }
 
 /** Result of a write of an entity or a group. */
-export interface Written {
-  readonly id: string;
-  readonly name: string;
+export interface Written extends Pick<EntityRecord, "id" | "name"> {
   readonly created: boolean;
 }

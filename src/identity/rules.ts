@@ -4,9 +4,7 @@ import { randomBytes, toHex } from "../crypto/bytes.ts";
 import { namesRoot, normalizePolicyNames, policyNameProblem, ROOT_POLICY } from "../policy/name.ts";
 import type { Metadata } from "./model.ts";
 
-/** Maximum length of the name of an entity, an alias or a group. */
 const MAX_NAME_LENGTH = 512;
-/** Maximum number of policies of one entity or group. */
 const MAX_POLICIES = 256;
 /** Limits of metadata: number of entries, and length of their names and values. */
 const MAX_METADATA = { entries: 64, nameLength: 128, valueLength: 512 };

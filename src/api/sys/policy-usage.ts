@@ -4,7 +4,7 @@ import { currentTime } from "../../base/clock.ts";
 import { inGroups } from "../../base/parallel.ts";
 import type { Env } from "../../env.ts";
 import { entitiesGiving } from "../../identity/entities.ts";
-import { loadGroups } from "../../identity/groups.ts";
+import { loadGroups } from "../../identity/standing.ts";
 import { countOfPolicy } from "../../listing/inventory/queries.ts";
 import { publishRecent } from "../../listing/updates/publish.ts";
 import { holdersOf, joinedHolders, type PolicyHolders } from "../../policy/holders.ts";

@@ -46,15 +46,13 @@ const MAX_GROUP_CHARACTERS = 2 ** 22;
 /** Characters that are charged for the ids in a row. */
 const CHARACTERS_OF_IDS = 128;
 
-/** Refusal of a write that exceeds the total size of all groups. */
 const TOO_MANY = invalid(`all groups must not have more than ${MAX_GROUP_CHARACTERS} characters together`);
 
-/** The fields of a new external group. */
 const NOTHING = { metadata: null, policies: null, memberEntityIds: null, memberGroupIds: null } as const;
 
 /**
  * The tables of groups, their members and their aliases: the names by which auth mounts know external groups, at most
- * one for each group. Tampered rows count as absent, unless a method says otherwise.
+ * one for each group. `Identity` describes the methods. Tampered rows count as absent, unless a method says otherwise.
  */
 export class GroupStore {
   readonly #sql: Sql;
@@ -62,7 +60,6 @@ export class GroupStore {
   readonly members: MembershipStore;
   readonly #aliases: SealedTable<GroupAliasRow>;
 
-  /** @param onMemberChange called when an entity joins or leaves a group. */
   constructor(sql: Sql, seals: RowSeals, onMemberChange: (entityId: string) => void) {
     this.#sql = sql;
     const sealed = ["name", "name_key", "metadata", "policies", "type"];
@@ -73,19 +70,16 @@ export class GroupStore {
     this.#aliases = new SealedTable(sql, seals, aliases);
   }
 
-  /** Returns the revision. It changes with every change of a group or of its member groups, not of its entities. */
   revision(): number {
     const [revision = 0] = columnOf<number>(this.#sql, "SELECT groups_revision FROM state");
     return revision;
   }
 
-  /** Returns the group with this id or name, with its members and parents; null when there is none. */
   read(key: IdOrName): GroupRecord | null {
     const row = "id" in key ? this.#byId(key.id) : this.#byName(key.name);
     return row && this.#record(row);
   }
 
-  /** Returns at most `limit` groups after `after`, which is an id or a name as `order` says. */
   list(order: "id" | "name", after: string, limit: number): GroupRecord[] {
     const column = order === "id" ? "id" : "name_key";
     const from = order === "id" ? after : nameKey(after);
@@ -188,19 +182,16 @@ export class GroupStore {
     return ok(record);
   }
 
-  /** Returns a group alias by its id, or by its name on a mount without regard to case; null when there is none. */
   readAlias(key: { readonly id: string } | AliasPlace): GroupAliasRecord | null {
     if ("id" in key) return this.#readAliases("WHERE id = ?", key.id)[0] ?? null;
     const { mountAccessor, name } = key;
     return this.#readAliases("WHERE mount_accessor = ? AND name_key = ?", mountAccessor, nameKey(name))[0] ?? null;
   }
 
-  /** Returns at most `limit` group aliases after the id `after`. */
   listAliases(after: string, limit: number): GroupAliasRecord[] {
     return this.#readAliases("WHERE id > ? ORDER BY id LIMIT ?", after, limit);
   }
 
-  /** Replaces an entity's external groups of a mount by those with these alias names. */
   setLoginGroups(entityId: string, mountAccessor: string, names: readonly string[]): void {
     const joined = `SELECT a.* FROM group_entities e JOIN group_aliases a ON a.group_id = e.group_id
       WHERE e.entity_id = ? AND a.mount_accessor = ?`;
@@ -213,7 +204,7 @@ export class GroupStore {
     for (const id of after) if (!previous.has(id)) this.members.addEntity(id, entityId);
   }
 
-  /** Deletes a group, also a tampered one; its members stay. Safe to repeat. */
+  /** Also deletes a tampered group. */
   delete(key: IdOrName): void {
     const named = "SELECT id FROM groups WHERE name_key = ?";
     const id = "id" in key ? key.id : columnOf<string>(this.#sql, named, nameKey(key.name))[0];
@@ -224,7 +215,6 @@ export class GroupStore {
     this.#noteChange();
   }
 
-  /** Deletes a group alias; its group loses all members. Safe to repeat. */
   deleteAlias(id: string): void {
     const alias = this.readAlias({ id });
     this.#aliases.delete(id);
@@ -232,7 +222,6 @@ export class GroupStore {
     this.#noteChange();
   }
 
-  /** Creates a group, or changes the given fields of `before`. `now` in ms. */
   #put(
     id: string,
     before: GroupRow | null,
@@ -293,7 +282,6 @@ export class GroupStore {
     return taken + characters <= MAX_GROUP_CHARACTERS;
   }
 
-  /** Sets a new random revision. */
   #noteChange(): void {
     this.#sql.exec(`UPDATE state SET groups_revision = ${RANDOM_REVISION}`);
   }

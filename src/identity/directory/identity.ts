@@ -1,5 +1,6 @@
 import { currentTime } from "../../base/clock.ts";
 import { nameKey } from "../../base/name.ts";
+import { inGroups } from "../../base/parallel.ts";
 import type { Result } from "../../base/result.ts";
 import { SealedTable } from "../../storage/sealed-table.ts";
 import { columnOf, type Migration } from "../../storage/tables.ts";
@@ -16,8 +17,9 @@ import type {
   IdOrName,
   Written,
 } from "../model.ts";
+import { shardOfEntity } from "../shard/place.ts";
+import { entityShard } from "../stubs.ts";
 import { GroupStore } from "./group-store.ts";
-import { Outbox, RETRY_MS } from "./outbox.ts";
 
 /** The schema of the directory. Names are stored as sent, and in lower case (`name_key`) for comparison. */
 export const IDENTITY_MIGRATIONS: readonly Migration[] = [
@@ -75,7 +77,11 @@ export const IDENTITY_MIGRATIONS: readonly Migration[] = [
   },
 ];
 
-/** A name that an operator gave to an entity. */
+/** Maximum number of entities in one round of calls to shards. */
+const BATCH = 1_000;
+/** Delay (ms) of the alarm that sends pending entries, after a change or a failed attempt. */
+const RETRY_MS = 10_000;
+
 interface NameRow extends Record<string, SqlStorageValue> {
   entity_id: string;
   name: string;
@@ -84,9 +90,13 @@ interface NameRow extends Record<string, SqlStorageValue> {
 
 /**
  * The directory of an installation: data that must be consistent across all entities. It decides about the names that
- * operators give to entities, about groups, and about the members of groups, each change in one transaction. It sends
- * the name and groups of a changed entity to the entity's shard. Requests read groups from here, through the copy of
- * their isolate, and entities from their shards.
+ * operators give to entities, about groups, and about the members of groups, each change in one transaction. Requests
+ * read groups from here, through the copy of their isolate, and entities from their shards.
+ *
+ * It sends the name and groups of a changed entity to the entity's shard. Changed entities are queued (table `unsent`) in
+ * the transaction of the change, and the answer to the change waits until their shards have them. After a crash in
+ * between, or when a shard does not answer, the alarm sends them. An entry is complete and has a version, so entries may
+ * arrive twice and in any order.
  */
 export class Identity extends GroveObject<IdentityEnv> {
   /** Tampered rows count as absent, except in `#entryOf`. */
@@ -97,16 +107,14 @@ export class Identity extends GroveObject<IdentityEnv> {
     sealed: ["name", "name_key"],
   });
   readonly #groups = new GroupStore(this.tables, this.seals, (entityId) => void this.#changed.add(entityId));
-  readonly #outbox = new Outbox(this.env, this.tables, (entityId) => this.#entryOf(entityId));
   /** Ids of the entities whose name or groups the current transaction changes. */
   readonly #changed = new Set<string>();
 
   constructor(ctx: DurableObjectState, env: IdentityEnv) {
     super(ctx, env, IDENTITY_MIGRATIONS);
-    // Sends the entries that a crash or an outage has left in the outbox.
     this.alarms.add("directory_unsent", {
-      dueAt: () => (this.#outbox.isEmpty ? null : currentTime()),
-      run: () => this.#outbox.send(),
+      dueAt: () => (this.#unsent(1).length === 0 ? null : currentTime()),
+      run: () => this.#send(),
       pauseMs: () => RETRY_MS,
     });
   }
@@ -213,7 +221,7 @@ export class Identity extends GroveObject<IdentityEnv> {
     return this.#change(() => this.#groups.writeAlias(id, write, now));
   }
 
-  /** Returns a group alias by its id, or by its name on a mount; null when there is none. */
+  /** Returns a group alias by its id, or by its name on a mount without regard to case; null when there is none. */
   async readGroupAlias(key: { readonly id: string } | AliasPlace): Promise<GroupAliasRecord | null> {
     await this.keys.open();
     return this.#groups.readAlias(key);
@@ -237,12 +245,51 @@ export class Identity extends GroveObject<IdentityEnv> {
     const value = this.ctx.storage.transactionSync(() => {
       this.#changed.clear();
       const written = write();
-      this.#outbox.note(this.#changed);
+      this.#queue(this.#changed);
       return written;
     });
     if (this.#changed.size > 0) void this.alarms.atLatest(currentTime() + RETRY_MS);
-    await this.#outbox.send();
+    await this.#send();
     return value;
+  }
+
+  #queue(entityIds: Iterable<string>): void {
+    let version: number | null = null;
+    for (const id of entityIds) {
+      version ??= this.#nextVersion();
+      this.tables.exec("INSERT OR REPLACE INTO unsent (entity_id, version) VALUES (?, ?)", id, version);
+    }
+  }
+
+  /** Sends all queued entities. @throws when a shard does not answer. */
+  async #send(): Promise<void> {
+    for (let ids = this.#unsent(BATCH); ids.length > 0; ids = this.#unsent(BATCH)) {
+      const byShard = [...Map.groupBy(ids, shardOfEntity)];
+      await inGroups(byShard, ([shard, here]) => this.#sendTo(shard, here));
+    }
+  }
+
+  async #sendTo(shard: number | null, entityIds: readonly string[]): Promise<void> {
+    const [version = 0] = columnOf<number>(this.tables, "SELECT version FROM state");
+    if (shard !== null) {
+      const entries = entityIds.map((id) => this.#entryOf(id));
+      await entityShard(this.env, shard).putDirectoryEntries(entries, version);
+    }
+    // An entity that changed during the call has a greater version and stays queued.
+    const ids = JSON.stringify(entityIds);
+    const sent = "DELETE FROM unsent WHERE entity_id IN (SELECT value FROM json_each(?)) AND version <= ?";
+    this.tables.exec(sent, ids, version);
+  }
+
+  #unsent(limit: number): string[] {
+    return columnOf(this.tables, "SELECT entity_id FROM unsent LIMIT ?", limit);
+  }
+
+  /** Returns a version above the last one and not below the time in ms, so that a restored object repeats none. */
+  #nextVersion(): number {
+    const statement = "UPDATE state SET version = max(version + 1, ?) RETURNING version";
+    const [version = 0] = columnOf<number>(this.tables, statement, currentTime());
+    return version;
   }
 
   #forget(entityId: string): void {

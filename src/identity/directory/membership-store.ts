@@ -19,7 +19,6 @@ export class MembershipStore {
   readonly #groups: SealedTable<GroupMember>;
   readonly #onChange: (entityId: string) => void;
 
-  /** @param onChange called when an entity joins or leaves a group. */
   constructor(sql: Sql, seals: RowSeals, onChange: (entityId: string) => void) {
     this.#sql = sql;
     this.#onChange = onChange;
@@ -99,13 +98,11 @@ export class MembershipStore {
     for (const entityId of after) if (!before.has(entityId)) this.addEntity(groupId, entityId);
   }
 
-  /** Replaces the groups in a group. */
   replaceGroups(groupId: string, memberIds: readonly string[]): void {
     this.#sql.exec("DELETE FROM group_groups WHERE group_id = ?", groupId);
     for (const memberId of memberIds) this.#groups.put({ member_id: memberId, group_id: groupId });
   }
 
-  /** Removes a deleted entity from its groups. */
   forgetEntity(entityId: string): void {
     this.#sql.exec("DELETE FROM group_entities WHERE entity_id = ?", entityId);
   }

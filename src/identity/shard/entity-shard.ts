@@ -66,7 +66,6 @@ export class EntityShard extends GroveObject<IdentityEnv> {
    *
    * @param newId id for a new entity, in this shard.
    * @param instead a holder that the caller found not to have the alias. Its pointer is deleted first.
-   * @param now ms.
    * @returns `holder` when the name leads to the entity by a pointer: call `logInto` of its shard. "permission_denied"
    *   when the entity was tampered with, since a new entity would bypass what its policies deny.
    */
@@ -98,8 +97,6 @@ export class EntityShard extends GroveObject<IdentityEnv> {
   /**
    * Returns the entity that a pointer leads to, after a login with the alias; null when it does not have the alias.
    *
-   * @param metadata from the auth method; null when it gives none.
-   * @param now ms.
    * @returns "permission_denied" as for `logIn`.
    */
   async logInto(
@@ -202,7 +199,7 @@ export class EntityShard extends GroveObject<IdentityEnv> {
     return this.#entities.aliasById(id);
   }
 
-  /** Returns at most `limit` aliases after the id `after`, in order. See `EntityStore.listAliases`. */
+  /** Returns at most `limit` aliases after the id `after`, in order, with ids generated for entities of this shard. */
   async listAliases(after: string, limit: number): Promise<AliasOrMoved[]> {
     await this.keys.open();
     return this.#entities.listAliases(after, limit);
@@ -265,20 +262,16 @@ export class EntityShard extends GroveObject<IdentityEnv> {
   /** Returns the entities that have this policy themselves, among the first `MAX_SEARCHED`. */
   async withPolicy(policy: string): Promise<PolicyHolders> {
     await this.keys.open();
-    const found = this.#entities.withPolicy(policy, MAX_SEARCHED);
-    const isMore = this.#entities.count(MAX_SEARCHED + 1) > MAX_SEARCHED;
-    return holdersOf(
-      found.map((entity) => recordOf(entity).name),
-      isMore,
-    );
+    const names = this.#entities.withPolicy(policy, MAX_SEARCHED).map((entity) => recordOf(entity).name);
+    return holdersOf(names, this.#entities.count(MAX_SEARCHED + 1) > MAX_SEARCHED);
   }
 
-  /** Returns at most `limit` ids of entities for `EntityStore.search`. Reads all names. */
+  /** Returns at most `limit` ids of entities with the part in their ids, or maybe in an alias name. Reads all names. */
   searchAliases(part: NamePart, limit: number): string[] {
     return this.#entities.search(part, limit);
   }
 
-  /** Returns those of the ids whose entities have the part: see `EntityStore.havingPart`. */
+  /** Returns those of the ids whose entities have the part in their ids or in the names of their aliases. */
   async havingPart(ids: readonly string[], part: NamePart): Promise<string[]> {
     await this.keys.open();
     return this.#entities.havingPart(ids, part);

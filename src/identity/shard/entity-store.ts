@@ -83,7 +83,6 @@ export type AliasOrMoved = AliasRecord | { readonly id: string; readonly movedTo
 /** Mount accessor of pointers that are keyed by the id of a moved alias. No mount has an empty accessor. */
 export const BY_ALIAS_ID = "";
 
-/** Number of entities that one query reads. */
 const PAGE = 100;
 
 /**
@@ -106,7 +105,6 @@ export class EntityStore {
     return this.#one("WHERE id = ?", id);
   }
 
-  /** Returns the entity that the index finds by an alias, without a pointer. */
   #byAlias({ mountAccessor, name }: AliasPlace): FoundEntity {
     // Without LIMIT SQLite reads one row more: a unique index on nullable columns does not end a search at its match.
     return this.#one("WHERE alias_mount = ? AND alias_key = ? LIMIT 1", mountAccessor, nameKey(name));
@@ -155,7 +153,6 @@ export class EntityStore {
     return this.#write(entity, isIndexed ? indexed : null, version);
   }
 
-  /** Deletes an entity, also a tampered one. */
   delete(id: string): void {
     this.#sealed.delete(id);
   }
@@ -189,7 +186,6 @@ export class EntityStore {
     return null;
   }
 
-  /** Deletes the pointer from the name of an alias to the entity, if there is one. Safe to repeat. */
   release({ mountAccessor, name }: AliasPlace, entityId: string): void {
     const statement = "DELETE FROM pointers WHERE alias_mount = ? AND alias_key = ? AND entity_id = ?";
     this.#sql.exec(statement, mountAccessor, nameKey(name), entityId);
@@ -201,14 +197,12 @@ export class EntityStore {
     this.#sql.exec(statement, mountAccessor, nameKey(name), claim);
   }
 
-  /** Returns at most `limit` ids of entities that have the part in their ids, or may have it in an alias name. */
   search({ key, id }: NamePart, limit: number): string[] {
     const query = `SELECT id FROM entities WHERE instr(alias_key, ?1) > 0 OR instr(replace(id, '-', ''), ?2) > 0
       UNION SELECT entity_id FROM pointers WHERE alias_mount <> '' AND instr(alias_key, ?1) > 0 LIMIT ?3`;
     return columnOf(this.#sql, query, key, id, limit);
   }
 
-  /** Filters entities of this shard: those that have the part in their ids, or in the names of their aliases. */
   havingPart(ids: readonly string[], { key, id: digits }: NamePart): string[] {
     return ids.filter((id) => {
       const found = this.byId(id);
@@ -218,7 +212,6 @@ export class EntityStore {
     });
   }
 
-  /** Returns the alias with an id that was generated for an entity of this shard; null when there is none. */
   aliasById(id: string): AliasOrMoved | null {
     const prefix = entityPrefixOf(id);
     for (const entity of this.list(prefix, PAGE)) {
@@ -230,7 +223,6 @@ export class EntityStore {
     return pointer && { id, movedTo: pointer.entityId };
   }
 
-  /** Returns at most `limit` aliases after the id `after`, in order, with ids generated for entities of this shard. */
   listAliases(after: string, limit: number): AliasOrMoved[] {
     const own: AliasRecord[] = [];
     for (let first = entityPrefixOf(after); own.length < limit; ) {

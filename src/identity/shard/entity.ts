@@ -27,7 +27,6 @@ export interface Entity
   readonly groupIds: readonly string[] | null;
 }
 
-/** Returns a new entity. `now` in ms. */
 export function newEntity(
   id: string,
   { metadata, policies, disabled }: Omit<EntityWrite, "name">,
@@ -48,7 +47,6 @@ export function newEntity(
   };
 }
 
-/** Returns an entity with the fields of an operator's write. `now` in ms. */
 export function changedEntity(entity: Entity, write: Omit<EntityWrite, "name">, now: number): Entity {
   return {
     ...entity,
@@ -84,12 +82,10 @@ export function withActivated(entity: Entity, aliasId: string): Entity | null {
   return { ...entity, aliases: [...aliases, alias], reserved };
 }
 
-/** Returns an entity without an alias, active or reserved. */
 export function withoutAlias(entity: Entity, aliasId: string): Entity {
   return { ...withoutReserved(entity, aliasId), aliases: entity.aliases.filter(({ id }) => id !== aliasId) };
 }
 
-/** Returns an entity without a reserved alias. */
 export function withoutReserved(entity: Entity, aliasId: string): Entity {
   return { ...entity, reserved: entity.reserved.filter(({ id }) => id !== aliasId) };
 }
@@ -104,12 +100,7 @@ export function followed(entity: Entity, place: AliasPlace): Entity | null {
   return alias && withActivated(entity, alias.id);
 }
 
-/**
- * Like `followed`, for a login, which can change the metadata of the alias.
- *
- * @param metadata from the auth method; null when it gives none.
- * @param now ms.
- */
+/** Like `followed`, for a login, which can change the metadata of the alias. */
 export function afterLogin(entity: Entity, place: AliasPlace, metadata: Metadata | null, now: number): Entity | null {
   const own = followed(entity, place);
   const alias = own && aliasAt(own, place);
@@ -137,7 +128,6 @@ export function recordOf(entity: Entity): EntityRecord {
   };
 }
 
-/** Returns an alias as operators read it. */
 export function aliasRecord({ id }: Entity, alias: EntityAlias): AliasRecord {
   return { ...alias, entityId: id };
 }
@@ -159,7 +149,6 @@ export function stateOf(entity: Entity, revision: number): EntityState | null {
   };
 }
 
-/** True when the aliases of an entity exceed `MAX_ALIAS_CHARACTERS`. */
 export function isTooLarge({ aliases, reserved }: Entity): boolean {
   return JSON.stringify([aliases, reserved]).length > MAX_ALIAS_CHARACTERS;
 }

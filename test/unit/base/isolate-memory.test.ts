@@ -41,9 +41,11 @@ const CACHES: Readonly<Record<string, readonly (readonly [Place, number])[]>> = 
   ],
   "auth/refused-logins.ts": [["isolate", 1000]],
   "crypto/key-ring.ts": [["isolate", 500]],
-  "identity/groups.ts": [["isolate", 1e6]],
   "identity/login.ts": [["isolate", 1000]],
-  "identity/standing.ts": [["isolate", JSON_BYTES]],
+  "identity/standing.ts": [
+    ["isolate", JSON_BYTES],
+    ["isolate", 1e6],
+  ],
   "issuer/key-pair.ts": [["isolate", 3000]],
   "issuer/published-keys.ts": [["isolate", 200_000]],
   "methods/aws/clients/account-credentials.ts": [

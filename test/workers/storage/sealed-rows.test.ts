@@ -1,7 +1,7 @@
 import { evictDurableObject } from "cloudflare:test";
 import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { entityView, Groups } from "../../../src/identity/groups.ts";
 import { newEntityId, shardOfAlias, shardOfEntity } from "../../../src/identity/shard/place.ts";
+import { entityView, Groups } from "../../../src/identity/standing.ts";
 import { entityShard, identityOf, shardAt } from "../../../src/identity/stubs.ts";
 import { issuerOf } from "../../../src/issuer/oidc-issuer.ts";
 import type { CloudAuth } from "../../../src/methods/aws/mount/cloud-auth.ts";
