@@ -56,16 +56,9 @@ export const LOGIN_LIMIT: RateLimit = { rate: 1000, interval: 10, blockInterval:
 /** Limit of calls that only the init token protects: to initialise, to restore, and to generate a root token. */
 export const INIT_LIMIT: RateLimit = { rate: 10, interval: 60, blockInterval: 0 };
 
-/** A quota as a client writes it. */
-export interface QuotaWrite {
-  readonly name: string;
+/** A quota as a client writes it. An interval of 0 means 1. */
+export interface QuotaWrite extends RateLimit, Pick<RateLimitQuota, "name" | "role"> {
   readonly path: string;
-  readonly role: string;
-  readonly rate: number;
-  /** Seconds; 0 means 1. */
-  readonly interval: number;
-  /** Seconds. */
-  readonly blockInterval: number;
   /** undefined: true for a quota of the whole installation, else false, as in the reference. */
   readonly inheritable: boolean | undefined;
 }
@@ -150,13 +143,10 @@ function placeOf(path: string, places: readonly QuotaPlace[]): QuotaPlace | null
   return serving.sort((a, b) => b.path.length - a.path.length)[0] ?? null;
 }
 
+/** Roles are compared without regard to case, as in every auth method. */
 function isSameTarget(a: Target, b: Target): boolean {
-  return a.mountPath === b.mountPath && a.pathSuffix === b.pathSuffix && sameRole(a.role, b.role);
-}
-
-/** Compares names of roles. In every auth method they are compared without regard to case. */
-function sameRole(a: string, b: string): boolean {
-  return a.toLowerCase() === b.toLowerCase();
+  const isSameRole = a.role.toLowerCase() === b.role.toLowerCase();
+  return a.mountPath === b.mountPath && a.pathSuffix === b.pathSuffix && isSameRole;
 }
 
 /** Returns the configuration, or why it is refused. */

@@ -11,7 +11,6 @@ export interface AuditAuth {
   readonly display_name: string;
   /** Policies of the token, without those of its entity. */
   readonly policies: readonly string[];
-  /** "" without an entity. */
   readonly entity_id: string;
   readonly token_type: "service" | "batch" | "team";
   readonly metadata: Readonly<Record<string, string>>;
@@ -25,41 +24,30 @@ export interface AuditAuth {
  */
 export interface AuditLine {
   readonly type: "request" | "response";
-  /** RFC 3339. */
   readonly time: string;
   /** "rpc": a call of another Worker over a service binding. */
   readonly via: "http" | "rpc";
-  /** The same in both lines of a request, and in its answer. */
   readonly request_id: string;
   readonly operation: Operation | "unknown";
   readonly path: string;
   /** Path of the mount that serves the request, with a slash at the end; absent when no mount does. */
   readonly mount?: string;
   readonly client_address: string | null;
-  /** Keyed hash of the token that was sent. */
   readonly token_hash?: string;
-  /** The fields that were sent, with keyed hashes in place of strings. */
-  readonly data?: HashedData;
+  readonly data?: Readonly<Record<string, unknown>>;
   readonly status?: number;
   /** Time from arrival to answer. On the network the clock advances only at I/O. */
   readonly duration_ms?: number;
-  /** The first error message of the answer. */
   readonly error?: string;
   /** The caller's token, or the new token of a login; absent without a valid token. */
   readonly auth?: AuditAuth;
-  /** New tokens in the answer. */
   readonly response?: {
-    /** The new token, also in a wrapped answer. */
     readonly auth?: AuditAuth;
-    /** The wrapping token, and the accessor of the token in the wrapped answer. */
     readonly wrap_info?: { readonly accessor: string; readonly wrapped_accessor?: string };
   };
-  /** Accessor of another token that the request names. */
   readonly target_accessor?: string;
-  /** Ids of several team tokens that the request deleted. */
   readonly target_accessors?: readonly string[];
   readonly revocation?: AuditRevocation;
-  /** The role of a login. */
   readonly role?: string;
   /** The identity that the login proved: the ARN of a principal, the id of an instance, or the subject of a JWT. */
   readonly principal?: string;
@@ -68,21 +56,15 @@ export interface AuditLine {
 /** A revocation of many tokens by a filter. The values of the filter are hashed, in the fields of the request. */
 export interface AuditRevocation {
   readonly dry_run: boolean;
-  /** Names of the fields of the filter. */
   readonly fields: readonly string[];
   /** Number of tokens that match, and of all that end with them; absent while they are being counted. */
   readonly count?: number;
   readonly total?: number;
-  /** Id of the job that counts or revokes; absent without a job. */
   readonly job?: string;
 }
 
-/** Fields of a request whose strings are keyed hashes. */
-export type HashedData = { readonly [name: string]: unknown };
-
 /** Facts for the audit log. Handlers add them as they become known, so that a later refusal is logged with them. */
 export interface AuditNotes {
-  /** The caller's valid token. */
   auth?: AuditAuth;
   targetAccessor?: string;
   targetAccessors?: readonly string[];
@@ -108,7 +90,6 @@ export async function auditHash(keys: Keys, secret: string): Promise<string> {
   return `hmac-sha256:${toHex(await keyedHash(keys.audit, UTF_8.encode(secret)))}`;
 }
 
-/** The keys for hashes, and cached hashes of tokens and of frequent values of fields. */
 interface KnownHashes {
   readonly keys: Keys;
   readonly tokenHashes: GenerationalCache<string, string>;
@@ -135,7 +116,6 @@ const REPEATED_FIELDS: ReadonlySet<string> = new Set([
   ...["type", "ttl", "period", "explicit_max_ttl", "increment", "policies", "display_name", "role"],
 ]);
 
-/** Maximum length of a value of such a field whose hash is cached. */
 const MAX_REPEATED_TEXT = 64;
 
 async function knownAuditHash({ keys, fieldHashes }: KnownHashes, text: string): Promise<string> {
@@ -185,7 +165,6 @@ export function auditPath(path: string): string {
 /** Minimum length of a value that is masked in a message. Shorter ones are in the message by chance. */
 const MIN_REPEATED_VALUE = 4;
 
-/** A quoted text, with the escapes of JSON. */
 const QUOTED = /"((?:[^"\\]|\\.)*)"/gs;
 /** Characters that a message may add to a quoted part or remove from it: blanks, slashes, and dots where it is cut. */
 const AROUND_PART = /^[\s/]+|(?:[\s/]|\.{3})+$/g;
@@ -232,7 +211,6 @@ function unescaped(quoted: string): string {
   }
 }
 
-/** Masks a text that a message repeats as a whole word, ignoring case. */
 function withoutText(message: string, text: string): string {
   if (text.length <= MAX_COMPARED_LENGTH) return message.replace(wholeWords(text), "<value>");
   // The runtime refuses an expression of the maximum length of a field.
@@ -260,7 +238,7 @@ export async function auditData(
   hashes: KnownHashes,
   data: Readonly<Record<string, unknown>>,
   plain: readonly string[],
-): Promise<HashedData> {
+): Promise<Readonly<Record<string, unknown>>> {
   const hashOf = (text: string) => auditHash(hashes.keys, text);
   const repeatedHashOf = (text: string) => knownAuditHash(hashes, text);
   const entries: [string, unknown][] = [];

@@ -27,7 +27,6 @@ const KEPT_HEADERS = new Headers(HEADERS);
 /** Statuses without a body. A client can choose one of them for the health endpoint. */
 const NO_BODY = new Set([204, 205, 304]);
 
-/** Renders a reply. @param warnings about the input. */
 function renderReply(requestId: string, reply: Reply, warnings: readonly string[]): Response {
   switch (reply.kind) {
     case "plain":

@@ -2,17 +2,14 @@ import { failureOfPlatform } from "../base/platform-errors.ts";
 import type { Failure } from "../base/result.ts";
 import { auditPath } from "./audit.ts";
 
-/** A failure on the wire. */
 export interface WireFailure {
   readonly status: number;
   readonly errors: readonly string[];
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Message of a refusal by a quota. */
 export const QUOTA_EXCEEDED = "rate limit quota exceeded";
 
-/** Message of a refusal of unknown fields. */
 export const UNKNOWN_FIELDS = "this endpoint does not know these parameters";
 
 /** Maximum number of unknown fields that a message names, and maximum length of each name. */

@@ -13,7 +13,6 @@ export interface FieldKind {
   readonly format?: string;
   /** Value of an absent field, if it is not the zero value. */
   readonly otherwise?: boolean;
-  /** True when the field has a newer name. */
   readonly deprecated?: true;
 }
 
@@ -43,13 +42,11 @@ export class Field<T> {
 /** The fields of one endpoint. `F` is the type of their values. */
 export interface FieldSchema<F> {
   readonly shape: { readonly [Name in keyof F]: Field<F[Name]> };
-  /** The fields by name, in order. */
   readonly entries: readonly (readonly [name: string, field: Field<unknown>])[];
   /** Handling of fields with other names. "bounds refused": only names of bounds are refused. */
   readonly others: "ignored" | "bounds refused" | "refused" | "kept";
   /** The values when no field is sent, without undefined ones. */
   readonly absent: Readonly<Record<string, unknown>>;
-  /** Names of the required fields. */
   readonly required: ReadonlySet<string>;
 }
 
@@ -244,6 +241,7 @@ export function objectOf<F>(schema: FieldSchema<F>): Field<F> {
   });
 }
 
+/** Marks a field that has a newer name. */
 export function deprecated<T>({ kind, read, description }: Field<T>): Field<T> {
   return new Field({ ...kind, deprecated: true }, read, description);
 }
@@ -286,11 +284,8 @@ export function readValues<F>(
   return ok(values as F);
 }
 
-/** Names of the fields that were sent. */
 export interface SentNames {
-  /** Sorted names that the endpoint does not know. */
   readonly unknown: readonly string[];
-  /** Names that the endpoint knows. */
   readonly known: readonly string[];
 }
 
@@ -333,6 +328,7 @@ function isMissing(value: unknown): boolean {
   return value === undefined || value === null;
 }
 
+/** True for a JSON object. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

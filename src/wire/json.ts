@@ -9,7 +9,6 @@ const BACKSLASH = 0x5c;
 
 /** A number above 2^53 has at least this many digits in a row, or an exponent. */
 const LONG_DIGITS = 16;
-/** An integer without an exponent. */
 const WHOLE_NUMBER = /^-?\d+$/;
 
 /**

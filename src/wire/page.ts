@@ -1,4 +1,4 @@
-import { pageSize, text } from "./fields.ts";
+import { pageSize, text, type Values } from "./fields.ts";
 
 /** Fields of every list: at most `limit` entries (0: no limit) after the entry `after`. */
 export const PAGE = {
@@ -7,10 +7,7 @@ export const PAGE = {
 };
 
 /** The values of these fields. */
-export interface Page {
-  readonly after: string;
-  readonly limit: number;
-}
+export type Page = Values<typeof PAGE>;
 
 /** Returns a page of sorted names. */
 export function pageOf(names: readonly string[], { after, limit }: Page): string[] {

@@ -9,21 +9,18 @@ export type Reply =
       readonly kind: "data";
       readonly data: Readonly<Record<string, unknown>> | null;
       readonly warnings?: readonly string[];
-      /** 200 unless set. */
       readonly status?: number;
-      /** The lease of the secret in the answer. */
-      readonly lease?: LeaseReply;
+      /** The lease of the secret in the answer; `duration` in seconds. */
+      readonly lease?: { readonly id: string; readonly renewable: boolean; readonly duration: number };
       /** True: the keys of the data are at the top level of the envelope as well, as some system paths of the reference do. */
       readonly inject?: boolean;
     }
   | { readonly kind: "auth"; readonly auth: AuthReply; readonly warnings?: readonly string[] }
   /** A wrapping token. `auth` is the token in the answer that was stored. */
   | { readonly kind: "wrapped"; readonly wrapInfo: WrapInfo; readonly auth?: AuthReply }
-  /** An answer that wrapping stored. */
   | { readonly kind: "stored"; readonly answer: StoredAnswer }
   /** 202 without a body: the server continues the operation after the answer. */
   | { readonly kind: "accepted" }
-  /** A rendered body. */
   | { readonly kind: "text"; readonly status: number; readonly mediaType: string; readonly text: string }
   /** A body without the envelope. */
   | {
@@ -72,14 +69,6 @@ export interface WrapInfo {
   readonly creationPath: string;
   /** Accessor of the token in the stored answer; "" for none. */
   readonly wrappedAccessor: string;
-}
-
-/** The lease of a secret in an answer. */
-export interface LeaseReply {
-  readonly id: string;
-  readonly renewable: boolean;
-  /** Seconds. */
-  readonly duration: number;
 }
 
 /** The `auth` part of an answer: a token that was issued, renewed or looked up. */

@@ -9,14 +9,12 @@ import { parseJsonObject } from "./json.ts";
 import { operationOfMethod } from "./method.ts";
 import { readSender, type Sender } from "./sender.ts";
 
-/** A parsed request. */
 export interface GroveRequest {
   readonly id: string;
   /** The format of the request and of its answer. */
   readonly dialect: "vault" | "json-api";
   /** Returns origin and base path as the client used them, with a slash at the end. */
   readonly baseUrl: () => string;
-  /** Returns the kind of client that sent the request. */
   readonly sender: () => Sender;
   readonly operation: Operation;
   /** Decoded, without base path and leading slash; that of a list without the slash at the end. */
@@ -38,14 +36,11 @@ export interface GroveRequest {
 
 /** The head of a request. It is read once, because each property of `Request` is a call into the runtime. */
 export interface RequestHead {
-  /** Absolute. */
   readonly url: string;
   /** As sent, with the base path. */
   readonly pathname: string;
   readonly query: URLSearchParams;
-  /** As `readPath` returns it. */
   readonly path: Result<string>;
-  /** The operation in Vault's dialect. */
   readonly operation: Result<Operation>;
   readonly clientAddress: string | null;
 }
@@ -150,7 +145,6 @@ export function readOperation(method: string, query: URLSearchParams): Result<Op
   return ok(list ? "list" : scan ? "scan" : "read");
 }
 
-/** Returns the address of the client as the platform or the gateway reports it, or null. */
 function readClientAddress(headers: Headers, env: Pick<Env, "CLIENT_ADDRESS_HEADER">): string | null {
   return headers.get(env.CLIENT_ADDRESS_HEADER ?? "CF-Connecting-IP");
 }
@@ -224,7 +218,6 @@ export function readParameters(query: URLSearchParams): Result<Record<string, un
   return ok(Object.fromEntries(entries));
 }
 
-/** Returns the fields of a query, without the parameters that choose the operation. */
 function readQuery(query: URLSearchParams): Result<Record<string, unknown>> {
   if (query === NO_QUERY) return ok({});
   const parameters = readParameters(query);

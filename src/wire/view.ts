@@ -18,7 +18,6 @@ type ViewField<T> = readonly [shape: Shape, read: (thing: T) => unknown];
 /** Fields by name, in the order of the answer. The name of a field that can be left out ends in `?`. */
 export type ViewFields<T> = { readonly [name: string]: ViewField<T> };
 
-/** The fields that answers show of a thing, and their shape. */
 export interface View<T> {
   readonly shape: { readonly [name: string]: Shape };
   readonly show: (thing: T) => Record<string, unknown>;

@@ -27,6 +27,7 @@ export interface Entity
   readonly groupIds: readonly string[] | null;
 }
 
+/** Returns a new entity. `now` in ms. */
 export function newEntity(
   id: string,
   { metadata, policies, disabled }: Omit<EntityWrite, "name">,
@@ -47,6 +48,7 @@ export function newEntity(
   };
 }
 
+/** Returns an entity with the fields of an operator's write. `now` in ms. */
 export function changedEntity(entity: Entity, write: Omit<EntityWrite, "name">, now: number): Entity {
   return {
     ...entity,
@@ -82,10 +84,12 @@ export function withActivated(entity: Entity, aliasId: string): Entity | null {
   return { ...entity, aliases: [...aliases, alias], reserved };
 }
 
+/** Returns an entity without an alias, active or reserved. */
 export function withoutAlias(entity: Entity, aliasId: string): Entity {
   return { ...withoutReserved(entity, aliasId), aliases: entity.aliases.filter(({ id }) => id !== aliasId) };
 }
 
+/** Returns an entity without a reserved alias. */
 export function withoutReserved(entity: Entity, aliasId: string): Entity {
   return { ...entity, reserved: entity.reserved.filter(({ id }) => id !== aliasId) };
 }
@@ -128,6 +132,7 @@ export function recordOf(entity: Entity): EntityRecord {
   };
 }
 
+/** Returns an alias as operators read it. */
 export function aliasRecord({ id }: Entity, alias: EntityAlias): AliasRecord {
   return { ...alias, entityId: id };
 }
@@ -149,6 +154,7 @@ export function stateOf(entity: Entity, revision: number): EntityState | null {
   };
 }
 
+/** True when the aliases of an entity exceed `MAX_ALIAS_CHARACTERS`. */
 export function isTooLarge({ aliases, reserved }: Entity): boolean {
   return JSON.stringify([aliases, reserved]).length > MAX_ALIAS_CHARACTERS;
 }
