@@ -5,27 +5,29 @@ import { ok, type Result } from "../base/result.ts";
 import type { Keys } from "../crypto/key-ring.ts";
 import type { Env } from "../env.ts";
 import { aclOfToken } from "../identity/standing.ts";
-import type { Acl, Verdict } from "../policy/acl.ts";
-import type { Trace } from "../policy/trace.ts";
+import { type AccessRequest, type Acl, REFUSED, type Trace, type Verdict } from "../policy/acl.ts";
+import { isDenied } from "../policy/evaluate.ts";
 import { maxCopyAgeMs } from "../system/copy-age.ts";
 import { mayContain } from "../system/custom-id-filter.ts";
 import { type Asker, type EndRequest, MAX_KEPT_PATH } from "../system/end-request.ts";
 import { type Installation, MAX_CACHED_TOKEN_CHARACTERS } from "../system/installation.ts";
-import { isEnded } from "../system/watermarks.ts";
+import { isEnded, isEndedSince } from "../system/watermarks.ts";
+import { teamAt } from "../team/find.ts";
 import { looksLikeTeamToken, readTeamToken, type TeamCredential } from "../team/ids.ts";
+import type { TeamWithToken } from "../team/record.ts";
+import { manages } from "../team/rules/settings.ts";
 import { auditAuth } from "../token/audit-auth.ts";
 import { type BatchToken, openBatchToken } from "../token/batch.ts";
 import { type Call, type Circumstances, decide } from "../token/decide.ts";
 import { treeOf } from "../token/find-tree.ts";
 import { BATCH_PREFIX, customIdHashes, readServiceToken, SERVICE_PREFIX, type TokenCredential } from "../token/ids.ts";
-import type { TokenRecord, TokenView } from "../token/record.ts";
+import { PLAIN_RECORD, type TokenRecord, type TokenView } from "../token/record.ts";
 import { addressAllowed } from "../token/rules/address.ts";
 import { couldBeCustomId } from "../token/rules/custom-id.ts";
 import { customIdsOf } from "../tree/custom-ids.ts";
 import { isKnownAlive, knownToken } from "../tree/known-tokens.ts";
 import { type AuditAuth, auditPath } from "../wire/audit.ts";
 import type { GroveRequest } from "../wire/request.ts";
-import { authenticateTeam, type TeamCaller, verdictOfTeam } from "./team-caller.ts";
 
 /** A parsed token of a request. This installation issued it; whether it is alive is not known yet. */
 export type ParsedToken =
@@ -37,15 +39,11 @@ export type ParsedToken =
 export type Caller =
   | { readonly kind: "service"; readonly record: TokenRecord; readonly accessor: string; readonly token: TokenView }
   | { readonly kind: "batch"; readonly record: TokenRecord; readonly accessor: ""; readonly token: BatchToken }
-  | TeamCaller;
+  | ({ readonly kind: "team"; readonly record: TokenRecord; readonly accessor: string } & TeamWithToken);
 
 /** Returns the caller with a service token. */
 export function serviceCaller(token: TokenView): Caller {
   return { kind: "service", record: token, accessor: token.accessor, token };
-}
-
-function batchCaller(token: BatchToken): Caller {
-  return { kind: "batch", record: token.record, accessor: "", token };
 }
 
 /** Returns the token of a caller for the audit log. */
@@ -182,10 +180,16 @@ export async function callerOf(
   purpose: "use" | "look-up" = "look-up",
 ): Promise<Caller | null> {
   if (presented.kind === "batch") {
-    const alive = await isBatchAlive(env, installation, presented.token, currentTime());
-    return alive ? batchCaller(presented.token) : null;
+    const { token } = presented;
+    const isAlive = await isBatchAlive(env, installation, token, currentTime());
+    return isAlive ? { kind: "batch", record: token.record, accessor: "", token } : null;
   }
-  if (presented.kind === "team") return authenticateTeam(env, installation, presented.credential, purpose);
+  if (presented.kind === "team") {
+    const { route, verifier } = presented.credential;
+    const found = await teamAt(env, route).authenticate(verifier, purpose);
+    if (!found || isEndedSince(installation.watermarks, found.token.createdAt)) return null;
+    return { kind: "team", ...found, record: tokenRecordOf(found), accessor: found.token.tokenId };
+  }
   const { treeId, row, verifier } = presented.credential;
   const known = knownToken(presented.credential, installation.watermarks, currentTime());
   if (known) return serviceCaller(known);
@@ -202,4 +206,59 @@ export function decideCaller(
 ): Result<Verdict | null> {
   const own = caller.kind === "team" && verdictOfTeam(facts.installation, caller, call.access, facts.now);
   return own ? ok(own) : decide(caller.record, call, facts, trace);
+}
+
+/** Verdict on the paths that every team token may read: its own look-up and that of its team. */
+const OWN_READ: Verdict = { ...REFUSED, allowed: true };
+
+/**
+ * Verdict for the token of the owners team in its organization. Without sudo, which setting a team's policies needs:
+ * otherwise the owners could give their own token any policy.
+ */
+const MANAGE: Verdict = { ...OWN_READ, create: true, update: true };
+
+/**
+ * Returns the verdict on a request that needs no policy: a team token may read itself and its team, and the owners' token
+ * may manage the organization, unless a rule with `deny` in a policy of the team says otherwise. Else null.
+ */
+function verdictOfTeam(
+  installation: Installation,
+  caller: TeamWithToken,
+  access: AccessRequest,
+  now: number,
+): Verdict | null {
+  if (looksAtItself(caller, access)) return OWN_READ;
+  const { team } = caller;
+  if (!manages(team, access)) return null;
+  return isDenied(installation.policies.aclFor(team.tokenPolicies, null, now), access, now) ? null : MANAGE;
+}
+
+function looksAtItself({ team, token }: TeamWithToken, { operation, path }: AccessRequest): boolean {
+  if (operation !== "read") return false;
+  const own = [
+    "account/details",
+    "auth/token/lookup-self",
+    `teams/${team.teamId}`,
+    `teams/${team.teamId}/authentication-token`,
+    `authentication-tokens/${team.teamId}`,
+    `authentication-tokens/${token.tokenId}`,
+  ];
+  return own.includes(path);
+}
+
+/** Returns what the audit log says about the token of a team. */
+export function auditTeamToken(found: TeamWithToken): AuditAuth {
+  return auditAuth(tokenRecordOf(found), found.token.tokenId, "team");
+}
+
+function tokenRecordOf({ team, token }: TeamWithToken): TokenRecord {
+  return {
+    ...PLAIN_RECORD,
+    policies: team.tokenPolicies,
+    meta: { organization: team.organization, team: team.name, team_id: team.teamId },
+    displayName: `team-${team.name}`,
+    path: `teams/${team.teamId}/authentication-token`,
+    createdAt: token.createdAt,
+    creationTtl: token.expiresAt === null ? 0 : Math.floor((token.expiresAt - token.createdAt) / 1000),
+  };
 }

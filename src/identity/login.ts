@@ -3,7 +3,6 @@ import { GenerationalCache } from "../base/generational-cache.ts";
 import { nameKey } from "../base/name.ts";
 import { DENIED, err, ok, type Result } from "../base/result.ts";
 import { maxCopyAgeMs } from "../system/copy-age.ts";
-import { entityOfAlias } from "./alias-writes.ts";
 import { findEntity } from "./entities.ts";
 import type { IdentityEnv } from "./env.ts";
 import type { EntityState, EntityView, Metadata } from "./model.ts";
@@ -11,6 +10,7 @@ import { sameMetadata } from "./shard/entity.ts";
 import { newEntityId, shardOfAlias } from "./shard/place.ts";
 import { aliasKey, entityCopies, loadGroups, loadState, loadView, policiesWith } from "./standing.ts";
 import { identityOf } from "./stubs.ts";
+import { entityOfAlias } from "./writes.ts";
 
 /** Maximum number of aliases in one generation of the isolate's cache of their entity ids. */
 const MAX_ALIASES = 1024;

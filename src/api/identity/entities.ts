@@ -3,7 +3,6 @@ import { type Route, simpleRoute, withParameters } from "../../auth/route.ts";
 import { DONE_OR_WARNED, dataAnswer, NO_CONTENT } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { NOT_FOUND, ok, refuse } from "../../base/result.ts";
-import { deleteAlias, writeAlias } from "../../identity/alias-writes.ts";
 import {
   findEntity,
   listAliases,
@@ -12,10 +11,10 @@ import {
   readAlias,
   readEntity,
 } from "../../identity/entities.ts";
-import { deleteEntities, writeEntity } from "../../identity/entity-writes.ts";
 import type { EntityRecord } from "../../identity/model.ts";
 import { identityPolicies, metadataProblem, nameProblem } from "../../identity/rules.ts";
 import { forgetEntities } from "../../identity/standing.ts";
+import { deleteAlias, deleteEntities, writeAlias, writeEntity } from "../../identity/writes.ts";
 import { systemOf } from "../../system/system.ts";
 import { entityScope } from "../../system/watermarks.ts";
 import { fieldSchema, flag, list, pairs, sent, strictSchema, text, type Values } from "../../wire/fields.ts";

@@ -1,10 +1,10 @@
 import type { Route } from "../../auth/route.ts";
 import { currentTime } from "../../base/clock.ts";
 import { ok, refuse } from "../../base/result.ts";
-import { writeGroup } from "../../identity/entity-writes.ts";
 import { EXTERNAL_GROUP, type GroupRecord, INTERNAL_GROUP } from "../../identity/model.ts";
 import { identityPolicies, metadataProblem, nameProblem } from "../../identity/rules.ts";
 import { identityOf } from "../../identity/stubs.ts";
+import { writeGroup } from "../../identity/writes.ts";
 import { fieldSchema, list, pairs, sent, text, type Values } from "../../wire/fields.ts";
 import { type NamedKind, routesById, routesByName } from "./kind.ts";
 import { GROUP_ALIAS_SUMMARY_VIEW, GROUP_ALIAS_VIEW, GROUP_SUMMARY_VIEW, GROUP_VIEW } from "./render.ts";

@@ -1,7 +1,6 @@
-import type { Caller } from "../../auth/caller.ts";
+import { auditTeamToken, type Caller } from "../../auth/caller.ts";
 import { type Answered, type CallContext, type Route, tokenRoute, withParameters } from "../../auth/route.ts";
 import { NO_CONTENT } from "../../auth/route-description.ts";
-import { auditTeamToken } from "../../auth/team-caller.ts";
 import { currentTime } from "../../base/clock.ts";
 import { inGroups } from "../../base/parallel.ts";
 import { err, NOT_FOUND, ok, type Result } from "../../base/result.ts";
