@@ -1,4 +1,3 @@
-import { currentTime } from "../base/clock.ts";
 import { GenerationalCache } from "../base/generational-cache.ts";
 import { nameKey } from "../base/name.ts";
 import { DENIED, err, ok, type Result } from "../base/result.ts";
@@ -86,7 +85,7 @@ async function askForEntity(
   const place = { mountAccessor, name: aliasName };
   const newId = newEntityId(shardOfAlias(place));
   const reading = entityCopies.begin();
-  const found = await entityOfAlias(env, place, { metadata, customMetadata: {} }, newId, currentTime());
+  const found = await entityOfAlias(env, place, { metadata, customMetadata: {} }, newId);
   if (!found.ok) return found;
   const { id } = found.value.entity;
   entityCopies.keep(id, found.value, reading);

@@ -1,3 +1,4 @@
+import { currentTime } from "../base/clock.ts";
 import { inGroups } from "../base/parallel.ts";
 import { err, invalid, ok, type Result, refuse, unavailable } from "../base/result.ts";
 import { findAlias, findEntity, missingEntities, readAlias } from "./entities.ts";
@@ -42,14 +43,11 @@ const ENTITY_NOT_FOUND = invalid("entity not found from id");
  * The entity's shard (its home) stores the entity, the directory its name. A new entity is stored before it is named. A
  * name without an entity was therefore left behind by a deletion, and can be reused. For an existing entity the name is
  * decided before anything else is written, so that a refusal changes nothing.
- *
- * @param now ms.
  */
 export async function writeEntity(
   env: IdentityEnv,
   id: string | null,
   write: EntityWrite,
-  now: number,
   attempt = 1,
 ): Promise<Result<Written>> {
   const byId = id === null ? null : await findEntity(env, { id });
@@ -57,28 +55,23 @@ export async function writeEntity(
   const byName = write.name === null ? null : await findEntity(env, { name: write.name });
   if (byId && byName && byName.id !== byId.id) return err(ENTITY_NAME_TAKEN);
   const entity = byId ?? byName;
-  if (!entity) return createEntity(env, write, now, attempt);
+  if (!entity) return createEntity(env, write, attempt);
   const name = write.name ?? entity.name;
   if (name !== entity.name && (await nameEntity(env, entity.id, name)) !== entity.id) return err(ENTITY_NAME_TAKEN);
-  const isWritten = await homeOf(env, entity.id)?.writeEntity(entity.id, write, now);
+  const isWritten = await homeOf(env, entity.id)?.writeEntity(entity.id, write, currentTime());
   return isWritten ? ok({ id: entity.id, name, created: false }) : err(ENTITY_NOT_FOUND);
 }
 
-async function createEntity(
-  env: IdentityEnv,
-  write: EntityWrite,
-  now: number,
-  attempt: number,
-): Promise<Result<Written>> {
+async function createEntity(env: IdentityEnv, write: EntityWrite, attempt: number): Promise<Result<Written>> {
   const shard = randomShard();
   const id = newEntityId(shard);
-  await entityShard(env, shard).createEntity(id, write, now);
+  await entityShard(env, shard).createEntity(id, write, currentTime());
   const { name } = write;
   if (name === null) return ok({ id, name: nameOfEntity(id), created: true });
   if ((await nameEntity(env, id, name)) === id) return ok({ id, name, created: true });
   // A concurrent write took the name, so this write is for the entity that has it now.
   await deleteEntities(env, [{ id }]);
-  return attempt < MAX_ATTEMPTS ? writeEntity(env, null, write, now, attempt + 1) : err(NAME_IS_CHANGING);
+  return attempt < MAX_ATTEMPTS ? writeEntity(env, null, write, attempt + 1) : err(NAME_IS_CHANGING);
 }
 
 /** Gives an entity a name, unless another entity has it. @returns the id of the entity that has the name. */
@@ -107,20 +100,11 @@ export async function deleteEntities(env: IdentityEnv, keys: readonly IdOrName[]
   await identityOf(env).forgetEntities(ids);
 }
 
-/**
- * Creates or changes a group, see `Identity.writeGroup`. Checks first that its members exist.
- *
- * @param now ms.
- */
-export async function writeGroup(
-  env: IdentityEnv,
-  id: string | null,
-  write: GroupWrite,
-  now: number,
-): Promise<Result<Written>> {
+/** Creates or changes a group, see `Identity.writeGroup`. Checks first that its members exist. */
+export async function writeGroup(env: IdentityEnv, id: string | null, write: GroupWrite): Promise<Result<Written>> {
   const missing = await missingEntities(env, write.memberEntityIds ?? []);
   if (missing.length > 0) return refuse("member_entity_ids holds an id that is no entity");
-  return identityOf(env).writeGroup(id, write, now);
+  return identityOf(env).writeGroup(id, write, currentTime());
 }
 
 const ALIAS_IS_CHANGING = unavailable("the alias is being changed; try again");
@@ -131,15 +115,14 @@ const ALIAS_IS_CHANGING = unavailable("the alias is being changed; try again");
  * alias, or was deleted, was left behind by a crash, and is replaced.
  *
  * @param newId id for a new entity, in that shard.
- * @param now ms.
  */
 export async function entityOfAlias(
   env: IdentityEnv,
   place: AliasPlace,
   given: AliasMetadata,
   newId: string,
-  now: number,
 ): Promise<Result<EntityState>> {
+  const now = currentTime();
   let instead: Holder | null = null;
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
     const found = await shardAt(env, place).logIn(place, given, newId, instead, now);
@@ -163,31 +146,28 @@ type WrittenAlias = Pick<AliasRecord, "id" | "entityId"> | null;
 /**
  * Creates or changes an alias. Without an id, the write is for the alias with this name on this mount. Messages are the
  * reference's (identity/entity-alias).
- *
- * @param now ms.
  */
 export async function writeAlias(
   env: IdentityEnv,
   id: string | null,
   write: AliasWrite,
-  now: number,
 ): Promise<Result<WrittenAlias>> {
   const { name, mountAccessor, entityId } = write;
   if (id !== null) {
     const alias = await readAlias(env, id);
-    return alias ? changeAlias(env, alias, write, now) : refuse("invalid alias ID provided");
+    return alias ? changeAlias(env, alias, write) : refuse("invalid alias ID provided");
   }
   if (name === null || mountAccessor === null) {
     return refuse("'id' or 'mount_accessor' and 'name' must be provided");
   }
   const place = { mountAccessor, name };
   const alias = await findAlias(env, place);
-  if (alias) return changeAlias(env, alias, write, now);
-  if (entityId === null) return addWithEntity(env, place, write, now);
+  if (alias) return changeAlias(env, alias, write);
+  if (entityId === null) return addWithEntity(env, place, write);
   if (!(await findEntity(env, { id: entityId }))) return refuse("invalid canonical ID");
-  const customMetadata = write.customMetadata ?? {};
-  const fields = { ...place, metadata: {}, customMetadata, createdAt: now, updatedAt: now };
-  return put(env, { ...fields, id: newAliasId(entityId), entityId }, null);
+  const now = currentTime();
+  const given = { metadata: {}, customMetadata: write.customMetadata ?? {} };
+  return put(env, { ...place, ...given, id: newAliasId(entityId), entityId, createdAt: now, updatedAt: now }, null);
 }
 
 /** Deletes an alias. Safe to repeat: a pointer that a crash leaves behind leads to an entity without the alias. */
@@ -208,36 +188,26 @@ export async function releaseAlias(env: IdentityEnv, alias: AliasRecord): Promis
   if (!isNative(alias)) await shardOfId(env, id)?.releaseAlias({ mountAccessor: BY_ALIAS_ID, name: id }, entityId);
 }
 
-async function addWithEntity(
-  env: IdentityEnv,
-  place: AliasPlace,
-  write: AliasWrite,
-  now: number,
-): Promise<Result<WrittenAlias>> {
+async function addWithEntity(env: IdentityEnv, place: AliasPlace, write: AliasWrite): Promise<Result<WrittenAlias>> {
   const newId = newEntityId(shardOfAlias(place));
   const given = { metadata: null, customMetadata: write.customMetadata ?? {} };
-  const made = await entityOfAlias(env, place, given, newId, now);
+  const made = await entityOfAlias(env, place, given, newId);
   if (!made.ok) return made;
   const entityId = made.value.entity.id;
   if (entityId === newId) return ok({ id: firstAliasId(newId), entityId });
   // A concurrent login or write created the alias first, so this write changes it.
-  return writeAlias(env, null, write, now);
+  return writeAlias(env, null, write);
 }
 
 /** Changes the given fields of an alias. It can move to another name, mount or entity that is free. */
-async function changeAlias(
-  env: IdentityEnv,
-  alias: AliasRecord,
-  write: AliasWrite,
-  now: number,
-): Promise<Result<WrittenAlias>> {
+async function changeAlias(env: IdentityEnv, alias: AliasRecord, write: AliasWrite): Promise<Result<WrittenAlias>> {
   const changed: AliasRecord = {
     ...alias,
     name: write.name ?? alias.name,
     mountAccessor: write.mountAccessor ?? alias.mountAccessor,
     entityId: write.entityId ?? alias.entityId,
     customMetadata: write.customMetadata ?? alias.customMetadata,
-    updatedAt: now,
+    updatedAt: currentTime(),
   };
   if (isSame(changed, alias)) return ok(null);
   if (!(await findEntity(env, { id: changed.entityId }))) {

@@ -53,7 +53,7 @@ const KIND: NamedKind<EntityRecord, Values<typeof FIELDS>> = {
     const policies = identityPolicies(names ?? null);
     if (!policies.ok) return policies;
     const changes = { name: name || null, metadata, policies: policies.value, disabled: disabled ?? null };
-    const written = await writeEntity(env, id || null, changes, currentTime());
+    const written = await writeEntity(env, id || null, changes);
     if (!written.ok) return written;
     const { created, ...shown } = written.value;
     return ok(created ? { ...shown, aliases: null } : null);
@@ -94,7 +94,7 @@ const ALIAS_ROUTES = routesById({
       entityId: fields.canonical_id || fields.entity_id || null,
       customMetadata,
     };
-    const written = await writeAlias(env, id || null, changes, currentTime());
+    const written = await writeAlias(env, id || null, changes);
     if (!written.ok) return written;
     return ok(written.value && { id: written.value.id, canonical_id: written.value.entityId });
   },

@@ -55,7 +55,7 @@ const KIND: NamedKind<GroupRecord, Values<typeof FIELDS>> = {
       memberEntityIds: fields.member_entity_ids ?? null,
       memberGroupIds: fields.member_group_ids ?? null,
     };
-    const written = await writeGroup(env, id || null, changes, currentTime());
+    const written = await writeGroup(env, id || null, changes);
     if (!written.ok) return written;
     const { created, ...shown } = written.value;
     return ok(created ? shown : null);
