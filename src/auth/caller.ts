@@ -170,7 +170,6 @@ export async function aclOfRequest(
 
 /**
  * Returns the caller of a parsed token; null when it is not valid now. Counts no use and checks no bound networks.
- *
  * @param purpose "use" updates the time of last use of a team token.
  */
 export async function callerOf(

@@ -22,7 +22,6 @@ const ALREADY_INITIALIZED = invalid("Grove is already initialized");
  *
  * @param loaded the installation as this isolate knows it. Only "uninitialized" lets the call continue.
  * @param rootId "" for a generated root token, else the id that it gets (development only).
- * @returns the root token.
  */
 export async function initialize(env: Env, loaded: Result<Installation>, rootId: string): Promise<Result<string>> {
   // Clients without a token may call this. Once the installation exists, a call must cost nothing, above all no tree.
@@ -71,12 +70,7 @@ export async function openInstallation(env: Env): Promise<Result<Installation>> 
   return loadInstallation(env);
 }
 
-/**
- * Returns the specification of a root token that never expires.
- *
- * @param now time of creation (ms).
- * @param customIdKey key of its id in the directory of custom ids; null for a generated id.
- */
+/** Returns a root token that never expires. @param customIdKey key of its id in the directory; null for a generated id. */
 export function rootToken(now: number, customIdKey: string | null): TokenSpec {
   return {
     type: "service",

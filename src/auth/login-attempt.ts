@@ -132,9 +132,8 @@ export async function issueLogin(
 }
 
 /**
- * Issues the token of a verified client: the last step of every login.
- *
- * @returns "permission_denied" when the entity of the client is disabled or was tampered with.
+ * Issues the token of a verified client: the last step of every login. "permission_denied" when the entity of the client
+ * is disabled or was tampered with.
  */
 export async function issueToken(
   { env, installation, mount, checks }: LoginAttempt,
@@ -149,7 +148,6 @@ export async function issueToken(
 
 /**
  * Makes the checks of the last step and returns the token that a login would get. Writes nothing.
- *
  * @param shown values that the checks compare, in the form for the answer.
  */
 export async function planToken(
@@ -171,7 +169,6 @@ export async function planToken(
 
 /**
  * Returns the answer of a login. Records a refused login for operators (`explain/refused`).
- *
  * @param proofs names of checks; a login that passed one of them has proved its identity.
  */
 export function answerLogin<Name extends string>(

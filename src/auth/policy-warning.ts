@@ -4,12 +4,7 @@ import type { Installation } from "../system/installation.ts";
 
 const MAX_NAMED = 10;
 
-/**
- * Returns a warning when a login gives no existing policy besides `default`, else nothing. The usual cause is a role
- * with the name of a policy that does not exist.
- *
- * @param policies names of the policies of the token and of its entity.
- */
+/** Returns a warning when a token and its entity have no existing policy besides `default`, else nothing. */
 export function policyWarnings(installation: Installation, policies: readonly string[]): readonly string[] {
   const others = policies.filter((name) => name !== "default");
   if (others.some((name) => installation.policies.has(name, currentTime()))) return [];
@@ -17,12 +12,7 @@ export function policyWarnings(installation: Installation, policies: readonly st
   return [`This login gives no policies besides "default"${absent === "" ? "" : `: ${absent}`}`];
 }
 
-/**
- * Returns a warning when a role was written with policies that do not exist, else nothing. Tokens of the role get these
- * policies anyway; they grant nothing until they are created.
- *
- * @param sent names of policies in the write.
- */
+/** Returns a warning when a role was written with policies that do not exist, else nothing. Its tokens get them anyway. */
 export function absentPolicyWarnings(installation: Installation, sent: readonly string[]): readonly string[] {
   const now = currentTime();
   const absent = normalizePolicyNames(sent).filter((name) => !installation.policies.has(name, now));

@@ -15,9 +15,7 @@ const CUT = `There are more than ${MAX_NAMES} names; ask for the next ones with 
 
 /**
  * Defines an endpoint that lists names in order. A page begins after the last name of the previous one: if the list
- * changes between two pages, no other name is skipped or repeated.
- *
- * @param declared `names` returns at most `limit` names after `after`, in order.
+ * changes between two pages, no other name is skipped or repeated. `names` returns at most `limit` names after `after`.
  */
 export function listRoute(path: string, declared: Described & { names: Names }): Route {
   const { names, ...description } = declared;

@@ -75,12 +75,9 @@ export const DEFAULT_TOKEN_SETTINGS: TokenSettings = {
 };
 
 /**
- * Applies a write to the token settings of a role.
- *
- * The new name of a setting takes precedence over the deprecated one. After a write that uses the new name alone, reads
- * no longer show the deprecated name. Messages are the reference's (token fields of a role).
- *
- * @returns the settings, or the message of the first rule that refuses.
+ * Applies a write to the token settings of a role. The new name of a setting takes precedence over the deprecated one.
+ * After a write that uses the new name alone, reads no longer show the deprecated name. Messages are the reference's
+ * (token fields of a role).
  */
 export function changeTokenSettings(
   before: TokenSettings,

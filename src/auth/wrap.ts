@@ -10,11 +10,9 @@ import { startTree } from "../tree/supply/start-tree.ts";
 import { accessorInside, RESPONSE_PATH, type StoredAnswer, valueOfAnswer, type WrapInfo } from "../wire/reply.ts";
 
 /**
- * Wraps an answer: stores it, sealed, in the cubbyhole of a new single-use token.
- *
+ * Wraps an answer: stores it, sealed, in the cubbyhole of a new single-use token. Refuses one that is too large (400).
  * @param ttl seconds.
  * @param creationPath the path of the request, without secrets.
- * @returns a refusal (400) when the answer is too large.
  */
 export async function wrapAnswer(
   env: Env,

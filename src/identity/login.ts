@@ -30,9 +30,7 @@ const holders = new GenerationalCache<string, string>(MAX_ALIASES);
 /**
  * Returns the entity of a client that logs in, and creates it at the first login. The token gets the id of the entity.
  * No call is made when this isolate has a copy of the entity (at most POLICY_CACHE_SECONDS old) and the login changes
- * nothing in it.
- *
- * @returns "permission_denied" when the entity is disabled, or when its row or that of a group was tampered with.
+ * nothing in it. "permission_denied" when the entity is disabled, or when its row or that of a group was tampered with.
  */
 export async function entityForLogin(env: IdentityEnv, alias: LoginAlias): Promise<Result<EntityView>> {
   const known = freshForLogin(env, alias);
@@ -50,11 +48,7 @@ export interface FoundEntity {
   readonly policies: readonly string[];
 }
 
-/**
- * Returns the entity that a login with the alias would get, for an explanation. Creates and changes none.
- *
- * @returns "permission_denied" when the entity is disabled, or one of its groups was tampered with.
- */
+/** Returns the entity that a login with the alias would get, or its refusal, for an explanation. Changes nothing. */
 export async function findEntityForLogin(
   env: IdentityEnv,
   { mountAccessor, aliasName, groups: names }: Omit<LoginAlias, "metadata">,

@@ -56,9 +56,8 @@ export function forgetEntities(): void {
 }
 
 /**
- * Returns the entity of a token, as `loadEntity`. null for a token without an entity, which needs no call.
- *
- * @returns "unauthenticated" when the entity is disabled or deleted.
+ * Returns the entity of a token, as `loadEntity`; null for a token without an entity, which needs no call.
+ * "unauthenticated" when the entity is disabled or deleted.
  */
 export async function loadActiveEntity(env: IdentityEnv, entityId: string): Promise<Result<EntityView | null>> {
   if (entityId === "") return ok(null);
@@ -81,12 +80,7 @@ export async function aclOfToken(
   return entity.ok ? ok(aclOf(installation, token.policies, entity.value, currentTime())) : entity;
 }
 
-/**
- * Returns the ACL of a token with the policies of its entity.
- *
- * @param entity as `loadActiveEntity` returns it; null without one.
- * @param now ms.
- */
+/** Returns the ACL of a token with the policies of its entity, if any. `now` in ms. */
 export function aclOf(
   installation: { readonly policies: Pick<Installation["policies"], "aclFor"> },
   tokenPolicies: readonly string[],
@@ -99,11 +93,10 @@ export function aclOf(
 }
 
 /**
- * Returns an entity as requests need it.
+ * Returns an entity as requests need it; null when a group of the entity was tampered with. Its policies could deny what
+ * others grant, so the entity can't be used without them.
  *
  * @param groups all groups; null for an entity that is in none.
- * @returns null when a group of the entity was tampered with. Its policies could deny what others grant, so the entity
- *   can't be used without them.
  */
 export function entityView(state: EntityState, groups: Groups | null): EntityView | null {
   const { revision, disabled, policies, entity, groupIds } = state;

@@ -38,10 +38,7 @@ export class AddressWindows {
   }
 
   /**
-   * Counts a request.
-   *
-   * @param key identifies the limit and the client together.
-   * @param now ms.
+   * Counts a request. `key` identifies the limit and the client together. `now` in ms.
    * @param weight 0 for a request that is not counted, but is refused like others when the limit is used up.
    */
   count(key: string, limit: RateLimit, now: number, weight: 0 | 1 = 1): Counted {

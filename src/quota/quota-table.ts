@@ -39,11 +39,7 @@ export class QuotaTable {
 
   /**
    * Returns the quota of a request: for its role, its path, the longest prefix of its path, its mount, or the whole
-   * installation, in this order; null when none applies.
-   *
-   * @param mountPath path of the mount that serves the request, "" for none.
-   * @param suffix path below the mount.
-   * @param role role of a login, "" for none.
+   * installation, in this order; null when none applies. `mountPath` and `role` are "" for none.
    */
   find(mountPath: string, suffix: string, role: string): RateLimitQuota | null {
     const ofMount = this.#byMount.get(mountPath);

@@ -83,10 +83,7 @@ const MAX_EXEMPT_PATHS = 200;
 
 /**
  * Returns the quota of a write, which replaces one with its name. The order of the checks and the messages are the
- * reference's. The bounds on sizes are additions.
- *
- * @param places all mounts.
- * @param others all quotas with other names.
+ * reference's. The bounds on sizes are additions. `others` are all quotas with other names.
  */
 export function newQuota(
   write: QuotaWrite,

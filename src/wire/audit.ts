@@ -177,8 +177,6 @@ const MAX_COMPARED_LENGTH = 1024;
  * Returns an error message for the audit line. Some messages repeat the name of a role or policy as it was sent, and a client
  * can send a token there by mistake. A custom id has no recognizable form. So all texts of the request's fields are masked,
  * and quoted parts of them (a trimmed name, a word of a policy).
- *
- * @param data the fields of the request.
  */
 export function auditMessage(message: string, data: Readonly<Record<string, unknown>>): string {
   const values = new Set(textsIn(data, MAX_JSON_DEPTH).filter((text) => text.length >= MIN_REPEATED_VALUE));
@@ -229,11 +227,7 @@ function textsIn(value: unknown, depth: number): string[] {
   return Object.values(value).flatMap((item) => textsIn(item, depth - 1));
 }
 
-/**
- * Returns the fields of a request for the log. Strings are keyed hashes, other values are unchanged.
- *
- * @param plain names of the fields that the operator has configured to be logged unchanged.
- */
+/** Returns the fields of a request for the log. Strings are keyed hashes, except in fields with the names of `plain`. */
 export async function auditData(
   hashes: KnownHashes,
   data: Readonly<Record<string, unknown>>,

@@ -291,7 +291,6 @@ export interface SentNames {
 
 /**
  * Reads the fields of an endpoint from a body or query. Returns their values, and the names that were sent.
- *
  * @param unreadNames names in the query of a write, whose fields are read only from the body.
  */
 export function readFields<F>(

@@ -13,10 +13,8 @@ const WHOLE_NUMBER = /^-?\d+$/;
 
 /**
  * Parses a JSON object from a body. The text is scanned before parsing, so that a small body can't become a deep or wide
- * structure (the JSON denial of service of the reference servers).
- *
- * @returns the object; `{}` for an empty body and for `null`, which Go clients send without data; or a message that does not
- *   repeat the body.
+ * structure (the JSON denial of service of the reference servers). `{}` for an empty body and for `null`, which Go clients
+ * send without data. A message does not repeat the body.
  */
 export function parseJsonObject(text: string): Result<Record<string, unknown>, string> {
   if (text.trim() === "") return ok({});

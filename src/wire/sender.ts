@@ -18,9 +18,7 @@ const OWN_SITES: ReadonlySet<string> = new Set(["same-origin", "none"]);
 
 /**
  * Returns the kind of client. `Sec-Fetch-Site` takes precedence: it is correct even if a proxy changes the host. In case of
- * doubt a page is foreign.
- *
- * @param baseUrl returns the URL of this server as the client called it.
+ * doubt a page is foreign. `baseUrl` returns the URL of this server as the client called it.
  */
 export function readSender(headers: Headers, baseUrl: () => string): Sender {
   const site = headers.get("Sec-Fetch-Site");

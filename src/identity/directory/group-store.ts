@@ -106,10 +106,7 @@ export class GroupStore {
 
   /**
    * Creates or changes a group. With an id the group must exist. Without one, the name selects an existing group.
-   * Messages are the reference's (identity/group).
-   *
-   * @param write the caller has checked that its entities exist.
-   * @param now ms.
+   * The caller has checked that its entities exist. Messages are the reference's (identity/group). `now` in ms.
    */
   write(id: string | null, write: GroupWrite, now: number): Result<Written> {
     const byId = id === null ? null : this.#byId(id);
@@ -140,11 +137,8 @@ export class GroupStore {
   }
 
   /**
-   * Creates a group alias, with a new external group when none is given, or changes the alias with the id. Messages are
-   * the reference's (identity/group-alias).
-   *
-   * @param now ms.
-   * @returns null when the write changes nothing.
+   * Creates a group alias, with a new external group when none is given, or changes the alias with the id. null when the
+   * write changes nothing. Messages are the reference's (identity/group-alias). `now` in ms.
    */
   writeAlias(id: string | null, write: GroupAliasWrite, now: number): Result<GroupAliasRecord | null> {
     const before = id === null ? null : this.readAlias({ id });

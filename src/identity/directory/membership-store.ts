@@ -34,12 +34,7 @@ export class MembershipStore {
     return tampered.length > 0 ? null : good.map(({ group_id }) => group_id);
   }
 
-  /**
-   * Returns all memberships of groups in groups.
-   *
-   * @returns the direct parents of each group that has any, and the groups whose parents are unknown, because one of
-   *   the rows was tampered with.
-   */
+  /** Returns the direct parents of each group that has any, and the groups with a tampered row about their parents. */
   groupsInGroups() {
     const parents = new Map<string, string[]>();
     const tampered = new Set<string>();

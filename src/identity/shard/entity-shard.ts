@@ -94,11 +94,7 @@ export class EntityShard extends GroveObject<IdentityEnv> {
     return state.ok ? ok({ state: state.value }) : state;
   }
 
-  /**
-   * Returns the entity that a pointer leads to, after a login with the alias; null when it does not have the alias.
-   *
-   * @returns "permission_denied" as for `logIn`.
-   */
+  /** Like `logIn`, for the entity that a pointer leads to; null when it does not have the alias. */
   async logInto(
     id: string,
     place: AliasPlace,
