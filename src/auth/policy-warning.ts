@@ -1,5 +1,5 @@
 import { currentTime } from "../base/clock.ts";
-import { normalizePolicyNames } from "../policy/name.ts";
+import { normalizePolicyNames } from "../policy/builtin.ts";
 import type { Installation } from "../system/installation.ts";
 
 const MAX_NAMED = 10;

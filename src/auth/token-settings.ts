@@ -1,6 +1,6 @@
 import { formatDuration } from "../base/duration.ts";
 import { DENIED, err, ok, type Result } from "../base/result.ts";
-import { normalizePolicyNames, policyNameProblem } from "../policy/name.ts";
+import { normalizePolicyNames, policyNameProblem } from "../policy/builtin.ts";
 import type { MountTtl } from "../system/mount.ts";
 import { addressAllowed, parseCidr, readCidrs } from "../token/rules/address.ts";
 import type { Login } from "../token/rules/login.ts";

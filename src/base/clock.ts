@@ -83,17 +83,12 @@ let last = { ms: Number.NaN, text: "" };
 /** A timer that is overdue by this time (ms) was lost with the object that set it. */
 const LOST_TIMER_MS = 1000;
 
-/** The clock and the timers of the runtime, or of a test. Times in ms. */
-export interface TimerSource {
-  readonly now: () => number;
-  readonly after: (ms: number, work: () => void) => void;
-}
-
-const RUNTIME: TimerSource = { now: currentTime, after: (ms, work) => void setTimeout(work, ms) };
+/** The clock and the timers of the runtime. Times in ms. */
+const RUNTIME = { now: currentTime, after: (ms: number, work: () => void): unknown => setTimeout(work, ms) };
 
 /** One timer for several callers that schedule the same work. It runs once, at the earliest time that was requested. */
 export class SoonestTimer {
-  readonly #source: TimerSource;
+  readonly #source: typeof RUNTIME;
   /** When the work is due (ms); null: it is not scheduled. */
   #dueAt: number | null = null;
 

@@ -18,21 +18,11 @@ export interface Reading {
   readonly writes: number;
 }
 
-/** A copy with its age. */
-export interface Copied<V> {
+/** A value with its age. */
+interface Copied<V> {
   readonly value: V;
   /** When the read began (ms): the value was current then or later. */
   readonly readAt: number;
-}
-
-interface Entry<V> extends Copied<V> {
-  /** When it was kept: a sequence number, common to reads and to answers that were kept. */
-  readonly step: number;
-}
-
-interface Pending<V> {
-  readonly reading: Reading;
-  readonly answer: Promise<V | undefined>;
 }
 
 /**
@@ -44,8 +34,9 @@ interface Pending<V> {
  *   newer is unknown, so neither is kept.
  */
 export class IsolateCopy<K, V extends NonNullable<unknown> | null> {
-  readonly #entries: GenerationalCache<K, Entry<V>>;
-  readonly #pending: GenerationalCache<K, Pending<V>>;
+  /** `step`: when it was kept, as in `Reading`. */
+  readonly #entries: GenerationalCache<K, Copied<V> & Pick<Reading, "step">>;
+  readonly #pending: GenerationalCache<K, { readonly reading: Reading; readonly answer: Promise<V | undefined> }>;
   readonly #isSame: (one: V, other: V) => boolean;
   readonly #sizeOf: (value: V) => number;
   #writes = 0;
@@ -163,7 +154,7 @@ export class IsolateCopy<K, V extends NonNullable<unknown> | null> {
 export class SharedReading<T> {
   readonly #maxAgeMs: number;
   readonly #maxReadMs: number;
-  #last: { readonly value: T; readonly readAt: number } | null = null;
+  #last: Copied<T> | null = null;
   #readingSince = Number.NEGATIVE_INFINITY;
 
   /** @param maxReadMs after this time another request reads: the runtime may have ended the first one with its client. */
@@ -173,12 +164,12 @@ export class SharedReading<T> {
   }
 
   /** The last answer, of any age, and when its read began (ms); null before the first. */
-  get last(): { readonly value: T; readonly readAt: number } | null {
+  get last(): Copied<T> | null {
     return this.#last;
   }
 
   /** Returns the last answer, or reads it again with `read`. */
-  async load(read: () => Promise<T>): Promise<{ readonly value: T; readonly readAt: number }> {
+  async load(read: () => Promise<T>): Promise<Copied<T>> {
     const now = currentTime();
     const isBeingRead = isWithin(this.#readingSince, this.#maxReadMs, now);
     if (this.#last && (isBeingRead || isWithin(this.#last.readAt, this.#maxAgeMs, now))) return this.#last;

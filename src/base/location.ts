@@ -48,9 +48,7 @@ export function jurisdictionProblem({ JURISDICTION: set = "" }: WithJurisdiction
 
 /**
  * Restricts a namespace of objects to the jurisdiction of this installation. Every stub is made through this function,
- * so that no object is made outside the jurisdiction.
- *
- * @throws when the setting JURISDICTION is not a known jurisdiction, so that no data is written outside one.
+ * so that no object is made outside. @throws when JURISDICTION is unknown, so that no data is written outside one.
  */
 export function within<Objects extends WithinJurisdictions<Objects>>(env: WithJurisdiction, objects: Objects): Objects {
   const { JURISDICTION: set = "" } = env;

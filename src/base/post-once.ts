@@ -1,10 +1,9 @@
 import { err, ok, type Result } from "./result.ts";
 
 /**
- * Posts a JSON document once. It does not follow redirects, because they could lead to a host that was not checked
- * (SSRF). It does not read the body of the response, which was not checked either.
+ * Posts a JSON document once with `send`. It does not follow redirects, because they could lead to a host that was not
+ * checked (SSRF). It does not read the body of the response, which was not checked either.
  *
- * @param send makes the request.
  * @returns the status of the response; "late" after `timeoutMs`, "unreachable" for any other failure.
  */
 export async function postOnce(

@@ -245,10 +245,8 @@ export interface AgedTerm {
 }
 
 /**
- * The terms that may be dropped if no stored value needs them.
+ * The terms (oldest first) that may be dropped at `now` (ms) if no stored value needs them.
  *
- * @param terms oldest first, as in the ring.
- * @param now ms.
  * @param longestTtl longest TTL of a batch token (seconds).
  * @param ignoranceMs time after a change of the key ring during which an isolate may still use the previous one (ms).
  */

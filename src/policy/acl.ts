@@ -1,6 +1,6 @@
 import { err, ok, type Result } from "../base/result.ts";
 import { type Grant, listCapabilities, RuleIndex, type SourcedRule } from "./grant.ts";
-import { type ParameterRefusal, parameterRefusal } from "./parameters.ts";
+import { type ParameterMap, type ParameterRefusal, parameterRefusal } from "./parameters.ts";
 import { type Capability, hasForbiddenWildcards, type NamedPolicy } from "./rule.ts";
 import { resolveTemplates, type TemplateContext } from "./template.ts";
 
@@ -8,17 +8,7 @@ import { resolveTemplates, type TemplateContext } from "./template.ts";
  * The operation of a request. `create_or_update` is a write whose target may or may not exist; `help` is open to every
  * valid token; `head` is granted by no rule.
  */
-export type Operation =
-  | "read"
-  | "list"
-  | "scan"
-  | "create"
-  | "update"
-  | "create_or_update"
-  | "patch"
-  | "delete"
-  | "help"
-  | "head";
+export type Operation = Exclude<Capability, "deny" | "sudo"> | "create_or_update" | "help" | "head";
 
 /** The properties of a request that policies check. */
 export interface AccessRequest {
@@ -240,16 +230,12 @@ function policiesThatGive(grant: Grant, capabilities: readonly Capability[]): st
 const WHOLE_NUMBER = /^[+-]?\d{1,15}$/;
 
 /**
- * Returns the `limit` that a listing has to use, or a refusal.
+ * Returns the `limit` that a listing has to use, 0 for none, or null for that of the request; or a refusal.
  *
  * A rule with a largest page limits callers that send no limit to that page. If the rule requires `limit`, such a
  * caller is refused, as it would take the first page for the whole list. 0 and `max` ask for the largest page that is
  * allowed. A limit above the largest page, a negative number and any other value are refused. Without a largest page
  * `max` means no limit.
- *
- * @param largestPage maximum number of entries of a page; null without a maximum.
- * @param required names of the parameters that the rule requires.
- * @returns the limit, 0 for none, or null to use the limit of the request.
  */
 export function pageLimit(
   largestPage: number | null,
@@ -305,4 +291,35 @@ export function decisiveStep(steps: readonly Step[], allowed: boolean): Step | n
   if (allowed) return steps.findLast(({ refusal }) => refusal === null) ?? null;
   // A deny on any spelling ends the decision. Otherwise the refusal of the path itself comes before its alternate's.
   return last?.refusal?.kind === "deny" ? last : (steps.find(({ refusal }) => refusal !== null) ?? null);
+}
+
+/**
+ * The rules of a caller that are valid at `now` (ms), by path, in the form of the answer of
+ * `sys/internal/ui/resultant-acl`. Prefix rules are without their `*`. Leaves out rules with `+`.
+ */
+export function resultantAcl(acl: Acl, now: number) {
+  if (acl.isRoot) return { root: true as const };
+  const grants = acl.grants(now);
+  return { root: false as const, exact_paths: summarize(grants, "exact"), glob_paths: summarize(grants, "prefix") };
+}
+
+function summarize(grants: readonly Grant[], kind: Grant["pattern"]["kind"]) {
+  const chosen = grants.filter(({ pattern }) => pattern.kind === kind);
+  return Object.fromEntries(chosen.map((grant) => [grant.pattern.text, summary(grant)]));
+}
+
+function summary(grant: Grant) {
+  const { minWrappingTtlSeconds: min, maxWrappingTtlSeconds: max, parameters } = grant;
+  return {
+    capabilities: listCapabilities(grant),
+    ...(min !== null && { min_wrapping_ttl: min }),
+    ...(max !== null && { max_wrapping_ttl: max }),
+    ...(hasEntries(parameters.allowed) && { allowed_parameters: Object.fromEntries(parameters.allowed) }),
+    ...(hasEntries(parameters.denied) && { denied_parameters: Object.fromEntries(parameters.denied) }),
+    ...(parameters.required.length > 0 && { required_parameters: parameters.required }),
+  };
+}
+
+function hasEntries(map: ParameterMap | null): map is ParameterMap {
+  return map !== null && map.size > 0;
 }

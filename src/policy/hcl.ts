@@ -4,8 +4,6 @@ import { MAX_POLICY_DEPTH, type Problem, type SyntaxEntry, type SyntaxObject, ty
 /**
  * Reads HCL version 1 as policies use it: `key = value`, blocks `key "label" { ... }`, lists, objects, heredocs,
  * comments. Commas between the items of an object are optional. There is no interpolation: `${` is text.
- *
- * @returns the top level as one object, or the first problem.
  */
 export function parseHcl(text: string): Result<SyntaxObject, Problem> {
   const parser = new HclParser(text);

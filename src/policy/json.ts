@@ -10,8 +10,6 @@ const WORD = /true|false|null/y;
 /**
  * Reads a policy written as JSON. Unlike `JSON.parse` it keeps every entry of a repeated key: blocks of the same path
  * are merged, and a later one must not hide an earlier `deny`. It also keeps the offsets of values, for messages.
- *
- * @returns the object, or the first problem.
  */
 export function parseJson(text: string): Result<SyntaxObject, Problem> {
   const read = readJson(text, MAX_POLICY_DEPTH, Number.isFinite);
@@ -20,12 +18,7 @@ export function parseJson(text: string): Result<SyntaxObject, Problem> {
   return value.kind === "object" ? ok(value) : err({ message: "expected an object", at: value.at });
 }
 
-/**
- * Reads JSON that nests no deeper than `maxDepth`.
- *
- * @param isNumber false for a number that is refused.
- * @returns the value with all entries of its objects, or the first problem.
- */
+/** Reads JSON that nests no deeper than `maxDepth`, with all entries of its objects. Numbers must pass `isNumber`. */
 export function readJson(
   text: string,
   maxDepth: number,

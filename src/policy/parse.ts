@@ -1,3 +1,5 @@
+import { parseAbsoluteTime } from "../base/clock.ts";
+import { parseDuration } from "../base/duration.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import { readBlock } from "./block.ts";
 import { parseHcl } from "./hcl.ts";
@@ -96,4 +98,27 @@ export function linesOfRule(text: string, writtenPath: string): number[] {
   const paths = entries.flatMap(({ value }) => objectsOf(value) ?? []).flatMap((object) => object.entries);
   const blocks = paths.filter(({ key }) => key.replace(/^\//, "") === writtenPath);
   return blocks.map(({ at }) => lineAt(source, at));
+}
+
+/**
+ * Computes the expiry of a policy from the fields `expiration` (a time) and `ttl` (a duration from `now`, ms), of which
+ * at most one may be given. An empty text counts as absent. Messages are the reference's (sys/policies/acl).
+ *
+ * @returns ms since 1970, null for never, or a message for the client.
+ */
+export function policyExpiry(expiration: string, ttl: string, now: number): Result<number | null, string> {
+  if (expiration !== "" && ttl !== "") return err("cannot supply both 'expiration' and 'ttl' for policies");
+  let expiresAt: number | null = null;
+  if (expiration !== "") {
+    expiresAt = parseAbsoluteTime(expiration);
+    if (expiresAt === null) return err("invalid expiration time: neither RFC 3339 nor seconds since 1970");
+  } else if (ttl !== "") {
+    const duration = parseDuration(ttl);
+    if (!duration.ok) return err(`ttl ${duration.error}`);
+    if (duration.value !== 0) expiresAt = now + duration.value * 1000;
+  }
+  if (expiresAt !== null && expiresAt <= now) {
+    return err("refusing to update policy as expiration time has already elapsed");
+  }
+  return ok(expiresAt);
 }

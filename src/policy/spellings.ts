@@ -53,10 +53,8 @@ const RULES: readonly Rule[] = [
 ];
 
 /**
- * All other paths of the resource that a request names.
- *
- * @param path without the base path, in canonical form; that of a list has a trailing slash.
- * @param data fields of the request.
+ * All other paths of the resource that a request with these fields names. `path` is without the base path, in canonical
+ * form; that of a list has a trailing slash.
  */
 export function otherSpellings(path: string, data: Readonly<Record<string, unknown>>): readonly string[] {
   const found = new Set([path, ...inBody(path, data)]);

@@ -57,8 +57,8 @@ const LISTING: readonly Capability[] = ["list", "scan"];
 export function suggestPolicy(acl: Acl, request: AccessRequest, now: number): string | null {
   const path = request.path.replace(/^\/+/, "");
   if (parsePattern(path).kind !== "exact" || path.includes("{{")) return null;
-  const { kept, ...start } = rulesAt(acl, path, request, now);
-  let rule: PathRule | null = start.rule;
+  const [start, ...kept] = rulesAt(acl, path, request, now);
+  let rule: PathRule | null = start;
   for (let attempt = 0; rule && attempt < MAX_ATTEMPTS; attempt++) {
     const rules = [rule, ...kept];
     const step = refusalBy(acl, rules, request, now);
@@ -85,27 +85,21 @@ function refusalBy(acl: Acl, rules: readonly PathRule[], request: AccessRequest,
  * Returns rules that change no decision when they are added: one for the path, and one for its listing when another
  * rule decides about the listing. The first rule would take precedence over that one.
  */
-function rulesAt(
-  acl: Acl,
-  path: string,
-  { operation }: AccessRequest,
-  now: number,
-): { readonly rule: PathRule; readonly kept: readonly PathRule[] } {
+function rulesAt(acl: Acl, path: string, { operation }: AccessRequest, now: number): [PathRule, ...PathRule[]] {
   const isListing = operation === "list" || operation === "scan";
   const grant = acl.find(path, isListing, now);
-  if (grant && isFor(grant, path)) return { rule: { path, capabilities: [] }, kept: [] };
+  if (grant && isFor(grant, path)) return [{ path, capabilities: [] }];
   if (isListing) {
     const isAll = acl.find(path, false, now) === grant;
-    return { rule: ruleOf(path, grant, (one) => isAll || one === "sudo" || LISTING.includes(one)), kept: [] };
+    return [ruleOf(path, grant, (one) => isAll || one === "sudo" || LISTING.includes(one))];
   }
-  const listing = acl.find(`${path}/`, true, now);
-  if (listing === grant) return { rule: ruleOf(path, grant, () => true), kept: [] };
   const below = `${path}/`;
-  const keeps = listing !== null && !isFor(listing, below);
-  const kept: PathRule[] = !keeps
-    ? []
-    : [listing.capabilities.has("deny") ? { path: below, capabilities: ["deny"] } : ruleOf(below, listing, () => true)];
-  return { rule: ruleOf(path, grant, (one) => !LISTING.includes(one)), kept };
+  const listing = acl.find(below, true, now);
+  if (listing === grant) return [ruleOf(path, grant, () => true)];
+  const rule = ruleOf(path, grant, (one) => !LISTING.includes(one));
+  if (listing === null || isFor(listing, below)) return [rule];
+  const denies = listing.capabilities.has("deny");
+  return [rule, denies ? { path: below, capabilities: ["deny"] } : ruleOf(below, listing, () => true)];
 }
 
 function isFor({ pattern }: Grant, path: string): boolean {

@@ -55,10 +55,8 @@ export class EarliestAlarm {
   }
 
   /**
-   * Sets the alarm for the earliest of some times, unless it is set for an earlier one. Takes all times at once,
-   * because each setting writes a row.
-   *
-   * @param dues ms; null: not due.
+   * Sets the alarm for the earliest of some times (ms; null: not due), unless it is set for an earlier one. Takes all
+   * times at once, because each setting writes a row.
    */
   async atLatest(...dues: readonly (number | null)[]): Promise<void> {
     const due = Math.min(...dues.map((time) => time ?? NEVER));
@@ -157,10 +155,8 @@ export class ObjectAlarm {
   }
 
   /**
-   * Runs a duty now, whether it is due or not. The alarm is set first, so that a crash only delays the duty.
-   *
-   * @param run does the work of the duty and returns the answer for the caller.
-   * @returns "failed" when it failed. The alarm will try it again.
+   * Runs a duty now, whether it is due or not, and returns its answer; after "failed" the alarm will try it again. The
+   * alarm is set first, so that a crash only delays the duty.
    */
   async attempt<T>(name: string, run: () => Promise<T>): Promise<Result<T, "failed">> {
     const tried = this.#find(name);

@@ -73,11 +73,9 @@ export function dropTables(sql: SqlStorage): void {
 }
 
 /**
- * Reads a page of the object. Synchronous, so the page shows one state.
+ * Reads a page of the object, the first one for `from` null, in at most `maxCharacters` as JSON, but at least one row.
+ * Synchronous, so the page shows one state. @param mark the current state of the object, see `PagePosition.mark`.
  *
- * @param mark the current state of the object, see `PagePosition.mark`.
- * @param from null for the first page.
- * @param maxCharacters maximum length of the page as JSON. The page has at least one row.
  * @returns "changed" when the object has changed since the previous page; null for an object without tables.
  */
 export function readObjectPage(

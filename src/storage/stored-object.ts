@@ -20,48 +20,37 @@ export const ORIGIN_MIGRATIONS: readonly Migration[] = [
   },
 ];
 
-/** The progress of the restore of an object. */
-interface Restored {
-  /** Id of the object that wrote the rows. */
-  readonly id: string;
-  /** Number of the next expected page; null: all pages are written. */
-  readonly nextPage: number | null;
-}
-
 /** The object id that the seals of an object's rows contain: its own, or that of the object it was restored from. */
 export class Origin {
   readonly #ownId: string;
   readonly #tables: Tables;
-  #restored: Restored | null;
+  /**
+   * The object that wrote the rows, and the number of the next expected page (null: all pages are written); null for an
+   * object that was never restored.
+   */
+  restored: { readonly id: string; readonly nextPage: number | null } | null;
 
-  /** @param versions result of `readVersions`: an object with several schemas reads them once. */
-  constructor(sql: SqlStorage, ownId: DurableObjectId, versions: SchemaVersions = readVersions(sql)) {
+  constructor(sql: SqlStorage, ownId: DurableObjectId, versions: SchemaVersions) {
     this.#ownId = ownId.toString();
     this.#tables = new Tables(sql, ORIGIN_MIGRATIONS, "origin", versions);
-    const query = "SELECT id, next_page FROM origin";
-    const [row] = this.#tables.exec<{ id: string; next_page: number | null }>(query).toArray();
-    this.#restored = row ? { id: row.id, nextPage: row.next_page } : null;
+    const query = "SELECT id, next_page AS nextPage FROM origin";
+    this.restored = this.#tables.exec<{ id: string; nextPage: number | null }>(query).toArray()[0] ?? null;
   }
 
   get id(): string {
-    return this.#restored?.id ?? this.#ownId;
-  }
-
-  /** null for an object that was never restored. */
-  get restored(): Restored | null {
-    return this.#restored;
+    return this.restored?.id ?? this.#ownId;
   }
 
   /** Records that a page was written. @param nextPage null: it was the last one. */
   write(id: string, nextPage: number | null): void {
     this.#tables.exec("INSERT OR REPLACE INTO origin (one, id, next_page) VALUES (1, ?, ?)", id, nextPage);
-    this.#restored = { id, nextPage };
+    this.restored = { id, nextPage };
   }
 
   /** Writes the origin again after the storage of the object was deleted: the object keeps its id. */
   keep(): void {
     this.#tables.forget();
-    if (this.#restored) this.write(this.#restored.id, this.#restored.nextPage);
+    if (this.restored) this.write(this.restored.id, this.restored.nextPage);
   }
 }
 

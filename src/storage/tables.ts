@@ -19,12 +19,12 @@ export interface Cursor<Row> extends Iterable<Row> {
   readonly rowsWritten: number;
 }
 
+/** A value for a parameter of a statement. */
+type SqlInput = SqlStorageValue | Uint8Array;
+
 /** Runs statements: the database of an object, or `Tables`. */
 export interface Sql {
-  exec<Row extends Record<string, SqlStorageValue>>(
-    query: string,
-    ...values: readonly (SqlStorageValue | Uint8Array)[]
-  ): Cursor<Row>;
+  exec<Row extends Record<string, SqlStorageValue>>(query: string, ...values: readonly SqlInput[]): Cursor<Row>;
 }
 
 /**
@@ -75,10 +75,7 @@ export class Tables implements Sql {
     this.#exist = true;
   }
 
-  exec<Row extends Record<string, SqlStorageValue>>(
-    query: string,
-    ...values: readonly (SqlStorageValue | Uint8Array)[]
-  ): Cursor<Row> {
+  exec<Row extends Record<string, SqlStorageValue>>(query: string, ...values: readonly SqlInput[]): Cursor<Row> {
     if (!this.#exist && !INSERT.test(query)) return NOTHING;
     this.create();
     return this.#sql.exec<Row>(query, ...values);
@@ -162,11 +159,7 @@ function versionIn(view: string): StoredVersion {
 }
 
 /** The values of the one column that a query selects. */
-export function columnOf<T extends SqlStorageValue>(
-  sql: Sql,
-  query: string,
-  ...values: readonly (SqlStorageValue | Uint8Array)[]
-): T[] {
+export function columnOf<T extends SqlStorageValue>(sql: Sql, query: string, ...values: readonly SqlInput[]): T[] {
   const rows = sql.exec<Record<string, T>>(query, ...values).toArray();
   return rows.flatMap((row) => Object.values(row));
 }

@@ -225,7 +225,6 @@ function remember(read: NonNullable<typeof cached>): Installation {
  * Loads the installation for a Durable Object, which validates rows with it, also during a restore. Objects await it
  * before a transaction, as a synchronous transaction can't await.
  *
- * @param watermark see `loadInstallation`.
  * @throws while the installation can't be loaded, for example while it is sealed. No request reaches an object then.
  */
 export async function mustLoadInstallation(env: SystemEnv, watermark = 0): Promise<Installation> {

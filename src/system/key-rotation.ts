@@ -26,9 +26,7 @@ const BUSY = unavailable("the keys are being changed; try again");
 
 /**
  * Begins a new term at `now` (ms). Values are sealed and tokens are hashed under its keys as soon as every isolate has
- * read it: twice POLICY_CACHE_SECONDS later. Values and tokens of earlier terms stay valid.
- *
- * @returns a 400 when there are `MAX_TERMS` terms; the errors of `changeKeyRing`.
+ * read it: twice POLICY_CACHE_SECONDS later. Values and tokens of earlier terms stay valid. A 400 with `MAX_TERMS` terms.
  */
 export async function rotateKeys(env: SystemEnv, now: number): Promise<Result<null>> {
   let full = false;
@@ -40,11 +38,8 @@ export async function rotateKeys(env: SystemEnv, now: number): Promise<Result<nu
 }
 
 /**
- * Replaces the key ring by the result of `change`. Of two concurrent changes the second is applied to the result of the
- * first.
- *
- * @param change returns null when there is nothing to change. Called again after a lost race.
- * @returns the errors of `openKeyRing`; a 503 when `MAX_TRIES` races were lost.
+ * Replaces the key ring by the result of `change` (null: nothing to change). Of two concurrent changes the second is
+ * applied to the result of the first. A 503 when `MAX_TRIES` races were lost.
  */
 async function changeKeyRing(env: SystemEnv, change: (ring: KeyRing) => KeyRing | null): Promise<Result<null>> {
   for (let attempt = 1; attempt <= MAX_TRIES; attempt++) {

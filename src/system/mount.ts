@@ -124,10 +124,8 @@ export function normalizeMountPath(path: string): string {
 }
 
 /**
- * Reason why no mount may be at `path` (normalised), or null. No mount may lie below another one: so every path has one
- * owner, and revoking by a mount's prefix never reaches another mount's tokens.
- *
- * @param taken paths of the other mounts.
+ * Reason why no mount may be at `path` (normalised) beside those at `taken`, or null. No mount may lie below another one:
+ * so every path has one owner, and revoking by a mount's prefix never reaches another mount's tokens.
  */
 export function mountPathProblem(path: string, taken: readonly string[]): string | null {
   const segments = path.slice(0, -1).split("/");
@@ -221,13 +219,8 @@ export function placesOfQuotas(mounts: readonly Mount[]): QuotaPlace[] {
 }
 
 /**
- * Moves the mount at `move.from` to `move.to`. Tokens that it issues there have another issuer id than those issued at
- * the old path.
- *
- * @param mounts all mounts of the installation.
- * @param issuer issuer id of the mount at the old path (`issuerOf`). A mount with another id, which took its place
- *   meanwhile, is not moved.
- * @returns the mount to store in place of the one at `move.from`, or why it can't move.
+ * The mount to store in place of the one at `move.from`, or why it can't move; see `MoveRequest.issuer`. The tokens that
+ * it issues at `move.to` have another issuer id.
  */
 export function moveMount(mounts: readonly Mount[], issuer: string, move: MountMove): Result<Mount> {
   const mount = mounts.find(({ path }) => path === move.from);

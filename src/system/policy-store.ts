@@ -1,12 +1,10 @@
 import { GenerationalCache } from "../base/generational-cache.ts";
 import { ok, type Result, refuse } from "../base/result.ts";
 import { type Acl, compileAcl } from "../policy/acl.ts";
-import { RESPONSE_WRAPPING_POLICY, RESPONSE_WRAPPING_POLICY_TEXT } from "../policy/builtin.ts";
-import { ROOT_POLICY } from "../policy/name.ts";
+import { RESPONSE_WRAPPING_POLICY, RESPONSE_WRAPPING_POLICY_TEXT, ROOT_POLICY } from "../policy/builtin.ts";
 import { builtinRules } from "../policy/parse.ts";
 import type { NamedPolicy, PathRule } from "../policy/rule.ts";
 import { type TemplateContext, usesClock, usesTemplates } from "../policy/template.ts";
-import { checkAndSetProblem } from "../policy/write.ts";
 import { SealedTable, type TableShape } from "../storage/sealed-table.ts";
 import { columnOf, storedJson } from "../storage/tables.ts";
 import { SystemStore } from "./part-versions.ts";
@@ -189,6 +187,22 @@ export class PolicyStore extends SystemStore {
   }
 }
 
+/**
+ * Message that refuses a write by its check-and-set version, or null. `cas` is the version that the writer has seen, -1
+ * for no policy yet. It must be given when `casRequired` is set in the stored policy or in this write.
+ * Messages are the reference's (sys/policies/acl).
+ */
+export function checkAndSetProblem(
+  stored: Pick<StoredPolicy, "version" | "casRequired"> | null,
+  write: Pick<PolicyWrite, "cas" | "casRequired">,
+): string | null {
+  if (write.cas === null) {
+    return stored?.casRequired || write.casRequired ? "check-and-set parameter required for this call" : null;
+  }
+  if (stored && write.cas === -1) return "check-and-set parameter set to -1 on existing entry";
+  return write.cas === (stored?.version ?? -1) ? null : "check-and-set parameter did not match the current version";
+}
+
 function storedPolicy(row: PolicyColumns): StoredPolicy {
   return { ...settingsOfRow(row), name: row.name, text: row.text, version: row.version, modifiedAt: row.modified_at };
 }
@@ -234,11 +248,8 @@ export class PolicySet {
   }
 
   /**
-   * Returns the rules of a set of policies for one caller. Unknown names grant nothing. The set is compiled once for
-   * all callers. A set with templates is compiled once for each revision of an entity.
-   *
-   * @param entity null for a caller without one.
-   * @param now ms.
+   * The rules of a set of policies for one caller (null: without an entity) at `now` (ms). Unknown names grant nothing. The
+   * set is compiled once for all callers; one with templates once for each revision of an entity.
    */
   aclFor(names: readonly string[], entity: PolicyEntity | null, now: number): Acl {
     const common = this.#common.get(names);

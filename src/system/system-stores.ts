@@ -92,9 +92,8 @@ export interface SystemSnapshot {
 }
 
 /**
- * Reads the parts of the installation that changed since the versions `known`; null when none did.
+ * Reads the parts of the installation that changed since the versions `known` of an isolate's copy; null when none did.
  *
- * @param known versions of the calling isolate's copy; null when it has no copy.
  * @param opened false when the seals of rows can't be checked. Then only the wrapped keys are returned: an isolate with
  *   the same settings can't open them either, and reports why.
  */

@@ -252,8 +252,7 @@ export class System extends StoredObject<SystemEnv> {
   /**
    * Removes the mount with this uuid and ends all tokens that it issued. Its path is free afterwards. Safe to repeat.
    *
-   * @param asked the caller and the request, which are stored with the watermark.
-   * @returns the number of the watermark; a refusal when the mount is not at `path`.
+   * @returns the number of the watermark, which has `asked`; a refusal when the mount is not at `path`.
    */
   async disableMount(path: string, uuid: string, asked: EndRequest, now: number): Promise<Result<number>> {
     return (await this.#open()).mounts.disable(path, uuid, asked, now);

@@ -40,11 +40,6 @@ export interface TeamCredential {
   readonly verifier: Uint8Array<ArrayBuffer>;
 }
 
-/** A new token with its text, which the client gets once. */
-export interface NewTeamToken extends TeamCredential {
-  readonly text: string;
-}
-
 /** Makes an id for a new team. With 47 random bits in the route, its object is practically always free. */
 export async function newTeamId(keys: Keys): Promise<string> {
   for (;;) {
@@ -77,8 +72,8 @@ export async function readTokenId(keys: Keys, text: string): Promise<string | nu
   return text.slice("at-".length, "at-".length + ROUTE);
 }
 
-/** Generates a token for the team at `route`, with 368 random bits. */
-export async function newTeamToken(keys: Keys, route: string): Promise<NewTeamToken> {
+/** Generates a token for the team at `route`, with 368 random bits. The client gets its text once. */
+export async function newTeamToken(keys: Keys, route: string): Promise<TeamCredential & { readonly text: string }> {
   const body = `${randomBase62(TOKEN_HEAD)}${TOKEN_MARK}${route}${randomBase62(TOKEN_RANDOM)}`;
   const hash = await hashOf(termInUse(keys, currentTime()).tokens, body);
   return { text: body + base62Digest(hash.subarray(0, TAG_BYTES), TOKEN_TAG), route, verifier: hash.slice(TAG_BYTES) };

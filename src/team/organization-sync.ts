@@ -66,9 +66,7 @@ export function resendPause(failures: number): number {
 export type SyncResult = "sent" | "ended" | "no_organization";
 
 /**
- * Sends all changes of a team to its organization, and applies the answers to the team.
- *
- * @param wipe deletes all rows of the team.
+ * Sends all changes of a team to its organization, and applies the answers to the team; `wipe` deletes all its rows.
  * @throws when the organization does not answer.
  */
 export async function notifyOrganization(

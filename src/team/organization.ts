@@ -5,7 +5,7 @@ import { err, NOT_FOUND, ok, type Result } from "../base/result.ts";
 import type { AgedTerm } from "../crypto/key-ring.ts";
 import { holdersOf, type PolicyHolders } from "../policy/holders.ts";
 import { type Page, type PageRequest, rowAfter } from "../storage/pages.ts";
-import { type CheckedRows, joinedChecks } from "../storage/row-seals.ts";
+import { joinedChecks } from "../storage/row-seals.ts";
 import { storedJson } from "../storage/tables.ts";
 import { GroveObject } from "../system/grove-object.ts";
 import { loadInstallation } from "../system/installation.ts";
@@ -210,11 +210,7 @@ export class Organization extends GroveObject<TeamEnv> {
    * @param after row of the last compared team; 0 for the first page.
    * @returns `next` is the row after which the next page begins, null at the end; `failures` did not answer.
    */
-  async reconcile(
-    after: number,
-    limit: number,
-    aged: readonly AgedTerm[] = [],
-  ): Promise<CheckedRows & { readonly next: number | null; readonly failures: number }> {
+  async reconcile(after: number, limit: number, aged: readonly AgedTerm[] = []) {
     const organizationId = this.#record?.organizationId;
     if (organizationId === undefined) return { next: null, sealed: 0, tampered: 0, terms: [], failures: 0 };
     const teams = this.#store.teamsAfter(after, limit);
@@ -236,11 +232,7 @@ export class Organization extends GroveObject<TeamEnv> {
   }
 
   /** Compares a team with its copy, and repairs the copy. null when the team does not answer. */
-  async #compare(
-    { teamId, revision: known }: KnownTeam,
-    organizationId: string,
-    aged: readonly AgedTerm[],
-  ): Promise<CheckedRows | null> {
+  async #compare({ teamId, revision: known }: KnownTeam, organizationId: string, aged: readonly AgedTerm[]) {
     try {
       const team = teamAt(this.env, teamRoute(teamId));
       const { revision, ...checked } = await team.compare(organizationId, aged);

@@ -8,22 +8,14 @@ import { organizationDirectory, organizationNamed } from "./find.ts";
 const ORGANIZATIONS = 100;
 const TEAMS = 500;
 
-/** The result of a run of `reconcileTeams`. */
-interface TeamsReconciled extends CheckedRows {
-  readonly organizations: number;
-  /** Number of listed organizations that did not exist. They were removed from the list. */
-  readonly vanished: number;
-  /** Number of teams that did not answer. */
-  readonly failures: number;
-}
-
 /**
  * Compares all lists with their objects: the directory with the organizations, and each organization with its teams. Checks
  * the seals of organizations and teams. A part of tidy. Safe to run at any time and to interrupt.
  *
- * @param aged key terms that are dropped if nothing needs them.
+ * @returns numbers: `vanished` organizations did not exist and were removed from the list, `failures` are teams that did
+ *   not answer.
  */
-export async function reconcileTeams(env: TeamEnv, aged: readonly AgedTerm[] = []): Promise<TeamsReconciled> {
+export async function reconcileTeams(env: TeamEnv, aged: readonly AgedTerm[] = []) {
   const directory = organizationDirectory(env);
   let organizations = 0;
   let vanished = 0;

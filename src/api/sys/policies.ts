@@ -19,14 +19,15 @@ import { NOT_FOUND, ok, type Result, refuse } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
 import {
   isHiddenPolicy,
+  normalizePolicyName,
   policyDeleteRefusal,
+  policyNameProblem,
   policyWriteRefusal,
   RESPONSE_WRAPPING_POLICY,
   RESPONSE_WRAPPING_POLICY_TEXT,
+  ROOT_POLICY,
 } from "../../policy/builtin.ts";
-import { normalizePolicyName, policyNameProblem, ROOT_POLICY } from "../../policy/name.ts";
-import { parsePolicy, policyErrorText } from "../../policy/parse.ts";
-import { policyExpiry } from "../../policy/write.ts";
+import { parsePolicy, policyErrorText, policyExpiry } from "../../policy/parse.ts";
 import type { PolicyText, StoredPolicy } from "../../system/policy-store.ts";
 import { systemOf } from "../../system/system.ts";
 import { deprecated, Field, fieldSchema, flag, integer, sent, text, type Values } from "../../wire/fields.ts";

@@ -4,7 +4,7 @@ import { dataAnswer } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { DENIED, err } from "../../base/result.ts";
 import { aclOfToken } from "../../identity/standing.ts";
-import { resultantAcl } from "../../policy/ui.ts";
+import { resultantAcl } from "../../policy/acl.ts";
 import { dataReply } from "../../wire/reply.ts";
 import { fixedMounts, MOUNT_VIEW, type MountAtPath, optionsOf, shownMounts } from "./mounts/view.ts";
 

@@ -79,11 +79,8 @@ export const ALREADY_ROTATED = invalidDocument(
 
 /**
  * Decides a rotation. The new token gets the description of the old one. Without an end, it gets the lifetime of the old one,
- * within the maximum. The old token ends with the overlap, and never later than before. The error is a phrase about the end
- * of the new token, which is `token` in the result; `retired` is the old token.
- *
- * @param overlapMs how long the old token stays valid.
- * @param now ms.
+ * within the maximum. The old token ends with the overlap (ms), and never later than before. The error is a phrase about the
+ * end of the new token, which is `token` in the result; `retired` is the old token.
  */
 export function planRotation(
   rules: LifetimeRules,

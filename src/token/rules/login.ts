@@ -1,6 +1,5 @@
 import { ok, type Result, refuse } from "../../base/result.ts";
-import { policyAssignRefusal } from "../../policy/builtin.ts";
-import { normalizePolicyNames } from "../../policy/name.ts";
+import { normalizePolicyNames, policyAssignRefusal } from "../../policy/builtin.ts";
 import { issuerOf, type Mount, type MountTokenType, mountTtl, narrowTtl } from "../../system/mount.ts";
 import { madeAbove, PLAIN_RECORD, type TokenPlan, type TokenType } from "../record.ts";
 import { grantTtl } from "./ttl.ts";

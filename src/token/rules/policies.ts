@@ -1,6 +1,10 @@
 import { err, ok, type Result } from "../../base/result.ts";
-import { policyAssignRefusal } from "../../policy/builtin.ts";
-import { normalizePolicyName, normalizePolicyNames, policyNameProblem } from "../../policy/name.ts";
+import {
+  normalizePolicyName,
+  normalizePolicyNames,
+  policyAssignRefusal,
+  policyNameProblem,
+} from "../../policy/builtin.ts";
 import type { TokenRole } from "../role.ts";
 import { globMatches } from "./glob.ts";
 

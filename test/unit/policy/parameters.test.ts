@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { compileAcl } from "../../../src/policy/acl.ts";
-import { resultantAcl } from "../../../src/policy/ui.ts";
+import { compileAcl, resultantAcl } from "../../../src/policy/acl.ts";
 import { aclOf, allows, check, NOW, rulesOf } from "./helpers.ts";
 
 const WRITES = ["create", "update", "patch"] as const;

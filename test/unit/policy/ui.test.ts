@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { compileAcl } from "../../../src/policy/acl.ts";
-import { resultantAcl } from "../../../src/policy/ui.ts";
+import { compileAcl, resultantAcl } from "../../../src/policy/acl.ts";
 import { aclOf, NOW } from "./helpers.ts";
 
 test("root is reported as root", () => {

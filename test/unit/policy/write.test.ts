@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { parseAbsoluteTime } from "../../../src/base/clock.ts";
-import { decodePolicyText } from "../../../src/policy/parse.ts";
-import { checkAndSetProblem, policyExpiry } from "../../../src/policy/write.ts";
+import { decodePolicyText, policyExpiry } from "../../../src/policy/parse.ts";
+import { checkAndSetProblem } from "../../../src/system/policy-store.ts";
 import { NOW } from "./helpers.ts";
 
 describe("check and set", () => {

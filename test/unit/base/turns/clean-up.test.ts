@@ -1,6 +1,11 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { askApart, cleanUpTrees } from "../../../../src/base/turns/clean-up.ts";
-import { OWN_THREADS, SHARED_THREAD, useSweepThreads } from "../../../../src/base/turns/turns.ts";
+import {
+  askApart,
+  cleanUpTrees,
+  OWN_THREADS,
+  SHARED_THREAD,
+  useSweepThreads,
+} from "../../../../src/base/turns/turns.ts";
 
 const TREES = Array.from({ length: 20 }, (_, at) => at);
 
