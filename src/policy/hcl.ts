@@ -1,21 +1,26 @@
-import { err, ok, type Result } from "../base/result.ts";
-import { MAX_POLICY_DEPTH, type Problem, type SyntaxEntry, type SyntaxObject, type SyntaxValue } from "./syntax.ts";
+import type { Result } from "../base/result.ts";
+import {
+  catchMistake,
+  MAX_POLICY_DEPTH,
+  mistake,
+  type Problem,
+  type SyntaxEntry,
+  type SyntaxObject,
+  type SyntaxValue,
+} from "./syntax.ts";
 
 /**
  * Reads HCL version 1 as policies use it: `key = value`, blocks `key "label" { ... }`, lists, objects, heredocs,
  * comments. Commas between the items of an object are optional. There is no interpolation: `${` is text.
  */
 export function parseHcl(text: string): Result<SyntaxObject, Problem> {
-  const parser = new HclParser(text);
-  const entries = parser.parseEntries("end", 0);
-  return entries ? ok({ kind: "object", entries, at: 0 }) : err(parser.problem);
+  return catchMistake(() => ({ kind: "object", entries: new HclParser(text).parseEntries("end", 0), at: 0 }));
 }
 
-/** Recursive descent; every method returns null after an error, which is then in `problem`. */
+/** Recursive descent. */
 class HclParser {
   readonly #lexer: HclLexer;
   #token: Token;
-  problem: Problem = { message: "unreadable text", at: 0 };
 
   constructor(text: string) {
     this.#lexer = new HclLexer(text);
@@ -23,107 +28,82 @@ class HclParser {
   }
 
   /** Entries up to and including the token `end`. */
-  parseEntries(end: "}" | "end", depth: number): SyntaxEntry[] | null {
+  parseEntries(end: "}" | "end", depth: number): SyntaxEntry[] {
     const entries: SyntaxEntry[] = [];
     while (!this.#skip(end)) {
-      const entry = this.#entry(depth);
-      if (!entry) return null;
-      entries.push(entry);
+      entries.push(this.#entry(depth));
       this.#skip(",");
     }
     return entries;
   }
 
-  #entry(depth: number): SyntaxEntry | null {
-    const keys: { key: string; at: number }[] = [];
+  #entry(depth: number): SyntaxEntry {
+    const first = this.#key() ?? mistake("expected a key", this.#token.at);
+    const labels: Omit<SyntaxEntry, "value">[] = [];
     while (true) {
-      const token = this.#token;
-      if (token.kind === "identifier" || token.kind === "string") {
-        keys.push({ key: token.text, at: token.at });
-        this.#advance();
-      } else if (token.kind === "=" && keys.length === 1) {
-        this.#advance();
-        return this.#nest(keys, this.#value(depth + 1));
-      } else if (token.kind === "{" && keys.length > 0) {
+      const { kind, at } = this.#token;
+      if (labels.length === 0 && this.#skip("=")) return { ...first, value: this.#value(depth + 1) };
+      if (kind === "{") {
         // Labels become nested objects, so that their number counts as depth.
-        return this.#nest(keys, this.#value(depth + keys.length));
-      } else {
-        return this.#fail(keys.length === 0 ? "expected a key" : "expected '=' or '{'", token.at);
+        let value = this.#value(depth + 1 + labels.length);
+        for (const label of labels.reverse()) value = { kind: "object", entries: [{ ...label, value }], at: label.at };
+        return { ...first, value };
       }
+      labels.push(this.#key() ?? mistake("expected '=' or '{'", at));
     }
   }
 
-  #nest(keys: readonly { key: string; at: number }[], value: SyntaxValue | null): SyntaxEntry | null {
-    if (!value) return null;
-    let inner = value;
-    for (const { key, at } of keys.slice(1).reverse()) {
-      inner = { kind: "object", entries: [{ key, at, value: inner }], at };
-    }
-    const [first] = keys;
-    return first ? { key: first.key, at: first.at, value: inner } : null;
-  }
-
-  #value(depth: number): SyntaxValue | null {
+  /** Advances past a key or label. Returns null for any other token. */
+  #key(): Omit<SyntaxEntry, "value"> | null {
     const token = this.#token;
-    if (depth > MAX_POLICY_DEPTH) return this.#fail("nested too deeply", token.at);
-    this.#advance();
+    if (token.kind !== "identifier" && token.kind !== "string") return null;
+    this.#token = this.#lexer.next();
+    return { key: token.text, at: token.at };
+  }
+
+  #value(depth: number): SyntaxValue {
+    const token = this.#token;
+    if (depth > MAX_POLICY_DEPTH) mistake("nested too deeply", token.at);
+    this.#token = this.#lexer.next();
     const { at } = token;
     switch (token.kind) {
       case "string":
         return { kind: "string", value: token.text, at };
       case "number":
         return { kind: "number", value: token.value, at };
-      case "{": {
-        const entries = this.parseEntries("}", depth);
-        return entries && { kind: "object", entries, at };
-      }
-      case "[": {
-        const items = this.#items(depth);
-        return items && { kind: "list", items, at };
-      }
+      case "{":
+        return { kind: "object", entries: this.parseEntries("}", depth), at };
+      case "[":
+        return { kind: "list", items: this.#items(depth), at };
       case "identifier":
         if (token.text === "true" || token.text === "false") return { kind: "bool", value: token.text === "true", at };
-        return this.#fail("expected a value; text must be quoted", at);
+        return mistake("expected a value; text must be quoted", at);
       default:
-        return this.#fail("expected a value", at);
+        return mistake("expected a value", at);
     }
   }
 
   /** Items up to and including `]`; a trailing comma is allowed. */
-  #items(depth: number): SyntaxValue[] | null {
+  #items(depth: number): SyntaxValue[] {
     const items: SyntaxValue[] = [];
     while (!this.#skip("]")) {
-      const item = this.#value(depth + 1);
-      if (!item) return null;
-      items.push(item);
+      items.push(this.#value(depth + 1));
       const { kind, at } = this.#token;
-      if (!this.#skip(",") && kind !== "]") return this.#fail("expected ',' or ']'", at);
+      if (!this.#skip(",") && kind !== "]") mistake("expected ',' or ']'", at);
     }
     return items;
   }
 
   #skip(kind: Token["kind"]): boolean {
     if (this.#token.kind !== kind) return false;
-    this.#advance();
+    this.#token = this.#lexer.next();
     return true;
-  }
-
-  #advance(): void {
-    if (this.#token.kind !== "problem") this.#token = this.#lexer.next();
-  }
-
-  /** Records the problem: that of the text, if the lexer found one. The first `#fail` ends the parsing. */
-  #fail(message: string, at: number): null {
-    this.problem = this.#token.kind === "problem" ? this.#token : { message, at };
-    return null;
   }
 }
 
-/** A token of HCL text. After a `problem`, which is a mistake in the text, there is no further token. */
 type Token =
   | { readonly kind: "identifier" | "string"; readonly text: string; readonly at: number }
   | { readonly kind: "number"; readonly value: number; readonly at: number }
-  | { readonly kind: "problem"; readonly message: string; readonly at: number }
   | { readonly kind: "{" | "}" | "[" | "]" | "=" | "," | "end"; readonly at: number };
 
 const SPACE = /[ \t\r\n]+/y;
@@ -159,8 +139,7 @@ class HclLexer {
   }
 
   next(): Token {
-    const open = this.#skipBlanks();
-    if (open !== null) return problem("comment is not closed", open);
+    this.#skipBlanks();
     const at = this.#at;
     const character = this.#text[at];
     if (character === undefined) return { kind: "end", at };
@@ -182,16 +161,16 @@ class HclLexer {
     if (identifier) return { kind: "identifier", text: identifier[0], at };
     const number = this.#take(NUMBER);
     if (number) return this.#number(number[0], at);
-    return problem("unexpected character", at);
+    return mistake("unexpected character", at);
   }
 
-  /** Skips white space and comments. Returns the offset of a comment that is not closed, or null. */
-  #skipBlanks(): number | null {
+  /** Skips white space and comments. */
+  #skipBlanks(): void {
     while (true) {
       if (this.#take(SPACE) || this.#take(LINE_COMMENT)) continue;
-      if (!this.#text.startsWith("/*", this.#at)) return null;
+      if (!this.#text.startsWith("/*", this.#at)) return;
       const end = this.#text.indexOf("*/", this.#at + 2);
-      if (end < 0) return this.#at;
+      if (end < 0) mistake("comment is not closed", this.#at);
       this.#at = end + 2;
     }
   }
@@ -200,7 +179,7 @@ class HclLexer {
     const negative = text.startsWith("-");
     const size = Number(negative ? text.slice(1) : text);
     const following = this.#text[this.#at] ?? "";
-    if (!Number.isFinite(size) || /[\w.]/.test(following)) return problem("invalid number", at);
+    if (!Number.isFinite(size) || /[\w.]/.test(following)) mistake("invalid number", at);
     return { kind: "number", value: negative ? -size : size, at };
   }
 
@@ -216,20 +195,16 @@ class HclLexer {
         this.#at++;
         return { kind: "string", text: parts.join(""), at: start };
       }
-      if (character !== "\\") return problem("string is not closed", start);
+      if (character !== "\\") mistake("string is not closed", start);
       const escaped = this.#take(ESCAPE);
-      const value = escaped && escapedCharacter(escaped);
-      if (value === null) return problem("invalid escape in a string", at);
-      parts.push(value);
+      parts.push((escaped && escapedCharacter(escaped)) ?? mistake("invalid escape in a string", at));
     }
   }
 
   /** `<<END` to a line that has only `END`. With `<<-END` the indentation of that line is removed from every line. */
   #heredoc(): Token {
     const at = this.#at;
-    const opening = this.#take(HEREDOC_START);
-    if (!opening) return problem("invalid heredoc", at);
-    const [, dash, anchor] = opening;
+    const [, dash, anchor] = this.#take(HEREDOC_START) ?? mistake("invalid heredoc", at);
     const lines: string[] = [];
     while (this.#at < this.#text.length) {
       const newline = this.#text.indexOf("\n", this.#at);
@@ -242,7 +217,7 @@ class HclLexer {
       }
       lines.push(line);
     }
-    return problem("heredoc is not closed", at);
+    return mistake("heredoc is not closed", at);
   }
 
   #take(pattern: RegExp): RegExpExecArray | null {
@@ -251,10 +226,6 @@ class HclLexer {
     if (match) this.#at = pattern.lastIndex;
     return match;
   }
-}
-
-function problem(message: string, at: number): Token {
-  return { kind: "problem", message, at };
 }
 
 function escapedCharacter(match: RegExpExecArray): string | null {

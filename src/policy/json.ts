@@ -1,5 +1,13 @@
 import { err, ok, type Result } from "../base/result.ts";
-import { MAX_POLICY_DEPTH, type Problem, type SyntaxEntry, type SyntaxObject, type SyntaxValue } from "./syntax.ts";
+import {
+  catchMistake,
+  MAX_POLICY_DEPTH,
+  mistake,
+  type Problem,
+  type SyntaxEntry,
+  type SyntaxObject,
+  type SyntaxValue,
+} from "./syntax.ts";
 
 const SPACE = /[ \t\r\n]*/y;
 /** A string without its closing quote: escapes, and characters from U+0020 on except quote and backslash. */
@@ -24,18 +32,15 @@ export function readJson(
   maxDepth: number,
   isNumber: (value: number) => boolean = () => true,
 ): Result<SyntaxValue, Problem> {
-  const parser = new JsonParser(text, maxDepth, isNumber);
-  const value = parser.document();
-  return value ? ok(value) : err(parser.problem);
+  return catchMistake(() => new JsonParser(text, maxDepth, isNumber).document());
 }
 
-/** Recursive descent; every method returns null after an error, which is then in `problem`. */
+/** Recursive descent. */
 class JsonParser {
   readonly #text: string;
   readonly #maxDepth: number;
   readonly #isNumber: (value: number) => boolean;
   #at = 0;
-  problem: Problem = { message: "unreadable text", at: 0 };
 
   constructor(text: string, maxDepth: number, isNumber: (value: number) => boolean) {
     this.#text = text;
@@ -43,54 +48,43 @@ class JsonParser {
     this.#isNumber = isNumber;
   }
 
-  document(): SyntaxValue | null {
+  document(): SyntaxValue {
     this.#take(SPACE);
     const value = this.#value(0);
-    if (!value) return null;
     this.#take(SPACE);
-    return this.#at < this.#text.length ? this.#fail("unexpected text after the object", this.#at) : value;
+    return this.#at < this.#text.length ? mistake("unexpected text after the object", this.#at) : value;
   }
 
-  #value(depth: number): SyntaxValue | null {
+  #value(depth: number): SyntaxValue {
     const at = this.#at;
-    if (depth > this.#maxDepth) return this.#fail("nested too deeply", at);
+    if (depth > this.#maxDepth) mistake("nested too deeply", at);
     switch (this.#text[at]) {
-      case "{": {
-        const entries = this.#sequence("}", () => this.#entry(depth));
-        return entries && { kind: "object", entries, at };
-      }
-      case "[": {
-        const items = this.#sequence("]", () => this.#value(depth + 1));
-        return items && { kind: "list", items, at };
-      }
-      case '"': {
-        const value = this.#string();
-        return value === null ? null : { kind: "string", value, at };
-      }
+      case "{":
+        return { kind: "object", entries: this.#sequence("}", () => this.#entry(depth)), at };
+      case "[":
+        return { kind: "list", items: this.#sequence("]", () => this.#value(depth + 1)), at };
+      case '"':
+        return { kind: "string", value: this.#string(), at };
     }
     const word = this.#take(WORD);
     if (word === "null") return { kind: "null", at };
     if (word !== null) return { kind: "bool", value: word === "true", at };
-    const number = this.#take(NUMBER);
-    if (number === null) return this.#fail("expected a value", at);
-    const value = Number(number);
-    return this.#isNumber(value) ? { kind: "number", value, at } : this.#fail("invalid number", at);
+    const value = Number(this.#take(NUMBER) ?? mistake("expected a value", at));
+    return this.#isNumber(value) ? { kind: "number", value, at } : mistake("invalid number", at);
   }
 
-  #entry(depth: number): SyntaxEntry | null {
+  #entry(depth: number): SyntaxEntry {
     const at = this.#at;
     const key = this.#string();
-    if (key === null) return null;
     this.#take(SPACE);
-    if (this.#text[this.#at] !== ":") return this.#fail("expected ':'", this.#at);
+    if (this.#text[this.#at] !== ":") mistake("expected ':'", this.#at);
     this.#at++;
     this.#take(SPACE);
-    const value = this.#value(depth + 1);
-    return value && { key, value, at };
+    return { key, value: this.#value(depth + 1), at };
   }
 
   /** The comma-separated items after an opening bracket, up to and including `close`. */
-  #sequence<T>(close: "}" | "]", item: () => T | null): T[] | null {
+  #sequence<T>(close: "}" | "]", item: () => T): T[] {
     const items: T[] = [];
     this.#at++;
     this.#take(SPACE);
@@ -99,22 +93,19 @@ class JsonParser {
       return items;
     }
     while (true) {
-      const one = item();
-      if (one === null) return null;
-      items.push(one);
+      items.push(item());
       this.#take(SPACE);
       const following = this.#text[this.#at];
-      if (following !== "," && following !== close) return this.#fail(`expected ',' or '${close}'`, this.#at);
+      if (following !== "," && following !== close) mistake(`expected ',' or '${close}'`, this.#at);
       this.#at++;
       if (following === close) return items;
       this.#take(SPACE);
     }
   }
 
-  #string(): string | null {
-    const start = this.#take(STRING);
-    if (start === null) return this.#fail("expected a string", this.#at);
-    if (this.#text[this.#at] !== '"') return this.#fail("invalid string", this.#at);
+  #string(): string {
+    const start = this.#take(STRING) ?? mistake("expected a string", this.#at);
+    if (this.#text[this.#at] !== '"') mistake("invalid string", this.#at);
     this.#at++;
     return String(JSON.parse(`${start}"`));
   }
@@ -125,10 +116,5 @@ class JsonParser {
     if (!match) return null;
     this.#at = pattern.lastIndex;
     return match[0];
-  }
-
-  #fail(message: string, at: number): null {
-    this.problem = { message, at };
-    return null;
   }
 }

@@ -1,3 +1,5 @@
+import { err, ok, type Result } from "../base/result.ts";
+
 /** Longest policy text, in characters. */
 export const MAX_POLICY_LENGTH = 256 * 1024;
 
@@ -39,6 +41,31 @@ export function objectsOf(value: SyntaxValue): SyntaxObject[] | null {
 export interface Problem {
   readonly message: string;
   readonly at: number;
+}
+
+/** Ends the reading of a text in a syntax. Only `catchMistake` catches it. */
+class Mistake extends Error {
+  readonly at: number;
+
+  constructor(message: string, at: number) {
+    super(message);
+    this.at = at;
+  }
+}
+
+/** Ends the `read` of `catchMistake` with a mistake at the offset `at`. */
+export function mistake(message: string, at: number): never {
+  throw new Mistake(message, at);
+}
+
+/** The result of `read`, or the mistake that ended it. */
+export function catchMistake<T>(read: () => T): Result<T, Problem> {
+  try {
+    return ok(read());
+  } catch (error) {
+    if (error instanceof Mistake) return err({ message: error.message, at: error.at });
+    throw error;
+  }
 }
 
 /** Why a policy can't be read. Line and column count characters from 1. */
