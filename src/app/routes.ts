@@ -16,7 +16,10 @@ import { REMOUNT_ROUTES } from "../api/sys/mounts/remount.ts";
 import { POLICY_ROUTES } from "../api/sys/policies.ts";
 import { QUOTA_ROUTES } from "../api/sys/quotas.ts";
 import { HEALTH_ROUTES, STATE_ROUTES } from "../api/sys/status.ts";
-import { INVENTORY_ROUTES } from "../api/sys/tokens/routes.ts";
+import { ENDED_TOKEN_ROUTES } from "../api/sys/tokens/ended.ts";
+import { INVENTORY_ROUTES } from "../api/sys/tokens/inventory.ts";
+import { TOKEN_REVOCATION_ROUTES } from "../api/sys/tokens/revoke.ts";
+import { TOKEN_SUMMARY_ROUTES } from "../api/sys/tokens/summary.ts";
 import { UI_ROUTES } from "../api/sys/ui.ts";
 import { WRAPPING_ROUTES } from "../api/sys/wrapping.ts";
 import { DISCOVERY_ROUTES, TEAM_ROUTES } from "../api/team/routes.ts";
@@ -43,6 +46,10 @@ const FIXED = new RouteTable([
   ...STORED_BACKUP_ROUTES,
   ...LEASE_ROUTES,
   ...LEASE_REVOCATION_ROUTES,
+  ...TOKEN_SUMMARY_ROUTES,
+  ...TOKEN_REVOCATION_ROUTES,
+  ...ENDED_TOKEN_ROUTES,
+  // After the others of sys/tokens, whose paths could be accessors.
   ...INVENTORY_ROUTES,
   ...CAPABILITY_ROUTES,
   ...UI_ROUTES,

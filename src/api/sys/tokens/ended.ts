@@ -29,14 +29,8 @@ import { view } from "../../../wire/view.ts";
 import { AFTER, readLimit, TOKEN_PAGE } from "./filter-fields.ts";
 import { TOKEN_SHAPE, tokenRenderer } from "./token-view.ts";
 
-/** A token that has ended. */
-interface Ended extends Pick<EndedToken, "end" | "token"> {
-  /** Number of other tokens that ended with it; absent where it was not counted. */
-  readonly others?: number;
-}
-
-/** The end of a token. */
-export const END_VIEW = view<Ended>({
+/** The end of a token. `others` is the number of tokens that ended with it; absent where it was not counted. */
+export const END_VIEW = view<Pick<EndedToken, "end" | "token"> & { readonly others?: number }>({
   at: ["string", ({ end }) => formatRfc3339(end.at)],
   how: [
     "string",

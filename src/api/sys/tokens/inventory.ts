@@ -10,11 +10,9 @@ import { dataAnswer } from "../../../auth/route-description.ts";
 import { accessorTarget, lookUpOf, type NamedToken, onToken, outcomeOf } from "../../../auth/target.ts";
 import { currentTime, formatRfc3339 } from "../../../base/clock.ts";
 import { NOT_FOUND, ok, type Result, refuse } from "../../../base/result.ts";
-import type { Env } from "../../../env.ts";
 import { leaseIdOf } from "../../../lease/record.ts";
 import { judged, type ListedToken } from "../../../listing/inventory/entry.ts";
-import type { TokenFilter } from "../../../listing/inventory/filter.ts";
-import { cursorText, type Order, type Position, readCursor } from "../../../listing/inventory/order.ts";
+import { cursorText, type Order, readCursor } from "../../../listing/inventory/order.ts";
 import { findInInventory, pageOfInventory } from "../../../listing/inventory/queries.ts";
 import { FRESHNESS_MS, publishRecent } from "../../../listing/updates/publish.ts";
 import { isEnded } from "../../../system/watermarks.ts";
@@ -45,8 +43,44 @@ const LISTING = strictSchema({
 
 const PAGE_SHAPE = { tokens: [TOKEN_SHAPE], next: "string", scanned: "integer", fresh_as_of: "string" } as const;
 
-/** The list of all tokens, in both forms: read and list. */
-export const TOKEN_LIST_ROUTES: readonly Route[] = [
+async function listTokens(context: CallContext<Values<typeof LISTING>>, withKeys: boolean): Answered {
+  const { env, installation, fields } = context;
+  const filter = await readFilter(context);
+  if (!filter.ok) return filter;
+  const order = ORDERS[fields.sort === "" ? "created" : fields.sort];
+  if (!order) return refuse("sort is one of created, -created, end and -end");
+  const after = fields.after === "" ? null : readCursor(order, fields.after);
+  if (after === null && fields.after !== "") return refuse("after is not the cursor of a page in this order");
+  const limit = readLimit(fields.limit);
+  if (!limit.ok) return limit;
+  const now = currentTime();
+  await publishRecent(env, now);
+  let page = await pageOfInventory(env, filter.value, order, after, limit.value, now);
+  let { scanned } = page;
+  for (let round = 1; page.tokens.length === 0 && page.next !== null && round < MAX_ROUNDS; round++) {
+    page = await pageOfInventory(env, filter.value, order, page.next, limit.value, now);
+    scanned += page.scanned;
+  }
+  // The inventory has tokens that a watermark ended until they are cleaned up.
+  const found = page.tokens.filter((token) => !isEnded(installation.watermarks, "open", judged(token)));
+  const tokens = found.map(tokenRenderer(installation));
+  return dataReply({
+    ...(withKeys && {
+      keys: found.map(({ accessor }) => accessor),
+      key_info: Object.fromEntries(found.map(({ accessor }, at) => [accessor, tokens[at]])),
+    }),
+    tokens,
+    next: page.next === null ? "" : cursorText(order, page.next),
+    scanned,
+    fresh_as_of: formatRfc3339(now - FRESHNESS_MS),
+  });
+}
+
+const COUNT_SHAPE = { count: "integer", more: "boolean" } as const;
+const NODE_SHAPE = { token: TOKEN_SHAPE, descendants: COUNT_SHAPE } as const;
+
+/** The list of all tokens, as a read and as a list, and one token: found by its text, and shown with its relatives. */
+export const INVENTORY_ROUTES: readonly Route[] = withParameters({ accessor: "Accessor of the token." }, [
   simpleRoute("read", "sys/tokens", {
     summary: "Lists tokens by a filter, page by page, with the properties of each.",
     operationId: "inventory-read-tokens",
@@ -61,60 +95,6 @@ export const TOKEN_LIST_ROUTES: readonly Route[] = [
     input: LISTING,
     handle: (context) => listTokens(context, true),
   }),
-];
-
-async function listTokens(context: CallContext<Values<typeof LISTING>>, withKeys: boolean): Answered {
-  const { env, installation, fields } = context;
-  const filter = await readFilter(context);
-  if (!filter.ok) return filter;
-  const order = ORDERS[fields.sort === "" ? "created" : fields.sort];
-  if (!order) return refuse("sort is one of created, -created, end and -end");
-  const after = fields.after === "" ? null : readCursor(order, fields.after);
-  if (after === null && fields.after !== "") return refuse("after is not the cursor of a page in this order");
-  const limit = readLimit(fields.limit);
-  if (!limit.ok) return limit;
-  const now = currentTime();
-  await publishRecent(env, now);
-  const page = await firstPage(env, filter.value, order, after, limit.value, now);
-  // The inventory has tokens that a watermark ended until they are cleaned up.
-  const found = page.tokens.filter((token) => !isEnded(installation.watermarks, "open", judged(token)));
-  const tokens = found.map(tokenRenderer(installation));
-  return dataReply({
-    ...(withKeys && {
-      keys: found.map(({ accessor }) => accessor),
-      key_info: Object.fromEntries(found.map(({ accessor }, at) => [accessor, tokens[at]])),
-    }),
-    tokens,
-    next: page.next === null ? "" : cursorText(order, page.next),
-    scanned: page.scanned,
-    fresh_as_of: formatRfc3339(now - FRESHNESS_MS),
-  });
-}
-
-/** Returns the first page after `after` that has a token, or the last page that one request may read. */
-async function firstPage(
-  env: Env,
-  filter: TokenFilter,
-  order: Order,
-  after: Position | null,
-  limit: number,
-  now: number,
-) {
-  let scanned = 0;
-  let from = after;
-  for (let round = 1; ; round++) {
-    const page = await pageOfInventory(env, filter, order, from, limit, now);
-    scanned += page.scanned;
-    if (page.tokens.length > 0 || page.next === null || round === MAX_ROUNDS) return { ...page, scanned };
-    from = page.next;
-  }
-}
-
-const COUNT_SHAPE = { count: "integer", more: "boolean" } as const;
-const NODE_SHAPE = { token: TOKEN_SHAPE, descendants: COUNT_SHAPE } as const;
-
-/** One token: found by its text, and shown with its relatives. */
-export const TOKEN_LINEAGE_ROUTES: readonly Route[] = withParameters({ accessor: "Accessor of the token." }, [
   tokenRoute("update", "sys/tokens/find", {
     summary: "Shows the token with this text or accessor.",
     operationId: "inventory-find-token",
@@ -194,9 +174,7 @@ async function readLineage({ env, installation, params, fields }: CallContext<Pa
   if (!address) return NOT_FOUND;
   const { treeId, row, tail } = address;
   const found = await treeOf(env, treeId)?.lineage(row, tail, limit.value, Number(fields.after));
-  if (!found) {
-    return (await endedTokenReply(env, address, installation)) ?? NOT_FOUND;
-  }
+  if (!found) return (await endedTokenReply(env, address, installation)) ?? NOT_FOUND;
   const tokens = [found.token, ...found.ancestors, ...found.children.map(({ token }) => token)];
   const unused = tokens.flatMap(({ accessor, lastUsed }) => (lastUsed === null ? [accessor] : []));
   const listed = await findInInventory(env, unused);

@@ -88,8 +88,49 @@ const JOB_VIEW = view<ListedJob>({
 
 const JOB_SHAPE = { ...JOB_VIEW.shape, "preview?": TALLY_VIEW.shape };
 
-/** Counts and revocations that continue after their request. */
-export const TOKEN_JOB_ROUTES: readonly Route[] = withParameters({ id: "Id of the job." }, [
+function jobReply(job: RevocationJob | null, installation: Installation): Result<Reply> {
+  if (!job) return NOT_FOUND;
+  const { tally, selection } = job;
+  return dataReply({
+    ...JOB_VIEW.show(job),
+    filter: JSON.parse(selection.sent),
+    ...(tally && { preview: TALLY_VIEW.show({ tally, installation }) }),
+  });
+}
+
+/** Maximum length of a filter, in characters. Jobs store it, and a list of jobs has a hundred of them. */
+const MAX_FILTER = 16_384;
+/** Number of tokens that a dry run shows. */
+const SAMPLE = 20;
+/** Maximum number of steps of a count within one request. A step asks all shards twice, or a few trees. */
+const MAX_STEPS = 24;
+
+const BODY = strictSchema({
+  ...FILTER,
+  accessors: list().describe(`Accessors of the tokens, at most ${MAX_NAMED_TOKENS}, instead of a filter.`),
+  dry_run: flag(true).describe("True: counts what would be revoked, and changes nothing."),
+  expected_count: sent(count()).describe("The count of a dry run: when more tokens match, nothing is revoked."),
+  expected_total: sent(count()).describe("The total of a dry run: when more tokens would end, nothing is revoked."),
+  include_root: flag(false).describe("Whether root tokens are revoked as well."),
+  include_self: flag(false).describe("Whether the token of the request and its ancestors are revoked as well."),
+});
+
+/** Revocation of many tokens, which are counted first. Long counts and revocations are jobs that continue after their request. */
+export const TOKEN_REVOCATION_ROUTES: readonly Route[] = withParameters({ id: "Id of the job." }, [
+  simpleRoute("update", "sys/tokens/revoke", {
+    summary: "Revokes the tokens that match a filter, with their descendants. A dry run only counts them.",
+    operationId: "inventory-revoke-tokens",
+    answers: dataAnswer({
+      "job?": "string",
+      "state?": "string",
+      "counted?": "integer",
+      "more?": "boolean",
+      ...Object.fromEntries(Object.entries(TALLY_VIEW.shape).map(([name, shape]) => [`${name}?`, shape])),
+      "sample?": [TOKEN_SHAPE],
+    }),
+    input: BODY,
+    handle: revoke,
+  }),
   simpleRoute("read", "sys/tokens/jobs", {
     summary: "Lists the last revocations of many tokens, the newest first.",
     operationId: "inventory-list-jobs",
@@ -118,51 +159,6 @@ export const TOKEN_JOB_ROUTES: readonly Route[] = withParameters({ id: "Id of th
       jobReply(await revocationsOf(env).stop(params.id ?? ""), installation),
   }),
 ]);
-
-function jobReply(job: RevocationJob | null, installation: Installation): Result<Reply> {
-  if (!job) return NOT_FOUND;
-  const { tally, selection } = job;
-  return dataReply({
-    ...JOB_VIEW.show(job),
-    filter: JSON.parse(selection.sent),
-    ...(tally && { preview: TALLY_VIEW.show({ tally, installation }) }),
-  });
-}
-
-/** Maximum length of a filter, in characters. Jobs store it, and a list of jobs has a hundred of them. */
-const MAX_FILTER = 16_384;
-/** Number of tokens that a dry run shows. */
-const SAMPLE = 20;
-/** Maximum number of steps of a count within one request. A step asks all shards twice, or a few trees. */
-const MAX_STEPS = 24;
-
-const BODY = strictSchema({
-  ...FILTER,
-  accessors: list().describe(`Accessors of the tokens, at most ${MAX_NAMED_TOKENS}, instead of a filter.`),
-  dry_run: flag(true).describe("True: counts what would be revoked, and changes nothing."),
-  expected_count: sent(count()).describe("The count of a dry run: when more tokens match, nothing is revoked."),
-  expected_total: sent(count()).describe("The total of a dry run: when more tokens would end, nothing is revoked."),
-  include_root: flag(false).describe("Whether root tokens are revoked as well."),
-  include_self: flag(false).describe("Whether the token of the request and its ancestors are revoked as well."),
-});
-
-/** Revocation of many tokens, which are counted first. */
-export const TOKEN_REVOCATION_ROUTES: readonly Route[] = [
-  simpleRoute("update", "sys/tokens/revoke", {
-    summary: "Revokes the tokens that match a filter, with their descendants. A dry run only counts them.",
-    operationId: "inventory-revoke-tokens",
-    answers: dataAnswer({
-      "job?": "string",
-      "state?": "string",
-      "counted?": "integer",
-      "more?": "boolean",
-      ...Object.fromEntries(Object.entries(TALLY_VIEW.shape).map(([name, shape]) => [`${name}?`, shape])),
-      "sample?": [TOKEN_SHAPE],
-    }),
-    input: BODY,
-    handle: revoke,
-  }),
-];
 
 type RevokeFields = Values<typeof BODY>;
 
@@ -256,12 +252,6 @@ async function sampleOf(env: Env, selection: Selection, now: number): Promise<Li
 
 /** Returns the address of the token with which the caller ends; null for a caller that is in no tree. */
 function addressOf(caller: Caller): TokenAddress | null {
-  switch (caller.kind) {
-    case "service":
-      return { treeId: caller.token.treeId, row: caller.token.row };
-    case "batch":
-      return caller.token.parent && { treeId: caller.token.parent.treeId, row: caller.token.parent.row };
-    case "team":
-      return null;
-  }
+  const token = caller.kind === "service" ? caller.token : caller.kind === "batch" ? caller.token.parent : null;
+  return token && { treeId: token.treeId, row: token.row };
 }

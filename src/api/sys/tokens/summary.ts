@@ -210,7 +210,7 @@ async function mapMounts({ env, installation, fields }: CallContext<Values<typeo
   const withTrees = new Set(counts.slice(0, mountsWithTrees()));
   const show = tokenRenderer(installation);
   const pathOf = mountPaths(installation);
-  const groups = await inGroups(shownMounts, async (counted): Promise<MappedMount> => {
+  const groups = await inGroups(shownMounts, async (counted) => {
     const { key: mount, count } = counted;
     const trees = withTrees.has(counted) ? await largestTrees(env, mount, SHOWN_OF_MOUNT) : [];
     const tokens = await findInInventory(
@@ -237,15 +237,10 @@ async function mapMounts({ env, installation, fields }: CallContext<Values<typeo
   });
 }
 
-/** A mount on the map. */
+/** A mount on the map: its tokens, its largest trees (with tokens of other mounts), and the number of its other trees. */
 interface MappedMount {
-  readonly mount: string;
-  /** Tokens that the mount issued. */
   readonly count: number;
-  readonly trees: number;
-  /** Its largest trees; `count` includes tokens of other mounts. */
-  readonly largest: readonly { readonly tree: string; readonly root: object; readonly count: number }[];
-  /** Number of trees that are not in `largest`. */
+  readonly largest: readonly { readonly count: number }[];
   readonly restTrees: number;
 }
 
@@ -282,7 +277,6 @@ function sumOfTrees(all: readonly Trees[]): Trees {
   return all.reduce((sum, { trees, count }) => ({ trees: sum.trees + trees, count: sum.count + count }), NO_TREES);
 }
 
-/** Returns the numbers of `all` without those of `shown`. */
 function treesBeside(all: Trees, shown: readonly Trees[]): Trees {
   const { trees, count } = sumOfTrees(shown);
   return { trees: Math.max(0, all.trees - trees), count: Math.max(0, all.count - count) };
