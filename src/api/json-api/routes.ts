@@ -3,6 +3,7 @@ import { type Answer, describeFields, plainAnswer, type RouteDescription } from 
 import { err, type Failure, ok, type Result } from "../../base/result.ts";
 import type { Operation } from "../../policy/acl.ts";
 import type { Page, PageRequest } from "../../storage/pages.ts";
+import { organizationNamed } from "../../team/find.ts";
 import { MAX_NAME_LENGTH } from "../../team/rules/settings.ts";
 import { exact } from "../../wire/exact-fields.ts";
 import { ANY_FIELDS, type Field, type FieldSchema, fieldSchema, isObject, readValues } from "../../wire/fields.ts";
@@ -218,6 +219,11 @@ function readResource<A>({ type, attributes }: Resource, types: readonly string[
   if (Object.keys(attributes).every(isKnown)) return read;
   const names = schema.entries.map(([name]) => name);
   return refused("/data/attributes", `the attributes can only be ${names.slice(0, -1).join(", ")} and ${names.at(-1)}`);
+}
+
+/** Returns the organization in the path: its name and its object. */
+export function organizationIn({ env, params: { organization: name = "" } }: CallContext) {
+  return { name, organization: organizationNamed(env, name) };
 }
 
 /** Declares an endpoint of this interface. */

@@ -18,6 +18,7 @@ import {
   documentReply,
   documentRoute,
   listRoute,
+  organizationIn,
   pageAnswer,
   pageReply,
   refused,
@@ -43,32 +44,6 @@ const TTL_POLICIES = plainAnswer({
   data: [{ id: "string", type: "string", attributes: { "token-type": "string", "max-ttl-ms": "integer" } }],
 });
 
-/** The maximum lifetimes of an organization's tokens. That of teams applies while `max-ttl-enabled` is true. */
-export const TOKEN_TTL_ROUTES: readonly Route[] = [
-  bareRoute("read", "organizations/:organization/token-ttl-policies", {
-    summary: "Shows the maximum lifetimes of the tokens of an organization, by kind.",
-    operationId: "teams-read-token-ttl-policies",
-    answers: TTL_POLICIES,
-    handle: async ({ env, params }) => {
-      const name = params.organization ?? "";
-      return ttlDocument(await organizationNamed(env, name).show(name));
-    },
-  }),
-  documentRoute("patch", "organizations/:organization/token-ttl-policies", {
-    summary: "Changes the maximum lifetimes of the tokens of an organization.",
-    operationId: "teams-update-token-ttl-policies",
-    answers: TTL_POLICIES,
-    types: [TTL_TYPE],
-    attributes: TTL_ATTRIBUTES,
-    handle: async ({ env, params, prepared }) => {
-      const name = params.organization ?? "";
-      const maxTtls = prepared["token-ttl-policies"];
-      return ttlDocument(await organizationNamed(env, name).update(name, { maxTtls }));
-    },
-  }),
-];
-
-/** Reads the maximum lifetimes (ms) by kind of token. */
 function readPolicies(value: unknown): Result<Readonly<Partial<Record<TokenKind, number>>>, string> {
   if (!Array.isArray(value) || value.length < 1 || value.length > MAX_TTL_POLICIES) return err(TTL_RULE);
   const maxTtls: Partial<Record<TokenKind, number>> = {};
@@ -92,7 +67,7 @@ function ttlDocument(organization: OrganizationRecord | null): Result<Reply> {
 
 const TYPES = ["organizations"];
 
-/** Organizations. */
+/** Organizations, with the maximum lifetimes of their tokens. That of teams applies while `max-ttl-enabled` is true. */
 export const ORGANIZATION_ROUTES: readonly Route[] = [
   listRoute("organizations", {
     summary: "Lists the organizations by page.",
@@ -123,8 +98,8 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
     operationId: "teams-read-organization",
     answers: documentAnswer(ORGANIZATION_VIEW),
     handle: async (context) => {
-      const name = context.params.organization ?? "";
-      return document(context, await organizationNamed(context.env, name).show(name));
+      const { name, organization } = organizationIn(context);
+      return document(context, await organization.show(name));
     },
   }),
   documentRoute("patch", "organizations/:organization", {
@@ -134,11 +109,10 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
     types: TYPES,
     attributes: ORGANIZATION_CHANGE,
     handle: async (context) => {
-      const name = context.params.organization ?? "";
+      const { name, organization } = organizationIn(context);
       const { name: newName, email, ...settings } = context.prepared;
       // The name is the id of the organization and part of every path to it.
       if (newName !== undefined && newName !== name) return refused("/data/attributes/name", "name can't be changed");
-      const organization = organizationNamed(context.env, name);
       const isChange = email !== undefined || Object.keys(settings).length > 0;
       const changed = isChange ? organization.update(name, { email, settings }) : organization.show(name);
       return document(context, await changed);
@@ -148,13 +122,33 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
     summary: "Deletes an organization with its teams and their tokens.",
     operationId: "teams-delete-organization",
     answers: NO_CONTENT,
-    handle: async ({ env, params }) => {
-      const name = params.organization ?? "";
-      const removed = await organizationNamed(env, name).remove(name);
+    handle: async (context) => {
+      const { name, organization } = organizationIn(context);
+      const removed = await organization.remove(name);
       if (removed === null) return NOT_FOUND;
       // The remaining teams stop working when they next read the organization, which is within this time.
-      if (removed === "going") await scheduler.wait(maxCopyAgeMs(env));
+      if (removed === "going") await scheduler.wait(maxCopyAgeMs(context.env));
       return ok(EMPTY);
+    },
+  }),
+  bareRoute("read", "organizations/:organization/token-ttl-policies", {
+    summary: "Shows the maximum lifetimes of the tokens of an organization, by kind.",
+    operationId: "teams-read-token-ttl-policies",
+    answers: TTL_POLICIES,
+    handle: async (context) => {
+      const { name, organization } = organizationIn(context);
+      return ttlDocument(await organization.show(name));
+    },
+  }),
+  documentRoute("patch", "organizations/:organization/token-ttl-policies", {
+    summary: "Changes the maximum lifetimes of the tokens of an organization.",
+    operationId: "teams-update-token-ttl-policies",
+    answers: TTL_POLICIES,
+    types: [TTL_TYPE],
+    attributes: TTL_ATTRIBUTES,
+    handle: async (context) => {
+      const { name, organization } = organizationIn(context);
+      return ttlDocument(await organization.update(name, { maxTtls: context.prepared["token-ttl-policies"] }));
     },
   }),
 ];

@@ -4,16 +4,13 @@ import { aclOfToken } from "../../identity/standing.ts";
 import type { Operation } from "../../policy/acl.ts";
 import { evaluateAcl } from "../../policy/evaluate.ts";
 import { canonicalPathOf } from "../../team/find.ts";
-import type { Author, ListedToken, OrganizationRecord, TeamRecord, TeamToken } from "../../team/record.ts";
+import type { Author, ListedToken, OrganizationRecord, TeamRecord, TeamWithToken } from "../../team/record.ts";
 import { allSettings } from "../../team/rules/organization-settings.ts";
 import { manages, ORGANIZATION_ACCESS } from "../../team/rules/settings.ts";
 import { fieldsOf, inner, type ViewFields, view } from "../../wire/view.ts";
 
-/** The identity of a resource. */
-type Reference = { readonly id: string; readonly type: string };
-
 /** A relationship to one other resource. */
-export function reference<T>(of: (thing: T) => Reference): ViewFields<T>[string] {
+export function reference<T>(of: (thing: T) => { readonly id: string; readonly type: string }): ViewFields<T>[string] {
   return [{ data: { id: "string", type: "string" } }, (thing) => ({ data: of(thing) })];
 }
 
@@ -58,12 +55,7 @@ export const LISTED_TOKEN_VIEW = view<ListedToken>({
 /** Permissions of the caller by name. */
 type Permissions = Readonly<Record<string, boolean>>;
 
-interface ShownTeam {
-  readonly team: TeamRecord;
-  readonly permissions: Permissions;
-}
-
-export const TEAM_VIEW = view<ShownTeam>({
+export const TEAM_VIEW = view<{ readonly team: TeamRecord; readonly permissions: Permissions }>({
   id: ["string", ({ team }) => team.teamId],
   type: ["string", () => "teams"],
   attributes: inner({
@@ -87,13 +79,11 @@ export const TEAM_VIEW = view<ShownTeam>({
   links: inner({ self: ["string", ({ team }) => `/api/v2/teams/${team.teamId}`] }),
 });
 
-interface ShownOrganization {
+/** An organization. Its id is its name. */
+export const ORGANIZATION_VIEW = view<{
   readonly organization: OrganizationRecord;
   readonly permissions: Permissions;
-}
-
-/** An organization. Its id is its name. */
-export const ORGANIZATION_VIEW = view<ShownOrganization>({
+}>({
   id: ["string", ({ organization }) => organization.name],
   type: ["string", () => "organizations"],
   attributes: [
@@ -123,12 +113,7 @@ export const ORGANIZATION_VIEW = view<ShownOrganization>({
 });
 
 /** The user that a token stands for. `service` is the team and its token for a token of a team. */
-interface ShownUser {
-  readonly user: Pick<Author, "id" | "name">;
-  readonly service: { readonly team: TeamRecord; readonly token: TeamToken } | null;
-}
-
-export const USER_VIEW = view<ShownUser>({
+export const USER_VIEW = view<{ readonly user: Pick<Author, "id" | "name">; readonly service: TeamWithToken | null }>({
   id: ["string", ({ user }) => user.id],
   type: ["string", () => "users"],
   attributes: inner({
@@ -150,13 +135,10 @@ function teamLink({ teamId }: TeamRecord): Record<string, unknown> {
   return { data: { id: teamId, type: "teams" }, links: { related: `/api/v2/teams/${teamId}` } };
 }
 
-/** Shows records in an answer. */
-type Show<T> = (record: T) => Record<string, unknown>;
-
 /** Returns a function that shows teams, with the permissions of the caller. */
-export async function teamsFor(context: CallContext): Promise<Show<TeamRecord>> {
+export async function teamsFor(context: CallContext) {
   const may = await mayOf(context);
-  return (team) => {
+  return (team: TeamRecord) => {
     const canDestroy = !team.owners && may("delete", `teams/${team.teamId}`, canonicalPathOf(team, ""));
     // A team has no members, so its membership can't be changed.
     return TEAM_VIEW.show({ team, permissions: { "can-update-membership": false, "can-destroy": canDestroy } });
@@ -164,9 +146,9 @@ export async function teamsFor(context: CallContext): Promise<Show<TeamRecord>> 
 }
 
 /** Returns a function that shows organizations, with the permissions of the caller. */
-export async function organizationsFor(context: CallContext): Promise<Show<OrganizationRecord>> {
+export async function organizationsFor(context: CallContext) {
   const may = await mayOf(context);
-  return (organization) => {
+  return (organization: OrganizationRecord) => {
     const path = `organizations/${organization.name}`;
     const permissions = {
       "can-traverse": may("read", path),

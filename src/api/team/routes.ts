@@ -12,10 +12,10 @@ import { canonicalTeamPath } from "../../team/find.ts";
 import { userIdOf } from "../../team/ids.ts";
 import { EMPTY, plainReply } from "../../wire/reply.ts";
 import { bareRoute, documentAnswer, documentReply } from "../json-api/routes.ts";
-import { ORGANIZATION_ROUTES, TOKEN_TTL_ROUTES } from "./organizations.ts";
+import { ORGANIZATION_ROUTES } from "./organizations.ts";
 import { USER_VIEW } from "./render.ts";
 import { TEAMS_ROUTES } from "./teams.ts";
-import { authorOf, ROTATION_ROUTES, TEAM_TOKEN_ROUTES, TOKEN_LIST_ROUTES } from "./tokens.ts";
+import { authorOf, TEAM_TOKEN_ROUTES } from "./tokens.ts";
 import { WEBHOOK_ROUTES } from "./webhooks.ts";
 
 /** Base path of the interface of teams. */
@@ -51,10 +51,8 @@ export const TEAM_ROUTES: readonly Route[] = withParameters(PARAMETERS, [
   ...ORGANIZATION_ROUTES,
   ...withPolicyPaths(
     { alternatePath: ({ env, installation }, path) => canonicalTeamPath(env, installation.keys, path) },
-    [...TEAMS_ROUTES, ...TEAM_TOKEN_ROUTES, ...ROTATION_ROUTES],
+    [...TEAMS_ROUTES, ...TEAM_TOKEN_ROUTES],
   ),
-  ...TOKEN_LIST_ROUTES,
-  ...TOKEN_TTL_ROUTES,
   ...WEBHOOK_ROUTES,
 ]);
 

@@ -3,7 +3,7 @@ import { describeFields, NO_CONTENT, plainAnswer } from "../../auth/route-descri
 import { currentTime } from "../../base/clock.ts";
 import { err, type Failure, NOT_FOUND, ok, type Result } from "../../base/result.ts";
 import type { Page } from "../../storage/pages.ts";
-import { organizationNamed, teamAt } from "../../team/find.ts";
+import { teamAt } from "../../team/find.ts";
 import { newTeamId, readTeamId, teamRoute } from "../../team/ids.ts";
 import type { TeamRecord, TeamSettings } from "../../team/record.ts";
 import { NEW_TEAM, settingsOf, TEAM_CHANGE } from "../../team/rules/settings.ts";
@@ -17,6 +17,7 @@ import {
   includeField,
   type ListQuery,
   listRoute,
+  organizationIn,
   pageAnswer,
   pageReply,
   readInclude,
@@ -69,14 +70,14 @@ export const TEAMS_ROUTES: readonly Route[] = [
     types: TYPES,
     attributes: NEW_TEAM,
     handle: async (context) => {
-      const { env, installation, params, prepared } = context;
+      const { env, installation, prepared } = context;
       const given = settingsOf(prepared);
       if (!mayGivePolicies(context, given)) return err(POLICIES_REFUSED);
-      const name = params.organization ?? "";
-      const organization = await organizationNamed(env, name).show(name);
-      if (!organization) return NOT_FOUND;
+      const { name, organization } = organizationIn(context);
+      const found = await organization.show(name);
+      if (!found) return NOT_FOUND;
       const teamId = await newTeamId(installation.keys);
-      const { organizationId } = organization;
+      const { organizationId } = found;
       const settings = { ...DEFAULTS, ...given, name: prepared.name };
       const team = { ...settings, teamId, organization: name, organizationId, createdAt: currentTime() };
       const created = await teamAt(env, teamRoute(teamId)).create(team);
@@ -136,16 +137,15 @@ function mayGivePolicies({ verdict }: CallContext, settings: Partial<TeamSetting
 async function findTeams(
   context: CallContext<unknown, ListQuery<Values<typeof LIST_FIELDS>>>,
 ): Promise<Result<Page<TeamRecord>>> {
-  const { env, params, prepared } = context;
-  const { q: search, [NAMES]: names } = prepared.own;
-  const { number, size } = prepared.page;
+  const { page, own } = context.prepared;
+  const { q: search, [NAMES]: names } = own;
   if (names && search !== "") return refusedParameter("q", `q and ${NAMES} can't be given together`);
-  const name = params.organization ?? "";
-  const organization = organizationNamed(env, name);
-  if (names === null) return organization.listTeams(name, prepared.page, search);
+  const { name, organization } = organizationIn(context);
+  if (names === null) return organization.listTeams(name, page, search);
   const found = await organization.teamsNamed(name, names);
   if (!found.ok) return found;
-  return ok({ items: found.value.slice((number - 1) * size, number * size), total: found.value.length });
+  const start = (page.number - 1) * page.size;
+  return ok({ items: found.value.slice(start, start + page.size), total: found.value.length });
 }
 
 async function document(

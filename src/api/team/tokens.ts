@@ -6,7 +6,7 @@ import { inGroups } from "../../base/parallel.ts";
 import { err, NOT_FOUND, ok, type Result } from "../../base/result.ts";
 import type { Keys } from "../../crypto/key-ring.ts";
 import { openText, sealText } from "../../crypto/sealed-data.ts";
-import { organizationNamed, teamAt } from "../../team/find.ts";
+import { teamAt } from "../../team/find.ts";
 import { newTeamToken, newTokenId, readTeamId, readTokenId, userIdOf } from "../../team/ids.ts";
 import { readTokenOrder, TOKEN_SORTS } from "../../team/organization-store.ts";
 import type { Author, NewTeamTokenRecord, TeamWithToken } from "../../team/record.ts";
@@ -21,6 +21,7 @@ import {
   documentReply,
   documentRoute,
   listRoute,
+  organizationIn,
   pageAnswer,
   pageReply,
   refused,
@@ -60,7 +61,42 @@ const DESCRIBED = strictSchema({
   description: exactString("must be a string", descriptionProblem).describe("Unique among the tokens of the team"),
 });
 
-/** The tokens of a team. Every token has an id; the token without a description is also found by the id of its team. */
+/** 30 days. */
+const MAX_OVERLAP_SECONDS = 2_592_000;
+
+const ROTATION = strictSchema({
+  "overlap-seconds": exact("integer", (value) =>
+    typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= MAX_OVERLAP_SECONDS
+      ? ok(value)
+      : err(`must be a whole number of seconds from 0 to ${MAX_OVERLAP_SECONDS}`),
+  ).describe("How long the old token stays valid, 0 to 2,592,000"),
+  "expired-at": EXPIRY.describe("When the new token expires (RFC 3339)"),
+  "idempotency-key": sent(
+    exactString("must be 16 to 128 printable characters", (key) =>
+      /^[\x20-\x7e]{16,128}$/.test(key) ? null : "must be 16 to 128 printable characters",
+    ),
+  ).describe("For a day, a repeat with the same key answers the same token"),
+});
+
+/** Maximum number of tokens that one request deletes. */
+const MAX_DELETED = 100;
+const DELETED = `data must be a list of 1 to ${MAX_DELETED} authentication-tokens with their ids`;
+
+/** A resource identifier of a token. */
+const IDENTIFIER = fieldSchema({
+  type: oneOf(["authentication-tokens", "team-tokens"], DELETED),
+  id: exactString(DELETED),
+});
+
+const LIST_FIELDS = fieldSchema({
+  ...SEARCH_FIELD,
+  sort: exact("string", (value) => {
+    const order = readTokenOrder(typeof value === "string" ? value : undefined);
+    return order ? ok(order) : err(`must be one of ${TOKEN_SORTS.join(", ")}, or one with - before it`);
+  }).describe("`team-name`, `created-by`, `expired-at` or `last-used-at`, with `-` before it for the reverse order"),
+});
+
+/** The tokens of teams. Every token has an id; the token without a description is also found by the id of its team. */
 export const TEAM_TOKEN_ROUTES: readonly Route[] = withParameters(
   { id: "The id of a token, or the id of a team for its token without a description" },
   [
@@ -104,6 +140,36 @@ export const TEAM_TOKEN_ROUTES: readonly Route[] = withParameters(
       answers: NO_CONTENT,
       handle: remove,
     }),
+    documentRoute("update", "authentication-tokens/:id/actions/rotate", {
+      summary: "Replaces a token by a new one. The old token stays valid until the end of an overlap.",
+      operationId: "teams-rotate-token",
+      parameters: { id: "The id of the token" },
+      answers: documentAnswer(TOKEN_VIEW, 201),
+      types: TOKEN_TYPES,
+      attributes: ROTATION,
+      handle: rotate,
+    }),
+    listRoute("organizations/:organization/team-tokens", {
+      summary: "Lists the tokens of all teams of an organization by page.",
+      operationId: "teams-list-tokens",
+      answers: pageAnswer(LISTED_TOKEN_VIEW),
+      own: LIST_FIELDS,
+      handle: async (context) => {
+        const { name, organization } = organizationIn(context);
+        const { page, own } = context.prepared;
+        const found = await organization.listTokens(name, page, own.sort, own.q);
+        return found.ok ? pageReply(context, found.value, LISTED_TOKEN_VIEW.show) : found;
+      },
+    }),
+    tokenRoute("delete", "organizations/:organization/team-tokens", {
+      summary: "Deletes up to 100 tokens of teams, all or none.",
+      operationId: "teams-delete-tokens",
+      fields: { data: { shape: [{ type: "string", id: "string" }], description: "The tokens" } },
+      answers: NO_CONTENT,
+      input: ANY_FIELDS,
+      prepare: async ({ fields }) => readIds(fields.data),
+      handle: removeAll,
+    }),
   ],
 );
 
@@ -119,7 +185,6 @@ async function readPlace({ installation: { keys }, params }: CallContext) {
   return teamRoute === null ? null : { route: teamRoute, tokenId: "" };
 }
 
-/** Generates a token of the team at `route` for the caller. */
 async function generate({ installation: { keys }, caller }: CallContext, route: string, expiry: Expiry) {
   const { text, verifier } = await newTeamToken(keys, route);
   const token: NewTeamTokenRecord = {
@@ -165,36 +230,6 @@ async function remove(context: CallContext): Answered {
   return ok(EMPTY);
 }
 
-/** 30 days. */
-const MAX_OVERLAP_SECONDS = 2_592_000;
-
-const ROTATION = strictSchema({
-  "overlap-seconds": exact("integer", (value) =>
-    typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= MAX_OVERLAP_SECONDS
-      ? ok(value)
-      : err(`must be a whole number of seconds from 0 to ${MAX_OVERLAP_SECONDS}`),
-  ).describe("How long the old token stays valid, 0 to 2,592,000"),
-  "expired-at": EXPIRY.describe("When the new token expires (RFC 3339)"),
-  "idempotency-key": sent(
-    exactString("must be 16 to 128 printable characters", (key) =>
-      /^[\x20-\x7e]{16,128}$/.test(key) ? null : "must be 16 to 128 printable characters",
-    ),
-  ).describe("For a day, a repeat with the same key answers the same token"),
-});
-
-/** Rotation: creates a new token, while the old token stays valid until the end of an overlap. */
-export const ROTATION_ROUTES: readonly Route[] = [
-  documentRoute("update", "authentication-tokens/:id/actions/rotate", {
-    summary: "Replaces a token by a new one. The old token stays valid until the end of an overlap.",
-    operationId: "teams-rotate-token",
-    parameters: { id: "The id of the token" },
-    answers: documentAnswer(TOKEN_VIEW, 201),
-    types: TOKEN_TYPES,
-    attributes: ROTATION,
-    handle: rotate,
-  }),
-];
-
 /**
  * Rotates a token. The text of the new token is stored for a day, sealed for the idempotency key and the attributes. So a
  * repeat of the request gets the same token, and no other request does.
@@ -225,50 +260,6 @@ async function rotate(context: CallContext<unknown, Values<typeof ROTATION>>): A
   return err(ALREADY_ROTATED);
 }
 
-/** Maximum number of tokens that one request deletes. */
-const MAX_DELETED = 100;
-const DELETED = `data must be a list of 1 to ${MAX_DELETED} authentication-tokens with their ids`;
-
-/** A resource identifier of a token. */
-const IDENTIFIER = fieldSchema({
-  type: oneOf(["authentication-tokens", "team-tokens"], DELETED),
-  id: exactString(DELETED),
-});
-
-const LIST_FIELDS = fieldSchema({
-  ...SEARCH_FIELD,
-  sort: exact("string", (value) => {
-    const order = readTokenOrder(typeof value === "string" ? value : undefined);
-    return order ? ok(order) : err(`must be one of ${TOKEN_SORTS.join(", ")}, or one with - before it`);
-  }).describe("`team-name`, `created-by`, `expired-at` or `last-used-at`, with `-` before it for the reverse order"),
-});
-
-/** The tokens of all teams of an organization. */
-export const TOKEN_LIST_ROUTES: readonly Route[] = [
-  listRoute("organizations/:organization/team-tokens", {
-    summary: "Lists the tokens of all teams of an organization by page.",
-    operationId: "teams-list-tokens",
-    answers: pageAnswer(LISTED_TOKEN_VIEW),
-    own: LIST_FIELDS,
-    handle: async (context) => {
-      const name = context.params.organization ?? "";
-      const { page, own } = context.prepared;
-      const found = await organizationNamed(context.env, name).listTokens(name, page, own.sort, own.q);
-      return found.ok ? pageReply(context, found.value, LISTED_TOKEN_VIEW.show) : found;
-    },
-  }),
-  tokenRoute("delete", "organizations/:organization/team-tokens", {
-    summary: "Deletes up to 100 tokens of teams, all or none.",
-    operationId: "teams-delete-tokens",
-    fields: { data: { shape: [{ type: "string", id: "string" }], description: "The tokens" } },
-    answers: NO_CONTENT,
-    input: ANY_FIELDS,
-    prepare: async ({ fields }) => readIds(fields.data),
-    handle: removeAll,
-  }),
-];
-
-/** The ids in a document, without repetitions. */
 function readIds(data: unknown): Result<readonly string[]> {
   if (!Array.isArray(data) || data.length < 1 || data.length > MAX_DELETED) return refused("/data", DELETED);
   const ids = new Set<string>();
@@ -285,9 +276,9 @@ function readIds(data: unknown): Result<readonly string[]> {
  * not answer, the client can repeat the request with the remaining tokens.
  */
 async function removeAll(context: CallContext<Record<string, unknown>, readonly string[]>): Answered {
-  const { env, installation, request, params, prepared: tokenIds } = context;
-  const name = params.organization ?? "";
-  if (!(await organizationNamed(env, name).show(name))) return NOT_FOUND;
+  const { env, installation, request, prepared: tokenIds } = context;
+  const { name, organization } = organizationIn(context);
+  if (!(await organization.show(name))) return NOT_FOUND;
   const byTeam = new Map<string, string[]>();
   const unknown: string[] = [];
   for (const tokenId of tokenIds) {

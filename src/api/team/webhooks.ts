@@ -4,7 +4,6 @@ import { currentTime, formatRfc3339 } from "../../base/clock.ts";
 import { hasUnprintable } from "../../base/name.ts";
 import { err, type Failure, invalidDocument, NOT_FOUND, ok, type Result } from "../../base/result.ts";
 import type { Keys } from "../../crypto/key-ring.ts";
-import { organizationNamed } from "../../team/find.ts";
 import { newWebhookId } from "../../team/ids.ts";
 import { type Delivery, type SealedWebhook, TRIGGERS, type Webhook } from "../../team/notices/rules.ts";
 import { moveSecret, readWebhookUrl, sealSecret, sendToWebhook } from "../../team/notices/send.ts";
@@ -19,6 +18,7 @@ import {
   documentReply,
   documentRoute,
   listRoute,
+  organizationIn,
   pageAnswer,
   pageReply,
   refused,
@@ -92,10 +92,9 @@ function textProblem(text: string): string | null {
 }
 
 /** The webhook in the path, or null. */
-async function findWebhook({ env, params }: CallContext): Promise<SealedWebhook | null> {
-  const name = params.organization ?? "";
-  const webhooks = await organizationNamed(env, name).webhooks(name);
-  return webhooks?.find(({ id }) => id === params.id) ?? null;
+async function findWebhook(context: CallContext): Promise<SealedWebhook | null> {
+  const { name, organization } = organizationIn(context);
+  return (await organization.webhooks(name))?.find(({ id }) => id === context.params.id) ?? null;
 }
 
 /**
@@ -109,8 +108,8 @@ async function storeWebhook(
   before: SealedWebhook,
   changes: Values<typeof WEBHOOK_CHANGE>,
 ): Promise<Result<SealedWebhook>> {
-  const { env, installation, params } = context;
-  const name = params.organization ?? "";
+  const { env, installation } = context;
+  const { name, organization } = organizationIn(context);
   const url = readWebhookUrl(env, changes.url ?? before.url);
   if (!url.ok) return refused("/data/attributes/url", url.error.replace("target", "url"));
   const enabled = changes.enabled ?? before.enabled;
@@ -126,10 +125,10 @@ async function storeWebhook(
     revision: before.revision + 1,
     secret: secret.value,
   };
-  if (!(await organizationNamed(env, name).show(name))) return NOT_FOUND;
+  if (!(await organization.show(name))) return NOT_FOUND;
   const problem = enabled ? await verifyWebhook(context, webhook) : null;
   if (problem) return err(problem);
-  const stored = await organizationNamed(env, name).putWebhook(name, webhook);
+  const stored = await organization.putWebhook(name, webhook);
   switch (stored) {
     case "stored":
       return ok(webhook);
@@ -182,9 +181,9 @@ export const WEBHOOK_ROUTES: readonly Route[] = withParameters({ id: "The id of 
     summary: "Lists the webhooks of an organization.",
     operationId: "teams-list-notification-configurations",
     answers: plainAnswer({ data: [WEBHOOK_VIEW.shape] }),
-    handle: async ({ env, params }) => {
-      const name = params.organization ?? "";
-      const webhooks = await organizationNamed(env, name).webhooks(name);
+    handle: async (context) => {
+      const { name, organization } = organizationIn(context);
+      const webhooks = await organization.webhooks(name);
       return webhooks ? documentReply(webhooks.map(WEBHOOK_VIEW.show)) : NOT_FOUND;
     },
   }),
@@ -228,9 +227,9 @@ export const WEBHOOK_ROUTES: readonly Route[] = withParameters({ id: "The id of 
     summary: "Deletes a webhook.",
     operationId: "teams-delete-notification-configuration",
     answers: NO_CONTENT,
-    handle: async ({ env, params }) => {
-      const name = params.organization ?? "";
-      return (await organizationNamed(env, name).removeWebhook(name, params.id ?? "")) ? ok(EMPTY) : NOT_FOUND;
+    handle: async (context) => {
+      const { name, organization } = organizationIn(context);
+      return (await organization.removeWebhook(name, context.params.id ?? "")) ? ok(EMPTY) : NOT_FOUND;
     },
   }),
   bareRoute("update", `${PATH}/:id/actions/verify`, {
@@ -250,9 +249,8 @@ export const WEBHOOK_ROUTES: readonly Route[] = withParameters({ id: "The id of 
     answers: pageAnswer(DELIVERY_VIEW),
     own: NO_FIELDS,
     handle: async (context) => {
-      const { env, params, prepared } = context;
-      const name = params.organization ?? "";
-      const page = await organizationNamed(env, name).deliveries(name, params.id ?? "", prepared.page);
+      const { name, organization } = organizationIn(context);
+      const page = await organization.deliveries(name, context.params.id ?? "", context.prepared.page);
       return page ? pageReply(context, page, DELIVERY_VIEW.show) : NOT_FOUND;
     },
   }),
