@@ -11,11 +11,10 @@ import { KEY_ROUTES } from "../api/sys/keys.ts";
 import { LEASE_ROUTES } from "../api/sys/leases/leases.ts";
 import { LEASE_REVOCATION_ROUTES } from "../api/sys/leases/revoke.ts";
 import { METRICS_ROUTES } from "../api/sys/metrics.ts";
-import { MOUNT_ROUTES } from "../api/sys/mounts/mounts.ts";
-import { REMOUNT_ROUTES } from "../api/sys/mounts/remount.ts";
+import { MOUNT_ROUTES, REMOUNT_ROUTES } from "../api/sys/mounts/mounts.ts";
 import { POLICY_ROUTES } from "../api/sys/policies.ts";
 import { QUOTA_ROUTES } from "../api/sys/quotas.ts";
-import { HEALTH_ROUTES, STATE_ROUTES } from "../api/sys/status.ts";
+import { STATUS_ROUTES } from "../api/sys/status.ts";
 import { ENDED_TOKEN_ROUTES } from "../api/sys/tokens/ended.ts";
 import { INVENTORY_ROUTES } from "../api/sys/tokens/inventory.ts";
 import { TOKEN_REVOCATION_ROUTES } from "../api/sys/tokens/revoke.ts";
@@ -31,8 +30,7 @@ import { RouteTable, type Tables } from "./places.ts";
 
 const FIXED = new RouteTable([
   ...INIT_ROUTES,
-  ...HEALTH_ROUTES,
-  ...STATE_ROUTES,
+  ...STATUS_ROUTES,
   ...DISCOVERY_ROUTES,
   ...KEY_ROUTES,
   ...GENERATE_ROOT_ROUTES,

@@ -226,32 +226,24 @@ export function organizationIn({ env, params: { organization: name = "" } }: Cal
   return { name, organization: organizationNamed(env, name) };
 }
 
-/** Declares an endpoint of this interface. */
-interface Declared<P> extends Omit<RouteDescription, "fields"> {
+type Declared<P> = Omit<RouteDescription, "fields"> & {
   handle(context: CallContext<Record<string, unknown>, P>): Answered;
-}
+};
 
 /** Defines an endpoint that reads only its path. */
 export function bareRoute(operation: Operation, path: string, declared: Declared<null>): TokenRoute {
   return simpleRoute(operation, path, { ...declared, fields: {}, input: ANY_FIELDS });
 }
 
-/** Declares a write with a document. */
-interface DeclaredDocument<A> extends Declared<A> {
-  /** Allowed types of the resource. */
-  readonly types: readonly string[];
-  /** Attributes of the resource. The handler gets them as `prepared`. */
-  readonly attributes: FieldSchema<A>;
-}
-
-/** Defines a write with a document. */
+/** Defines a write with a document of one of `types`. The handler gets its attributes as `prepared`. */
 export function documentRoute<A>(
   operation: Operation,
   path: string,
-  { types, attributes, ...declared }: DeclaredDocument<A>,
+  declared: Declared<A> & { readonly types: readonly string[]; readonly attributes: FieldSchema<A> },
 ): TokenRoute {
+  const { types, attributes, ...route } = declared;
   return tokenRoute<Record<string, unknown>, A>(operation, path, {
-    ...declared,
+    ...route,
     fields: describeFields(attributes),
     input: ANY_FIELDS,
     prepare: async ({ request, fields }) =>
@@ -259,19 +251,15 @@ export function documentRoute<A>(
   });
 }
 
-/** Declares a list by page. */
-interface DeclaredList<Q> extends Declared<ListQuery<Q>> {
-  /** The parameters of the list besides those of every list. */
-  readonly own: FieldSchema<Q>;
-  /** See `readInclude`. */
-  readonly related?: readonly string[];
-}
-
-/** Defines a list by page. */
-export function listRoute<Q>(path: string, { own, related = [], ...declared }: DeclaredList<Q>): TokenRoute {
+/** Defines a list by page. `own` are its parameters besides those of every list; for `related` see `readInclude`. */
+export function listRoute<Q>(
+  path: string,
+  declared: Declared<ListQuery<Q>> & { readonly own: FieldSchema<Q>; readonly related?: readonly string[] },
+): TokenRoute {
+  const { own, related = [], ...route } = declared;
   const include = related.length > 0 ? describeFields(fieldSchema(includeField(related))) : {};
   return tokenRoute<Record<string, unknown>, ListQuery<Q>>("read", path, {
-    ...declared,
+    ...route,
     fields: { ...describeFields(PAGE_FIELDS), ...include, ...describeFields(own) },
     input: ANY_FIELDS,
     prepare: async (context) => readListQuery(context.fields, own, related),

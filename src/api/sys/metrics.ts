@@ -29,31 +29,12 @@ const MAX_ENTITIES = 100_000;
 
 const HOUR_MS = 3_600_000;
 /** Times from now on, in hours, within which ends of tokens are counted. */
-const SPANS: readonly (readonly [name: string, hours: number])[] = [
-  ["1h", 1],
-  ["1d", 24],
-  ["7d", 168],
-  ["30d", 720],
-];
+const SPANS = Object.entries({ "1h": 1, "1d": 24, "7d": 168, "30d": 720 });
 
 /** Numbers of the whole installation, all read at about the same time. Times in ms. */
-interface InstallationFigures {
-  readonly tokensByMount: readonly GroupCount[];
-  readonly tokensByPolicy: readonly GroupCount[];
-  readonly tokensByEnd: GroupCounts;
-  readonly leases: number;
-  readonly irrevocableLeases: number;
-  readonly entities: number;
-  /** End of the last tidy run; null before the first. */
-  readonly tidiedAt: number | null;
-  readonly tidyFailures: number;
-  /** Start of the last good backup into the bucket; null: there is none. */
-  readonly backedUpAt: number | null;
-  /** Rows whose seal was wrong in the last tidy run. */
-  readonly tamperedRows: number;
-}
+type InstallationFigures = Awaited<ReturnType<typeof readFigures>>;
 
-async function readFigures(env: Env, installation: Installation): Promise<InstallationFigures> {
+async function readFigures(env: Env, installation: Installation) {
   // One after the other: each call asks every shard, and a scrape can wait.
   const byMount = await countByMount(env, "tokens");
   const byPolicy = await countByGroup(env, "policy", null);
@@ -67,7 +48,9 @@ async function readFigures(env: Env, installation: Installation): Promise<Instal
     leases: await countLeases(env),
     irrevocableLeases: Object.values(irrevocable).reduce((sum, count) => sum + count, 0),
     entities: await countEntities(env, MAX_ENTITIES),
+    // The start of the last good backup into the bucket; null: there is none.
     backedUpAt: env.BACKUPS ? ((await backupRunsOf(env).status()).lastGood?.startedAt ?? null) : null,
+    // The end of the last tidy run; null before the first.
     tidiedAt: last?.finishedAt ?? null,
     tidyFailures: last?.report.failures ?? 0,
     tamperedRows: last?.report.tampered ?? 0,

@@ -20,17 +20,10 @@ const API_VERSION = "2.6.2";
 /** The name of the cluster in answers. */
 const CLUSTER_NAME = "grove";
 
-/** The public state of the installation. */
-interface ServiceState {
-  readonly initialized: boolean;
-  readonly sealed: boolean;
-  readonly clusterId: string;
-  /** The version of the seal key that wraps the key ring; 0 while sealed. */
-  readonly sealKeyVersion: number;
-}
+type ServiceState = ReturnType<typeof stateOf>;
 
-/** Returns the state of the installation. */
-export function stateOf(loaded: Result<Installation>): ServiceState {
+/** Returns the public state of the installation. `sealKeyVersion` is that of the seal key that wraps the key ring. */
+export function stateOf(loaded: Result<Installation>) {
   if (loaded.ok) {
     const { clusterId, sealKeyVersion } = loaded.value;
     return { initialized: true, sealed: false, clusterId, sealKeyVersion };
@@ -97,14 +90,8 @@ function staleSeconds(now: number): number | undefined {
 }
 
 /** Whether requests can be served now. `failing` is null while the service is sealed. */
-interface Readiness {
-  readonly state: ServiceState;
-  readonly version: string;
-  readonly failing: typeof probe.last;
-}
-
-const READY_VIEW = view<Readiness>({
-  ready: ["boolean", isReady],
+const READY_VIEW = view<{ readonly state: ServiceState; readonly version: string; readonly failing: Failing }>({
+  ready: ["boolean", ({ failing }) => isReady(failing)],
   initialized: ["boolean", ({ state }) => state.initialized],
   sealed: ["boolean", ({ state }) => state.sealed],
   failing_objects: [["string"], ({ failing }) => failing?.value ?? []],
@@ -112,12 +99,45 @@ const READY_VIEW = view<Readiness>({
   grove_version: ["string", ({ version }) => version],
 });
 
-function isReady({ failing }: Readiness): boolean {
+type Failing = typeof probe.last;
+
+function isReady(failing: Failing): boolean {
   return failing !== null && failing.value.length === 0;
 }
 
-/** Whether the service works, for load balancers and monitors. No token is needed. */
-export const HEALTH_ROUTES: readonly Route[] = [
+const SEAL_VIEW = view<ServiceState>({
+  type: ["string", () => "secret"],
+  initialized: ["boolean", (state) => state.initialized],
+  sealed: ["boolean", (state) => state.sealed],
+  t: ["integer", () => 0],
+  n: ["integer", () => 0],
+  progress: ["integer", () => 0],
+  nonce: ["string", () => ""],
+  recovery_seal: ["boolean", () => false],
+  version: ["string", () => API_VERSION],
+  commit_date: ["string", () => ""],
+  migration: ["boolean", () => false],
+  "cluster_name?": ["string", (state) => (state.sealed ? undefined : CLUSTER_NAME)],
+  "cluster_id?": ["string", (state) => (state.sealed ? undefined : state.clusterId)],
+  "seal_key_version?": ["integer", (state) => (state.sealed ? undefined : state.sealKeyVersion)],
+  storage_type: ["string", () => "durable_objects"],
+});
+
+/** The only node of the cluster in answers: the address that the client called. */
+const NODE_VIEW = view<URL>({
+  hostname: ["string", ({ hostname }) => hostname],
+  api_address: ["string", ({ origin }) => origin],
+  cluster_address: ["string", () => ""],
+  active_node: ["boolean", () => true],
+  last_echo: ["string | null", () => null],
+  version: ["string", () => API_VERSION],
+});
+
+/**
+ * Whether the service works, for load balancers and monitors; the state of the seal; and the endpoints for clients of a
+ * cluster: Grove is a cluster of one node. Most need no token.
+ */
+export const STATUS_ROUTES: readonly Route[] = [
   openRoute(["read", "head"], "sys/health", {
     summary: "Shows whether the service works. The status says it as well.",
     operationId: "read-health-status",
@@ -149,49 +169,11 @@ export const HEALTH_ROUTES: readonly Route[] = [
     answers: [plainAnswer(READY_VIEW.shape), plainAnswer(READY_VIEW.shape, 503)],
     handle: async ({ env, loaded }) => {
       const state = stateOf(loaded);
-      const known = state.sealed ? null : await probe.load(() => failingObjects(env));
-      const readiness = { state, version: groveVersion(env), failing: known };
-      return ok({ kind: "plain", status: isReady(readiness) ? 200 : 503, body: READY_VIEW.show(readiness) });
+      const failing = state.sealed ? null : await probe.load(() => failingObjects(env));
+      const body = READY_VIEW.show({ state, version: groveVersion(env), failing });
+      return ok({ kind: "plain", status: isReady(failing) ? 200 : 503, body });
     },
   }),
-];
-
-/** Reads a status from the query: a number with three digits; null for any other value. */
-function readStatus(code: unknown, otherwise: number): number | null {
-  if (code === undefined) return otherwise;
-  return /^[2-5][0-9]{2}$/.test(String(code)) ? Number(code) : null;
-}
-
-const SEAL_VIEW = view<ServiceState>({
-  type: ["string", () => "secret"],
-  initialized: ["boolean", (state) => state.initialized],
-  sealed: ["boolean", (state) => state.sealed],
-  t: ["integer", () => 0],
-  n: ["integer", () => 0],
-  progress: ["integer", () => 0],
-  nonce: ["string", () => ""],
-  recovery_seal: ["boolean", () => false],
-  version: ["string", () => API_VERSION],
-  commit_date: ["string", () => ""],
-  migration: ["boolean", () => false],
-  "cluster_name?": ["string", (state) => (state.sealed ? undefined : CLUSTER_NAME)],
-  "cluster_id?": ["string", (state) => (state.sealed ? undefined : state.clusterId)],
-  "seal_key_version?": ["integer", (state) => (state.sealed ? undefined : state.sealKeyVersion)],
-  storage_type: ["string", () => "durable_objects"],
-});
-
-/** The only node of the cluster in answers: the address that the client called. */
-const NODE_VIEW = view<URL>({
-  hostname: ["string", ({ hostname }) => hostname],
-  api_address: ["string", ({ origin }) => origin],
-  cluster_address: ["string", () => ""],
-  active_node: ["boolean", () => true],
-  last_echo: ["string | null", () => null],
-  version: ["string", () => API_VERSION],
-});
-
-/** The state of the seal, and the endpoints for clients of a cluster: Grove is a cluster of one node. */
-export const STATE_ROUTES: readonly Route[] = [
   openRoute("read", "sys/seal-status", {
     summary: "Shows whether the service is sealed.",
     operationId: "seal-status",
@@ -224,3 +206,9 @@ export const STATE_ROUTES: readonly Route[] = [
     handle: async ({ request }) => injectedReply({ nodes: [NODE_VIEW.show(new URL(request.baseUrl()))] }),
   }),
 ];
+
+/** Reads a status from the query: a number with three digits; null for any other value. */
+function readStatus(code: unknown, otherwise: number): number | null {
+  if (code === undefined) return otherwise;
+  return /^[2-5][0-9]{2}$/.test(String(code)) ? Number(code) : null;
+}

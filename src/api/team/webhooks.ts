@@ -129,17 +129,14 @@ async function storeWebhook(
   const problem = enabled ? await verifyWebhook(context, webhook) : null;
   if (problem) return err(problem);
   const stored = await organization.putWebhook(name, webhook);
-  switch (stored) {
-    case "stored":
-      return ok(webhook);
-    case "full":
-      return refused("/data", `the organization has ${MAX_WEBHOOKS} notification configurations: delete one`);
-    case "gone":
-      return NOT_FOUND;
-    case "changed":
-      return refused("/data", "the notification configuration was changed by another request meanwhile: try again");
-  }
+  return stored === "stored" ? ok(webhook) : NOT_STORED[stored];
 }
+
+const NOT_STORED = {
+  full: refused("/data", `the organization has ${MAX_WEBHOOKS} notification configurations: delete one`),
+  gone: NOT_FOUND,
+  changed: refused("/data", "the notification configuration was changed by another request meanwhile: try again"),
+};
 
 /**
  * Seals the key of a webhook's signatures for its new URL.

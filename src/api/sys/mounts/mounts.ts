@@ -8,15 +8,18 @@ import {
   withParameters,
   withPolicyPaths,
 } from "../../../auth/route.ts";
-import { DONE_OR_WARNED, injectedAnswer, NO_CONTENT } from "../../../auth/route-description.ts";
+import { DONE_OR_WARNED, dataAnswer, injectedAnswer, NO_CONTENT } from "../../../auth/route-description.ts";
 import { currentTime } from "../../../base/clock.ts";
 import { parseDuration } from "../../../base/duration.ts";
-import { DENIED, err, type Failure, invalid, ok, type Result, refuse } from "../../../base/result.ts";
+import { MAX_PATH_LENGTH } from "../../../base/limits.ts";
+import { DENIED, err, type Failure, invalid, NOT_FOUND, ok, type Result, refuse } from "../../../base/result.ts";
 import { walkOfMount } from "../../../lease/walk.ts";
+import { stalenessWarnings } from "../../../system/copy-age.ts";
 import type { Installation } from "../../../system/installation.ts";
 import {
   configureMount,
   DEFAULT_MOUNT_CONFIG,
+  issuerOf,
   type MountChange,
   mountTypeProblem,
   newMount,
@@ -272,4 +275,75 @@ function canonicalMountPath(path: string): string {
     const mount = normalizeMountPath(below.replace(TUNE_SUFFIX, ""));
     return place + (TUNE_SUFFIX.test(below) ? `${mount}tune` : mount.slice(0, -1));
   });
+}
+
+const MOVED = "The mount is at its new path. Tokens that it issued at the old path are not accepted any more";
+
+/** Moves of auth mounts to other paths. */
+export const REMOUNT_ROUTES: readonly Route[] = [
+  simpleRoute("update", "sys/remount", {
+    summary: "Moves an auth mount to another path.",
+    operationId: "remount",
+    answers: injectedAnswer({ migration_id: "string" }),
+    input: fieldSchema({
+      from: text().describe("The path of the mount, with `auth/` before it"),
+      to: text().describe("Its new path, with `auth/` before it"),
+    }),
+    handle: async ({ env, fields, caller, request }) => {
+      const paths = readPaths(fields.from, fields.to);
+      if (!paths.ok) return paths;
+      const { from, to } = paths.value;
+      const mount = await systemOf(env).findMount(from);
+      if (!mount) return refuse(`no matching mount at "auth/${from}"`);
+      const id = crypto.randomUUID();
+      const ended = await walkOfMount(env, id).endTokens({
+        mode: "revoke",
+        prefix: `auth/${from}`,
+        createdBefore: null,
+        mount: { path: from, uuid: mount.uuid, type: mount.type, move: { id, to, issuer: issuerOf(mount) } },
+        asked: endRequestOf(caller, request),
+      });
+      const warnings = [MOVED, ...stalenessWarnings(env)];
+      return changedReply(env, ended, { kind: "data", data: { migration_id: id }, warnings, inject: true });
+    },
+  }),
+
+  simpleRoute("read", "sys/remount/status/:migration_id", {
+    summary: "Shows the state of a move of a mount.",
+    operationId: "remount-status",
+    parameters: { migration_id: "The id in the answer to the move" },
+    answers: dataAnswer({
+      migration_id: "string",
+      migration_info: { source_mount: "string", target_mount: "string", status: "string" },
+    }),
+    handle: async ({ env, params }) => {
+      const move = (await systemOf(env).findMove(params.migration_id ?? ""))?.move;
+      if (!move) return NOT_FOUND;
+      // A move is one step, so a move that is found has succeeded.
+      const info = { source_mount: `auth/${move.from}`, target_mount: `auth/${move.to}`, status: "success" };
+      // This reads the installation again, so that this isolate finds the mount at its new path.
+      return changedReply(env, ok(move), { kind: "data", data: { migration_id: move.id, migration_info: info } });
+    },
+  }),
+];
+
+/** Reads the two paths, as they are stored: without `auth/`. */
+function readPaths(from: string, to: string): Result<{ readonly from: string; readonly to: string }> {
+  if (from === "" || to === "") return refuse("both 'from' and 'to' path must be specified as a string");
+  for (const [name, path] of [["from", from] as const, ["to", to] as const]) {
+    // Bounded here: to normalize many slashes in a row takes time with the square of the length.
+    if (path.length > MAX_PATH_LENGTH) return refuse(`'${name}' path is too long`);
+    if (path.trim() !== path) return refuse(`'${name}' path cannot contain trailing whitespace`);
+  }
+  const source = normalizeMountPath(from);
+  const target = normalizeMountPath(to);
+  if (!source.startsWith("auth/")) {
+    return refuse(
+      ["cubbyhole/", "identity/", "sys/"].includes(source)
+        ? `cannot remount "${source}"`
+        : `no matching mount at "${source}"`,
+    );
+  }
+  if (!target.startsWith("auth/")) return refuse(`cannot remount auth mount to non-auth mount "${target}"`);
+  return ok({ from: normalizeMountPath(source.slice(5)), to: normalizeMountPath(target.slice(5)) });
 }
