@@ -61,11 +61,7 @@ export async function complete(c: AppContext, answer: Answer, loggedPath: string
 }
 
 /** Adds the policies of the entity to an answer with a token. Adds a warning to a login without existing policies. */
-async function withIdentityPolicies(
-  c: AppContext,
-  answer: Answer,
-  reply: Extract<Reply, { kind: "auth" }>,
-): Promise<Answer> {
+async function withIdentityPolicies(c: AppContext, answer: Answer, reply: Extract<Reply, { kind: "auth" }>) {
   const { auth } = reply;
   const installation = c.get("installation");
   const identityPolicies = await policiesOfEntity(c.env, auth.entityId);

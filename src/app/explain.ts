@@ -49,12 +49,7 @@ type Explanation = Readonly<Record<string, unknown>>;
 const MAX_TEXTS = 16;
 
 /** Explains what would happen to a request with a token. The same functions decide about real requests. */
-async function explain(
-  context: CallContext,
-  tables: Tables,
-  subject: Subject,
-  asked: AskedRequest,
-): Promise<Explanation> {
+async function explain(context: CallContext, tables: Tables, subject: Subject, asked: AskedRequest) {
   const { env, installation } = context;
   const found = findRoute(placeOf(tables, installation, asked), asked);
   const route = found.ok ? found.value.route : null;

@@ -89,13 +89,8 @@ function placeOf(c: AppContext, installation: Installation, path: string): Place
 }
 
 /** Counts a request under a quota, or a login without a quota under the built-in limit. */
-async function count(
-  c: AppContext,
-  { quotas }: Installation,
-  path: string,
-  { mountPath, suffix, isLogin }: Place,
-  role: string,
-): Promise<Admission> {
+async function count(c: AppContext, { quotas }: Installation, path: string, place: Place, role: string) {
+  const { mountPath, suffix, isLogin } = place;
   if (quotas.isExempt(path)) return ADMITTED;
   const quota = quotas.isEmpty ? null : quotas.find(mountPath, suffix, role);
   if (quota) return countUnder(c, path, { key: String(quota.revision), limit: quota, builtIn: false });

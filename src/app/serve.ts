@@ -40,12 +40,7 @@ async function serveOpen(c: AppContext, found: FoundRoute, handle: OpenRoute["ha
 }
 
 /** Answers a login. No policies are evaluated, since its caller has no token yet. */
-async function serveLogin(
-  c: AppContext,
-  installation: Installation,
-  found: FoundRoute,
-  route: LoginRoute,
-): Promise<Response> {
+async function serveLogin(c: AppContext, installation: Installation, found: FoundRoute, route: LoginRoute) {
   const request = c.get("request");
   const { params } = found;
   const endpoint = endpointOf(found);

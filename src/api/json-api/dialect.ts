@@ -16,7 +16,7 @@ import {
   readToken,
 } from "../../wire/request.ts";
 import { readSender } from "../../wire/sender.ts";
-import { type Resource, readDocument } from "./routes.ts";
+import { readDocument } from "./routes.ts";
 
 /** The media type of JSON:API. */
 const MEDIA_TYPE = "application/vnd.api+json";
@@ -59,12 +59,7 @@ async function readRequest(request: Request, head: RequestHead, env: Env, id: st
  * Reads the fields of a request: the attributes of a write, the resource identifiers of a deletion of several resources,
  * or the query.
  */
-async function readFields(
-  request: Request,
-  env: Env,
-  operation: Operation,
-  query: URLSearchParams,
-): Promise<Result<Resource>> {
+async function readFields(request: Request, env: Env, operation: Operation, query: URLSearchParams) {
   const isWrite = operation === "update" || operation === "patch";
   const body = isWrite || operation === "delete" ? await readBody(request, env) : ok(null);
   if (!body.ok) return body;

@@ -174,12 +174,7 @@ async function beginAttempt(env: Env, installation: Installation, otp: string): 
  *
  * @returns the token XOR the one-time password, in base64 without padding.
  */
-async function finishAttempt(
-  env: Env,
-  installation: Installation,
-  nonce: string,
-  key: string,
-): Promise<Result<string>> {
+async function finishAttempt(env: Env, installation: Installation, nonce: string, key: string) {
   const now = currentTime();
   const attempt = await systemOf(env).tryRootGeneration(now);
   if (!attempt) return err(NO_ATTEMPT);

@@ -19,7 +19,7 @@ import type { Outcome, TargetAction } from "../../token/actions.ts";
 import { treeOf } from "../../token/find-tree.ts";
 import { openValue } from "../../tree/cubbyhole/seal.ts";
 import { ANY_FIELDS, fieldSchema, unread, type Values } from "../../wire/fields.ts";
-import { answerOfValue, dataReply, RESPONSE_PATH, type StoredAnswer } from "../../wire/reply.ts";
+import { answerOfValue, dataReply, RESPONSE_PATH } from "../../wire/reply.ts";
 import type { GroveRequest } from "../../wire/request.ts";
 
 /** The failure for every token that holds no wrapped answer. The message is the reference's (sys/wrapping). */
@@ -158,10 +158,7 @@ async function rewrap(context: CallContext<unknown, Unwrapping>): Answered {
   return err(NO_ANSWER);
 }
 
-async function readAnswer(
-  { keys }: Installation,
-  outcome: Result<Outcome>,
-): Promise<Result<{ readonly token: Extract<Outcome, { kind: "wrapped" }>["token"]; readonly answer: StoredAnswer }>> {
+async function readAnswer({ keys }: Installation, outcome: Result<Outcome>) {
   if (!outcome.ok) return err(outcome.error.code === "not_found" ? NO_ANSWER : outcome.error);
   if (outcome.value.kind !== "wrapped") throw new Error(`an unwrapping does not end in "${outcome.value.kind}"`);
   const { token, sealed } = outcome.value;

@@ -1,8 +1,7 @@
 import { type Answered, type CallContext, type Route, tokenRoute } from "../../auth/route.ts";
 import { describeFields, NO_CONTENT, plainAnswer } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
-import { err, type Failure, NOT_FOUND, ok, type Result } from "../../base/result.ts";
-import type { Page } from "../../storage/pages.ts";
+import { err, type Failure, NOT_FOUND, ok } from "../../base/result.ts";
 import { teamAt } from "../../team/find.ts";
 import { newTeamId, readTeamId, teamRoute } from "../../team/ids.ts";
 import type { TeamRecord, TeamSettings } from "../../team/record.ts";
@@ -134,9 +133,7 @@ function mayGivePolicies({ verdict }: CallContext, settings: Partial<TeamSetting
   return verdict.sudo || settings.tokenPolicies === undefined;
 }
 
-async function findTeams(
-  context: CallContext<unknown, ListQuery<Values<typeof LIST_FIELDS>>>,
-): Promise<Result<Page<TeamRecord>>> {
+async function findTeams(context: CallContext<unknown, ListQuery<Values<typeof LIST_FIELDS>>>) {
   const { page, own } = context.prepared;
   const { q: search, [NAMES]: names } = own;
   if (names && search !== "") return refusedParameter("q", `q and ${NAMES} can't be given together`);
@@ -148,11 +145,7 @@ async function findTeams(
   return ok({ items: found.value.slice(start, start + page.size), total: found.value.length });
 }
 
-async function document(
-  context: CallContext,
-  team: TeamRecord | null,
-  included: Readonly<Record<string, unknown>> = {},
-): Answered {
+async function document(context: CallContext, team: TeamRecord | null, included: object = {}): Answered {
   if (!team) return NOT_FOUND;
   const show = await teamsFor(context);
   return plainReply({ data: show(team), ...included });

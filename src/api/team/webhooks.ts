@@ -2,7 +2,7 @@ import { type CallContext, type Route, withParameters } from "../../auth/route.t
 import { NO_CONTENT, plainAnswer } from "../../auth/route-description.ts";
 import { currentTime, formatRfc3339 } from "../../base/clock.ts";
 import { hasUnprintable } from "../../base/name.ts";
-import { err, type Failure, invalidDocument, NOT_FOUND, ok, type Result } from "../../base/result.ts";
+import { err, type Failure, invalidDocument, NOT_FOUND, ok } from "../../base/result.ts";
 import type { Keys } from "../../crypto/key-ring.ts";
 import { newWebhookId } from "../../team/ids.ts";
 import { type Delivery, type SealedWebhook, TRIGGERS, type Webhook } from "../../team/notices/rules.ts";
@@ -103,11 +103,7 @@ async function findWebhook(context: CallContext): Promise<SealedWebhook | null> 
  *
  * @param before the webhook as it was read; a new one has revision 0.
  */
-async function storeWebhook(
-  context: CallContext,
-  before: SealedWebhook,
-  changes: Values<typeof WEBHOOK_CHANGE>,
-): Promise<Result<SealedWebhook>> {
+async function storeWebhook(context: CallContext, before: SealedWebhook, changes: Values<typeof WEBHOOK_CHANGE>) {
   const { env, installation } = context;
   const { name, organization } = organizationIn(context);
   const url = readWebhookUrl(env, changes.url ?? before.url);
@@ -143,12 +139,7 @@ const NOT_STORED = {
  *
  * @param token the new key. undefined keeps the previous key, null removes it.
  */
-async function secretFor(
-  keys: Keys,
-  before: SealedWebhook,
-  url: string,
-  token: string | null | undefined,
-): Promise<Result<SealedWebhook["secret"]>> {
+async function secretFor(keys: Keys, before: SealedWebhook, url: string, token: string | null | undefined) {
   if (token === null) return ok(null);
   if (token !== undefined) return ok(await sealSecret(keys, { id: before.id, url }, token));
   if (before.secret === null || url === before.url) return ok(before.secret);

@@ -15,7 +15,6 @@ import { newTokenIds } from "../../token/ids.ts";
 import type { TokenSpec } from "../../token/record.ts";
 import { MAX_ROLE_NAME } from "../../token/roles/change.ts";
 import { loadRole } from "../../token/roles/token-roles.ts";
-import type { CreateRequest } from "../../token/rules/create.ts";
 import {
   deprecated,
   fieldSchema,
@@ -133,11 +132,7 @@ function readLease(lease: unknown, ttl: unknown): Result<number> {
   return read.ok ? read : refuse("'lease' value could not be parsed");
 }
 
-function readCreateRequest(
-  fields: Values<typeof FIELDS>,
-  lease: number,
-  orphanEndpoint: boolean,
-): Result<CreateRequest> {
+function readCreateRequest(fields: Values<typeof FIELDS>, lease: number, orphanEndpoint: boolean) {
   if (fields.meta && JSON.stringify(fields.meta).length > MAX_META_LENGTH) return refuse("meta is too large");
   if (fields.policies?.some((name) => name.length > MAX_POLICY_NAME_LENGTH)) {
     return refuse("the name of a policy is too long");

@@ -14,7 +14,7 @@ import {
 import { err, type Failure, invalid, ok, type Result, refuse } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
 import { issuerOf, type MountTtl, mountTtl } from "../../system/mount.ts";
-import type { Outcome, Target, TargetAction } from "../../token/actions.ts";
+import type { Target, TargetAction } from "../../token/actions.ts";
 import { treeOf } from "../../token/find-tree.ts";
 import type { TokenView } from "../../token/record.ts";
 import { loadRole } from "../../token/roles/token-roles.ts";
@@ -118,10 +118,7 @@ async function renew(context: CallContext<unknown, NamedAction<RenewAction>>, no
 }
 
 /** Repeats the renewal with the present terms of the token's role or auth method. */
-async function renewOnTerms(
-  context: CallContext<unknown, NamedAction<RenewAction>>,
-  token: TokenView,
-): Promise<Result<Outcome>> {
+async function renewOnTerms(context: CallContext<unknown, NamedAction<RenewAction>>, token: TokenView) {
   const { env, prepared } = context;
   const { treeId, action } = prepared;
   const answer =
@@ -139,10 +136,7 @@ interface LimitedTerms {
 }
 
 /** Returns the terms of the method that issued the token. A refusal when its mount was disabled or moved. */
-async function termsOfLogin(
-  { env, installation, methods }: CallContext,
-  token: TokenView,
-): Promise<Result<LimitedTerms>> {
+async function termsOfLogin({ env, installation, methods }: CallContext, token: TokenView) {
   const mount = installation.mountServing(token.path);
   if (!token.login || !mount || issuerOf(mount) !== token.login.mount) {
     return refuse("the auth method that issued this token is disabled");

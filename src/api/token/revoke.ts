@@ -88,11 +88,7 @@ function revokeOrphanRoute(path: string, description: Omit<RouteDescription, "an
   });
 }
 
-async function revocationOf(
-  context: PresentedContext<unknown>,
-  token: unknown,
-  kind: RevokeAction["kind"],
-): Promise<Result<NamedToken>> {
+async function revocationOf(context: PresentedContext<unknown>, token: unknown, kind: RevokeAction["kind"]) {
   if (token === undefined || token === "") return refuse("missing token ID");
   // Not the path of the request, which can contain the token.
   const path = kind === "revoke" ? "auth/token/revoke" : "auth/token/revoke-orphan";

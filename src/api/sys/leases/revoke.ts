@@ -30,12 +30,8 @@ const CONTINUES: Reply = { kind: "accepted" };
 
 const SYNC = { sync: flag(true).describe("False: the answer does not wait for the end") };
 
-async function revokeOne(
-  { env, installation, request, caller }: CallContext,
-  leaseId: string,
-  wait: boolean,
-  force: boolean,
-): Answered {
+async function revokeOne(context: CallContext, leaseId: string, wait: boolean, force: boolean): Answered {
+  const { env, installation, request, caller } = context;
   const asked = endRequestOf(caller, request);
   const revoked = await revokeLease(env, installation, leaseId, { wait, force, asked }, request.notes);
   if (!revoked.ok) return revoked;

@@ -211,12 +211,7 @@ async function endedByJob(env: Env, job: string): Promise<EndedFilter> {
 }
 
 /** Reads a page of ended tokens. @param filter null: no token matches. @param cursor "" for the first page. */
-async function endedPage(
-  env: Env,
-  filter: EndedFilter | null,
-  cursor: string,
-  limit: number,
-): Promise<Result<{ tokens: readonly EndedToken[]; next: string; scanned: number }>> {
+async function endedPage(env: Env, filter: EndedFilter | null, cursor: string, limit: number) {
   const after = cursor === "" ? null : readCursor(LAST_FIRST, cursor);
   if (after === null && cursor !== "") return refuse("after is not the cursor of a page");
   if (!filter) return ok({ tokens: [], next: "", scanned: 0 });

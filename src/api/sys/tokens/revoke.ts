@@ -210,9 +210,7 @@ function selectionOf(sentFields: Readonly<Record<string, unknown>>): Record<stri
 }
 
 /** Reads which tokens are selected: a filter, or accessors. */
-async function readSelected(
-  context: CallContext<RevokeFields>,
-): Promise<Result<Pick<Selection, "filter" | "accessors">>> {
+async function readSelected(context: CallContext<RevokeFields>) {
   const { installation, fields, request } = context;
   // A script whose variable has no value sends an empty text. Without that condition more tokens would match.
   const empty = Object.keys(FILTER).find((name) => isEmpty(name, request.data[name]));
