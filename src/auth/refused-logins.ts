@@ -1,7 +1,10 @@
 import { waitUntil } from "cloudflare:workers";
-import { currentTime, sleep } from "../base/clock.ts";
+import { currentTime, SoonestTimer, sleep } from "../base/clock.ts";
 import { GenerationalCache } from "../base/generational-cache.ts";
 import type { Env } from "../env.ts";
+import type { Setting } from "../storage/sealed-table.ts";
+import type { SystemEnv } from "../system/env.ts";
+import { GroveObject } from "../system/grove-object.ts";
 import type { Mount } from "../system/mount.ts";
 import type { GroveRequest } from "../wire/request.ts";
 import { view } from "../wire/view.ts";
@@ -13,7 +16,6 @@ export interface Refusal {
   /** Name of an existing role; null when the login named none, or one that does not exist. */
   readonly role: string | null;
   readonly check: string;
-  /** The check in words. */
   readonly description: string;
   /** True when the client had proved its identity: only clients of the issuer or the cloud can cause such refusals. */
   readonly proven: boolean;
@@ -77,10 +79,7 @@ export const REFUSALS_VIEW = view<{ refusals: readonly Refusal[]; nameOf(check: 
 });
 
 /** The object of a mount, which stores its refused logins. */
-export interface RefusalStub {
-  addRefusals(more: readonly Refusal[]): Promise<void>;
-  refusals(): Promise<readonly Refusal[]>;
-}
+export type RefusalStub = Pick<MountObject<SystemEnv>, "addRefusals" | "refusals">;
 
 interface Gathered {
   refusals: readonly Refusal[];
@@ -168,4 +167,46 @@ function gatheredFor(mount: string): Gathered {
   const here = gathered.get(mount) ?? { refusals: [], reportedAt: never, dueAt: never };
   gathered.set(mount, here, 1);
   return here;
+}
+
+/**
+ * The object of an auth mount. It also stores the mount's refused logins, in one row. Anyone can cause refused logins,
+ * so the row is written at most once per `INTERVAL_MS`; an object that is evicted in between loses the later ones. An
+ * object without tables (nothing written yet, or erased) stores none: a refused login must not bring back an erased
+ * mount.
+ */
+export abstract class MountObject<Env extends SystemEnv> extends GroveObject<Env> {
+  protected abstract readonly refused: Setting<readonly Refusal[]>;
+  readonly #timer = new SoonestTimer();
+  /** The stored refusals and those that are not written yet; null before the first use. */
+  #refusals: readonly Refusal[] | null = null;
+  #writtenAt = Number.NEGATIVE_INFINITY;
+
+  /** Adds refused logins to the earlier ones. */
+  async addRefusals(more: readonly Refusal[]): Promise<void> {
+    this.#refusals = withRefusals(await this.refusals(), more);
+    const wait = timeToWait(this.#writtenAt, currentTime());
+    if (wait === 0) return this.#write();
+    // A write fails while the keys can't be opened. The refusals stay in memory, and the next one writes them.
+    this.#timer.in(wait, () => void this.#write().catch(() => undefined));
+  }
+
+  /** Returns the recent refused logins. */
+  async refusals(): Promise<readonly Refusal[]> {
+    await this.keys.open();
+    this.#refusals ??= this.refused.read() ?? [];
+    return this.tables.exist ? this.#refusals : [];
+  }
+
+  /** Deletes everything when the mount is removed. Safe to repeat. */
+  erase(): Promise<void> {
+    return this.wipe();
+  }
+
+  async #write(): Promise<void> {
+    const refusals = await this.refusals();
+    if (!this.tables.exist) return;
+    this.#writtenAt = currentTime();
+    this.refused.write(refusals);
+  }
 }

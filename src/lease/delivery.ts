@@ -1,7 +1,7 @@
 import { isSuccess, postOnce } from "../base/post-once.ts";
 import type { Keys } from "../crypto/key-ring.ts";
 import { openText } from "../crypto/sealed-data.ts";
-import { countEvent } from "../metrics/events.ts";
+import { countEvent } from "../metrics/counts.ts";
 import type { LeaseEnv } from "./env.ts";
 import type { LeaseRecord } from "./record.ts";
 import { endpointSettings, readRevocationEndpoint, serviceBindingOf } from "./revocation-endpoint.ts";

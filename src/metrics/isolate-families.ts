@@ -1,6 +1,5 @@
-import { eventFigures } from "./events.ts";
+import { BUCKETS, eventFigures, type RequestFigure, requestFigures, requestsInFlight } from "./counts.ts";
 import { type Family, type Sample, single } from "./family.ts";
-import { BUCKETS, type RequestFigure, requestFigures, requestsInFlight } from "./request-figures.ts";
 
 /** Metrics of token operations that dashboards for the reference use, with patterns of their endpoints. */
 const TOKEN_OPERATIONS: readonly (readonly [name: string, help: string, routes: RegExp])[] = [

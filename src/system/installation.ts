@@ -2,7 +2,7 @@ import { currentTime, isWithin } from "../base/clock.ts";
 import { GenerationalCache } from "../base/generational-cache.ts";
 import { err, type Failure, ok, type Result } from "../base/result.ts";
 import { importKeys, type Keys, sealedWithVersion, sealKeyRing } from "../crypto/key-ring.ts";
-import { QuotaTable } from "../quota/quota-table.ts";
+import { QuotaTable } from "../quota/quota.ts";
 import type { TakesPages } from "../storage/stored-object.ts";
 import { CopySource, copyLimits, useOfCopy } from "./copy-age.ts";
 import { type CustomIdFilter, changedFilter } from "./custom-id-filter.ts";

@@ -76,7 +76,7 @@ export class GroupStore {
   }
 
   read(key: IdOrName): GroupRecord | null {
-    const row = "id" in key ? this.#byId(key.id) : this.#byName(key.name);
+    const row = "id" in key ? this.#sealed.find(key.id) : this.#byName(key.name);
     return row && this.#record(row);
   }
 
@@ -109,7 +109,7 @@ export class GroupStore {
    * The caller has checked that its entities exist. Messages are the reference's (identity/group). `now` in ms.
    */
   write(id: string | null, write: GroupWrite, now: number): Result<Written> {
-    const byId = id === null ? null : this.#byId(id);
+    const byId = id === null ? null : this.#sealed.find(id);
     if (id !== null && !byId) return refuse("group not found from id");
     const byName = write.name === null ? null : this.#byName(write.name);
     if (byId && byName && byName.id !== byId.id) return refuse("group name is already in use");
@@ -149,7 +149,7 @@ export class GroupStore {
     const sameGroup = write.groupId === null || write.groupId === before?.groupId;
     if (before?.name === name && before.mountAccessor === mountAccessor && sameGroup) return ok(null);
     if (write.groupId !== null) {
-      const group = this.#byId(write.groupId);
+      const group = this.#sealed.find(write.groupId);
       if (!group) return refuse("invalid group ID given in 'canonical_id'");
       if (group.type !== EXTERNAL_GROUP) return refuse("alias can't be set on an internal group");
     }
@@ -159,7 +159,7 @@ export class GroupStore {
     }
     if (!this.#hasRoomFor(name.length)) return err(TOO_MANY);
     const groupId = write.groupId ?? before?.groupId ?? crypto.randomUUID();
-    if (!this.#byId(groupId)) this.#put(groupId, null, generatedGroupName(), EXTERNAL_GROUP, NOTHING, now);
+    if (!this.#sealed.find(groupId)) this.#put(groupId, null, generatedGroupName(), EXTERNAL_GROUP, NOTHING, now);
     // Members come from logins at the mount of the alias. After a change of its name or mount the old members are
     // removed.
     for (const changed of new Set([groupId, before?.groupId ?? groupId])) this.members.replaceEntities(changed, []);
@@ -241,10 +241,6 @@ export class GroupStore {
     if (write.memberGroupIds) this.members.replaceGroups(id, write.memberGroupIds);
     const isSame = before?.name === row.name && before.metadata === row.metadata && before.policies === row.policies;
     if (!isSame || write.memberGroupIds) this.#noteChange();
-  }
-
-  #byId(id: string): GroupRow | null {
-    return this.#sealed.find(id);
   }
 
   #byName(name: string): GroupRow | null {

@@ -1,5 +1,4 @@
-import { MountObject } from "../../auth/mount-object.ts";
-import type { Refusal } from "../../auth/refused-logins.ts";
+import { MountObject, type Refusal } from "../../auth/refused-logins.ts";
 import { within } from "../../base/location.ts";
 import { ok, type Result, refuse } from "../../base/result.ts";
 import { SealedTable, SealedValues, Setting, type TableShape, type ValueRow } from "../../storage/sealed-table.ts";

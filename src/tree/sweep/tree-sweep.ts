@@ -4,7 +4,7 @@ import { FIRST_PIECE, rowsOfNextPiece, type SweepTurns, sweepThreads } from "../
 import type { Ending } from "../../listing/inventory/ended.ts";
 import { cancelUpdatesOf } from "../../listing/updates/publish.ts";
 import { removeFromLists } from "../../listing/updates/remove-from-lists.ts";
-import { countEvent } from "../../metrics/events.ts";
+import { countEvent } from "../../metrics/counts.ts";
 import type { EndRecord } from "../../token/end-record.ts";
 import { accessorTexts, rowGeneratedAt } from "../../token/ids.ts";
 import { customIdsShard, customIdsShardNumber } from "../custom-ids.ts";

@@ -4,10 +4,9 @@ import { parse } from "yaml";
 import { metricsText } from "../../../scripts/serve/metrics.ts";
 import { installationFamilies, stateFamilies } from "../../../src/api/sys/metrics.ts";
 import { NEVER_KEY } from "../../../src/listing/inventory/terms.ts";
-import { countEvent, eventFigures } from "../../../src/metrics/events.ts";
+import { countEvent, eventFigures, noteAnswer, noteArrival } from "../../../src/metrics/counts.ts";
 import { type Family, metricsObject, prometheusText } from "../../../src/metrics/family.ts";
 import { isolateFamilies } from "../../../src/metrics/isolate-families.ts";
-import { noteAnswer, noteArrival } from "../../../src/metrics/request-figures.ts";
 
 const NOW = Date.parse("2026-11-22T02:30:00Z");
 const FIGURES = {

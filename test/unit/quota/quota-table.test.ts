@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { DEFAULT_QUOTA_CONFIG, type RateLimitQuota } from "../../../src/quota/quota.ts";
-import { QuotaTable } from "../../../src/quota/quota-table.ts";
+import { DEFAULT_QUOTA_CONFIG, QuotaTable, type RateLimitQuota } from "../../../src/quota/quota.ts";
 
 const quota = (name: string, change: Partial<RateLimitQuota>): RateLimitQuota => ({
   name,

@@ -4,7 +4,7 @@ import { privateHosts } from "../../../base/outbound-hosts.ts";
 import { err, type Failure, invalid, ok, type Result, refuse } from "../../../base/result.ts";
 import { toHex } from "../../../crypto/bytes.ts";
 import type { Env } from "../../../env.ts";
-import { countEvent } from "../../../metrics/events.ts";
+import { countEvent } from "../../../metrics/counts.ts";
 import type { Installation } from "../../../system/installation.ts";
 import type { Mount } from "../../../system/mount.ts";
 import {

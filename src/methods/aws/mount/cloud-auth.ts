@@ -1,5 +1,4 @@
-import { MountObject } from "../../../auth/mount-object.ts";
-import type { Refusal } from "../../../auth/refused-logins.ts";
+import { MountObject, type Refusal } from "../../../auth/refused-logins.ts";
 import { currentTime } from "../../../base/clock.ts";
 import { logInfo } from "../../../base/log.ts";
 import { DENIED, err, ok, type Result, refuse } from "../../../base/result.ts";

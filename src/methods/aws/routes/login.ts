@@ -2,6 +2,7 @@ import {
   addressProblem,
   answerExplanation,
   answerLogin,
+  type Check,
   EXPLAINED_ADDRESS,
   EXPLANATION_SHAPE,
   explainedAttempt,
@@ -10,7 +11,6 @@ import {
   planToken,
   type VerifiedClient,
 } from "../../../auth/login-attempt.ts";
-import type { Check } from "../../../auth/login-checks.ts";
 import { refusedRoute } from "../../../auth/refused-logins.ts";
 import { type CallContext, loginRoute, type Route, tokenRoute } from "../../../auth/route.ts";
 import { AUTH, dataAnswer } from "../../../auth/route-description.ts";
