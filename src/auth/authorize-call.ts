@@ -31,24 +31,17 @@ export interface RefusedCall {
   readonly caller: Caller | null;
 }
 
-/** A request and its token. */
-export interface CallRequest extends Call {
-  readonly presented: ParsedToken;
-  /** The audit line of a request that may change something; null for one that only reads. */
-  readonly line: AuditLine | null;
-}
-
 /**
  * Authenticates the caller, evaluates its policies and counts one use. For a service token its tree does this and
- * performs the action in the same hop, unless `runKnown` can do it in the Worker. `line` is written where the token is
- * accepted, before anything changes.
+ * performs the action in the same hop, unless `runKnown` can do it in the Worker. `line`, the audit line of a request
+ * that may change something, is written where the token is accepted, before anything changes.
  *
  * @param nextAction makes the action. Called once, and only for a service token.
  */
 export async function authorizeCall(
   env: Env,
   installation: Installation,
-  { presented, access, clientAddress, line }: CallRequest,
+  { presented, access, clientAddress, line }: Call & { presented: ParsedToken; line: AuditLine | null },
   nextAction: () => Promise<CallerAction | null>,
 ): Promise<Result<AuthorizedCall, RefusedCall>> {
   if (presented.kind !== "service") {

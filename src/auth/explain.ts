@@ -1,7 +1,6 @@
 import { currentTime } from "../base/clock.ts";
-import type { Result } from "../base/result.ts";
 import { aclOf, loadActiveEntity } from "../identity/standing.ts";
-import { type AccessRequest, type Acl, decisiveStep, type Step, type Verdict } from "../policy/acl.ts";
+import { type AccessRequest, decisiveStep, type Step } from "../policy/acl.ts";
 import { isEnded } from "../system/watermarks.ts";
 import { treeOf } from "../token/find-tree.ts";
 import type { TokenEnd } from "../token/state.ts";
@@ -40,26 +39,16 @@ function endOfBatch({ installation }: CallContext, { token }: Extract<ParsedToke
   return isEnded(installation.watermarks, "all", token.record) ? "ended_together" : "parent_ended";
 }
 
-/** A decision about a request with a valid token, and its reasons. */
-export interface ExplainedDecision {
-  /** As `decide` returns it. */
-  readonly decided: Result<Verdict | null>;
-  /** False when the entity of the token is disabled or deleted. */
-  readonly hasGoodEntity: boolean;
-  /** The decisive step of the policy evaluation; null when no rule was evaluated, as for the root policy. */
-  readonly step: Step | null;
-  readonly acl: Acl;
-  /** Sorted names of all policies of the token: its own and those of its entity. */
-  readonly policies: readonly string[];
-}
-
-/** Decides about a request with the same functions as for a real one, and returns the reasons. Changes nothing. */
+/**
+ * Decides about a request with the same functions as for a real one, and returns the reasons. Changes nothing. `step` is
+ * null when no rule was evaluated, as for the root policy. `policies` are those of the token and of its entity, sorted.
+ */
 export async function explainDecision(
   { env, installation }: CallContext,
   caller: Caller,
   access: AccessRequest,
   clientAddress: string | null,
-): Promise<ExplainedDecision> {
+) {
   const { record } = caller;
   const entity = await loadActiveEntity(env, record.entityId);
   const now = currentTime();

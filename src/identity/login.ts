@@ -41,18 +41,14 @@ export async function entityForLogin(env: IdentityEnv, alias: LoginAlias): Promi
   return view && !view.disabled ? ok(view) : err(DENIED);
 }
 
-export interface FoundEntity {
-  /** null when the login would create it. */
-  readonly id: string | null;
-  /** Policies of the entity and of its groups, with the group memberships after the login. */
-  readonly policies: readonly string[];
-}
-
-/** Returns the entity that a login with the alias would get, or its refusal, for an explanation. Changes nothing. */
+/**
+ * Returns the entity that a login with the alias would get, or its refusal, for an explanation. Changes nothing. The id is
+ * null when the login would create the entity. The policies include those of its groups after the login.
+ */
 export async function findEntityForLogin(
   env: IdentityEnv,
   { mountAccessor, aliasName, groups: names }: Omit<LoginAlias, "metadata">,
-): Promise<Result<FoundEntity>> {
+): Promise<Result<{ readonly id: string | null; readonly policies: readonly string[] }>> {
   const found = await findEntity(env, { mountAccessor, aliasName });
   if (found?.disabled) return err(DENIED);
   const held = found?.directGroupIds ?? [];

@@ -76,12 +76,6 @@ const EVENTS = {
 /** Name of an event. */
 export type EventName = keyof typeof EVENTS;
 
-/** Number of times an event happened with one set of label values. */
-export interface EventFigure {
-  readonly labels: Readonly<Record<string, string>>;
-  readonly count: number;
-}
-
 /** Maximum number of sets of label values of one event. Operators can create any number of mounts and roles. */
 const MAX_SETS = 1000;
 /** Label value for events beyond `MAX_SETS`. */
@@ -102,7 +96,7 @@ export function countEvent(event: EventName, values: readonly string[], times = 
 }
 
 /** Returns how often an event happened in this isolate, for each set of label values. */
-export function eventFigures(event: EventName): EventFigure[] {
+export function eventFigures(event: EventName) {
   return [...(counts.get(event) ?? [])].map(([key, count]) => {
     const values = key.split("\n");
     return { labels: Object.fromEntries(EVENTS[event].map((name, at) => [name, values[at] ?? ""])), count };
