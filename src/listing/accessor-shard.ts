@@ -1,16 +1,17 @@
 import { DurableObject } from "cloudflare:workers";
 import { currentTime } from "../base/clock.ts";
 import { within } from "../base/location.ts";
+import { inGroups } from "../base/parallel.ts";
 import { EarliestAlarm } from "../storage/object-alarm.ts";
 import { reportTampering } from "../storage/row-seals.ts";
 import { type Migration, Tables } from "../storage/tables.ts";
 import { mustLoadInstallation } from "../system/installation.ts";
 import { treeAt } from "../token/find-tree.ts";
+import { decodeStoredId } from "../token/ids.ts";
 import { accessorShardNumber, shardNumberOf } from "./accessor-shards.ts";
 import { keepEndedMs, type ListingEnv } from "./env.ts";
 import { SingleTokenWalk } from "./expiry/single-token-walk.ts";
 import { ENDED_SQL, type EndedFilter, type EndedQuery, type EndedToken, type Ending } from "./inventory/ended.ts";
-import { entriesFromTrees } from "./inventory/entries-from-trees.ts";
 import type { InventoryEntry, ListedClaim, ListedToken, TreeSize } from "./inventory/entry.ts";
 import { type EndsQuery, endsByGroup, type ShardEnds } from "./inventory/group-ends.ts";
 import type { GroupCount } from "./inventory/group-sums.ts";
@@ -41,7 +42,6 @@ export const ACCESSOR_SHARD_MIGRATIONS: readonly Migration[] = [
   },
 ];
 
-/** Pause after failed work of the alarm (ms). */
 const RETRY_MS = 15_000;
 
 /**
@@ -55,8 +55,7 @@ export class AccessorShard extends DurableObject<ListingEnv> {
   readonly #trees: TreePool;
   readonly #expiry: SingleTokenWalk;
   readonly #alarm: EarliestAlarm;
-  /** Number of this shard; null until it is first needed. */
-  #number: number | null = null;
+  #number: number | undefined;
 
   constructor(ctx: DurableObjectState, env: ListingEnv) {
     super(ctx, env);
@@ -77,8 +76,8 @@ export class AccessorShard extends DurableObject<ListingEnv> {
   }
 
   /** Applies updates of trees. New tokens are listed once this returns. Safe to repeat. */
-  applyUpdates({ made, changed, sizes, started }: ShardUpdates): void {
-    this.#put(made, changed, sizes);
+  applyUpdates({ started, ...updates }: ShardUpdates): void {
+    this.#put(updates);
     this.#trees.started(started);
   }
 
@@ -99,10 +98,9 @@ export class AccessorShard extends DurableObject<ListingEnv> {
    * sends no whole entries: its tokens are left to a later run.
    */
   relist(tokens: readonly (InventoryEntry | Pick<InventoryEntry, "accessor" | "path">)[]): number {
-    const missing = tokens.flatMap((token) =>
-      "policies" in token && !this.#inventory.has(token.accessor) ? [token] : [],
-    );
-    this.#put(missing, []);
+    const whole = tokens.filter((token) => "policies" in token);
+    const missing = whole.filter(({ accessor }) => !this.#inventory.has(accessor));
+    this.#put({ made: missing });
     return missing.length;
   }
 
@@ -113,8 +111,7 @@ export class AccessorShard extends DurableObject<ListingEnv> {
    * @param freed ids of trees that are empty without these tokens, see `releaseTree`.
    */
   remove(tokens: readonly (string | Ending)[], freed: readonly string[] = []): void {
-    this.#trees.release(freed);
-    this.#drop(tokens);
+    this.#drop(tokens, freed);
   }
 
   /** Returns a recently ended token; null when no record of it is kept. */
@@ -177,7 +174,10 @@ export class AccessorShard extends DurableObject<ListingEnv> {
     this.#alarm.clear();
     try {
       await this.#trees.askDue();
-      await this.#endTokens();
+      // Ends the expired tokens of single-token trees. Such trees have no alarm.
+      const { gone, free } = await this.#expiry.turn(currentTime(), (entry) => this.#put({ changed: [entry] }));
+      // A crash before this line leaves the tokens on the list, and the walk calls their trees again.
+      if (gone.length > 0) this.#drop(gone, free);
       this.#inventory.ended.forget(this.#keptFrom);
     } catch (error) {
       console.error(JSON.stringify({ type: "list of accessors", error: String(error) }));
@@ -206,17 +206,14 @@ export class AccessorShard extends DurableObject<ListingEnv> {
     for (const accessor of wrong) reportTampering({ kind: "inventory entry", object, row: accessor });
     const entries = await entriesFromTrees(this.env, [...new Set([...stale, ...wrong])]);
     const isWrong = ({ accessor }: InventoryEntry) => wrong.includes(accessor);
-    this.#put(
-      [],
-      entries.filter((entry) => !isWrong(entry)),
-    );
+    this.#put({ changed: entries.filter((entry) => !isWrong(entry)) });
     this.#inventory.replace(entries.filter((entry) => isWrong(entry) && this.#isOwn(entry.accessor)));
     this.#inventory.discard(wrong.filter((accessor) => !this.#isOwn(accessor)));
   }
 
-  /** Stores updates of tokens. Those of `changed` that are not listed are ignored. */
-  #put(made: readonly InventoryEntry[], changed: readonly InventoryEntry[], sizes: readonly TreeSize[] = []): void {
-    this.#inventory.put({ made, changed, sizes });
+  #put(updates: Partial<Omit<ShardUpdates, "started">>): void {
+    const { made = [], changed = [] } = updates;
+    this.#inventory.put(updates);
     void this.#alarm.atLatest(this.#expiry.listed([...made, ...changed]));
   }
 
@@ -224,15 +221,8 @@ export class AccessorShard extends DurableObject<ListingEnv> {
     return accessorShardNumber(accessor) === this.#ownNumber;
   }
 
-  /** Performs one turn of the walk that ends the expired tokens of single-token trees. Such trees have no alarm. */
-  async #endTokens(): Promise<void> {
-    const { gone, free } = await this.#expiry.turn(currentTime(), (entry) => this.#put([], [entry]));
-    // A crash before this line leaves the tokens on the list, and the walk calls their trees again.
-    this.#trees.release(free);
-    if (gone.length > 0) this.#drop(gone);
-  }
-
-  #drop(tokens: readonly (string | Ending)[]): void {
+  #drop(tokens: readonly (string | Ending)[], freed: readonly string[]): void {
+    this.#trees.release(freed);
     const now = currentTime();
     const keep = keepEndedMs(this.env);
     this.#inventory.remove(tokens, keep > 0 ? now : null);
@@ -302,7 +292,7 @@ export class AccessorShard extends DurableObject<ListingEnv> {
     this.#leases.giveUp(lease);
   }
 
-  /** Returns a page of at most `limit` leases of one kind at or below `prefix`, after `start`. */
+  /** Returns a page of at most `limit` leases of one kind at or below `prefix`, after `start`, by path and id. */
   leasesBelow(kind: LeaseKind, prefix: string, start: PagePosition | null, limit: number): IndexPage {
     return this.#leases.page(kind, prefix, start, limit);
   }
@@ -336,4 +326,24 @@ export class AccessorShard extends DurableObject<ListingEnv> {
   countIrrevocable(): Record<string, number> {
     return this.#leases.countIrrevocable();
   }
+}
+
+/**
+ * Reads the entries of these accessors from their trees. There is none for a token that is not alive, or when its tree
+ * fails: the next tidy run calls the tree again.
+ */
+async function entriesFromTrees(env: ListingEnv, accessors: readonly string[]): Promise<InventoryEntry[]> {
+  const places = accessors.flatMap((accessor) => decodeStoredId(accessor) ?? []);
+  const byTree = Map.groupBy(places, ({ treeId }) => treeId);
+  const described = await inGroups([...byTree], async ([treeId, inTree]) => {
+    try {
+      return await treeAt(env, treeId).describe(inTree.map(({ row }) => row));
+    } catch (error) {
+      console.error(JSON.stringify({ type: "inventory", tree: treeId, error: String(error) }));
+      return [];
+    }
+  });
+  // Trees are asked by row number. A row whose whole accessor differs is another token.
+  const wanted = new Set(accessors);
+  return described.flat().filter(({ accessor }) => wanted.has(accessor));
 }

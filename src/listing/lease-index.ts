@@ -74,14 +74,9 @@ export class LeaseIndex {
   }
 
   giveUp({ tail, path, expiresAt, error }: IrrevocableLease): void {
-    this.#sql.exec(
-      `INSERT INTO leases (tail, path, expires_at, error) VALUES (?, ?, ?, ?)
-       ON CONFLICT (tail) DO UPDATE SET expires_at = excluded.expires_at, error = excluded.error`,
-      tail,
-      path,
-      expiresAt,
-      error,
-    );
+    const statement = `INSERT INTO leases (tail, path, expires_at, error) VALUES (?, ?, ?, ?)
+      ON CONFLICT (tail) DO UPDATE SET expires_at = excluded.expires_at, error = excluded.error`;
+    this.#sql.exec(statement, tail, path, expiresAt, error);
   }
 
   page(kind: LeaseKind, prefix: string, start: PagePosition | null, limit: number): IndexPage {
@@ -108,13 +103,9 @@ export class LeaseIndex {
   }
 
   irrevocable(limit: number): IrrevocableLease[] {
-    return this.#sql
-      .exec<IrrevocableLease>(
-        `SELECT path, tail, expires_at AS expiresAt, error FROM leases
-         WHERE error IS NOT NULL ORDER BY expires_at, path, tail LIMIT ?`,
-        limit,
-      )
-      .toArray();
+    const query = `SELECT path, tail, expires_at AS expiresAt, error FROM leases
+      WHERE error IS NOT NULL ORDER BY expires_at, path, tail LIMIT ?`;
+    return this.#sql.exec<IrrevocableLease>(query, limit).toArray();
   }
 
   count(most: number): number {
@@ -142,12 +133,9 @@ export class LeaseIndex {
   }
 
   countIrrevocable(): Record<string, number> {
-    const counts = this.#sql
-      .exec<{ engine: string; n: number }>(
-        `SELECT substr(path, 1, instr(path || '/', '/')) AS engine, COUNT(*) AS n
-         FROM leases WHERE error IS NOT NULL GROUP BY engine`,
-      )
-      .toArray();
+    const query = `SELECT substr(path, 1, instr(path || '/', '/')) AS engine, COUNT(*) AS n
+      FROM leases WHERE error IS NOT NULL GROUP BY engine`;
+    const counts = this.#sql.exec<{ engine: string; n: number }>(query).toArray();
     return Object.fromEntries(counts.map(({ engine, n }) => [engine.endsWith("/") ? engine : `${engine}/`, n]));
   }
 
@@ -202,12 +190,8 @@ export class LeaseIndex {
 
   /** Returns the first path below `prefix` after `from`, or at `from` if `inclusive`. */
   #nextPath(table: string, from: string, inclusive: boolean, prefix: string): string | null {
-    const found = this.#sql.exec<{ path: string }>(
-      `SELECT path FROM ${table} WHERE path ${inclusive ? ">=" : ">"} ? AND path < ? ORDER BY path LIMIT 1`,
-      from,
-      endOf(prefix),
-    );
-    return found.toArray()[0]?.path ?? null;
+    const query = `SELECT path FROM ${table} WHERE path ${inclusive ? ">=" : ">"} ? AND path < ? ORDER BY path LIMIT 1`;
+    return columnOf<string>(this.#sql, query, from, endOf(prefix))[0] ?? null;
   }
 
   #isPath(table: string, path: string): boolean {

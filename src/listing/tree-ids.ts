@@ -21,6 +21,13 @@ export const FREE_TREES_MIGRATIONS: readonly Migration[] = [
   },
 ];
 
+/**
+ * Number of freed trees that are not allocated again, by shard. The shard that received one last is at the end. Trees are
+ * used again only where one process serves everything: there the shards and their callers share one isolate. This is a
+ * hint: the storage of a shard decides.
+ */
+const freed = new Map<number, number>();
+
 /** Freed trees that a shard remembers: an object is evicted from memory some ten seconds after its last call. */
 const MAX_LATEST = 1000;
 /** Delay between the allocation of an id and the call to its tree (ms), unless its first token is listed by then. */
@@ -59,7 +66,7 @@ export class TreePool {
   /** The latest of these batches with a tree, by the id of the tree. */
   readonly #batchOf = new Map<string, Batch>();
   /** When trees are called next (ms); null: no batch is left. The rows are not read before that time. */
-  #askAt: number | null = null;
+  nextDueAt: number | null = null;
 
   /** @param sql contains the table of allocated ids. @param storage the first freed tree creates a table in it. */
   constructor(sql: Sql, storage: SqlStorage, env: ListingEnv, shardNumber: () => number) {
@@ -69,25 +76,19 @@ export class TreePool {
     this.#shardNumber = shardNumber;
   }
 
-  /** When the alarm is next due (ms), or null. */
-  get nextDueAt(): number | null {
-    return this.#askAt;
-  }
-
   /** Reads `nextDueAt` from the oldest batch. Needed after a start of the object. */
   refresh(): void {
-    const [first] = this.#sql.exec<{ at: number | null }>("SELECT MIN(at) AS at FROM allocated_trees").toArray();
-    const oldest = first?.at ?? null;
-    this.#askAt = oldest === null ? null : Math.max(currentTime() + ASK_PAUSE_MS, oldest + ASK_AFTER_MS);
+    const [oldest = null] = columnOf<number | null>(this.#sql, "SELECT MIN(at) FROM allocated_trees");
+    this.nextDueAt = oldest === null ? null : Math.max(currentTime() + ASK_PAUSE_MS, oldest + ASK_AFTER_MS);
   }
 
   /** Allocates `count` ids. While there are freed trees it allocates theirs, even if they are fewer than `count`. */
   allocate(count: number): string[] {
-    const freed = this.#takeFreed(count);
-    const trees = freed.length > 0 ? freed : Array.from({ length: count }, () => newTreeId(this.#env));
+    const again = this.#takeFreed(count);
+    const trees = again.length > 0 ? again : Array.from({ length: count }, () => newTreeId(this.#env));
     const now = currentTime();
     this.#note(trees, now);
-    this.#askAt ??= now + ASK_AFTER_MS;
+    this.nextDueAt ??= now + ASK_AFTER_MS;
     return trees;
   }
 
@@ -112,37 +113,36 @@ export class TreePool {
       if (!isNew) continue;
       this.#latest.push(tree);
       if (this.#latest.length > 2 * MAX_LATEST) this.#latest = this.#latest.slice(-MAX_LATEST);
-      noteFreed(this.#shardNumber());
+      const shard = this.#shardNumber();
+      const before = freed.get(shard) ?? 0;
+      freed.delete(shard);
+      freed.set(shard, before + 1);
     }
   }
 
   /** Calls trees that were allocated `ASK_AFTER_MS` ago and have no listed token: they list what is alive. */
   async askDue(): Promise<void> {
-    if (this.#askAt === null || this.#askAt > currentTime()) return;
+    if (this.nextDueAt === null || this.nextDueAt > currentTime()) return;
     let asked = 0;
     for (const batch of this.#batches(currentTime() - ASK_AFTER_MS, ASK_STEP)) {
       if (asked >= ASK_STEP) break;
       asked += batch.trees.size;
-      await this.#askAll(batch);
+      const silent: string[] = [];
+      await inGroups([...batch.trees], async (treeId) => {
+        try {
+          // The tree has its first token listed if it has one. An empty tree can be allocated again.
+          if (await treeAt(this.#env, treeId).report()) this.release([treeId]);
+        } catch (error) {
+          console.error(JSON.stringify({ type: "list of accessors", tree: treeId, error: String(error) }));
+          silent.push(treeId);
+        }
+      });
+      // Trees that do not answer become a new batch, so that they are called again later.
+      if (silent.length > 0) this.#note(silent, currentTime());
+      for (const tree of this.#known.get(batch.id)?.trees ?? []) this.#batchOf.delete(tree);
+      this.#forget(batch.id);
     }
     this.refresh();
-  }
-
-  /** Calls the trees of a batch. Those that do not answer become a new batch, so that they are called again later. */
-  async #askAll({ id, trees }: Batch): Promise<void> {
-    const silent: string[] = [];
-    await inGroups([...trees], async (treeId) => {
-      try {
-        // The tree has its first token listed if it has one. An empty tree can be allocated again.
-        if (await treeAt(this.#env, treeId).report()) this.release([treeId]);
-      } catch (error) {
-        console.error(JSON.stringify({ type: "list of accessors", tree: treeId, error: String(error) }));
-        silent.push(treeId);
-      }
-    });
-    if (silent.length > 0) this.#note(silent, currentTime());
-    for (const tree of this.#known.get(id)?.trees ?? []) this.#batchOf.delete(tree);
-    this.#forget(id);
   }
 
   /** Takes at most `limit` freed trees, the latest first: starting an object costs more than its first token. */
@@ -153,19 +153,14 @@ export class TreePool {
     return missing === 0 ? taken : [...taken, ...this.#delete("SELECT tree FROM free_trees LIMIT ?", missing)];
   }
 
-  /** Deletes the ids of freed trees that a query selects, and returns them. */
   #delete(query: string, value: string | number): string[] {
     return columnOf(this.#free, `DELETE FROM free_trees WHERE tree IN (${query}) RETURNING tree`, value);
   }
 
-  /** Stores ids that are allocated together at `now` (ms) as a batch. */
   #note(trees: readonly string[], now: number): void {
-    const row = this.#sql.exec<{ id: number }>(
-      "INSERT INTO allocated_trees (at, trees) VALUES (?, ?) RETURNING id",
-      now,
-      JSON.stringify(trees),
-    );
-    const batch = { id: row.one().id, at: now, trees: new Set(trees) };
+    const statement = "INSERT INTO allocated_trees (at, trees) VALUES (?, ?) RETURNING id";
+    const { id } = this.#sql.exec<{ id: number }>(statement, now, JSON.stringify(trees)).one();
+    const batch = { id, at: now, trees: new Set(trees) };
     this.#known.set(batch.id, batch);
     for (const tree of trees) {
       // The id is allocated again, so its earlier batch need not call the tree.
@@ -191,36 +186,9 @@ export class TreePool {
   #batches(until: number, limit: number): Batch[] {
     const query = "SELECT id, at, trees FROM allocated_trees WHERE at <= ? ORDER BY id LIMIT ?";
     const rows = this.#sql.exec<{ id: number; at: number; trees: string }>(query, until, limit).toArray();
-    return rows.map(
-      ({ id, at, trees }) => this.#known.get(id) ?? { id, at, trees: new Set(storedJson<string[]>(trees)) },
-    );
+    const batchOf = (trees: string) => new Set(storedJson<string[]>(trees));
+    return rows.map(({ id, at, trees }) => this.#known.get(id) ?? { id, at, trees: batchOf(trees) });
   }
-}
-
-/*
- * Which shards have freed trees to allocate. Trees are used again only where one process serves everything. There the
- * shards and their callers share one isolate. This is a hint: the storage of a shard decides.
- */
-
-/** Number of freed trees that are not allocated again, by shard. The shard that received one last is at the end. */
-const freed = new Map<number, number>();
-
-function noteFreed(shard: number): void {
-  const before = freed.get(shard) ?? 0;
-  freed.delete(shard);
-  freed.set(shard, before + 1);
-}
-
-/** Notes that a shard allocates at most `count` ids. */
-export function noteAllocated(shard: number, count: number): void {
-  const left = (freed.get(shard) ?? 0) - count;
-  if (left > 0) freed.set(shard, left);
-  else freed.delete(shard);
-}
-
-/** Returns the shard that received a freed tree last, of those that may have one; undefined when none is known. */
-export function shardWithFreed(): number | undefined {
-  return [...freed.keys()].at(-1);
 }
 
 /** An id for a new tree, and the number of the shard that allocated it; null: none did. */
@@ -260,12 +228,14 @@ export async function allocateTree(env: ListingEnv): Promise<AllocatedTree> {
   const known = stock.pop();
   if (known) return known;
   const { first: firstShard, shards } = generationAt(now);
-  const allocatedBy = shardWithFreed() ?? firstShard + (turn % shards);
+  const allocatedBy = [...freed.keys()].at(-1) ?? firstShard + (turn % shards);
   turn++;
   const isAlone = askingSince < now - ASKING_MS || askingSince > now;
   const next = isGood(last.at) ? Math.min(MOST, last.count * 2) : FEWEST;
   const count = isAlone ? next : 1;
-  noteAllocated(allocatedBy, count);
+  const left = (freed.get(allocatedBy) ?? 0) - count;
+  if (left > 0) freed.set(allocatedBy, left);
+  else freed.delete(allocatedBy);
   askingSince = now;
   try {
     const [first, ...rest] = await accessorShard(env, allocatedBy).allocateTrees(count);

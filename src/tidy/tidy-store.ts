@@ -1,6 +1,6 @@
 import type { AgedTerm } from "../crypto/key-ring.ts";
 import { shardCount } from "../listing/accessor-shards.ts";
-import { type Migration, storedJson, type Tables } from "../storage/tables.ts";
+import { type Migration, setColumns, storedJson, type Tables } from "../storage/tables.ts";
 import { addToReport, NO_REPORT, type TidyReport } from "../tree/tidy/report.ts";
 import type { TreePosition } from "../tree/tidy/step.ts";
 import type { ListPosition, ListRun } from "./list-run.ts";
@@ -57,14 +57,10 @@ export class TidyStore {
     const number = (this.lastFinished()?.number ?? 0) + 1;
     this.#tables.exec("DELETE FROM runs WHERE number < ?", number - 1);
     this.#tables.exec("DELETE FROM tree_work");
-    this.#tables.exec(
-      "INSERT INTO runs (number, started_at, position, report, aged, needed) VALUES (?, ?, ?, ?, ?, '[]')",
-      number,
-      now,
-      JSON.stringify(position),
-      JSON.stringify(NO_REPORT),
-      JSON.stringify(aged),
-    );
+    const statement =
+      "INSERT INTO runs (number, started_at, position, report, aged, needed) VALUES (?, ?, ?, ?, ?, '[]')";
+    const texts = [position, NO_REPORT, aged].map((value) => JSON.stringify(value));
+    this.#tables.exec(statement, number, now, ...texts);
     return number;
   }
 
@@ -84,13 +80,8 @@ export class TidyStore {
 
   /** Stores what a step has changed. */
   save(before: ListRun, { number, position, report, needed, work }: ListRun): void {
-    this.#tables.exec(
-      "UPDATE runs SET position = ?, report = ?, needed = ? WHERE number = ?",
-      position && JSON.stringify(position),
-      JSON.stringify(report),
-      JSON.stringify(needed),
-      number,
-    );
+    const columns = { position: position && JSON.stringify(position), report: JSON.stringify(report) };
+    setColumns(this.#tables, "runs", { ...columns, needed: JSON.stringify(needed) }, "number = ?", number);
     for (const tree of before.work) {
       if (!work.includes(tree)) this.#tables.exec("DELETE FROM tree_work WHERE tree_id = ?", tree.treeId);
     }
@@ -164,9 +155,7 @@ export class ShardCheckStore {
       shard,
       startedAt,
       finishedAt,
-      JSON.stringify(report),
-      JSON.stringify(aged),
-      JSON.stringify(needed),
+      ...[report, aged, needed].map((value) => JSON.stringify(value)),
     );
   }
 

@@ -5,7 +5,7 @@ import { inGroups } from "../../base/parallel.ts";
 import type { Env } from "../../env.ts";
 import { entitiesGiving } from "../../identity/entities.ts";
 import { loadGroups } from "../../identity/standing.ts";
-import { countOfPolicy } from "../../listing/inventory/queries.ts";
+import { countOf } from "../../listing/inventory/queries.ts";
 import { publishRecent } from "../../listing/updates/publish.ts";
 import { normalizePolicyName } from "../../policy/builtin.ts";
 import { holdersOf, joinedHolders, type PolicyHolders } from "../../policy/holders.ts";
@@ -38,13 +38,20 @@ export const POLICY_USAGE_ROUTE: Route = simpleRoute("read", "sys/policies/usage
     const name = normalizePolicyName(params.name ?? "");
     await publishRecent(env, currentTime());
     const [tokens, roles, entities, groups, teams] = await Promise.all([
-      countOfPolicy(env, name),
+      countOf(env, "policy", [name]),
       rolesGiving(context, name),
       entitiesGiving(env, name),
       loadGroups(env, 0),
       teamsWith(env, name),
     ]);
-    return dataReply({ name, tokens, roles, entities, groups: holdersOf(groups.giving(name)), teams });
+    return dataReply({
+      name,
+      tokens: tokens.get(name) ?? 0,
+      roles,
+      entities,
+      groups: holdersOf(groups.giving(name)),
+      teams,
+    });
   },
 });
 

@@ -33,12 +33,6 @@ export type SingleTokenEnd =
   /** The tree ends the token itself and then removes it from the list. */
   | { readonly kind: "ending" };
 
-/** Result of a turn: tokens that no longer exist, and the ids of those of their trees that can be allocated again. */
-export interface EndedTokens {
-  readonly gone: readonly Ending[];
-  readonly free: readonly string[];
-}
-
 type Row = TokenRowOfShard & { ends: number };
 
 /**
@@ -86,8 +80,10 @@ export class SingleTokenWalk {
   /**
    * Performs one turn: calls the single-token trees whose token has expired, with a time limit, so that no tree delays
    * the others for long. `corrected` is called with the entry of a token that has not ended.
+   *
+   * @returns the tokens that no longer exist, and the ids of those of their trees that can be allocated again.
    */
-  async turn(now: number, corrected: (entry: InventoryEntry) => void): Promise<EndedTokens> {
+  async turn(now: number, corrected: (entry: InventoryEntry) => void) {
     const until = now - ASK_AFTER_MS;
     // The clock was ahead during an earlier turn: tokens that the walk has passed have not expired yet.
     if (this.#passed && this.#passed.ends > until) {

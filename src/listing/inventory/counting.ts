@@ -114,10 +114,8 @@ export async function countWithinRequest(
 async function readPage(env: ListingEnv, selection: Selection, state: CountState, now: number): Promise<CountState> {
   const { accessors, listed, next } = await selectedTokens(env, selection, state.after, PAGE, now);
   const singles = listed.filter((token) => isSingle(token, selection));
-  const leased = await treesWithLeases(
-    env,
-    singles.map(({ accessor }) => treeIdOf(accessor)),
-  );
+  const trees = singles.map(({ accessor }) => treeIdOf(accessor));
+  const leased = await treesWithLeases(env, trees);
   const alone = singles.filter(({ accessor }) => !leased.has(treeIdOf(accessor)));
   const isAlone = new Set(alone.map(({ accessor }) => accessor));
   const left = byTree(accessors.filter((accessor) => !isAlone.has(accessor)));
@@ -129,7 +127,6 @@ async function readPage(env: ListingEnv, selection: Selection, state: CountState
   };
 }
 
-/** Counts tokens without parent and children by the list alone. */
 async function tallyOf(env: ListingEnv, { includeRoot }: Selection, tokens: readonly ListedToken[]): Promise<Tally> {
   if (tokens.length === 0) return NO_TALLY;
   const loaded = await loadInstallation(env);

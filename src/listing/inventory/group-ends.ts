@@ -63,11 +63,8 @@ export function endsByGroup(sql: Sql, { kind, mount, from, step, parts, now, key
       add(counts, part);
     }
   }
-  const counted = [...groups].map(([key, counts]) => ({
-    key,
-    count: counts.reduce((sum, n) => sum + n, 0),
-    parts: counts,
-  }));
+  const sumOf = (counts: number[]) => counts.reduce((sum, n) => sum + n, 0);
+  const counted = [...groups].map(([key, counts]) => ({ key, count: sumOf(counts), parts: counts }));
   const named = counted.sort((a, b) => b.count - a.count).slice(0, MAX_NAMED);
   return { all, groups: named, isWhole: keys !== null || named.length === counted.length, other };
 }
@@ -80,15 +77,15 @@ function add(counts: number[], at: number): void {
   counts[at] = (counts[at] ?? 0) + 1;
 }
 
-/** Exact numbers of expiring tokens in all shards, with the largest groups, the largest first. */
-export type EndsOfGroups = Omit<ShardEnds, "isWhole">;
-
-/** Counts expiring tokens by time, for the `limit` largest groups; null when a shard has more than `MAX_ENDING`. */
+/**
+ * Counts expiring tokens by time, with exact numbers, for the `limit` largest groups, the largest first; null when a shard
+ * has more than `MAX_ENDING`.
+ */
 export async function endsOfGroups(
   env: ListingEnv,
   query: Omit<EndsQuery, "keys">,
   limit: number,
-): Promise<EndsOfGroups | null> {
+): Promise<Omit<ShardEnds, "isWhole"> | null> {
   const first = await askAll(env, { ...query, keys: null });
   if (!first) return null;
   const keys = greatest(first, limit).map(({ key }) => key);
@@ -113,12 +110,8 @@ async function askAll(env: ListingEnv, query: EndsQuery): Promise<ShardEnds[] | 
 
 function greatest(shards: readonly ShardEnds[], limit: number): GroupEnds[] {
   const groups = shards.flatMap((shard) => shard.groups);
-  const add = (a: GroupEnds, b: GroupEnds): GroupEnds => ({
-    key: a.key,
-    count: a.count + b.count,
-    parts: plus(a.parts, b.parts),
-  });
-  return topOf(addUp(groups, add), limit);
+  const sums = addUp(groups, (a, b) => ({ key: a.key, count: a.count + b.count, parts: plus(a.parts, b.parts) }));
+  return topOf(sums, limit);
 }
 
 function plus(a: readonly number[], b: readonly number[]): readonly number[] {

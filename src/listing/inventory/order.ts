@@ -1,10 +1,7 @@
 import type { ListedToken } from "./entry.ts";
 
-/** Property by which tokens are sorted. */
-export type SortKey = "created" | "end";
-
 export interface Order {
-  readonly by: SortKey;
+  readonly by: "created" | "end";
   readonly descending: boolean;
 }
 
@@ -43,7 +40,7 @@ export interface TokenPage<Token> {
 /** Sort key of a token that never expires: after every time that a clock can show. */
 export const NEVER = Number.MAX_SAFE_INTEGER;
 
-export function keyOf(token: Pick<ListedToken, "id" | "expiresAt">, by: SortKey): number {
+export function keyOf(token: Pick<ListedToken, "id" | "expiresAt">, by: Order["by"]): number {
   return by === "created" ? token.id : (token.expiresAt ?? NEVER);
 }
 

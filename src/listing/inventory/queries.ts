@@ -102,17 +102,11 @@ export async function countByGroup(env: ListingEnv, kind: CountKind, mount: stri
   return { groups: topOf(addCounts(exact.flat()), MAX_SHOWN_GROUPS), total };
 }
 
-/** Counts the listed tokens of each of these entities, by id. Entities without tokens are left out. */
-export async function countOfEntities(env: ListingEnv, ids: readonly string[]): Promise<ReadonlyMap<string, number>> {
-  return countOf(env, "entity", ids);
-}
-
-/** Counts the listed tokens with this policy, whether it was requested or set by their role. */
-export async function countOfPolicy(env: ListingEnv, policy: string): Promise<number> {
-  return (await countOf(env, "policy", [policy])).get(policy) ?? 0;
-}
-
-async function countOf(
+/**
+ * Counts the listed tokens in some groups, by key. Groups without tokens are left out. A token has a policy whether it was
+ * requested or set by its role.
+ */
+export async function countOf(
   env: ListingEnv,
   kind: CountKind,
   keys: readonly string[],

@@ -55,7 +55,7 @@ export const TOKEN_REVOCATION_MIGRATIONS: readonly Migration[] = [
 ];
 
 /** `counted`: a dry run has ended. `refused`: the count is above `Expected`. */
-export type JobState = "counting" | "counted" | "refused" | "running" | "done" | "stopped" | "failed";
+type JobState = "counting" | "counted" | "refused" | "running" | "done" | "stopped" | "failed";
 
 /** Maximum numbers of selected tokens (`count`) and of all tokens (`total`) that a job may end; null: no limit. */
 export interface Expected {
@@ -63,10 +63,8 @@ export interface Expected {
   readonly total: number | null;
 }
 
-/**
- * A job as a list contains it. Times in ms. A token that ended in an earlier step, with one above it, counts as gone.
- */
-export interface ListedJob extends RevokedInTree {
+/** Times in ms. A token that ended in an earlier step, with one above it, counts as gone. */
+export interface RevocationJob extends RevokedInTree {
   readonly id: string;
   /** True: it counts, and revokes nothing. */
   readonly dry: boolean;
@@ -80,23 +78,20 @@ export interface ListedJob extends RevokedInTree {
   readonly startedAt: number;
   readonly finishedAt: number | null;
   readonly expected: Expected;
-  /** Number of tokens that are counted so far. */
+  /** Tokens that are counted so far. */
   readonly counted: number;
-  /** Result of the count; null until it is complete. */
+  /** Result of the count, without and with the groups; null until it is complete. */
   readonly numbers: Omit<Tally, "by"> | null;
+  readonly tally: Tally | null;
   /** Failures in a row of the current step, which is repeated. */
   readonly failures: readonly string[];
-}
-
-/** A job with all of its data. */
-export interface RevocationJob extends ListedJob {
   readonly selection: Selection;
-  /** Result of the count, with the groups; null until it is complete. */
-  readonly tally: Tally | null;
 }
 
-/** The plan of a step, stored before the step is performed. */
-export interface PlannedStep {
+export type ListedJob = Omit<RevocationJob, "selection" | "tally">;
+
+/** Stored before the step is performed. */
+interface PlannedStep {
   readonly accessors: readonly string[];
   /** JSON of the `SelectionPosition` after it; null at the end. */
   readonly next: string | null;
@@ -104,25 +99,13 @@ export interface PlannedStep {
   readonly ends: readonly (readonly [treeId: string, revoked: number, total: number])[];
 }
 
-export interface JobRow extends Record<string, SqlStorageValue>, RevokedInTree {
-  id: string;
-  dry: number;
-  state: JobState;
-  selection: string;
-  started_at: number;
-  finished_at: number | null;
-  expected: number | null;
-  expected_total: number | null;
-  /** JSON of a `CountState`. */
-  count: string;
-  /** JSON of a `SelectionPosition`. */
-  position: string | null;
-  /** JSON of the `PlannedStep` in progress. */
-  step: string | null;
-  failures: string;
-}
+/** In JSON: a `Selection`, a `CountState`, a `SelectionPosition`, and the `PlannedStep` in progress. */
+type JobRow = Record<"id" | "selection" | "count" | "failures", string> &
+  Record<"position" | "step", string | null> &
+  Record<"dry" | "started_at" | keyof RevokedInTree, number> &
+  Record<"finished_at" | "expected" | "expected_total", number | null> & { state: JobState };
 
-export function jobOf(row: JobRow): RevocationJob {
+function jobOf(row: JobRow): RevocationJob {
   const selection = storedJson<Selection>(row.selection);
   const { accessors: _, ...words } = storedJson<Record<string, unknown>>(selection.sent);
   const count = storedJson<CountState>(row.count);
@@ -145,11 +128,6 @@ export function jobOf(row: JobRow): RevocationJob {
     tally,
     failures: storedJson<string[]>(row.failures),
   };
-}
-
-export function listedJobOf(row: JobRow): ListedJob {
-  const { selection: _, tally: _tally, ...listed } = jobOf(row);
-  return listed;
 }
 
 /** Returns the limit that the count exceeds; null: none. */
@@ -211,13 +189,9 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
       expected?.total ?? null,
       JSON.stringify(count),
     );
-    this.tables.exec(
-      `DELETE FROM jobs WHERE dry = ? AND finished_at IS NOT NULL AND number <=
-         (SELECT number FROM jobs WHERE dry = ? ORDER BY number DESC LIMIT 1 OFFSET ?)`,
-      dry,
-      dry,
-      KEPT_JOBS,
-    );
+    const oldest = "SELECT number FROM jobs WHERE dry = ? ORDER BY number DESC LIMIT 1 OFFSET ?";
+    const statement = `DELETE FROM jobs WHERE dry = ? AND finished_at IS NOT NULL AND number <= (${oldest})`;
+    this.tables.exec(statement, dry, dry, KEPT_JOBS);
     this.alarms.pause(DUTY, 0);
     await this.alarms.set();
     return id;
@@ -226,9 +200,11 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
   /** Returns all kept revocations, the newest first. Dry runs are only found by their ids. */
   list(): ListedJob[] {
     // A row can be much larger than the listed job, so rows are read one by one.
-    return Array.from(this.tables.exec<JobRow>("SELECT * FROM jobs WHERE dry = 0 ORDER BY number DESC"), (row) =>
-      listedJobOf(row),
-    );
+    const rows = this.tables.exec<JobRow>("SELECT * FROM jobs WHERE dry = 0 ORDER BY number DESC");
+    return Array.from(rows, (row) => {
+      const { selection: _, tally: _tally, ...listed } = jobOf(row);
+      return listed;
+    });
   }
 
   /** The job with this id, or null. */
@@ -290,7 +266,6 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
     else if (state === "running" && step.next === null) this.#end(job.id, "done");
   }
 
-  /** Plans the next step: its tokens, and how many it will end in each tree. */
   async #plan(selection: Selection, position: string | null): Promise<PlannedStep> {
     const from = position === null ? null : storedJson<SelectionPosition>(position);
     const { accessors, listed, next } = await selectedTokens(this.env, selection, from, STEP, currentTime());
@@ -322,18 +297,9 @@ export class TokenRevocations extends GroveObject<ListingEnv> {
     return counted.reduce(addRevoked, NOTHING_REVOKED);
   }
 
-  #revokeInTree(
-    selection: Selection,
-    treeId: string,
-    accessors: readonly string[],
-    dry: boolean,
-  ): Promise<RevokedInTree> {
-    const request = {
-      ...selectedInTree(selection, treeId, accessors),
-      dry,
-      asked: selection.asked,
-      sweptByCaller: true,
-    };
+  #revokeInTree(selection: Selection, treeId: string, accessors: readonly string[], dry: boolean) {
+    const { asked } = selection;
+    const request = { ...selectedInTree(selection, treeId, accessors), dry, asked, sweptByCaller: true };
     return treeAt(this.env, treeId).revokeFiltered(request);
   }
 
@@ -379,10 +345,6 @@ function withLostAnswer(answer: RevokedInTree, planned: PlannedStep["ends"]): Re
   const [revoked, total] = planned.reduce(([sum, all], [, one, below]) => [sum + one, all + below], [0, 0]);
   const lost = Math.min(answer.gone, revoked - answer.revoked);
   if (lost <= 0) return answer;
-  return {
-    ...answer,
-    revoked: answer.revoked + lost,
-    total: Math.max(answer.total, total),
-    gone: answer.gone - lost,
-  };
+  const ended = { revoked: answer.revoked + lost, total: Math.max(answer.total, total) };
+  return { ...answer, ...ended, gone: answer.gone - lost };
 }

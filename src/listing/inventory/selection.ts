@@ -98,21 +98,18 @@ export function addRevoked(a: RevokedInTree, b: RevokedInTree): RevokedInTree {
 /** Where a page of a selection begins: after a position in the order of creation, or at an index of its accessors. */
 export type SelectionPosition = Position | number;
 
-interface SelectionPage {
-  readonly accessors: readonly string[];
-  /** The entries of those that are listed and have not expired. */
-  readonly listed: readonly ListedToken[];
-  readonly next: SelectionPosition | null;
-}
-
-/** Reads a page of at most `limit` tokens of a selection. `from` is null for the first page, `now` in ms. */
+/**
+ * Reads a page of at most `limit` tokens of a selection. `from` is null for the first page, `now` in ms.
+ *
+ * @returns the accessors, and the entries of those that are listed and have not expired.
+ */
 export async function selectedTokens(
   env: ListingEnv,
   { filter, accessors }: Selection,
   from: SelectionPosition | null,
   limit: number,
   now: number,
-): Promise<SelectionPage> {
+) {
   if (filter !== null) {
     const after = typeof from === "number" ? null : from;
     const order = { by: "created", descending: false } as const;
@@ -138,11 +135,8 @@ export function byTree(accessors: readonly string[]): [treeId: string, accessors
 }
 
 /** Returns the part of a selection for one tree, with these of its tokens. */
-export function selectedInTree(
-  { filter, includeRoot, spare }: Selection,
-  treeId: string,
-  accessors: readonly string[],
-): SelectedInTree {
+export function selectedInTree(from: Selection, treeId: string, accessors: readonly string[]): SelectedInTree {
+  const { filter, includeRoot, spare } = from;
   const places = accessors.flatMap((accessor) => decodeStoredId(accessor) ?? []);
   const tokens = places.map(({ row, tail }) => ({ row, tail }));
   return { tokens, filter, includeRoot, spare: spare?.treeId === treeId ? spare.row : null };

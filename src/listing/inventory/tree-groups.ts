@@ -70,9 +70,7 @@ export interface Trees {
   readonly count: number;
 }
 
-export interface GroupOfTrees extends Trees {
-  readonly key: string;
-}
+type GroupOfTrees = Trees & { readonly key: string };
 
 /**
  * Returns the largest groups of trees of each mount, at most `limit` of each, with exact numbers. null: too many trees.
@@ -83,11 +81,8 @@ export async function greatestTreeGroups(
   mounts: readonly string[],
   limit: number,
 ): Promise<ReadonlyMap<string, readonly GroupOfTrees[]> | null> {
-  const first = await ask(
-    env,
-    grouping,
-    mounts.map((mount) => ({ mount, keys: null })),
-  );
+  const all = mounts.map((mount) => ({ mount, keys: null }));
+  const first = await ask(env, grouping, all);
   if (!first) return null;
   // A shard returns its own largest groups. For the groups that are shown every shard is asked again.
   const wanted = [...byMount(first)].map(([mount, groups]) => ({
@@ -102,25 +97,23 @@ export async function greatestTreeGroups(
 export async function treesOfGroups(
   env: ListingEnv,
   grouping: TreeGrouping,
-  mounts: readonly string[],
-  keys: readonly string[],
+  wanted: readonly WantedTreeGroups[],
 ): Promise<ReadonlyMap<string, Trees> | null> {
-  const wanted = mounts.map((mount) => ({ mount, keys }));
   const found = await ask(env, grouping, wanted);
   return found && new Map(allOf(found).map((group) => [group.key, group]));
 }
 
 /** Counts the trees of each mount, and their tokens. null: too many trees. */
-export async function treesOfMounts(
-  env: ListingEnv,
-  mounts: readonly string[],
-): Promise<ReadonlyMap<string, Trees> | null> {
+export function treesOfMounts(env: ListingEnv, mounts: readonly string[]) {
   const wanted = mounts.map((mount) => ({ mount, keys: [mount] }));
-  const found = await ask(env, "mount", wanted);
-  return found && new Map(allOf(found).map((group) => [group.key, group]));
+  return treesOfGroups(env, "mount", wanted);
 }
 
-async function ask(env: ListingEnv, grouping: TreeGrouping, wanted: WantedTreeGroups[]): Promise<TreeGroup[] | null> {
+async function ask(
+  env: ListingEnv,
+  grouping: TreeGrouping,
+  wanted: readonly WantedTreeGroups[],
+): Promise<TreeGroup[] | null> {
   if (wanted.length === 0) return [];
   const answers = await askShards(env, (shard) => shard.treeGroups(grouping, wanted));
   return answers.includes(null) ? null : answers.flatMap((answer) => answer ?? []);
@@ -137,8 +130,6 @@ function allOf(groups: readonly TreeGroup[]): GroupOfTrees[] {
 }
 
 function greatest(groups: readonly GroupOfTrees[], limit: number): GroupOfTrees[] {
-  return topOf(
-    groups.filter(({ trees }) => trees > 0),
-    limit,
-  );
+  const some = groups.filter(({ trees }) => trees > 0);
+  return topOf(some, limit);
 }

@@ -46,9 +46,6 @@ export interface StartedTree {
   readonly row: number;
 }
 
-/** Sends updates to one shard. Rejects when the shard may not have them. */
-export type Deliver = (shard: number, updates: ShardUpdates) => Promise<void>;
-
 /** An update of a tree. */
 export type TreeUpdate =
   /** `allocatedBy`: the shard that allocated the tree; null when it is not the first token, or no shard did. */
@@ -69,7 +66,6 @@ export class UpdateQueue {
     older.kind === "made" && newer.kind === "changed" ? { ...older, value: newer.value } : newer,
   );
 
-  /** Queues an update. */
   add(update: TreeUpdate): void {
     const accessor = update.kind === "size" ? update.value.root : update.value.accessor;
     const key = update.kind === "size" ? `size ${accessor}` : accessor;
@@ -94,8 +90,11 @@ export class UpdateQueue {
     return shards.some(([shard]) => this.#updates.isInFlight(shard)) ? HELD_BACK_MS : CALL_DELAY_MS;
   }
 
-  /** Sends all queued updates. Those for shards with a call in flight stay queued. `now` in ms. */
-  async send(deliver: Deliver, now: number): Promise<void> {
+  /**
+   * Sends all queued updates. Those for shards with a call in flight stay queued. `now` in ms. `deliver` rejects when the
+   * shard may not have them.
+   */
+  async send(deliver: (shard: number, updates: ShardUpdates) => Promise<void>, now: number): Promise<void> {
     const shards = this.#updates.ready(now);
     const send = async (shard: number) => {
       const sent = await this.#updates.send(shard, now, (updates) => deliver(shard, callOf(updates)));
@@ -149,29 +148,19 @@ const LOOK_MS = 5;
 /**
  * Updates of all trees in this isolate. They are lost with it; trees and shards store what is needed to repeat them.
  */
-const QUEUE = new UpdateQueue();
+export const UPDATES = new UpdateQueue();
 const TIMER = new SoonestTimer();
 
 /** Queues an update of a tree. It is sent within `CALL_DELAY_MS`. */
 export function publish(env: ListingEnv, update: TreeUpdate): void {
-  QUEUE.add(update);
+  UPDATES.add(update);
   sendIn(env, CALL_DELAY_MS);
-}
-
-/** True while an update of the token is pending: its shard may not know that it was created or changed. */
-export function isOnItsWay(accessor: string): boolean {
-  return QUEUE.isOnItsWay(accessor);
-}
-
-/** Cancels pending updates of these tokens, which are about to be removed: none arrives once this returns. */
-export function cancelUpdatesOf(accessors: readonly string[]): Promise<void> {
-  return QUEUE.takeBack(accessors);
 }
 
 /** Sends all pending updates now. Once this returns the shards have them, unless one of them does not answer. */
 export async function publishPending(env: ListingEnv): Promise<void> {
   for (let waited = 0; waited < MAX_WAIT_MS; waited += LOOK_MS) {
-    if (!(await send(env)) || QUEUE.isQuiet) return;
+    if (!(await send(env)) || UPDATES.isQuiet) return;
     await sleep(LOOK_MS);
   }
 }
@@ -179,7 +168,7 @@ export async function publishPending(env: ListingEnv): Promise<void> {
 /** Sends pending updates. Returns false when a shard did not answer: its updates are sent again later. */
 async function send(env: ListingEnv): Promise<boolean> {
   try {
-    await QUEUE.send(async (shard, updates) => accessorShard(env, shard).applyUpdates(updates), currentTime());
+    await UPDATES.send(async (shard, updates) => accessorShard(env, shard).applyUpdates(updates), currentTime());
     return true;
   } catch (error) {
     console.error(JSON.stringify({ type: "list of accessors", error: String(error) }));
@@ -188,14 +177,12 @@ async function send(env: ListingEnv): Promise<boolean> {
   }
 }
 
-async function sendAll(env: ListingEnv): Promise<void> {
-  if (!(await send(env))) return;
-  const next = QUEUE.nextSendIn;
-  if (next !== null) sendIn(env, next);
-}
-
 function sendIn(env: ListingEnv, ms: number): void {
-  TIMER.in(ms, () => void sendAll(env));
+  TIMER.in(ms, async () => {
+    if (!(await send(env))) return;
+    const next = UPDATES.nextSendIn;
+    if (next !== null) sendIn(env, next);
+  });
 }
 
 /** Maximum number of trees that one listing calls to publish their updates, where they can be in other isolates. */

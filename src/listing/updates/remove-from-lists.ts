@@ -4,7 +4,7 @@ import { decodeStoredId } from "../../token/ids.ts";
 import { accessorShard, accessorShardNumber } from "../accessor-shards.ts";
 import type { ListingEnv } from "../env.ts";
 import type { Ending } from "../inventory/ended.ts";
-import { cancelUpdatesOf } from "./publish.ts";
+import { UPDATES } from "./publish.ts";
 import { ShardQueue } from "./shard-queue.ts";
 
 /** Cost of one commit, as a number of accessors. */
@@ -15,17 +15,12 @@ type Remove = (shard: number, tokens: readonly Ending[]) => Promise<void>;
 /** Pending removals of the sweeps of many trees. One call to a shard removes the tokens of all of them. */
 export class RemovalQueue {
   readonly #removals = new ShardQueue<Ending>();
-  #additions = 0;
-
-  /** Queues tokens for removal. */
-  add(tokens: readonly Ending[]): void {
-    this.#additions++;
-    for (const token of tokens) this.#removals.add(accessorShardNumber(token.accessor), token.accessor, token);
-  }
-
   /** Number of calls of `add()`. */
-  get additions(): number {
-    return this.#additions;
+  additions = 0;
+
+  add(tokens: readonly Ending[]): void {
+    this.additions++;
+    for (const token of tokens) this.#removals.add(accessorShardNumber(token.accessor), token.accessor, token);
   }
 
   /** True when the shards have removed all of these accessors. */
@@ -85,9 +80,12 @@ export async function removeFromLists(
 ): Promise<void> {
   const accessors = tokens.map(({ accessor }) => accessor);
   // A pending update must not list a token again after its removal.
-  await cancelUpdatesOf(accessors);
-  const remove = async (shard: number, of: readonly Ending[]) =>
-    accessorShard(env, shard).remove(of, treesThatEnd(of.map(({ accessor }) => accessor)));
+  await UPDATES.takeBack(accessors);
+  const remove = async (shard: number, of: readonly Ending[]) => {
+    const last = of.filter(({ accessor }) => LAST_OF_TREES.has(accessor));
+    const freed = last.flatMap(({ accessor }) => decodeStoredId(accessor)?.treeId ?? []);
+    await accessorShard(env, shard).remove(of, freed);
+  };
   const [first] = accessors;
   if (first === undefined) return;
   if (areLast) LAST_OF_TREES.add(first);
@@ -126,8 +124,4 @@ async function gather(): Promise<void> {
     await sleep(GATHER_MS);
     if (QUEUE.additions === additions) return;
   }
-}
-
-function treesThatEnd(accessors: readonly string[]): string[] {
-  return accessors.flatMap((accessor) => (LAST_OF_TREES.has(accessor) ? (decodeStoredId(accessor)?.treeId ?? []) : []));
 }

@@ -2,7 +2,7 @@ import { currentTime } from "../../base/clock.ts";
 import { inGroups } from "../../base/parallel.ts";
 import { FIRST_PIECE, rowsOfNextPiece, type SweepTurns, sweepThreads } from "../../base/turns/turns.ts";
 import type { Ending } from "../../listing/inventory/ended.ts";
-import { cancelUpdatesOf } from "../../listing/updates/publish.ts";
+import { UPDATES } from "../../listing/updates/publish.ts";
 import { removeFromLists } from "../../listing/updates/remove-from-lists.ts";
 import { countEvent } from "../../metrics/counts.ts";
 import type { EndRecord } from "../../token/end-record.ts";
@@ -181,7 +181,7 @@ export class TreeSweep {
   ): Promise<void> {
     const { env, treeId } = this.#tree;
     this.#end.deletes();
-    await cancelUpdatesOf(victims.filter(({ row }) => row === delisted).map(({ accessor }) => accessor));
+    await UPDATES.takeBack(victims.filter(({ row }) => row === delisted).map(({ accessor }) => accessor));
     const listed = victims.filter(({ row }) => row !== delisted);
     if (listed.length > 0) {
       const isLast = this.#end.offersWith(victims.map(({ row }) => row));

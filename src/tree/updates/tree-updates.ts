@@ -4,12 +4,12 @@ import type { Ending } from "../../listing/inventory/ended.ts";
 import { type InventoryEntry, newEntry } from "../../listing/inventory/entry.ts";
 import {
   CONFIRM_DELAY_MS,
-  isOnItsWay,
   noteWaiting,
   publish,
   publishPending,
   READ_DELAY_MS,
   RETRY_MS,
+  UPDATES,
 } from "../../listing/updates/publish.ts";
 import type { EndRecord } from "../../token/end-record.ts";
 import type { NewTokenIds } from "../../token/ids.ts";
@@ -62,7 +62,7 @@ export class TreeUpdates {
     this.#newTokens = new NewTokens(tokens.listing, {
       describe: (rows) => this.describe(rows),
       publish: (entry) => publish(env, { kind: "made", value: entry, allocatedBy: null }),
-      isOnItsWay,
+      isOnItsWay: (accessor) => UPDATES.isOnItsWay(accessor),
     });
   }
 
@@ -200,7 +200,7 @@ export class TreeUpdates {
     if (!entry) return false;
     publish(this.#env, { kind: "made", value: entry, allocatedBy: null });
     await publishPending(this.#env);
-    if (isOnItsWay(entry.accessor)) throw new Error("a shard does not answer");
+    if (UPDATES.isOnItsWay(entry.accessor)) throw new Error("a shard does not answer");
     return true;
   }
 

@@ -12,7 +12,7 @@ import { leaseIdOf } from "../../../lease/record.ts";
 import { revokeLease } from "../../../lease/service.ts";
 import { MAX_WAIT_MS, progressOfEnd, walkOf } from "../../../lease/walk.ts";
 import type { EndProgress, WalkJob } from "../../../lease/walk-job.ts";
-import { countOfEntities } from "../../../listing/inventory/queries.ts";
+import { countOf } from "../../../listing/inventory/queries.ts";
 import { publishRecent } from "../../../listing/updates/publish.ts";
 import { systemOf } from "../../../system/system.ts";
 import { entityOf, prefixOf, type StoredWatermark, sinceOf } from "../../../system/watermarks.ts";
@@ -142,8 +142,9 @@ const REVOCATION_VIEW = view<{
 async function listRevocations(env: Env): Answered {
   const watermarks = (await systemOf(env).watermarks()).toReversed();
   const asked = new Set(watermarks.filter(({ cleaned }) => !cleaned).slice(0, MAX_PROGRESSES));
-  const left = await countOfEntities(
+  const left = await countOf(
     env,
+    "entity",
     [...asked].flatMap(({ scope }) => entityOf(scope) ?? []),
   );
   const revocations = await inGroups(watermarks, async (watermark) => {

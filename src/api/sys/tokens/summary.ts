@@ -166,7 +166,8 @@ async function summarize({ env, installation, fields }: CallContext<Values<typeo
 async function countTrees(env: Env, grouping: TreeGrouping, mount: string | null, groups: readonly GroupCount[]) {
   const mounts = (await countByMount(env, "tokens")).map(({ key }) => key).filter((key) => (mount ?? key) === key);
   const keys = groups.map(({ key }) => key);
-  const found = await treesOfGroups(env, grouping, mounts, keys);
+  const wanted = mounts.map((one) => ({ mount: one, keys }));
+  const found = await treesOfGroups(env, grouping, wanted);
   const ofMounts = found && (await treesOfMounts(env, mounts));
   if (!ofMounts) return null;
   return {
