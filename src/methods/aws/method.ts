@@ -7,7 +7,7 @@ import {
   withParameters,
   withPolicyPaths,
 } from "../../auth/route.ts";
-import { err, type Failure, ok } from "../../base/result.ts";
+import { err, type Failure, ok, type Result } from "../../base/result.ts";
 import type { SentNames } from "../../wire/fields.ts";
 import type { Reply } from "../../wire/reply.ts";
 import { renewCloudLogin } from "./login/renewal.ts";
@@ -45,10 +45,7 @@ export const CLOUD_ROUTES: readonly Route[] = withParameters(
   ]),
 );
 
-/**
- * The canonical form of a path below a mount: the current names of the lists, roles in lower case, the canonical
- * value of a role tag. A rule of a policy then applies to every spelling of the path.
- */
+/** The path below a mount with current names, lower-case roles and canonical tags: a rule then applies to every spelling. */
 export function canonicalPath(path: string): string {
   return path
     .replace(/^((?:config\/)?(?:tidy\/)?)identity-whitelist(?=\/|$)/, "$1identity-accesslist")
@@ -62,34 +59,25 @@ export function canonicalPath(path: string): string {
 const AWS_ROUTES: readonly Route[] = CLOUD_ROUTES.map((route): Route => {
   if (route.access === "open") return { ...route, fieldName, handle: translated(route.handle) };
   if (route.access === "login") {
-    return {
-      ...route,
-      fieldName,
-      open(context, data) {
-        const opened = route.open(context, translateRequest(data));
-        if (!opened.ok) return err(translateFailure(opened.error));
-        return ok({ sent: translateNames(opened.value.sent), handle: translated(opened.value.handle) });
-      },
-    } satisfies LoginRoute;
+    const open: LoginRoute["open"] = (context, data) => translateOpened(route.open(context, translateRequest(data)));
+    return { ...route, fieldName, open };
   }
-  return {
-    ...route,
-    fieldName,
-    async open(context, data) {
-      const opened = await route.open(context, translateRequest(data));
-      if (!opened.ok) return err(translateFailure(opened.error));
-      const { sent, action, handle } = opened.value;
-      return ok({ sent: translateNames(sent), action, handle: translated(handle) });
-    },
-  } satisfies TokenRoute;
+  const open: TokenRoute["open"] = async (context, data) =>
+    translateOpened(await route.open(context, translateRequest(data)));
+  return { ...route, fieldName, open };
 });
+
+type Opened = { readonly sent: SentNames; handle(...input: never[]): Answered };
+
+function translateOpened<O extends Opened>(opened: Result<O>): Result<O> {
+  if (!opened.ok) return err(translateFailure(opened.error));
+  const { sent, handle } = opened.value;
+  const names = { unknown: sent.unknown.map(fieldName).sort(), known: sent.known };
+  return ok({ ...opened.value, sent: names, handle: translated(handle) });
+}
 
 function fieldName(name: string): string {
   return translateFieldName("aws", name);
-}
-
-function translateNames({ unknown, known }: SentNames): SentNames {
-  return { unknown: unknown.map(fieldName).sort(), known };
 }
 
 function translated<A extends unknown[]>(handle: (...input: A) => Answered): (...input: A) => Answered {

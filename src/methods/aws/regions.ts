@@ -14,11 +14,10 @@ export type Region = {
 };
 
 /** IAM has one host per partition. */
-export type IamHost = { readonly host: string; readonly signingRegion: string };
+type IamHost = { readonly host: string; readonly signingRegion: string };
+type Hosts = { readonly suffix: string; readonly iam: IamHost; readonly regions: readonly string[] };
 
-const PARTITIONS: Readonly<
-  Record<Partition, { readonly suffix: string; readonly iam: IamHost; readonly regions: readonly string[] }>
-> = {
+const PARTITIONS: Readonly<Record<Partition, Hosts>> = {
   aws: {
     suffix: "amazonaws.com",
     iam: { host: "iam.amazonaws.com", signingRegion: "us-east-1" },
@@ -48,17 +47,13 @@ const PARTITIONS: Readonly<
   },
 };
 
-const REGIONS: ReadonlyMap<string, Region> = new Map(
-  Object.keys(PARTITIONS)
-    .filter(isPartition)
-    .flatMap((partition) => {
-      const { suffix, regions } = PARTITIONS[partition];
-      return regions.map((name) => {
-        const region = { name, partition, stsHost: `sts.${name}.${suffix}`, ec2Host: `ec2.${name}.${suffix}` };
-        return [name, region] as const;
-      });
-    }),
-);
+const REGIONS = new Map<string, Region>();
+for (const partition of Object.keys(PARTITIONS).filter(isPartition)) {
+  const { suffix, regions } = PARTITIONS[partition];
+  for (const name of regions) {
+    REGIONS.set(name, { name, partition, stsHost: `sts.${name}.${suffix}`, ec2Host: `ec2.${name}.${suffix}` });
+  }
+}
 
 /** Hosts of the security token service, with the region of signatures for each. */
 const STS_HOSTS: ReadonlyMap<string, string> = new Map([

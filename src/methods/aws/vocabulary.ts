@@ -58,10 +58,7 @@ const metadataNames = exchange(METADATA);
 const phrases = new Map<string, string>(PHRASES);
 const anyPhrase = new RegExp(`\\b(?:${PHRASES.map(([cloud]) => cloud).join("|")})\\b`, "g");
 
-/**
- * Translates the fields of a request to an `aws` mount. Names are exchanged in pairs, so a name of the other vocabulary
- * becomes unknown. Requests and answers use the same exchange.
- */
+/** Translates fields, of requests and of answers. Names are exchanged in pairs, so one of the other vocabulary is unknown. */
 export function translateRequest(fields: Data): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(fields).map(([name, value]) => [fieldNames(name), translateValue(name, value)]),

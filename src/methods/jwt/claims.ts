@@ -9,11 +9,7 @@ export type Claims = Readonly<Record<string, unknown>>;
 /** How values of bound claims are compared. */
 export type BoundClaimsType = "string" | "glob";
 
-/**
- * Returns the value of a claim; undefined when it is absent.
- *
- * @param name a name, or a JSON pointer (RFC 6901) if it begins with a slash. Only own keys count, so `/__proto__` is absent.
- */
+/** The value of a claim by its name or JSON pointer (RFC 6901), or undefined. Only own keys count: `/__proto__` is absent. */
 export function claimAt(claims: Claims, name: string): unknown {
   if (!name.startsWith("/")) return own(claims, name);
   let value: unknown = claims;

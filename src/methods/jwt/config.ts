@@ -60,11 +60,7 @@ const NOT_HERE: readonly (readonly [field: keyof ConfigFields, why: string])[] =
   ["jwks_ca_pem", "connections are checked against public certificate authorities"],
 ];
 
-/**
- * Reads a write of the configuration. Messages are the reference's where it has the rule.
- *
- * @param listed hosts that are allowed in URLs besides public ones.
- */
+/** Reads a write; URLs may have `listed` hosts besides public ones. Messages are the reference's where it has the rule. */
 export function readConfig(fields: ConfigFields, listed: PrivateHosts): Result<JwtConfig> {
   const problem = problemOf(fields, listed);
   if (problem) return refuse(problem);

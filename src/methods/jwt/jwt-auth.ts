@@ -1,7 +1,14 @@
 import { MountObject, type Refusal } from "../../auth/refused-logins.ts";
 import { within } from "../../base/location.ts";
 import { ok, type Result, refuse } from "../../base/result.ts";
-import { SealedTable, SealedValues, Setting, type TableShape, type ValueRow } from "../../storage/sealed-table.ts";
+import {
+  SealedTable,
+  SealedValues,
+  Setting,
+  type TableShape,
+  type ValueRow,
+  valuesTable,
+} from "../../storage/sealed-table.ts";
 import type { Migration } from "../../storage/tables.ts";
 import type { Mount, MountTtl } from "../../system/mount.ts";
 import { rolesGiving } from "../roles.ts";
@@ -9,23 +16,18 @@ import type { JwtConfig } from "./config.ts";
 import type { JwtEnv } from "./env.ts";
 import { changeRole, type JwtRole, type RoleFields } from "./role.ts";
 
-const MAX_ROLES = 10_000;
-
 export const JWT_AUTH_MIGRATIONS: readonly Migration[] = [
   {
     version: 1,
     description: "one mount of the jwt method; values are JSON",
-    sql: `
-      CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL, seal BLOB) WITHOUT ROWID;
-      CREATE TABLE roles (name TEXT PRIMARY KEY, value TEXT NOT NULL, seal BLOB) WITHOUT ROWID;
-    `,
+    sql: `${valuesTable("settings")} ${valuesTable("roles")}`,
   },
 ];
 
 const SETTINGS: TableShape = { table: "settings", kind: "jwt setting", key: ["name"], sealed: ["value"] };
+const MAX_ROLES = 10_000;
 
-/** The data of a mount that a login needs. */
-export interface JwtLoginView {
+interface JwtLoginView {
   /** null while the mount is not configured. */
   readonly config: JwtConfig | null;
   /** Name of the requested role or of the default role, in lower case; "" for none. */

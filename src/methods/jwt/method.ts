@@ -102,7 +102,7 @@ function nameOf({ params }: { readonly params: Readonly<Record<string, string>> 
   return (params.name ?? "").toLowerCase();
 }
 
-/** Returns a path with the role in lower case, so that a rule of a policy applies to every spelling. */
+/** A rule of a policy applies to every spelling of a role. */
 function canonicalPath(path: string): string {
   return path.replace(/^role\/[^/]+$/, (role) => role.toLowerCase());
 }
@@ -116,7 +116,7 @@ export const JWT_METHOD: AuthMethod = {
   erase: (env, mount) => jwtAuthAt(env, mount).erase(),
 };
 
-/** Returns the current terms of the role. Without its role a token can't be renewed. */
+/** Without its role a token can't be renewed. */
 async function renewJwtLogin({ env, mount, token, internal }: LoginRenewal): Promise<Result<RenewTerms>> {
   const roleName = internal.role ?? "";
   const role = await jwtAuthAt(env, mount).readRole(roleName);

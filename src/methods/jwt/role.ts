@@ -86,12 +86,7 @@ const MAX_ENTRIES = 64;
 const MAX_TEXT = 1024;
 const MAX_BOUND_CLAIMS_LENGTH = 16_384;
 
-/**
- * Applies a write to a role. Messages are the reference's where it has the rule.
- *
- * @param before null for a new role.
- * @returns the role and warnings for the writer, or the problem.
- */
+/** Applies a write. Returns the role and warnings, or the problem. Messages are the reference's where it has the rule. */
 export function changeRole(
   before: JwtRole | null,
   fields: RoleFields,

@@ -40,12 +40,7 @@ const STALE_CODES: ReadonlySet<string> = new Set([
 /** STS answers this while it can't fetch the issuer's keys, or has only those from before a rotation. */
 const ALSO_TEMPORARY: ReadonlySet<string> = new Set(["IDPCommunicationError"]);
 
-/**
- * Calls an operation about an account, with credentials that belong to this account and to no other. When the cloud
- * refuses cached credentials, they are replaced and the call is repeated, once.
- *
- * @param partition of the account.
- */
+/** Calls an operation with credentials of this account and of no other. Cached ones that the cloud refuses are replaced once. */
 export async function callForAccount(
   of: AccountClient,
   partition: Partition,

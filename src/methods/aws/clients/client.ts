@@ -41,10 +41,7 @@ export interface CloudAccess {
 /** A mount with its client configuration. */
 export interface CloudClient extends CloudAccess {
   readonly config: ClientConfig;
-  /**
-   * Hash of the mount and the configuration. It is part of the key of each cached answer of the cloud, so neither
-   * another mount nor a changed configuration uses the answer.
-   */
+  /** Hash of mount and configuration, in the key of each cached answer: neither another mount nor a change uses an old one. */
   readonly revision: string;
 }
 

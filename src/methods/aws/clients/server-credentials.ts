@@ -16,10 +16,7 @@ const MISSING_MS = 30_000;
 /** The last answer of the metadata services in this isolate. `until` in ms. */
 let kept: { readonly credentials: TemporaryCredentials | null; readonly until: number } | null = null;
 
-/**
- * The credentials of this server, for mounts without their own: from the settings, else from the metadata service of
- * the container or of the instance.
- */
+/** The credentials of this server: from the settings, else from the metadata service of the container or of the instance. */
 export async function serverCredentials(env: AwsEnv): Promise<Result<Credentials>> {
   const sets = [
     [env.CLOUD_ACCESS_KEY, env.CLOUD_SECRET_KEY, env.CLOUD_SESSION_TOKEN],
@@ -68,7 +65,7 @@ const LIMITS = { timeoutMs: 1_000, maxBytes: 16 * 1024, hosts: "any" } as const;
 
 const CONTAINER_HOST = "http://169.254.170.2";
 const INSTANCE_HOST = "http://169.254.169.254";
-/** Hosts that may receive the container's token without TLS. */
+/** These may receive the container's token without TLS. */
 const CONTAINER_HOSTS: ReadonlySet<string> = new Set(["169.254.170.2", "169.254.170.23", "127.0.0.1", "localhost"]);
 
 const ROLE_NAME = /^[\w+=,.@-]{1,128}$/;
@@ -79,9 +76,8 @@ const DOCUMENT = fieldSchema({ AccessKeyId: TEXT, SecretAccessKey: TEXT, Token: 
 /** The credentials of the container, from the URL in the platform's settings; null when there are none. */
 export async function containerCredentials(env: AwsEnv): Promise<TemporaryCredentials | null> {
   const url = containerUrl(env);
-  if (url === null) return null;
   const token = env.AWS_CONTAINER_AUTHORIZATION_TOKEN;
-  return readCredentials(await ask("GET", url, token ? { Authorization: token } : {}));
+  return url === null ? null : readCredentials(await ask("GET", url, token ? { Authorization: token } : {}));
 }
 
 function containerUrl(env: AwsEnv): string | null {

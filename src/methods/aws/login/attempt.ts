@@ -100,16 +100,19 @@ export function chooseKind(fields: LoginFields): Result<AuthType> {
 /** A login in progress, or the explanation of one. */
 export type Attempt = LoginAttempt<CheckName>;
 
-/** The role of a login or a renewal, with the client for the account of its holder. */
-export interface Target extends AccountClient {
+interface NamedRole {
   /** In lower case. */
   readonly roleName: string;
   readonly role: CloudRole;
+}
+
+/** The role of a login or a renewal, with the client for the account of its holder. */
+export interface Target extends AccountClient, NamedRole {
   readonly identity: IdentityConfig;
 }
 
 /** A role that exists and allows this kind of login from this address. */
-interface AllowedRole extends Pick<Target, "roleName" | "role"> {
+interface AllowedRole extends NamedRole {
   /** Networks that the token is bound to. */
   readonly boundCidrs: readonly string[];
 }
@@ -162,7 +165,7 @@ export async function findTarget(
 }
 
 /** The target of a role in an account. */
-export async function targetOf<R extends Pick<Target, "roleName" | "role">>(
+export async function targetOf<R extends NamedRole>(
   access: CloudAccess,
   { identity, client }: LoginSettings,
   role: R,

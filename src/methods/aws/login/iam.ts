@@ -26,7 +26,6 @@ import { checkInstance, isBoundTo } from "./bounds.ts";
 /** The caller of a login, and the signature that proved it; null when the caller is only claimed. */
 export type ProvenCaller = CallerIdentity & { readonly signature: Signature | null };
 
-/** A principal that passed all checks. */
 interface VerifiedPrincipal {
   readonly client: VerifiedClient;
   readonly signature: Signature | null;
@@ -43,9 +42,7 @@ export async function loginByPrincipal(attempt: Attempt, fields: LoginFields): P
   return signature ? issueForSignature(attempt, signature, client) : issueToken(attempt, client);
 }
 
-/**
- * Makes all checks of such a login. Writes nothing. `claim` is a caller without proof, for an explanation; else null.
- */
+/** Makes all checks of such a login. Writes nothing. `claim` is a caller without proof, for an explanation; else null. */
 export async function verifyPrincipal(
   attempt: Attempt,
   fields: LoginFields,
@@ -87,10 +84,7 @@ async function proveCaller(
   return checks.record("caller", { actual: proven.principal.arn }, ok(proven));
 }
 
-/**
- * Returns the caller if the role is bound to it. IAM is asked for a unique id that matters and is not known yet.
- * Messages are those of the reference's AWS method (login).
- */
+/** Returns the caller if the role is bound to it. Messages are those of the reference's AWS method (login). */
 async function checkPrincipal(target: LoginTarget, caller: ProvenCaller): Promise<Result<ProvenCaller>> {
   const { principal } = caller;
   const known = caller.uniqueId === "" ? await withUniqueId(target, caller) : ok(caller);
@@ -101,7 +95,6 @@ async function checkPrincipal(target: LoginTarget, caller: ProvenCaller): Promis
   return refuse(`IAM Principal "${principal.arn}" does not belong to the role "${target.roleName}"`);
 }
 
-/** Adds the unique id to a claimed caller. */
 async function withUniqueId(target: LoginTarget, caller: ProvenCaller): Promise<Result<ProvenCaller>> {
   const { role } = target;
   const counts = role.inferredEntityType === INSTANCE_ENTITY || (role.bounds.bound_iam_principal_arn ?? []).length > 0;
@@ -123,16 +116,17 @@ async function inferInstance(
   const { role } = target;
   if (role.inferredEntityType !== INSTANCE_ENTITY) return ok("");
   const { sessionName } = caller.principal;
-  const named =
-    sessionName === null ? refuse("only an assumed role can be inferred to be an instance") : ok(sessionName);
+  const other = refuse("only an assumed role can be inferred to be an instance");
+  const named = sessionName === null ? other : ok(sessionName);
   const instanceId = checks.record("inferred_session", { actual: sessionName }, named);
   if (!instanceId.ok) return instanceId;
   const checked = await checkInstance(target, role.inferredRegion, instanceId.value, true, checks);
   if (!checked.ok) return checked;
   const { profileRole } = checked.value;
   const compared = { bound: profileRole ? [profileRole.arn.arn] : [], actual: caller.principal.canonicalArn };
-  const other = refuse("the session is named like an instance whose role is another one");
-  return checks.record("inferred_role", compared, profileRole?.uniqueId === caller.uniqueId ? instanceId : other);
+  const isCallers = profileRole?.uniqueId === caller.uniqueId;
+  const judged = isCallers ? instanceId : refuse("the session is named like an instance whose role is another one");
+  return checks.record("inferred_role", compared, judged);
 }
 
 function clientOf(target: LoginTarget, { principal, uniqueId, accountId }: ProvenCaller, inferredInstanceId: string) {

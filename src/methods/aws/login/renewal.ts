@@ -28,19 +28,11 @@ export async function renewCloudLogin(renewal: LoginRenewal): Promise<Result<Ren
 
 async function renew(renewal: LoginRenewal): Promise<Result<RenewTerms>> {
   const data = readTokenData(renewal.internal);
-  const target = await readTarget(renewal, data);
-  if (!target.ok) return target;
-  return data.kind === "vm" ? renewInstance(renewal, target.value, data) : renewPrincipal(renewal, target.value, data);
-}
-
-async function readTarget(
-  { env, installation, mount }: LoginRenewal,
-  data: InstanceData | PrincipalData,
-): Promise<Result<Target>> {
-  const { settings, role, stsRole } = await configurationForLogin({ env, mount }, data.role, data.accountId);
+  const { accountId } = data;
+  const { settings, role, stsRole } = await configurationForLogin(renewal, data.role, accountId);
   if (!role || role.authType !== data.kind) return refuse("role entry not found");
-  const account = { accountId: data.accountId, stsRole };
-  return ok(await targetOf({ env, installation, mount }, settings, { roleName: data.role, role }, account));
+  const target = await targetOf(renewal, settings, { roleName: data.role, role }, { accountId, stsRole });
+  return data.kind === "vm" ? renewInstance(renewal, target, data) : renewPrincipal(renewal, target, data);
 }
 
 /** The instance must run, and its entry must exist: an operator ends renewals by deleting the entry. */
@@ -54,8 +46,7 @@ async function renewInstance(
   const { role } = target;
   const now = currentTime();
   const expiresAt = now + memorySeconds(role, tagMaxTtl, mountTtl(mount)) * 1000;
-  const { list } = accessShardFor(env, mount, instanceId);
-  const entry = await list.extend(instanceId, expiresAt, now);
+  const entry = await accessShardFor(env, mount, instanceId).list.extend(instanceId, expiresAt, now);
   if (!entry) return refuse("failed to verify the access list identity entry of the instance");
   return ok(renewalTerms(role, tagMaxTtl, token.explicitMaxTtl));
 }

@@ -119,7 +119,11 @@ export async function verifyInstance(
   });
 }
 
-/** Verifies the signed document in the fields. */
+const NO_DOCUMENT =
+  "either pkcs7 or a tuple containing the instance identity document and its SHA256 RSA signature needs to be provided";
+const TWO_DOCUMENTS =
+  "both pkcs7 and a tuple containing the instance identity document and its SHA256 RSA signature is supplied; provide only one";
+
 async function proveDocument(
   { env, checks }: Attempt,
   registered: readonly RegisteredCertificate[],
@@ -128,13 +132,9 @@ async function proveDocument(
   const allowSha1 = env.ALLOW_SHA1_SIGNATURES === "true";
   let document: Result<IdentityDocument>;
   if (pkcs7 === "" && identity === "" && signature === "") {
-    document = refuse(
-      "either pkcs7 or a tuple containing the instance identity document and its SHA256 RSA signature needs to be provided",
-    );
+    document = refuse(NO_DOCUMENT);
   } else if (pkcs7 !== "" && identity !== "" && signature !== "") {
-    document = refuse(
-      "both pkcs7 and a tuple containing the instance identity document and its SHA256 RSA signature is supplied; provide only one",
-    );
+    document = refuse(TWO_DOCUMENTS);
   } else if (pkcs7 !== "") {
     document = await verifyPkcs7(pkcs7, registered, { allowSha1 });
   } else {
@@ -143,14 +143,14 @@ async function proveDocument(
   return checks.record("document", { actual: document.ok ? document.value.instanceId : null }, document);
 }
 
-interface TaggedGrant {
-  readonly grant: RoleGrant;
-  /** The value of the tag; null when the role uses no tags. */
-  readonly tag: string | null;
-}
-
-/** The grant of the role to this instance. If the role uses tags, an instance without a genuine tag gets none. */
-async function readTag(target: LoginTarget, instance: VmInstance): Promise<Result<TaggedGrant>> {
+/**
+ * The grant of the role to this instance, and the value of its tag; null when the role uses no tags. If it does, an
+ * instance without a genuine tag gets no grant.
+ */
+async function readTag(
+  target: LoginTarget,
+  instance: VmInstance,
+): Promise<Result<{ readonly grant: RoleGrant; readonly tag: string | null }>> {
   const { role, roleName, installation, mount } = target;
   if (role.roleTag === "") return ok({ grant: untagged(role), tag: null });
   const value = instance.tags.get(role.roleTag) ?? "";
@@ -171,17 +171,12 @@ function clientOf(
 ): VerifiedClient {
   const { role, roleName, identity, boundCidrs } = target;
   const { tagMaxTtl } = grant;
+  const known = { instance_id: instanceId, image_id: imageId, account_id: accountId, region, auth_type: "vm" };
   const aliases = { role_id: role.roleId, instance_id: instanceId, image_id: imageId };
   return verifiedClient(target, {
     terms: roleTerms(role, grant, boundCidrs),
     alias: aliases[identity.vmAlias],
-    chosen: chosenMetadata(identity.vmMetadata, {
-      instance_id: instanceId,
-      image_id: imageId,
-      account_id: accountId,
-      region,
-      auth_type: "vm",
-    }),
+    chosen: chosenMetadata(identity.vmMetadata, known),
     more: { role: roleName, role_tag_max_ttl: formatDuration(tagMaxTtl) },
     displayName: "",
     internal: writeTokenData({ kind: "vm", role: roleName, instanceId, region, accountId, tagMaxTtl }),

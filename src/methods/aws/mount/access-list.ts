@@ -25,17 +25,11 @@ export const CLOUD_ACCESS_LIST_MIGRATIONS: readonly Migration[] = [
   },
 ];
 
-/**
- * While there are ended entries, the shard asks the mount each hour whether it may remove them: settings can change.
- */
+/** While there are ended entries, the shard asks the mount each hour whether it may remove them: settings can change. */
 const LOOK_HOURLY: TidySettings = { safetyBuffer: 0, disablePeriodicTidy: false };
 
-/** The place of a shard. Its alarm needs it to find the mount. */
-export interface ShardPlace {
-  /** The uuid of the mount. */
-  readonly mount: string;
-  readonly shard: number;
-}
+/** The place of a shard, with the uuid of its mount. Its alarm needs it to find the mount. */
+export type ShardPlace = { readonly mount: string; readonly shard: number };
 
 /** The entry of a login, and the entry that it replaced. */
 export interface EnteredLogin {
@@ -46,7 +40,7 @@ export interface EnteredLogin {
 /** A shard of the access list of a mount: the logins of its instances. It checks their nonces in one transaction. */
 export class CloudAccessList extends GroveObject<Env> {
   readonly #entries: ExpiringList<AccessEntry>;
-  /** The row of the place once it was read. Every login needs it. */
+  /** Kept once it was read, as every login needs it. */
   #knownPlace: ShardPlace | null = null;
 
   constructor(ctx: DurableObjectState, env: Env) {
@@ -65,10 +59,7 @@ export class CloudAccessList extends GroveObject<Env> {
 
   /**
    * Decides about the login of an instance and stores its entry in one transaction, so only one of two concurrent
-   * logins is the first one.
-   *
-   * @returns the entry, whose `nonceHash` is null when no further login is possible; or why the login is refused
-   *   (400).
+   * logins is the first one. Returns the entry, whose `nonceHash` is null when no further login is possible; or a 400.
    */
   async enterLogin(
     place: ShardPlace,
@@ -92,10 +83,7 @@ export class CloudAccessList extends GroveObject<Env> {
     return decided.ok ? ok(null) : decided;
   }
 
-  /**
-   * Undoes `enterLogin` when no token was issued: the client has not received its new nonce and would be locked out.
-   * Does nothing when another login has been entered since.
-   */
+  /** Undoes `enterLogin` when no token was issued, as the client has not received its nonce; not after another login. */
   async undoLogin(instanceId: string, { entry, previous }: EnteredLogin): Promise<void> {
     await this.keys.open();
     const current = this.#entries.read(instanceId);
@@ -105,9 +93,8 @@ export class CloudAccessList extends GroveObject<Env> {
   }
 
   /**
-   * Keeps the entry of an instance whose token is renewed at least until `expiresAt` (ms).
-   *
-   * @returns the entry; null when an operator has deleted it, so that the token is not renewed.
+   * Keeps the entry of an instance whose token is renewed at least until `expiresAt` (ms). Returns null when an operator
+   * has deleted it, so that the token is not renewed.
    */
   async extend(instanceId: string, expiresAt: number, now: number): Promise<AccessEntry | null> {
     await this.keys.open();
@@ -129,9 +116,7 @@ export class CloudAccessList extends GroveObject<Env> {
     return this.#entries.names(after, limit);
   }
 
-  /**
-   * Deletes the entry of an instance: its tokens are not renewed, and its next login is a first one. Safe to repeat.
-   */
+  /** Deletes the entry of an instance: its tokens are not renewed, its next login is a first one. Safe to repeat. */
   async delete(instanceId: string): Promise<void> {
     await this.keys.open();
     this.#entries.delete(instanceId);
@@ -167,7 +152,7 @@ export class CloudAccessList extends GroveObject<Env> {
   /** The place of this shard; null before the first write. */
   #place(): ShardPlace | null {
     const query = "SELECT mount, shard FROM place";
-    this.#knownPlace ??= this.tables.exec<{ mount: string; shard: number }>(query).toArray()[0] ?? null;
+    this.#knownPlace ??= this.tables.exec<ShardPlace>(query).toArray()[0] ?? null;
     return this.#knownPlace;
   }
 

@@ -3,7 +3,7 @@ import { currentTime } from "../../../base/clock.ts";
 import { logInfo } from "../../../base/log.ts";
 import { DENIED, err, ok, type Result, refuse } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
-import { SealedTable, Setting, type TableShape, type ValueRow } from "../../../storage/sealed-table.ts";
+import { SealedTable, Setting, type TableShape, type ValueRow, valuesTable } from "../../../storage/sealed-table.ts";
 import type { Migration } from "../../../storage/tables.ts";
 import { rolesGiving } from "../../roles.ts";
 import {
@@ -24,17 +24,15 @@ import { forgetCopies, type LoginAsk, type LoginParts } from "./copies.ts";
 import { DEFAULT_TIDY, ExpiringList, TIDY_JOBS_TABLE, type TidyList, type TidySettings } from "./expiring-list.ts";
 import { mayWrite, Records, type WriteGrants } from "./records.ts";
 
-const VALUES = "(name TEXT PRIMARY KEY, value TEXT NOT NULL, seal BLOB) WITHOUT ROWID";
-
 export const CLOUD_AUTH_MIGRATIONS: readonly Migration[] = [
   {
     version: 1,
     description: "one mount of the cloud method; values are JSON",
     sql: `
-      CREATE TABLE settings ${VALUES};
-      CREATE TABLE certificates ${VALUES};
-      CREATE TABLE sts_roles ${VALUES};
-      CREATE TABLE roles ${VALUES};
+      ${valuesTable("settings")}
+      ${valuesTable("certificates")}
+      ${valuesTable("sts_roles")}
+      ${valuesTable("roles")}
       CREATE TABLE deny_list (name TEXT PRIMARY KEY, value TEXT NOT NULL, expires_at INTEGER NOT NULL, seal BLOB) WITHOUT ROWID;
       CREATE INDEX deny_list_by_end ON deny_list (expires_at);
       ${TIDY_JOBS_TABLE}
@@ -42,7 +40,6 @@ export const CLOUD_AUTH_MIGRATIONS: readonly Migration[] = [
   },
 ];
 
-/** Values of different types by name. */
 const SETTINGS: TableShape = {
   table: "settings",
   kind: "cloud setting",
@@ -58,8 +55,13 @@ const ROLES = { table: "roles", kind: "cloud role", max: 10_000, plural: "roles"
 /** Prefix of the ids of images: a vm login without a role uses the role with the name of its image. */
 const IMAGE_PREFIX = "ami-";
 
-/** Tables whose entries are listed and deleted by name. */
-export type CloudTable = "certificates" | "stsRoles" | "roles" | "denyList";
+/** Roles are by name in lower case, the roles to assume by account id, denied tags by canonical value. */
+interface CloudLists {
+  readonly certificates: Records<RegisteredCertificate>;
+  readonly stsRoles: Records<StsRole>;
+  readonly roles: Records<CloudRole>;
+  readonly denyList: ExpiringList<DenyEntry>;
+}
 
 /**
  * The configuration, roles and deny list of a mount of the cloud method. The object has no key for the secrets that it
@@ -71,13 +73,7 @@ export class CloudAuth extends MountObject<Env> {
   /** The version number of the configuration and the roles (see `#noteChange`). */
   readonly #state: Setting<number>;
   readonly #tidySettings: Readonly<Record<TidyList, Setting<TidySettings>>>;
-  /** Roles are by name in lower case, the roles to assume by account id, denied tags by canonical value. */
-  readonly #lists: {
-    readonly certificates: Records<RegisteredCertificate>;
-    readonly stsRoles: Records<StsRole>;
-    readonly roles: Records<CloudRole>;
-    readonly denyList: ExpiringList<DenyEntry>;
-  };
+  readonly #lists: CloudLists;
   protected readonly refused: Setting<readonly Refusal[]>;
 
   constructor(ctx: DurableObjectState, env: Env) {
@@ -88,7 +84,7 @@ export class CloudAuth extends MountObject<Env> {
     this.#identity = new Setting(settings, "identity");
     this.#state = new Setting(settings, "state");
     this.refused = new Setting(settings, "refused logins");
-    const tidy: Setting<TidySettings> = new Setting(settings, "tidy deny");
+    const tidy = new Setting<TidySettings>(settings, "tidy deny");
     this.#tidySettings = { access: new Setting(settings, "tidy access"), deny: tidy };
     const changed = () => this.#noteChange();
     const roles = new Records<CloudRole>(tables, seals, ROLES, changed);
@@ -110,12 +106,12 @@ export class CloudAuth extends MountObject<Env> {
   }
 
   /** At most `limit` names of a table after `after`, in order. */
-  names(table: CloudTable, after: string, limit: number): string[] {
+  names(table: keyof CloudLists, after: string, limit: number): string[] {
     return this.#lists[table].names(after, limit);
   }
 
   /** Deletes an entry of a table. Tokens of a deleted role stay valid and can't be renewed. Safe to repeat. */
-  async remove(table: CloudTable, name: string): Promise<void> {
+  async remove(table: keyof CloudLists, name: string): Promise<void> {
     await this.keys.open();
     this.#lists[table].delete(name);
   }
@@ -205,9 +201,8 @@ export class CloudAuth extends MountObject<Env> {
     grants: WriteGrants,
   ): Promise<Result<null>> {
     await this.keys.open();
-    return this.#lists.certificates.change(name, grants, (before) =>
-      ok({ type: type ?? before?.type ?? "pkcs7", pem }),
-    );
+    const { certificates } = this.#lists;
+    return certificates.change(name, grants, (before) => ok({ type: type ?? before?.type ?? "pkcs7", pem }));
   }
 
   /** The role to assume for calls to this account, or null. */

@@ -17,9 +17,7 @@ export interface TidySettings {
   readonly disablePeriodicTidy: boolean;
 }
 
-export const DEFAULT_SAFETY_BUFFER = 72 * 3600;
-
-export const DEFAULT_TIDY: TidySettings = { safetyBuffer: DEFAULT_SAFETY_BUFFER, disablePeriodicTidy: false };
+export const DEFAULT_TIDY: TidySettings = { safetyBuffer: 72 * 3600, disablePeriodicTidy: false };
 
 export const TIDY_FIELDS = fieldSchema({
   safety_buffer: sentDuration().describe("Time from the end of an entry to its removal"),
@@ -33,7 +31,7 @@ export function readTidyChange(fields: Values<typeof TIDY_FIELDS>): Result<Parti
   return ok(onlySent({ safetyBuffer: buffer.value, disablePeriodicTidy: fields.disable_periodic_tidy }));
 }
 
-/** A safety buffer in seconds, as sent; a negative one is a 400. */
+/** A safety buffer, as sent; a negative one is a 400. */
 export function readSafetyBuffer(sentBuffer: number | undefined): Result<number | undefined> {
   if (sentBuffer === undefined || sentBuffer >= 0) return ok(sentBuffer);
   return refuse('error converting input for field "safety_buffer": cannot provide negative value');
@@ -44,9 +42,8 @@ export const TIDY_VIEW = view<TidySettings>({
   disable_periodic_tidy: ["boolean", (settings) => settings.disablePeriodicTidy],
 });
 
-/** Maximum number of rows that one step removes. */
+/** Limits of a step and of an alarm. The next alarm continues, so that other requests do not wait long. */
 const STEP_ROWS = 500;
-/** Maximum number of steps of one alarm. The next alarm continues, so that other requests do not wait long. */
 const ALARM_STEPS = 64;
 /** An entry that has to stay after its end is checked again after this time. */
 const STAYS_MS = 24 * 3_600_000;
@@ -59,12 +56,8 @@ const RETRY_MS = 30_000;
 export const TIDY_JOBS_TABLE =
   "CREATE TABLE tidy_jobs (list TEXT PRIMARY KEY, cutoff INTEGER NOT NULL, removed INTEGER NOT NULL) WITHOUT ROWID;";
 
-interface JobRow extends Record<string, SqlStorageValue> {
-  cutoff: number;
-  removed: number;
-}
+type JobRow = { cutoff: number; removed: number };
 
-/** The result of a finished job. */
 interface TidyReport {
   readonly list: TidyList;
   readonly removed: number;
@@ -85,7 +78,6 @@ interface ListOptions<T> {
   report(done: TidyReport): void;
 }
 
-/** Name of the alarm's duty. */
 const DUTY = "tidy";
 
 /**
@@ -114,11 +106,7 @@ export class ExpiringList<T extends { readonly expiresAt: number }> extends Seal
     return this.#alarms.atLatest(periodicRunAt(end, this.#options.pace()));
   }
 
-  /**
-   * Starts a job that removes entries that ended more than `safetyBuffer` seconds before `now` (ms).
-   *
-   * @returns false when a job has not finished yet; then nothing changes.
-   */
+  /** Starts to remove entries that ended `safetyBuffer` seconds before `now` (ms). False when a job has not finished yet. */
   async startTidy(safetyBuffer: number, now: number): Promise<boolean> {
     // An object without tables has nothing to remove.
     if (!this.#tables.exist) return true;
@@ -172,27 +160,21 @@ export class ExpiringList<T extends { readonly expiresAt: number }> extends Seal
     return this.sql.exec<JobRow>(query, this.#options.list).toArray()[0] ?? null;
   }
 
-  /**
-   * Removes rows that ended before `cutoff`, the earliest first. Rows that stay, and rows whose value is unreadable,
-   * are checked again at `again`. Both in ms.
-   */
+  /** Removes rows that ended before `cutoff`. Rows that stay or are unreadable are checked again at `again`. Both in ms. */
   #removeEnded(cutoff: number, again: number) {
     const query = `SELECT name, value FROM ${this.table} WHERE expires_at < ? ORDER BY expires_at LIMIT ?`;
     const ended = this.sql.exec<{ name: string; value: string }>(query, cutoff, STEP_ROWS).toArray();
     const { kept = [], gone = [] } = Object.groupBy(ended, (row) => (this.#mustStay(row) ? "kept" : "gone"));
     const namesOf = (rows: typeof ended) => JSON.stringify(rows.map(({ name }) => name));
     const named = "WHERE name IN (SELECT value FROM json_each(?))";
-    if (kept.length > 0) {
-      this.sql.exec(`UPDATE ${this.table} SET expires_at = ? ${named}`, again, namesOf(kept));
-    }
+    if (kept.length > 0) this.sql.exec(`UPDATE ${this.table} SET expires_at = ? ${named}`, again, namesOf(kept));
     if (gone.length > 0) this.sql.exec(`DELETE FROM ${this.table} ${named}`, namesOf(gone));
     return { found: ended.length, removed: gone.length };
   }
 
   #mustStay({ name, value }: { name: string; value: string }): boolean {
     try {
-      const entry: T = JSON.parse(value);
-      return this.#options.stays(name, entry);
+      return this.#options.stays(name, JSON.parse(value));
     } catch {
       return true;
     }
@@ -212,7 +194,7 @@ export class ExpiringList<T extends { readonly expiresAt: number }> extends Seal
   }
 }
 
-/** When the periodic job removes an entry that ends at `end` (ms): on the first full hour at which it may. */
+/** The first full hour at which an entry that ends at `end` (ms) may be removed. */
 function periodicRunAt(end: number, settings: TidySettings): number {
   return Math.ceil(removableAt(end, settings) / PERIOD_MS) * PERIOD_MS;
 }

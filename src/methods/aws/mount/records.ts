@@ -19,7 +19,6 @@ interface RecordTable {
   readonly kind: SealedKind;
   /** Maximum number of records of one mount. */
   readonly max: number;
-  /** Name of the records in messages. */
   readonly plural: string;
 }
 
@@ -36,10 +35,8 @@ export class Records<T> extends SealedValues<T> {
   }
 
   /**
-   * Creates or changes a record.
-   *
-   * @param change returns the new record, or why the write is refused; `before` is null for a new one.
-   * @returns "permission_denied", or a 400 when the write is refused or the table is full.
+   * Creates or changes a record. `change` returns the new one, or why the write is refused; `before` is null for a new one.
+   * Returns "permission_denied", or a 400 when the write is refused or the table is full.
    */
   change(name: string, grants: WriteGrants, change: (before: T | null) => Result<T>): Result<null> {
     const before = this.read(name);
@@ -48,7 +45,7 @@ export class Records<T> extends SealedValues<T> {
     return after.ok ? this.replace(name, before, after.value) : after;
   }
 
-  /** Writes a record in place of `before`, which is null for a new one; a 400 when the table is full. */
+  /** Writes a record in place of `before` (null for a new one); a 400 when the table is full. */
   replace(name: string, before: T | null, after: T): Result<null> {
     const { max, plural } = this.#of;
     if (!before && this.count() >= max) return refuse(`there are ${max} ${plural} already`);

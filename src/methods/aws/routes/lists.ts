@@ -16,7 +16,7 @@ import { namedSegment } from "../../../wire/path-name.ts";
 import { EMPTY, tidyReply } from "../../../wire/reply.ts";
 import type { AwsEnv } from "../env.ts";
 import {
-  DEFAULT_SAFETY_BUFFER,
+  DEFAULT_TIDY,
   readSafetyBuffer,
   readTidyChange,
   TIDY_FIELDS,
@@ -180,7 +180,7 @@ function tidyRoute(path: string, operationId: string, list: TidyList): Route {
     input: fieldSchema({ safety_buffer: TIDY_FIELDS.shape.safety_buffer }),
     prepare: async ({ fields }) => readSafetyBuffer(fields.safety_buffer),
     async handle(context) {
-      const safetyBuffer = context.prepared ?? DEFAULT_SAFETY_BUFFER;
+      const { prepared: safetyBuffer = DEFAULT_TIDY.safetyBuffer } = context;
       const started =
         list === "deny"
           ? await cloudAuthOf(context).startTidy(safetyBuffer, currentTime())

@@ -44,7 +44,6 @@ type Explained =
   | { readonly kind: "vm"; readonly claim: IdentityDocument | null }
   | { readonly kind: "iam"; readonly claim: ProvenCaller | null };
 
-/** `explain/login`: makes the same checks as a login, without a token, an entity or an entry in the access list. */
 const EXPLAIN_LOGIN = tokenRoute("update", "explain/login", {
   summary: "Makes the checks of a login and reports each of them, without giving a token or storing anything.",
   operationId: "explain-login",
@@ -122,7 +121,6 @@ async function infersInstance(attempt: Attempt): Promise<boolean> {
   return role?.inferredEntityType === INSTANCE_ENTITY;
 }
 
-/** Translates a check into the vocabulary of the mount. */
 function translateCheck(type: CloudMountType, check: Check): Check {
   const { name, bound, actual, message } = check;
   const words = (value: string) => (name === "auth_type" ? translateKind(type, value) : value);
@@ -130,8 +128,8 @@ function translateCheck(type: CloudMountType, check: Check): Check {
     ...check,
     name: translateFieldName(type, name),
     bound: bound.map(words),
-    actual: actual === null ? null : words(actual),
-    message: message === null ? null : translateMessage(type, message),
+    actual: actual && words(actual),
+    message: message && translateMessage(type, message),
   };
 }
 

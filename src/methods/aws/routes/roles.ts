@@ -28,14 +28,7 @@ import {
   type RoleFields,
   tagKeyPurpose,
 } from "../rules/role.ts";
-import {
-  canonicalPolicies,
-  isSubsetOfRole,
-  newTagKey,
-  newTagNonce,
-  type RoleTag,
-  signRoleTag,
-} from "../rules/role-tag.ts";
+import { canonicalPolicies, isSubsetOfRole, newTagNonce, type RoleTag, signRoleTag } from "../rules/role-tag.ts";
 import { openSecret, sealSecret } from "../secrets.ts";
 
 const PATH = `role/${namedSegment("role")}`;
@@ -45,8 +38,13 @@ const MAX_ROUNDS = 3;
 
 /** `role/:role`, and the list with its two paths. */
 export const ROLE_ROUTES: readonly Route[] = [
-  rolesRoute("roles", "list-auth-roles2"),
-  rolesRoute("role", "list-auth-roles"),
+  ...[["roles", "list-auth-roles2"] as const, ["role", "list-auth-roles"] as const].map(([path, operationId]) =>
+    listRoute(path, {
+      summary: "Lists the roles.",
+      operationId,
+      names: (context, after, limit) => cloudAuthOf(context).names("roles", after, limit),
+    }),
+  ),
 
   showRoute(PATH, {
     summary: "Shows a role.",
@@ -72,14 +70,6 @@ export const ROLE_ROUTES: readonly Route[] = [
   }),
 ];
 
-function rolesRoute(path: string, operationId: string): Route {
-  return listRoute(path, {
-    summary: "Lists the roles.",
-    operationId,
-    names: (context, after, limit) => cloudAuthOf(context).names("roles", after, limit),
-  });
-}
-
 function nameOf({ params }: Pick<RequestContext, "params">): string {
   return (params.role ?? "").toLowerCase();
 }
@@ -96,13 +86,10 @@ async function writeRole(context: CallContext<unknown, RoleFields>): Promise<Res
   const { env, installation, verdict } = context;
   const mount = mountOf(context);
   const roleId = crypto.randomUUID();
-  const fresh = {
-    roleId,
-    sealedTagKey: await sealSecret(installation.keys, mount, tagKeyPurpose(roleId), newTagKey()),
-  };
+  const sealedTagKey = await sealSecret(installation.keys, mount, tagKeyPurpose(roleId), crypto.randomUUID());
   let resolved: Readonly<Record<string, string>> = {};
   for (let round = 0; round < MAX_ROUNDS; round++) {
-    const write = { sent: context.prepared, mount: mountTtl(mount), fresh, resolved };
+    const write = { sent: context.prepared, mount: mountTtl(mount), fresh: { roleId, sealedTagKey }, resolved };
     const written = await changeConfiguration<Result<RoleChange>>(context, (auth) =>
       auth.writeRole(nameOf(context), write, verdict),
     );

@@ -72,10 +72,7 @@ export interface AccessEntry {
   readonly pendingTimeMs: number;
 }
 
-/**
- * Answer to a read. Only a hash of the nonce is stored: readers of the list must not be able to log in as its
- * instances.
- */
+/** Only a hash of the nonce is stored: readers of the list must not be able to log in as its instances. */
 export const ENTRY_VIEW = view<AccessEntry>({
   role: ["string", (entry) => entry.role],
   client_nonce: ["string", () => ""],
@@ -94,7 +91,6 @@ export type PresentedNonce =
   /** The client wants no next login. */
   | { readonly kind: "none"; readonly reserved: boolean };
 
-/** A nonce, and the new one for the client, if any. */
 interface PreparedNonce {
   readonly nonce: PresentedNonce;
   /** A secret; null unless generated. */

@@ -5,8 +5,6 @@ import { isPlainWord } from "../encoding.ts";
 
 const IAM_ALIASES = ["role_id", "unique_id", "full_arn"] as const;
 const VM_ALIASES = ["role_id", "instance_id", "image_id"] as const;
-export type IamAlias = (typeof IAM_ALIASES)[number];
-export type VmAlias = (typeof VM_ALIASES)[number];
 
 /** Metadata without a configured choice. */
 const DEFAULT_METADATA: readonly string[] = ["account_id", "auth_type"];
@@ -22,8 +20,8 @@ export type Metadata = Readonly<Record<string, string>>;
 
 /** Which property is the alias of a login, and which properties are its metadata. */
 export interface IdentityConfig {
-  readonly iamAlias: IamAlias;
-  readonly vmAlias: VmAlias;
+  readonly iamAlias: (typeof IAM_ALIASES)[number];
+  readonly vmAlias: (typeof VM_ALIASES)[number];
   /** null for the default, which a later release may change; also for `vmMetadata`. */
   readonly iamMetadata: readonly string[] | null;
   readonly vmMetadata: readonly string[] | null;
@@ -45,22 +43,26 @@ export const IDENTITY_FIELDS = fieldSchema({
 
 /** Checks a write of the identity configuration. Returns the changes, or a 400. */
 export function readIdentityChange(fields: Values<typeof IDENTITY_FIELDS>): Result<Partial<IdentityConfig>> {
-  const iamAlias = readAlias("iam_alias", fields.iam_alias, IAM_ALIASES);
-  if (!iamAlias.ok) return iamAlias;
-  const vmAlias = readAlias("vm_alias", fields.vm_alias, VM_ALIASES);
-  if (!vmAlias.ok) return vmAlias;
-  const iamMetadata = readMetadata("iam_metadata", fields.iam_metadata, IAM_METADATA);
-  if (!iamMetadata.ok) return iamMetadata;
-  const vmMetadata = readMetadata("vm_metadata", fields.vm_metadata, VM_METADATA);
-  if (!vmMetadata.ok) return vmMetadata;
+  const { iam_alias: iamAlias, vm_alias: vmAlias } = fields;
+  const [iamMetadata, vmMetadata] = [namesOf(fields.iam_metadata), namesOf(fields.vm_metadata)];
+  const problem =
+    aliasProblem("iam_alias", iamAlias, IAM_ALIASES) ??
+    aliasProblem("vm_alias", vmAlias, VM_ALIASES) ??
+    metadataProblem("iam_metadata", iamMetadata, IAM_METADATA) ??
+    metadataProblem("vm_metadata", vmMetadata, VM_METADATA);
+  if (problem) return refuse(problem);
   return ok(
     onlySent({
-      iamAlias: iamAlias.value,
-      vmAlias: vmAlias.value,
-      iamMetadata: iamMetadata.value,
-      vmMetadata: vmMetadata.value,
+      iamAlias: IAM_ALIASES.find((alias) => alias === iamAlias),
+      vmAlias: VM_ALIASES.find((alias) => alias === vmAlias),
+      iamMetadata: iamMetadata?.includes("default") ? null : iamMetadata,
+      vmMetadata: vmMetadata?.includes("default") ? null : vmMetadata,
     }),
   );
+}
+
+function namesOf(items: readonly string[] | undefined): readonly string[] | undefined {
+  return items && [...new Set(items.map((item) => item.toLowerCase()))].sort();
 }
 
 export const IDENTITY_VIEW = view<IdentityConfig>({
@@ -70,40 +72,26 @@ export const IDENTITY_VIEW = view<IdentityConfig>({
   vm_metadata: [["string"], (config) => metadataNames(config.vmMetadata)],
 });
 
-/** The names of a configured list; null means the default. */
-export function metadataNames(configured: readonly string[] | null): readonly string[] {
+function metadataNames(configured: readonly string[] | null): readonly string[] {
   return configured ?? DEFAULT_METADATA;
 }
 
-function readAlias<T extends string>(
-  field: string,
-  value: string | undefined,
-  allowed: readonly T[],
-): Result<T | undefined> {
-  if (value === undefined) return ok(undefined);
-  const known = allowed.find((alias) => alias === value);
-  if (known) return ok(known);
+function aliasProblem(field: string, value: string | undefined, allowed: readonly string[]): string | null {
+  if (value === undefined || allowed.includes(value)) return null;
   const what = isPlainWord(value) ? `${field} of "${value}"` : field;
-  return refuse(`${what} not in set of allowed values: [${allowed.join(" ")}]`);
+  return `${what} not in set of allowed values: [${allowed.join(" ")}]`;
 }
 
-/** undefined when not sent; null for `default`. */
-function readMetadata(
-  field: string,
-  items: readonly string[] | undefined,
-  available: readonly string[],
-): Result<readonly string[] | null | undefined> {
-  if (items === undefined) return ok(undefined);
-  const names = [...new Set(items.map((item) => item.toLowerCase()))].sort();
+function metadataProblem(field: string, names: readonly string[] = [], available: readonly string[]): string | null {
   const plain = names.length <= available.length + 1 && names.every(isPlainWord);
   if (names.includes("default")) {
-    if (names.length === 1) return ok(null);
+    if (names.length === 1) return null;
     const what = plain ? `[${names.map((name) => `"${name}"`).join(" ")}]` : field;
-    return refuse(`${what} contains default - default can't be used in combination with other fields`);
+    return `${what} contains default - default can't be used in combination with other fields`;
   }
-  if (names.every((name) => available.includes(name))) return ok(names);
+  if (names.every((name) => available.includes(name))) return null;
   const what = plain ? `"${names.join(", ")}"` : field;
-  return refuse(`${what} contains an unavailable field, please select from "${available.join(", ")}"`);
+  return `${what} contains an unavailable field, please select from "${available.join(", ")}"`;
 }
 
 /** The metadata that the mount is configured for. Values that the login does not have are left out. */

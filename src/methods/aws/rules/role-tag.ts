@@ -32,6 +32,7 @@ const ROLE = /^[a-z0-9_][a-z0-9_.-]*$/;
 const INSTANCE_ID = /^[a-z0-9-]+$/;
 const SECONDS = /^[1-9]\d{0,9}$/;
 
+/** A nonce for a new tag. */
 export function newTagNonce(): string {
   return toBase64(randomBytes(NONCE_BYTES));
 }
@@ -93,7 +94,6 @@ function parseRoleTagText(text: string): Result<RoleTag> {
   return ok(tag);
 }
 
-/** Why a tag is invalid, or null. */
 function roleTagProblem(tag: RoleTag): string | null {
   const { policies, maxTtlSeconds, instanceId } = tag;
   if (!ROLE.test(tag.role)) return "role name can't stand in a role tag";
@@ -127,11 +127,6 @@ export type UnverifiedTag = {
 };
 
 const MAC_BYTES = 32;
-
-/** A key for the tags of a new role: the text of a UUID. */
-export function newTagKey(): string {
-  return crypto.randomUUID();
-}
 
 /** Creates the value of a tag: its text, and an HMAC-SHA256 of the text with the role's key. */
 export async function signRoleTag(tag: RoleTag, key: string): Promise<Result<string>> {
@@ -185,10 +180,7 @@ export interface DenyEntry {
   readonly roleId: string;
 }
 
-/**
- * True when a denied tag would be accepted again without its entry: the role whose key signed it still exists. A role
- * that is created again under the same name has another key.
- */
+/** True when a denied tag would be accepted without its entry: the role that signed it exists, and was not created again. */
 export function isStillGenuine(
   tag: string,
   entry: DenyEntry,

@@ -30,9 +30,6 @@ export const BOUND_FIELDS = [
 ] as const;
 export type BoundField = (typeof BOUND_FIELDS)[number];
 
-/** A login must match one value of each list that is not empty. */
-export type Bounds = { readonly [F in BoundField]?: readonly string[] };
-
 /** The only entity that can be inferred. */
 export const INSTANCE_ENTITY = "vm_instance";
 
@@ -43,7 +40,8 @@ export interface CloudRole {
   /** Key of the HMAC of its tags, sealed for `tagKeyPurpose`. */
   readonly sealedTagKey: SealedText;
   readonly authType: AuthType;
-  readonly bounds: Bounds;
+  /** A login must match one value of each list that is not empty. */
+  readonly bounds: { readonly [F in BoundField]?: readonly string[] };
   /** Unique ids of the bound principals without a wildcard; empty when ids are not resolved. */
   readonly principalIds: readonly string[];
   readonly resolveUniqueIds: boolean;
@@ -146,10 +144,7 @@ export type RoleChange =
   /** The write is allowed, but the unique ids of these principals must be looked up first. */
   | { readonly kind: "unresolved"; readonly arns: readonly string[] };
 
-/**
- * Applies a write to a role. Fields that were not sent keep their values. The first rule that is broken refuses the
- * whole write. Principals are looked up last, when all other rules hold.
- */
+/** Applies a write to a role. The first rule that is broken refuses it. Principals are looked up only when all others hold. */
 export function changeRole(input: RoleChangeInput): Result<RoleChange> {
   const { before, sent, mount, fresh, resolved } = input;
   const limit = roleFieldsProblem(sent);
@@ -183,9 +178,8 @@ export function changeRole(input: RoleChangeInput): Result<RoleChange> {
 
   const arns = role.resolveUniqueIds && role.principalIds.length === 0 ? exactPrincipals(role) : [];
   if (arns.length > MAX_RESOLVED) {
-    return refuse(
-      `at most ${MAX_RESOLVED} principals without a wildcard can be bound while their unique ids are resolved`,
-    );
+    const limit = `at most ${MAX_RESOLVED} principals without a wildcard can be bound while their unique ids are resolved`;
+    return refuse(limit);
   }
   if (!arns.every((arn) => Object.hasOwn(resolved, arn))) return ok({ kind: "unresolved", arns });
   const principalIds = [...role.principalIds, ...arns.flatMap((arn) => resolved[arn] ?? [])];
@@ -195,12 +189,9 @@ export function changeRole(input: RoleChangeInput): Result<RoleChange> {
 
 /** The type of a new or changed role. Messages here and below are those of the reference's AWS method (role). */
 function chooseAuthType(before: CloudRole | null, sent: string | undefined): Result<AuthType, string> {
-  if (before) {
-    return sent === undefined || sent === before.authType
-      ? ok(before.authType)
-      : err("changing auth_type on a role is not allowed");
-  }
-  if (sent === undefined) return ok("iam");
+  const current = before?.authType ?? "iam";
+  if (sent === undefined || sent === before?.authType) return ok(current);
+  if (before) return err("changing auth_type on a role is not allowed");
   if (sent === "vm" || sent === "iam") return ok(sent);
   return err(isPlainWord(sent) ? `unrecognized auth_type: ${sent}` : "unrecognized auth_type");
 }
@@ -209,9 +200,8 @@ function inferenceProblem(role: CloudRole): string | null {
   const { authType, inferredEntityType: type, inferredRegion: region } = role;
   if (type !== "" && authType !== "iam") return "specified inferred_entity_type but didn't allow iam auth_type";
   if (type !== "" && type !== INSTANCE_ENTITY) {
-    return isPlainWord(type)
-      ? `specified invalid inferred_entity_type: ${type}`
-      : "specified invalid inferred_entity_type";
+    const shown = isPlainWord(type);
+    return shown ? `specified invalid inferred_entity_type: ${type}` : "specified invalid inferred_entity_type";
   }
   if (type !== "" && region === "") return "specified inferred_entity_type but not inferred_cloud_region";
   if (type === "" && region !== "") return "specified inferred_cloud_region but not inferred_entity_type";
@@ -229,15 +219,14 @@ function boundsProblem(role: CloudRole): string | null {
     }
   }
   if (bound.length === 0) return "at least one bound parameter should be specified on the role";
-  for (const field of ARN_FIELDS) {
-    const values = role.bounds[field] ?? [];
-    const bad = values.findIndex((arn) => wildcardProblem(arn) !== null);
-    if (bad >= 0) return `${field}: item ${bad + 1}: ${wildcardProblem(values[bad] ?? "")}`;
+  for (const field of ["bound_iam_instance_profile_arn", "bound_iam_role_arn", "bound_iam_principal_arn"] as const) {
+    for (const [index, arn] of (role.bounds[field] ?? []).entries()) {
+      const problem = wildcardProblem(arn);
+      if (problem) return `${field}: item ${index + 1}: ${problem}`;
+    }
   }
   return null;
 }
-
-const ARN_FIELDS = ["bound_iam_instance_profile_arn", "bound_iam_role_arn", "bound_iam_principal_arn"] as const;
 
 /** A flag that has no meaning for the role is refused even when it is false. */
 function instanceFlagsProblem(role: CloudRole, sent: RoleFields): string | null {
@@ -275,13 +264,12 @@ function exactPrincipals(role: CloudRole): string[] {
 /** Without unique ids a principal is compared by its canonical ARN, which has no path. */
 function unmatchableWarnings(role: CloudRole): string[] {
   if (role.resolveUniqueIds) return [];
-  const unmatchable = exactPrincipals(role).some((arn) => {
+  const isUnmatchable = (arn: string) => {
     const parsed = parsePrincipalArn(arn);
     return !parsed.ok || parsed.value.canonicalArn !== arn;
-  });
-  return unmatchable
-    ? [
-        "With resolve_cloud_unique_ids=false a bound_iam_principal_arn without a wildcard only matches in the form arn:<partition>:iam::<account>:<user|role>/<name>, without a path. At least one that was given has another form and never matches.",
-      ]
-    : [];
+  };
+  return exactPrincipals(role).some(isUnmatchable) ? [UNMATCHABLE] : [];
 }
+
+const UNMATCHABLE =
+  "With resolve_cloud_unique_ids=false a bound_iam_principal_arn without a wildcard only matches in the form arn:<partition>:iam::<account>:<user|role>/<name>, without a path. At least one that was given has another form and never matches.";

@@ -64,10 +64,7 @@ export function renewalTerms(role: CloudRole, tagMaxTtl: number, explicitMaxTtl:
   return { period, ttl, maxTtl: lesserLimit(maxTtl, tagMaxTtl), explicitMaxTtl };
 }
 
-/**
- * How long an instance is remembered after a login, in seconds: the longest limit, so that its document is not
- * replayed.
- */
+/** How long an instance is remembered after a login (s): the longest limit, so that its document is not replayed. */
 export function memorySeconds(role: CloudRole, tagMaxTtl: number, mount: MountTtl): number {
   return Math.max(mount.maxSeconds, role.token.maxTtl, tagMaxTtl);
 }

@@ -213,10 +213,7 @@ const SIGNED_HEADERS = /^[a-z0-9_-]+(;[a-z0-9_-]+)*$/;
 /** Maximum age of a signed request in seconds: the difference of clocks that STS allows. */
 const MAX_AGE_SECONDS = 15 * 60;
 
-/**
- * Why a request with this `X-Amz-Date` is too old at `now` (ms), or from the future; or null. The signature covers the
- * date, and STS checks it too.
- */
+/** Why the time of a signed request is too far away, or null. The signature covers its `X-Amz-Date`, and STS checks it too. */
 export function ageProblem(amzDate: string, now: number): string | null {
   const signedAt = signedAtOf(amzDate);
   if (Number.isNaN(signedAt)) return "X-Amz-Date is missing or malformed";
